@@ -1,0 +1,142 @@
+//! For build scripts: `.isa` files in, a Rust file in `OUT_DIR` out.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use crate::diagnostic::Errors;
+use crate::emit::{Options, emit};
+use crate::source::Sources;
+use crate::{Checked, check, parse, resolve};
+
+/// The prelude and the table of `ptx-isa`, by name.
+pub const PTX: [(&str, &str); 4] = [
+    ("prelude.isa", include_str!("../ptx/prelude.isa")),
+    ("comparison.isa", include_str!("../ptx/comparison.isa")),
+    ("half.isa", include_str!("../ptx/half.isa")),
+    ("video.isa", include_str!("../ptx/video.isa")),
+];
+
+/// The way from spec files to a Rust file, for a `build.rs`.
+pub struct Build {
+    sources: Sources,
+    options: Options,
+    failed: Option<(PathBuf, io::Error)>,
+}
+
+impl Default for Build {
+    fn default() -> Build {
+        Build::new()
+    }
+}
+
+impl Build {
+    /// No sources yet; the generated code relies on the crate `ptx_isa`.
+    pub fn new() -> Build {
+        let path = |text| syn::parse_str(text).expect("a path");
+        let options = Options { support: path("::ptx_isa"), bodies: path("::ptx_isa::eval") };
+        Build { sources: Sources::new(), options, failed: None }
+    }
+
+    /// Adds the prelude of `ptx-isa`: its types, builtins and operators.
+    #[must_use]
+    pub fn prelude(mut self) -> Build {
+        let (name, text) = PTX[0];
+        self.sources.add(name, text);
+        self
+    }
+
+    /// Adds the prelude and the whole table of `ptx-isa`.
+    #[must_use]
+    pub fn ptx(mut self) -> Build {
+        for (name, text) in PTX {
+            self.sources.add(name, text);
+        }
+        self
+    }
+
+    /// Adds a spec file; cargo runs the build script again when it changes.
+    #[must_use]
+    pub fn file(mut self, path: impl AsRef<Path>) -> Build {
+        let path = path.as_ref();
+        println!("cargo::rerun-if-changed={}", path.display());
+        match fs::read_to_string(path) {
+            Ok(text) => self.sources.add(path.display().to_string(), &text),
+            Err(error) => self.failed = self.failed.or(Some((path.to_owned(), error))),
+        }
+        self
+    }
+
+    /// Adds spec text under a name for reports.
+    #[must_use]
+    pub fn text(mut self, name: &str, text: &str) -> Build {
+        self.sources.add(name, text);
+        self
+    }
+
+    /// The path of the crate `ptx-isa` as the generated code sees it; `::ptx_isa` if not said.
+    ///
+    /// # Panics
+    ///
+    /// If it is no path.
+    #[must_use]
+    pub fn support(mut self, path: &str) -> Build {
+        self.options.support = syn::parse_str(path).expect("the support crate is named by a path");
+        self
+    }
+
+    /// The path of the module with the builtins' bodies; `::ptx_isa::eval` if not said.
+    ///
+    /// # Panics
+    ///
+    /// If it is no path.
+    #[must_use]
+    pub fn bodies(mut self, path: &str) -> Build {
+        self.options.bodies = syn::parse_str(path).expect("the bodies' module is named by a path");
+        self
+    }
+
+    /// The generated module as formatted Rust.
+    ///
+    /// # Errors
+    ///
+    /// The report of every mistake of the first stage that found one.
+    pub fn generate(&self) -> Result<String, String> {
+        if let Some((path, error)) = &self.failed {
+            return Err(format!("cannot read {}: {error}\n", path.display()));
+        }
+        let checked = compile(&self.sources).map_err(|errors| errors.render(&self.sources, false))?;
+        let tokens = emit(&checked, &self.sources, &self.options);
+        let file = syn::parse2(tokens).expect("generated code parses");
+        Ok(prettyplease::unparse(&file))
+    }
+
+    /// Writes the generated module to a file in `OUT_DIR`; on a mistake in the spec, reports it and ends the build.
+    ///
+    /// # Panics
+    ///
+    /// If `OUT_DIR` is not set or cannot be written: outside a build script, that is.
+    pub fn write(&self, name: &str) {
+        match self.generate() {
+            Ok(text) => {
+                let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR for build scripts"));
+                fs::write(out.join(name), text).expect("OUT_DIR can be written");
+            }
+            Err(report) => {
+                eprint!("{report}");
+                for line in report.lines() {
+                    println!("cargo::error={line}");
+                }
+                std::process::exit(1);
+            }
+        }
+    }
+}
+
+/// Runs every stage up to the checked model.
+///
+/// # Errors
+///
+/// Every mistake of the first stage that found one.
+pub fn compile(sources: &Sources) -> Result<Checked, Errors> {
+    sources.tokens().and_then(parse).and_then(resolve).and_then(check)
+}

@@ -1,0 +1,221 @@
+//! From the model to the checked model: every legal form, its program and its floors, and every rule that makes a
+//! combination illegal.
+//!
+//! The checker proves what the emitters rely on: types agree in every form, every form has a floor, no two syntax
+//! lines spell one mnemonic, every example is a legal form. This module knows no Rust.
+
+mod example;
+mod floor;
+mod rule;
+
+use std::collections::HashMap;
+
+use crate::choice::{Choice, Scope};
+use crate::diagnostic::{Diagnostic, Errors};
+use crate::ir::Program;
+use crate::lower::{LowerError, lower};
+use crate::model::{Entry, Model, Opcode, Syntax};
+
+pub(crate) use floor::Floor;
+pub(crate) use rule::{ABSENT, Rule};
+
+/// A spec that holds together. Only [`check`] makes one.
+#[derive(Debug)]
+pub struct Checked {
+    pub(crate) model: Model,
+    /// Grouped by opcode, in the model's order.
+    pub(crate) forms: Vec<Form>,
+    /// The rules of each opcode.
+    pub(crate) rules: Vec<Vec<Rule>>,
+    _private: (),
+}
+
+/// A legal form: an opcode with all its modifiers.
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub opcode: usize,
+    pub entry: usize,
+    pub syntax: usize,
+    pub choice: Choice,
+    pub mnemonic: String,
+    pub floor: Floor,
+    /// The assembler's floor and the note, where it is below the manual's.
+    pub lenient_floor: Option<(Floor, String)>,
+    /// Programs for SM numbers below a bound, ascending; the last one is for all the others.
+    pub programs: Vec<(u16, Program)>,
+}
+
+/// A destination's and a second one's bits is what an evaluator returns.
+const MAX_OUTPUTS: usize = 2;
+
+/// A table's ids have sixteen bits, and one value of them says "none".
+const MAX_FORMS: usize = u16::MAX as usize;
+
+/// Checks a model.
+///
+/// # Errors
+///
+/// Every mistake that no single item shows: see the module's description.
+pub fn check(model: Model) -> Result<Checked, Errors> {
+    let mut errors = Errors::new();
+    let mut forms = Vec::new();
+    let mut rules = Vec::new();
+    for (index, opcode) in model.opcodes.iter().enumerate() {
+        let mut checker = OpcodeChecker {
+            model: &model,
+            opcode,
+            index,
+            forms: Vec::new(),
+            rules: rule::Rules::default(),
+            spelt: HashMap::new(),
+            errors: Errors::new(),
+        };
+        for (number, entry) in opcode.entries.iter().enumerate() {
+            checker.entry(number, entry);
+        }
+        let mut found = checker.errors;
+        // Without all forms an example may be illegal for no mistake of its own.
+        if found.is_empty() {
+            example::check(opcode, &checker.forms, &mut found);
+        }
+        rules.push(checker.rules.finish());
+        forms.append(&mut checker.forms);
+        for diagnostic in found.iter() {
+            errors.push(diagnostic.clone());
+        }
+    }
+    if model.opcodes.is_empty() {
+        errors.push(Diagnostic::new(proc_macro2::Span::call_site(), "the spec describes no instruction"));
+    }
+    if forms.len() >= MAX_FORMS {
+        errors
+            .push(Diagnostic::new(proc_macro2::Span::call_site(), format!("a table holds at most {MAX_FORMS} forms")));
+    }
+    errors.finish(())?;
+    Ok(Checked { model, forms, rules, _private: () })
+}
+
+struct OpcodeChecker<'a> {
+    model: &'a Model,
+    opcode: &'a Opcode,
+    index: usize,
+    forms: Vec<Form>,
+    rules: rule::Rules,
+    /// The entry and line that spell a mnemonic.
+    spelt: HashMap<String, (usize, usize)>,
+    errors: Errors,
+}
+
+impl OpcodeChecker<'_> {
+    fn entry(&mut self, number: usize, entry: &Entry) {
+        self.rules.enter(self.opcode, entry);
+        for rule in &entry.legal {
+            if let Err(diagnostic) = self.rules.legal(self.model, self.opcode, rule) {
+                self.errors.push(diagnostic);
+            }
+        }
+        for (line, syntax) in entry.syntaxes.iter().enumerate() {
+            let before = self.forms.len();
+            // A mistake in a line is the same in most of its forms: the first is enough.
+            if let Err(diagnostic) = self.line(number, entry, line, syntax) {
+                self.errors.push(*diagnostic);
+            } else if self.forms.len() == before {
+                self.errors.push(
+                    Diagnostic::new(syntax.span, "no form of this line is legal")
+                        .help("its operators work on none of its types, or `legal` and `where` rule all out"),
+                );
+            }
+        }
+    }
+
+    fn line(&mut self, number: usize, entry: &Entry, line: usize, syntax: &Syntax) -> Result<(), Box<Diagnostic>> {
+        let destinations = syntax.patterns.iter().filter(|pattern| pattern.destination);
+        let outputs: usize = destinations.map(|pattern| 1 + usize::from(pattern.second.is_some())).sum();
+        if outputs > MAX_OUTPUTS {
+            let message = format!("a form has at most {MAX_OUTPUTS} destinations");
+            return Err(Box::new(Diagnostic::new(syntax.span, message)));
+        }
+        for choice in choices(self.opcode, syntax) {
+            if let Some(form) = self.form(number, entry, line, syntax, choice)? {
+                if let Some((other, other_line)) = self.spelt.insert(form.mnemonic.clone(), (number, line)) {
+                    let first = &self.opcode.entries[other].syntaxes[other_line];
+                    return Err(Box::new(
+                        Diagnostic::new(syntax.span, format!("two syntax lines spell `{}`", form.mnemonic))
+                            .label("this one")
+                            .also(first.span, "and this one")
+                            .help("narrow one of them with `where`"),
+                    ));
+                }
+                self.forms.push(form);
+            }
+        }
+        Ok(())
+    }
+
+    fn form(
+        &mut self,
+        number: usize,
+        entry: &Entry,
+        line: usize,
+        syntax: &Syntax,
+        choice: Choice,
+    ) -> Result<Option<Form>, Box<Diagnostic>> {
+        let scope = Scope { model: self.model, opcode: self.opcode, choice: &choice, sm: None };
+        if let Some(condition) = &syntax.condition
+            && !scope.holds(condition)?
+        {
+            return Ok(None);
+        }
+        for rule in &entry.legal {
+            if scope.holds(&rule.subject)? && !scope.holds(&rule.condition)? {
+                return Ok(None);
+            }
+        }
+        let mut programs: Vec<(u16, Program)> = Vec::new();
+        for (below, sm) in floor::target_ranges(&entry.semantics) {
+            match lower(Scope { sm: Some(sm), ..scope }, entry, &syntax.patterns) {
+                Ok(program) => match programs.last_mut() {
+                    Some((bound, last)) if *last == program => *bound = below,
+                    _ => programs.push((below, program)),
+                },
+                Err(LowerError::Domain(domain)) => {
+                    self.rules.domain(self.model, self.opcode, &choice, domain);
+                    return Ok(None);
+                }
+                Err(LowerError::Spec(diagnostic)) => return Err(diagnostic),
+            }
+        }
+        let (floor, lenient_floor) = floor::floors(scope, entry, syntax)?;
+        let mnemonic = choice.mnemonic(self.opcode, syntax.items.iter().map(|item| item.slot));
+        Ok(Some(Form {
+            opcode: self.index,
+            entry: number,
+            syntax: line,
+            choice,
+            mnemonic,
+            floor,
+            lenient_floor,
+            programs,
+        }))
+    }
+}
+
+/// Every choice of modifiers that a syntax line can spell, legal or not.
+fn choices(opcode: &Opcode, syntax: &Syntax) -> Vec<Choice> {
+    let mut list = vec![Choice { values: vec![None; opcode.slots.len()] }];
+    for item in &syntax.items {
+        let mut longer = Vec::new();
+        for choice in list {
+            if item.optional {
+                longer.push(choice.clone());
+            }
+            for member in &item.members {
+                let mut choice = choice.clone();
+                choice.values[item.slot] = Some(*member);
+                longer.push(choice);
+            }
+        }
+        list = longer;
+    }
+    list
+}

@@ -1,0 +1,187 @@
+//! Rules: the combinations of modifiers that are refused, each with its reason in words.
+//!
+//! They come from `legal` and from the domains of operators; the forms they leave are the table. At run time they
+//! only explain: a mnemonic is legal exactly when it is a form.
+
+use crate::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
+use crate::choice::{Choice, Scope, slots_asked};
+use crate::diagnostic::Diagnostic;
+use crate::lower::DomainError;
+use crate::model::{Entry, Meaning, Model, OnlyIf, Opcode, SlotKind};
+
+/// The bit for "no modifier in this slot"; the others are members.
+pub(crate) const ABSENT: u8 = 63;
+
+/// A refused combination: all of its slots hold one of the named values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Rule {
+    pub forbids: Vec<(usize, u64)>,
+    pub reason: String,
+}
+
+/// The rules of one opcode while its entries are checked.
+#[derive(Default)]
+pub(crate) struct Rules {
+    list: Vec<Rule>,
+    /// The slots whose values tell the present entry from the opcode's others.
+    entry: Vec<(usize, u64)>,
+    /// Domain errors found so far: the place of each in `list`.
+    domains: Vec<(DomainError, Vec<(usize, u64)>, usize)>,
+}
+
+impl Rules {
+    /// What follows is about this entry.
+    pub(crate) fn enter(&mut self, opcode: &Opcode, entry: &Entry) {
+        self.entry.clear();
+        for (slot, all) in opcode.slots.iter().enumerate() {
+            let mut values = 0;
+            for syntax in &entry.syntaxes {
+                match syntax.items.iter().find(|item| item.slot == slot) {
+                    Some(item) => {
+                        item.members.iter().for_each(|member| values |= 1 << member);
+                        values |= u64::from(item.optional) << ABSENT;
+                    }
+                    None => values |= 1 << ABSENT,
+                }
+            }
+            let full = (1 << all.members.len()) - 1;
+            // A flag or an absent modifier does not tell entries apart; a set of members of its own does.
+            if values & full != full && opcode.entries.len() > 1 {
+                self.entry.push((slot, values));
+            }
+        }
+    }
+
+    /// A `legal` rule, as the combinations it refuses.
+    pub(crate) fn legal(&mut self, model: &Model, opcode: &Opcode, rule: &OnlyIf) -> Result<(), Diagnostic> {
+        let mut slots = Vec::new();
+        slots_asked(&rule.subject, opcode, &mut slots);
+        slots_asked(&rule.condition, opcode, &mut slots);
+        let mut choices = vec![Choice { values: vec![None; opcode.slots.len()] }];
+        for slot in &slots {
+            choices = choices
+                .into_iter()
+                .flat_map(|choice| {
+                    let members = 0..opcode.slots[*slot].members.len();
+                    std::iter::once(None).chain(members.map(Some)).map(move |value| {
+                        let mut choice = choice.clone();
+                        choice.values[*slot] = value;
+                        choice
+                    })
+                })
+                .collect();
+        }
+        let mut cubes: Vec<Vec<u64>> = Vec::new();
+        let mut allowed = false;
+        for choice in &choices {
+            let scope = Scope { model, opcode, choice, sm: None };
+            let refused = scope.holds(&rule.subject)? && !scope.holds(&rule.condition)?;
+            allowed |= !refused;
+            if refused {
+                cubes.push(
+                    slots.iter().map(|slot| 1 << choice.values[*slot].map_or(ABSENT, |member| member as u8)).collect(),
+                );
+            }
+        }
+        if cubes.is_empty() || !allowed {
+            let what = if allowed { "nothing" } else { "everything" };
+            return Err(Diagnostic::new(rule.span, format!("this rule refuses {what}")));
+        }
+        merge(&mut cubes);
+        let reason = format!("{} needs {}", words(&rule.subject), words(&rule.condition));
+        for cube in cubes {
+            let forbids = slots.iter().copied().zip(cube);
+            self.push(forbids.collect(), reason.clone());
+        }
+        Ok(())
+    }
+
+    /// A choice that an operator's domain refuses.
+    pub(crate) fn domain(&mut self, model: &Model, opcode: &Opcode, choice: &Choice, error: DomainError) {
+        let value = error.type_slot.and_then(|slot| choice.values[slot].map(|member| (slot, 1_u64 << member)));
+        let known = self.domains.iter().find(|(other, entry, _)| *other == error && *entry == self.entry);
+        if let Some((_, _, place)) = known {
+            if let Some((slot, bit)) = value
+                && let Some((_, values)) = self.list[*place].forbids.iter_mut().find(|(other, _)| *other == slot)
+            {
+                *values |= bit;
+            }
+            return;
+        }
+        let slot = &opcode.slots[error.slot];
+        let (SlotKind::Operator(operator), Meaning::Operator(member)) = (slot.kind, slot.members[error.member].meaning)
+        else {
+            unreachable!("domains belong to operators");
+        };
+        let member = &model.operators[operator.0].members[member];
+        let reason = format!("`.{}` is for {}", member.name, member.domain_text);
+        let forbids = std::iter::once((error.slot, 1 << error.member)).chain(value).collect();
+        self.push(forbids, reason);
+        self.domains.push((error, self.entry.clone(), self.list.len() - 1));
+    }
+
+    fn push(&mut self, mut forbids: Vec<(usize, u64)>, reason: String) {
+        // The slots that tell the entry apart, unless the rule itself is narrower.
+        for (slot, values) in &self.entry {
+            match forbids.iter_mut().find(|(other, _)| other == slot) {
+                Some((_, own)) => *own &= values,
+                None => forbids.push((*slot, *values)),
+            }
+        }
+        if forbids.iter().all(|(_, values)| *values != 0) {
+            self.list.push(Rule { forbids, reason });
+        }
+    }
+
+    pub(crate) fn finish(self) -> Vec<Rule> {
+        self.list
+    }
+}
+
+/// Merges combinations that differ in one slot only, until none do.
+fn merge(cubes: &mut Vec<Vec<u64>>) {
+    loop {
+        let mut pairs = (0..cubes.len()).flat_map(|a| (a + 1..cubes.len()).map(move |b| (a, b)));
+        let mergeable = pairs.find(|(a, b)| cubes[*a].iter().zip(&cubes[*b]).filter(|(a, b)| a != b).count() == 1);
+        let Some((a, b)) = mergeable else { return };
+        let other = cubes.swap_remove(b);
+        cubes[a].iter_mut().zip(other).for_each(|(values, more)| *values |= more);
+    }
+}
+
+/// A condition on modifiers, in words.
+fn words(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::Dotted(name) => format!("`.{name}`"),
+        ExprKind::Unary(UnaryOp::Not, inner) => format!("not {}", words(inner)),
+        ExprKind::Binary(op, a, b) => {
+            let verb = match op {
+                BinaryOp::Eq => "to be",
+                BinaryOp::Ne => "not to be",
+                BinaryOp::LogicalAnd => "and",
+                BinaryOp::LogicalOr => "or",
+                other => other.symbol(),
+            };
+            format!("{} {verb} {}", words(a), words(b))
+        }
+        ExprKind::In(value, set) => {
+            let members: Vec<String> = set
+                .iter()
+                .map(|item| match item {
+                    TypeSet::Type(name) => format!("`.{name}`"),
+                    TypeSet::Class(name) => name.to_string(),
+                })
+                .collect();
+            format!("{} to be {}", words(value), members.join(" or "))
+        }
+        ExprKind::Name(_)
+        | ExprKind::Target(_)
+        | ExprKind::Integer(_)
+        | ExprKind::Float(_)
+        | ExprKind::Infix(..)
+        | ExprKind::Call(..)
+        | ExprKind::Choose(..)
+        | ExprKind::As(..)
+        | ExprKind::Index(..) => String::from("this"),
+    }
+}

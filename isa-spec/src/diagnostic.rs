@@ -1,0 +1,228 @@
+//! Mistakes in a spec: collected by each stage, shown all at once.
+//!
+//! This module knows no grammar and no rule; a stage says what is wrong, where, and what would be right.
+
+use std::fmt;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+
+use crate::source::Sources;
+
+/// One mistake.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    at: At,
+    message: String,
+    label: Option<String>,
+    secondary: Vec<(Span, String)>,
+    help: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+enum At {
+    Span(Span),
+    Offsets(Range<usize>),
+}
+
+impl Diagnostic {
+    /// A mistake at a token or a run of tokens.
+    pub fn new(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { at: At::Span(span), message: message.into(), label: None, secondary: Vec::new(), help: None }
+    }
+
+    /// A mistake in text that has no tokens.
+    pub(crate) fn at_offsets(range: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { at: At::Offsets(range), ..Diagnostic::new(Span::call_site(), message) }
+    }
+
+    /// Says under the caret what is there.
+    pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Points at another place that explains the mistake.
+    pub fn also(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
+        self.secondary.push((span, label.into()));
+        self
+    }
+
+    /// Says what would be right.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds the nearest of some names as help, if one is near.
+    pub fn suggest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+        match nearest(wrong, names) {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// What is wrong, in one line.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    fn range(&self) -> Range<usize> {
+        match &self.at {
+            At::Span(span) => span.byte_range(),
+            At::Offsets(range) => range.clone(),
+        }
+    }
+
+    fn render(&self, sources: &Sources, renderer: &Renderer) -> String {
+        let range = self.range();
+        let (name, text, start) = sources.file(range.start);
+        let local = |range: Range<usize>| {
+            let from = (range.start - start).min(text.len());
+            from..range.end.saturating_sub(start).clamp(from, text.len())
+        };
+        let mut snippet = Snippet::source(text)
+            .path(name)
+            .annotation(AnnotationKind::Primary.span(local(range)).label(self.label.as_deref()));
+        let mut elsewhere = Vec::new();
+        for (span, label) in &self.secondary {
+            let range = span.byte_range();
+            let (other, text, start) = sources.file(range.start);
+            if other == name {
+                snippet = snippet.annotation(AnnotationKind::Context.span(local(range)).label(label));
+            } else {
+                let annotation = AnnotationKind::Context.span(range.start - start..range.end - start).label(label);
+                elsewhere.push(Snippet::source(text).path(other).annotation(annotation));
+            }
+        }
+        let mut group = Level::ERROR.primary_title(&self.message).element(snippet);
+        for snippet in elsewhere {
+            group = group.element(snippet);
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help));
+        }
+        renderer.render(&[group])
+    }
+}
+
+/// The name that is nearest to a misspelt one, if it is near enough to be meant.
+pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, name) = names.into_iter().map(|name| (edit_distance(wrong, name), name)).min()?;
+    (distance <= 1 + wrong.len() / 4).then_some(name)
+}
+
+/// The least number of characters to insert, delete or replace.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The mistakes of one stage.
+#[derive(Clone, Debug, Default)]
+pub struct Errors {
+    list: Vec<Diagnostic>,
+}
+
+impl Errors {
+    /// None yet.
+    pub fn new() -> Errors {
+        Errors::default()
+    }
+
+    /// Adds a mistake.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.list.push(diagnostic);
+    }
+
+    /// Adds the mistakes of a parser.
+    pub(crate) fn push_syn(&mut self, error: &syn::Error) {
+        self.list.extend(error.into_iter().map(|error| Diagnostic::new(error.span(), error.to_string())));
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The value, if nothing went wrong.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes, if there is one.
+    pub fn finish<T>(self, value: T) -> Result<T, Errors> {
+        if self.is_empty() { Ok(value) } else { Err(self) }
+    }
+
+    /// The mistakes in the order they were found.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.list.iter()
+    }
+
+    /// All mistakes with file, line, column, the source and a caret, ordered by place; `colour` for terminals.
+    pub fn render(&self, sources: &Sources, colour: bool) -> String {
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let mut list: Vec<&Diagnostic> = self.list.iter().collect();
+        list.sort_by_key(|diagnostic| diagnostic.range().start);
+        let mut text = String::new();
+        for diagnostic in list {
+            text += &diagnostic.render(sources, &renderer);
+            text += "\n\n";
+        }
+        let plural = if self.list.len() == 1 { "" } else { "s" };
+        text + &format!("{} mistake{plural} in the spec\n", self.list.len())
+    }
+
+    /// All mistakes as `compile_error!` under the tokens, for a macro.
+    pub fn into_compile_errors(self) -> TokenStream {
+        self.list
+            .into_iter()
+            .map(|diagnostic| {
+                let span = match diagnostic.at {
+                    At::Span(span) => span,
+                    At::Offsets(_) => Span::call_site(),
+                };
+                let mut message = diagnostic.message;
+                if let Some(help) = diagnostic.help {
+                    message += "\nhelp: ";
+                    message += &help;
+                }
+                quote_spanned!(span=> ::core::compile_error! { #message })
+            })
+            .collect()
+    }
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for diagnostic in &self.list {
+            writeln!(f, "{}", diagnostic.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Errors {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        assert_eq!(nearest("dtpye", ["stype", "dtype"]), Some("dtype"));
+        assert_eq!(nearest("x", ["dtype"]), None);
+    }
+}

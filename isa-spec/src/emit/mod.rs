@@ -1,0 +1,55 @@
+//! From the checked model to Rust.
+//!
+//! The output is one module: modifier enums, a struct for each instruction, the dense `Form`, evaluators, and the
+//! static table that the text layer reads. It takes only a checked model and cannot fail. What the output relies on
+//! (the shape of tables, the bodies of builtins) stands behind one path, [`Options::support`].
+
+mod api;
+mod names;
+mod perfect_hash;
+mod scalar;
+mod table;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::check::Checked;
+use crate::source::Sources;
+
+/// How the generated module finds what it relies on.
+pub struct Options {
+    /// The path of the crate `ptx-isa` as the generated code sees it: `::ptx_isa`.
+    pub support: syn::Path,
+    /// The path of the module with the builtins' bodies: `::ptx_isa::eval`.
+    pub bodies: syn::Path,
+}
+
+/// The generated module's items.
+pub fn emit(checked: &Checked, sources: &Sources, options: &Options) -> TokenStream {
+    let cx = Context { checked, sources, support: &options.support, bodies: &options.bodies };
+    let api = api::emit(&cx);
+    let (scalar, bits, evaluators) = scalar::emit(&cx);
+    let table = table::emit(&cx, &evaluators);
+    quote! {
+        #api
+        #table
+        #scalar
+        #bits
+    }
+}
+
+/// What every emitter reads.
+struct Context<'a> {
+    checked: &'a Checked,
+    sources: &'a Sources,
+    support: &'a syn::Path,
+    bodies: &'a syn::Path,
+}
+
+impl Context<'_> {
+    /// `comparison.isa:8`
+    fn place(&self, span: proc_macro2::Span) -> String {
+        let place = self.sources.place_of(span);
+        format!("{}:{}", place.file, place.line)
+    }
+}

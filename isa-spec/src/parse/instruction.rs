@@ -1,0 +1,358 @@
+//! Entries: everything between the braces of `instruction`.
+
+use proc_macro2::{Ident, Span, TokenTree};
+use syn::parse::{ParseStream, Result};
+use syn::{LitStr, Token, token};
+
+use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
+use crate::ast::{
+    Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, Modifier, OnlyIf, OperandType, Pattern,
+    Requirement, Set, SetBody, SyntaxLine,
+};
+use crate::diagnostic::Errors;
+
+const BLOCKS: [&str; 9] =
+    ["section", "syntax", "operands", "legal", "requires", "semantics", "lenient", "erratum", "examples"];
+
+/// A line of a `syntax` block: a spelling or a set.
+enum SyntaxItem {
+    Line(SyntaxLine),
+    Set(Set),
+}
+
+/// A line of a `lenient` block: a spelling or a floor.
+enum LenientItem {
+    Line(SyntaxLine),
+    Floor(LenientFloor),
+}
+
+pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -> Result<Instruction> {
+    let opcode = word(input)?;
+    let mut entry = Instruction {
+        docs,
+        opcode,
+        section: None,
+        syntax: Vec::new(),
+        sets: Vec::new(),
+        operands: Vec::new(),
+        legal: Vec::new(),
+        requires: Vec::new(),
+        semantics: Vec::new(),
+        lenient_syntax: Vec::new(),
+        lenient_floors: Vec::new(),
+        errata: Vec::new(),
+        examples: Vec::new(),
+    };
+    let content;
+    syn::braced!(content in input);
+    let mut seen = Vec::new();
+    statements(&content, errors, |input, errors| block(input, &mut entry, &mut seen, errors));
+    Ok(entry)
+}
+
+fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, errors: &mut Errors) -> Result<()> {
+    let name = word(input)?;
+    let text = name.to_string();
+    if !BLOCKS.contains(&text.as_str()) {
+        let near = crate::diagnostic::nearest(&text, BLOCKS);
+        let hint = near.map_or_else(|| format!("one of {}", BLOCKS.join(", ")), |near| format!("`{near}`"));
+        return Err(syn::Error::new(name.span(), format!("`{text}` is no part of an entry; expected {hint}")));
+    }
+    if text != "erratum" {
+        once(seen, &name, errors);
+    }
+    if text == "section" {
+        entry.section = Some(section(input)?);
+        return Ok(());
+    }
+    let content;
+    syn::braced!(content in input);
+    match text.as_str() {
+        "syntax" => {
+            for item in statements(&content, errors, |input, _| syntax_item(input)) {
+                match item {
+                    SyntaxItem::Line(line) => entry.syntax.push(line),
+                    SyntaxItem::Set(set) => entry.sets.push(set),
+                }
+            }
+        }
+        "operands" => entry.operands = statements(&content, errors, |input, _| operand_type(input)),
+        "legal" => entry.legal = statements(&content, errors, |input, _| only_if(input)),
+        "requires" => entry.requires = statements(&content, errors, |input, _| requirement(input)),
+        "semantics" => {
+            entry.semantics = statements(&content, errors, |input, errors| expr::statement(input, errors, 0));
+        }
+        "lenient" => {
+            for item in statements(&content, errors, |input, _| lenient_item(input)) {
+                match item {
+                    LenientItem::Line(line) => entry.lenient_syntax.push(line),
+                    LenientItem::Floor(floor) => entry.lenient_floors.push(floor),
+                }
+            }
+        }
+        "erratum" => entry.errata.push(erratum(&content)?),
+        _ => entry.examples = statements(&content, errors, |input, _| example(input)),
+    }
+    Ok(())
+}
+
+/// `9.7.6.1;` lexes as two floats and dots: the text is what was written.
+fn section(input: ParseStream) -> Result<(String, Span)> {
+    let mut text = String::new();
+    let span = input.span();
+    while !input.is_empty() && !input.peek(Token![;]) {
+        text += &input.parse::<TokenTree>()?.to_string();
+    }
+    semicolon(input)?;
+    let plain = text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    if plain { Ok((text, span)) } else { Err(syn::Error::new(span, "expected a section like `9.7.6.1`")) }
+}
+
+fn syntax_item(input: ParseStream) -> Result<SyntaxItem> {
+    if input.peek(Token![.]) { set(input).map(SyntaxItem::Set) } else { line(input).map(SyntaxItem::Line) }
+}
+
+fn line(input: ParseStream) -> Result<SyntaxLine> {
+    let docs = super::docs(input)?;
+    let opcode = word(input)?;
+    let mut modifiers = Vec::new();
+    loop {
+        if input.peek(Token![.]) {
+            modifiers.push(Modifier { name: dotted(input)?, optional: false });
+        } else if input.peek(token::Brace) && !negation_follows(input) {
+            let content;
+            syn::braced!(content in input);
+            modifiers.push(Modifier { name: dotted(&content)?, optional: true });
+            if !content.is_empty() {
+                return Err(content.error("expected `}` behind one optional modifier"));
+            }
+        } else {
+            break;
+        }
+    }
+    let mut operands = vec![pattern(input)?];
+    while input.peek(Token![,]) {
+        input.parse::<Token![,]>()?;
+        operands.push(pattern(input)?);
+    }
+    let mut condition = None;
+    if input.peek(Token![where]) {
+        input.parse::<Token![where]>()?;
+        condition = Some(expr::expr(input)?);
+    }
+    semicolon(input)?;
+    Ok(SyntaxLine { docs, opcode, modifiers, operands, condition })
+}
+
+fn negation_follows(input: ParseStream) -> bool {
+    let fork = input.fork();
+    matches!(fork.parse::<TokenTree>(), Ok(TokenTree::Group(group)) if group.stream().to_string() == "!")
+}
+
+fn pattern(input: ParseStream) -> Result<Pattern> {
+    let negatable = input.peek(token::Brace) && negation_follows(input);
+    if negatable {
+        input.parse::<TokenTree>()?;
+    }
+    let name = word(input)?;
+    let mut pattern = Pattern { name, negatable, second: None, selector: None };
+    if input.peek(Token![|]) {
+        input.parse::<Token![|]>()?;
+        pattern.second = Some((word(input)?, false));
+    } else if input.peek(token::Bracket) {
+        let content;
+        syn::bracketed!(content in input);
+        content.parse::<Token![|]>()?;
+        pattern.second = Some((word(&content)?, true));
+    } else if input.peek(token::Brace) {
+        let content;
+        syn::braced!(content in input);
+        pattern.selector = Some(dotted(&content)?);
+    }
+    Ok(pattern)
+}
+
+fn set(input: ParseStream) -> Result<Set> {
+    let name = dotted(input)?;
+    input.parse::<Token![=]>()?;
+    let body = if input.peek(token::Brace) {
+        SetBody::Listed { operator: None, members: members(input)? }
+    } else {
+        let word = word(input)?;
+        match word.to_string().as_str() {
+            "lanes" => {
+                let letter = dotted(input)?;
+                let lanes = number(input)?;
+                keyword(input, "of")?;
+                let of = number(input)?;
+                SetBody::Lanes { letter, lanes, of, default: default(input)? }
+            }
+            "subset" => {
+                let letter = dotted(input)?;
+                keyword(input, "of")?;
+                let of = number(input)?;
+                SetBody::Subset { letter, of, default: default(input)? }
+            }
+            _ => SetBody::Listed { operator: Some(word), members: members(input)? },
+        }
+    };
+    semicolon(input)?;
+    Ok(Set { name, body })
+}
+
+fn default(input: ParseStream) -> Result<Ident> {
+    keyword(input, "default")?;
+    dotted(input)
+}
+
+fn operand_type(input: ParseStream) -> Result<OperandType> {
+    let mut names = vec![word(input)?];
+    while input.peek(Token![,]) {
+        input.parse::<Token![,]>()?;
+        names.push(word(input)?);
+    }
+    input.parse::<Token![:]>()?;
+    let ty = dotted(input)?;
+    let mut attributes = Vec::new();
+    let mut registers = None;
+    while input.peek(syn::Ident) {
+        if peek_keyword(input, "registers") {
+            word(input)?;
+            registers = Some(members(input)?);
+        } else {
+            attributes.push(word(input)?);
+        }
+    }
+    semicolon(input)?;
+    Ok(OperandType { names, ty, attributes, registers })
+}
+
+fn only_if(input: ParseStream) -> Result<OnlyIf> {
+    let subject = expr::expr(input)?;
+    keyword(input, "only")?;
+    input.parse::<Token![if]>()?;
+    let condition = expr::expr(input)?;
+    let span = expr::join(subject.span, condition.span);
+    semicolon(input)?;
+    Ok(OnlyIf { subject, condition, span })
+}
+
+fn requirement(input: ParseStream) -> Result<Requirement> {
+    let mut requirement = Requirement { condition: None, ptx: None, target: None };
+    if !peek_keyword(input, "ptx") && !input.fork().call(target).is_ok() {
+        requirement.condition = Some(expr::expr(input)?);
+        input.parse::<Token![:]>()?;
+    }
+    floor(input, &mut requirement)?;
+    semicolon(input)?;
+    Ok(requirement)
+}
+
+/// `ptx 7.8, sm_90`: one or both.
+fn floor(input: ParseStream, requirement: &mut Requirement) -> Result<()> {
+    loop {
+        if peek_keyword(input, "ptx") {
+            word(input)?;
+            requirement.ptx = Some(version(input)?);
+        } else {
+            requirement.target = Some(target(input)?);
+        }
+        if !input.peek(Token![,]) {
+            return Ok(());
+        }
+        input.parse::<Token![,]>()?;
+    }
+}
+
+fn lenient_item(input: ParseStream) -> Result<LenientItem> {
+    let docs = super::docs(input)?;
+    // A spelling begins with a word and a dot; a floor with a dot, or has a colon.
+    if input.peek(syn::Ident) && input.peek2(Token![.]) {
+        return Ok(LenientItem::Line(SyntaxLine { docs, ..line(input)? }));
+    }
+    Ok(LenientItem::Floor(LenientFloor { docs, requirement: requirement(input)? }))
+}
+
+fn erratum(input: ParseStream) -> Result<Erratum> {
+    let docs = super::docs(input)?;
+    keyword(input, "manual")?;
+    let manual: LitStr = input.parse()?;
+    semicolon(input)?;
+    keyword(input, "machine")?;
+    let machine: LitStr = input.parse()?;
+    semicolon(input)?;
+    Ok(Erratum { docs, manual: manual.value(), machine: machine.value() })
+}
+
+fn example(input: ParseStream) -> Result<Example> {
+    let span = input.span();
+    let refused = peek_keyword(input, "refused") && input.peek2(syn::Ident);
+    if refused {
+        word(input)?;
+    }
+    let mut text = String::new();
+    if input.peek(Token![@]) {
+        input.parse::<Token![@]>()?;
+        let bang = if input.parse::<Option<Token![!]>>()?.is_some() { "!" } else { "" };
+        text = format!("@{bang}{} ", word(input)?);
+    }
+    let opcode = word(input)?;
+    text += &opcode.to_string();
+    let mut modifiers = Vec::new();
+    while input.peek(Token![.]) {
+        let modifier = dotted(input)?;
+        text += &format!(".{modifier}");
+        modifiers.push(modifier);
+    }
+    let mut operands = vec![example_operand(input)?];
+    while input.peek(Token![,]) {
+        input.parse::<Token![,]>()?;
+        operands.push(example_operand(input)?);
+    }
+    let written: Vec<String> = operands.iter().map(ToString::to_string).collect();
+    text += &format!(" {};", written.join(", "));
+    let end = input.span();
+    semicolon(input)?;
+    Ok(Example { span: expr::join(span, end), refused, text, opcode, modifiers, operands })
+}
+
+fn example_operand(input: ParseStream) -> Result<ExampleOperand> {
+    let span = input.span();
+    let negated = input.parse::<Option<Token![!]>>()?.is_some();
+    let name = operand_name(input)?;
+    let mut second = None;
+    if input.peek(Token![|]) {
+        input.parse::<Token![|]>()?;
+        second = Some(operand_name(input)?);
+    }
+    let selector = if input.peek(Token![.]) { Some(dotted(input)?) } else { None };
+    Ok(ExampleOperand { span, negated, name, second, selector })
+}
+
+impl std::fmt::Display for ExampleOperand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bang = if self.negated { "!" } else { "" };
+        write!(f, "{bang}{}", self.name)?;
+        if let Some(second) = &self.second {
+            write!(f, "|{second}")?;
+        }
+        self.selector.as_ref().map_or(Ok(()), |selector| write!(f, ".{selector}"))
+    }
+}
+
+/// A register, a constant or the sink.
+fn operand_name(input: ParseStream) -> Result<String> {
+    let mut text = String::new();
+    if input.peek(Token![-]) || input.peek(Token![%]) {
+        text += &input.parse::<TokenTree>()?.to_string();
+    }
+    if input.peek(syn::Lit) {
+        let literal: syn::Lit = input.parse()?;
+        return Ok(text + &quote::ToTokens::to_token_stream(&literal).to_string());
+    }
+    if input.peek(Token![_]) {
+        input.parse::<Token![_]>()?;
+        return Ok("_".to_owned());
+    }
+    Ok(text + &word(input)?.to_string())
+}

@@ -1,0 +1,135 @@
+//! Pseudo-code with modifiers filled in: what a reader sees of one form's semantics.
+//!
+//! What the modifiers decide is gone, operators are replaced by their meaning. This module computes nothing but text.
+
+use std::collections::HashMap;
+
+use crate::ast::{BinaryOp, Expr, ExprKind, Stmt};
+use crate::choice::Scope;
+use crate::model::{Entry, Meaning, SlotKind};
+
+/// The lines of a form's semantics on its newest targets.
+pub(crate) fn lines(scope: Scope<'_>, entry: &Entry) -> Vec<String> {
+    let mut writer = Writer { scope, known: HashMap::new(), lines: Vec::new() };
+    writer.block(&entry.semantics);
+    writer.lines
+}
+
+struct Writer<'a> {
+    scope: Scope<'a>,
+    known: HashMap<String, bool>,
+    lines: Vec<String>,
+}
+
+/// Binds tighter than any operator.
+const ATOM: u8 = 10;
+
+/// `c ? a : b` binds loosest.
+const CHOOSE: u8 = 0;
+
+/// Text and how tightly its outermost operator binds.
+type Piece = (String, u8);
+
+/// What the parameters of an operator stand for.
+type Bound = HashMap<String, Piece>;
+
+impl Writer<'_> {
+    fn block(&mut self, statements: &[Stmt]) {
+        for statement in statements {
+            match statement {
+                Stmt::Assign { target, value } => {
+                    let name = target.to_string();
+                    match self.decide(value) {
+                        Some(known) if entry_local(self.scope, &name) => {
+                            self.known.insert(name, known);
+                        }
+                        _ => {
+                            let (text, _) = self.expr(value, &Bound::new());
+                            self.lines.push(format!("{name} = {text};"));
+                        }
+                    }
+                }
+                Stmt::If { condition, then, otherwise } => {
+                    self.block(if self.decide(condition) == Some(true) { then } else { otherwise });
+                }
+            }
+        }
+    }
+
+    fn decide(&self, expr: &Expr) -> Option<bool> {
+        if let ExprKind::Name(name) = &expr.kind {
+            return self.known.get(&name.to_string()).copied();
+        }
+        self.scope.decide(expr).ok().flatten()
+    }
+
+    fn expr(&self, expr: &Expr, bound: &Bound) -> Piece {
+        match &expr.kind {
+            ExprKind::Name(name) => {
+                let text = name.to_string();
+                bound.get(&text).cloned().unwrap_or((text, ATOM))
+            }
+            ExprKind::Dotted(name) => (format!(".{name}"), ATOM),
+            ExprKind::Target(target) => (format!("sm_{}", target.sm), ATOM),
+            ExprKind::Integer(value) if *value > 9 => (format!("{value:#x}"), ATOM),
+            ExprKind::Integer(value) => (value.to_string(), ATOM),
+            ExprKind::Float(value) => (format!("{value:?}"), ATOM),
+            ExprKind::Unary(op, inner) => {
+                (format!("{}{}", op.symbol(), self.at_least(inner, bound, ATOM)), BinaryOp::Add.precedence() + 1)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let level = op.precedence();
+                let (a, b) = (self.at_least(a, bound, level), self.at_least(b, bound, level + 1));
+                (format!("{a} {} {b}", op.symbol()), level)
+            }
+            ExprKind::Infix(name, a, b) => self.operator(&name.to_string(), &[a, b], bound),
+            ExprKind::Call(name, args) => {
+                let text = name.to_string();
+                if self.scope.operator_slot(&text).is_some() {
+                    return self.operator(&text, &args.iter().collect::<Vec<_>>(), bound);
+                }
+                let args: Vec<String> = args.iter().map(|arg| self.expr(arg, bound).0).collect();
+                (format!("{text}({})", args.join(", ")), ATOM)
+            }
+            ExprKind::Choose(condition, a, b) => match self.decide(condition) {
+                Some(true) => self.expr(a, bound),
+                Some(false) => self.expr(b, bound),
+                None => {
+                    let [c, a, b] = [&**condition, a, b].map(|expr| self.at_least(expr, bound, CHOOSE + 1));
+                    (format!("{c} ? {a} : {b}"), CHOOSE)
+                }
+            },
+            ExprKind::As(inner, ty) => (format!("{} as .{ty}", self.at_least(inner, bound, ATOM)), ATOM - 1),
+            ExprKind::In(inner, _) => (format!("{} in …", self.at_least(inner, bound, ATOM)), CHOOSE + 1),
+            ExprKind::Index(inner, index) => (format!("{}[{}]", self.at_least(inner, bound, ATOM), index.value), ATOM),
+        }
+    }
+
+    /// In parentheses where it would bind too loosely.
+    fn at_least(&self, expr: &Expr, bound: &Bound, level: u8) -> String {
+        let (text, own) = self.expr(expr, bound);
+        if own < level { format!("({text})") } else { text }
+    }
+
+    fn operator(&self, name: &str, args: &[&Expr], bound: &Bound) -> Piece {
+        let (index, slot) = self.scope.operator_slot(name).expect("checked");
+        let SlotKind::Operator(id) = slot.kind else { unreachable!("an operator's slot") };
+        let operator = &self.scope.model.operators[id.0];
+        let body = match self.scope.choice.values[index] {
+            Some(member) => {
+                let Meaning::Operator(member) = slot.members[member].meaning else {
+                    unreachable!("a member of an operator's slot")
+                };
+                &operator.members[member].body
+            }
+            None => operator.absent.as_ref().expect("checked"),
+        };
+        let args = args.iter().map(|arg| self.expr(arg, bound));
+        self.expr(body, &operator.params.iter().cloned().zip(args).collect())
+    }
+}
+
+/// Whether a name is a local rather than an operand, so that a known value needs no line.
+fn entry_local(scope: Scope<'_>, name: &str) -> bool {
+    scope.opcode.entries.iter().all(|entry| entry.operands.iter().all(|operand| operand.name != name))
+}

@@ -1,0 +1,250 @@
+//! Bodies of the prelude's builtins, one function for each type a builtin is declared for: `lt_f32`, `flush_f16`.
+//!
+//! These are all that is written in Rust of what instructions compute; the spec's pseudo-code is compiled to calls of
+//! them. A body knows no instruction and no modifier.
+//!
+//! ```
+//! use ptx_isa::eval;
+//!
+//! const LESS: bool = eval::lt_f32(1.0, 2.0);
+//! assert!(LESS && !eval::lt_f32(f32::NAN, 2.0));
+//! assert_eq!(eval::flush_f32(-1e-40).to_bits(), (-0.0_f32).to_bits());
+//! ```
+
+pub use half::{bf16, f16};
+
+use crate::selector::Lanes;
+
+/// Comparisons of whole numbers and of bits.
+macro_rules! integers {
+    ($($ty:ty: $eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident;)*) => {$(
+        /// `a == b`
+        #[inline(always)]
+        pub const fn $eq(a: $ty, b: $ty) -> bool { a == b }
+        /// `a != b`
+        #[inline(always)]
+        pub const fn $ne(a: $ty, b: $ty) -> bool { a != b }
+        /// `a < b`
+        #[inline(always)]
+        pub const fn $lt(a: $ty, b: $ty) -> bool { a < b }
+        /// `a <= b`
+        #[inline(always)]
+        pub const fn $le(a: $ty, b: $ty) -> bool { a <= b }
+        /// `a > b`
+        #[inline(always)]
+        pub const fn $gt(a: $ty, b: $ty) -> bool { a > b }
+        /// `a >= b`
+        #[inline(always)]
+        pub const fn $ge(a: $ty, b: $ty) -> bool { a >= b }
+    )*};
+}
+
+integers! {
+    u8:  eq_u8 ne_u8 lt_u8 le_u8 gt_u8 ge_u8;
+    u16: eq_u16 ne_u16 lt_u16 le_u16 gt_u16 ge_u16;
+    u32: eq_u32 ne_u32 lt_u32 le_u32 gt_u32 ge_u32;
+    u64: eq_u64 ne_u64 lt_u64 le_u64 gt_u64 ge_u64;
+    i8:  eq_s8 ne_s8 lt_s8 le_s8 gt_s8 ge_s8;
+    i16: eq_s16 ne_s16 lt_s16 le_s16 gt_s16 ge_s16;
+    i32: eq_s32 ne_s32 lt_s32 le_s32 gt_s32 ge_s32;
+    i64: eq_s64 ne_s64 lt_s64 le_s64 gt_s64 ge_s64;
+}
+
+/// Equality of uninterpreted bits.
+macro_rules! bits {
+    ($($ty:ty: $eq:ident $ne:ident;)*) => {$(
+        /// `a == b`
+        #[inline(always)]
+        pub const fn $eq(a: $ty, b: $ty) -> bool { a == b }
+        /// `a != b`
+        #[inline(always)]
+        pub const fn $ne(a: $ty, b: $ty) -> bool { a != b }
+    )*};
+}
+
+bits! {
+    u8:  eq_b8 ne_b8;
+    u16: eq_b16 ne_b16;
+    u32: eq_b32 ne_b32;
+    u64: eq_b64 ne_b64;
+}
+
+/// Ordered comparisons of floats: false where either is NaN.
+macro_rules! floats {
+    ($($ty:ty: $eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident $unordered:ident;)*) => {$(
+        /// `a == b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $eq(a: $ty, b: $ty) -> bool { a == b }
+        /// `a != b` of two numbers; false if either is NaN
+        #[inline(always)]
+        pub const fn $ne(a: $ty, b: $ty) -> bool { (a < b) | (a > b) }
+        /// `a < b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $lt(a: $ty, b: $ty) -> bool { a < b }
+        /// `a <= b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $le(a: $ty, b: $ty) -> bool { a <= b }
+        /// `a > b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $gt(a: $ty, b: $ty) -> bool { a > b }
+        /// `a >= b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $ge(a: $ty, b: $ty) -> bool { a >= b }
+        /// Whether either is NaN
+        #[inline(always)]
+        pub const fn $unordered(a: $ty, b: $ty) -> bool { a.is_nan() | b.is_nan() }
+    )*};
+}
+
+floats! {
+    f32: eq_f32 ne_f32 lt_f32 le_f32 gt_f32 ge_f32 unordered_f32;
+    f64: eq_f64 ne_f64 lt_f64 le_f64 gt_f64 ge_f64 unordered_f64;
+}
+
+/// Halves are compared as integers: the magnitude with its sign is in the floats' order, and both zeros are 0.
+macro_rules! halves {
+    ($($ty:ty: $eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident $unordered:ident $key:ident;)*) => {$(
+        /// A number in the order of the floats.
+        #[inline(always)]
+        const fn $key(x: $ty) -> i16 {
+            let magnitude = (x.to_bits() & 0x7fff) as i16;
+            if (x.to_bits() as i16) < 0 { -magnitude } else { magnitude }
+        }
+        /// `a == b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $eq(a: $ty, b: $ty) -> bool { ($key(a) == $key(b)) & !$unordered(a, b) }
+        /// `a != b` of two numbers; false if either is NaN
+        #[inline(always)]
+        pub const fn $ne(a: $ty, b: $ty) -> bool { ($key(a) != $key(b)) & !$unordered(a, b) }
+        /// `a < b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $lt(a: $ty, b: $ty) -> bool { ($key(a) < $key(b)) & !$unordered(a, b) }
+        /// `a <= b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $le(a: $ty, b: $ty) -> bool { ($key(a) <= $key(b)) & !$unordered(a, b) }
+        /// `a > b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $gt(a: $ty, b: $ty) -> bool { ($key(a) > $key(b)) & !$unordered(a, b) }
+        /// `a >= b`; false if either is NaN
+        #[inline(always)]
+        pub const fn $ge(a: $ty, b: $ty) -> bool { ($key(a) >= $key(b)) & !$unordered(a, b) }
+        /// Whether either is NaN
+        #[inline(always)]
+        pub const fn $unordered(a: $ty, b: $ty) -> bool {
+            const INFINITY: u16 = <$ty>::INFINITY.to_bits();
+            let (a, b) = (a.to_bits() & 0x7fff, b.to_bits() & 0x7fff);
+            (if a > b { a } else { b }) > INFINITY
+        }
+    )*};
+}
+
+halves! {
+    f16:  eq_f16 ne_f16 lt_f16 le_f16 gt_f16 ge_f16 unordered_f16 key_f16;
+    bf16: eq_bf16 ne_bf16 lt_bf16 le_bf16 gt_bf16 ge_bf16 unordered_bf16 key_bf16;
+}
+
+/// Subnormal numbers become zero of the same sign.
+#[inline(always)]
+pub const fn flush_f32(x: f32) -> f32 {
+    let bits = x.to_bits();
+    f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
+}
+
+/// Subnormal numbers become zero of the same sign.
+#[inline(always)]
+pub const fn flush_f16(x: f16) -> f16 {
+    let bits = x.to_bits();
+    f16::from_bits(if bits & 0x7c00 == 0 { bits & 0x8000 } else { bits })
+}
+
+/// True where `x` is not.
+#[inline(always)]
+pub const fn not_pred(x: bool) -> bool {
+    !x
+}
+
+/// True where both are.
+#[inline(always)]
+pub const fn and_pred(a: bool, b: bool) -> bool {
+    a & b
+}
+
+/// True where either is.
+#[inline(always)]
+pub const fn or_pred(a: bool, b: bool) -> bool {
+    a | b
+}
+
+/// True where exactly one is.
+#[inline(always)]
+pub const fn xor_pred(a: bool, b: bool) -> bool {
+    a ^ b
+}
+
+/// The sum modulo 2³².
+#[inline(always)]
+pub const fn add_u32(a: u32, b: u32) -> u32 {
+    a.wrapping_add(b)
+}
+
+/// The next wider signed integer.
+#[inline(always)]
+pub const fn widen_u8(x: u8) -> i16 {
+    x as i16
+}
+
+/// The next wider signed integer.
+#[inline(always)]
+pub const fn widen_s8(x: i8) -> i16 {
+    x as i16
+}
+
+/// The next wider signed integer.
+#[inline(always)]
+pub const fn widen_u16(x: u16) -> i32 {
+    x as i32
+}
+
+/// The next wider signed integer.
+#[inline(always)]
+pub const fn widen_s16(x: i16) -> i32 {
+    x as i32
+}
+
+/// How many lanes are true.
+#[inline(always)]
+pub const fn count_pred<const LANES: usize>(x: [bool; LANES]) -> u32 {
+    let mut count = 0;
+    let mut lane = 0;
+    while lane < LANES {
+        count += x[lane] as u32;
+        lane += 1;
+    }
+    count
+}
+
+/// Four bytes picked from the eight of `a` (0 to 3) and `b` (4 to 7).
+#[inline(always)]
+pub const fn bytes(a: u32, b: u32, pick: Lanes<4, 8>) -> [u8; 4] {
+    let pool = a as u64 | (b as u64) << 32;
+    let mut picked = [0; 4];
+    let mut lane = 0;
+    while lane < 4 {
+        picked[lane] = (pool >> (8 * pick.lane(lane))) as u8;
+        lane += 1;
+    }
+    picked
+}
+
+/// Two half-words picked from the four of `a` (0 and 1) and `b` (2 and 3).
+#[inline(always)]
+pub const fn halves(a: u32, b: u32, pick: Lanes<2, 4>) -> [u16; 2] {
+    let pool = a as u64 | (b as u64) << 32;
+    let mut picked = [0; 2];
+    let mut lane = 0;
+    while lane < 2 {
+        picked[lane] = (pool >> (16 * pick.lane(lane))) as u16;
+        lane += 1;
+    }
+    picked
+}
