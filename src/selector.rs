@@ -37,7 +37,7 @@ impl<const LANES: usize, const OF: usize> Lanes<LANES, OF> {
         let mut reduced = 0;
         let mut lane = 0;
         while lane < LANES {
-            reduced |= (bits >> (4 * lane) & 15) % (OF as u32) << (4 * lane);
+            reduced |= ((bits >> (4 * lane) & 15) % (OF as u32)) << (4 * lane);
             lane += 1;
         }
         Lanes(reduced)

@@ -1,1 +1,1 @@
-
+//! The macros of `ptx-isa`.

@@ -15,7 +15,7 @@ pub(crate) const ABSENT: u8 = 63;
 /// A refused combination: all of its slots hold one of the named values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
-    pub forbids: Vec<(usize, u64)>,
+    pub forbids: Values,
     pub reason: String,
 }
 
@@ -24,10 +24,13 @@ pub(crate) struct Rule {
 pub(crate) struct Rules {
     list: Vec<Rule>,
     /// The slots whose values tell the present entry from the opcode's others.
-    entry: Vec<(usize, u64)>,
-    /// Domain errors found so far: the place of each in `list`.
-    domains: Vec<(DomainError, Vec<(usize, u64)>, usize)>,
+    entry: Values,
+    /// Domain errors found so far, with their entry: the place of each in `list`.
+    domains: Vec<(DomainError, Values, usize)>,
 }
+
+/// Slots and the sets of values they hold.
+type Values = Vec<(usize, u64)>;
 
 impl Rules {
     /// What follows is about this entry.

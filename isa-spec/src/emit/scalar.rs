@@ -223,7 +223,7 @@ impl<'a> Scalar<'a> {
                     let lanes = Literal::u32_unsuffixed(self.lanes(ty));
                     quote!(selector::Subset::<#lanes>::from_bits(#word as u32).lanes())
                 }
-                ty => self.from_bits(&word, 64, ty),
+                ty => self.value_of(&word, 64, ty),
             };
             quote!(let #name = #value;)
         });
@@ -234,7 +234,7 @@ impl<'a> Scalar<'a> {
             .outputs
             .iter()
             .zip(&names)
-            .map(|(output, name)| self.to_bits(&quote!(#name), program.value(*output).ty, 64));
+            .map(|(output, name)| self.bits_of(&quote!(#name), program.value(*output).ty, 64));
         let zeros = (outputs.len()..2).map(|_| quote!(0));
         let words = words.chain(zeros);
         let outputs = outputs.iter().zip(&names).map(|(output, name)| quote!(let #name = #output;));
@@ -420,7 +420,7 @@ impl<'a> Scalar<'a> {
     }
 
     /// A value's bits as an unsigned integer of so many bits.
-    fn to_bits(&self, value: &TokenStream, ty: Ty, width: u32) -> TokenStream {
+    fn bits_of(&self, value: &TokenStream, ty: Ty, width: u32) -> TokenStream {
         let Ty::Lanes { lane, lanes } = ty else { unreachable!("checked: selectors are not read as bits") };
         let found = self.model().ty(lane);
         let word = format_ident!("u{width}");
@@ -449,7 +449,7 @@ impl<'a> Scalar<'a> {
     }
 
     /// A value from an unsigned integer of so many bits, which is a path, a call or in parentheses.
-    fn from_bits(&self, word: &TokenStream, width: u32, ty: Ty) -> TokenStream {
+    fn value_of(&self, word: &TokenStream, width: u32, ty: Ty) -> TokenStream {
         let Ty::Lanes { lane, lanes } = ty else { unreachable!("checked: selectors are not read as bits") };
         let found = self.model().ty(lane);
         let one = |word: TokenStream| match found.kind {
@@ -493,7 +493,7 @@ impl<'a> Scalar<'a> {
         {
             let width = self.model().ty(a).bits;
             let one = |value: TokenStream| {
-                self.lane_from_bits(b, self.to_bits(&value, Ty::Lanes { lane: a, lanes: 1 }, width))
+                self.lane_from_bits(b, self.bits_of(&value, Ty::Lanes { lane: a, lanes: 1 }, width))
             };
             if n == 1 {
                 return one(quote!(#value));
@@ -505,7 +505,7 @@ impl<'a> Scalar<'a> {
             return quote!([#(#lanes),*]);
         }
         let width = self.width(from);
-        let bits = self.to_bits(value, from, width);
-        if self.is_word(to) { bits } else { self.from_bits(&quote!((#bits)), width, to) }
+        let bits = self.bits_of(value, from, width);
+        if self.is_word(to) { bits } else { self.value_of(&quote!((#bits)), width, to) }
     }
 }

@@ -239,7 +239,7 @@ fn only_if(input: ParseStream) -> Result<OnlyIf> {
 
 fn requirement(input: ParseStream) -> Result<Requirement> {
     let mut requirement = Requirement { condition: None, ptx: None, target: None };
-    if !peek_keyword(input, "ptx") && !input.fork().call(target).is_ok() {
+    if !peek_keyword(input, "ptx") && input.fork().call(target).is_err() {
         requirement.condition = Some(expr::expr(input)?);
         input.parse::<Token![:]>()?;
     }
