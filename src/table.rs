@@ -124,6 +124,17 @@ pub struct Instruction {
     pub rules: &'static [Rule],
     /// The entries of the spec that describe this opcode, in the spec's order.
     pub entries: &'static [Entry],
+    /// Sections of the manual that describe this opcode too and that the spec leaves out.
+    pub elsewhere: &'static [Elsewhere],
+}
+
+/// A section of the manual that describes an opcode of the table and that the spec leaves out.
+#[derive(Debug)]
+pub struct Elsewhere {
+    /// The manual's section: `9.7.7.1`.
+    pub section: &'static str,
+    /// The modifiers, without dots, that only this section has: a statement with any of them is outside the table.
+    pub modifiers: &'static [&'static str],
 }
 
 /// One `instruction` item of the spec; an opcode may have several.
@@ -344,6 +355,8 @@ pub struct Lenient {
     pub register_plus_constant: Option<&'static str>,
     /// Leading zeros in the number of a register.
     pub leading_zeros: Option<&'static str>,
+    /// The name of a function as a source.
+    pub function_as_source: Option<&'static str>,
 }
 
 /// A perfect hash from canonical mnemonics to forms: see [`Table::form`].

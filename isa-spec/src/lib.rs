@@ -1,14 +1,6 @@
-//! A language for instruction sets, and the compiler that computes Rust tables from it.
+#![doc = include_str!("../README.md")]
 //!
-//! One text describes an instruction: its syntax, the types of its operands, what is legal, since when and where it
-//! exists, and what it computes. Enums, validator, evaluators and reference are computed from it.
-//!
-//! ```text
-//! .isa text → tokens → ast → model → checked model → per-form programs → Rust tokens
-//!    source    parse   resolve   check             lower                emit
-//! ```
-//!
-//! The way runs in one direction; a module imports only from its left. A build script uses [`Build`]:
+//! # Example
 //!
 //! ```
 //! let spec = r#"

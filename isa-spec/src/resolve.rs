@@ -10,9 +10,9 @@ use proc_macro2::Ident;
 use crate::ast::{self, ExprKind, ParamType, SetBody, Spec, TypeSet, TypeShape};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::model::{
-    Builtin, Class, Constant, Entry, Erratum, Item, Kind, LenientNote, Meaning, Member, Model, OnlyIf, Opcode, Operand,
-    OperandType, Operator, OperatorMember, Param, Pattern, Permission, Requirement, Selector, SelectorShape, Slot,
-    SlotKind, Syntax, Type, TypeId,
+    Builtin, Class, Constant, Elsewhere, Entry, Erratum, Item, Kind, LenientNote, Meaning, Member, Model, OnlyIf,
+    Opcode, Operand, OperandType, Operator, OperatorMember, Param, Pattern, Permission, Requirement, Selector,
+    SelectorShape, Slot, SlotKind, Syntax, Type, TypeId,
 };
 
 const KINDS: [(&str, Kind); 5] = [
@@ -27,13 +27,14 @@ const CONSTANTS: [(&str, Constant); 3] =
     [("integer", Constant::Integer), ("float", Constant::Float), ("single", Constant::Single)];
 
 /// What the statement grammar can take beyond the manual, by the names a prelude notes it with.
-pub(crate) const LENIENT: [&str; 6] = [
+pub(crate) const LENIENT: [&str; 7] = [
     "modifier_order",
     "blank_before_modifier",
     "repeated_destination",
     "constant_predicate",
     "register_plus_constant",
     "leading_zeros",
+    "function_as_source",
 ];
 
 /// Attributes of operands.
@@ -480,6 +481,7 @@ impl Resolver {
                 .into_iter()
                 .map(|erratum| Erratum { subject: erratum.docs, manual: erratum.manual, machine: erratum.machine })
                 .collect(),
+            elsewhere: self.elsewhere(entry.elsewhere, &slots),
             examples: entry.examples,
         };
         let opcode = &mut self.model.opcodes[index];
@@ -824,6 +826,23 @@ impl Resolver {
                     .help("it repeats a syntax line, with `{!}`, `[|q]` or `[|_]` where that line has none"),
             );
         }
+    }
+
+    /// What other sections have to themselves; a modifier that an entry has is not among it.
+    fn elsewhere(&mut self, list: Vec<ast::Elsewhere>, slots: &[Slot]) -> Vec<Elsewhere> {
+        let mut resolved = Vec::new();
+        for item in list {
+            for modifier in &item.modifiers {
+                let text = modifier.to_string();
+                if slots.iter().any(|slot| slot.members.iter().any(|member| member.spelling == text)) {
+                    let message = format!("this opcode has `.{text}` here, not only elsewhere");
+                    self.error(Diagnostic::new(modifier.span(), message));
+                }
+            }
+            let modifiers = item.modifiers.iter().map(Ident::to_string).collect();
+            resolved.push(Elsewhere { section: item.section, modifiers });
+        }
+        resolved
     }
 
     fn requirement(&mut self, requirement: ast::Requirement) -> Requirement {

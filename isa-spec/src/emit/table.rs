@@ -231,6 +231,10 @@ impl Emitter<'_> {
                 }));
                 entries.push(self.entry(entry));
             }
+            let elsewhere = opcode.entries.iter().flat_map(|entry| &entry.elsewhere).map(|elsewhere| {
+                let (section, modifiers) = (&elsewhere.section, &elsewhere.modifiers);
+                quote!(Elsewhere { section: #section, modifiers: &[#(#modifiers),*] })
+            });
             let rules = rules.iter().map(|rule| {
                 let forbids = rule.forbids.iter().map(|(slot, values)| {
                     let (slot, values) = (Literal::u8_unsuffixed(*slot as u8), Literal::u64_unsuffixed(*values));
@@ -246,6 +250,7 @@ impl Emitter<'_> {
                     syntaxes: &[#(#syntaxes),*],
                     rules: &[#(#rules),*],
                     entries: &[#(#entries),*],
+                    elsewhere: &[#(#elsewhere),*],
                 }
             });
         }

@@ -1,0 +1,159 @@
+//! The command line: arguments, exit statuses and where output goes. What a command does stands in its own module.
+
+mod check;
+mod eval;
+mod report;
+mod table;
+mod value;
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptx_isa::TABLE;
+use ptx_isa::target::{Target, Version};
+
+/// PTX instructions as one table: check modules, evaluate statements, look things up.
+#[derive(Parser)]
+#[command(name = "ptx-isa", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Give the assembler's verdict on every statement of PTX modules that is in the table
+    #[command(after_help = "Examples:
+  ptx-isa check kernel.ptx
+  ptx-isa check --format json --strict a.ptx b.ptx
+  echo 'setp.lt.s32 p, a, b;' | ptx-isa check --target sm_90 --ptx 8.0 -
+
+Exit status: 0 no errors, 1 errors in the input, 2 wrong usage or unreadable files.")]
+    Check(CheckArguments),
+
+    /// Compute what a statement computes, bit by bit
+    #[command(after_help = "Examples:
+  ptx-isa eval 'setp.lt.and.s32 p|q, a, b, !c' a=5 b=-3 c=1
+  ptx-isa eval --target sm_13 'set.gt.u32.f32 d, a, 0f00000000' a=1e-40
+  ptx-isa eval --batch requests.jsonl
+
+A batch has one JSON object a line; inputs and outputs are bits:
+  {\"inst\":\"setp.lt.s32 p, a, b\",\"target\":\"sm_90\",\"in\":{\"a\":\"0x5\",\"b\":\"0xfffffffd\"}}
+  {\"out\":{\"p\":\"0x0\"}}")]
+    Eval(EvalArguments),
+
+    /// List the legal forms
+    #[command(after_help = "Examples:
+  ptx-isa table
+  ptx-isa table 'setp.*.f16'
+  ptx-isa table --format json '*.ftz.*'")]
+    Table(TableArguments),
+}
+
+#[derive(Args)]
+struct CheckArguments {
+    /// How to print what is found
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Treat as an error what the assembler takes although the manual does not list it
+    #[arg(long)]
+    strict: bool,
+    /// Check for this target, whatever the module says
+    #[arg(long, value_name = "sm_XX", value_parser = known_target)]
+    target: Option<Target>,
+    /// Check for this PTX version, whatever the module says
+    #[arg(long, value_name = "X.Y", value_parser = known_version)]
+    ptx: Option<Version>,
+    /// PTX modules; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+struct EvalArguments {
+    /// Compute as this target does; the newest if not given
+    #[arg(long, value_name = "sm_XX", value_parser = known_target)]
+    target: Option<Target>,
+    /// Read one JSON object a line and answer each with one; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["statement", "inputs"])]
+    batch: Option<PathBuf>,
+    /// A statement; the names of its registers are free
+    #[arg(required_unless_present = "batch")]
+    statement: Option<String>,
+    /// The value of each register that is read, as NAME=VALUE
+    #[arg(value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    inputs: Vec<String>,
+}
+
+#[derive(Args)]
+struct TableArguments {
+    /// How to print the forms
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Forms whose mnemonic matches; `*` stands for any text
+    pattern: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// For tools: one object a line
+    Json,
+}
+
+/// What a command found, as the exit status says it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Outcome {
+    Fine,
+    InputErrors,
+    Unusable,
+}
+
+/// Runs the command that the arguments name.
+pub(crate) fn run() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Eval(arguments) => eval::run(&arguments),
+        Command::Table(arguments) => table::run(&arguments),
+    };
+    ExitCode::from(match outcome {
+        Ok(Outcome::Fine) => 0,
+        Ok(Outcome::InputErrors) => 1,
+        Ok(Outcome::Unusable) => 2,
+        // A reader that has seen enough is no error.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
+        Err(error) => {
+            complain(error);
+            2
+        }
+    })
+}
+
+/// Says on standard error what is wrong with the request itself.
+fn complain(message: impl Display) {
+    // Nothing is left to tell it to if standard error is closed.
+    let _ = writeln!(anstream::stderr(), "error: {message}");
+}
+
+fn known_target(text: &str) -> Result<Target, String> {
+    let target: Target = text.parse().map_err(|error: ptx_isa::target::NameError| error.to_string())?;
+    if TABLE.targets.iter().any(|known| known.target == target) {
+        return Ok(target);
+    }
+    let nearest = TABLE.targets.iter().min_by_key(|known| known.target.sm.abs_diff(target.sm));
+    Err(nearest
+        .map_or_else(String::new, |near| format!("there is no target `{target}`; the nearest is `{}`", near.target)))
+}
+
+fn known_version(text: &str) -> Result<Version, String> {
+    let version: Version = text.parse().map_err(|error: ptx_isa::target::NameError| error.to_string())?;
+    if TABLE.versions.contains(&version) {
+        return Ok(version);
+    }
+    let before = TABLE.versions.iter().rev().find(|known| **known < version).or(TABLE.versions.first());
+    Err(before.map_or_else(String::new, |near| format!("there is no PTX version {version}; the nearest is {near}")))
+}

@@ -1,0 +1,50 @@
+//! Findings as a terminal shows them: source, caret, note and help.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use ptx_isa::diagnostic::{Diagnostic, LineIndex, Severity};
+
+/// Of a longer line only the part around the finding is shown.
+const LONGEST_LINE: usize = 400;
+
+/// Writes one finding about a text, styled; the stream drops styles where they are not wanted.
+pub(super) fn write(
+    out: &mut impl Write,
+    file: &str,
+    text: &[u8],
+    lines: &LineIndex<'_>,
+    finding: &Diagnostic,
+) -> io::Result<()> {
+    let shown = shown(text, &finding.span);
+    // Bytes that are no text are shown as such; the caret counts what is shown.
+    let part = |range: Range<usize>| String::from_utf8_lossy(&text[range]);
+    let before = part(shown.start..finding.span.start);
+    let marked = part(finding.span.clone());
+    let source = format!("{before}{marked}{}", part(finding.span.end..shown.end));
+    let snippet = Snippet::source(&source)
+        .path(file)
+        .line_start(lines.position(finding.span.start).line)
+        .annotation(AnnotationKind::Primary.span(before.len()..before.len() + marked.len()));
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let mut group: Group<'_> = level.primary_title(&finding.message).id(finding.code.as_str()).element(snippet);
+    if let Some(note) = &finding.note {
+        group = group.element(Level::NOTE.message(note));
+    }
+    if let Some(help) = &finding.help {
+        group = group.element(Level::HELP.message(help));
+    }
+    writeln!(out, "{}\n", Renderer::styled().render(&[group]))
+}
+
+/// The lines that a finding touches, or the part around it where they are huge.
+fn shown(text: &[u8], span: &Range<usize>) -> Range<usize> {
+    let is_end = |byte: &u8| *byte == b'\n';
+    let start = text[..span.start].iter().rposition(is_end).map_or(0, |at| at + 1);
+    let end = text[span.end..].iter().position(is_end).map_or(text.len(), |at| span.end + at);
+    start.max(span.start.saturating_sub(LONGEST_LINE))..end.min(span.end + LONGEST_LINE)
+}

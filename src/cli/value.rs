@@ -1,0 +1,96 @@
+//! Values as people write and read them: bits of a type from text, and text for bits.
+
+use ptx_isa::eval::{bf16, f16};
+use ptx_isa::table::{Kind, TypeInfo};
+
+/// The bits that a text gives an operand of a type.
+///
+/// # Errors
+///
+/// What a value of the type looks like.
+pub(super) fn parse(text: &str, ty: &TypeInfo) -> Result<u64, String> {
+    parse_value(text, ty).ok_or_else(|| {
+        let expected = match ty.kind {
+            Kind::Predicate => "0 or 1".to_owned(),
+            Kind::Bits => format!("{} bits as decimal, hex, `0f…` or `0d…`", ty.bits),
+            Kind::Unsigned => format!("an unsigned integer of {} bits, decimal or hex", ty.bits),
+            Kind::Signed => format!("a signed integer of {} bits, or its bits in hex", ty.bits),
+            Kind::Float => format!("a float literal like `1.5`, `nan` or `-inf`, or {} bits in hex", ty.bits),
+            Kind::Packed => format!("the {} bits of all lanes in hex", ty.bits),
+        };
+        format!("`{text}` is no value of type `.{}`: it should be {expected}", ty.name)
+    })
+}
+
+fn parse_value(text: &str, ty: &TypeInfo) -> Option<u64> {
+    let fits = |bits: &u64| ty.bits >= 64 || bits >> ty.bits == 0;
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
+    if let Some(hex) = digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        return hex_bits(hex).filter(|bits| fits(bits) && !negative);
+    }
+    // `0d…` and `0f…` name the bits of a float of their own width.
+    let float_bits = |prefixes: [&str; 2], width| {
+        let hex = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix))?;
+        hex_bits(hex).filter(|_| hex.len() == width / 4 && ty.bits as usize == width)
+    };
+    if let Some(bits) = float_bits(["0f", "0F"], 32).or_else(|| float_bits(["0d", "0D"], 64)) {
+        return matches!(ty.kind, Kind::Float | Kind::Bits).then_some(bits);
+    }
+    match ty.kind {
+        Kind::Float => float(text, ty),
+        Kind::Signed => {
+            let value: i64 = text.parse().ok()?;
+            let shift = 64 - u32::from(ty.bits);
+            let held = value << shift >> shift;
+            (held == value || (value > 0 && fits(&value.cast_unsigned())))
+                .then_some(value.cast_unsigned() << shift >> shift)
+        }
+        Kind::Predicate | Kind::Bits | Kind::Unsigned | Kind::Packed => {
+            let value = digits.parse::<u64>().ok().filter(fits)?;
+            // A negative number is its two's complement where only bits matter.
+            match (negative, ty.kind) {
+                (false, _) => Some(value),
+                (true, Kind::Bits) => {
+                    let shift = 64 - u32::from(ty.bits);
+                    (value <= 1 << (ty.bits - 1)).then_some(value.wrapping_neg() << shift >> shift)
+                }
+                (true, _) => None,
+            }
+        }
+    }
+}
+
+fn hex_bits(hex: &str) -> Option<u64> {
+    let plain = !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+    u64::from_str_radix(hex, 16).ok().filter(|_| plain)
+}
+
+fn float(text: &str, ty: &TypeInfo) -> Option<u64> {
+    Some(match (ty.name, ty.bits) {
+        (_, 64) => text.parse::<f64>().ok()?.to_bits(),
+        (_, 32) => u64::from(text.parse::<f32>().ok()?.to_bits()),
+        (name, _) if name == "bf16" => u64::from(bf16::from_f64(text.parse().ok()?).to_bits()),
+        _ => u64::from(f16::from_f64(text.parse().ok()?).to_bits()),
+    })
+}
+
+/// Bits with what they mean: `0x3f800000 (1.0)`; a predicate as `1`.
+pub(super) fn show(bits: u64, ty: &TypeInfo) -> String {
+    let digits = usize::from(ty.bits).div_ceil(4) + 2;
+    let shift = 64 - u32::from(ty.bits.min(64));
+    match ty.kind {
+        Kind::Predicate => bits.to_string(),
+        Kind::Bits | Kind::Packed => format!("{bits:#0digits$x}"),
+        Kind::Unsigned => format!("{bits:#0digits$x} ({bits})"),
+        Kind::Signed => format!("{bits:#0digits$x} ({})", (bits << shift).cast_signed() >> shift),
+        Kind::Float => {
+            let value = match (ty.name, ty.bits) {
+                (_, 64) => format!("{:?}", f64::from_bits(bits)),
+                (_, 32) => format!("{:?}", f32::from_bits(bits as u32)),
+                (name, _) if name == "bf16" => format!("{:?}", bf16::from_bits(bits as u16).to_f64()),
+                _ => format!("{:?}", f16::from_bits(bits as u16).to_f64()),
+            };
+            format!("{bits:#0digits$x} ({value})")
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! What is said about a piece of text: where, how bad, which rule, and what would be legal.
+//!
+//! This module knows neither PTX nor a table; it holds words and places. Places are byte offsets into the text that was
+//! read; [`LineIndex`] turns them into lines and columns.
+//!
+//! ```
+//! use ptx_isa::diagnostic::{Code, Diagnostic, LineIndex, Position};
+//!
+//! let text = "// a comment\nadd.u33 %r1, %r2;\n";
+//! let diagnostic = Diagnostic::error(Code::UnknownModifier, 16..20, "`.u33` is no modifier").with_help("write `.u32`");
+//! assert_eq!(diagnostic.to_string(), "`.u33` is no modifier");
+//! assert_eq!(diagnostic.code.as_str(), "unknown-modifier");
+//! assert_eq!(LineIndex::new(text).position(diagnostic.span.start), Position { line: 2, column: 4 });
+//! ```
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+/// One finding about a text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Diagnostic {
+    /// Which rule it is about.
+    pub code: Code,
+    /// Whether the assembler refuses the text.
+    pub severity: Severity,
+    /// The offending token, in bytes from the start of the text; empty where something is missing.
+    pub span: Range<usize>,
+    /// What is wrong: one sentence without a full stop.
+    pub message: String,
+    /// What would be right, where that is known.
+    pub help: Option<String>,
+    /// Why, where the message does not say it.
+    pub note: Option<String>,
+}
+
+impl Diagnostic {
+    /// A text that the assembler refuses.
+    pub fn error(code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { code, severity: Severity::Error, span, message: message.into(), help: None, note: None }
+    }
+
+    /// A text that the assembler takes and the manual does not list.
+    pub fn warning(code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, span, message) }
+    }
+
+    /// The same with what would be right.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The same with the reason.
+    #[must_use]
+    pub fn with_note(mut self, note: impl Into<String>) -> Diagnostic {
+        self.note = Some(note.into());
+        self
+    }
+
+    /// The same, `offset` bytes further on: for a text that is part of a larger one.
+    #[must_use]
+    pub fn shifted(mut self, offset: usize) -> Diagnostic {
+        self.span = self.span.start + offset..self.span.end + offset;
+        self
+    }
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// The assembler takes it, the manual does not list it.
+    Warning,
+    /// The assembler refuses it.
+    Error,
+}
+
+impl Severity {
+    /// `error` or `warning`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// The rule a finding is about.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code { $($(#[$doc])* $name,)* }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &[Code] = &[$(Code::$name),*];
+
+            /// The name in kebab case, as tools read it: `illegal-modifier`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Code::$name => $text,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    /// The text is not UTF-8.
+    Encoding = "encoding",
+    /// The text does not follow PTX's grammar.
+    Syntax = "syntax",
+    /// The opcode is not in the table.
+    UnknownOpcode = "unknown-opcode",
+    /// No instruction of the table has this modifier.
+    UnknownModifier = "unknown-modifier",
+    /// A modifier that the instruction does not have, or not with the others.
+    IllegalModifier = "illegal-modifier",
+    /// A modifier stands where another already does.
+    DuplicateModifier = "duplicate-modifier",
+    /// A modifier that may not be left out is.
+    MissingModifier = "missing-modifier",
+    /// The modifiers stand in another order than the manual's.
+    ModifierOrder = "modifier-order",
+    /// A blank stands before a modifier or a selector.
+    BlankBeforeModifier = "blank-before-modifier",
+    /// The version is unknown, or too old for what is used.
+    PtxVersion = "ptx-version",
+    /// The target is unknown, or too old for what is used.
+    Target = "target",
+    /// Too few or too many operands.
+    OperandCount = "operand-count",
+    /// The operand is not of a kind or type that may stand there.
+    OperandType = "operand-type",
+    /// The name has no declaration in this scope.
+    UndeclaredRegister = "undeclared-register",
+    /// A numbered register is written with leading zeros.
+    LeadingZeros = "leading-zeros",
+    /// The constant cannot be read, or may not stand there.
+    Constant = "constant",
+    /// A register or variable plus a constant.
+    RegisterPlusConstant = "register-plus-constant",
+    /// The selector or mask cannot be read, or may not stand there.
+    Selector = "selector",
+    /// `_` may not stand there.
+    Sink = "sink",
+    /// `!` may not stand there.
+    Negation = "negation",
+    /// A second destination is missing, superfluous or the same as the first.
+    Destination = "destination",
+    /// The guard is no predicate register.
+    Guard = "guard",
+    /// A part of the opcode that the table leaves out.
+    OutsideTable = "outside-table",
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A place in a text as people count it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: usize,
+    /// The character within the line, from 1.
+    pub column: usize,
+}
+
+/// Where the lines of a text begin.
+#[derive(Clone, Debug)]
+pub struct LineIndex<'a> {
+    text: &'a [u8],
+    starts: Vec<usize>,
+}
+
+impl<'a> LineIndex<'a> {
+    /// Finds the lines of a text, which end at `\n`. The text need not be UTF-8.
+    pub fn new(text: &'a (impl AsRef<[u8]> + ?Sized)) -> LineIndex<'a> {
+        let text = text.as_ref();
+        let starts = core::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|at| at + 1)).collect();
+        LineIndex { text, starts }
+    }
+
+    /// The line and column of a byte offset; an offset behind the end counts as the end.
+    pub fn position(&self, offset: usize) -> Position {
+        let offset = offset.min(self.text.len());
+        let line = self.starts.partition_point(|&start| start <= offset);
+        // A byte that begins a character is no continuation byte, `10xxxxxx`.
+        let before = &self.text[self.starts[line - 1]..offset];
+        Position { line, column: 1 + before.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() }
+    }
+
+    /// The bytes of a line, counted from 1, without its line end; empty for a line that the text does not have.
+    pub fn line(&self, line: usize) -> &'a [u8] {
+        let Some(&start) = line.checked_sub(1).and_then(|index| self.starts.get(index)) else { return &[] };
+        let end = self.starts.get(line).map_or(self.text.len(), |&next| next - 1);
+        self.text[start..end].strip_suffix(b"\r").unwrap_or(&self.text[start..end])
+    }
+}

@@ -1,0 +1,283 @@
+//! Bytes into words, numbers, blanks and comments.
+//!
+//! There is no list of tokens: the readers above ask a [`Cursor`] for what they expect next, so that a statement is read
+//! in one pass and nothing is stored. The lexer knows no word of PTX.
+
+use core::ops::Range;
+
+/// What a byte can be part of.
+const BLANK: u8 = 1;
+const WORD: u8 = 2;
+const WORD_START: u8 = 4;
+const DIGIT: u8 = 8;
+const STOP: u8 = 16;
+
+static CLASS: [u8; 256] = {
+    let mut class = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        if matches!(b, b' ' | b'\t' | b'\n' | b'\r' | 0x0c) {
+            class[byte] |= BLANK;
+        }
+        if b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$') {
+            class[byte] |= WORD;
+        }
+        if b.is_ascii_alphabetic() || matches!(b, b'_' | b'$' | b'%') {
+            class[byte] |= WORD_START;
+        }
+        if b.is_ascii_digit() {
+            class[byte] |= DIGIT;
+        }
+        if matches!(b, b';' | b'{' | b'}' | b'/' | b'"' | b'\n') {
+            class[byte] |= STOP;
+        }
+        byte += 1;
+    }
+    class
+};
+
+const fn is(byte: u8, class: u8) -> bool {
+    CLASS[byte as usize] & class != 0
+}
+
+/// A place in a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    /// Where a comment begins that never ends; the cursor then stands at the end of the text.
+    pub(crate) unterminated: Option<usize>,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a str) -> Cursor<'a> {
+        Cursor { text, at: 0, unterminated: None }
+    }
+
+    pub(crate) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Bytes from the start of the text.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Goes to an offset, which must not be inside a character.
+    pub(crate) fn seek(&mut self, at: usize) {
+        self.at = at;
+    }
+
+    pub(crate) fn at_end(&self) -> bool {
+        self.at >= self.text.len()
+    }
+
+    /// The next byte; 0 at the end.
+    #[inline]
+    pub(crate) fn peek(&self) -> u8 {
+        self.peek_at(0)
+    }
+
+    /// The byte `ahead` of the next one; 0 behind the end.
+    #[inline]
+    pub(crate) fn peek_at(&self, ahead: usize) -> u8 {
+        self.text.as_bytes().get(self.at + ahead).copied().unwrap_or(0)
+    }
+
+    /// Passes the next byte if it is `byte`.
+    #[inline]
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
+        let found = self.peek() == byte && !self.at_end();
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Passes blanks and comments.
+    #[inline]
+    pub(crate) fn skip_blanks(&mut self) {
+        loop {
+            let byte = self.peek();
+            if is(byte, BLANK) {
+                self.at += 1;
+            } else if byte != b'/' || !self.skip_comment() {
+                return;
+            }
+        }
+    }
+
+    #[cold]
+    fn skip_comment(&mut self) -> bool {
+        let rest = &self.text.as_bytes()[self.at..];
+        match rest.get(1) {
+            Some(b'/') => self.skip_line(),
+            Some(b'*') => match memchr::memmem::find(&rest[2..], b"*/") {
+                Some(end) => self.at += end + 4,
+                None => {
+                    self.unterminated.get_or_insert(self.at);
+                    self.at = self.text.len();
+                }
+            },
+            _ => return false,
+        }
+        true
+    }
+
+    /// Goes to the end of the line.
+    pub(crate) fn skip_line(&mut self) {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    }
+
+    /// Whether a name begins here; a lone `%` or `$` is none.
+    #[inline]
+    pub(crate) fn at_word(&self) -> bool {
+        let byte = self.peek();
+        is(byte, WORD_START) && (!matches!(byte, b'%' | b'$') || is(self.peek_at(1), WORD))
+    }
+
+    /// Reads a name: letters, digits, `_` and `$`, of which `%` may be the first. The cursor must be
+    /// [at a word](Cursor::at_word).
+    #[inline]
+    pub(crate) fn word(&mut self) -> &'a str {
+        self.take(1, |byte| is(byte, WORD))
+    }
+
+    /// Reads a name and all that follows it without blanks as modifiers do: `name.part.part`.
+    #[inline]
+    pub(crate) fn dotted_word(&mut self) -> &'a str {
+        self.take(1, |byte| is(byte, WORD) || byte == b'.')
+    }
+
+    /// Whether a dot and a name follow: a modifier, a selector, an element or a directive.
+    pub(crate) fn at_dot_word(&self) -> bool {
+        self.peek() == b'.' && is(self.peek_at(1), WORD) && !is(self.peek_at(1), DIGIT)
+    }
+
+    /// Reads a dot and a name of several parts, `.name::part`, without the dot.
+    pub(crate) fn dot_word(&mut self) -> &'a str {
+        self.at += 1;
+        let start = self.at;
+        loop {
+            self.word_part();
+            if self.peek() != b':' || self.peek_at(1) != b':' || !is(self.peek_at(2), WORD) {
+                return &self.text[start..self.at];
+            }
+            self.at += 2;
+        }
+    }
+
+    /// Reads letters, digits, `_` and `$`; possibly none.
+    pub(crate) fn word_part(&mut self) -> &'a str {
+        self.take(0, |byte| is(byte, WORD))
+    }
+
+    pub(crate) fn at_digit(&self) -> bool {
+        is(self.peek(), DIGIT)
+    }
+
+    #[inline]
+    fn take(&mut self, least: usize, more: impl Fn(u8) -> bool) -> &'a str {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        let mut end = start + least;
+        while end < bytes.len() && more(bytes[end]) {
+            end += 1;
+        }
+        self.at = end;
+        &self.text[start..end]
+    }
+
+    /// Passes bytes that mean nothing to whoever skips a statement: all but `;`, braces, quotes, slashes, line ends.
+    #[inline]
+    pub(crate) fn skip_to_stop(&mut self) {
+        let bytes = self.text.as_bytes();
+        while self.at < bytes.len() && !is(bytes[self.at], STOP) {
+            self.at += 1;
+        }
+    }
+
+    /// Passes a string with its quotes, or all of the text if it has no end. Tells whether it has one.
+    pub(crate) fn skip_string(&mut self) -> bool {
+        let rest = &self.text.as_bytes()[self.at + 1..];
+        let mut from = 0;
+        while let Some(found) = memchr::memchr2(b'"', b'\\', &rest[from..]) {
+            from += found + 1;
+            if rest[from - 1] == b'"' {
+                self.at += 1 + from;
+                return true;
+            }
+            from = (from + 1).min(rest.len());
+        }
+        self.at = self.text.len();
+        false
+    }
+
+    /// Passes one character, whatever it is.
+    pub(crate) fn bump(&mut self) {
+        self.at += self.text[self.at..].chars().next().map_or(0, char::len_utf8);
+    }
+
+    /// The token here: a word, a number, or a single character; empty at the end. The cursor stays.
+    pub(crate) fn token(&self) -> Range<usize> {
+        let mut end = *self;
+        if self.at_word() {
+            end.word();
+        } else if self.at_digit() || self.at_dot_word() {
+            end.take(1, |byte| is(byte, WORD));
+        } else {
+            end.bump();
+        }
+        self.at..end.at
+    }
+}
+
+/// The bytes of `text` that `part`, a piece of it, takes.
+pub(crate) fn span_of(text: &str, part: &str) -> Range<usize> {
+    let start = part.as_ptr() as usize - text.as_ptr() as usize;
+    start..start + part.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cursor;
+
+    #[test]
+    fn a_percent_sign_begins_a_name_only_before_a_letter_or_digit() {
+        assert!(Cursor::new("%3").at_word());
+        assert!(!Cursor::new("% 3").at_word());
+        let mut cursor = Cursor::new("a%b");
+        assert_eq!((cursor.word(), cursor.word()), ("a", "%b"));
+    }
+
+    #[test]
+    fn blanks_are_spaces_tabs_line_ends_form_feeds_and_comments() {
+        let mut cursor = Cursor::new(" \t\r\n\x0c// x\n/* y /* */z");
+        cursor.skip_blanks();
+        assert_eq!(cursor.word(), "z");
+        let mut cursor = Cursor::new("\x0bz");
+        cursor.skip_blanks();
+        assert_eq!(cursor.at(), 0);
+    }
+
+    #[test]
+    fn a_comment_without_an_end_is_remembered() {
+        let mut cursor = Cursor::new("  /* x");
+        cursor.skip_blanks();
+        assert_eq!((cursor.unterminated, cursor.at_end()), (Some(2), true));
+    }
+
+    #[test]
+    fn a_modifier_may_have_several_words() {
+        let mut cursor = Cursor::new(".L2::128B.x:");
+        assert_eq!((cursor.dot_word(), cursor.dot_word(), cursor.peek()), ("L2::128B", "x", b':'));
+    }
+
+    #[test]
+    fn a_string_ends_at_the_first_quote_without_a_backslash() {
+        let mut cursor = Cursor::new(r#""a\"b" c"#);
+        assert!(cursor.skip_string());
+        assert_eq!(cursor.at(), 6);
+        assert!(!Cursor::new(r#""a\""#).skip_string());
+    }
+}

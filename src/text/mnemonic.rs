@@ -1,0 +1,503 @@
+//! Which form a mnemonic means; and if it means none, why, and which legal ones are near.
+//!
+//! A canonical mnemonic is found by the table's hash, [`Table::form`], and never comes here. What comes here has its
+//! modifiers in another order, blanks before them, or a mistake.
+//!
+//! ```
+//! use ptx_isa::text::mnemonic::{self, Refusal};
+//!
+//! let table = &ptx_isa::TABLE;
+//! let found = mnemonic::resolve(table, "set.u32.f32.lt").unwrap();
+//! assert_eq!((found.form.mnemonic, found.reordered), ("set.lt.u32.f32", true));
+//!
+//! let refusal = mnemonic::resolve(table, "setp.lo.s32").unwrap_err();
+//! assert_eq!(refusal.reasons[0].span, 5..7);
+//! assert_eq!(refusal.nearest[0].mnemonic, "setp.lt.s32");
+//! ```
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::lexer::Cursor;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::table::{ABSENT, ABSENT_BIT, Elsewhere, FormInfo, Instruction, Item, ModifierId, Slot, Syntax, Table};
+
+/// How many near forms are named.
+const NEAREST: usize = 3;
+
+/// A mnemonic that means a form.
+#[derive(Clone, Copy, Debug)]
+pub struct Resolved {
+    /// The form.
+    pub form: &'static FormInfo,
+    /// Whether the modifiers stand in another order than the form's.
+    pub reordered: bool,
+    /// Whether blanks or comments stand before a modifier.
+    pub blanks: bool,
+}
+
+/// Why a mnemonic means no form.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// Each reason, its span within the mnemonic; never empty.
+    pub reasons: Vec<Diagnostic>,
+    /// Legal forms of the same instruction, the nearest first.
+    pub nearest: Vec<&'static FormInfo>,
+    /// The section of the manual that describes the mnemonic, where the table leaves it out on purpose.
+    pub elsewhere: Option<&'static Elsewhere>,
+}
+
+impl Refusal {
+    fn of(reason: Diagnostic) -> Refusal {
+        Refusal { reasons: vec![reason], nearest: Vec::new(), elsewhere: None }
+    }
+
+    /// One diagnostic for all reasons: the first, the others in its note, the nearest forms in its help.
+    pub fn into_diagnostic(self) -> Diagnostic {
+        let mut reasons = self.reasons.into_iter();
+        let mut first = reasons.next().unwrap_or_else(|| Diagnostic::error(Code::Syntax, 0..0, "this is no mnemonic"));
+        for other in reasons {
+            let note = first.note.get_or_insert_default();
+            if !note.is_empty() {
+                note.push_str("; ");
+            }
+            note.push_str(&other.message);
+        }
+        if first.help.is_none() && !self.nearest.is_empty() {
+            first.help = Some(format!("legal and near: {}", list(self.nearest.iter().map(|form| form.mnemonic), "")));
+        }
+        first
+    }
+}
+
+/// Finds the form that a mnemonic means, its modifiers in any order the assembler takes.
+///
+/// # Errors
+///
+/// All that is wrong with it. The spans are within `mnemonic`.
+pub fn resolve(table: &Table, mnemonic: &str) -> Result<Resolved, Refusal> {
+    let mut cursor = Cursor::new(mnemonic);
+    cursor.skip_blanks();
+    let found = read(table, &mut cursor);
+    cursor.skip_blanks();
+    if found.is_ok() && !cursor.at_end() {
+        return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "this is no part of a mnemonic")));
+    }
+    found
+}
+
+/// Reads a mnemonic where it stands, and goes to its end. The cursor must not be at a blank.
+pub(crate) fn read(table: &Table, cursor: &mut Cursor<'_>) -> Result<Resolved, Refusal> {
+    if !cursor.at_word() {
+        return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "an opcode is expected here")));
+    }
+    let start = cursor.at();
+    let opcode = cursor.word();
+    let opcode_span = start..cursor.at();
+    let Some(instruction) = table.instruction(opcode) else {
+        return Err(Refusal::of(unknown_opcode(table, opcode, opcode_span)));
+    };
+    let (tokens, blanks) = tokens(cursor).map_err(Refusal::of)?;
+    let elsewhere = |elsewhere: &&Elsewhere| tokens.iter().any(|token| elsewhere.modifiers.contains(&token.text));
+    if let Some(elsewhere) = instruction.elsewhere.iter().find(elsewhere) {
+        let message =
+            format!("this `{opcode}` is described in section {}, which the table leaves out", elsewhere.section);
+        let reason = Diagnostic::error(Code::OutsideTable, start..cursor.at(), message);
+        return Err(Refusal { elsewhere: Some(elsewhere), ..Refusal::of(reason) });
+    }
+    let speller = Speller { table, instruction, opcode: opcode_span };
+    match speller.legal(&tokens) {
+        Some(form) => {
+            let written = tokens.iter().map(|token| token.text);
+            Ok(Resolved { form, reordered: !written.eq(form.mnemonic.split('.').skip(1)), blanks })
+        }
+        None => Err(speller.refusal(&tokens)),
+    }
+}
+
+/// The legal forms of the same instruction with `operands` operands whose modifiers are nearest to those of `form`.
+pub(crate) fn nearest_with_operands(table: &Table, form: &FormInfo, operands: usize) -> Option<&'static FormInfo> {
+    let speller = Speller { table, instruction: &table.instructions[usize::from(form.instruction)], opcode: 0..0 };
+    let fits = |near: &FormInfo| near.operands.len() == operands;
+    speller.nearest(form.values, &[], fits).first().copied()
+}
+
+fn unknown_opcode(table: &Table, opcode: &str, span: Range<usize>) -> Diagnostic {
+    let diagnostic = Diagnostic::error(Code::UnknownOpcode, span, format!("`{opcode}` is not in the table"));
+    match closest(opcode, table.instructions.iter().map(|instruction| instruction.opcode)) {
+        Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+        None => diagnostic,
+    }
+}
+
+/// A modifier as it is written.
+struct Token<'a> {
+    /// The spelling without the dot.
+    text: &'a str,
+    /// Where it stands, without the dot.
+    span: Range<usize>,
+}
+
+/// Reads modifiers as long as there are any, and tells whether blanks stand before one.
+fn tokens<'a>(cursor: &mut Cursor<'a>) -> Result<(Vec<Token<'a>>, bool), Diagnostic> {
+    let mut tokens = Vec::new();
+    let mut blanks = false;
+    loop {
+        let end = cursor.at();
+        cursor.skip_blanks();
+        if !cursor.at_dot_word() {
+            if cursor.peek() == b'.' && !cursor.peek_at(1).is_ascii_digit() {
+                let dot = cursor.at()..cursor.at() + 1;
+                return Err(Diagnostic::error(Code::Syntax, dot, "a modifier is expected right behind the dot"));
+            }
+            cursor.seek(end);
+            return Ok((tokens, blanks));
+        }
+        blanks |= cursor.at() > end;
+        let start = cursor.at() + 1;
+        let text = cursor.dot_word();
+        tokens.push(Token { text, span: start..cursor.at() });
+    }
+}
+
+/// How far the tokens of a mnemonic fill a syntax line.
+struct Fit<'s> {
+    syntax: &'s Syntax,
+    /// The member chosen in each slot of the instruction, or [`ABSENT`].
+    values: Vec<u8>,
+    /// The tokens that found no place, each with the item that refused it, if one did.
+    left: Vec<(usize, Option<&'s Item>)>,
+    /// The items that may not be left out and are.
+    missing: Vec<&'s Item>,
+}
+
+impl Fit<'_> {
+    fn problems(&self) -> usize {
+        self.left.len() + self.missing.len()
+    }
+}
+
+/// What an item takes when tokens are fitted to it.
+#[derive(Clone, Copy, PartialEq)]
+enum Members {
+    /// Those of its syntax line.
+    Line,
+    /// Those that any syntax line has in its slot.
+    Slot,
+}
+
+struct Speller<'t> {
+    table: &'t Table,
+    instruction: &'t Instruction,
+    opcode: Range<usize>,
+}
+
+impl<'t> Speller<'t> {
+    fn id(&self, text: &str) -> Option<ModifierId> {
+        self.table.modifiers.binary_search(&text).ok().map(|index| ModifierId(index as u16))
+    }
+
+    fn text(&self, id: ModifierId) -> &'static str {
+        self.table.modifiers[usize::from(id.0)]
+    }
+
+    fn slot(&self, item: &Item) -> &'static Slot {
+        &self.instruction.slots[usize::from(item.slot)]
+    }
+
+    fn names(&self, slot: &'static Slot, members: u64) -> impl Iterator<Item = &'static str> {
+        let ids = slot.members.iter().enumerate().filter(move |(index, _)| members >> index & 1 == 1);
+        ids.map(|(_, &id)| self.text(id))
+    }
+
+    fn is_type(&self, text: &str) -> bool {
+        self.table.types.iter().any(|ty| ty.name == text)
+    }
+
+    /// Which member of an item's slot a spelling is.
+    fn member(&self, item: &Item, text: &str, members: Members) -> Option<u8> {
+        let id = self.id(text)?;
+        let index = self.slot(item).members.iter().position(|&member| member == id)?;
+        (members == Members::Slot || item.members >> index & 1 == 1).then_some(index as u8)
+    }
+
+    /// Fits tokens to a syntax line. Types keep their order among each other; all else stands where it likes.
+    fn fit(&self, syntax: &'t Syntax, tokens: &[Token<'_>], members: Members) -> Fit<'t> {
+        let mut values = vec![ABSENT; self.instruction.slots.len()];
+        let mut left = Vec::new();
+        let types = |item: &&Item| self.slot(item).members.iter().all(|&id| self.is_type(self.text(id)));
+        let (typed, others): (Vec<&Item>, Vec<&Item>) = syntax.items.iter().partition(types);
+        let counted = tokens.iter().filter(|token| self.is_type(token.text)).count() == typed.len();
+        let mut next = 0;
+        for (index, token) in tokens.iter().enumerate() {
+            if !self.is_type(token.text) {
+                let free = |item: &&Item| values[usize::from(item.slot)] == ABSENT;
+                let takes =
+                    |item: &'t Item, members| self.member(item, token.text, members).map(|member| (item, member));
+                let place = others.iter().copied().filter(free).find_map(|item| takes(item, members));
+                let refused = others.iter().copied().filter(free).find_map(|item| takes(item, Members::Slot));
+                match place {
+                    Some((item, member)) => values[usize::from(item.slot)] = member,
+                    None => left.push((index, refused.map(|(item, _)| item))),
+                }
+                continue;
+            }
+            // With as many types as places, each has its own; else those that may be left out are passed over.
+            let takes = |item: &Item| self.member(item, token.text, members);
+            while !counted && typed.get(next).is_some_and(|item| item.optional && takes(item).is_none()) {
+                next += 1;
+            }
+            match typed.get(next).map(|item| (item, takes(item))) {
+                Some((item, Some(member))) => {
+                    values[usize::from(item.slot)] = member;
+                    next += 1;
+                }
+                Some((item, None)) => {
+                    left.push((index, Some(*item)));
+                    next += usize::from(counted);
+                }
+                None => left.push((index, None)),
+            }
+        }
+        let refused = |item: &Item| left.iter().any(|(_, by)| by.is_some_and(|by| by.slot == item.slot));
+        let absent = |item: &&Item| !item.optional && values[usize::from(item.slot)] == ABSENT && !refused(item);
+        let missing = syntax.items.iter().filter(absent).collect();
+        Fit { syntax, values, left, missing }
+    }
+
+    /// The form that the tokens mean, if they mean one.
+    fn legal(&self, tokens: &[Token<'_>]) -> Option<&'static FormInfo> {
+        self.instruction.syntaxes.iter().find_map(|syntax| {
+            let fit = self.fit(syntax, tokens, Members::Line);
+            if fit.problems() > 0 {
+                return None;
+            }
+            let mut canonical = String::from(self.instruction.opcode);
+            for item in syntax.items {
+                let member = fit.values[usize::from(item.slot)];
+                if let Some(&id) = self.slot(item).members.get(usize::from(member)) {
+                    canonical.push('.');
+                    canonical.push_str(self.text(id));
+                }
+            }
+            self.table.form(&canonical)
+        })
+    }
+
+    fn best(&self, tokens: &[Token<'_>], members: Members) -> Option<Fit<'t>> {
+        let fits = self.instruction.syntaxes.iter().map(|syntax| self.fit(syntax, tokens, members));
+        // Of two lines that fit alike, the one that takes the types is meant.
+        let types = |fit: &Fit<'_>| fit.left.iter().filter(|&&(index, _)| self.is_type(tokens[index].text)).count();
+        fits.min_by_key(|fit| (fit.problems(), types(fit)))
+    }
+
+    /// Why the tokens mean no form.
+    fn refusal(&self, tokens: &[Token<'_>]) -> Refusal {
+        let everything = self.opcode.start..tokens.last().map_or(self.opcode.end, |token| token.span.end);
+        let Some(loose) = self.best(tokens, Members::Slot) else {
+            let message = format!("`{}` has no syntax in the table", self.instruction.opcode);
+            return Refusal::of(Diagnostic::error(Code::Syntax, everything, message));
+        };
+        let mut wanted = loose.values.clone();
+        let mut suspects = Vec::new();
+        let mut reasons = self.misplaced(&loose, tokens, &mut wanted);
+        if reasons.is_empty() {
+            reasons = self.broken_rules(&loose, tokens, &mut suspects);
+        }
+        if reasons.is_empty() {
+            reasons =
+                self.best(tokens, Members::Line).map_or_else(Vec::new, |fit| self.misplaced(&fit, tokens, &mut wanted));
+        }
+        if reasons.is_empty() {
+            let message = "no syntax line has these modifiers together";
+            reasons.push(Diagnostic::error(Code::IllegalModifier, everything, message));
+        }
+        Refusal { reasons, nearest: self.nearest(&wanted, &suspects, |_| true), elsewhere: None }
+    }
+
+    /// Tokens without a place and places without a token. A misspelt token's likely meaning goes into `wanted`.
+    fn misplaced(&self, fit: &Fit<'t>, tokens: &[Token<'_>], wanted: &mut [u8]) -> Vec<Diagnostic> {
+        let mut missing = fit.missing.clone();
+        let mut reasons = Vec::new();
+        for &(index, by) in &fit.left {
+            let token = &tokens[index];
+            reasons.push(match by {
+                Some(item) if self.id(token.text).is_some() => self.refused(fit.syntax, item, token),
+                _ => self.homeless(fit, token, &tokens[..index], &mut missing, wanted),
+            });
+        }
+        for item in missing {
+            let slot = self.slot(item);
+            let message = format!("`{}` needs a `.{}`", self.instruction.opcode, slot.name);
+            let help = format!("`.{}` is one of {}", slot.name, list(self.names(slot, item.members), "."));
+            let end = tokens.last().map_or(self.opcode.end, |token| token.span.end);
+            reasons.push(Diagnostic::error(Code::MissingModifier, self.opcode.start..end, message).with_help(help));
+        }
+        reasons
+    }
+
+    /// A modifier that the instruction has, in a place where this line does not take it.
+    fn refused(&self, syntax: &Syntax, item: &Item, token: &Token<'_>) -> Diagnostic {
+        let slot = self.slot(item);
+        let message = format!("`.{}` is no `.{}` of `{}`", token.text, slot.name, syntax.text);
+        let help = format!("`.{}` is one of {}", slot.name, list(self.names(slot, item.members), "."));
+        Diagnostic::error(Code::IllegalModifier, token.span.clone(), message).with_help(help)
+    }
+
+    /// A token that no item of the line takes: a second one, a foreign one, or a misspelt one.
+    fn homeless(
+        &self,
+        fit: &Fit<'t>,
+        token: &Token<'_>,
+        before: &[Token<'_>],
+        missing: &mut Vec<&Item>,
+        wanted: &mut [u8],
+    ) -> Diagnostic {
+        let opcode = self.instruction.opcode;
+        let error = |code, message: String| Diagnostic::error(code, token.span.clone(), message);
+        let taken = fit.syntax.items.iter().find(|item| self.member(item, token.text, Members::Line).is_some());
+        if let Some(item) = taken {
+            let slot = self.slot(item);
+            let first = before.iter().rev().find(|first| self.member(item, first.text, Members::Slot).is_some());
+            let first = first.map_or("", |first| first.text);
+            let message = if first == token.text {
+                format!("`.{first}` stands twice")
+            } else {
+                format!("`.{}` is a second `.{}`: `.{first}` is one already", token.text, slot.name)
+            };
+            return error(Code::DuplicateModifier, message);
+        }
+        if self.instruction.slots.iter().any(|slot| slot.members.iter().any(|&id| self.text(id) == token.text)) {
+            let message = format!("`.{}` has no place in `{}`", token.text, fit.syntax.text);
+            return error(Code::IllegalModifier, message);
+        }
+        let known = self.id(token.text).is_some() || self.is_type(token.text);
+        let code = if known { Code::IllegalModifier } else { Code::UnknownModifier };
+        let message = format!("`{opcode}` has no modifier `.{}`", token.text);
+        let candidates = fit.syntax.items.iter().flat_map(|item| self.names(self.slot(item), item.members));
+        let Some(near) = closest(token.text, candidates) else { return error(code, message) };
+        // A misspelt modifier is not missing as well.
+        let meant =
+            fit.syntax.items.iter().find(|item| {
+                wanted[usize::from(item.slot)] == ABSENT && self.member(item, near, Members::Line).is_some()
+            });
+        if let Some(item) = meant {
+            missing.retain(|absent| absent.slot != item.slot);
+            wanted[usize::from(item.slot)] = self.member(item, near, Members::Line).unwrap_or(ABSENT);
+        }
+        error(code, message).with_help(format!("did you mean `.{near}`?"))
+    }
+
+    /// The rules of the spec that a full set of modifiers breaks. The slots they are about go into `suspects`.
+    fn broken_rules(&self, fit: &Fit<'t>, tokens: &[Token<'_>], suspects: &mut Vec<usize>) -> Vec<Diagnostic> {
+        let bit = |slot: u8| match fit.values[usize::from(slot)] {
+            ABSENT => ABSENT_BIT,
+            member => 1 << member,
+        };
+        let broken =
+            self.instruction.rules.iter().filter(|rule| rule.forbids.iter().all(|&(slot, set)| bit(slot) & set != 0));
+        let mut reasons: Vec<Diagnostic> = Vec::new();
+        for rule in broken {
+            if reasons.iter().any(|reason| reason.message == rule.reason) {
+                continue;
+            }
+            let token_of = |&(slot, _): &(u8, u64)| {
+                let member = usize::from(fit.values[usize::from(slot)]);
+                let id = self.instruction.slots[usize::from(slot)].members.get(member)?;
+                let token = tokens.iter().find(|token| token.text == self.text(*id))?;
+                Some((usize::from(slot), token.span.clone()))
+            };
+            let (slot, span) = rule.forbids.iter().find_map(token_of).unwrap_or((usize::MAX, self.opcode.clone()));
+            suspects.push(slot);
+            reasons.push(Diagnostic::error(Code::IllegalModifier, span, rule.reason));
+        }
+        reasons
+    }
+
+    /// The forms that differ least from the wanted modifiers: best in one slot, and there in spelling. A suspect slot
+    /// is the first to be changed.
+    fn nearest(&self, wanted: &[u8], suspects: &[usize], fits: impl Fn(&FormInfo) -> bool) -> Vec<&'static FormInfo> {
+        const REPLACED: usize = 100;
+        const REMOVED: usize = 120;
+        const ADDED: usize = 150;
+        const SUSPECT: usize = 30;
+        let mut costs: Vec<Vec<usize>> = Vec::new();
+        for (index, slot) in self.instruction.slots.iter().enumerate() {
+            let was = slot.members.get(usize::from(wanted[index])).map(|&id| self.text(id));
+            let less = if suspects.contains(&index) { SUSPECT } else { 0 };
+            let cost = |to: Option<&str>| match (was, to) {
+                (None, None) => 0,
+                (None, Some(_)) => ADDED,
+                (Some(_), None) => REMOVED - less,
+                (Some(was), Some(to)) if was == to => 0,
+                (Some(was), Some(to)) => REPLACED - less + distance(was, to),
+            };
+            let present = slot.members.iter().map(|&id| cost(Some(self.text(id))));
+            costs.push(present.chain([cost(None)]).collect());
+        }
+        let cost = |form: &FormInfo| -> usize {
+            // The last cost of a slot is that of having nothing in it.
+            let cost_of = |(cost, &value): (&Vec<usize>, &u8)| cost[usize::from(value).min(cost.len() - 1)];
+            costs.iter().zip(form.values).map(cost_of).sum()
+        };
+        let own = |form: &&FormInfo| {
+            core::ptr::eq(&raw const self.table.instructions[usize::from(form.instruction)], self.instruction)
+        };
+        let mut near: Vec<(usize, &'static FormInfo)> = Vec::new();
+        for form in self.table.forms.iter().filter(own).filter(|form| fits(form)) {
+            let cost = cost(form);
+            let place = near.partition_point(|&(other, _)| other <= cost);
+            if place < NEAREST {
+                near.insert(place, (cost, form));
+                near.truncate(NEAREST);
+            }
+        }
+        let best = near.first().map_or(0, |&(cost, _)| cost);
+        near.into_iter().filter(|&(cost, _)| cost <= best + SUSPECT).map(|(_, form)| form).collect()
+    }
+}
+
+/// Names in backquotes, parted by commas, at most ten of them.
+fn list(names: impl Iterator<Item = &'static str>, prefix: &str) -> String {
+    let mut text = String::new();
+    for (index, name) in names.enumerate() {
+        if index == 10 {
+            text.push_str(", …");
+            break;
+        }
+        text.push_str(if index > 0 { ", " } else { "" });
+        text.push_str(&format!("`{prefix}{name}`"));
+    }
+    text
+}
+
+/// The name that is spelt most like `text`, if one is much like it. Case does not count.
+fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    let allowed = (text.len() / 2).min(2);
+    let near = names.map(|name| (distance(&lower, name), name)).min_by_key(|&(distance, _)| distance)?;
+    (near.0 <= allowed).then_some(near.1)
+}
+
+/// How many letters are to be inserted, removed or replaced to make one word of another. Words of more than 32 bytes
+/// are alike to none.
+fn distance(a: &str, b: &str) -> usize {
+    const LONGEST: usize = 32;
+    if a.len() > LONGEST || b.len() > LONGEST {
+        return LONGEST;
+    }
+    let mut row: [usize; LONGEST + 1] = core::array::from_fn(|index| index);
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

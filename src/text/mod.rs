@@ -1,0 +1,39 @@
+//! PTX as text: statements and whole modules, read, checked and printed by what a [`Table`](crate::table::Table) says.
+//!
+//! ```
+//! use ptx_isa::text::{Options, Statement, check};
+//!
+//! let statement = Statement::parse(&ptx_isa::TABLE, "@p setp.lt.and.s32 p|q, a, -3, !c;")?;
+//! assert_eq!(statement.form().mnemonic, "setp.lt.and.s32");
+//! assert_eq!(statement.to_string(), "@p setp.lt.and.s32 p|q, a, 0xfffffffd, !c;");
+//!
+//! let module = b".version 8.6 .target sm_90
+//!     .entry k() { .reg .pred p; .reg .f32 f; setp.lo.f32 p, f, f; }";
+//! let report = check(&ptx_isa::TABLE, module, &Options::default());
+//! assert_eq!((report.in_table, report.outside), (1, 0));
+//! assert_eq!(report.diagnostics[0].code.as_str(), "illegal-modifier");
+//! # Ok::<(), ptx_isa::diagnostic::Diagnostic>(())
+//! ```
+//!
+//! The layers, each of which knows only those above it:
+//!
+//! | module | knows |
+//! |---|---|
+//! | `lexer` | bytes: words, blanks, comments |
+//! | [`constant`] | constant expressions, and the bits they give an operand |
+//! | [`mnemonic`] | which form a mnemonic means, or why it means none |
+//! | [`statement`] | one statement: guard, form, operands, selectors |
+//! | `scope` | which names a scope declares, and as what |
+//! | [`module`] | whole files: directives, functions, scopes, floors |
+//!
+//! None of them names an opcode, a type, a version or a target.
+
+pub mod constant;
+mod lexer;
+pub mod mnemonic;
+pub mod module;
+mod scope;
+pub mod statement;
+
+pub use module::{Options, Report, check};
+pub use statement::Statement;
