@@ -56,6 +56,10 @@ extern crate std;
 // The generated code names this crate as other crates do.
 extern crate self as ptx_isa;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 pub mod diagnostic;
 pub mod eval;
 mod hash;
