@@ -58,8 +58,8 @@ pub(crate) struct Type {
 
 #[derive(Debug)]
 pub(crate) enum TypeShape {
-    /// `bits 16`
-    Scalar { kind: Ident, bits: Number },
+    /// `bits 16`, `float 16 exponent 8`
+    Scalar { kind: Ident, bits: Number, exponent: Option<Number> },
     /// `2 of .f16`
     Packed { lanes: Number, of: Ident },
 }

@@ -9,10 +9,12 @@ use crate::source::Sources;
 use crate::{Checked, check, parse, resolve};
 
 /// The prelude and the table of `ptx-isa`, by name.
-pub const PTX: [(&str, &str); 4] = [
+pub const PTX: [(&str, &str); 6] = [
     ("prelude.isa", include_str!("../ptx/prelude.isa")),
+    ("float.isa", include_str!("../ptx/float.isa")),
     ("comparison.isa", include_str!("../ptx/comparison.isa")),
     ("half.isa", include_str!("../ptx/half.isa")),
+    ("logic.isa", include_str!("../ptx/logic.isa")),
     ("video.isa", include_str!("../ptx/video.isa")),
 ];
 

@@ -313,11 +313,11 @@ impl<'a> Lowering<'a> {
             return Err(untyped(span));
         };
         let ty = self.model().ty(lane);
-        let bits = match (ty.kind, ty.bits) {
-            (Kind::Float, 64) => value.to_bits(),
-            (Kind::Float, 32) => u64::from((value as f32).to_bits()),
-            _ => return Err(Diagnostic::new(span, format!("`.{}` takes no such number", ty.name)).into()),
-        };
+        if ty.kind != Kind::Float {
+            return Err(Diagnostic::new(span, format!("`.{}` takes no such number", ty.name)).into());
+        }
+        let bits = float_bits(value, ty.bits, ty.exponent)
+            .ok_or_else(|| Diagnostic::new(span, format!("this is not exact as a normal `.{}`", ty.name)))?;
         Ok(self.push(Op::Constant(bits), Ty::Lanes { lane, lanes }, None))
     }
 
@@ -366,7 +366,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn reinterpret(&mut self, inner: &Expr, name: &proc_macro2::Ident) -> Result<Typed> {
-        let id = self.model().type_named(&name.to_string()).ok_or_else(|| {
+        let text = name.to_string();
+        let chosen = self.scope.slot(&text).and_then(|slot| self.scope.choice.ty(self.scope.opcode, slot));
+        let id = chosen.or_else(|| self.model().type_named(&text)).ok_or_else(|| {
             Diagnostic::new(name.span(), format!("there is no type `.{name}`"))
                 .suggest(&name.to_string(), self.model().types.iter().map(|ty| ty.name.as_str()))
         })?;
@@ -460,6 +462,7 @@ impl<'a> Lowering<'a> {
             let names = model.builtins.iter().map(|builtin| builtin.name.as_str());
             return Err(Diagnostic::new(span, format!("there is no builtin `{name}`")).suggest(name, names).into());
         }
+        let args = &self.broadcast(args)[..];
         let tys: Vec<Ty> = args.iter().map(|arg| self.ty(*arg)).collect();
         for (index, builtin) in candidates {
             if let Some((ty, result)) = self.matches(&builtin.params, builtin.generic.as_deref(), builtin.result, &tys)
@@ -471,6 +474,27 @@ impl<'a> Lowering<'a> {
         }
         let given: Vec<String> = tys.iter().map(|ty| self.describe(*ty)).collect();
         Err(Diagnostic::new(span, format!("the builtin `{name}` does not work on {}", given.join(" and "))).into())
+    }
+
+    /// A single predicate beside predicates of several lanes stands for each lane.
+    fn broadcast(&mut self, args: &[Typed]) -> Vec<Typed> {
+        let predicate = |ty: Ty| match ty {
+            Ty::Lanes { lane, lanes } if self.model().ty(lane).kind == Kind::Predicate => Some(lanes),
+            Ty::Lanes { .. } | Ty::Pick { .. } => None,
+        };
+        let lanes: Option<Vec<u32>> = args.iter().map(|arg| predicate(self.ty(*arg))).collect();
+        let Some(most) = lanes.as_ref().and_then(|lanes| lanes.iter().copied().max()).filter(|most| *most > 1) else {
+            return args.to_vec();
+        };
+        let spread = |arg: &Typed| match self.ty(*arg) {
+            Ty::Lanes { lane, lanes: 1 } => {
+                let ty = Ty::Lanes { lane, lanes: most };
+                let [yes, no] = [1, 0].map(|bit| self.push(Op::Constant(bit), ty, None).id);
+                self.push(Op::Select(arg.id, yes, no), ty, arg.slot)
+            }
+            Ty::Lanes { .. } | Ty::Pick { .. } => *arg,
+        };
+        args.iter().map(spread).collect()
     }
 
     /// The type parameter and the result of a builtin for arguments, if it takes them.
@@ -518,6 +542,21 @@ impl<'a> Lowering<'a> {
         };
         Some((ty.map(|(lane, _)| lane), result))
     }
+}
+
+/// The bits of zero or of a normal number in a float format, if it holds the number exactly.
+fn float_bits(value: f64, width: u32, exponent: u32) -> Option<u64> {
+    const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
+    let fraction = width - 1 - exponent;
+    let bits = value.to_bits();
+    let sign = bits >> 63 << (width - 1);
+    if value == 0.0 {
+        return Some(sign);
+    }
+    let biased = (bits >> FRACTION & 0x7ff) as i64 - 1023 + (1 << (exponent - 1)) - 1;
+    let dropped = FRACTION - fraction;
+    let exact = bits & ((1 << dropped) - 1) == 0 && (1..(1 << exponent) - 1).contains(&biased);
+    exact.then(|| sign | (biased as u64) << fraction | (bits & ((1 << FRACTION) - 1)) >> dropped)
 }
 
 fn untyped(span: Span) -> LowerError {

@@ -49,6 +49,8 @@ pub(crate) struct Type {
     pub kind: Kind,
     /// Of the whole value.
     pub bits: u32,
+    /// Bits of a float's exponent; 0 for the other kinds.
+    pub exponent: u32,
     pub lanes: u32,
     /// Of one lane; the type itself where it is not packed.
     pub lane: TypeId,

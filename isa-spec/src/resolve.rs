@@ -170,13 +170,14 @@ impl Resolver {
                 docs: item.docs,
                 kind: Kind::Bits,
                 bits: 0,
+                exponent: 0,
                 lanes: 1,
                 lane: TypeId(index),
                 registers: Vec::new(),
                 constants: Vec::new(),
             };
             match &item.shape {
-                TypeShape::Scalar { kind, bits } => {
+                TypeShape::Scalar { kind, bits, exponent } => {
                     match KINDS.iter().find(|(name, _)| kind == name) {
                         Some((_, found)) => ty.kind = *found,
                         None => self.error(
@@ -192,6 +193,19 @@ impl Resolver {
                     };
                     if !widths.contains(&bits.value) {
                         self.error(Diagnostic::new(bits.span, format!("no `{kind}` type has {} bits", bits.value)));
+                    }
+                    // IEEE 754's own, unless the type says otherwise.
+                    let usual = [(16, 5), (32, 8), (64, 11)].iter().find(|(width, _)| *width == bits.value);
+                    match (ty.kind, exponent) {
+                        (Kind::Float, Some(exponent)) if (2..bits.value.min(12) - 1).contains(&exponent.value) => {
+                            ty.exponent = exponent.value;
+                        }
+                        (_, Some(exponent)) => self.error(Diagnostic::new(
+                            exponent.span,
+                            format!("no `{kind}` type of {} bits has such an exponent", bits.value),
+                        )),
+                        (Kind::Float, None) => ty.exponent = usual.map_or(0, |(_, exponent)| *exponent),
+                        (_, None) => {}
                     }
                 }
                 TypeShape::Packed { lanes, of } => {

@@ -50,23 +50,35 @@ integers! {
     i64: eq_s64 ne_s64 lt_s64 le_s64 gt_s64 ge_s64;
 }
 
-/// Equality of uninterpreted bits.
+/// Equality and logic of uninterpreted bits.
 macro_rules! bits {
-    ($($ty:ty: $eq:ident $ne:ident;)*) => {$(
+    ($($ty:ty: $eq:ident $ne:ident $not:ident $and:ident $or:ident $xor:ident;)*) => {$(
         /// `a == b`
         #[inline(always)]
         pub const fn $eq(a: $ty, b: $ty) -> bool { a == b }
         /// `a != b`
         #[inline(always)]
         pub const fn $ne(a: $ty, b: $ty) -> bool { a != b }
+        /// The complement of each bit.
+        #[inline(always)]
+        pub const fn $not(x: $ty) -> $ty { !x }
+        /// The bits that both have.
+        #[inline(always)]
+        pub const fn $and(a: $ty, b: $ty) -> $ty { a & b }
+        /// The bits that either has.
+        #[inline(always)]
+        pub const fn $or(a: $ty, b: $ty) -> $ty { a | b }
+        /// The bits that exactly one has.
+        #[inline(always)]
+        pub const fn $xor(a: $ty, b: $ty) -> $ty { a ^ b }
     )*};
 }
 
 bits! {
-    u8:  eq_b8 ne_b8;
-    u16: eq_b16 ne_b16;
-    u32: eq_b32 ne_b32;
-    u64: eq_b64 ne_b64;
+    u8:  eq_b8 ne_b8 not_b8 and_b8 or_b8 xor_b8;
+    u16: eq_b16 ne_b16 not_b16 and_b16 or_b16 xor_b16;
+    u32: eq_b32 ne_b32 not_b32 and_b32 or_b32 xor_b32;
+    u64: eq_b64 ne_b64 not_b64 and_b64 or_b64 xor_b64;
 }
 
 /// Ordered comparisons of floats: false where either is NaN.
@@ -99,6 +111,23 @@ macro_rules! floats {
 floats! {
     f32: eq_f32 ne_f32 lt_f32 le_f32 gt_f32 ge_f32 unordered_f32;
     f64: eq_f64 ne_f64 lt_f64 le_f64 gt_f64 ge_f64 unordered_f64;
+}
+
+/// What kind of float a value is.
+macro_rules! classes {
+    ($($ty:ty: $infinite:ident $subnormal:ident;)*) => {$(
+        /// Whether `x` is an infinity of either sign.
+        #[inline(always)]
+        pub const fn $infinite(x: $ty) -> bool { x.is_infinite() }
+        /// Whether `x` is subnormal; zero is not.
+        #[inline(always)]
+        pub const fn $subnormal(x: $ty) -> bool { x.is_subnormal() }
+    )*};
+}
+
+classes! {
+    f32: infinite_f32 subnormal_f32;
+    f64: infinite_f64 subnormal_f64;
 }
 
 /// Halves are compared as integers: the magnitude with its sign is in the floats' order, and both zeros are 0.
@@ -184,6 +213,12 @@ pub const fn xor_pred(a: bool, b: bool) -> bool {
 /// The sum modulo 2³².
 #[inline(always)]
 pub const fn add_u32(a: u32, b: u32) -> u32 {
+    a.wrapping_add(b)
+}
+
+/// The sum modulo 2³².
+#[inline(always)]
+pub const fn add_s32(a: i32, b: i32) -> i32 {
     a.wrapping_add(b)
 }
 

@@ -384,7 +384,10 @@ fn operand(model: &Model, opcode: &Opcode, entry: &Entry, form: &Form, pattern: 
         }
         None => quote!(None),
     };
-    let (negation, trailing_sink) = (permission(&pattern.negation), permission(&pattern.trailing_sink));
+    // Nothing but a predicate can be negated, whatever its place allows.
+    let negation =
+        if model.ty(id).kind == Kind::Predicate { permission(&pattern.negation) } else { quote!(Permission::No) };
+    let trailing_sink = permission(&pattern.trailing_sink);
     let (destination, sink, constants) = (pattern.destination, operand.sink, operand.constants && !pattern.destination);
     quote! {
         Operand {

@@ -89,7 +89,13 @@ fn type_item(input: ParseStream) -> Result<Type> {
         keyword(input, "of")?;
         TypeShape::Packed { lanes, of: dotted(input)? }
     } else {
-        TypeShape::Scalar { kind: word(input)?, bits: number(input)? }
+        let (kind, bits) = (word(input)?, number(input)?);
+        let mut exponent = None;
+        if peek_keyword(input, "exponent") {
+            word(input)?;
+            exponent = Some(number(input)?);
+        }
+        TypeShape::Scalar { kind, bits, exponent }
     };
     let mut ty = Type { docs, name, shape, registers: Vec::new(), constants: Vec::new() };
     if peek_keyword(input, "registers") {

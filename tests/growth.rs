@@ -1,0 +1,75 @@
+//! The table grows by spec alone: half-precision `set`, logic, `testp`, each as the assembler takes it.
+
+use half::{bf16, f16};
+use ptx_isa::{Form, scalar};
+
+fn forms(opcode: &str, section: &str) -> usize {
+    Form::ALL.iter().filter(|form| form.opcode().as_str() == opcode && form.section() == section).count()
+}
+
+#[test]
+fn every_form_that_the_assembler_takes_is_there() {
+    assert_eq!(forms("set", "9.7.7.1"), 2112);
+    assert_eq!(forms("set", "9.7.6.1"), 1152);
+    let logic = [("and", "9.7.8.1", 4), ("or", "9.7.8.2", 4), ("xor", "9.7.8.3", 4), ("not", "9.7.8.4", 4)];
+    for (opcode, section, count) in logic {
+        assert_eq!(forms(opcode, section), count, "{opcode}");
+    }
+    assert_eq!(forms("cnot", "9.7.8.5"), 3);
+    assert_eq!(forms("testp", "9.7.3.1"), 12);
+}
+
+#[test]
+fn half_set_writes_one_or_all_ones() {
+    let (one, two) = (f16::ONE, f16::from_f32_const(2.0));
+    assert_eq!(scalar::set_lt_f16_f16(one, two), f16::ONE);
+    assert_eq!(scalar::set_lt_bf16_f16(one, two), bf16::ONE);
+    assert_eq!(scalar::set_lt_u16_f16(one, two), 0xffff);
+    assert_eq!(scalar::set_lt_s32_f16(two, one), 0);
+    assert_eq!(scalar::set_lo_f16_u32(1, 2), f16::ONE);
+    assert_eq!(scalar::set_lt_f16x2_f16x2([one, two], [two, one]), [f16::ONE, f16::ZERO]);
+    assert_eq!(scalar::set_lt_u32_f16x2([one, two], [two, one]), 0xffff);
+    assert_eq!(scalar::set_lt_and_u32_f16x2([one, one], [two, two], false), 0);
+    assert_eq!(scalar::set_lt_or_s32_f16x2([one, two], [two, one], true), -1);
+    let tiny = f16::from_bits(1);
+    assert_eq!(scalar::set_ne_ftz_u16_f16(tiny, f16::ZERO), 0);
+    assert_eq!(scalar::set_ne_u16_f16(tiny, f16::ZERO), 0xffff);
+    assert_eq!(scalar::set_ne_ftz_f16_f32(f32::from_bits(1), 0.0), f16::ZERO);
+}
+
+#[test]
+fn bits_and_types_agree() {
+    let form = |mnemonic: &str| mnemonic.parse::<Form>().unwrap();
+    assert_eq!(form("set.lt.bf16.u32").evaluate(&[1, 2])[0], 0x3f80);
+    assert_eq!(form("set.lt.and.f16x2.f16x2").evaluate(&[0x3c00_4000, 0x4000_3c00, 1])[0], 0x3c00_0000);
+    assert_eq!(form("set.gt.xor.s32.bf16x2").evaluate(&[0x3f80_4000, 0x4000_3f80, 1])[0], 0xffff_0000);
+}
+
+#[test]
+fn logic_works_on_predicates_and_on_bits() {
+    assert!(scalar::and_pred(true, true) && !scalar::xor_pred(true, true));
+    assert_eq!(scalar::or_b64(1 << 63, 1), 1 << 63 | 1);
+    assert_eq!(scalar::not_b16(0x00ff), 0xff00);
+    assert_eq!((scalar::cnot_b32(0), scalar::cnot_b32(7)), (1, 0));
+}
+
+#[test]
+fn zeros_are_normal_and_infinities_are_numbers() {
+    assert!(scalar::testp_normal_f32(-0.0) && !scalar::testp_subnormal_f32(-0.0));
+    assert!(scalar::testp_number_f64(f64::INFINITY) && !scalar::testp_finite_f64(f64::INFINITY));
+    assert!(scalar::testp_notanumber_f32(f32::NAN) && !scalar::testp_normal_f32(f32::NAN));
+    assert!(scalar::testp_subnormal_f64(f64::from_bits(1)) && !scalar::testp_normal_f64(f64::from_bits(1)));
+}
+
+#[test]
+fn floors_follow_the_types() {
+    let floor = |mnemonic: &str| {
+        let form: Form = mnemonic.parse().unwrap();
+        (form.since().to_string(), form.target().to_string())
+    };
+    let pair = |ptx: &str, sm: &str| (ptx.to_owned(), sm.to_owned());
+    assert_eq!(floor("set.lt.f16.u32"), pair("4.2", "sm_53"));
+    assert_eq!(floor("set.lt.u16.f16"), pair("6.5", "sm_53"));
+    assert_eq!(floor("set.lt.s32.bf16x2"), pair("7.8", "sm_90"));
+    assert_eq!(floor("testp.normal.f32"), pair("2.0", "sm_20"));
+}
