@@ -1,6 +1,6 @@
 //! The syntax tree of the spec language: what was written, with its spans, and nothing of what it means.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream};
 
 /// A description: the `///` lines before an item, joined, without the leading blank.
 pub(crate) type Docs = String;
@@ -13,6 +13,13 @@ pub struct Spec {
 
 #[derive(Debug)]
 pub(crate) enum Item {
+    /// `use prelude;`
+    Use(Ident),
+    /// `bodies crate::bodies;`
+    Bodies {
+        path: TokenStream,
+        span: Span,
+    },
     Versions(Vec<Version>),
     Targets(Vec<TargetGroup>),
     Types(Vec<Type>),

@@ -3,20 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
+use proc_macro2::TokenStream;
+
 use crate::diagnostic::Errors;
 use crate::emit::{Options, emit};
+use crate::library::{self, PTX};
 use crate::source::Sources;
 use crate::{Checked, check, parse, resolve};
-
-/// The prelude and the table of `ptx-isa`, by name.
-pub const PTX: [(&str, &str); 6] = [
-    ("prelude.isa", include_str!("../ptx/prelude.isa")),
-    ("float.isa", include_str!("../ptx/float.isa")),
-    ("comparison.isa", include_str!("../ptx/comparison.isa")),
-    ("half.isa", include_str!("../ptx/half.isa")),
-    ("logic.isa", include_str!("../ptx/logic.isa")),
-    ("video.isa", include_str!("../ptx/video.isa")),
-];
 
 /// The way from spec files to a Rust file, for a `build.rs`.
 pub struct Build {
@@ -106,10 +99,23 @@ impl Build {
         if let Some((path, error)) = &self.failed {
             return Err(format!("cannot read {}: {error}\n", path.display()));
         }
-        let checked = compile(&self.sources).map_err(|errors| errors.render(&self.sources, false))?;
-        let tokens = emit(&checked, &self.sources, &self.options);
+        let tokens = self.tokens()?;
         let file = syn::parse2(tokens).expect("generated code parses");
         Ok(prettyplease::unparse(&file))
+    }
+
+    /// The generated module as tokens, unformatted: what `isa!` expands to for the same spec.
+    ///
+    /// # Errors
+    ///
+    /// The report of every mistake of the first stage that found one.
+    pub fn tokens(&self) -> Result<TokenStream, String> {
+        let render = |errors: Errors, sources: &Sources| errors.render(sources, false);
+        let spec = self.sources.tokens().and_then(parse).map_err(|errors| render(errors, &self.sources))?;
+        let more = library::wanted(&spec, &self.sources).map_err(|errors| render(errors, &self.sources))?;
+        let sources = more.then(&self.sources);
+        let checked = compile(&sources).map_err(|errors| render(errors, &sources))?;
+        Ok(emit(&checked, &sources, &self.options))
     }
 
     /// Writes the generated module to a file in `OUT_DIR`; on a mistake in the spec, reports it and ends the build.
@@ -134,7 +140,22 @@ impl Build {
     }
 }
 
-/// Runs every stage up to the checked model.
+/// The generated module of a spec given as tokens, for a macro: spans and errors point into the tokens.
+///
+/// # Errors
+///
+/// Every mistake of the first stage that found one.
+pub fn expand(tokens: TokenStream) -> Result<TokenStream, Errors> {
+    let mut spec = parse(tokens)?;
+    let sources = library::wanted(&spec, &Sources::new())?;
+    let mut items = parse(sources.tokens_beside()?)?.items;
+    items.append(&mut spec.items);
+    spec.items = items;
+    let checked = resolve(spec).and_then(check)?;
+    Ok(emit(&checked, &sources, &Build::new().options))
+}
+
+/// Runs every stage up to the checked model. What `use` names must be among the sources.
 ///
 /// # Errors
 ///

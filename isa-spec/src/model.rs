@@ -2,7 +2,7 @@
 //!
 //! This module holds data only. [`crate::resolve`] makes it, [`crate::check`] reads it.
 
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 
 use crate::ast::{Docs, Example, Expr, Stmt, Target, Version};
 
@@ -21,6 +21,8 @@ pub(crate) struct OperatorId(pub usize);
 /// A resolved spec: what [`check`](crate::check) takes.
 #[derive(Debug, Default)]
 pub struct Model {
+    /// The module with the builtins' bodies, where the spec names it.
+    pub(crate) bodies: Option<TokenStream>,
     pub(crate) versions: Vec<Version>,
     pub(crate) targets: Vec<(Target, Version)>,
     pub(crate) types: Vec<Type>,

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span, TokenStream};
 
 use crate::ast::{self, ExprKind, ParamType, SetBody, Spec, TypeSet, TypeShape};
 use crate::diagnostic::{Diagnostic, Errors};
@@ -56,6 +56,9 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
     let mut type_items = Vec::new();
     for item in spec.items {
         match item {
+            // What it names has joined the spec: see `crate::library`.
+            ast::Item::Use(_) => {}
+            ast::Item::Bodies { path, span } => resolver.bodies(path, span),
             ast::Item::Versions(list) => resolver.model.versions.extend(list),
             ast::Item::Targets(groups) => {
                 for group in groups {
@@ -77,9 +80,12 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
             ast::Item::Builtin(builtin) => resolver.builtin(builtin),
             ast::Item::Operator(operator) => resolver.operator(operator),
             ast::Item::Lenient(notes) => resolver.lenient(notes),
-            ast::Item::Versions(_) | ast::Item::Targets(_) | ast::Item::Types(_) | ast::Item::Instruction(_) => {
-                unreachable!("handled above")
-            }
+            ast::Item::Use(_)
+            | ast::Item::Bodies { .. }
+            | ast::Item::Versions(_)
+            | ast::Item::Targets(_)
+            | ast::Item::Types(_)
+            | ast::Item::Instruction(_) => unreachable!("handled above"),
         }
     }
     for entry in entries {
@@ -103,6 +109,15 @@ enum Declared {
 impl Resolver {
     fn error(&mut self, diagnostic: Diagnostic) {
         self.errors.push(diagnostic);
+    }
+
+    fn bodies(&mut self, path: TokenStream, span: Span) {
+        if self.model.bodies.replace(path).is_some() {
+            self.error(
+                Diagnostic::new(span, "the bodies are in a module already")
+                    .help("a spec has one module of bodies; it may re-export others: `pub use ptx_isa::eval::*;`"),
+            );
+        }
     }
 
     fn versions_and_targets(&mut self) {

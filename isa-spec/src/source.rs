@@ -2,6 +2,8 @@
 //!
 //! The files are lexed as one text, so that an offset names its file by itself. This module knows no grammar.
 
+use std::cell::OnceCell;
+
 use proc_macro2::{Span, TokenStream};
 
 use crate::diagnostic::{Diagnostic, Errors};
@@ -12,6 +14,8 @@ pub struct Sources {
     files: Vec<File>,
     /// All texts, one after the other.
     text: String,
+    /// What the lexer calls the text, where tokens of other origin stand beside it: those of a macro's input.
+    beside: OnceCell<String>,
 }
 
 #[derive(Debug)]
@@ -85,6 +89,45 @@ impl Sources {
     /// Where a span of these files' tokens starts.
     pub fn place_of(&self, span: Span) -> Place<'_> {
         self.place(span.byte_range().start)
+    }
+
+    /// The file and line of a span, `comparison.isa:8`, for generated code.
+    pub(crate) fn cite(&self, span: Span) -> String {
+        if self.beside.get().is_some_and(|own| *own != span.file()) {
+            return format!("{}:{}", span.file(), span.start().line);
+        }
+        let place = self.place_of(span);
+        format!("{}:{}", place.file, place.line)
+    }
+
+    /// The tokens of all files, which are to stand beside tokens that a macro was given.
+    ///
+    /// # Errors
+    ///
+    /// What does not lex, as [`Sources::tokens`] says.
+    pub(crate) fn tokens_beside(&self) -> Result<TokenStream, Errors> {
+        // The compiler gives the tokens of a text no places; the stand-in of proc_macro2 does.
+        proc_macro2::fallback::force();
+        let tokens = self.tokens();
+        proc_macro2::fallback::unforce();
+        let first = tokens.as_ref().ok().and_then(|tokens| tokens.clone().into_iter().next());
+        let own = first.map_or_else(String::new, |token| token.span().file());
+        self.beside.set(own).expect("a spec is lexed once");
+        tokens
+    }
+
+    /// Whether there is a file of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.name == name)
+    }
+
+    /// These files, then those of another list.
+    pub(crate) fn then(mut self, other: &Sources) -> Sources {
+        for index in 0..other.files.len() {
+            let text = other.text_of(index);
+            self.add(other.files[index].name.clone(), text.strip_suffix('\n').unwrap_or(text));
+        }
+        self
     }
 
     /// The name, the whole text and the start of the file that holds an offset.

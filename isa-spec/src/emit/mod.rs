@@ -11,7 +11,7 @@ mod scalar;
 mod table;
 
 use proc_macro2::TokenStream;
-use quote::quote;
+use quote::{ToTokens, quote};
 
 use crate::check::Checked;
 use crate::source::Sources;
@@ -26,7 +26,8 @@ pub struct Options {
 
 /// The generated module's items.
 pub fn emit(checked: &Checked, sources: &Sources, options: &Options) -> TokenStream {
-    let cx = Context { checked, sources, support: &options.support, bodies: &options.bodies };
+    let bodies = checked.model.bodies.clone().unwrap_or_else(|| options.bodies.to_token_stream());
+    let cx = Context { checked, sources, support: &options.support, bodies: &bodies };
     let api = api::emit(&cx);
     let (scalar, bits, evaluators) = scalar::emit(&cx);
     let table = table::emit(&cx, &evaluators);
@@ -43,13 +44,12 @@ struct Context<'a> {
     checked: &'a Checked,
     sources: &'a Sources,
     support: &'a syn::Path,
-    bodies: &'a syn::Path,
+    bodies: &'a TokenStream,
 }
 
 impl Context<'_> {
     /// `comparison.isa:8`
     fn place(&self, span: proc_macro2::Span) -> String {
-        let place = self.sources.place_of(span);
-        format!("{}:{}", place.file, place.line)
+        self.sources.cite(span)
     }
 }

@@ -1,6 +1,7 @@
 //! Items of the prelude, and the way to the entries.
 
 use proc_macro2::Ident;
+use quote::ToTokens;
 use syn::parse::{ParseStream, Result};
 use syn::{Attribute, Token, token};
 
@@ -12,7 +13,8 @@ use crate::ast::{
 };
 use crate::diagnostic::Errors;
 
-const ITEMS: [&str; 8] = ["ptx", "targets", "types", "class", "builtin", "operator", "lenient", "instruction"];
+const ITEMS: [&str; 10] =
+    ["use", "bodies", "ptx", "targets", "types", "class", "builtin", "operator", "lenient", "instruction"];
 
 pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
     spec.items = statements(input, errors, |input, errors| {
@@ -26,6 +28,16 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
     let docs = super::docs(input)?;
     let name = word(input)?;
     match name.to_string().as_str() {
+        "use" => {
+            let library = word(input)?;
+            semicolon(input)?;
+            Ok(Item::Use(library))
+        }
+        "bodies" => {
+            let path = input.call(syn::Path::parse_mod_style)?.into_token_stream();
+            semicolon(input)?;
+            Ok(Item::Bodies { path, span: name.span() })
+        }
         "ptx" => {
             let list = punctuated(input, version)?;
             semicolon(input)?;
