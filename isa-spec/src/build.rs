@@ -130,7 +130,6 @@ impl Build {
                 fs::write(out.join(name), text).expect("OUT_DIR can be written");
             }
             Err(report) => {
-                eprint!("{report}");
                 for line in report.lines() {
                     println!("cargo::error={line}");
                 }

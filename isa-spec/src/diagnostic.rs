@@ -114,20 +114,22 @@ pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>)
     (distance <= 1 + wrong.len() / 4).then_some(name)
 }
 
-/// The least number of characters to insert, delete or replace.
+/// The least number of characters to insert, delete, replace or swap with their neighbour.
 fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
+    let [a, b]: [Vec<char>; 2] = [a, b].map(|text| text.chars().collect());
+    // Distances of the first `i` characters of `a` to the first `j` of `b`.
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+            let replaced = rows[i][j] + usize::from(x != y);
+            let swapped = i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y;
+            let swapped = if swapped { rows[i - 1][j - 1] + 1 } else { replaced };
+            row.push(replaced.min(swapped).min(row[j] + 1).min(rows[i][j + 1] + 1));
         }
+        rows.push(row);
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 /// The mistakes of one stage.
@@ -223,6 +225,7 @@ mod tests {
     #[test]
     fn the_nearest_name_is_near() {
         assert_eq!(nearest("dtpye", ["stype", "dtype"]), Some("dtype"));
+        assert_eq!(nearest("onse", ["ne", "ones"]), Some("ones"));
         assert_eq!(nearest("x", ["dtype"]), None);
     }
 }

@@ -1,0 +1,80 @@
+//! Another project's use of the generator: `tests/downstream` is a crate of its own, built and tested here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Runs cargo on a crate; all of them share a target directory, so that dependencies are built once.
+fn cargo(command: &str, crate_dir: &Path) -> Output {
+    Command::new(env!("CARGO"))
+        .args([command, "--quiet", "--target-dir"])
+        .arg(Path::new(ROOT).join("target/downstream"))
+        .current_dir(crate_dir)
+        .env_remove("CARGO_TARGET_DIR")
+        .env_remove("RUSTFLAGS")
+        .env("CARGO_TERM_COLOR", "never")
+        .output()
+        .expect("cargo runs")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A copy of the downstream crate whose spec may be spoilt.
+fn copy(name: &str) -> PathBuf {
+    let (from, to) = (Path::new(ROOT).join("tests/downstream"), Path::new(env!("CARGO_TARGET_TMPDIR")).join(name));
+    for folder in ["src", "spec"] {
+        fs::create_dir_all(to.join(folder)).unwrap();
+    }
+    for file in ["build.rs", "Cargo.lock", "src/lib.rs", "spec/bits.isa", "spec/toy.isa"] {
+        fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+    let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap().replace("../..", ROOT);
+    fs::write(to.join("Cargo.toml"), manifest).unwrap();
+    to
+}
+
+#[test]
+fn a_project_of_its_own_builds_and_passes() {
+    let output = cargo("test", &Path::new(ROOT).join("tests/downstream"));
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_broken_token_shows_file_line_column_and_a_caret() {
+    let crate_dir = copy("spoilt");
+    let spec = crate_dir.join("spec/bits.isa");
+    let good = fs::read_to_string(&spec).unwrap();
+    fs::write(&spec, good.replace("d = ones(a)", "d = onse(a)")).unwrap();
+    let output = cargo("check", &crate_dir);
+    let report = "\
+error: downstream@0.0.0: error: there is no builtin `onse`
+error: downstream@0.0.0:   --> spec/bits.isa:14:21
+error: downstream@0.0.0:    |
+error: downstream@0.0.0: 14 |     semantics { d = onse(a); }
+error: downstream@0.0.0:    |                     ^^^^
+error: downstream@0.0.0:    |
+error: downstream@0.0.0:    = help: did you mean `ones`?
+error: downstream@0.0.0: 
+error: downstream@0.0.0: 1 mistake in the spec
+";
+    assert!(!output.status.success() && stderr(&output).starts_with(report), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cargo::rerun-if-changed=spec/bits.isa"), "{}", stderr(&output));
+
+    // The edit alone makes cargo run the build script again.
+    fs::write(&spec, good).unwrap();
+    let output = cargo("check", &crate_dir);
+    assert!(output.status.success(), "{}", stderr(&output));
+}
+
+#[test]
+fn a_missing_spec_file_is_named() {
+    let crate_dir = copy("missing");
+    fs::remove_file(crate_dir.join("spec/toy.isa")).unwrap();
+    let output = cargo("check", &crate_dir);
+    let report = "error: downstream@0.0.0: cannot read spec/toy.isa: No such file or directory (os error 2)\n";
+    assert!(!output.status.success() && stderr(&output).starts_with(report), "{}", stderr(&output));
+}
