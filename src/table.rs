@@ -286,6 +286,8 @@ pub struct Operand {
     pub constants: bool,
     /// The lanes or mask that may be written behind it: `a.b3210`.
     pub selector: Option<SelectorInfo>,
+    /// Whether it may be left out, and with it all operands behind it. It then evaluates as zero.
+    pub optional: bool,
 }
 
 /// The second destination of a pair.
@@ -313,12 +315,15 @@ pub enum Permission {
 pub struct SelectorInfo {
     /// The slot's name in the manual, without its dot: `asel`.
     pub name: &'static str,
-    /// The letter before the digits: `b` or `h`.
+    /// The letter before the digits: `b` or `h`; nothing where the words are listed.
     pub letter: char,
     /// How the digits are read.
     pub kind: SelectorKind,
     /// The value when nothing is written, packed as [`SelectorKind`] says.
     pub default: u32,
+    /// Whether it may be left out where all operands are written. What may not be left out, without a note, may stand
+    /// only where all operands are written.
+    pub omission: Permission,
 }
 
 /// How the digits of a selector are read.
@@ -336,6 +341,11 @@ pub enum SelectorKind {
     Subset {
         /// How many lanes there are.
         of: u8,
+    },
+    /// One of these words. Packed as its place; the place after the last means that none is written.
+    Listed {
+        /// The words without their dots.
+        words: &'static [&'static str],
     },
 }
 

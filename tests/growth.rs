@@ -17,6 +17,7 @@ fn every_form_that_the_assembler_takes_is_there() {
     }
     assert_eq!(forms("cnot", "9.7.8.5"), 3);
     assert_eq!(forms("testp", "9.7.3.1"), 12);
+    assert_eq!(forms("vset", "9.7.18.1.4"), 96);
 }
 
 #[test]
@@ -59,6 +60,22 @@ fn zeros_are_normal_and_infinities_are_numbers() {
     assert!(scalar::testp_number_f64(f64::INFINITY) && !scalar::testp_finite_f64(f64::INFINITY));
     assert!(scalar::testp_notanumber_f32(f32::NAN) && !scalar::testp_normal_f32(f32::NAN));
     assert!(scalar::testp_subnormal_f64(f64::from_bits(1)) && !scalar::testp_normal_f64(f64::from_bits(1)));
+}
+
+#[test]
+fn scalar_video_comparison_selects_merges_and_accumulates() {
+    let form = |mnemonic: &str| mnemonic.parse::<Form>().unwrap();
+    // Sources a, b, c, then the parts of d, a and b: bytes 0 to 3, half-words 4 and 5, all 6.
+    let merge = form("vset.s32.u32.lt");
+    assert_eq!(merge.evaluate(&[0xffff_ffff, 0, 0, 6, 6, 6])[0], 1, "-1 is less than 0 of the other sign");
+    assert_eq!(merge.evaluate(&[0x80_0000, 0x7f00, 0xaabb_ccdd, 1, 2, 1])[0], 0xaabb_01dd);
+    assert_eq!(form("vset.u32.u32.lt").evaluate(&[0x80_0000, 0x7f00, 0xaabb_ccdd, 5, 2, 1])[0], 0x0000_ccdd);
+    assert_eq!(form("vset.u32.u32.ne.add").evaluate(&[1, 2, 0xffff_ffff, 6, 6])[0], 0);
+    // The third source is signed exactly where the first one is.
+    assert_eq!(form("vset.s32.u32.ne.min").evaluate(&[1, 2, 0xffff_ffff, 6, 6])[0], 0xffff_ffff);
+    assert_eq!(form("vset.u32.s32.ne.min").evaluate(&[1, 2, 0xffff_ffff, 6, 6])[0], 1);
+    let c = merge.operands().last().unwrap();
+    assert!(c.optional && !form("vset.s32.u32.lt.add").operands().last().unwrap().optional);
 }
 
 #[test]

@@ -193,8 +193,8 @@ pub(crate) struct Pattern {
     pub negatable: bool,
     /// `|q`, `[|q]` or `[|_]` behind it.
     pub second: Option<(Ident, bool)>,
-    /// `{.mask}` behind it.
-    pub selector: Option<Ident>,
+    /// `{.mask}` behind it, or `.dsel`, which may not be left out.
+    pub selector: Option<(Ident, bool)>,
 }
 
 /// `.dtype = { .u32, .s32 };` and its relatives

@@ -111,7 +111,7 @@ impl Diagnostic {
 /// The name that is nearest to a misspelt one, if it is near enough to be meant.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, name) = names.into_iter().map(|name| (edit_distance(wrong, name), name)).min()?;
-    (distance <= 1 + wrong.len() / 4).then_some(name)
+    (distance <= 1 + wrong.len() / 4 && distance < wrong.len()).then_some(name)
 }
 
 /// The least number of characters to insert, delete, replace or swap with their neighbour.

@@ -271,11 +271,12 @@ impl<'a> Lowering<'a> {
             return Ok(self.push(Op::Source(place), ty, slot));
         }
         let selector = self.patterns.iter().enumerate().find_map(|(place, pattern)| {
-            pattern.selector.as_ref().filter(|selector| selector.name == name).map(|selector| (place, selector.shape))
+            pattern.selector.as_ref().filter(|selector| selector.name == name).map(|selector| (place, &selector.shape))
         });
         if let Some((place, shape)) = selector {
-            let ty = match shape {
+            let ty = match *shape {
                 crate::model::SelectorShape::Lanes { lanes, of } => Ty::Pick { lanes, of },
+                crate::model::SelectorShape::Listed(ref words) => Ty::Pick { lanes: 1, of: words.len() as u32 + 1 },
                 crate::model::SelectorShape::Subset { of } => Ty::Lanes { lane: self.predicate(span)?, lanes: of },
             };
             return Ok(self.push(Op::Selector(place), ty, None));

@@ -207,6 +207,8 @@ pub(crate) struct Pattern {
     pub trailing_sink: Permission,
     pub negation: Permission,
     pub selector: Option<Selector>,
+    /// Whether this operand and those behind it may be left out.
+    pub optional: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,14 +243,23 @@ pub(crate) struct Selector {
     pub name: String,
     pub letter: char,
     pub shape: SelectorShape,
-    /// Lanes: four bits each, lane 0 lowest; subset: one bit a lane.
+    /// Lanes: four bits each, lane 0 lowest; subset: one bit a lane; listed: the member's place.
     pub default: u32,
+    /// Whether it may be left out where all operands are written. What may not stands with all operands only.
+    pub omission: Permission,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SelectorShape {
-    Lanes { lanes: u32, of: u32 },
-    Subset { of: u32 },
+    Lanes {
+        lanes: u32,
+        of: u32,
+    },
+    Subset {
+        of: u32,
+    },
+    /// One of these words, or none: the place after the last.
+    Listed(Vec<String>),
 }
 
 #[derive(Debug)]

@@ -461,6 +461,7 @@ impl Resolver {
         for (syntax, line) in syntaxes.iter_mut().zip(entry.syntax) {
             syntax.condition = line.condition;
         }
+        merge_shapes(&mut syntaxes);
         for (index, operand) in operands.iter().enumerate() {
             if !written.contains(&index) {
                 let names = entry_patterns(&syntaxes, &operands);
@@ -538,6 +539,8 @@ impl Resolver {
     /// The sets an entry declares, by name.
     fn sets(&mut self, entry: &ast::Instruction) -> Vec<(String, Declared)> {
         let mut declared: Vec<(String, Declared)> = Vec::new();
+        let patterns: Vec<&ast::Pattern> = entry.syntax.iter().flat_map(|line| &line.operands).collect();
+        let behind = |name: &Ident| patterns.iter().any(|p| p.selector.as_ref().is_some_and(|(set, _)| set == name));
         for set in &entry.sets {
             let name = set.name.to_string();
             if declared.iter().any(|(other, _)| *other == name) {
@@ -545,6 +548,9 @@ impl Resolver {
                 continue;
             }
             let body = match &set.body {
+                SetBody::Listed { operator: None, members } if behind(&set.name) => {
+                    self.listed_selector(&set.name, members)
+                }
                 SetBody::Listed { operator, members } => self.listed(&set.name, operator.as_ref(), members),
                 SetBody::Lanes { letter, lanes, of, default } => {
                     let ok = (1..=8).contains(&lanes.value) && (1..=10).contains(&of.value);
@@ -609,12 +615,27 @@ impl Resolver {
         Some(Declared::Listed { kind, members: list })
     }
 
+    fn listed_selector(&mut self, name: &Ident, members: &[Ident]) -> Option<Declared> {
+        let words: Vec<String> = members.iter().map(Ident::to_string).collect();
+        for (index, member) in members.iter().enumerate() {
+            if words[..index].contains(&words[index]) {
+                self.error(Diagnostic::new(member.span(), format!("`{member}` stands twice in this set")));
+            }
+        }
+        if words.len() > 9 {
+            self.error(Diagnostic::new(name.span(), "a selector is one of at most 9 words"));
+        }
+        let (name, default) = (name.to_string(), words.len() as u32);
+        let shape = SelectorShape::Listed(words);
+        Some(Declared::Selector(Selector { name, letter: '_', shape, default, omission: Permission::Yes }))
+    }
+
     fn selector(&mut self, name: &Ident, letter: &Ident, shape: SelectorShape, default: &Ident) -> Option<Declared> {
         let mut letters = letter.to_string().chars().collect::<Vec<_>>();
         let parsed = letters
             .pop()
             .filter(|_| letters.is_empty())
-            .and_then(|letter| parse_selector(letter, shape, &default.to_string()).map(|default| (letter, default)));
+            .and_then(|letter| parse_selector(letter, &shape, &default.to_string()).map(|default| (letter, default)));
         let Some((letter, default)) = parsed else {
             self.error(
                 Diagnostic::new(default.span(), "this default is not spelt like a member of the set")
@@ -622,7 +643,8 @@ impl Resolver {
             );
             return None;
         };
-        Some(Declared::Selector(Selector { name: name.to_string(), letter, shape, default }))
+        let name = name.to_string();
+        Some(Declared::Selector(Selector { name, letter, shape, default, omission: Permission::Yes }))
     }
 
     /// The modifiers of a line as slots.
@@ -704,7 +726,8 @@ impl Resolver {
                     )
                     .suggest(&ty_name, names);
                     self.error(diagnostic);
-                    continue;
+                    // Its operands are there all the same: one mistake is enough.
+                    OperandType::Fixed(TypeId(0))
                 }
             };
             for attribute in &group.attributes {
@@ -783,11 +806,14 @@ impl Resolver {
                 second = self.operand(name, operands).map(|operand| (operand, permission));
             }
             let mut selector = None;
-            if let Some(name) = &pattern.selector {
+            if let Some((name, optional)) = &pattern.selector {
                 let text = name.to_string();
                 used.insert(text.clone());
                 match declared.iter().find(|(other, _)| *other == text) {
-                    Some((_, Declared::Selector(found))) => selector = Some(found.clone()),
+                    Some((_, Declared::Selector(found))) => {
+                        let omission = if *optional { Permission::Yes } else { Permission::No };
+                        selector = Some(Selector { omission, ..found.clone() });
+                    }
                     Some((_, Declared::Listed { .. })) | None => {
                         let names = declared
                             .iter()
@@ -809,6 +835,7 @@ impl Resolver {
                 trailing_sink,
                 negation: if pattern.negatable { Permission::Yes } else { Permission::No },
                 selector,
+                optional: false,
             });
         }
         patterns
@@ -839,6 +866,13 @@ impl Resolver {
                 }
                 if strict.trailing_sink == Permission::No && lenient.trailing_sink == Permission::Yes {
                     strict.trailing_sink = Permission::Lenient(line.docs.clone());
+                    relaxed += 1;
+                }
+                if let (Some(strict), Some(lenient)) = (&mut strict.selector, &lenient.selector)
+                    && strict.omission == Permission::No
+                    && lenient.omission == Permission::Yes
+                {
+                    strict.omission = Permission::Lenient(line.docs.clone());
                     relaxed += 1;
                 }
                 if let (Some((_, strict)), Some((_, Permission::Yes))) = (&mut strict.second, &lenient.second)
@@ -890,6 +924,40 @@ fn entry_patterns(syntaxes: &[Syntax], operands: &[Operand]) -> Vec<String> {
     patterns.map(|pattern| operands[pattern.operand].name.clone()).collect()
 }
 
+/// Lines that spell the same mnemonics, the longer ones with more operands at their end, become one line whose last
+/// operands may be left out.
+fn merge_shapes(syntaxes: &mut Vec<Syntax>) {
+    let continues = |short: &Syntax, long: &Syntax| {
+        let same_items = short.items.len() == long.items.len()
+            && short
+                .items
+                .iter()
+                .zip(&long.items)
+                .all(|(a, b)| a.slot == b.slot && a.optional == b.optional && a.members == b.members);
+        let selector = |pattern: &Pattern| pattern.selector.as_ref().map(|selector| selector.name.clone());
+        let prefix = short.patterns.iter().zip(&long.patterns).all(|(a, b)| {
+            // What may not be left out of the longer line may be missing from the shorter one.
+            let of_long = b.selector.as_ref().is_some_and(|selector| selector.omission != Permission::Yes);
+            let same_selector = selector(a) == selector(b) || a.selector.is_none() && of_long;
+            a.operand == b.operand && a.destination == b.destination && a.second == b.second && same_selector
+        });
+        let plain = short.condition.is_none() && long.condition.is_none();
+        plain && same_items && prefix && short.patterns.len() < long.patterns.len()
+    };
+    let mut index = 0;
+    while index < syntaxes.len() {
+        match syntaxes.iter().position(|long| continues(&syntaxes[index], long)) {
+            Some(long) => {
+                let short = syntaxes.remove(index);
+                let long = &mut syntaxes[if long > index { long - 1 } else { long }];
+                long.patterns[short.patterns.len()..].iter_mut().for_each(|pattern| pattern.optional = true);
+                long.text = format!("{}; {}", short.text, long.text);
+            }
+            None => index += 1,
+        }
+    }
+}
+
 /// Whether semantics give a name a value: such an operand is a destination.
 fn assigns(semantics: &[ast::Stmt], name: &Ident) -> bool {
     semantics.iter().any(|statement| match statement {
@@ -899,9 +967,13 @@ fn assigns(semantics: &[ast::Stmt], name: &Ident) -> bool {
 }
 
 /// The value of a selector's spelling: `b7654` or `b310`.
-pub(crate) fn parse_selector(letter: char, shape: SelectorShape, text: &str) -> Option<u32> {
+pub(crate) fn parse_selector(letter: char, shape: &SelectorShape, text: &str) -> Option<u32> {
+    if let SelectorShape::Listed(words) = shape {
+        return words.iter().position(|word| word == text).map(|place| place as u32);
+    }
     let digits: Vec<u32> = text.strip_prefix(letter)?.chars().map(|c| c.to_digit(10)).collect::<Option<_>>()?;
-    match shape {
+    match *shape {
+        SelectorShape::Listed(_) => None,
         SelectorShape::Lanes { lanes, of } => {
             let fits = digits.len() == lanes as usize && digits.iter().all(|&digit| digit < of);
             fits.then(|| digits.iter().fold(0, |value, digit| value << 4 | digit))
@@ -931,8 +1003,10 @@ fn pattern_text(pattern: &ast::Pattern) -> String {
         Some((second, false)) => text += &format!("|{second}"),
         None => {}
     }
-    if let Some(selector) = &pattern.selector {
-        text += &format!("{{.{selector}}}");
+    match &pattern.selector {
+        Some((selector, true)) => text += &format!("{{.{selector}}}"),
+        Some((selector, false)) => text += &format!(".{selector}"),
+        None => {}
     }
     text
 }

@@ -246,6 +246,74 @@ pub const fn widen_s16(x: i16) -> i32 {
     x as i32
 }
 
+/// The next wider signed integer.
+#[inline(always)]
+pub const fn widen_u32(x: u32) -> i64 {
+    x as i64
+}
+
+/// The next wider signed integer.
+#[inline(always)]
+pub const fn widen_s32(x: i32) -> i64 {
+    x as i64
+}
+
+/// The lesser one.
+#[inline(always)]
+pub const fn min_u32(a: u32, b: u32) -> u32 {
+    if a < b { a } else { b }
+}
+
+/// The lesser one.
+#[inline(always)]
+pub const fn min_s32(a: i32, b: i32) -> i32 {
+    if a < b { a } else { b }
+}
+
+/// The greater one.
+#[inline(always)]
+pub const fn max_u32(a: u32, b: u32) -> u32 {
+    if a > b { a } else { b }
+}
+
+/// The greater one.
+#[inline(always)]
+pub const fn max_s32(a: i32, b: i32) -> i32 {
+    if a > b { a } else { b }
+}
+
+/// First bit and width of a byte, a half-word or a whole word.
+#[inline(always)]
+const fn field(pick: Lanes<1, 7>) -> (u32, u32) {
+    match pick.lane(0) {
+        byte @ 0..4 => (8 * byte as u32, 8),
+        6 => (0, 32),
+        half => (16 * (half as u32 - 4), 16),
+    }
+}
+
+/// A byte or half-word with zeros above, or all of `x`.
+#[inline(always)]
+pub const fn part_u32(x: u32, pick: Lanes<1, 7>) -> u32 {
+    let (first, width) = field(pick);
+    x << (32 - width - first) >> (32 - width)
+}
+
+/// A byte or half-word with its sign above, or all of `x`.
+#[inline(always)]
+pub const fn part_s32(x: i32, pick: Lanes<1, 7>) -> i32 {
+    let (first, width) = field(pick);
+    x << (32 - width - first) >> (32 - width)
+}
+
+/// `c` with the lowest bits of `x` in place of a byte or half-word, or `x`.
+#[inline(always)]
+pub const fn merge(c: u32, x: u32, pick: Lanes<1, 7>) -> u32 {
+    let (first, width) = field(pick);
+    let mask = u32::MAX >> (32 - width) << first;
+    c & !mask | x << first & mask
+}
+
 /// How many lanes are true.
 #[inline(always)]
 pub const fn count_pred<const LANES: usize>(x: [bool; LANES]) -> u32 {

@@ -40,20 +40,22 @@ fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &
         return Err(Diagnostic::new(example.span, "another entry of this opcode describes this form"));
     };
     let patterns = &entry.syntaxes[form.syntax].patterns;
-    if patterns.len() != example.operands.len() {
+    let least = patterns.iter().filter(|pattern| !pattern.optional).count();
+    if !(least..=patterns.len()).contains(&example.operands.len()) {
         return Err(Diagnostic::new(
             example.span,
             format!("`{mnemonic}` takes {} operands, here are {}", patterns.len(), example.operands.len()),
         ));
     }
+    let whole = patterns.len() == example.operands.len();
     for (pattern, operand) in patterns.iter().zip(&example.operands) {
-        fits(pattern, &entry.operands, operand)
+        fits(pattern, &entry.operands, operand, whole)
             .map_err(|message| Diagnostic::new(operand.span, message).help(entry.syntaxes[form.syntax].text.clone()))?;
     }
     Ok(())
 }
 
-fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand) -> Result<(), String> {
+fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand, whole: bool) -> Result<(), String> {
     let name = &operands[pattern.operand].name;
     let sinks =
         [Some(&written.name), written.second.as_ref()].into_iter().flatten().filter(|text| *text == "_").count();
@@ -70,8 +72,14 @@ fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand) -> Re
     }
     match (&pattern.selector, &written.selector) {
         (None, Some(selector)) => Err(format!("`{name}` takes no selector `.{selector}`")),
+        (Some(pattern), Some(selector)) if pattern.omission != Permission::Yes && !whole => {
+            Err(format!("`{name}` takes `.{selector}` only where all operands are written"))
+        }
+        (Some(pattern), None) if pattern.omission == Permission::No && whole => {
+            Err(format!("`{name}` lacks its `.{}`", pattern.name))
+        }
         (Some(pattern), Some(selector))
-            if parse_selector(pattern.letter, pattern.shape, &selector.to_string()).is_none() =>
+            if parse_selector(pattern.letter, &pattern.shape, &selector.to_string()).is_none() =>
         {
             Err(format!("`.{selector}` is none of `.{}`", pattern.name))
         }

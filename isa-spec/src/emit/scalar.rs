@@ -126,6 +126,7 @@ impl<'a> Scalar<'a> {
         let selectors = self.patterns.iter().filter_map(|pattern| pattern.selector.as_ref()).map(|selector| {
             let ty = match selector.shape {
                 SelectorShape::Lanes { lanes, of } => Ty::Pick { lanes, of },
+                SelectorShape::Listed(ref words) => Ty::Pick { lanes: 1, of: words.len() as u32 + 1 },
                 SelectorShape::Subset { of } => Ty::Lanes { lane: self.predicate(), lanes: of },
             };
             (ident(&selector.name), ty)

@@ -369,6 +369,7 @@ fn operand(model: &Model, opcode: &Opcode, entry: &Entry, form: &Form, pattern: 
     let selector = match &pattern.selector {
         Some(selector) => {
             let (name, letter) = (&selector.name, selector.letter);
+            let omission = permission(&selector.omission);
             let kind = match selector.shape {
                 SelectorShape::Lanes { lanes, of } => {
                     let (lanes, of) = (Literal::u8_unsuffixed(lanes as u8), Literal::u8_unsuffixed(of as u8));
@@ -378,15 +379,23 @@ fn operand(model: &Model, opcode: &Opcode, entry: &Entry, form: &Form, pattern: 
                     let of = Literal::u8_unsuffixed(of as u8);
                     quote!(SelectorKind::Subset { of: #of })
                 }
+                SelectorShape::Listed(ref words) => quote!(SelectorKind::Listed { words: &[#(#words),*] }),
             };
             let default = Literal::u32_unsuffixed(selector.default);
-            quote!(Some(SelectorInfo { name: #name, letter: #letter, kind: #kind, default: #default }))
+            quote!(Some(SelectorInfo {
+                name: #name,
+                letter: #letter,
+                kind: #kind,
+                default: #default,
+                omission: #omission,
+            }))
         }
         None => quote!(None),
     };
     // Nothing but a predicate can be negated, whatever its place allows.
     let negation =
         if model.ty(id).kind == Kind::Predicate { permission(&pattern.negation) } else { quote!(Permission::No) };
+    let optional = pattern.optional;
     let trailing_sink = permission(&pattern.trailing_sink);
     let (destination, sink, constants) = (pattern.destination, operand.sink, operand.constants && !pattern.destination);
     quote! {
@@ -401,6 +410,7 @@ fn operand(model: &Model, opcode: &Opcode, entry: &Entry, form: &Form, pattern: 
             sink: #sink,
             constants: #constants,
             selector: #selector,
+            optional: #optional,
         }
     }
 }

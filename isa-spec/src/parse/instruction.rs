@@ -181,7 +181,9 @@ fn pattern(input: ParseStream) -> Result<Pattern> {
     } else if input.peek(token::Brace) {
         let content;
         syn::braced!(content in input);
-        pattern.selector = Some(dotted(&content)?);
+        pattern.selector = Some((dotted(&content)?, true));
+    } else if input.peek(Token![.]) {
+        pattern.selector = Some((dotted(input)?, false));
     }
     Ok(pattern)
 }
