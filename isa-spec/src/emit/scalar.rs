@@ -261,9 +261,10 @@ impl<'a> Scalar<'a> {
         for (index, value) in program.values.iter().enumerate() {
             let text = self.value(program, value, &texts);
             // What is used once stands where it is used, unless it is indexed or an operator would bind into it.
-            let once = uses[index] == 1 && self.lanes(value.ty) == 1;
+            let output = program.outputs.contains(&ValueId(index));
+            let once = uses[index] == 1 && (self.lanes(value.ty) == 1 || output);
             let whole = match value.op {
-                Op::Select(..) | Op::Reinterpret(_) => program.outputs.contains(&ValueId(index)),
+                Op::Select(..) | Op::Reinterpret(_) => output,
                 Op::Source(_) | Op::Selector(_) | Op::Constant(_) | Op::Call { .. } | Op::Lane(..) => true,
             };
             if is_path(&text) || (once && whole) {
