@@ -158,8 +158,6 @@ codes! {
     Destination = "destination",
     /// The guard is no predicate register.
     Guard = "guard",
-    /// A part of the opcode that the table leaves out.
-    OutsideTable = "outside-table",
 }
 
 impl fmt::Display for Code {

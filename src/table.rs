@@ -60,6 +60,8 @@ pub struct TypeInfo {
     pub kind: Kind,
     /// Width in bits of the whole value.
     pub bits: u16,
+    /// Bits of a float's exponent; 0 for types that are no floats.
+    pub exponent: u8,
     /// Lanes of a packed type; 1 for the others.
     pub lanes: u8,
     /// The type of one lane; itself for types that are not packed.
@@ -124,17 +126,6 @@ pub struct Instruction {
     pub rules: &'static [Rule],
     /// The entries of the spec that describe this opcode, in the spec's order.
     pub entries: &'static [Entry],
-    /// Sections of the manual that describe this opcode too and that the spec leaves out.
-    pub elsewhere: &'static [Elsewhere],
-}
-
-/// A section of the manual that describes an opcode of the table and that the spec leaves out.
-#[derive(Debug)]
-pub struct Elsewhere {
-    /// The manual's section: `9.7.7.1`.
-    pub section: &'static str,
-    /// The modifiers, without dots, that only this section has: a statement with any of them is outside the table.
-    pub modifiers: &'static [&'static str],
 }
 
 /// One `instruction` item of the spec; an opcode may have several.
@@ -495,7 +486,7 @@ pub fn optional_member<T: PartialEq>(members: &[T], value: Option<T>) -> u8 {
     value.map_or(ABSENT, |value| member(members, value))
 }
 
-/// No form has this mnemonic. [`Table::explain`] says why, and what is near.
+/// No form has this mnemonic. [`text::mnemonic::resolve`](crate::text::mnemonic::resolve) says why, and what is near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no form of the table has this mnemonic")]
 pub struct UnknownMnemonic;

@@ -156,15 +156,7 @@ pub(crate) struct Instruction {
     pub lenient_syntax: Vec<SyntaxLine>,
     pub lenient_floors: Vec<LenientFloor>,
     pub errata: Vec<Erratum>,
-    pub elsewhere: Vec<Elsewhere>,
     pub examples: Vec<Example>,
-}
-
-/// `9.7.7.1: .f16, .bf16;`: another section describes this opcode with these modifiers
-#[derive(Debug)]
-pub(crate) struct Elsewhere {
-    pub section: String,
-    pub modifiers: Vec<Ident>,
 }
 
 /// `set.CmpOp{.ftz}.dtype.stype  d, a, b, {!}c  where … ;`

@@ -174,7 +174,6 @@ pub(crate) struct Entry {
     pub semantics: Vec<Stmt>,
     pub lenient_floors: Vec<(Requirement, Docs)>,
     pub errata: Vec<Erratum>,
-    pub elsewhere: Vec<Elsewhere>,
     pub examples: Vec<Example>,
 }
 
@@ -274,13 +273,6 @@ pub(crate) struct Requirement {
     pub condition: Option<Expr>,
     pub ptx: Option<Version>,
     pub target: Option<Target>,
-}
-
-/// A section of the manual that the spec leaves out, and the modifiers that only it has.
-#[derive(Debug)]
-pub(crate) struct Elsewhere {
-    pub section: String,
-    pub modifiers: Vec<String>,
 }
 
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use crate::ast::{self, ExprKind, ParamType, SetBody, Spec, TypeSet, TypeShape};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::model::{
-    Builtin, Class, Constant, Elsewhere, Entry, Erratum, Item, Kind, LenientNote, Meaning, Member, Model, OnlyIf,
-    Opcode, Operand, OperandType, Operator, OperatorMember, Param, Pattern, Permission, Requirement, Selector,
-    SelectorShape, Slot, SlotKind, Syntax, Type, TypeId,
+    Builtin, Class, Constant, Entry, Erratum, Item, Kind, LenientNote, Meaning, Member, Model, OnlyIf, Opcode, Operand,
+    OperandType, Operator, OperatorMember, Param, Pattern, Permission, Requirement, Selector, SelectorShape, Slot,
+    SlotKind, Syntax, Type, TypeId,
 };
 
 const KINDS: [(&str, Kind); 5] = [
@@ -511,7 +511,6 @@ impl Resolver {
                 .into_iter()
                 .map(|erratum| Erratum { subject: erratum.docs, manual: erratum.manual, machine: erratum.machine })
                 .collect(),
-            elsewhere: self.elsewhere(entry.elsewhere, &slots),
             examples: entry.examples,
         };
         let opcode = &mut self.model.opcodes[index];
@@ -889,23 +888,6 @@ impl Resolver {
                     .help("it repeats a syntax line, with `{!}`, `[|q]` or `[|_]` where that line has none"),
             );
         }
-    }
-
-    /// What other sections have to themselves; a modifier that an entry has is not among it.
-    fn elsewhere(&mut self, list: Vec<ast::Elsewhere>, slots: &[Slot]) -> Vec<Elsewhere> {
-        let mut resolved = Vec::new();
-        for item in list {
-            for modifier in &item.modifiers {
-                let text = modifier.to_string();
-                if slots.iter().any(|slot| slot.members.iter().any(|member| member.spelling == text)) {
-                    let message = format!("this opcode has `.{text}` here, not only elsewhere");
-                    self.error(Diagnostic::new(modifier.span(), message));
-                }
-            }
-            let modifiers = item.modifiers.iter().map(Ident::to_string).collect();
-            resolved.push(Elsewhere { section: item.section, modifiers });
-        }
-        resolved
     }
 
     fn requirement(&mut self, requirement: ast::Requirement) -> Requirement {

@@ -3,6 +3,9 @@
 use ptx_isa::eval::{bf16, f16};
 use ptx_isa::table::{Kind, TypeInfo};
 
+/// Of two floats of sixteen bits, the one with this many bits of exponent is a bfloat.
+const BFLOAT_EXPONENT: u8 = 8;
+
 /// The bits that a text gives an operand of a type.
 ///
 /// # Errors
@@ -66,10 +69,10 @@ fn hex_bits(hex: &str) -> Option<u64> {
 }
 
 fn float(text: &str, ty: &TypeInfo) -> Option<u64> {
-    Some(match (ty.name, ty.bits) {
-        (_, 64) => text.parse::<f64>().ok()?.to_bits(),
-        (_, 32) => u64::from(text.parse::<f32>().ok()?.to_bits()),
-        (name, _) if name == "bf16" => u64::from(bf16::from_f64(text.parse().ok()?).to_bits()),
+    Some(match (ty.bits, ty.exponent) {
+        (64, _) => text.parse::<f64>().ok()?.to_bits(),
+        (32, _) => u64::from(text.parse::<f32>().ok()?.to_bits()),
+        (_, BFLOAT_EXPONENT) => u64::from(bf16::from_f64(text.parse().ok()?).to_bits()),
         _ => u64::from(f16::from_f64(text.parse().ok()?).to_bits()),
     })
 }
@@ -84,10 +87,10 @@ pub(super) fn show(bits: u64, ty: &TypeInfo) -> String {
         Kind::Unsigned => format!("{bits:#0digits$x} ({bits})"),
         Kind::Signed => format!("{bits:#0digits$x} ({})", (bits << shift).cast_signed() >> shift),
         Kind::Float => {
-            let value = match (ty.name, ty.bits) {
-                (_, 64) => format!("{:?}", f64::from_bits(bits)),
-                (_, 32) => format!("{:?}", f32::from_bits(bits as u32)),
-                (name, _) if name == "bf16" => format!("{:?}", bf16::from_bits(bits as u16).to_f64()),
+            let value = match (ty.bits, ty.exponent) {
+                (64, _) => format!("{:?}", f64::from_bits(bits)),
+                (32, _) => format!("{:?}", f32::from_bits(bits as u32)),
+                (_, BFLOAT_EXPONENT) => format!("{:?}", bf16::from_bits(bits as u16).to_f64()),
                 _ => format!("{:?}", f16::from_bits(bits as u16).to_f64()),
             };
             format!("{bits:#0digits$x} ({value})")

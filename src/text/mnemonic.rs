@@ -23,7 +23,7 @@ use core::ops::Range;
 
 use super::lexer::Cursor;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{ABSENT, ABSENT_BIT, Elsewhere, FormInfo, Instruction, Item, ModifierId, Slot, Syntax, Table};
+use crate::table::{ABSENT, ABSENT_BIT, FormInfo, Instruction, Item, ModifierId, Slot, Syntax, Table};
 
 /// How many near forms are named.
 const NEAREST: usize = 3;
@@ -46,13 +46,11 @@ pub struct Refusal {
     pub reasons: Vec<Diagnostic>,
     /// Legal forms of the same instruction, the nearest first.
     pub nearest: Vec<&'static FormInfo>,
-    /// The section of the manual that describes the mnemonic, where the table leaves it out on purpose.
-    pub elsewhere: Option<&'static Elsewhere>,
 }
 
 impl Refusal {
     fn of(reason: Diagnostic) -> Refusal {
-        Refusal { reasons: vec![reason], nearest: Vec::new(), elsewhere: None }
+        Refusal { reasons: vec![reason], nearest: Vec::new() }
     }
 
     /// One diagnostic for all reasons: the first, the others in its note, the nearest forms in its help.
@@ -101,13 +99,6 @@ pub(crate) fn read(table: &Table, cursor: &mut Cursor<'_>) -> Result<Resolved, R
         return Err(Refusal::of(unknown_opcode(table, opcode, opcode_span)));
     };
     let (tokens, blanks) = tokens(cursor).map_err(Refusal::of)?;
-    let elsewhere = |elsewhere: &&Elsewhere| tokens.iter().any(|token| elsewhere.modifiers.contains(&token.text));
-    if let Some(elsewhere) = instruction.elsewhere.iter().find(elsewhere) {
-        let message =
-            format!("this `{opcode}` is described in section {}, which the table leaves out", elsewhere.section);
-        let reason = Diagnostic::error(Code::OutsideTable, start..cursor.at(), message);
-        return Err(Refusal { elsewhere: Some(elsewhere), ..Refusal::of(reason) });
-    }
     let speller = Speller { table, instruction, opcode: opcode_span };
     match speller.legal(&tokens) {
         Some(form) => {
@@ -315,7 +306,7 @@ impl<'t> Speller<'t> {
             let message = "no syntax line has these modifiers together";
             reasons.push(Diagnostic::error(Code::IllegalModifier, everything, message));
         }
-        Refusal { reasons, nearest: self.nearest(&wanted, &suspects, |_| true), elsewhere: None }
+        Refusal { reasons, nearest: self.nearest(&wanted, &suspects, |_| true) }
     }
 
     /// Tokens without a place and places without a token. A misspelt token's likely meaning goes into `wanted`.

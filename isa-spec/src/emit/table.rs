@@ -189,6 +189,7 @@ impl Emitter<'_> {
                 Kind::Packed => quote!(Packed),
             };
             let (bits, lanes) = (Literal::u16_unsuffixed(ty.bits as u16), Literal::u8_unsuffixed(ty.lanes as u8));
+            let exponent = Literal::u8_unsuffixed(ty.exponent as u8);
             let lane = type_id(ty.lane);
             let registers = type_set(&ty.registers);
             let [integer, float, single] =
@@ -199,6 +200,7 @@ impl Emitter<'_> {
                     name: #name,
                     kind: Kind::#kind,
                     bits: #bits,
+                    exponent: #exponent,
                     lanes: #lanes,
                     lane: #lane,
                     registers: #registers,
@@ -231,10 +233,6 @@ impl Emitter<'_> {
                 }));
                 entries.push(self.entry(entry));
             }
-            let elsewhere = opcode.entries.iter().flat_map(|entry| &entry.elsewhere).map(|elsewhere| {
-                let (section, modifiers) = (&elsewhere.section, &elsewhere.modifiers);
-                quote!(Elsewhere { section: #section, modifiers: &[#(#modifiers),*] })
-            });
             let rules = rules.iter().map(|rule| {
                 let forbids = rule.forbids.iter().map(|(slot, values)| {
                     let (slot, values) = (Literal::u8_unsuffixed(*slot as u8), Literal::u64_unsuffixed(*values));
@@ -250,7 +248,6 @@ impl Emitter<'_> {
                     syntaxes: &[#(#syntaxes),*],
                     rules: &[#(#rules),*],
                     entries: &[#(#entries),*],
-                    elsewhere: &[#(#elsewhere),*],
                 }
             });
         }

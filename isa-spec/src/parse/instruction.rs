@@ -6,13 +6,13 @@ use syn::{LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::ast::{
-    Docs, Elsewhere, Erratum, Example, ExampleOperand, Instruction, LenientFloor, Modifier, OnlyIf, OperandType,
-    Pattern, Requirement, Set, SetBody, SyntaxLine,
+    Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, Modifier, OnlyIf, OperandType, Pattern,
+    Requirement, Set, SetBody, SyntaxLine,
 };
 use crate::diagnostic::Errors;
 
-const BLOCKS: [&str; 10] =
-    ["section", "syntax", "operands", "legal", "requires", "semantics", "lenient", "erratum", "elsewhere", "examples"];
+const BLOCKS: [&str; 9] =
+    ["section", "syntax", "operands", "legal", "requires", "semantics", "lenient", "erratum", "examples"];
 
 /// A line of a `syntax` block: a spelling or a set.
 enum SyntaxItem {
@@ -41,7 +41,6 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
         lenient_syntax: Vec::new(),
         lenient_floors: Vec::new(),
         errata: Vec::new(),
-        elsewhere: Vec::new(),
         examples: Vec::new(),
     };
     let content;
@@ -64,7 +63,6 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
     }
     if text == "section" {
         entry.section = Some(section(input)?);
-        semicolon(input)?;
         return Ok(());
     }
     let content;
@@ -92,7 +90,6 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
                 }
             }
         }
-        "elsewhere" => entry.elsewhere = statements(&content, errors, |input, _| elsewhere(input)),
         "erratum" => entry.errata.push(erratum(&content)?),
         _ => entry.examples = statements(&content, errors, |input, _| example(input)),
     }
@@ -103,23 +100,12 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
 fn section(input: ParseStream) -> Result<(String, Span)> {
     let mut text = String::new();
     let span = input.span();
-    while !input.is_empty() && !input.peek(Token![;]) && !input.peek(Token![:]) {
+    while !input.is_empty() && !input.peek(Token![;]) {
         text += &input.parse::<TokenTree>()?.to_string();
     }
+    semicolon(input)?;
     let plain = text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
     if plain { Ok((text, span)) } else { Err(syn::Error::new(span, "expected a section like `9.7.6.1`")) }
-}
-
-fn elsewhere(input: ParseStream) -> Result<Elsewhere> {
-    let (section, _) = section(input)?;
-    input.parse::<Token![:]>()?;
-    let mut modifiers = vec![dotted(input)?];
-    while input.peek(Token![,]) {
-        input.parse::<Token![,]>()?;
-        modifiers.push(dotted(input)?);
-    }
-    semicolon(input)?;
-    Ok(Elsewhere { section, modifiers })
 }
 
 fn syntax_item(input: ParseStream) -> Result<SyntaxItem> {

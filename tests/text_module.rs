@@ -1,0 +1,513 @@
+//! Whole modules: what compilers write, what the assembler was seen to do, and what is broken.
+
+use proptest::prelude::*;
+use ptx_isa::TABLE;
+use ptx_isa::diagnostic::{Code, LineIndex, Severity};
+use ptx_isa::target::{Target, Version};
+use ptx_isa::text::module::read;
+use ptx_isa::text::{Options, Report, check};
+
+/// Modules as compilers wrote them, each with how many instructions it has.
+const MODULES: [(&str, &str, usize); 9] = [
+    ("numba float16", include_str!("modules/numba-0.30-cmp_all.float16.sm_100.ptx"), 201),
+    ("numba uint16", include_str!("modules/numba-0.30-cmp_all.uint16.sm_100.ptx"), 48),
+    ("numba divmod", include_str!("modules/numba-0.30-divmod_.int16.sm_100.ptx"), 51),
+    ("numba float32", include_str!("modules/numba-0.30-fl.float32.fast.sm_100.ptx"), 106),
+    ("nvrtc 11.8", include_str!("modules/nvrtc-11.8-compute_35.ptx"), 5976),
+    ("nvrtc 13.0", include_str!("modules/nvrtc-13.0-compute_90.ptx"), 8353),
+    ("rustc", include_str!("modules/rustc-1.97-sm_80.ptx"), 858),
+    ("triton bf16", include_str!("modules/triton-3.7-bf16-sm_90.ptx"), 115),
+    ("triton fp16", include_str!("modules/triton-3.7-fp16-sm_80.ptx"), 115),
+];
+
+const HEAD: &str = ".version 8.6\n.target sm_90\n.address_size 64\n";
+
+/// Registers of every type, as `a` to `c` behind the type's letter and width.
+const REGISTERS: &str = "
+    .reg .pred p, q, r, %p<10>;
+    .reg .b8 b8a; .reg .b16 b16a; .reg .u16 u16a; .reg .s16 s16a; .reg .f16 f16a; .reg .f16x2 f16x2a;
+    .reg .b32 b32a; .reg .u32 u32a, u32b, u32c, %r<10>; .reg .s32 s32a; .reg .f32 f32a, f32b, %f<10>;
+    .reg .b64 b64a; .reg .u64 u64a; .reg .s64 s64a; .reg .f64 f64a; .reg .b128 b128a;
+    .reg .v2 .u32 v2; .reg .v4 .f32 v4;
+";
+
+fn report(text: &str) -> Report {
+    check(&TABLE, text.as_bytes(), &Options::default())
+}
+
+/// A kernel with these lines, behind `HEAD` and `REGISTERS`.
+fn kernel(lines: &str) -> String {
+    format!("{HEAD}.global .u32 variable;\n.func function() {{ ret; }}\n.entry kernel() {{{REGISTERS}\n{lines}\n}}\n")
+}
+
+fn codes(report: &Report) -> Vec<Code> {
+    report.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+}
+
+/// Each finding as its line, its code and the text it underlines.
+fn findings<'a>(text: &'a str, report: &Report) -> Vec<(usize, &'static str, &'a str)> {
+    let lines = LineIndex::new(text);
+    let found = report.diagnostics.iter();
+    found.map(|found| (lines.position(found.span.start).line, found.code.as_str(), &text[found.span.clone()])).collect()
+}
+
+#[test]
+fn what_compilers_wrote_has_no_error_and_no_warning() {
+    for (name, text, instructions) in MODULES {
+        let report = report(text);
+        assert_eq!(report.diagnostics, [], "{name}");
+        let in_table = named_in_table(text);
+        assert_eq!((report.in_table, report.outside), (in_table, instructions - in_table), "{name}");
+    }
+}
+
+/// How many lines, or parts of lines, begin with an opcode of the table: a reader that knows nothing of PTX's frame.
+fn named_in_table(text: &str) -> usize {
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    let statements = code.flat_map(|line| line.split([';', '{', '}'])).map(str::trim);
+    let unguarded = statements
+        .map(|part| if part.starts_with('@') { part.split_once(' ').map_or("", |(_, rest)| rest) } else { part });
+    let opcodes = unguarded.filter_map(|part| part.trim().split_once('.')).map(|(opcode, _)| opcode);
+    opcodes.filter(|opcode| TABLE.instruction(opcode).is_some()).count()
+}
+
+#[test]
+fn every_statement_in_the_table_is_shown() {
+    for (name, text, _) in MODULES {
+        let mut shown = 0;
+        read(&TABLE, text.as_bytes(), &Options::default(), |_| shown += 1);
+        assert_eq!(shown, named_in_table(text), "{name}");
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Verdict {
+    Takes,
+    Warns,
+    Refuses,
+}
+use Verdict::{Refuses, Takes, Warns};
+
+#[test]
+fn lines_get_the_assemblers_verdict() {
+    for (line, verdict) in [
+        // Forms.
+        ("setp.eq.b32 p, b32a, b32a;", Takes),
+        ("setp.lt.b32 p, b32a, b32a;", Refuses),
+        ("setp.hs.u64 p, u64a, u64a;", Takes),
+        ("setp.hs.s64 p, s64a, s64a;", Refuses),
+        ("setp.nan.f64 p, f64a, f64a;", Takes),
+        ("setp.nan.s32 p, s32a, s32a;", Refuses),
+        ("setp.lt.ftz.f16x2 p|q, b32a, b32a;", Takes),
+        ("setp.lt.ftz.f64 p, f64a, f64a;", Refuses),
+        ("setp.lt.ftz.bf16 p, b16a, b16a;", Refuses),
+        ("setp.lt.f16 p|q, b16a, b16a;", Refuses),
+        ("setp.lt.bf16 p|q, b16a, b16a;", Refuses),
+        ("selp.f16 f16a, f16a, f16a, p;", Refuses),
+        ("slct.u32.u32 u32a, u32a, u32a, u32a;", Refuses),
+        // Wider than the manual.
+        ("set.u32.f32.lt u32a, f32a, f32b;", Warns),
+        ("setp.f32.lt p, f32a, f32b;", Warns),
+        ("setp.lt.f16x2 p, b32a, b32a;", Warns),
+        ("setp.lt.bf16x2 p, b32a, b32a;", Warns),
+        ("selp.u32 u32a, u32b, u32c, !p;", Warns),
+        ("setp.lt.u32 p|p, u32a, u32b;", Warns),
+        ("selp.u32 u32a, u32b, u32c, 1;", Warns),
+        ("selp.u32 u32a, u32b, u32c, !1;", Warns),
+        ("setp.lt.and.u32 p, u32a, u32b, -1;", Warns),
+        ("set .lt.u32.f32 u32a, f32a, f32b;", Warns),
+        ("vset2.u32.u32.lt u32a .h1, u32b, u32c, u32a;", Warns),
+        ("setp.eq.u32 p, %r1+1, %r2;", Warns),
+        ("setp.eq.u32 p, variable+4, %r2;", Warns),
+        ("setp.eq.u16 p, %r1+1, u16a;", Warns),
+        ("setp.eq.f32 p, %f1+1, %f2;", Warns),
+        ("setp.eq.f32 p, function, %f2;", Warns),
+        ("@!%p01 setp.eq.u32 p, %r01, %r002;", Warns),
+        // Refused.
+        ("setp.eq.u32 p, %r1-1, %r2;", Refuses),
+        ("setp.eq.u32 p, 1+%r1, %r2;", Refuses),
+        ("setp.eq.f32 p, %r1+1, %f2;", Refuses),
+        ("setp.eq.u32 p, %f1+1, %r2;", Refuses),
+        ("setp.eq.f32 p, variable+4, %f2;", Refuses),
+        ("setp.eq.u32 p, variable, %r2;", Refuses),
+        ("setp.eq.and.u32 p, %r1, %r2, function;", Refuses),
+        ("setp.lt.ftz.ftz.f32 p, f32a, f32b;", Refuses),
+        ("setp.lt.ge.f32 p, f32a, f32b;", Refuses),
+        ("setp.lt.u32 p, u32a, u32b, q;", Refuses),
+        ("setp.lt.and.u32 p, u32a, u32b;", Refuses),
+        ("setp.lt.u32 _, u32a, u32b;", Takes),
+        ("setp.lt.u32 p|_, u32a, u32b;", Takes),
+        ("setp.lt.u32 _|p, u32a, u32b;", Takes),
+        ("setp.lt.u32 _|_, u32a, u32b;", Refuses),
+        ("set.lt.u32.u32 _, u32a, u32b;", Refuses),
+        ("selp.u32 _, u32a, u32b, p;", Refuses),
+        ("@p setp.lt.u32 q, u32a, u32b;", Takes),
+        ("@ ! p setp.lt.u32 q, u32a, u32b;", Takes),
+        ("@u32a setp.lt.u32 q, u32a, u32b;", Refuses),
+        ("@nowhere setp.lt.u32 q, u32a, u32b;", Refuses),
+        ("@1 setp.lt.u32 q, u32a, u32b;", Refuses),
+        ("@p @q setp.lt.u32 q, u32a, u32b;", Refuses),
+        ("@p label: setp.lt.u32 q, u32a, u32b;", Refuses),
+        ("setp.lt.u32 p, %tid.x, u32b;", Refuses),
+        ("setp.lt.u32 p, v2, u32b;", Refuses),
+        ("setp.lt.u32 p, [u32a], u32b;", Refuses),
+        ("setp.lt.u32 p, !u32a, u32b;", Refuses),
+        ("setp.lt.u32 p, -u32a, u32b;", Refuses),
+        ("vset4.u32.u32.ne.max u32a, u32b, u32c, u32a;", Refuses),
+        ("vset4.u32.u32.ne u32a.b3210, u32b.b7777, u32c.b0123, u32a;", Takes),
+        ("vset4.u32.u32.ne u32a.b01, u32b, u32c, u32a;", Refuses),
+        ("vset4.u32.u32.ne u32a, u32b.b012, u32c, u32a;", Refuses),
+        ("vset4.u32.u32.ne u32a, u32b.b0128, u32c, u32a;", Refuses),
+        ("vset4.u32.u32.ne u32a, u32b, u32c, u32a.b0;", Refuses),
+        ("vset4.u32.u32.ne u32a, 1, u32c, u32a;", Refuses),
+        ("vset4.u32.u32.ne u32a, u32b, u32c, 1;", Refuses),
+        // Statements.
+        ("setp.lt.u32 p, v2.x, v2.g;", Takes),
+        ("set.lt.f32.f32 v4.w, v4.r, v4.a;", Takes),
+        ("setp.lt.u32 p, v4.x, u32a;", Refuses),
+        ("one: two: setp.lt.u32 p, u32a, u32b;", Takes),
+        ("{ setp.lt.u32 p, u32a, u32b; } { { } }", Takes),
+        ("setp.lt.u32 p, u32a, u32b; selp.u32 u32a, u32b, u32c, p;", Takes),
+        ("setp.lt.u32 p, u32a, u32b;;", Refuses),
+        (";", Refuses),
+        ("setp.lt.u32/**/p,// x\nu32a,\nu32b\n;", Takes),
+        ("setp\n.lt\n.u32 p, u32a, u32b;", Warns),
+        ("setp. lt.u32 p, u32a, u32b;", Refuses),
+        // Register types.
+        ("setp.eq.b32 p, f32a, f16x2a;", Takes),
+        ("setp.eq.u32 p, s32a, b32a;", Takes),
+        ("setp.eq.s32 p, f16x2a, u32a;", Takes),
+        ("setp.eq.u32 p, f32a, u32a;", Refuses),
+        ("setp.eq.f32 p, b32a, f32a;", Takes),
+        ("setp.eq.f32 p, u32a, f32a;", Refuses),
+        ("setp.eq.b64 p, f64a, s64a;", Takes),
+        ("setp.eq.u64 p, u32a, u64a;", Refuses),
+        ("setp.eq.b16 p, f16a, u16a;", Takes),
+        ("setp.eq.u16 p, f16a, u16a;", Refuses),
+        ("setp.eq.f16 p, f16a, b16a;", Takes),
+        ("setp.eq.f16 p, u16a, b16a;", Refuses),
+        ("setp.eq.bf16 p, b16a, b16a;", Takes),
+        ("setp.eq.bf16 p, f16a, b16a;", Refuses),
+        ("setp.eq.bf16x2 p|q, b32a, b32a;", Takes),
+        ("setp.eq.bf16x2 p|q, u32a, b32a;", Refuses),
+        ("setp.eq.f16x2 p|q, f16x2a, b32a;", Takes),
+        ("setp.eq.b16 p, b8a, b16a;", Refuses),
+        ("setp.eq.b64 p, b128a, b64a;", Refuses),
+        ("setp.eq.u32 u32a, u32a, u32b;", Refuses),
+        ("setp.eq.u32 p|u32a, u32a, u32b;", Refuses),
+        ("setp.eq.and.u32 p, u32a, u32b, u32c;", Refuses),
+        // Constants.
+        ("setp.eq.u32 p, u32a, 0x1F;", Takes),
+        ("setp.eq.u32 p, u32a, 017;", Takes),
+        ("setp.eq.u32 p, u32a, 0b101U;", Takes),
+        ("setp.eq.u32 p, u32a, 5u;", Refuses),
+        ("setp.eq.u16 p, u16a, -18446744073709551615;", Takes),
+        ("setp.eq.u32 p, u32a, (.s64)5 < 3 ? WARP_SZ : ~1;", Takes),
+        ("setp.eq.u32 p, u32a, 5/0;", Refuses),
+        ("setp.eq.u32 p, u32a, 1.0;", Refuses),
+        ("setp.eq.f32 p, f32a, 1;", Refuses),
+        ("setp.eq.f32 p, f32a, 1. + .5 * 1e3;", Takes),
+        ("setp.eq.f32 p, f32a, 0f3f800000;", Takes),
+        ("setp.eq.f32 p, f32a, 0d3ff0000000000000;", Takes),
+        ("setp.eq.f32 p, f32a, 0f3f80000;", Refuses),
+        ("setp.eq.b32 p, b32a, 0f3f800000;", Takes),
+        ("setp.eq.b32 p, b32a, 1.0;", Refuses),
+        ("setp.eq.b64 p, b64a, 0d3ff0000000000000;", Takes),
+        ("setp.eq.b64 p, b64a, 0f3f800000;", Refuses),
+        ("setp.eq.f16 p, b16a, 1.0;", Refuses),
+        ("setp.eq.bf16x2 p|q, b32a, 1;", Refuses),
+        // Outside the table.
+        ("set.lt.u32.f16x2 u32a, b32a, b32a;", Takes),
+        ("call (r), f, (a, b);", Takes),
+        ("mov.b64 {u32a, u32b}, b64a;", Takes),
+    ] {
+        let report = report(&kernel(line));
+        let errors = report.errors();
+        let verdict_here = match (errors, report.warnings()) {
+            (0, 0) => Takes,
+            (0, _) => Warns,
+            _ => Refuses,
+        };
+        assert_eq!(verdict_here, verdict, "{line}: {:?}", report.diagnostics);
+        assert!(errors <= 1, "{line} is reported {errors} times: {:?}", report.diagnostics);
+    }
+}
+
+#[test]
+fn every_form_is_refused_just_below_its_floor() {
+    let statement =
+        |mnemonic: &str, operands: usize| format!("{mnemonic} {};", ["a", "b", "c", "e"][..operands].join(", "));
+    let verdict = |text: &str, ptx: Version, sm: u16| {
+        let options = Options { ptx: Some(ptx), target: Some(Target::sm(sm)) };
+        let report = check(&TABLE, text.as_bytes(), &options);
+        codes(&report)
+            .into_iter()
+            .find(|code| matches!(code, Code::PtxVersion | Code::Target))
+            .zip(report.diagnostics.iter().map(|diagnostic| diagnostic.severity).max())
+    };
+    for form in TABLE.forms {
+        let text = statement(form.mnemonic, form.operands.len());
+        let floor = form.lenient_floor.map_or(form.floor, |(floor, _)| floor);
+        if form.lenient_floor.is_some() {
+            let wanted = Some((Code::Target, Severity::Warning));
+            assert_eq!(verdict(&text, floor.ptx, floor.sm), wanted, "{text}");
+        }
+        assert_eq!(verdict(&text, form.floor.ptx, form.floor.sm), None, "{text}");
+        if let Some(below) = TABLE.versions.iter().rev().find(|version| **version < floor.ptx) {
+            assert_eq!(verdict(&text, *below, 90), Some((Code::PtxVersion, Severity::Error)), "{text}");
+        }
+        if let Some(below) = TABLE.targets.iter().rev().find(|known| known.target.sm < floor.sm) {
+            let newest = TABLE.versions[TABLE.versions.len() - 1];
+            assert_eq!(verdict(&text, newest, below.target.sm), Some((Code::Target, Severity::Error)), "{text}");
+        }
+    }
+}
+
+#[test]
+fn version_and_target_are_checked_themselves() {
+    for (head, expected) in [
+        (".version 8.6 .target sm_90", None),
+        (".version 8.6\n.target sm_80, sm_90, texmode_unified", None),
+        (".version 8.6\n.target sm_80\n.target compute_90", None),
+        ("// x\n/* y */ .version 8.0\n.target sm_90a", None),
+        (".version 8.9\n.target sm_90", Some((Code::PtxVersion, "8.9"))),
+        (".version eight\n.target sm_90", Some((Code::PtxVersion, "eight"))),
+        (".version 8.6\n.target sm_91", Some((Code::Target, "sm_91"))),
+        (".version 8.6\n.target SM_90", Some((Code::Target, "SM_90"))),
+        (".version 8.6\n.target sm_90, foo", Some((Code::Target, "foo"))),
+        (".version 7.0\n.target sm_90", Some((Code::Target, "sm_90"))),
+        (".version 7.8\n.target sm_90a", Some((Code::Target, "sm_90a"))),
+        (".version 8.6", Some((Code::Target, ".entry"))),
+        (".target sm_90", Some((Code::PtxVersion, ".target"))),
+        (".version 8.6\n.version 8.6\n.target sm_90", Some((Code::Syntax, ".version"))),
+        (".version 8.6\n.target sm_90\n.address_size 64\n.target sm_80", Some((Code::Syntax, ".target"))),
+        ("", Some((Code::PtxVersion, ".entry"))),
+    ] {
+        let text = format!("{head}\n.entry k() {{ .reg .pred p; .reg .u32 r; setp.eq.u32 p, r, r; }}\n");
+        let report = report(&text);
+        let found = report.diagnostics.first().map(|found| (found.code, &text[found.span.clone()]));
+        assert_eq!(found, expected, "{head}");
+        assert!(report.diagnostics.len() <= 1, "{head}: {:?}", report.diagnostics);
+    }
+}
+
+#[test]
+fn the_last_target_counts() {
+    let statement = ".entry k() { .reg .pred p; .reg .b16 h; setp.eq.bf16 p, h, h; }";
+    assert_eq!(report(&format!(".version 8.6\n.target sm_90\n.target sm_80\n{statement}")).errors(), 1);
+    assert_eq!(report(&format!(".version 8.6\n.target sm_80, sm_90\n{statement}")).errors(), 0);
+}
+
+#[test]
+fn options_override_the_module() {
+    let text = kernel("setp.eq.bf16 p, b16a, b16a;");
+    let with =
+        |ptx: Option<Version>, target: Option<Target>| codes(&check(&TABLE, text.as_bytes(), &Options { ptx, target }));
+    assert_eq!(with(None, None), []);
+    assert_eq!(with(None, Some(Target::sm(80))), [Code::Target]);
+    assert_eq!(with(Some(Version::new(7, 0)), None), [Code::PtxVersion]);
+}
+
+#[test]
+fn bare_statements_need_a_version_and_a_target_and_no_declarations() {
+    let options = Options { ptx: Some(Version::new(8, 6)), target: Some(Target::sm(90)) };
+    let text = "@%p1 setp.lt.u32 %p2, %r1, %r2;\nset.u32.f32.lt a, b, c;\nsetp.lo.s32 p, a, b;\nadd.u32 a, b, c;\n";
+    let bare = check(&TABLE, text.as_bytes(), &options);
+    assert_eq!((bare.in_table, bare.outside), (3, 1));
+    assert_eq!(codes(&bare), [Code::ModifierOrder, Code::IllegalModifier]);
+    assert_eq!(codes(&report(text))[0], Code::PtxVersion);
+
+    let declared = ".reg .f32 a; .reg .u32 b;\nsetp.lt.u32 p, a, b;";
+    assert_eq!(codes(&check(&TABLE, declared.as_bytes(), &options)), [Code::UndeclaredRegister]);
+}
+
+#[test]
+fn a_name_means_its_innermost_declaration() {
+    for (lines, errors) in [
+        ("{ .reg .f32 u32a; setp.eq.f32 p, u32a, f32a; } setp.eq.u32 p, u32a, u32b;", 0),
+        ("{ .reg .f32 u32a; setp.eq.u32 p, u32a, u32b; }", 1),
+        ("{ setp.eq.u32 p, u32a, u32b; .reg .f32 u32a; setp.eq.f32 p, u32a, f32a; }", 0),
+        ("{ .reg .u32 inner; } setp.eq.u32 p, inner, u32a;", 1),
+        ("setp.eq.u32 p, later, u32a; .reg .u32 later;", 1),
+        ("{ .reg .f32 %r<2>; setp.eq.f32 p, %r1, f32a; setp.eq.u32 p, %r3, u32a; }", 0),
+        ("u32a: setp.eq.u32 p, u32a, u32b;", 1),
+        (".reg .u32 %x<010>; setp.eq.u32 p, %x7, %x7; setp.eq.u32 p, %x8, %x8;", 1),
+        (".reg .v4 .u32 v<3>; setp.eq.u32 p, v1.x, v2.y;", 0),
+        (".reg .align 4 .u32 x, y<2> ; setp.eq.u32 p, x, y1;", 0),
+        (".reg.u32 setp, lt; setp.eq.u32 p, setp, lt;", 0),
+    ] {
+        let report = report(&kernel(lines));
+        assert_eq!(report.errors(), errors, "{lines}: {:?}", report.diagnostics);
+    }
+}
+
+#[test]
+fn parameters_and_functions_are_declared_by_their_heads() {
+    for (function, errors) in [
+        (".func (.reg .u32 r) f (.reg .u32 a, .reg .f32 b) { .reg .pred p; setp.eq.u32 p, r, a; ret; }", 0),
+        (".func f (.reg .v2 .u32 a) { .reg .pred p; setp.eq.u32 p, a.x, 1; ret; }", 0),
+        (".func f (.param .u32 a) { .reg .pred p; setp.eq.u32 p, a, 1; ret; }", 1),
+        (".entry a() { .reg .u32 %r<4>; } .entry b() { .reg .pred p; setp.eq.u32 p, %r1, 1; }", 1),
+        (".func f (.reg .u32 a); .entry b() { .reg .pred p; setp.eq.u32 p, a, 1; }", 1),
+        (".entry b() .maxntid 32, 1, 1 .pragma \"x\"; { .reg .pred p; .reg .u32 a; setp.eq.u32 p, a, 1; }", 0),
+        (".visible .entry b(.param .align 8 .b8 a[16], .param .u64 .ptr .global .align 1 c) { }", 0),
+        (".extern .func (.param .b32 r) g (.param .b64 a, .param .b64 b) ;", 0),
+    ] {
+        let text = format!("{HEAD}{function}\n");
+        let report = report(&text);
+        assert_eq!(report.errors(), errors, "{function}: {:?}", report.diagnostics);
+    }
+}
+
+#[test]
+fn the_frame_of_a_module_is_passed_over() {
+    let text = format!(
+        "{HEAD}// a comment ; {{\n.file 1 \"a;b{{.cu\", 1, 2\n.global .align 4 .b8 table[2] = {{1, 2}}, next = 5;\n\
+         .alias a, b;\n.pragma \"x\", \"y;\";\n.visible .func (.param .b32 r) f (.param .b32 a)\n{{\n.reg .pred p; .reg .u32 u;\n\
+         .loc 1 2 3, function_name $L+0, inlined_at 1 2 3 setp.eq.u32 p, u, u;\n# 7 \"a.c\"\n\
+         $L: .param .b32 x; st.param.b32 [x], u; {{ .reg .b32 t; call.uni (x), f, (x); }}\n\
+         proto: .callprototype (.param .b32 _) _ (.param .b32 _);\nlist: .branchtargets $L, list;\nbrx.idx u, list;\n\
+         mov.b64 {{u, u}}, 0f00000000; // ;\nld.global.v2.u32\n\t{{u, u}},\n\t[table+4];\nsetp.lt.u32 p, u, u;\n}}\n\
+         .section .debug_info {{\n.b8 1 // }}\n.b32 .debug_abbrev\n}}\n@@DWARF .byte 1\n.section .debug_loc {{ }}\n"
+    );
+    let report = report(&text);
+    assert_eq!(report.diagnostics, [], "{:?}", findings(&text, &report));
+    assert_eq!((report.in_table, report.outside), (2, 5));
+}
+
+#[test]
+fn each_bad_statement_is_reported_once_and_the_others_are_checked() {
+    let text = kernel(
+        "setp.lo.s32 p, s32a, s32a; setp.eq.u32 p, u32a, f32a;\nmov.u32 u32a, u32b;\nsetp.foo.u32 nowhere, f32a;\n\
+         @u32a selp.u32 _, u32a, u32b, c;\nset.lt.u32.u32 u32a, u32b, u32c;\nsetp.eq.u32 p, u32a;",
+    );
+    let report = report(&text);
+    let first = text.lines().position(|line| line.starts_with("setp.lo")).expect("it is there") + 1;
+    let expected = [
+        (first, "illegal-modifier", "lo"),
+        (first, "operand-type", "f32a"),
+        (first + 2, "unknown-modifier", "foo"),
+        (first + 3, "sink", "_"),
+        (first + 5, "operand-count", ";"),
+    ];
+    assert_eq!(findings(&text, &report), expected);
+    assert_eq!((report.in_table, report.outside), (6, 2));
+}
+
+#[test]
+fn a_spoilt_line_of_a_real_module_is_found_and_nothing_else() {
+    let (_, text, ..) = MODULES[6];
+    for (from, to, code, token) in [
+        ("setp.lt.f16", "setp.lo.f16", "illegal-modifier", "lo"),
+        ("setp.ge.s64 \t%p1, %rd4, %rd8", "setp.ge.s64 \t%p1, %rd4, %r1", "operand-type", "%r1"),
+        ("setp.eq.f16 \t%p3, %rs1, %rs2;", "setp.eq.f16 \t%p99, %rs1, %rs2;", "undeclared-register", "%p99"),
+        ("setp.eq.f16 \t%p3, %rs1, %rs2;", "setp.eq.f16 \t%p3, %rs1, %rs2", "syntax", "mov"),
+        ("setp.eq.f16 \t%p3, %rs1, %rs2;", "setp.eq.f16 \t%p3, %rs1;", "operand-count", ";"),
+        (".target sm_80", ".target sm_88", "target", "sm_88"),
+    ] {
+        let spoilt = text.replacen(from, to, 1);
+        assert_ne!(spoilt, text, "{from}");
+        let report = report(&spoilt);
+        let found: Vec<(&str, &str)> =
+            findings(&spoilt, &report).into_iter().map(|(_, code, token)| (code, token)).collect();
+        assert_eq!(found, [(code, token)], "{to}");
+    }
+}
+
+#[test]
+fn a_missing_semicolon_is_told_of_at_the_next_statement() {
+    for (lines, token) in [
+        ("setp.eq.u32 p, u32a, u32b\nselp.u32 u32a, u32b, u32c, p;", "selp"),
+        ("setp.eq.u32 p, u32a, u32b\n@p selp.u32 u32a, u32b, u32c, p;", "@"),
+        ("mov.u32 u32a, u32b // x\n\nselp.u32 u32a, u32b, u32c, p;", "selp"),
+        ("mov.u32 u32a, u32b\n.loc 1 2 3\nselp.u32 u32a, u32b, u32c, p;", ".loc"),
+        ("selp.u32 u32a, u32b, u32c, p; { mov.u32 u32a, u32b }", "}"),
+        ("selp.u32 u32a, u32b, u32c, p; { setp.eq.u32 p, u32a, u32b }", "}"),
+        ("selp.u32 u32a, u32b, u32c, p; .pragma \"x\"\nmov.u32 u32a, u32b;", "mov"),
+    ] {
+        let text = kernel(lines);
+        let report = report(&text);
+        let found: Vec<(&str, &str)> =
+            findings(&text, &report).into_iter().map(|(_, code, token)| (code, token)).collect();
+        assert_eq!(found, [("syntax", token)], "{lines}");
+        assert!(report.in_table >= 1);
+    }
+}
+
+#[test]
+fn what_has_no_end_or_no_beginning_is_told_of() {
+    for (text, token) in [
+        (format!("{HEAD}.entry k() {{ /* x"), "/*"),
+        (format!("{HEAD}.entry k() {{ ret;"), "{"),
+        (format!("{HEAD}.entry k() {{ ret; }} }}"), "}"),
+        (format!("{HEAD}.entry k() {{ .reg .u32 a; setp.eq.u32"), "setp.eq.u32"),
+        (format!("{HEAD}.entry k() {{ .reg .u32 a; mov.u32 a, a"), "mov.u32"),
+        (format!("{HEAD}.entry k("), ""),
+        (format!("{HEAD}.global .b8 x[2] = {{1, "), ".global"),
+        (format!("{HEAD}.section .debug_str {{ "), ".section"),
+        (format!("{HEAD}setp.eq.u32 p, a, b;"), "setp.eq.u32"),
+        (format!("{HEAD}.entry k() {{ é: ret; }}"), "é"),
+        (format!("\u{feff}{HEAD}"), "\u{feff}"),
+    ] {
+        let report = report(&text);
+        let found: Vec<&str> = report.diagnostics.iter().map(|found| &text[found.span.clone()]).collect();
+        assert_eq!(found, [token], "{text}: {:?}", report.diagnostics);
+        assert_eq!(report.errors(), 1);
+    }
+}
+
+#[test]
+fn a_module_cut_off_anywhere_is_an_error_and_no_panic() {
+    let text = kernel(
+        "@!p setp.lt.and.f32 p|q, %f1, 0f3f800000, !q; // x\nvset4.u32.u32.lt u32a.b10, u32b, u32c.b0123, u32a;\n",
+    );
+    let start = text.find(".entry").expect("there is a kernel") + 1;
+    let end = text.rfind('}').expect("the kernel ends");
+    for cut in 0..end {
+        let report = report(&text[..cut]);
+        assert!(report.errors() == 1 || cut < start, "cut at {cut}: {}: {:?}", &text[..cut], report.diagnostics);
+        assert!(report.diagnostics.iter().all(|found| text[..cut].get(found.span.clone()).is_some()));
+    }
+    assert_eq!(report(&text).errors(), 0);
+}
+
+#[test]
+fn rubbish_is_an_error_and_takes_no_time() {
+    let deep = format!("{HEAD}.entry k() {}", "{".repeat(200_000));
+    assert_eq!(codes(&report(&deep)), [Code::Syntax]);
+    let nested = kernel(&format!("setp.eq.u32 p, u32a, {}1;", "(".repeat(200_000)));
+    assert_eq!(codes(&report(&nested)), [Code::Constant]);
+    let long = kernel(&format!("setp.eq.u32 p, u32a, 0{};", "+1".repeat(200_000)));
+    assert_eq!(codes(&report(&long)), []);
+    let name = kernel(&format!("setp.eq.u32 p, u32a, x{};", "1".repeat(200_000)));
+    assert_eq!(codes(&report(&name)), [Code::UndeclaredRegister]);
+    let family = kernel(&format!(".reg .u32 x1<9999999999>; setp.eq.u32 p, u32a, x1{};", "0".repeat(200_000)));
+    assert_eq!(codes(&report(&family)), [Code::LeadingZeros]);
+    let semicolons = kernel(&";".repeat(200_000));
+    assert_eq!(codes(&report(&semicolons)), [Code::Syntax]);
+    let zeros = check(&TABLE, &[0; 200_000], &Options::default());
+    assert!(zeros.errors() >= 1 && zeros.errors() < 5);
+}
+
+#[test]
+fn text_that_is_not_utf_8_is_an_error_at_the_first_such_byte() {
+    let report = check(&TABLE, b".version 8.6\n.target sm_90\n// \xff\n", &Options::default());
+    assert_eq!(codes(&report), [Code::Encoding]);
+    assert_eq!(report.diagnostics[0].span, 30..31);
+}
+
+proptest! {
+    #[test]
+    fn no_module_makes_the_reader_panic(
+        (from, to, cut) in (0_usize..20_000, 0_usize..20_000, 0_usize..200),
+        inserted in prop::sample::select(&["", ";", "{", "}", "\"", "/*", "\n", ".reg .u32 x<9>;", "@p", "setp", "(", "é"][..]),
+    ) {
+        // A piece of one module with another piece in its middle.
+        let (_, text, ..) = MODULES[(from + to) % MODULES.len()];
+        let at = |offset: usize| (offset % text.len()..).find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let broken = format!("{}{inserted}{}", &text[..at(from)], &text[at(to)..at(to).max(at(to + cut * 50))]);
+        let report = report(&broken);
+        prop_assert!(report.diagnostics.iter().all(|found| broken.get(found.span.clone()).is_some()));
+        prop_assert!(report.diagnostics.is_sorted_by_key(|found| found.span.start));
+    }
+}
