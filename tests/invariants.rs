@@ -161,11 +161,10 @@ fn names_opcode(tree: &TokenTree, opcodes: &BTreeSet<&str>, modifiers: &BTreeSet
         return !also_word(first) || parts.get(1).is_some_and(|part| modifiers.contains(part.as_str()));
     }
     let Some(text) = string(tree) else { return false };
-    let found = words(&text).any(|(at, word)| {
+    words(&text).any(|(at, word)| {
         let behind = &text[at + word.len()..];
         is_opcode(word) && (!also_word(word) || text == word || behind.starts_with(['.', '_']) && behind.len() > 1)
-    });
-    found
+    })
 }
 
 #[test]
