@@ -152,11 +152,20 @@ pub(crate) struct Instruction {
     pub operands: Vec<OperandType>,
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
-    pub semantics: Vec<Stmt>,
+    pub semantics: Option<Semantics>,
     pub lenient_syntax: Vec<SyntaxLine>,
     pub lenient_floors: Vec<LenientFloor>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
+}
+
+/// What an entry says of what it computes.
+#[derive(Debug)]
+pub(crate) enum Semantics {
+    /// `semantics none;`: syntax and validity without an evaluator.
+    None,
+    /// `semantics { … }`
+    Statements(Vec<Stmt>),
 }
 
 /// `set.CmpOp{.ftz}.dtype.stype  d, a, b, {!}c  where … ;`
@@ -211,7 +220,7 @@ pub(crate) enum SetBody {
 pub(crate) struct OperandType {
     pub names: Vec<Ident>,
     pub ty: Ident,
-    /// `register`, `sink`
+    /// `register`, `sink`, `destination`
     pub attributes: Vec<Ident>,
     /// `registers { .b32 }`
     pub registers: Option<Vec<Ident>>,
@@ -228,6 +237,7 @@ pub(crate) struct OnlyIf {
 /// `.stype == .f64: ptx 1.4, sm_13;`
 #[derive(Debug)]
 pub(crate) struct Requirement {
+    pub span: Span,
     pub condition: Option<Expr>,
     pub ptx: Option<Version>,
     pub target: Option<Target>,

@@ -25,6 +25,8 @@ pub struct Diagnostic {
 enum At {
     Span(Span),
     Offsets(Range<usize>),
+    /// The spec as a whole.
+    Spec,
 }
 
 impl Diagnostic {
@@ -38,6 +40,11 @@ impl Diagnostic {
         Diagnostic { at: At::Offsets(range), ..Diagnostic::new(Span::call_site(), message) }
     }
 
+    /// A mistake of the spec as a whole.
+    pub(crate) fn whole(message: impl Into<String>) -> Diagnostic {
+        Diagnostic { at: At::Spec, ..Diagnostic::new(Span::call_site(), message) }
+    }
+
     /// Says under the caret what is there.
     pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = Some(label.into());
@@ -47,6 +54,15 @@ impl Diagnostic {
     /// Points at another place that explains the mistake.
     pub fn also(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
         self.secondary.push((span, label.into()));
+        self
+    }
+
+    /// Blames another place; the present one becomes what explains the mistake.
+    pub(crate) fn blame(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
+        if let At::Span(before) = std::mem::replace(&mut self.at, At::Span(span)) {
+            self.secondary.push((before, label.into()));
+            self.label = None;
+        }
         self
     }
 
@@ -73,10 +89,27 @@ impl Diagnostic {
         match &self.at {
             At::Span(span) => span.byte_range(),
             At::Offsets(range) => range.clone(),
+            At::Spec => 0..0,
         }
     }
 
+    /// Whether another mistake is the same one, found on another way.
+    fn repeats(&self, other: &Diagnostic) -> bool {
+        let same_place = match (&self.at, &other.at) {
+            (At::Span(a), At::Span(b)) => same_place(*a, *b),
+            (At::Offsets(a), At::Offsets(b)) => a == b,
+            (At::Spec, At::Spec) => true,
+            _ => false,
+        };
+        same_place && self.message == other.message
+    }
+
     fn render(&self, sources: &Sources, renderer: &Renderer) -> String {
+        if let At::Spec = self.at {
+            let title = Level::ERROR.primary_title(&self.message);
+            let help = self.help.as_ref().map(|help| Level::HELP.message(help));
+            return renderer.render(&[title.elements(help)]);
+        }
         let range = self.range();
         let (name, text, start) = sources.file(range.start);
         let local = |range: Range<usize>| {
@@ -108,24 +141,31 @@ impl Diagnostic {
     }
 }
 
+/// Lines and columns are known inside a compiler, too; offsets are not.
+fn same_place(a: Span, b: Span) -> bool {
+    (a.start(), a.end(), a.byte_range()) == (b.start(), b.end(), b.byte_range())
+}
+
 /// The name that is nearest to a misspelt one, if it is near enough to be meant.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let (distance, name) = names.into_iter().map(|name| (edit_distance(wrong, name), name)).min()?;
-    (distance <= 1 + wrong.len() / 4 && distance < wrong.len()).then_some(name)
+    let length = wrong.chars().count();
+    (distance <= 1 + length / 4 && distance < length).then_some(name)
 }
 
 /// The least number of characters to insert, delete, replace or swap with their neighbour.
 fn edit_distance(a: &str, b: &str) -> usize {
-    let [a, b]: [Vec<char>; 2] = [a, b].map(|text| text.chars().collect());
-    // Distances of the first `i` characters of `a` to the first `j` of `b`.
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
     for (i, x) in a.iter().enumerate() {
         let mut row = vec![i + 1];
         for (j, y) in b.iter().enumerate() {
             let replaced = rows[i][j] + usize::from(x != y);
-            let swapped = i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y;
-            let swapped = if swapped { rows[i - 1][j - 1] + 1 } else { replaced };
-            row.push(replaced.min(swapped).min(row[j] + 1).min(rows[i][j + 1] + 1));
+            let mut least = replaced.min(row[j] + 1).min(rows[i][j + 1] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
         }
         rows.push(row);
     }
@@ -144,14 +184,31 @@ impl Errors {
         Errors::default()
     }
 
-    /// Adds a mistake.
+    /// Adds a mistake, unless it is there already: what several forms share is found in each of them.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        self.list.push(diagnostic);
+        if !self.list.iter().any(|other| other.repeats(&diagnostic)) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// Places the mistakes of a parser that ran out of tokens at the last one.
+    pub(crate) fn place_ends(&mut self, last: Span) {
+        for diagnostic in &mut self.list {
+            if matches!(diagnostic.at, At::Span(span) if same_place(span, Span::call_site())) {
+                diagnostic.at = At::Span(last);
+                diagnostic.label = Some("the spec ends here".to_owned());
+            }
+        }
     }
 
     /// Adds the mistakes of a parser.
     pub(crate) fn push_syn(&mut self, error: &syn::Error) {
-        self.list.extend(error.into_iter().map(|error| Diagnostic::new(error.span(), error.to_string())));
+        error.into_iter().for_each(|error| self.push(Diagnostic::new(error.span(), error.to_string())));
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
     }
 
     /// Whether there are none.
@@ -194,7 +251,7 @@ impl Errors {
             .map(|diagnostic| {
                 let span = match diagnostic.at {
                     At::Span(span) => span,
-                    At::Offsets(_) => Span::call_site(),
+                    At::Offsets(_) | At::Spec => Span::call_site(),
                 };
                 let mut message = diagnostic.message;
                 if let Some(help) = diagnostic.help {
@@ -204,6 +261,12 @@ impl Errors {
                 quote_spanned!(span=> ::core::compile_error! { #message })
             })
             .collect()
+    }
+}
+
+impl From<Diagnostic> for Errors {
+    fn from(diagnostic: Diagnostic) -> Errors {
+        Errors { list: vec![diagnostic] }
     }
 }
 
@@ -226,6 +289,8 @@ mod tests {
     fn the_nearest_name_is_near() {
         assert_eq!(nearest("dtpye", ["stype", "dtype"]), Some("dtype"));
         assert_eq!(nearest("onse", ["ne", "ones"]), Some("ones"));
+        assert_eq!(nearest("u23", ["u16", "u32", "u8"]), Some("u32"));
         assert_eq!(nearest("x", ["dtype"]), None);
+        assert_eq!(nearest("x", ["a", "b"]), None);
     }
 }

@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::Span;
+use proc_macro2::{Ident, Span};
 
 use crate::ast::{Expr, ExprKind, Stmt};
 use crate::choice::Scope;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Errors};
 use crate::ir::{Op, Program, Ty, ValueId};
 use crate::model::{BuiltinId, Entry, Kind, Model, OperandType, Param, Pattern, SlotKind, TypeId};
 
@@ -21,6 +21,10 @@ pub(crate) enum LowerError {
     Domain(DomainError),
     /// The spec is wrong.
     Spec(Box<Diagnostic>),
+    /// The spec is wrong in several statements.
+    Mistakes(Errors),
+    /// What is asked for could not be lowered, which is reported already.
+    Broken,
 }
 
 /// The member of an operator and the slot whose type it does not work on, if a slot chose the type.
@@ -52,10 +56,12 @@ enum Local {
     Value(Typed),
     /// A condition that modifiers and target decide.
     Known(bool),
+    /// Its statement has a mistake.
+    Broken,
 }
 
-/// Lowers an entry's semantics for the operands of one syntax line.
-pub(crate) fn lower(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Result<Program> {
+/// Lowers semantics for the operands of one syntax line of their entry.
+pub(crate) fn lower(scope: Scope<'_>, entry: &Entry, semantics: &[Stmt], patterns: &[Pattern]) -> Result<Program> {
     let mut lowering = Lowering {
         scope,
         entry,
@@ -63,8 +69,9 @@ pub(crate) fn lower(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Re
         program: Program { values: Vec::new(), outputs: Vec::new() },
         locals: HashMap::new(),
         outputs: HashMap::new(),
+        errors: Errors::new(),
     };
-    lowering.block(&entry.semantics)?;
+    lowering.block(semantics)?;
     lowering.finish()
 }
 
@@ -74,8 +81,10 @@ struct Lowering<'a> {
     patterns: &'a [Pattern],
     program: Program,
     locals: HashMap<String, Local>,
-    /// Values of destinations, by index of the operand.
-    outputs: HashMap<usize, ValueId>,
+    /// Values of destinations, by index of the operand; `None` where the statement has a mistake.
+    outputs: HashMap<usize, Option<ValueId>>,
+    /// A mistake ends its statement: the others are still checked.
+    errors: Errors,
 }
 
 impl<'a> Lowering<'a> {
@@ -87,13 +96,17 @@ impl<'a> Lowering<'a> {
         let mut outputs = Vec::new();
         for pattern in self.patterns.iter().filter(|pattern| pattern.destination) {
             for operand in std::iter::once(pattern.operand).chain(pattern.second.as_ref().map(|(second, _)| *second)) {
-                let value = self.outputs.get(&operand).ok_or_else(|| {
-                    let operand = &self.entry.operands[operand];
-                    Diagnostic::new(operand.span, format!("semantics leave `{}` without a value", operand.name))
-                })?;
-                outputs.push(*value);
+                match self.outputs.get(&operand) {
+                    Some(value) => outputs.extend(value),
+                    None => {
+                        let operand = &self.entry.operands[operand];
+                        let message = format!("semantics leave `{}` without a value", operand.name);
+                        self.errors.push(Diagnostic::new(operand.span, message));
+                    }
+                }
             }
         }
+        self.errors.finish(()).map_err(LowerError::Mistakes)?;
         self.program.outputs = outputs;
         self.program.prune();
         Ok(self.program)
@@ -101,15 +114,36 @@ impl<'a> Lowering<'a> {
 
     fn block(&mut self, statements: &[Stmt]) -> Result<()> {
         for statement in statements {
-            match statement {
-                Stmt::Assign { target, value } => self.assign(&target.to_string(), target.span(), value)?,
-                Stmt::If { condition, then, otherwise } => {
-                    let branch = if self.known(condition)? { then } else { otherwise };
-                    self.block(branch)?;
-                }
+            let done = match statement {
+                Stmt::Assign { target, value } => self.assign(&target.to_string(), target.span(), value),
+                Stmt::If { condition, then, otherwise } => match self.known(condition) {
+                    Ok(holds) => self.block(if holds { then } else { otherwise }),
+                    Err(error) => Err(error),
+                },
+            };
+            match done {
+                Ok(()) => continue,
+                Err(LowerError::Spec(diagnostic)) => self.errors.push(*diagnostic),
+                Err(LowerError::Broken) => {}
+                Err(error @ (LowerError::Domain(_) | LowerError::Mistakes(_))) => return Err(error),
             }
+            self.give_up(statement);
         }
         Ok(())
+    }
+
+    /// What a statement with a mistake would have given a value is not missed.
+    fn give_up(&mut self, statement: &Stmt) {
+        match statement {
+            Stmt::Assign { target, .. } => {
+                let name = target.to_string();
+                match self.entry.operands.iter().position(|operand| operand.name == name) {
+                    Some(operand) => drop(self.outputs.entry(operand).or_insert(None)),
+                    None => drop(self.locals.entry(name).or_insert(Local::Broken)),
+                }
+            }
+            Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).for_each(|inner| self.give_up(inner)),
+        }
     }
 
     fn known(&self, condition: &Expr) -> Result<bool> {
@@ -126,6 +160,11 @@ impl<'a> Lowering<'a> {
             && let Some(Local::Known(value)) = self.locals.get(&name.to_string())
         {
             return Ok(Some(*value));
+        }
+        if let ExprKind::Name(name) = &expr.kind
+            && let Some(Local::Broken) = self.locals.get(&name.to_string())
+        {
+            return Err(LowerError::Broken);
         }
         Ok(self.scope.decide(expr)?)
     }
@@ -153,14 +192,16 @@ impl<'a> Lowering<'a> {
         let found = self.expr(value, Some(ty))?;
         let found_ty = self.ty(found);
         if found_ty != ty {
-            return Err(Diagnostic::new(
-                value.span,
-                format!("`{target}` is {}, this is {}", self.describe(ty), self.describe(found_ty)),
-            )
-            .help("write `as` and the type where the same bits are meant")
+            let message = format!("`{target}` is {}, this is {}", self.describe(ty), self.describe(found_ty));
+            let diagnostic = Diagnostic::new(value.span, message);
+            let same_bits = self.bits(ty).is_some() && self.bits(ty) == self.bits(found_ty);
+            return Err(match same_bits {
+                true => diagnostic.help("write `as` and the type where the same bits are meant"),
+                false => diagnostic,
+            }
             .into());
         }
-        if self.outputs.insert(operand, found.id).is_some() {
+        if self.outputs.insert(operand, Some(found.id)).is_some() {
             return Err(Diagnostic::new(span, format!("`{target}` has a value already")).into());
         }
         Ok(())
@@ -224,6 +265,7 @@ impl<'a> Lowering<'a> {
                 if self.scope.operator_slot(&text).is_some() {
                     return self.operator(&text, name.span(), &args.iter().collect::<Vec<_>>());
                 }
+                self.builtin(&text, name.span())?;
                 let args = args.iter().map(|arg| self.expr(arg, None)).collect::<Result<Vec<_>>>()?;
                 self.call(&text, name.span(), &args)
             }
@@ -259,6 +301,7 @@ impl<'a> Lowering<'a> {
             Some(Local::Known(_)) => {
                 return Err(Diagnostic::new(span, format!("`{name}` is a condition, not a value")).into());
             }
+            Some(Local::Broken) => return Err(LowerError::Broken),
             None => {}
         }
         if let Some(place) = self.patterns.iter().position(|pattern| self.entry.operands[pattern.operand].name == name)
@@ -347,20 +390,19 @@ impl<'a> Lowering<'a> {
                 .into());
             }
         };
+        let (a_span, b_span) = (a.span, b.span);
         let (a, b) = self.pair(a, b, expected)?;
         let (ty, other) = (self.ty(a), self.ty(b));
         let fits = matches!(ty, Ty::Lanes { lanes: found, .. } if lanes == 1 || found == lanes);
-        if ty != other || !fits {
-            return Err(Diagnostic::new(
-                condition.span,
-                format!(
-                    "{} chooses between {} and {}",
-                    self.describe(self.ty(predicate)),
-                    self.describe(ty),
-                    self.describe(other)
-                ),
-            )
-            .into());
+        let (ty_text, other_text) = (self.describe(ty), self.describe(other));
+        if ty != other {
+            let message = format!("a choice is between values of one type: {ty_text} or {other_text}");
+            return Err(Diagnostic::new(b_span, message).also(a_span, "the other one").into());
+        }
+        if !fits {
+            let predicate = self.describe(self.ty(predicate));
+            let message = format!("{predicate} cannot choose between {ty_text} and {other_text}");
+            return Err(Diagnostic::new(condition.span, message).into());
         }
         let slot = a.slot.filter(|_| a.slot == b.slot);
         Ok(self.push(Op::Select(predicate.id, a.id, b.id), ty, slot))
@@ -453,19 +495,43 @@ impl<'a> Lowering<'a> {
         let outer = std::mem::replace(&mut self.locals, bound);
         let value = self.expr(body, None);
         self.locals = outer;
-        value
+        // Who applies the operator is the one to know.
+        value.map_err(|error| match error {
+            LowerError::Spec(diagnostic) => {
+                LowerError::Spec(Box::new(diagnostic.blame(span, "in the meaning of the operator")))
+            }
+            error => error,
+        })
+    }
+
+    /// There is a builtin of this name.
+    fn builtin(&self, name: &str, span: Span) -> Result<()> {
+        let model = self.model();
+        if model.builtins.iter().any(|builtin| builtin.name == name) {
+            return Ok(());
+        }
+        let slots = self.scope.opcode.slots.iter().filter(|slot| matches!(slot.kind, SlotKind::Operator(_)));
+        let names = model.builtins.iter().map(|builtin| builtin.name.as_str());
+        let names = names.chain(slots.map(|slot| slot.name.as_str()));
+        Err(Diagnostic::new(span, format!("there is no builtin `{name}`")).suggest(name, names).into())
     }
 
     fn call(&mut self, name: &str, span: Span, args: &[Typed]) -> Result<Typed> {
+        self.builtin(name, span)?;
         let model = self.model();
-        let mut candidates = model.builtins.iter().enumerate().filter(|(_, builtin)| builtin.name == name).peekable();
-        if candidates.peek().is_none() {
-            let names = model.builtins.iter().map(|builtin| builtin.name.as_str());
-            return Err(Diagnostic::new(span, format!("there is no builtin `{name}`")).suggest(name, names).into());
+        let candidates = || model.builtins.iter().enumerate().filter(|(_, builtin)| builtin.name == name);
+        let mut counts: Vec<usize> = candidates().map(|(_, builtin)| builtin.params.len()).collect();
+        counts.dedup();
+        if !counts.contains(&args.len()) {
+            let plural = if counts == [1] { "" } else { "s" };
+            let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
+            let (counts, given) = (counts.join(" or "), args.len());
+            let message = format!("the builtin `{name}` takes {counts} value{plural}, here are {given}");
+            return Err(Diagnostic::new(span, message).into());
         }
         let args = &self.broadcast(args)[..];
         let tys: Vec<Ty> = args.iter().map(|arg| self.ty(*arg)).collect();
-        for (index, builtin) in candidates {
+        for (index, builtin) in candidates() {
             if let Some((ty, result)) = self.matches(&builtin.params, builtin.generic.as_deref(), builtin.result, &tys)
             {
                 let op = Op::Call { builtin: BuiltinId(index), ty, args: args.iter().map(|arg| arg.id).collect() };
@@ -566,6 +632,36 @@ fn untyped(span: Span) -> LowerError {
 
 fn is_number(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Integer(_) | ExprKind::Float(_))
+}
+
+/// The locals that semantics give a value and never ask for it.
+pub(crate) fn unused_locals<'a>(entry: &Entry, semantics: &'a [Stmt]) -> Vec<&'a Ident> {
+    let mut targets = Vec::new();
+    let mut values = Vec::new();
+    read(semantics, &mut targets, &mut values);
+    targets.retain(|target| {
+        let name = target.to_string();
+        let operand = entry.operands.iter().any(|operand| operand.name == name);
+        !operand && !values.iter().any(|value| mentions(value, &name))
+    });
+    targets
+}
+
+/// What statements assign to, and every expression in them.
+fn read<'a>(statements: &'a [Stmt], targets: &mut Vec<&'a Ident>, values: &mut Vec<&'a Expr>) {
+    for statement in statements {
+        match statement {
+            Stmt::Assign { target, value } => {
+                targets.push(target);
+                values.push(value);
+            }
+            Stmt::If { condition, then, otherwise } => {
+                values.push(condition);
+                read(then, targets, values);
+                read(otherwise, targets, values);
+            }
+        }
+    }
 }
 
 /// Whether an expression names something.

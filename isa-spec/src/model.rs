@@ -171,7 +171,8 @@ pub(crate) struct Entry {
     pub operands: Vec<Operand>,
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
-    pub semantics: Vec<Stmt>,
+    /// `None` where the entry says that it has none.
+    pub semantics: Option<Vec<Stmt>>,
     pub lenient_floors: Vec<(Requirement, Docs)>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
@@ -227,6 +228,8 @@ pub(crate) struct Operand {
     pub registers: Option<Vec<TypeId>>,
     pub constants: bool,
     pub sink: bool,
+    /// Said so in an entry without semantics, which would tell.
+    pub destination: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -270,6 +273,7 @@ pub(crate) struct OnlyIf {
 
 #[derive(Debug)]
 pub(crate) struct Requirement {
+    pub span: Span,
     pub condition: Option<Expr>,
     pub ptx: Option<Version>,
     pub target: Option<Target>,

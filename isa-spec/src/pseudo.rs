@@ -11,7 +11,7 @@ use crate::model::{Entry, Meaning, SlotKind};
 /// The lines of a form's semantics on its newest targets.
 pub(crate) fn lines(scope: Scope<'_>, entry: &Entry) -> Vec<String> {
     let mut writer = Writer { scope, known: HashMap::new(), lines: Vec::new() };
-    writer.block(&entry.semantics);
+    writer.block(entry.semantics.as_deref().unwrap_or_default());
     writer.lines
 }
 

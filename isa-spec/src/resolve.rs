@@ -38,10 +38,16 @@ pub(crate) const LENIENT: [&str; 7] = [
 ];
 
 /// Attributes of operands.
-const ATTRIBUTES: [&str; 2] = ["register", "sink"];
+const ATTRIBUTES: [&str; 3] = ["register", "sink", "destination"];
 
 /// A slot holds at most so many members: they are sets in one word at run time, with a bit for "absent".
 const MAX_MEMBERS: usize = 62;
+
+/// An instruction has at most so many slots: a choice is that long at run time.
+const MAX_SLOTS: usize = 16;
+
+/// A table holds at most so many types: they are sets in one word at run time.
+const MAX_TYPES: usize = 64;
 
 /// Resolves a whole spec.
 ///
@@ -259,10 +265,10 @@ impl Resolver {
                     ),
                 }
             }
+            if index == MAX_TYPES {
+                self.error(Diagnostic::new(item.name.span(), format!("a table holds at most {MAX_TYPES} types")));
+            }
             self.model.types.push(ty);
-        }
-        if self.model.types.len() > 64 {
-            self.error(Diagnostic::new(proc_macro2::Span::call_site(), "a table holds at most 64 types"));
         }
     }
 
@@ -353,7 +359,11 @@ impl Resolver {
         };
         let params: Vec<Param> = builtin.params.iter().filter_map(|(_, ty)| resolve(ty)).collect();
         let Some(result) = resolve(&builtin.result) else { return };
-        if generic.is_some() && !params.iter().any(|param| matches!(param, Param::Generic | Param::GenericLanes)) {
+        let resolved = params.len() == builtin.params.len();
+        if generic.is_some()
+            && resolved
+            && !params.iter().any(|param| matches!(param, Param::Generic | Param::GenericLanes))
+        {
             self.error(Diagnostic::new(builtin.name.span(), "no parameter tells what the type parameter is"));
         }
         let name = builtin.name.to_string();
@@ -378,6 +388,17 @@ impl Resolver {
         if self.model.operator_named(&name).is_some() {
             self.error(Diagnostic::new(operator.name.span(), format!("the operator `{name}` stands twice")));
         }
+        if operator.params.is_empty() {
+            self.error(
+                Diagnostic::new(operator.name.span(), format!("the operator `{name}` has no operands"))
+                    .help(format!("write `operator {name}(a, b)`")),
+            );
+        }
+        for (index, param) in operator.params.iter().enumerate() {
+            if operator.params[..index].contains(param) {
+                self.error(Diagnostic::new(param.span(), format!("the operand `{param}` stands twice")));
+            }
+        }
         let mut resolved = Operator {
             name,
             docs: operator.docs,
@@ -388,7 +409,9 @@ impl Resolver {
         for member in operator.members {
             let name = member.name.to_string();
             if name == "absent" {
-                resolved.absent = Some(member.body);
+                if resolved.absent.replace(member.body).is_some() {
+                    self.error(Diagnostic::new(member.name.span(), "`absent` stands twice in this operator"));
+                }
                 continue;
             }
             if resolved.members.iter().any(|other| other.name == name) {
@@ -409,6 +432,12 @@ impl Resolver {
     fn lenient(&mut self, notes: Vec<ast::LenientNote>) {
         for note in notes {
             let name = note.name.to_string();
+            if note.docs.is_empty() {
+                self.error(Diagnostic::new(note.name.span(), "a lenient note says why in a `///` line"));
+            }
+            if self.model.lenient.iter().any(|other| other.name == name) {
+                self.error(Diagnostic::new(note.name.span(), format!("`{name}` stands twice")));
+            }
             if !LENIENT.contains(&name.as_str()) {
                 self.error(
                     Diagnostic::new(note.name.span(), format!("`{name}` is nothing the statement grammar can relax"))
@@ -427,6 +456,7 @@ impl Resolver {
         });
         let mut slots = std::mem::take(&mut self.model.opcodes[index].slots);
         self.whole(&entry);
+        let before = self.errors.len();
         let declared = self.sets(&entry);
         let mut operands = Vec::new();
         let mut used = HashSet::new();
@@ -441,6 +471,10 @@ impl Resolver {
                 );
             }
             lines.push((self.items(line, &declared, &mut slots, &mut used), line));
+        }
+        if slots.len() > MAX_SLOTS {
+            let message = format!("`{name}` has more than {MAX_SLOTS} different modifiers");
+            self.error(Diagnostic::new(entry.opcode.span(), message));
         }
         self.operands(&entry, &slots, &mut operands);
         let mut syntaxes: Vec<Syntax> = Vec::new();
@@ -462,8 +496,10 @@ impl Resolver {
             syntax.condition = line.condition;
         }
         merge_shapes(&mut syntaxes);
+        // Where a line misspells a name, what it meant is not superfluous.
+        let whole = self.errors.len() == before;
         for (index, operand) in operands.iter().enumerate() {
-            if !written.contains(&index) {
+            if whole && !written.contains(&index) {
                 let names = entry_patterns(&syntaxes, &operands);
                 self.error(
                     Diagnostic::new(operand.span, format!("no syntax line names the operand `{}`", operand.name))
@@ -473,7 +509,7 @@ impl Resolver {
         }
         for set in &entry.sets {
             let set_name = set.name.to_string();
-            if !used.contains(&set_name) {
+            if whole && !used.contains(&set_name) {
                 let flags: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
                 self.error(
                     Diagnostic::new(set.name.span(), format!("no syntax line uses `.{set_name}`"))
@@ -488,7 +524,8 @@ impl Resolver {
         let mut lenient_floors = Vec::new();
         for floor in entry.lenient_floors {
             if floor.docs.is_empty() {
-                self.error(Diagnostic::new(entry.opcode.span(), "a lenient floor says why in a `///` line"));
+                let span = floor.requirement.span;
+                self.error(Diagnostic::new(span, "a lenient floor says why in a `///` line"));
             }
             lenient_floors.push((self.requirement(floor.requirement), floor.docs));
         }
@@ -504,7 +541,10 @@ impl Resolver {
                 .map(|rule| OnlyIf { subject: rule.subject, condition: rule.condition, span: rule.span })
                 .collect(),
             requires,
-            semantics: entry.semantics,
+            semantics: match entry.semantics {
+                Some(ast::Semantics::Statements(statements)) => Some(statements),
+                Some(ast::Semantics::None) | None => None,
+            },
             lenient_floors,
             errata: entry
                 .errata
@@ -523,14 +563,19 @@ impl Resolver {
         let span = entry.opcode.span();
         let opcode = &entry.opcode;
         let missing = [
-            (entry.docs.is_empty(), "a description", "write what it does in `///` lines above it, in your own words"),
-            (entry.section.is_none(), "a section", "add `section 9.7.6.1;`"),
-            (entry.syntax.is_empty(), "a syntax line", "add `syntax { … }`"),
-            (entry.examples.is_empty(), "an example", "add `examples { … }`"),
+            (entry.docs.is_empty(), "description", "write what it does in `///` lines above it, in your own words"),
+            (entry.section.is_none(), "section", "add `section 9.7.6.1;`"),
+            (entry.syntax.is_empty(), "syntax line", "add `syntax { … }`"),
+            (
+                entry.semantics.is_none(),
+                "semantics",
+                "add `semantics { … }`, or `semantics none;` if it is only syntax",
+            ),
+            (entry.examples.is_empty(), "example", "add `examples { … }`"),
         ];
         for (absent, what, help) in missing {
             if absent {
-                self.error(Diagnostic::new(span, format!("the entry `{opcode}` has not {what}")).help(help));
+                self.error(Diagnostic::new(span, format!("the entry `{opcode}` has no {what}")).help(help));
             }
         }
     }
@@ -557,28 +602,30 @@ impl Resolver {
                     if !ok {
                         self.error(Diagnostic::new(lanes.span, "a selector picks 1 to 8 lanes of at most 10"));
                     }
-                    self.selector(&set.name, letter, shape, default)
+                    self.selector(&set.name, letter, shape, Some(default).filter(|_| ok))
                 }
                 SetBody::Subset { letter, of, default } => {
-                    if !(1..=10).contains(&of.value) {
+                    let ok = (1..=10).contains(&of.value);
+                    if !ok {
                         self.error(Diagnostic::new(of.span, "a mask covers 1 to 10 lanes"));
                     }
-                    self.selector(&set.name, letter, SelectorShape::Subset { of: of.value }, default)
+                    let shape = SelectorShape::Subset { of: of.value };
+                    self.selector(&set.name, letter, shape, Some(default).filter(|_| ok))
                 }
             };
-            declared.extend(body.map(|body| (name, body)));
+            declared.push((name, body));
         }
         declared
     }
 
-    fn listed(&mut self, name: &Ident, operator: Option<&Ident>, members: &[Ident]) -> Option<Declared> {
+    fn listed(&mut self, name: &Ident, operator: Option<&Ident>, members: &[Ident]) -> Declared {
         let operator_name = operator.unwrap_or(name);
         let found = self.model.operator_named(&operator_name.to_string());
         if let (Some(operator), None) = (operator, found) {
             let diagnostic = Diagnostic::new(operator.span(), format!("there is no operator `{operator}`"))
                 .suggest(&operator.to_string(), self.model.operators.iter().map(|operator| operator.name.as_str()));
             self.error(diagnostic);
-            return None;
+            return Declared::Listed { kind: SlotKind::Flag, members: Vec::new() };
         }
         let mut list: Vec<Member> = Vec::new();
         for member in members {
@@ -611,10 +658,10 @@ impl Resolver {
             list.push(Member { spelling, meaning });
         }
         let kind = found.map_or(SlotKind::Type, SlotKind::Operator);
-        Some(Declared::Listed { kind, members: list })
+        Declared::Listed { kind, members: list }
     }
 
-    fn listed_selector(&mut self, name: &Ident, members: &[Ident]) -> Option<Declared> {
+    fn listed_selector(&mut self, name: &Ident, members: &[Ident]) -> Declared {
         let words: Vec<String> = members.iter().map(Ident::to_string).collect();
         for (index, member) in members.iter().enumerate() {
             if words[..index].contains(&words[index]) {
@@ -626,24 +673,38 @@ impl Resolver {
         }
         let (name, default) = (name.to_string(), words.len() as u32);
         let shape = SelectorShape::Listed(words);
-        Some(Declared::Selector(Selector { name, letter: '_', shape, default, omission: Permission::Yes }))
+        Declared::Selector(Selector { name, letter: '_', shape, default, omission: Permission::Yes })
     }
 
-    fn selector(&mut self, name: &Ident, letter: &Ident, shape: SelectorShape, default: &Ident) -> Option<Declared> {
-        let mut letters = letter.to_string().chars().collect::<Vec<_>>();
-        let parsed = letters
-            .pop()
-            .filter(|_| letters.is_empty())
-            .and_then(|letter| parse_selector(letter, &shape, &default.to_string()).map(|default| (letter, default)));
-        let Some((letter, default)) = parsed else {
-            self.error(
-                Diagnostic::new(default.span(), "this default is not spelt like a member of the set")
-                    .help("one letter, then digits: lanes from the highest to lane 0, or a falling list of lanes"),
-            );
-            return None;
-        };
-        let name = name.to_string();
-        Some(Declared::Selector(Selector { name, letter, shape, default, omission: Permission::Yes }))
+    /// A set of lanes or masks; the default is read where the set's shape makes sense.
+    fn selector(&mut self, name: &Ident, letter: &Ident, shape: SelectorShape, default: Option<&Ident>) -> Declared {
+        let text = letter.to_string();
+        let mut letters = text.chars();
+        let first = letters.next().filter(|first| first.is_ascii_lowercase() && letters.next().is_none());
+        if first.is_none() {
+            self.error(Diagnostic::new(letter.span(), format!("`.{text}` is not one small letter")));
+        }
+        let mut value = 0;
+        if let (Some(letter), Some(default)) = (first, default) {
+            match parse_selector(letter, &shape, &default.to_string()) {
+                Some(parsed) => value = parsed,
+                None => {
+                    let digits = match &shape {
+                        SelectorShape::Lanes { lanes, of } => {
+                            format!("`{letter}` and {lanes} digits below {of}, the last for lane 0")
+                        }
+                        SelectorShape::Subset { of } => format!("`{letter}` and falling digits below {of}"),
+                        SelectorShape::Listed(words) => format!("one of `.{}`", words.join("`, `.")),
+                    };
+                    self.error(
+                        Diagnostic::new(default.span(), "this default is not spelt like a member of the set")
+                            .help(format!("a member is {digits}")),
+                    );
+                }
+            }
+        }
+        let (name, letter) = (name.to_string(), first.unwrap_or('?'));
+        Declared::Selector(Selector { name, letter, shape, default: value, omission: Permission::Yes })
     }
 
     /// The modifiers of a line as slots.
@@ -725,7 +786,7 @@ impl Resolver {
                     )
                     .suggest(&ty_name, names);
                     self.error(diagnostic);
-                    // Its operands are there all the same: one mistake is enough.
+                    // Any type: the operands have names all the same.
                     OperandType::Fixed(TypeId(0))
                 }
             };
@@ -735,6 +796,12 @@ impl Resolver {
                     self.error(
                         Diagnostic::new(attribute.span(), format!("`{text}` is no attribute of operands"))
                             .suggest(&text, ATTRIBUTES),
+                    );
+                }
+                if text == "destination" && matches!(entry.semantics, Some(ast::Semantics::Statements(_))) {
+                    self.error(
+                        Diagnostic::new(attribute.span(), "semantics tell which operands are destinations")
+                            .help("`destination` is for entries with `semantics none;`"),
                     );
                 }
             }
@@ -754,6 +821,7 @@ impl Resolver {
                     registers: group.registers.as_ref().map(|_| registers.clone()),
                     constants: !has("register"),
                     sink: has("sink"),
+                    destination: has("destination"),
                 });
             }
         }
@@ -826,10 +894,15 @@ impl Resolver {
                     }
                 }
             }
+            // A pair is always written; of the others semantics tell, or the entry says.
+            let destination = second.is_some()
+                || match &entry.semantics {
+                    Some(ast::Semantics::Statements(statements)) => assigns(statements, &pattern.name),
+                    Some(ast::Semantics::None) | None => operands[operand].destination,
+                };
             patterns.push(Pattern {
                 operand,
-                destination: assigns(&entry.semantics, &pattern.name)
-                    || entry.semantics.is_empty() && patterns.is_empty(),
+                destination,
                 second,
                 trailing_sink,
                 negation: if pattern.negatable { Permission::Yes } else { Permission::No },
@@ -897,7 +970,8 @@ impl Resolver {
         if let Some(target) = &requirement.target {
             self.known_target(target);
         }
-        Requirement { condition: requirement.condition, ptx: requirement.ptx, target: requirement.target }
+        let ast::Requirement { span, condition, ptx, target } = requirement;
+        Requirement { span, condition, ptx, target }
     }
 }
 

@@ -44,7 +44,8 @@ impl Sources {
     /// Adds a file; `name` is what reports call it.
     pub fn add(&mut self, name: impl Into<String>, text: &str) {
         self.files.push(File { name: name.into(), start: self.text.len() });
-        self.text.push_str(text);
+        // Rust's lexer takes a byte order mark at the start of a text only, and this is one of several.
+        self.text.push_str(text.strip_prefix('\u{feff}').unwrap_or(text));
         self.text.push('\n');
     }
 

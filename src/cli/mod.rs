@@ -26,30 +26,15 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Give the assembler's verdict on every statement of PTX modules that is in the table
-    #[command(after_help = "Examples:
-  ptx-isa check kernel.ptx
-  ptx-isa check --format json --strict a.ptx b.ptx
-  echo 'setp.lt.s32 p, a, b;' | ptx-isa check --target sm_90 --ptx 8.0 -
-
-Exit status: 0 no errors, 1 errors in the input, 2 wrong usage or unreadable files.")]
+    #[command(after_help = include_str!("help/check.txt"))]
     Check(CheckArguments),
 
     /// Compute what a statement computes, bit by bit
-    #[command(after_help = "Examples:
-  ptx-isa eval 'setp.lt.and.s32 p|q, a, b, !c' a=5 b=-3 c=1
-  ptx-isa eval --target sm_13 'set.gt.u32.f32 d, a, 0f00000000' a=1e-40
-  ptx-isa eval --batch requests.jsonl
-
-A batch has one JSON object a line; inputs and outputs are bits:
-  {\"inst\":\"setp.lt.s32 p, a, b\",\"target\":\"sm_90\",\"in\":{\"a\":\"0x5\",\"b\":\"0xfffffffd\"}}
-  {\"out\":{\"p\":\"0x0\"}}")]
+    #[command(after_help = include_str!("help/eval.txt"))]
     Eval(EvalArguments),
 
     /// List the legal forms
-    #[command(after_help = "Examples:
-  ptx-isa table
-  ptx-isa table 'setp.*.f16'
-  ptx-isa table --format json '*.ftz.*'")]
+    #[command(after_help = include_str!("help/table.txt"))]
     Table(TableArguments),
 }
 

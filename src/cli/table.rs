@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &super::TableArguments) -> io::Result<Outcome> {
     if rows > 0 {
         return Ok(Outcome::Fine);
     }
-    super::complain("no form's mnemonic matches; `*` stands for any text, as in 'setp.*.f16'");
+    super::complain("no form's mnemonic matches; `*` stands for any text, as in '*.f16'");
     Ok(Outcome::InputErrors)
 }
 

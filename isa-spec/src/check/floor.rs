@@ -47,14 +47,17 @@ pub(crate) fn floors(scope: Scope<'_>, entry: &Entry, syntax: &Syntax) -> Result
             _ => false,
         };
         let Some(at) = strict.iter().position(|other| replaced(other)) else {
-            return Err(Diagnostic::new(syntax.span, "a lenient floor relaxes no requirement of this line")
+            return Err(Diagnostic::new(requirement.span, "this lenient floor relaxes no requirement")
                 .help("it repeats the condition of a requirement"));
         };
         strict[at] = requirement;
         relaxed = Some(note.clone());
     }
     let lenient = match relaxed {
-        Some(note) => highest(strict.into_iter()).filter(|lenient| *lenient != floor).map(|lenient| (lenient, note)),
+        Some(note) => {
+            let lower = |lenient: &Floor| *lenient != floor && lenient.ptx <= floor.ptx && lenient.sm <= floor.sm;
+            highest(strict.into_iter()).filter(lower).map(|lenient| (lenient, note))
+        }
         None => None,
     };
     Ok((floor, lenient))

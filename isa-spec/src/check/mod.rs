@@ -13,8 +13,8 @@ use std::collections::HashMap;
 use crate::choice::{Choice, Scope};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::ir::Program;
-use crate::lower::{LowerError, lower};
-use crate::model::{Entry, Model, Opcode, Syntax};
+use crate::lower::{LowerError, lower, unused_locals};
+use crate::model::{Entry, Model, OnlyIf, Opcode, Syntax};
 
 pub(crate) use floor::Floor;
 pub(crate) use rule::{ABSENT, Rule};
@@ -51,6 +51,12 @@ const MAX_OUTPUTS: usize = 2;
 /// A table's ids have sixteen bits, and one value of them says "none".
 const MAX_FORMS: usize = u16::MAX as usize;
 
+/// A line that spells more, most of them illegal, is a mistake: checking them would take minutes.
+const MAX_SPELT: usize = 1 << 20;
+
+/// The library spells a mnemonic in a buffer of this size.
+const MAX_MNEMONIC: usize = 64;
+
 /// Checks a model.
 ///
 /// # Errors
@@ -85,14 +91,23 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
         }
     }
     if model.opcodes.is_empty() {
-        errors.push(Diagnostic::new(proc_macro2::Span::call_site(), "the spec describes no instruction"));
+        errors.push(Diagnostic::whole("the spec describes no instruction").help("write `instruction name { … }`"));
     }
     if forms.len() >= MAX_FORMS {
-        errors
-            .push(Diagnostic::new(proc_macro2::Span::call_site(), format!("a table holds at most {MAX_FORMS} forms")));
+        errors.push(Diagnostic::whole(format!("a table holds at most {MAX_FORMS} forms, here are {}", forms.len())));
     }
     errors.finish(())?;
     Ok(Checked { model, forms, rules, _private: () })
+}
+
+/// A syntax line of an entry, with the rules of the entry that hold together.
+#[derive(Clone, Copy)]
+struct Line<'a> {
+    number: usize,
+    entry: &'a Entry,
+    line: usize,
+    syntax: &'a Syntax,
+    legal: &'a [&'a OnlyIf],
 }
 
 struct OpcodeChecker<'a> {
@@ -108,17 +123,32 @@ struct OpcodeChecker<'a> {
 
 impl OpcodeChecker<'_> {
     fn entry(&mut self, number: usize, entry: &Entry) {
+        let before = self.errors.len();
+        let mut legal = Vec::new();
+        entry.syntaxes.iter().for_each(|syntax| self.countable(syntax));
+        if self.errors.len() > before {
+            return;
+        }
         self.rules.enter(self.opcode, entry);
         for rule in &entry.legal {
-            if let Err(diagnostic) = self.rules.legal(self.model, self.opcode, rule) {
-                self.errors.push(diagnostic);
+            match self.rules.legal(self.model, self.opcode, entry, rule) {
+                Ok(()) => legal.push(rule),
+                Err(diagnostic) => self.errors.push(diagnostic),
             }
         }
-        for (line, syntax) in entry.syntaxes.iter().enumerate() {
+        let names = || entry.operands.iter().map(|operand| operand.name.as_str());
+        for local in unused_locals(entry, entry.semantics.as_deref().unwrap_or_default()) {
+            let message = format!("nothing uses `{local}`");
+            self.errors.push(Diagnostic::new(local.span(), message).suggest(&local.to_string(), names()));
+        }
+        // What a broken rule was to refuse is no mistake of its own.
+        let lines = if legal.len() == entry.legal.len() { entry.syntaxes.as_slice() } else { &[] };
+        let first = self.forms.len();
+        for (line, syntax) in lines.iter().enumerate() {
             let before = self.forms.len();
             // A mistake in a line is the same in most of its forms: the first is enough.
-            if let Err(diagnostic) = self.line(number, entry, line, syntax) {
-                self.errors.push(*diagnostic);
+            if let Err(errors) = self.line(Line { number, entry, line, syntax, legal: &legal }) {
+                errors.iter().for_each(|diagnostic| self.errors.push(diagnostic.clone()));
             } else if self.forms.len() == before {
                 self.errors.push(
                     Diagnostic::new(syntax.span, "no form of this line is legal")
@@ -126,25 +156,55 @@ impl OpcodeChecker<'_> {
                 );
             }
         }
+        if self.errors.len() > before {
+            return;
+        }
+        for (requirement, note) in &entry.lenient_floors {
+            let relaxes = |form: &Form| form.lenient_floor.as_ref().is_some_and(|(_, found)| found == note);
+            if !self.forms[first..].iter().any(relaxes) {
+                self.errors.push(
+                    Diagnostic::new(requirement.span, "this lenient floor relaxes nothing")
+                        .help("it repeats the condition of a requirement, with an earlier version or a lower target"),
+                );
+            }
+        }
     }
 
-    fn line(&mut self, number: usize, entry: &Entry, line: usize, syntax: &Syntax) -> Result<(), Box<Diagnostic>> {
+    /// The mnemonics that a line spells, legal or not, are few enough to be looked at.
+    fn countable(&mut self, syntax: &Syntax) {
+        let sizes = syntax.items.iter().map(|item| item.members.len() + usize::from(item.optional));
+        let count = sizes.fold(1, usize::saturating_mul);
+        if count > MAX_SPELT {
+            let message = format!("this line spells more mnemonics than {MAX_SPELT}");
+            self.errors.push(Diagnostic::new(syntax.span, message));
+        }
+    }
+
+    fn line(&mut self, of: Line<'_>) -> Result<(), Errors> {
+        let Line { number, entry, line, syntax, .. } = of;
         let destinations = syntax.patterns.iter().filter(|pattern| pattern.destination);
         let outputs: usize = destinations.map(|pattern| 1 + usize::from(pattern.second.is_some())).sum();
         if outputs > MAX_OUTPUTS {
             let message = format!("a form has at most {MAX_OUTPUTS} destinations");
-            return Err(Box::new(Diagnostic::new(syntax.span, message)));
+            return Err(Diagnostic::new(syntax.span, message).into());
+        }
+        if outputs == 0 && entry.semantics.is_some() {
+            let message = "semantics give no operand of this line a value";
+            return Err(Diagnostic::new(syntax.span, message).into());
         }
         for choice in choices(self.opcode, syntax) {
-            if let Some(form) = self.form(number, entry, line, syntax, choice)? {
+            if let Some(form) = self.form(of, choice)? {
+                if form.mnemonic.len() > MAX_MNEMONIC {
+                    let message = format!("`{}` has more than {MAX_MNEMONIC} characters", form.mnemonic);
+                    return Err(Diagnostic::new(syntax.span, message).into());
+                }
                 if let Some((other, other_line)) = self.spelt.insert(form.mnemonic.clone(), (number, line)) {
                     let first = &self.opcode.entries[other].syntaxes[other_line];
-                    return Err(Box::new(
-                        Diagnostic::new(syntax.span, format!("two syntax lines spell `{}`", form.mnemonic))
-                            .label("this one")
-                            .also(first.span, "and this one")
-                            .help("narrow one of them with `where`"),
-                    ));
+                    return Err(Diagnostic::new(syntax.span, format!("two syntax lines spell `{}`", form.mnemonic))
+                        .label("this one")
+                        .also(first.span, "and this one")
+                        .help("narrow one of them with `where`")
+                        .into());
                 }
                 self.forms.push(form);
             }
@@ -152,37 +212,35 @@ impl OpcodeChecker<'_> {
         Ok(())
     }
 
-    fn form(
-        &mut self,
-        number: usize,
-        entry: &Entry,
-        line: usize,
-        syntax: &Syntax,
-        choice: Choice,
-    ) -> Result<Option<Form>, Box<Diagnostic>> {
+    fn form(&mut self, of: Line<'_>, choice: Choice) -> Result<Option<Form>, Errors> {
+        let Line { number, entry, line, syntax, legal } = of;
         let scope = Scope { model: self.model, opcode: self.opcode, choice: &choice, sm: None };
         if let Some(condition) = &syntax.condition
             && !scope.holds(condition)?
         {
             return Ok(None);
         }
-        for rule in &entry.legal {
+        for rule in legal {
             if scope.holds(&rule.subject)? && !scope.holds(&rule.condition)? {
                 return Ok(None);
             }
         }
         let mut programs: Vec<(u16, Program)> = Vec::new();
-        for (below, sm) in floor::target_ranges(&entry.semantics) {
-            match lower(Scope { sm: Some(sm), ..scope }, entry, &syntax.patterns) {
-                Ok(program) => match programs.last_mut() {
-                    Some((bound, last)) if *last == program => *bound = below,
-                    _ => programs.push((below, program)),
-                },
-                Err(LowerError::Domain(domain)) => {
-                    self.rules.domain(self.model, self.opcode, &choice, domain);
-                    return Ok(None);
+        if let Some(semantics) = &entry.semantics {
+            for (below, sm) in floor::target_ranges(semantics) {
+                match lower(Scope { sm: Some(sm), ..scope }, entry, semantics, &syntax.patterns) {
+                    Ok(program) => match programs.last_mut() {
+                        Some((bound, last)) if *last == program => *bound = below,
+                        _ => programs.push((below, program)),
+                    },
+                    Err(LowerError::Domain(domain)) => {
+                        self.rules.domain(self.model, self.opcode, &choice, domain);
+                        return Ok(None);
+                    }
+                    Err(LowerError::Spec(diagnostic)) => return Err((*diagnostic).into()),
+                    Err(LowerError::Mistakes(errors)) => return Err(errors),
+                    Err(LowerError::Broken) => unreachable!("it is reported where it broke"),
                 }
-                Err(LowerError::Spec(diagnostic)) => return Err(diagnostic),
             }
         }
         let (floor, lenient_floor) = floor::floors(scope, entry, syntax)?;

@@ -56,7 +56,13 @@ impl Rules {
     }
 
     /// A `legal` rule, as the combinations it refuses.
-    pub(crate) fn legal(&mut self, model: &Model, opcode: &Opcode, rule: &OnlyIf) -> Result<(), Diagnostic> {
+    pub(crate) fn legal(
+        &mut self,
+        model: &Model,
+        opcode: &Opcode,
+        entry: &Entry,
+        rule: &OnlyIf,
+    ) -> Result<(), Diagnostic> {
         let mut slots = Vec::new();
         slots_asked(&rule.subject, opcode, &mut slots);
         slots_asked(&rule.condition, opcode, &mut slots);
@@ -74,19 +80,24 @@ impl Rules {
                 })
                 .collect();
         }
-        let mut cubes: Vec<Vec<u64>> = Vec::new();
-        let mut allowed = false;
-        for choice in &choices {
+        let refuses = |choice: &Choice| -> Result<bool, Diagnostic> {
             let scope = Scope { model, opcode, choice, sm: None };
-            let refused = scope.holds(&rule.subject)? && !scope.holds(&rule.condition)?;
-            allowed |= !refused;
-            if refused {
+            Ok(scope.holds(&rule.subject)? && !scope.holds(&rule.condition)?)
+        };
+        // Of what the entry's lines spell, a rule refuses something and leaves something.
+        let (mut refused, mut allowed) = (false, false);
+        for choice in entry.syntaxes.iter().flat_map(|syntax| super::choices(opcode, syntax)) {
+            *if refuses(&choice)? { &mut refused } else { &mut allowed } = true;
+        }
+        let mut cubes: Vec<Vec<u64>> = Vec::new();
+        for choice in &choices {
+            if refuses(choice)? {
                 cubes.push(
                     slots.iter().map(|slot| 1 << choice.values[*slot].map_or(ABSENT, |member| member as u8)).collect(),
                 );
             }
         }
-        if cubes.is_empty() || !allowed {
+        if !refused || !allowed {
             let what = if allowed { "nothing" } else { "everything" };
             return Err(Diagnostic::new(rule.span, format!("this rule refuses {what}")));
         }

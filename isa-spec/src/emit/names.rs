@@ -35,6 +35,8 @@ pub(super) fn ident(name: &str) -> Ident {
     match syn::parse_str::<Ident>(name) {
         Ok(ident) => ident,
         Err(_) if name.starts_with(|c: char| c.is_ascii_digit()) => Ident::new(&format!("_{name}"), Span::call_site()),
+        // The words that have no raw spelling.
+        Err(_) if ["_", "self", "Self", "super", "crate"].contains(&name) => ident(&format!("{name}_")),
         Err(_) => Ident::new_raw(name, Span::call_site()),
     }
 }

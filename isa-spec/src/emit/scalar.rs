@@ -134,6 +134,23 @@ impl<'a> Scalar<'a> {
         sources.chain(selectors).collect()
     }
 
+    /// A name that no operand and no selector of the form has.
+    fn fresh(&self, name: &str) -> Ident {
+        let mut name = name.to_owned();
+        while self.params().iter().any(|(param, _)| *param == name) {
+            name.push('_');
+        }
+        ident(&name)
+    }
+
+    /// The destinations' names, in the order of a program's outputs.
+    fn destinations(&self) -> impl Iterator<Item = Ident> {
+        let destinations = self.patterns.iter().filter(|pattern| pattern.destination);
+        let names = destinations
+            .flat_map(|pattern| std::iter::once(pattern.operand).chain(pattern.second.as_ref().map(|second| second.0)));
+        names.map(|operand| ident(&self.entry.operands[operand].name))
+    }
+
     fn predicate(&self) -> TypeId {
         let found = self.model().types.iter().position(|ty| ty.kind == Kind::Predicate);
         TypeId(found.expect("checked: a mask is predicates"))
@@ -212,9 +229,10 @@ impl<'a> Scalar<'a> {
     /// The function on bits: parameters as words, results as words.
     fn bits(&self, name: &Ident, program: &Program) -> TokenStream {
         let params = self.params();
+        let x = self.fresh("x");
         let loads = params.iter().enumerate().map(|(index, (name, ty))| {
             let index = Literal::usize_unsuffixed(index);
-            let word = quote!(x[#index]);
+            let word = quote!(#x[#index]);
             let value = match *ty {
                 Ty::Pick { lanes, of } => {
                     let (lanes, of) = (Literal::u32_unsuffixed(lanes), Literal::u32_unsuffixed(of));
@@ -230,7 +248,7 @@ impl<'a> Scalar<'a> {
         });
         let count = Literal::usize_unsuffixed(params.len());
         let (lets, outputs) = self.body(program);
-        let names = [format_ident!("d"), format_ident!("e")];
+        let names: Vec<Ident> = self.destinations().collect();
         let words = program
             .outputs
             .iter()
@@ -240,8 +258,8 @@ impl<'a> Scalar<'a> {
         let words = words.chain(zeros);
         let outputs = outputs.iter().zip(&names).map(|(output, name)| quote!(let #name = #output;));
         quote! {
-            pub(super) fn #name(x: &[u64]) -> [u64; 2] {
-                let x: &[u64; #count] = x.first_chunk().expect("a word for each source and selector");
+            pub(super) fn #name(#x: &[u64]) -> [u64; 2] {
+                let #x: &[u64; #count] = #x.first_chunk().expect("a word for each source and selector");
                 #(#loads)*
                 #lets
                 #(#outputs)*
@@ -270,7 +288,7 @@ impl<'a> Scalar<'a> {
             if is_path(&text) || (once && whole) {
                 texts.push(text);
             } else {
-                let name = format_ident!("v{index}");
+                let name = self.fresh(&format!("v{index}"));
                 lets.extend(quote!(let #name = #text;));
                 texts.push(quote!(#name));
             }

@@ -18,10 +18,13 @@ pub(super) fn expr(input: ParseStream) -> Result<Expr> {
     choose(input, 0)
 }
 
+/// A chain of operators nests as parentheses do: each step counts.
+fn not_too_deep(input: ParseStream, depth: usize) -> Result<()> {
+    if depth > MAX_DEPTH { Err(input.error("this expression is nested too deeply")) } else { Ok(()) }
+}
+
 fn choose(input: ParseStream, depth: usize) -> Result<Expr> {
-    if depth > MAX_DEPTH {
-        return Err(input.error("this expression is nested too deeply"));
-    }
+    not_too_deep(input, depth)?;
     let condition = binary(input, 0, depth)?;
     if !input.peek(Token![?]) {
         return Ok(condition);
@@ -34,16 +37,18 @@ fn choose(input: ParseStream, depth: usize) -> Result<Expr> {
     Ok(Expr { span, kind: ExprKind::Choose(Box::new(condition), Box::new(then), Box::new(otherwise)) })
 }
 
-fn binary(input: ParseStream, least: u8, depth: usize) -> Result<Expr> {
+fn binary(input: ParseStream, least: u8, mut depth: usize) -> Result<Expr> {
     let mut left = unary(input, depth)?;
     loop {
+        not_too_deep(input, depth)?;
+        depth += 1;
         if peek_infix(input) {
             let precedence = BinaryOp::Lt.precedence();
             if precedence < least {
                 return Ok(left);
             }
             let name = super::word(input)?;
-            let right = binary(input, precedence + 1, depth + 1)?;
+            let right = binary(input, precedence + 1, depth)?;
             let span = join(left.span, right.span);
             left = Expr { span, kind: ExprKind::Infix(name, Box::new(left), Box::new(right)) };
         } else if input.peek(Token![in]) {
@@ -57,7 +62,7 @@ fn binary(input: ParseStream, least: u8, depth: usize) -> Result<Expr> {
             && op.precedence() >= least
         {
             skip_binary(input, op)?;
-            let right = binary(input, op.precedence() + 1, depth + 1)?;
+            let right = binary(input, op.precedence() + 1, depth)?;
             let span = join(left.span, right.span);
             left = Expr { span, kind: ExprKind::Binary(op, Box::new(left), Box::new(right)) };
         } else {
@@ -78,17 +83,17 @@ fn in_set(input: ParseStream) -> Result<(Vec<TypeSet>, Span)> {
     Ok((vec![TypeSet::Class(class)], span))
 }
 
-fn unary(input: ParseStream, depth: usize) -> Result<Expr> {
+fn unary(input: ParseStream, mut depth: usize) -> Result<Expr> {
+    not_too_deep(input, depth)?;
     if input.peek(Token![!]) {
         let bang = input.parse::<Token![!]>()?;
-        if depth > MAX_DEPTH {
-            return Err(input.error("this expression is nested too deeply"));
-        }
         let inner = unary(input, depth + 1)?;
         return Ok(Expr { span: join(bang.span, inner.span), kind: ExprKind::Unary(UnaryOp::Not, Box::new(inner)) });
     }
     let mut value = atom(input, depth)?;
     loop {
+        not_too_deep(input, depth)?;
+        depth += 1;
         if input.peek(Token![as]) {
             input.parse::<Token![as]>()?;
             let ty = super::dotted(input)?;
@@ -208,8 +213,16 @@ pub(super) fn statement(input: ParseStream, errors: &mut Errors, depth: usize) -
     }
     input.parse::<Token![if]>()?;
     let content;
-    syn::parenthesized!(content in input);
-    let condition = expr(&content)?;
+    let paren = syn::parenthesized!(content in input);
+    let condition = expr(&content).and_then(|condition| match content.is_empty() {
+        true => Ok(condition),
+        false => Err(content.error("expected `)`")),
+    });
+    let condition = condition.unwrap_or_else(|error| {
+        errors.push_syn(&error);
+        // In its place, so that the branches are read.
+        Expr { span: paren.span.open(), kind: ExprKind::Integer(0) }
+    });
     let then = block(input, errors, depth)?;
     let mut otherwise = Vec::new();
     if input.peek(Token![else]) {

@@ -7,7 +7,7 @@ use syn::{LitStr, Token, token};
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::ast::{
     Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, Modifier, OnlyIf, OperandType, Pattern,
-    Requirement, Set, SetBody, SyntaxLine,
+    Requirement, Semantics, Set, SetBody, SyntaxLine,
 };
 use crate::diagnostic::Errors;
 
@@ -37,7 +37,7 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
         operands: Vec::new(),
         legal: Vec::new(),
         requires: Vec::new(),
-        semantics: Vec::new(),
+        semantics: None,
         lenient_syntax: Vec::new(),
         lenient_floors: Vec::new(),
         errata: Vec::new(),
@@ -65,6 +65,11 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
         entry.section = Some(section(input)?);
         return Ok(());
     }
+    if text == "semantics" && peek_keyword(input, "none") {
+        word(input)?;
+        entry.semantics = Some(Semantics::None);
+        return semicolon(input);
+    }
     let content;
     syn::braced!(content in input);
     match text.as_str() {
@@ -80,7 +85,8 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
         "legal" => entry.legal = statements(&content, errors, |input, _| only_if(input)),
         "requires" => entry.requires = statements(&content, errors, |input, _| requirement(input)),
         "semantics" => {
-            entry.semantics = statements(&content, errors, |input, errors| expr::statement(input, errors, 0));
+            let list = statements(&content, errors, |input, errors| expr::statement(input, errors, 0));
+            entry.semantics = Some(Semantics::Statements(list));
         }
         "lenient" => {
             for item in statements(&content, errors, |input, _| lenient_item(input)) {
@@ -90,7 +96,11 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
                 }
             }
         }
-        "erratum" => entry.errata.push(erratum(&content)?),
+        "erratum" => match erratum(&content) {
+            Ok(erratum) => entry.errata.push(erratum),
+            // The block is behind us: what follows it is another one.
+            Err(error) => errors.push_syn(&error),
+        },
         _ => entry.examples = statements(&content, errors, |input, _| example(input)),
     }
     Ok(())
@@ -100,12 +110,15 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
 fn section(input: ParseStream) -> Result<(String, Span)> {
     let mut text = String::new();
     let span = input.span();
-    while !input.is_empty() && !input.peek(Token![;]) {
+    while input.peek(syn::Lit) || input.peek(Token![.]) {
         text += &input.parse::<TokenTree>()?.to_string();
     }
-    semicolon(input)?;
     let plain = text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    if plain { Ok((text, span)) } else { Err(syn::Error::new(span, "expected a section like `9.7.6.1`")) }
+    if !plain {
+        return Err(syn::Error::new(span, "expected a section like `9.7.6.1`"));
+    }
+    semicolon(input)?;
+    Ok((text, span))
 }
 
 fn syntax_item(input: ParseStream) -> Result<SyntaxItem> {
@@ -240,9 +253,11 @@ fn only_if(input: ParseStream) -> Result<OnlyIf> {
 }
 
 fn requirement(input: ParseStream) -> Result<Requirement> {
-    let mut requirement = Requirement { condition: None, ptx: None, target: None };
+    let mut requirement = Requirement { span: input.span(), condition: None, ptx: None, target: None };
     if !peek_keyword(input, "ptx") && input.fork().call(target).is_err() {
-        requirement.condition = Some(expr::expr(input)?);
+        let condition = expr::expr(input)?;
+        requirement.span = condition.span;
+        requirement.condition = Some(condition);
         input.parse::<Token![:]>()?;
     }
     floor(input, &mut requirement)?;

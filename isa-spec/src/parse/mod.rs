@@ -23,6 +23,10 @@ use crate::diagnostic::{Diagnostic, Errors};
 pub fn parse(tokens: TokenStream) -> std::result::Result<Spec, Errors> {
     let mut errors = Errors::new();
     let mut spec = Spec::default();
+    let last = tokens.clone().into_iter().last().map(|tree| match tree {
+        TokenTree::Group(group) => group.span_close(),
+        other => other.span(),
+    });
     let parser = |input: ParseStream| {
         item::spec(input, &mut spec, &mut errors);
         Ok(())
@@ -32,6 +36,9 @@ pub fn parse(tokens: TokenStream) -> std::result::Result<Spec, Errors> {
         && errors.is_empty()
     {
         errors.push_syn(&error);
+    }
+    if let Some(last) = last {
+        errors.place_ends(last);
     }
     errors.finish(spec)
 }
@@ -95,7 +102,11 @@ fn join_docs(attributes: &[Attribute]) -> Docs {
 
 /// Any word, Rust's keywords too.
 fn word(input: ParseStream) -> Result<Ident> {
-    input.call(Ident::parse_any)
+    let description = input.peek(Token![#]);
+    input.call(Ident::parse_any).map_err(|error| {
+        let message = if description { "no description belongs here" } else { "expected a name" };
+        syn::Error::new(error.span(), message)
+    })
 }
 
 /// A given word.

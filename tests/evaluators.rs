@@ -1,0 +1,405 @@
+//! Every form computes what a naive reading of the manual computes, on old and new targets, over values chosen to hurt.
+
+mod reference;
+
+use ptx_isa::eval::{bf16, f16};
+use ptx_isa::selector::{Lanes, Subset};
+use ptx_isa::table::FormInfo;
+use ptx_isa::{Form, Opcode, TABLE, scalar};
+use reference::{Mnemonic, Random, edges};
+
+/// The manual tells two kinds of targets apart: sm_1x and the others. Both sides of the bound, and both ends.
+const TARGETS: [u16; 6] = [10, 13, 19, 20, 90, u16::MAX];
+
+/// The sections whose typed functions are all listed by name; those of later sections are tried in `growth.rs`.
+const FIRST_TABLE: [&str; 7] = ["9.7.6.1", "9.7.6.2", "9.7.6.3", "9.7.6.4", "9.7.7.2", "9.7.18.2.2", "9.7.18.2.4"];
+
+/// Compares a form with the reference on these inputs.
+fn agree(form: &FormInfo, mnemonic: &Mnemonic<'_>, sm: u16, inputs: &[u64]) {
+    let (found, expected) = (form.evaluate(sm, inputs), mnemonic.evaluate(sm, inputs));
+    assert!(
+        found == expected,
+        "{} on sm_{sm} of {inputs:x?}: found {found:x?}, the manual says {expected:x?}",
+        form.mnemonic
+    );
+}
+
+/// Every form of an opcode whose mnemonic passes, over combinations of edges of its sources: all of them, or one in
+/// `step`, beginning elsewhere for each form.
+fn over_edges(opcode: Opcode, passes: impl Fn(&str) -> bool, random: usize, step: usize) -> usize {
+    let mut forms = 0;
+    for form in Form::ALL.iter().filter(|form| form.opcode() == opcode && passes(form.mnemonic())) {
+        forms += 1;
+        let mnemonic = Mnemonic::new(form.mnemonic());
+        let mut generator = Random::new(forms as u64);
+        let sources: Vec<Vec<u64>> = mnemonic.sources().iter().map(|ty| edges(ty, &mut generator, random)).collect();
+        // The two targets beside the bound for all, the others for a part.
+        for (turn, inputs) in product(&sources).into_iter().skip(forms % step).step_by(step).enumerate() {
+            let target = TARGETS[turn % TARGETS.len()];
+            agree(form.info(), &mnemonic, target, &inputs);
+            if mnemonic.types.last() == Some(&"f32") {
+                agree(form.info(), &mnemonic, 19, &inputs);
+                agree(form.info(), &mnemonic, 20, &inputs);
+            }
+        }
+    }
+    forms
+}
+
+fn product(lists: &[Vec<u64>]) -> Vec<Vec<u64>> {
+    lists.iter().fold(vec![Vec::new()], |prefixes, list| {
+        let longer = |prefix: Vec<u64>| list.iter().map(move |value| prefix.iter().copied().chain([*value]).collect());
+        prefixes.into_iter().flat_map(longer).collect()
+    })
+}
+
+fn combined(mnemonic: &str) -> bool {
+    [".and", ".or", ".xor"].iter().any(|part| mnemonic.contains(part))
+}
+
+#[test]
+fn set_computes_what_the_manual_says() {
+    let forms = over_edges(Opcode::Set, |mnemonic| !combined(mnemonic), 8, 1) + over_edges(Opcode::Set, combined, 2, 7);
+    assert_eq!(forms, 1152 + 2112);
+}
+
+#[test]
+fn logic_computes_what_the_manual_says() {
+    for opcode in [Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Not] {
+        assert_eq!(over_edges(opcode, |_| true, 8, 1), 4);
+    }
+    assert_eq!(over_edges(Opcode::Cnot, |_| true, 8, 1), 3);
+}
+
+#[test]
+fn testp_computes_what_the_manual_says() {
+    assert_eq!(over_edges(Opcode::Testp, |_| true, 1000, 1), 12);
+}
+
+#[test]
+fn scalar_vset_computes_what_the_manual_and_the_machine_say() {
+    for form in Form::ALL.iter().filter(|form| form.opcode() == Opcode::Vset) {
+        let mnemonic = Mnemonic::new(form.mnemonic());
+        let mut generator = Random::new(11);
+        let merges = form.info().selectors().count() == 3;
+        for turn in 0..4000 {
+            let mut word = || [generator.next(), 0x7f80_8180, 0x8000_7fff, u64::MAX, 0][generator.next() as usize % 5];
+            let mut inputs = vec![word(), word(), word()];
+            inputs.extend(merges.then_some(turn / 49 % 7));
+            inputs.extend([turn % 7, turn / 7 % 7]);
+            agree(form.info(), &mnemonic, u16::MAX, &inputs);
+        }
+    }
+}
+
+#[test]
+fn setp_computes_what_the_manual_says() {
+    let forms =
+        over_edges(Opcode::Setp, |mnemonic| !combined(mnemonic), 8, 1) + over_edges(Opcode::Setp, combined, 2, 7);
+    assert_eq!(forms, 720);
+}
+
+#[test]
+fn selp_computes_what_the_manual_says() {
+    assert_eq!(over_edges(Opcode::Selp, |_| true, 20, 1), 11);
+}
+
+#[test]
+fn slct_computes_what_the_manual_says() {
+    assert_eq!(over_edges(Opcode::Slct, |_| true, 3, 3), 33);
+}
+
+/// A selected signalling NaN arrives with its payload and quiet bit as they were.
+#[test]
+fn selections_leave_signalling_nans_alone() {
+    for bits in [0x7f80_0001_u32, 0xffbf_ffff, 0x7fa1_2345] {
+        let form: Form = "selp.f32".parse().unwrap();
+        assert_eq!(form.evaluate(&[bits.into(), 0, 1]), [bits.into(), 0]);
+        assert_eq!(scalar::selp_f32(f32::from_bits(bits), 0.0, true).to_bits(), bits);
+        let form: Form = "slct.ftz.f32.f32".parse().unwrap();
+        assert_eq!(form.evaluate(&[0, bits.into(), 0x7fc0_0000]), [bits.into(), 0]);
+    }
+    let bits = 0x7ff0_0000_0000_0001_u64;
+    assert_eq!(scalar::slct_f64_s32(f64::from_bits(bits), 0.0, 0).to_bits(), bits);
+    assert_eq!(scalar::slct_f64_s32(0.0, f64::from_bits(bits), -1).to_bits(), bits);
+}
+
+/// Words whose lanes are the corners of bytes and half-words, and random ones.
+fn words(generator: &mut Random, random: usize) -> Vec<u64> {
+    let corners = [
+        0x0000_0000,
+        0xffff_ffff,
+        0x7f80_00ff,
+        0x8000_7fff,
+        0x0100_80ff,
+        0x8001_7ffe,
+        0x807f_ff01,
+        0xff7f_8000,
+        0x0001_ffff,
+        0x7fff_8000,
+        0xfffe_0001,
+    ];
+    let rubbish = 0xdead_beef_0000_0000_u64;
+    let corners = corners.into_iter().enumerate().map(|(i, word)| if i % 3 == 1 { word | rubbish } else { word });
+    corners.chain((0..random).map(|_| generator.next())).collect()
+}
+
+#[test]
+fn vset2_computes_what_the_manual_says() {
+    let mut forms = 0;
+    for form in Form::ALL.iter().filter(|form| form.opcode() == Opcode::Vset2) {
+        forms += 1;
+        let mnemonic = Mnemonic::new(form.mnemonic());
+        let mut generator = Random::new(forms);
+        let words = words(&mut generator, 4);
+        // Every mask and every pair of selectors: 3 times 16 times 16.
+        for mask in 1..4 {
+            for selectors in 0..256_u64 {
+                let lanes = |bits: u64| bits & 3 | (bits >> 2 & 3) << 4;
+                let (asel, bsel) = (lanes(selectors), lanes(selectors >> 4));
+                for _ in 0..4 {
+                    let mut word = || words[generator.below(words.len() as u64) as usize];
+                    let inputs = [word(), word(), word(), mask, asel, bsel];
+                    agree(form.info(), &mnemonic, 30, &inputs);
+                }
+            }
+        }
+        // The default selectors on every pair of words.
+        for a in &words {
+            for b in &words {
+                for c in [0, 0xffff_ffff, 0xffff_fffe, 0x1234_5678] {
+                    agree(form.info(), &mnemonic, u16::MAX, &[*a, *b, c, 3, 0x10, 0x32]);
+                }
+            }
+        }
+    }
+    assert_eq!(forms, 48);
+}
+
+#[test]
+fn vset4_computes_what_the_manual_says() {
+    let mut forms = 0;
+    for form in Form::ALL.iter().filter(|form| form.opcode() == Opcode::Vset4) {
+        forms += 1;
+        let mnemonic = Mnemonic::new(form.mnemonic());
+        let mut generator = Random::new(forms);
+        let words = words(&mut generator, 4);
+        // Every mask, each with random selectors; over all forms each single lane of each source is picked often.
+        for mask in 1..16 {
+            for _ in 0..150 {
+                let (asel, bsel) = (generator.next() & 0x7777, generator.next() & 0x7777);
+                let mut word = || words[generator.below(words.len() as u64) as usize];
+                let inputs = [word(), word(), word(), mask, asel, bsel];
+                agree(form.info(), &mnemonic, 30, &inputs);
+            }
+        }
+        for a in &words {
+            for b in &words {
+                for c in [0, 0xffff_ffff, 0xffff_fffd, 0x1234_5678] {
+                    agree(form.info(), &mnemonic, u16::MAX, &[*a, *b, c, 15, 0x3210, 0x7654]);
+                }
+            }
+        }
+        // Every selection of one source, with the other as it is by default.
+        for selection in 0..4096_u64 {
+            let spread = (0..4).map(|lane| (selection >> (3 * lane) & 7) << (4 * lane)).sum();
+            let (a, b) = (0x80ff_7f01_u64, 0x00fe_8102_u64);
+            agree(form.info(), &mnemonic, 30, &[a, b, 7, 15, spread, 0x7654]);
+            agree(form.info(), &mnemonic, 30, &[a, b, 7, 15, 0x3210, spread]);
+        }
+    }
+    assert_eq!(forms, 48);
+}
+
+/// `.add` wraps around, as 32-bit addition does.
+#[test]
+fn accumulation_wraps_around() {
+    let form: Form = "vset4.u32.u32.eq.add".parse().unwrap();
+    let inputs = [5, 5, 0xffff_fffe, 15, 0x3210, 0x7654];
+    assert_eq!(form.evaluate(&inputs), [2, 0]);
+    assert_eq!(TABLE.form("vset2.s32.s32.ge.add").unwrap().evaluate(30, &[0, 0, 0xffff_ffff, 3, 0x10, 0x32]), [1, 0]);
+}
+
+/// A Rust value of a typed function, from and to the bits of its register.
+trait Word: Copy {
+    fn from_word(word: u64) -> Self;
+    fn to_word(self) -> u64;
+}
+
+macro_rules! words {
+    ($($ty:ty: |$word:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
+        impl Word for $ty {
+            fn from_word($word: u64) -> $ty { $from }
+            fn to_word(self) -> u64 { let $value = self; $to }
+        }
+    )*};
+}
+
+words! {
+    bool: |word| word & 1 == 1, |value| u64::from(value);
+    u16: |word| word as u16, |value| u64::from(value);
+    u32: |word| word as u32, |value| u64::from(value);
+    u64: |word| word, |value| value;
+    i16: |word| word as i16, |value| u64::from(value as u16);
+    i32: |word| word as i32, |value| u64::from(value as u32);
+    i64: |word| word as i64, |value| value as u64;
+    f32: |word| f32::from_bits(word as u32), |value| u64::from(value.to_bits());
+    f64: |word| f64::from_bits(word), |value| value.to_bits();
+    f16: |word| f16::from_bits(word as u16), |value| u64::from(value.to_bits());
+    bf16: |word| bf16::from_bits(word as u16), |value| u64::from(value.to_bits());
+    Subset<2>: |word| Subset::from_bits(word as u32), |value| u64::from(value.to_bits());
+    Subset<4>: |word| Subset::from_bits(word as u32), |value| u64::from(value.to_bits());
+    Lanes<2, 4>: |word| Lanes::from_bits(word as u32), |value| u64::from(value.to_bits());
+    Lanes<4, 8>: |word| Lanes::from_bits(word as u32), |value| u64::from(value.to_bits());
+}
+
+impl<T: Word> Word for [T; 2] {
+    fn from_word(word: u64) -> [T; 2] {
+        [T::from_word(word & 0xffff), T::from_word(word >> 16 & 0xffff)]
+    }
+
+    fn to_word(self) -> u64 {
+        self[0].to_word() | self[1].to_word() << 16
+    }
+}
+
+/// One result or two.
+trait Outputs {
+    fn to_words(self) -> [u64; 2];
+}
+
+impl<T: Word> Outputs for T {
+    fn to_words(self) -> [u64; 2] {
+        [self.to_word(), 0]
+    }
+}
+
+impl Outputs for (bool, bool) {
+    fn to_words(self) -> [u64; 2] {
+        [self.0.to_word(), self.1.to_word()]
+    }
+}
+
+/// A typed function as a function on words.
+trait Typed: Sync {
+    fn call(&self, inputs: &[u64]) -> [u64; 2];
+}
+
+macro_rules! typed {
+    ($($name:ident)*) => {
+        impl<$($name: Word,)* R: Outputs> Typed for fn($($name),*) -> R {
+            fn call(&self, inputs: &[u64]) -> [u64; 2] {
+                let mut inputs = inputs.iter();
+                self($($name::from_word(*inputs.next().expect("a word for each parameter"))),*).to_words()
+            }
+        }
+    };
+}
+
+typed!(A B);
+typed!(A B C);
+typed!(A B C D E F);
+
+type Named = (&'static str, &'static dyn Typed);
+
+macro_rules! two {
+    ($($name:ident)*) => { static TWO: &[Named] = &[$((stringify!($name), &(scalar::$name as fn(_, _) -> _))),*]; };
+}
+
+macro_rules! three {
+    ($($name:ident)*) => { static THREE: &[Named] = &[$((stringify!($name), &(scalar::$name as fn(_, _, _) -> _))),*]; };
+}
+
+macro_rules! six {
+    ($($name:ident)*) => {
+        static SIX: &[Named] = &[$((stringify!($name), &(scalar::$name as fn(_, _, _, _, _, _) -> _))),*];
+    };
+}
+
+include!("reference/names.rs");
+
+/// The typed functions are emitted apart from those on bits: each is tried.
+#[test]
+fn typed_functions_compute_what_the_manual_says() {
+    let mut names = std::collections::BTreeSet::new();
+    for (name, function) in [TWO, THREE, SIX].into_iter().flatten() {
+        let text = name.replace('_', ".");
+        assert!(TABLE.form(&text).is_some(), "{text}");
+        assert!(names.insert(*name), "{name} stands twice");
+        let mnemonic = Mnemonic::new(&text);
+        let mut generator = Random::new(names.len() as u64);
+        let check = |inputs: &[u64]| {
+            let (found, expected) = (function.call(inputs), mnemonic.evaluate(u16::MAX, inputs));
+            assert_eq!(found, expected, "scalar::{name} of {inputs:x?}");
+        };
+        if mnemonic.opcode.starts_with("vset") {
+            let (top, pick) = if mnemonic.opcode == "vset2" { (3, 0x33) } else { (15, 0x7777) };
+            let words = words(&mut generator, 4);
+            for _ in 0..200 {
+                let mut word = || words[generator.below(words.len() as u64) as usize];
+                let inputs = [word(), word(), word()];
+                let mask = 1 + generator.below(top);
+                let (asel, bsel) = (generator.next() & pick, generator.next() & pick);
+                check(&[inputs[0], inputs[1], inputs[2], mask, asel, bsel]);
+            }
+            continue;
+        }
+        let sources: Vec<Vec<u64>> = mnemonic.sources().iter().map(|ty| edges(ty, &mut generator, 1)).collect();
+        // A part of all combinations, another part for each form.
+        for inputs in product(&sources).iter().skip(names.len() % 7).step_by(7) {
+            check(inputs);
+        }
+    }
+    let transcribed = |form: &&Form| FIRST_TABLE.contains(&form.section());
+    assert_eq!(names.len(), Form::ALL.iter().filter(transcribed).count());
+}
+
+/// At least one function of each shape runs at compile time.
+#[test]
+fn typed_functions_run_at_compile_time() {
+    const INTEGERS: u32 = scalar::set_lt_u32_s32(-1, 0);
+    const SIGNED: i32 = scalar::set_lo_and_s32_u64(1, u64::MAX, true);
+    const FLOATS: f32 = scalar::set_leu_or_ftz_f32_f32(f32::NAN, 0.0, false);
+    const BITS: u32 = scalar::set_ne_xor_u32_b16(1, 1, true);
+    const PAIR: (bool, bool) = scalar::setp_lt_and_s32(1, 2, true);
+    const DOUBLE: (bool, bool) = scalar::setp_num_f64(0.0, f64::NAN);
+    const HALF: bool = scalar::setp_lt_ftz_f16(f16::from_bits(0x8001), f16::from_bits(0x0001));
+    const HALVES: (bool, bool) =
+        scalar::setp_gt_or_bf16x2([bf16::from_bits(0x3f80), bf16::from_bits(0)], [bf16::from_bits(0); 2], false);
+    const SELECTED: f64 = scalar::selp_f64(1.0, 2.0, false);
+    const BY_SIGN: u16 = scalar::slct_b16_f32(1, 2, -0.0);
+    const FLUSHED: i64 = scalar::slct_ftz_s64_f32(1, 2, -1e-40);
+    const SWAPPED: Lanes<4, 8> = Lanes::new([3, 2, 1, 0]).unwrap();
+    const BYTES: u32 = scalar::vset4_s32_u32_lt(
+        -1,
+        0,
+        0xaabb_ccdd,
+        Subset::new([true, false, false, true]).unwrap(),
+        SWAPPED,
+        Lanes::from_bits(0x7654),
+    );
+    const COUNTED: u32 = scalar::vset2_u32_u32_ne_add(
+        0x0001_0002,
+        0x0001_0002,
+        7,
+        Subset::from_bits(3),
+        Lanes::from_bits(0x10),
+        Lanes::from_bits(0x23),
+    );
+    assert_eq!((INTEGERS, SIGNED, FLOATS, BITS), (u32::MAX, -1, 1.0, u32::MAX));
+    assert_eq!((PAIR, DOUBLE), ((true, false), (false, true)));
+    assert_eq!((HALF, HALVES), (false, (true, false)));
+    assert_eq!((SELECTED, BY_SIGN, FLUSHED), (2.0, 1, 1));
+    assert_eq!((BYTES, COUNTED), (0x01bb_cc01, 9));
+}
+
+/// Forms of the pair `p|q`: the second destination is the complement of the comparison, not of the first one.
+#[test]
+fn the_second_destination_is_the_complement_of_the_comparison() {
+    for c in [false, true] {
+        assert_eq!(scalar::setp_eq_and_u32(1, 1, c), (c, false));
+        assert_eq!(scalar::setp_eq_or_u32(1, 1, c), (true, c));
+        assert_eq!(scalar::setp_eq_xor_u32(1, 1, c), (!c, c));
+    }
+    assert_eq!(scalar::setp_ne_f32(f32::NAN, 1.0), (false, true));
+}

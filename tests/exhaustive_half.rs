@@ -1,0 +1,112 @@
+//! All 2³² pairs of halves, for operators of each kind. Run in CI with `--release`.
+//!
+//! The oracle is a table of 65,536 numbers, each decoded to an `f64` and replaced by its rank.
+
+mod reference;
+
+use std::thread;
+
+use ptx_isa::eval::{bf16, f16};
+use ptx_isa::scalar;
+use reference::{Format, decode, flush, format};
+
+/// The rank among all numbers of a format, the same for both zeros; `None` for NaN.
+type Ranks = Vec<Option<u32>>;
+
+fn ranks(format: Format, flushed: bool) -> Ranks {
+    let value = |bits: u16| {
+        let bits = u64::from(bits);
+        decode(if flushed { flush(bits, format) } else { bits }, format)
+    };
+    let mut numbers: Vec<f64> = (0..=u16::MAX).filter_map(value).collect();
+    numbers.sort_by(|a, b| a.partial_cmp(b).expect("numbers"));
+    numbers.dedup();
+    // `-0.0 == 0.0`: both are at one place.
+    (0..=u16::MAX).map(|bits| value(bits).map(|value| numbers.partition_point(|other| *other < value) as u32)).collect()
+}
+
+/// Compares a function with a relation of ranks on all pairs.
+fn all_pairs(
+    name: &str,
+    ranks: &Ranks,
+    function: impl Fn(u16, u16) -> (bool, bool) + Sync,
+    both: impl Fn(u32, u32) -> bool + Sync,
+    with_nan: bool,
+) {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for first in 0..threads {
+            let (function, both) = (&function, &both);
+            scope.spawn(move || {
+                for a in (0..=u16::MAX).skip(first).step_by(threads) {
+                    let rank = ranks[usize::from(a)];
+                    let mut wrong = 0_u32;
+                    for b in 0..=u16::MAX {
+                        let expected = match (rank, ranks[usize::from(b)]) {
+                            (Some(a), Some(b)) => both(a, b),
+                            _ => with_nan,
+                        };
+                        wrong += u32::from(function(a, b) != (expected, expected));
+                    }
+                    assert_eq!(wrong, 0, "{name}: pairs of {a:#06x}");
+                }
+            });
+        }
+    });
+}
+
+/// The form of one half, and both lanes of the packed form: the same, all three.
+macro_rules! check {
+    ($format:literal, $half:ident, $flushed:expr, $one:ident, $packed:ident, $both:expr, $with_nan:expr) => {
+        all_pairs(
+            stringify!($one),
+            &ranks(format($format).unwrap(), $flushed),
+            |a, b| {
+                let (a, b) = ($half::from_bits(a), $half::from_bits(b));
+                let (lower, upper) = scalar::$packed([a, a], [b, b]);
+                (scalar::$one(a, b), lower & upper)
+            },
+            $both,
+            $with_nan,
+        )
+    };
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "minutes without optimisation: run with --release")]
+fn every_pair_of_f16_compares_as_its_numbers_do() {
+    check!("f16", f16, false, setp_lt_f16, setp_lt_f16x2, |a, b| a < b, false);
+    check!("f16", f16, false, setp_ne_f16, setp_ne_f16x2, |a, b| a != b, false);
+    check!("f16", f16, false, setp_equ_f16, setp_equ_f16x2, |a, b| a == b, true);
+    check!("f16", f16, false, setp_gtu_f16, setp_gtu_f16x2, |a, b| a > b, true);
+    check!("f16", f16, false, setp_num_f16, setp_num_f16x2, |_, _| true, false);
+    check!("f16", f16, false, setp_nan_f16, setp_nan_f16x2, |_, _| false, true);
+    check!("f16", f16, true, setp_le_ftz_f16, setp_le_ftz_f16x2, |a, b| a <= b, false);
+    check!("f16", f16, true, setp_neu_ftz_f16, setp_neu_ftz_f16x2, |a, b| a != b, true);
+}
+
+#[test]
+#[cfg_attr(debug_assertions, ignore = "minutes without optimisation: run with --release")]
+fn every_pair_of_bf16_compares_as_its_numbers_do() {
+    check!("bf16", bf16, false, setp_ge_bf16, setp_ge_bf16x2, |a, b| a >= b, false);
+    check!("bf16", bf16, false, setp_eq_bf16, setp_eq_bf16x2, |a, b| a == b, false);
+    check!("bf16", bf16, false, setp_ltu_bf16, setp_ltu_bf16x2, |a, b| a < b, true);
+    check!("bf16", bf16, false, setp_neu_bf16, setp_neu_bf16x2, |a, b| a != b, true);
+    check!("bf16", bf16, false, setp_num_bf16, setp_num_bf16x2, |_, _| true, false);
+    check!("bf16", bf16, false, setp_nan_bf16, setp_nan_bf16x2, |_, _| false, true);
+}
+
+/// The oracle itself: ranks are in the order of the numbers, zeros share one, and the counts are those of the formats.
+#[test]
+fn ranks_are_those_of_the_formats() {
+    let f16s = ranks(format("f16").unwrap(), false);
+    assert_eq!(f16s.iter().flatten().count(), 65_536 - 2 * 1023);
+    assert_eq!(f16s[0], f16s[0x8000]);
+    assert!(f16s[0x0001] > f16s[0] && f16s[0x8001] < f16s[0] && f16s[0x7c00] > f16s[0x7bff]);
+    assert_eq!(f16s[0x7c00], Some(2 * 0x7c00));
+    let flushed = ranks(format("f16").unwrap(), true);
+    assert_eq!(flushed[0x83ff], flushed[0x03ff]);
+    assert!(flushed[0x0400] > flushed[0x03ff]);
+    let bf16s = ranks(format("bf16").unwrap(), false);
+    assert_eq!(bf16s.iter().flatten().count(), 65_536 - 2 * 127);
+}

@@ -1,0 +1,475 @@
+//! The forms of the table are those of the manual: enumerated here from the manual's sets and notes, by hand.
+
+use std::collections::BTreeSet;
+
+use ptx_isa::target::{Target, Version};
+use ptx_isa::{Form, Instruction, Opcode, TABLE};
+
+/// Section 9.7.6: `.bN`, `.uN`, `.sN`, `.fN`, as the manual writes them.
+const TYPES: [&str; 11] = ["b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"];
+
+/// The ways to combine with a predicate: none, or a Boolean operator.
+const BOOL: [&str; 4] = ["", ".and", ".or", ".xor"];
+
+/// "The untyped, bit-size comparisons are eq and ne"; "The signed and unsigned comparison operators are …"; "For
+/// unsigned values, … lo, ls, hi, and hs … may be used instead"; ordered and unordered comparisons of floats.
+fn comparisons(ty: &str) -> Vec<&'static str> {
+    match ty.as_bytes()[0] {
+        b'b' if !ty.starts_with("bf") => vec!["eq", "ne"],
+        b'u' => vec!["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"],
+        b's' => vec!["eq", "ne", "lt", "le", "gt", "ge"],
+        _ => vec!["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"],
+    }
+}
+
+/// "Modifier .ftz applies only to .f32 comparisons", and in 9.7.7.2 `.f16` and `.f16x2` have one, `.bf16` has not.
+fn flushes(ty: &str) -> &'static [&'static str] {
+    if ["f32", "f16", "f16x2"].contains(&ty) { &["", ".ftz"] } else { &[""] }
+}
+
+fn set() -> Vec<String> {
+    let mut list = Vec::new();
+    for dtype in ["u32", "s32", "f32"] {
+        for stype in TYPES {
+            for cmp in comparisons(stype) {
+                for bool_op in BOOL {
+                    for ftz in flushes(stype) {
+                        list.push(format!("set.{cmp}{bool_op}{ftz}.{dtype}.{stype}"));
+                    }
+                }
+            }
+        }
+    }
+    list
+}
+
+fn setp(types: &[&str]) -> Vec<String> {
+    let mut list = Vec::new();
+    for ty in types {
+        for cmp in comparisons(ty) {
+            for bool_op in BOOL {
+                for ftz in flushes(ty) {
+                    list.push(format!("setp.{cmp}{bool_op}{ftz}.{ty}"));
+                }
+            }
+        }
+    }
+    list
+}
+
+/// Section 9.7.7.1: halves as destination or source. Each destination with the sources that may stand beside it.
+fn half_set() -> Vec<String> {
+    let numbers: Vec<&str> = TYPES.into_iter().filter(|ty| !ty.starts_with('f')).collect();
+    let with = |more: &[&'static str]| numbers.iter().copied().chain(more.iter().copied()).collect::<Vec<_>>();
+    let words = vec!["f16", "f16x2", "bf16", "bf16x2"];
+    let pairs = [
+        ("u16", vec!["f16", "bf16"]),
+        ("s16", vec!["f16", "bf16"]),
+        ("u32", words.clone()),
+        ("s32", words),
+        ("f16", with(&["f16", "f32", "f64"])),
+        ("bf16", with(&["f16", "f32", "f64", "bf16"])),
+        ("f16x2", vec!["f16x2"]),
+        ("bf16x2", vec!["bf16x2"]),
+    ];
+    let mut list = Vec::new();
+    for (dtype, stypes) in pairs {
+        for stype in stypes {
+            for cmp in comparisons(stype) {
+                for bool_op in BOOL {
+                    // The assembler knows no flush where a bfloat is written.
+                    for ftz in if dtype == "bf16" { &[""] } else { flushes(stype) } {
+                        list.push(format!("set.{cmp}{bool_op}{ftz}.{dtype}.{stype}"));
+                    }
+                }
+            }
+        }
+    }
+    list
+}
+
+fn logic(opcode: &str) -> Vec<String> {
+    ["pred", "b16", "b32", "b64"].map(|ty| format!("{opcode}.{ty}")).to_vec()
+}
+
+fn cnot() -> Vec<String> {
+    ["b16", "b32", "b64"].map(|ty| format!("cnot.{ty}")).to_vec()
+}
+
+fn testp() -> Vec<String> {
+    let tests = ["finite", "infinite", "number", "notanumber", "normal", "subnormal"];
+    ["f32", "f64"].iter().flat_map(|ty| tests.map(|test| format!("testp.{test}.{ty}"))).collect()
+}
+
+fn selp() -> Vec<String> {
+    TYPES.iter().map(|ty| format!("selp.{ty}")).collect()
+}
+
+fn slct() -> Vec<String> {
+    let heads = ["slct.", "slct.", "slct.ftz."];
+    let tails = [".s32", ".f32", ".f32"];
+    heads.iter().zip(tails).flat_map(|(head, tail)| TYPES.map(|ty| format!("{head}{ty}{tail}"))).collect()
+}
+
+fn vset(opcode: &str, secondary: &[&str]) -> Vec<String> {
+    let mut list = Vec::new();
+    for atype in ["u32", "s32"] {
+        for btype in ["u32", "s32"] {
+            for cmp in ["eq", "ne", "lt", "le", "gt", "ge"] {
+                for second in secondary {
+                    list.push(format!("{opcode}.{atype}.{btype}.{cmp}{second}"));
+                }
+            }
+        }
+    }
+    list
+}
+
+/// Every form with the section that describes it.
+fn manual() -> Vec<(String, &'static str)> {
+    let sections = [
+        (set(), "9.7.6.1"),
+        (setp(&TYPES), "9.7.6.2"),
+        (selp(), "9.7.6.3"),
+        (slct(), "9.7.6.4"),
+        (setp(&["f16", "f16x2", "bf16", "bf16x2"]), "9.7.7.2"),
+        (vset("vset2", &["", ".add"]), "9.7.18.2.2"),
+        (vset("vset4", &["", ".add"]), "9.7.18.2.4"),
+        (half_set(), "9.7.7.1"),
+        (logic("and"), "9.7.8.1"),
+        (logic("or"), "9.7.8.2"),
+        (logic("xor"), "9.7.8.3"),
+        (logic("not"), "9.7.8.4"),
+        (cnot(), "9.7.8.5"),
+        (testp(), "9.7.3.1"),
+        (vset("vset", &["", ".add", ".min", ".max"]), "9.7.18.1.4"),
+    ];
+    sections.into_iter().flat_map(|(list, section)| list.into_iter().map(move |form| (form, section))).collect()
+}
+
+#[test]
+fn the_counts_are_those_of_the_manual() {
+    let counts = |list: Vec<String>| {
+        let distinct = list.iter().collect::<BTreeSet<_>>().len();
+        assert_eq!(distinct, list.len(), "the enumeration above spells nothing twice");
+        distinct
+    };
+    assert_eq!(counts(set()), 1152);
+    assert_eq!(counts(setp(&TYPES)), 384);
+    assert_eq!(counts(setp(&["f16", "f16x2", "bf16", "bf16x2"])), 336);
+    assert_eq!(counts(selp()), 11);
+    assert_eq!(counts(slct()), 33);
+    assert_eq!(counts(vset("vset2", &["", ".add"])), 48);
+    assert_eq!(counts(vset("vset4", &["", ".add"])), 48);
+    assert_eq!(counts(half_set()), 2112);
+    // The first table, then what it grew by.
+    assert_eq!(Form::COUNT, 2012 + 2112 + 4 * 4 + 3 + 12 + 96);
+    let of = |opcode: Opcode| Form::ALL.iter().filter(|form| form.opcode() == opcode).count();
+    let first = Form::ALL.iter().filter(|form| form.opcode() == Opcode::Set && form.section() == "9.7.6.1");
+    assert_eq!(first.count(), 1152);
+    assert_eq!(of(Opcode::Set), 1152 + 2112);
+    assert_eq!(of(Opcode::Setp), 720);
+    assert_eq!(of(Opcode::Selp), 11);
+    assert_eq!(of(Opcode::Slct), 33);
+    assert_eq!(of(Opcode::Vset2), 48);
+    assert_eq!(of(Opcode::Vset4), 48);
+}
+
+#[test]
+fn the_mnemonics_are_those_of_the_manual() {
+    let manual: BTreeSet<String> = manual().into_iter().map(|(form, _)| form).collect();
+    let table: BTreeSet<String> = TABLE.forms.iter().map(|form| form.mnemonic.to_owned()).collect();
+    let missing: Vec<&String> = manual.difference(&table).collect();
+    let invented: Vec<&String> = table.difference(&manual).collect();
+    assert!(missing.is_empty(), "missing: {missing:?}");
+    assert!(invented.is_empty(), "invented: {invented:?}");
+}
+
+#[test]
+fn every_form_knows_its_section() {
+    for (mnemonic, section) in manual() {
+        let form: Form = mnemonic.parse().unwrap();
+        assert_eq!(form.section(), section, "{mnemonic}");
+    }
+}
+
+#[test]
+fn form_ids_are_dense() {
+    assert_eq!(Form::ALL.len(), Form::COUNT);
+    assert_eq!(TABLE.forms.len(), Form::COUNT);
+    for (index, form) in Form::ALL.iter().enumerate() {
+        assert_eq!(*form as usize, index);
+        assert_eq!(Form::from_index(index), Some(*form));
+        assert_eq!(Form::of(form.info()), Some(*form));
+        assert!(std::ptr::eq(form.info(), &TABLE.forms[index]));
+        assert_eq!(TABLE.form_index(form.mnemonic()), Some(index));
+    }
+    assert_eq!(Form::from_index(Form::COUNT), None);
+    assert_eq!(std::mem::size_of::<Form>(), 2);
+}
+
+#[test]
+fn every_mnemonic_goes_to_its_form_and_back() {
+    for (mnemonic, _) in manual() {
+        let form: Form = mnemonic.parse().unwrap_or_else(|error| panic!("{mnemonic}: {error}"));
+        assert_eq!(form.mnemonic(), mnemonic);
+        assert_eq!(form.to_string(), mnemonic);
+        assert_eq!(format!("{form:?}"), mnemonic);
+        let opcode = mnemonic.split('.').next().unwrap();
+        assert_eq!(form.opcode().to_string(), opcode);
+        assert_eq!(TABLE.instructions[usize::from(form.info().instruction)].opcode, opcode);
+    }
+}
+
+/// A struct's fields, spelt in the manual's order.
+fn spell(instruction: Instruction) -> String {
+    let dotted = |word: Option<&'static str>| word.map(|word| format!(".{word}")).unwrap_or_default();
+    let flag = |word: &'static str, there: bool| dotted(there.then_some(word));
+    match instruction {
+        Instruction::Set(i) => {
+            let bool_op = dotted(i.bool_op.map(|op| op.as_str()));
+            format!("set.{}{bool_op}{}.{}.{}", i.cmp_op, flag("ftz", i.ftz), i.dtype, i.stype)
+        }
+        Instruction::Setp(i) => {
+            let bool_op = dotted(i.bool_op.map(|op| op.as_str()));
+            format!("setp.{}{bool_op}{}.{}", i.cmp_op, flag("ftz", i.ftz), i.ty)
+        }
+        Instruction::Selp(i) => format!("selp.{}", i.ty),
+        Instruction::Slct(i) => format!("slct{}.{}.{}", flag("ftz", i.ftz), i.dtype, i.ctype),
+        Instruction::Vset2(i) => format!("vset2.{}.{}.{}{}", i.atype, i.btype, i.cmp, flag("add", i.add)),
+        Instruction::Vset4(i) => format!("vset4.{}.{}.{}{}", i.atype, i.btype, i.cmp, flag("add", i.add)),
+        Instruction::Vset(i) => {
+            format!("vset.{}.{}.{}{}", i.atype, i.btype, i.cmp, dotted(i.op2.map(|op| op.as_str())))
+        }
+        Instruction::And(i) => format!("and.{}", i.ty),
+        Instruction::Or(i) => format!("or.{}", i.ty),
+        Instruction::Xor(i) => format!("xor.{}", i.ty),
+        Instruction::Not(i) => format!("not.{}", i.ty),
+        Instruction::Cnot(i) => format!("cnot.{}", i.ty),
+        Instruction::Testp(i) => format!("testp.{}.{}", i.op, i.ty),
+    }
+}
+
+#[test]
+fn every_form_goes_to_its_struct_and_back() {
+    for form in Form::ALL {
+        let instruction = form.instruction();
+        assert_eq!(spell(instruction), form.mnemonic());
+        assert_eq!(instruction.form().unwrap(), *form);
+        let typed = match instruction {
+            Instruction::Set(i) => Form::try_from(i),
+            Instruction::Setp(i) => Form::try_from(i),
+            Instruction::Selp(i) => Form::try_from(i),
+            Instruction::Slct(i) => Form::try_from(i),
+            Instruction::Vset2(i) => Form::try_from(i),
+            Instruction::Vset4(i) => Form::try_from(i),
+            Instruction::Vset(i) => Form::try_from(i),
+            Instruction::And(i) => Form::try_from(i),
+            Instruction::Or(i) => Form::try_from(i),
+            Instruction::Xor(i) => Form::try_from(i),
+            Instruction::Not(i) => Form::try_from(i),
+            Instruction::Cnot(i) => Form::try_from(i),
+            Instruction::Testp(i) => Form::try_from(i),
+        };
+        assert_eq!(typed.unwrap(), *form);
+    }
+}
+
+/// Every struct that can be built is a form, or is refused with the reason: never another form.
+#[test]
+fn every_struct_is_its_form_or_is_refused() {
+    use ptx_isa::{BoolOp, CmpOp, ScalarType, Set, Setp};
+    let manual: BTreeSet<String> = manual().into_iter().map(|(form, _)| form).collect();
+    let bool_ops: Vec<Option<BoolOp>> = std::iter::once(None).chain(BoolOp::ALL.map(Some)).collect();
+    let mut refused = 0;
+    let mut check = |instruction: Instruction| match instruction.form() {
+        Ok(form) => assert_eq!(form.mnemonic(), spell(instruction)),
+        Err(error) => {
+            refused += 1;
+            assert!(!manual.contains(&spell(instruction)), "{}: {error}", spell(instruction));
+            assert!(!error.to_string().is_empty());
+        }
+    };
+    for cmp_op in CmpOp::ALL {
+        for &bool_op in &bool_ops {
+            for ftz in [false, true] {
+                for stype in ScalarType::ALL {
+                    check(Setp { cmp_op, bool_op, ftz, ty: stype }.into());
+                    for dtype in [ScalarType::U32, ScalarType::F32, ScalarType::F16] {
+                        check(Set { cmp_op, bool_op, ftz, dtype, stype }.into());
+                    }
+                }
+            }
+        }
+    }
+    assert!(refused > 5000, "{refused}");
+}
+
+/// The first PTX version and the lowest target, from the notes under each section.
+fn floor(mnemonic: &str) -> (Version, Target) {
+    let parts: Vec<&str> = mnemonic.split('.').collect();
+    let (opcode, last) = (parts[0], parts[parts.len() - 1]);
+    let dtype = parts[parts.len() - 2];
+    let first = match (opcode, last) {
+        ("set", _) if dtype.starts_with("bf") || last.starts_with("bf") => (Version::new(7, 8), Target::sm(90)),
+        ("set", _) if ["f16", "f16x2"].contains(&dtype) => (Version::new(4, 2), Target::sm(53)),
+        ("set", "f16" | "f16x2") => (Version::new(6, 5), Target::sm(53)),
+        ("vset" | "testp", _) => (Version::new(2, 0), Target::sm(20)),
+        (_, "f16" | "f16x2") => (Version::new(4, 2), Target::sm(53)),
+        (_, "bf16" | "bf16x2") => (Version::new(7, 8), Target::sm(90)),
+        ("vset2" | "vset4", _) => (Version::new(3, 0), Target::sm(30)),
+        _ => {
+            // The type that is asked about is the last one, but slct's is the one before.
+            let asked = if opcode == "slct" { parts[parts.len() - 2] } else { last };
+            (Version::new(1, 0), Target::sm(if asked == "f64" { 13 } else { 10 }))
+        }
+    };
+    // The assembler's floor of `.ftz`; the manual's half section has a later one of its own.
+    if parts.contains(&"ftz") { (first.0.max(Version::new(1, 4)), first.1) } else { first }
+}
+
+#[test]
+fn floors_are_those_of_the_manual() {
+    for (mnemonic, _) in manual() {
+        let form: Form = mnemonic.parse().unwrap();
+        assert_eq!((form.since(), form.target()), floor(&mnemonic), "{mnemonic}");
+    }
+}
+
+/// The assembler demotes `.f64` below sm_13 and takes it; nothing else has a floor below the manual's.
+#[test]
+fn only_doubles_have_a_lenient_floor() {
+    for form in TABLE.forms {
+        let parts: Vec<&str> = form.mnemonic.split('.').collect();
+        let asked = if parts[0] == "slct" { parts[parts.len() - 2] } else { parts[parts.len() - 1] };
+        // Where the whole instruction is younger than doubles there is nothing to relax.
+        let asked = if form.floor.sm > 13 { "" } else { asked };
+        match form.lenient_floor {
+            Some((floor, note)) => {
+                assert_eq!(asked, "f64", "{}", form.mnemonic);
+                assert_eq!((floor.ptx, floor.sm), (form.floor.ptx, 10), "{}", form.mnemonic);
+                assert!(!note.is_empty());
+            }
+            None => assert_ne!(asked, "f64", "{}", form.mnemonic),
+        }
+    }
+}
+
+/// Every spelling one edit away: a character left out, doubled, replaced or swapped, a modifier left out, doubled,
+/// swapped or replaced.
+fn neighbours(mnemonic: &str) -> BTreeSet<String> {
+    let chars: Vec<char> = mnemonic.chars().collect();
+    let mut list = BTreeSet::new();
+    for at in 0..chars.len() {
+        let mut shorter = chars.clone();
+        shorter.remove(at);
+        list.insert(shorter.iter().collect());
+        for new in ['.', ' ', 'a', 'e', 's', 'u', '1', '3', '4', 'A', '\0', 'é'] {
+            let mut other = chars.clone();
+            other[at] = new;
+            list.insert(other.iter().collect());
+            other = chars.clone();
+            other.insert(at, new);
+            list.insert(other.iter().collect());
+        }
+        if at > 0 {
+            let mut swapped = chars.clone();
+            swapped.swap(at - 1, at);
+            list.insert(swapped.iter().collect());
+        }
+    }
+    let words: Vec<&str> = mnemonic.split('.').collect();
+    let modifiers = ["ftz", "and", "lt", "ltu", "lo", "u32", "f32", "f64", "b16", "f16x2", "add", "max", "h10"];
+    for at in 0..words.len() {
+        let mut shorter = words.clone();
+        shorter.remove(at);
+        list.insert(shorter.join("."));
+        for new in modifiers.into_iter().chain([words[at]]) {
+            let mut other = words.clone();
+            other[at] = new;
+            list.insert(other.join("."));
+            other = words.clone();
+            other.insert(at, new);
+            list.insert(other.join("."));
+        }
+        if at > 0 {
+            let mut swapped = words.clone();
+            swapped.swap(at - 1, at);
+            list.insert(swapped.join("."));
+        }
+    }
+    for tail in [".", " ", ";", ".x"] {
+        list.insert(format!("{mnemonic}{tail}"));
+    }
+    list
+}
+
+#[test]
+fn neighbours_of_forms_that_are_no_forms_are_refused() {
+    let manual: BTreeSet<String> = manual().into_iter().map(|(form, _)| form).collect();
+    let mut refused = 0_usize;
+    for mnemonic in &manual {
+        for near in neighbours(mnemonic) {
+            let parsed = near.parse::<Form>().ok().map(Form::mnemonic);
+            let expected = manual.get(&near).map(String::as_str);
+            assert_eq!(parsed, expected, "{near:?}");
+            refused += usize::from(parsed.is_none());
+        }
+    }
+    assert!(refused > 400_000, "{refused}");
+    for rubbish in ["", ".", "set", "set.", "SETP.LT.S32", " setp.lt.s32", "\u{feff}selp.b32"] {
+        assert!(rubbish.parse::<Form>().is_err(), "{rubbish:?}");
+    }
+    assert!("set".repeat(1000).parse::<Form>().is_err());
+}
+
+/// The operands of the syntax lines, with their types: `d{.mask}` is a destination with a selector.
+#[test]
+fn operands_are_those_of_the_manual() {
+    for form in Form::ALL {
+        let parts: Vec<&str> = form.mnemonic().split('.').collect();
+        let combined = parts[1..].iter().any(|part| ["and", "or", "xor"].contains(part));
+        let last = parts[parts.len() - 1];
+        let mut expected: Vec<(&str, &str)> = match parts[0] {
+            "set" => vec![("d", parts[parts.len() - 2]), ("a", last), ("b", last)],
+            "setp" => vec![("p", "pred"), ("a", last), ("b", last)],
+            "selp" => vec![("d", last), ("a", last), ("b", last), ("c", "pred")],
+            "slct" => {
+                let ty = parts[parts.len() - 2];
+                vec![("d", ty), ("a", ty), ("b", ty), ("c", last)]
+            }
+            "and" | "or" | "xor" => vec![("d", last), ("a", last), ("b", last)],
+            "not" | "cnot" => vec![("d", last), ("a", last)],
+            "testp" => vec![("p", "pred"), ("a", last)],
+            _ => vec![("d", "u32"), ("a", parts[1]), ("b", parts[2]), ("c", "u32")],
+        };
+        if combined {
+            expected.push(("c", "pred"));
+        }
+        let found: Vec<(&str, &str)> =
+            form.operands().iter().map(|operand| (operand.name, TABLE.types[operand.ty.index()].name)).collect();
+        assert_eq!(found, expected, "{form}");
+        for (place, operand) in form.operands().iter().enumerate() {
+            assert_eq!(operand.destination, place == 0, "{form} {}", operand.name);
+            let second = operand.second.as_ref().map(|second| second.name);
+            let pair = place == 0 && parts[0] == "setp" && !["f16", "bf16"].contains(&last);
+            assert_eq!(second, pair.then_some("q"), "{form} {}", operand.name);
+            assert_eq!(operand.sink, place == 0 && parts[0] == "setp", "{form} {}", operand.name);
+            let selector = operand.selector.map(|selector| (selector.name, selector.letter, selector.default));
+            let expected = match (parts[0], place) {
+                ("vset2", 0) => Some(("mask", 'h', 0b11)),
+                ("vset2", 1) => Some(("asel", 'h', 0x10)),
+                ("vset2", 2) => Some(("bsel", 'h', 0x32)),
+                ("vset4", 0) => Some(("mask", 'b', 0b1111)),
+                ("vset4", 1) => Some(("asel", 'b', 0x3210)),
+                ("vset4", 2) => Some(("bsel", 'b', 0x7654)),
+                // None of six words; a destination's part only where there is something to merge it into.
+                ("vset", 0) if parts.len() == 4 => Some(("dsel", '_', 6)),
+                ("vset", 1) => Some(("asel", '_', 6)),
+                ("vset", 2) => Some(("bsel", '_', 6)),
+                _ => None,
+            };
+            assert_eq!(selector, expected, "{form} {}", operand.name);
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! A naive reading of the manual's pseudo-code: takes a mnemonic apart by its text, and knows nothing of the
+//! generator, the table or the bodies of builtins. Slow, obvious and independent.
+
+#![allow(dead_code, reason = "each test uses a part")]
+
+/// How two values stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Relation {
+    Less,
+    Equal,
+    Greater,
+    /// One of them is NaN.
+    Unordered,
+}
+
+use Relation::{Equal, Greater, Less, Unordered};
+
+/// A float format: bits of exponent and fraction.
+#[derive(Clone, Copy)]
+pub(crate) struct Format {
+    pub(crate) exponent: u32,
+    pub(crate) fraction: u32,
+}
+
+/// The float formats by the manual's names.
+pub(crate) fn format(ty: &str) -> Option<Format> {
+    match ty {
+        "f16" => Some(Format { exponent: 5, fraction: 10 }),
+        "bf16" => Some(Format { exponent: 8, fraction: 7 }),
+        "f32" => Some(Format { exponent: 8, fraction: 23 }),
+        "f64" => Some(Format { exponent: 11, fraction: 52 }),
+        _ => None,
+    }
+}
+
+/// Width of a type in bits.
+pub(crate) fn width(ty: &str) -> u32 {
+    match ty {
+        "f16x2" | "bf16x2" => 32,
+        "bf16" => 16,
+        "pred" => 1,
+        _ => ty[1..].parse().unwrap(),
+    }
+}
+
+fn low(bits: u64, width: u32) -> u64 {
+    if width == 64 { bits } else { bits & ((1 << width) - 1) }
+}
+
+/// The number that the bits of a float stand for, `None` for NaN: sign, then power, then fraction.
+pub(crate) fn decode(bits: u64, format: Format) -> Option<f64> {
+    let Format { exponent, fraction } = format;
+    let negative = bits >> (exponent + fraction) & 1 == 1;
+    let power = bits >> fraction & ((1 << exponent) - 1);
+    let part = bits & ((1 << fraction) - 1);
+    let bias = (1_i32 << (exponent - 1)) - 1;
+    let magnitude = if power == (1 << exponent) - 1 {
+        if part != 0 {
+            return None;
+        }
+        f64::INFINITY
+    } else if power == 0 {
+        // Two steps: the smallest power of two alone would be below what `f64` holds.
+        part as f64 * 2_f64.powi(1 - bias) * 2_f64.powi(-(fraction as i32))
+    } else {
+        (1.0 + part as f64 / 2_f64.powi(fraction as i32)) * 2_f64.powi(power as i32 - bias)
+    };
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// "flushes subnormal inputs to sign-preserving zero"
+pub(crate) fn flush(bits: u64, format: Format) -> u64 {
+    let sign = 1 << (format.exponent + format.fraction);
+    let power = bits >> format.fraction & ((1 << format.exponent) - 1);
+    if power == 0 { bits & sign } else { bits }
+}
+
+fn order<T: PartialOrd>(a: T, b: T) -> Relation {
+    if a < b {
+        Less
+    } else if a > b {
+        Greater
+    } else {
+        Equal
+    }
+}
+
+/// How two values of a type stand to each other.
+pub(crate) fn relation(ty: &str, a: u64, b: u64) -> Relation {
+    let width = width(ty);
+    let (a, b) = (low(a, width), low(b, width));
+    if let Some(format) = format(ty) {
+        return match (decode(a, format), decode(b, format)) {
+            (Some(a), Some(b)) => order(a, b),
+            _ => Unordered,
+        };
+    }
+    if ty.starts_with('s') {
+        let extend = |bits: u64| i128::from(bits) - if bits >> (width - 1) & 1 == 1 { 1_i128 << width } else { 0 };
+        return order(extend(a), extend(b));
+    }
+    order(a, b)
+}
+
+/// The outcome of a comparison operator.
+pub(crate) fn holds(cmp: &str, relation: Relation) -> bool {
+    let among = |list: &[Relation]| list.contains(&relation);
+    match cmp {
+        "eq" => among(&[Equal]),
+        "ne" => among(&[Less, Greater]),
+        "lt" | "lo" => among(&[Less]),
+        "le" | "ls" => among(&[Less, Equal]),
+        "gt" | "hi" => among(&[Greater]),
+        "ge" | "hs" => among(&[Greater, Equal]),
+        "equ" => among(&[Equal, Unordered]),
+        "neu" => among(&[Less, Greater, Unordered]),
+        "ltu" => among(&[Less, Unordered]),
+        "leu" => among(&[Less, Equal, Unordered]),
+        "gtu" => among(&[Greater, Unordered]),
+        "geu" => among(&[Greater, Equal, Unordered]),
+        "num" => among(&[Less, Equal, Greater]),
+        "nan" => among(&[Unordered]),
+        other => panic!("no comparison: {other}"),
+    }
+}
+
+/// A mnemonic taken apart.
+#[derive(Debug)]
+pub(crate) struct Mnemonic<'a> {
+    pub(crate) opcode: &'a str,
+    pub(crate) cmp: Option<&'a str>,
+    pub(crate) bool_op: Option<&'a str>,
+    pub(crate) ftz: bool,
+    pub(crate) add: bool,
+    /// The test of `testp`.
+    pub(crate) test: Option<&'a str>,
+    /// `min` or `max`.
+    pub(crate) extreme: Option<&'a str>,
+    /// The types in order.
+    pub(crate) types: Vec<&'a str>,
+}
+
+impl<'a> Mnemonic<'a> {
+    /// Sorts the words by what they are.
+    pub(crate) fn new(text: &'a str) -> Mnemonic<'a> {
+        let mut words = text.split('.');
+        let opcode = words.next().unwrap();
+        let mut mnemonic = Mnemonic {
+            opcode,
+            cmp: None,
+            bool_op: None,
+            ftz: false,
+            add: false,
+            test: None,
+            extreme: None,
+            types: Vec::new(),
+        };
+        for word in words {
+            match word {
+                "ftz" => mnemonic.ftz = true,
+                "add" => mnemonic.add = true,
+                "pred" => mnemonic.types.push(word),
+                "min" | "max" => mnemonic.extreme = Some(word),
+                _ if opcode == "testp" && !word.starts_with('f') => mnemonic.test = Some(word),
+                "finite" => mnemonic.test = Some(word),
+                "and" | "or" | "xor" => mnemonic.bool_op = Some(word),
+                _ if word.ends_with(|c: char| c.is_ascii_digit()) => mnemonic.types.push(word),
+                _ => mnemonic.cmp = Some(word),
+            }
+        }
+        mnemonic
+    }
+
+    /// The types of the source operands, in order of writing.
+    pub(crate) fn sources(&self) -> Vec<&'a str> {
+        let last = *self.types.last().unwrap();
+        let mut sources = match self.opcode {
+            "selp" => vec![last, last, "pred"],
+            "slct" => vec![self.types[0], self.types[0], last],
+            "vset" | "vset2" | "vset4" => vec![self.types[0], self.types[1], "u32"],
+            "not" | "cnot" | "testp" => vec![last],
+            _ => vec![last, last],
+        };
+        sources.extend(self.bool_op.map(|_| "pred"));
+        sources
+    }
+
+    /// What the form computes: sources in order, then selectors in order (mask, asel, bsel), all as words.
+    pub(crate) fn evaluate(&self, sm: u16, inputs: &[u64]) -> [u64; 2] {
+        match self.opcode {
+            "set" => self.set(sm, inputs),
+            "setp" => self.setp(sm, inputs),
+            "selp" => {
+                let taken = if inputs[2] & 1 == 1 { inputs[0] } else { inputs[1] };
+                [low(taken, width(self.types[0])), 0]
+            }
+            "slct" => self.slct(sm, inputs),
+            "vset2" => [self.video(16, 2, inputs), 0],
+            "vset4" => [self.video(8, 4, inputs), 0],
+            "vset" => [self.scalar_video(inputs), 0],
+            "and" => [low(inputs[0] & inputs[1], width(self.types[0])), 0],
+            "or" => [low(inputs[0] | inputs[1], width(self.types[0])), 0],
+            "xor" => [low(inputs[0] ^ inputs[1], width(self.types[0])), 0],
+            "not" => [low(!inputs[0], width(self.types[0])), 0],
+            "cnot" => [u64::from(low(inputs[0], width(self.types[0])) == 0), 0],
+            "testp" => [u64::from(self.float_test(inputs[0])), 0],
+            other => panic!("no opcode: {other}"),
+        }
+    }
+
+    /// `a CmpOp b` of one lane, with subnormals flushed where the manual says so.
+    fn compare(&self, sm: u16, ty: &str, a: u64, b: u64) -> bool {
+        let (mut a, mut b) = (low(a, width(ty)), low(b, width(ty)));
+        // The note on old targets stands in section 9.7.6; halves are younger than they.
+        let halves = self.types.iter().any(|ty| ["f16", "bf16"].contains(ty));
+        if self.ftz || ty == "f32" && sm < 20 && !halves {
+            a = flush(a, format(ty).unwrap());
+            b = flush(b, format(ty).unwrap());
+        }
+        holds(self.cmp.unwrap(), relation(ty, a, b))
+    }
+
+    /// `BoolOp(t, c)`
+    fn combine(&self, t: bool, inputs: &[u64]) -> bool {
+        let c = || inputs[2] & 1 == 1;
+        match self.bool_op {
+            None => t,
+            Some("and") => t && c(),
+            Some("or") => t || c(),
+            Some("xor") => t != c(),
+            Some(other) => panic!("no Boolean operator: {other}"),
+        }
+    }
+
+    fn set(&self, sm: u16, inputs: &[u64]) -> [u64; 2] {
+        let [dtype, stype] = self.types[..] else { panic!("two types") };
+        let yes = match dtype {
+            "f32" => u64::from(1.0_f32.to_bits()),
+            "f16" | "f16x2" => 0x3c00,
+            "bf16" | "bf16x2" => 0x3f80,
+            // A pair writes each lane's outcome to its half of the word.
+            "u16" | "s16" => 0xffff,
+            _ if stype.ends_with("x2") => 0xffff,
+            _ => 0xffff_ffff,
+        };
+        let written = |t: bool| if self.combine(t, inputs) { yes } else { 0 };
+        let Some(lane) = stype.strip_suffix("x2") else {
+            return [written(self.compare(sm, stype, inputs[0], inputs[1])), 0];
+        };
+        let t = |shift: u32| self.compare(sm, lane, inputs[0] >> shift, inputs[1] >> shift);
+        [written(t(0)) | written(t(16)) << 16, 0]
+    }
+
+    fn float_test(&self, a: u64) -> bool {
+        let ty = self.types[0];
+        let (format, a) = (format(ty).unwrap(), low(a, width(ty)));
+        let value = decode(a, format);
+        let flushed = decode(flush(a, format), format);
+        let subnormal = value.is_some_and(|value| value != 0.0) && flushed == Some(0.0);
+        match self.test.unwrap() {
+            "finite" => value.is_some_and(f64::is_finite),
+            "infinite" => value.is_some_and(f64::is_infinite),
+            "number" => value.is_some(),
+            "notanumber" => value.is_none(),
+            "normal" => value.is_some_and(f64::is_finite) && !subnormal,
+            "subnormal" => subnormal,
+            other => panic!("no test: {other}"),
+        }
+    }
+
+    /// `inputs` are a, b, c, then the parts of d (in the form that merges), a and b: bytes 0 to 3, half-words 4 and 5,
+    /// all 6.
+    fn scalar_video(&self, inputs: &[u64]) -> u64 {
+        let merges = !self.add && self.extreme.is_none();
+        let (dsel, rest) = if merges { (inputs[3], &inputs[4..]) } else { (6, &inputs[3..]) };
+        let place = |part: u64| match part {
+            0..=3 => (8 * part as u32, 8),
+            4 | 5 => (16 * (part as u32 - 4), 16),
+            _ => (0, 32),
+        };
+        let part = |word: u64, part: u64, ty: &str| {
+            let (shift, bits) = place(part);
+            let value = low(word >> shift, bits) as i64;
+            if ty == "s32" && value >> (bits - 1) & 1 == 1 { value - (1 << bits) } else { value }
+        };
+        let (a, b) = (part(inputs[0], rest[0], self.types[0]), part(inputs[1], rest[1], self.types[1]));
+        let t = u64::from(holds(self.cmp.unwrap(), order(a, b)));
+        let c = low(inputs[2], 32);
+        if self.add {
+            return low(c + t, 32);
+        }
+        if let Some(extreme) = self.extreme {
+            // Seen on the machine: signed exactly where the first type is.
+            let signed = part(c, 6, self.types[0]);
+            let (lesser, greater) = if signed < t as i64 { (c, t) } else { (t, c) };
+            return if extreme == "min" { lesser } else { greater };
+        }
+        let (shift, bits) = place(dsel);
+        let hole = low(u64::MAX, bits) << shift;
+        c & !hole & 0xffff_ffff | if bits == 32 { t } else { t << shift }
+    }
+
+    fn setp(&self, sm: u16, inputs: &[u64]) -> [u64; 2] {
+        let ty = self.types[0];
+        let outcome = |t: bool| u64::from(self.combine(t, inputs));
+        match ty {
+            "f16" | "bf16" => [outcome(self.compare(sm, ty, inputs[0], inputs[1])), 0],
+            "f16x2" | "bf16x2" => {
+                let lane = ty.strip_suffix("x2").unwrap();
+                let t = |shift: u32| self.compare(sm, lane, inputs[0] >> shift, inputs[1] >> shift);
+                [outcome(t(0)), outcome(t(16))]
+            }
+            _ => {
+                let t = self.compare(sm, ty, inputs[0], inputs[1]);
+                [outcome(t), outcome(!t)]
+            }
+        }
+    }
+
+    fn slct(&self, sm: u16, inputs: &[u64]) -> [u64; 2] {
+        let at_least_zero = if self.types[1] == "s32" {
+            inputs[2] >> 31 & 1 == 0
+        } else {
+            let f32 = format("f32").unwrap();
+            let mut c = low(inputs[2], 32);
+            if self.ftz || sm < 20 {
+                c = flush(c, f32);
+            }
+            decode(c, f32).is_some_and(|c| c >= 0.0)
+        };
+        let taken = if at_least_zero { inputs[0] } else { inputs[1] };
+        [low(taken, width(self.types[0])), 0]
+    }
+
+    /// Lanes of so many bits: `inputs` are a, b, c, the mask (a bit a lane), and both selections (four bits a lane).
+    fn video(&self, bits: u32, lanes: usize, inputs: &[u64]) -> u64 {
+        let [a, b, c, mask, asel, bsel] = inputs[..6] else { panic!("six inputs") };
+        let pool: Vec<u64> =
+            [a, b].iter().flat_map(|word| (0..lanes as u32).map(move |i| low(word >> (bits * i), bits))).collect();
+        let pick = |selection: u64, lane: usize, ty: &str| {
+            let value = pool[(selection >> (4 * lane) & 15) as usize] as i64;
+            let negative = ty == "s32" && value >> (bits - 1) & 1 == 1;
+            if negative { value - (1 << bits) } else { value }
+        };
+        let t = |lane: usize| {
+            let (a, b) = (pick(asel, lane, self.types[0]), pick(bsel, lane, self.types[1]));
+            u64::from(holds(self.cmp.unwrap(), order(a, b)))
+        };
+        let masked = |lane: usize| mask >> lane & 1 == 1;
+        if self.add {
+            let count: u64 = (0..lanes).filter(|lane| masked(*lane)).map(t).sum();
+            return low(c + count, 32);
+        }
+        let merged = |lane: usize| if masked(lane) { t(lane) } else { low(c >> (bits * lane as u32), bits) };
+        low((0..lanes).map(|lane| merged(lane) << (bits * lane as u32)).sum(), 32)
+    }
+}
+
+/// Values worth trying for a type: the corners of its format and their neighbours, and some at random.
+pub(crate) fn edges(ty: &str, random: &mut Random, how_many_random: usize) -> Vec<u64> {
+    let width = width(ty);
+    let mut list: Vec<u64> = match ty {
+        "pred" => return vec![0, 1, 2, u64::MAX],
+        "f16x2" | "bf16x2" => {
+            let halves = edges(ty.strip_suffix("x2").unwrap(), random, 4);
+            // Every half meets every other half in some lane.
+            let count = halves.len();
+            (0..count * 3).map(|i| halves[i % count] | halves[(i * 7 + i / count) % count] << 16).collect()
+        }
+        _ => match format(ty) {
+            Some(format) => float_edges(format),
+            None => {
+                let top = 1_u64 << (width - 1);
+                let all = low(u64::MAX, width);
+                vec![0, 1, 2, 9, top - 1, top, top + 1, all, all - 1, 0x5a5a_5a5a_5a5a_5a5a & all, top >> 1]
+            }
+        },
+    };
+    // Above the width there is rubbish, which is to be ignored.
+    list.extend((0..how_many_random).map(|_| random.next()));
+    if width < 64 {
+        let rubbish: Vec<u64> = list.iter().step_by(7).map(|bits| bits | 0xdead_beef_dead_beef << width).collect();
+        list.extend(rubbish);
+    }
+    list
+}
+
+fn float_edges(format: Format) -> Vec<u64> {
+    let Format { exponent, fraction } = format;
+    let infinity = ((1_u64 << exponent) - 1) << fraction;
+    let one = ((1_u64 << (exponent - 1)) - 1) << fraction;
+    let quiet = 1 << (fraction - 1);
+    let magnitudes = [
+        0,
+        1, // the least subnormal
+        2,
+        1 << (fraction - 1), // in the middle of the subnormals
+        (1 << fraction) - 1, // the greatest subnormal
+        1 << fraction,       // the least normal
+        (1 << fraction) + 1,
+        one - 1,
+        one,
+        one + 1,
+        one + (1 << fraction), // two
+        infinity - 1,          // the greatest finite
+        infinity,
+        infinity + 1,         // signalling NaN, least payload
+        infinity + quiet - 1, // signalling NaN, all of the payload
+        infinity + quiet,     // the canonical NaN
+        infinity + quiet + 1, // quiet NaN with a payload
+        (1 << (exponent + fraction)) - 1,
+    ];
+    let sign = 1 << (exponent + fraction);
+    magnitudes.iter().flat_map(|bits| [*bits, bits | sign]).collect()
+}
+
+/// A small generator of random words: the same every time.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(2).wrapping_add(1))
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        // splitmix64
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+}
