@@ -144,6 +144,23 @@ impl<'a> Statement<'a> {
         Statement { table, guard, form, operands: [NOTHING; MAX_OPERANDS] }
     }
 
+    /// A statement whose parts fit each other.
+    pub(crate) fn from_parts(
+        table: &'static Table,
+        form: &'static FormInfo,
+        guard: Option<Guard<'a>>,
+        written: &[Operand<'a>],
+    ) -> Statement<'a> {
+        let mut operands = [NOTHING; MAX_OPERANDS];
+        operands[..written.len()].copy_from_slice(written);
+        Statement { table, guard, form, operands, written: written.len() }
+    }
+
+    /// The table that the form is of.
+    pub fn table(&self) -> &'static Table {
+        self.table
+    }
+
     /// The predicate that the statement depends on.
     pub fn guard(&self) -> Option<Guard<'a>> {
         self.guard
