@@ -124,6 +124,10 @@ impl<'a, T: Truth> Not for Reg<'a, T> {
 }
 
 /// What may stand for a source operand of type `O`: a register that fits it, or a constant it takes.
+#[diagnostic::on_unimplemented(
+    message = "this is neither a register that fits an operand of type `{O}` nor a constant that it takes",
+    label = "`{Self}`"
+)]
 pub trait Source<'a, O> {
     /// What is written.
     fn value(self) -> Value<'a>;

@@ -110,3 +110,16 @@ fn a_part_to_merge_into_stands_with_all_operands_only() {
     Statement::parse_with(&ptx_isa::TABLE, "vset.s32.u32.lt r0, r1, r2, r3;", &mut notes).unwrap();
     assert_eq!(notes.len(), 1, "the assembler takes it, the manual does not list it");
 }
+
+#[test]
+fn a_mistake_is_explained_by_the_entry_it_is_about() {
+    use ptx_isa::text::mnemonic::resolve;
+    let reasons = |mnemonic| {
+        let refusal = resolve(&ptx_isa::TABLE, mnemonic).unwrap_err();
+        refusal.reasons.into_iter().map(|reason| reason.message).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons("set.lt.u32.b32"), ["`.lt` is for unsigned integers, signed integers and floats"]);
+    assert_eq!(reasons("set.lt.ftz.u32.s32"), ["`.ftz` needs `.stype` to be `.f32`"]);
+    let f16 = "`.f16` is no `.stype` of `set.CmpOp{.ftz}.dtype.stype d, a, b;`";
+    assert_eq!(reasons("set.lt.f32.f16"), [f16]);
+}

@@ -498,11 +498,8 @@ impl Resolver {
             section: entry.section.map(|(text, _)| text).unwrap_or_default(),
             syntaxes,
             operands,
-            legal: entry
-                .legal
-                .into_iter()
-                .map(|rule| OnlyIf { subject: rule.subject, condition: rule.condition, span: rule.span })
-                .collect(),
+            narrowed: entry.narrowed.into_iter().map(only_if).collect(),
+            legal: entry.legal.into_iter().map(only_if).collect(),
             requires,
             semantics: entry.semantics,
             lenient_floors,
@@ -899,6 +896,10 @@ impl Resolver {
         }
         Requirement { condition: requirement.condition, ptx: requirement.ptx, target: requirement.target }
     }
+}
+
+fn only_if(rule: ast::OnlyIf) -> OnlyIf {
+    OnlyIf { subject: rule.subject, condition: rule.condition, span: rule.span }
 }
 
 fn entry_patterns(syntaxes: &[Syntax], operands: &[Operand]) -> Vec<String> {

@@ -10,7 +10,7 @@ use proc_macro2::{Delimiter, Group, Ident, Punct, Span, TokenStream, TokenTree};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::Diagnostic;
 use ptx_isa::table::{FormInfo, Operand};
-use ptx_isa::text::statement::Value;
+use ptx_isa::text::statement::{Value, signature};
 use ptx_isa::text::{Statement, mnemonic};
 use quote::{quote, quote_spanned};
 
@@ -90,8 +90,14 @@ impl Reader {
             .map_err(|refusal| refusal.into_diagnostic())
             .map_err(|diagnostic| diagnostic.shifted(start))?;
         let form = resolved.form;
-        if tokens.peek().is_none() && guard.is_none() && !resolved.reordered {
-            return Ok(named(form));
+        if tokens.peek().is_none() && guard.is_none() {
+            if resolved.reordered {
+                // With any operands the reader tells of the order.
+                let sample = signature(form).replace(['[', ']', '{', '}', '!'], "");
+                self.text.push(&format!(" {sample}"), Span::call_site(), Span::call_site());
+            } else {
+                return Ok(named(form));
+            }
         }
         let written = self.operands(form, tokens);
         let mut notes = Vec::new();
@@ -262,13 +268,16 @@ fn build(statement: &Statement<'_>, guard: Option<TokenStream>, written: &[Writt
     let variant = camel(form.mnemonic);
     let helpers = quote!(::ptx_isa::build::checked_by_macro);
     let operands = statement.operands_with_info().zip(written).map(|((info, operand), written)| {
-        let marker = marker(info);
         let one = |expression: &Option<TokenStream>| match expression {
             None => quote!(#helpers::sink()),
             Some(expression) => {
                 let span = expression.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
-                let function = if info.constants { quote!(source) } else { quote!(register) };
-                quote_spanned!(span=> #helpers::#function::<::ptx_isa::types::#marker, _>(#expression))
+                let function = Ident::new(if info.constants { "source" } else { "register" }, span);
+                let mut marker = marker(info);
+                marker.set_span(span);
+                quote_spanned! {span=>
+                    ::ptx_isa::build::checked_by_macro::#function::<::ptx_isa::types::#marker, _>(#expression)
+                }
             }
         };
         let mut tokens = one(&written.value);

@@ -110,7 +110,7 @@ impl OpcodeChecker<'_> {
     fn entry(&mut self, number: usize, entry: &Entry) {
         self.rules.enter(self.opcode, entry);
         for rule in &entry.legal {
-            if let Err(diagnostic) = self.rules.legal(self.model, self.opcode, rule) {
+            if let Err(diagnostic) = self.rules.legal(self.model, self.opcode, entry, rule) {
                 self.errors.push(diagnostic);
             }
         }
@@ -166,7 +166,7 @@ impl OpcodeChecker<'_> {
         {
             return Ok(None);
         }
-        for rule in &entry.legal {
+        for rule in entry.narrowed.iter().chain(&entry.legal) {
             if scope.holds(&rule.subject)? && !scope.holds(&rule.condition)? {
                 return Ok(None);
             }

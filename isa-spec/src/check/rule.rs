@@ -56,10 +56,20 @@ impl Rules {
     }
 
     /// A `legal` rule, as the combinations it refuses.
-    pub(crate) fn legal(&mut self, model: &Model, opcode: &Opcode, rule: &OnlyIf) -> Result<(), Diagnostic> {
+    pub(crate) fn legal(
+        &mut self,
+        model: &Model,
+        opcode: &Opcode,
+        entry: &Entry,
+        rule: &OnlyIf,
+    ) -> Result<(), Diagnostic> {
         let mut slots = Vec::new();
         slots_asked(&rule.subject, opcode, &mut slots);
         slots_asked(&rule.condition, opcode, &mut slots);
+        for narrowed in &entry.narrowed {
+            slots_asked(&narrowed.subject, opcode, &mut slots);
+            slots_asked(&narrowed.condition, opcode, &mut slots);
+        }
         let mut choices = vec![Choice { values: vec![None; opcode.slots.len()] }];
         for slot in &slots {
             choices = choices
@@ -78,6 +88,10 @@ impl Rules {
         let mut allowed = false;
         for choice in &choices {
             let scope = Scope { model, opcode, choice, sm: None };
+            // A rule says nothing of what the entry is not about.
+            if !entry.narrowed.iter().all(|rule| matches!(holds(scope, rule), Ok(true))) {
+                continue;
+            }
             let refused = scope.holds(&rule.subject)? && !scope.holds(&rule.condition)?;
             allowed |= !refused;
             if refused {
@@ -139,6 +153,11 @@ impl Rules {
     pub(crate) fn finish(self) -> Vec<Rule> {
         self.list
     }
+}
+
+/// Whether a choice is within a rule.
+fn holds(scope: Scope<'_>, rule: &OnlyIf) -> Result<bool, Diagnostic> {
+    Ok(!scope.holds(&rule.subject)? || scope.holds(&rule.condition)?)
 }
 
 /// Merges combinations that differ in one slot only, until none do.
