@@ -10,7 +10,7 @@ use proc_macro2::{Delimiter, Group, Ident, Punct, Span, TokenStream, TokenTree};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::Diagnostic;
 use ptx_isa::table::{FormInfo, Operand};
-use ptx_isa::text::statement::{Value, signature};
+use ptx_isa::text::statement::Value;
 use ptx_isa::text::{Statement, mnemonic};
 use quote::{quote, quote_spanned};
 
@@ -93,8 +93,7 @@ impl Reader {
         if tokens.peek().is_none() && guard.is_none() {
             if resolved.reordered {
                 // With any operands the reader tells of the order.
-                let sample = signature(form).replace(['[', ']', '{', '}', '!'], "");
-                self.text.push(&format!(" {sample}"), Span::call_site(), Span::call_site());
+                self.text.push(&format!(" {}", sample(form)), Span::call_site(), Span::call_site());
             } else {
                 return Ok(named(form));
             }
@@ -253,6 +252,15 @@ fn constant(tokens: &[TokenTree]) -> Option<String> {
     let plain =
         !text.starts_with("0o") && (text.len() == 1 || !text.starts_with('0') || !text.as_bytes()[1].is_ascii_digit());
     (number && plain).then(|| format!("{sign}{text}"))
+}
+
+/// Operands that the form takes, by the names the manual gives them.
+fn sample(form: &FormInfo) -> String {
+    let operands = form.operands.iter().filter(|operand| !operand.optional).map(|operand| match &operand.second {
+        Some(second) => format!("{}|{}", operand.name, second.name),
+        None => operand.name.to_owned(),
+    });
+    operands.collect::<Vec<_>>().join(", ")
 }
 
 /// The form alone: its evaluator and all that the table says of it.
