@@ -189,14 +189,12 @@ impl<'a, T: Type> From<Negated<'a, T>> for Argument<'a> {
 macro_rules! integers {
     ($($ty:ty)*) => {$(
         impl<'a, O: TakesIntegers> Source<'a, O> for $ty {
-            #[expect(clippy::cast_lossless, reason = "one text for all widths and both signs")]
             fn value(self) -> Value<'a> {
                 Value::Constant(self as i64 as u64)
             }
         }
 
         impl From<$ty> for Argument<'_> {
-            #[expect(clippy::cast_lossless, reason = "one text for all widths and both signs")]
             fn from(value: $ty) -> Self {
                 Argument { value: Given::Integer(value as i64 as u64), second: None, selector: None }
             }
