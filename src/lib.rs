@@ -60,6 +60,7 @@ extern crate self as ptx_isa;
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
+pub mod build;
 pub mod diagnostic;
 pub mod eval;
 mod hash;

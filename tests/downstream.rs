@@ -78,3 +78,31 @@ fn a_missing_spec_file_is_named() {
     let report = "error: downstream@0.0.0: cannot read spec/toy.isa: No such file or directory (os error 2)\n";
     assert!(!output.status.success() && stderr(&output).starts_with(report), "{}", stderr(&output));
 }
+
+/// Five milliseconds a call is what `ptx!` may cost the compiler; it is far below.
+#[test]
+fn a_thousand_calls_cost_the_compiler_less_than_five_milliseconds_each() {
+    let crate_dir = copy("calls");
+    let seconds = |body: &str| {
+        fs::write(crate_dir.join("src/lib.rs"), format!("//! Calls.\n{body}")).unwrap();
+        let start = std::time::Instant::now();
+        let output = cargo("check", &crate_dir);
+        assert!(output.status.success(), "{}", stderr(&output));
+        start.elapsed().as_secs_f64()
+    };
+    let forms: Vec<&str> = ptx_isa::Form::ALL.iter().step_by(4).map(|form| form.mnemonic()).take(500).collect();
+    let mut body = String::from(
+        "use ptx_isa::build::Reg; use ptx_isa::types::{Pred, S32}; use ptx_isa_macros::ptx;\n\
+         pub fn built(p: Reg<'_, Pred>, a: Reg<'_, S32>) {\n",
+    );
+    for (index, form) in forms.iter().enumerate() {
+        body += &format!("let _ = ptx!({form});\nlet _ = ptx!(@p setp.lt.and.s32 p|_, a, {index}, !p);\n");
+    }
+    body += "}\n";
+    seconds("pub use ptx_isa_macros::ptx;");
+    let without = seconds("use ptx_isa_macros as _;");
+    let with = seconds(&body);
+    let each = (with - without) / (2 * forms.len()) as f64 * 1000.0;
+    println!("{each:.3} ms a call ({without:.2} s without, {with:.2} s with {} calls)", 2 * forms.len());
+    assert!(each < 5.0, "{each:.3} ms a call");
+}

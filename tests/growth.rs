@@ -90,3 +90,36 @@ fn floors_follow_the_types() {
     assert_eq!(floor("set.lt.s32.bf16x2"), pair("7.8", "sm_90"));
     assert_eq!(floor("testp.normal.f32"), pair("2.0", "sm_20"));
 }
+
+#[test]
+fn a_part_to_merge_into_stands_with_all_operands_only() {
+    use ptx_isa::text::Statement;
+    let parse = |text| Statement::parse(&ptx_isa::TABLE, text).map(|statement| statement.to_string());
+    for text in
+        ["vset.s32.u32.lt r0, r1, r2;", "vset.s32.u32.lt r0.b0, r1.h1, r2, 5;", "vset.s32.u32.lt.add r0, r1, r2, r3;"]
+    {
+        let canonical = text.replace(" 5;", " 0x5;");
+        assert_eq!(parse(text).as_deref(), Ok(canonical.as_str()));
+    }
+    let message = |text| parse(text).unwrap_err().message;
+    assert_eq!(message("vset.s32.u32.lt r0.b0, r1, r2;"), "`d` has a `.dsel` only where all operands are written");
+    assert_eq!(message("vset.s32.u32.lt r0, r1;"), "`vset.s32.u32.lt` takes 3 to 4 operands, not 2");
+    assert_eq!(message("vset.s32.u32.lt.add r0, r1, r2;"), "`vset.s32.u32.lt.add` takes 4 operands, not 3");
+    assert_eq!(message("vset.s32.u32.lt r0, r1.b4, r2;"), "`.b4` is no `.asel` of `a`");
+    let mut notes = Vec::new();
+    Statement::parse_with(&ptx_isa::TABLE, "vset.s32.u32.lt r0, r1, r2, r3;", &mut notes).unwrap();
+    assert_eq!(notes.len(), 1, "the assembler takes it, the manual does not list it");
+}
+
+#[test]
+fn a_mistake_is_explained_by_the_entry_it_is_about() {
+    use ptx_isa::text::mnemonic::resolve;
+    let reasons = |mnemonic| {
+        let refusal = resolve(&ptx_isa::TABLE, mnemonic).unwrap_err();
+        refusal.reasons.into_iter().map(|reason| reason.message).collect::<Vec<_>>()
+    };
+    assert_eq!(reasons("set.lt.u32.b32"), ["`.lt` is for unsigned integers, signed integers and floats"]);
+    assert_eq!(reasons("set.lt.ftz.u32.s32"), ["`.ftz` needs `.stype` to be `.f32`"]);
+    let f16 = "`.f16` is no `.stype` of `set.CmpOp{.ftz}.dtype.stype d, a, b;`";
+    assert_eq!(reasons("set.lt.f32.f16"), [f16]);
+}

@@ -149,6 +149,8 @@ pub(crate) struct Instruction {
     pub section: Option<(String, Span)>,
     pub syntax: Vec<SyntaxLine>,
     pub sets: Vec<Set>,
+    /// What every line is narrowed by.
+    pub narrowed: Vec<OnlyIf>,
     pub operands: Vec<OperandType>,
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,

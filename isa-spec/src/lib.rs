@@ -42,7 +42,7 @@ pub use ast::Spec;
 pub use build::{Build, compile, expand};
 pub use check::{Checked, check};
 pub use diagnostic::{Diagnostic, Errors};
-pub use emit::{Options, emit};
+pub use emit::{Options, emit, names};
 pub use library::PTX;
 pub use model::Model;
 pub use parse::parse;

@@ -169,6 +169,8 @@ pub(crate) struct Entry {
     pub section: String,
     pub syntaxes: Vec<Syntax>,
     pub operands: Vec<Operand>,
+    /// What the entry is not about: another entry may be.
+    pub narrowed: Vec<OnlyIf>,
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
     /// `None` where the entry says that it has none.

@@ -535,11 +535,8 @@ impl Resolver {
             section: entry.section.map(|(text, _)| text).unwrap_or_default(),
             syntaxes,
             operands,
-            legal: entry
-                .legal
-                .into_iter()
-                .map(|rule| OnlyIf { subject: rule.subject, condition: rule.condition, span: rule.span })
-                .collect(),
+            narrowed: entry.narrowed.into_iter().map(only_if).collect(),
+            legal: entry.legal.into_iter().map(only_if).collect(),
             requires,
             semantics: match entry.semantics {
                 Some(ast::Semantics::Statements(statements)) => Some(statements),
@@ -973,6 +970,10 @@ impl Resolver {
         let ast::Requirement { span, condition, ptx, target } = requirement;
         Requirement { span, condition, ptx, target }
     }
+}
+
+fn only_if(rule: ast::OnlyIf) -> OnlyIf {
+    OnlyIf { subject: rule.subject, condition: rule.condition, span: rule.span }
 }
 
 fn entry_patterns(syntaxes: &[Syntax], operands: &[Operand]) -> Vec<String> {

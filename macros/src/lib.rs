@@ -1,6 +1,49 @@
-//! The macros of `ptx-isa`: [`isa!`] writes a table in place.
+//! The macros of `ptx-isa`: [`ptx!`] names an instruction at compile time, [`isa!`] writes a table in place.
+//!
+//! Both are shells: [`ptx!`] around the library's own reader of statements, so that its mistakes have the words of
+//! `ptx-isa check`; [`isa!`] around the spec compiler.
+
+mod ptx;
 
 use proc_macro::TokenStream;
+
+/// An instruction named at compile time.
+///
+/// With a mnemonic alone it is a [`Named`](../ptx_isa/build/struct.Named.html): the form and its evaluator, both
+/// constants.
+///
+/// ```
+/// use ptx_isa_macros::ptx;
+///
+/// const TRUE: u32 = (ptx!(set.lt.and.ftz.u32.f32).eval)(1.0, 2.0, true);
+/// assert_eq!(TRUE, 0xffff_ffff);
+/// assert_eq!(ptx!(set.lt.and.ftz.u32.f32).form.since().to_string(), "1.4");
+/// ```
+///
+/// With operands it is a [`Statement`](../ptx_isa/text/statement/struct.Statement.html). Operands are expressions:
+/// registers whose types fit, numbers where the type takes them, `_` for a sink; `!`, `p|q` and selectors are written
+/// as in PTX. Before the opcode may stand a guard.
+///
+/// ```
+/// use ptx_isa::build::Reg;
+/// use ptx_isa::types::{Pred, S32};
+/// use ptx_isa_macros::ptx;
+///
+/// let (p, q, a) = (Reg::<Pred>::new("%p1"), Reg::<Pred>::new("%p2"), Reg::<S32>::new("%r1"));
+/// let limit = 3 + 4;
+/// assert_eq!(ptx!(@!q setp.lt.and.s32 p|_, a, limit, !q).to_string(), "@!%p2 setp.lt.and.s32 %p1|_, %r1, 0x7, !%p2;");
+/// ```
+///
+/// A mistake is an error under the token, in the words of `ptx-isa check`; so is what the assembler takes although the
+/// manual does not list it.
+///
+/// ```compile_fail
+/// ptx_isa_macros::ptx!(setp.lo.s32); // `.lo` is for unsigned integers
+/// ```
+#[proc_macro]
+pub fn ptx(input: TokenStream) -> TokenStream {
+    ptx::expand(input.into()).into()
+}
 
 /// A spec written inline: expands to the items that a build script's `isa_spec::Build` would write for the same text,
 /// that is enums, forms, table and evaluators. A mistake is an error under the token.

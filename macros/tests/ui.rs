@@ -4,4 +4,5 @@
 fn misuse_is_an_error_under_the_token() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/isa/*.rs");
+    cases.compile_fail("tests/ui/ptx/*.rs");
 }

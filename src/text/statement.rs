@@ -144,6 +144,23 @@ impl<'a> Statement<'a> {
         Statement { table, guard, form, operands: [NOTHING; MAX_OPERANDS] }
     }
 
+    /// A statement whose parts fit each other.
+    pub(crate) fn from_parts(
+        table: &'static Table,
+        form: &'static FormInfo,
+        guard: Option<Guard<'a>>,
+        written: &[Operand<'a>],
+    ) -> Statement<'a> {
+        let mut operands = [Operand { value: Value::Absent, ..NOTHING }; MAX_OPERANDS];
+        operands[..written.len()].copy_from_slice(written);
+        Statement { table, guard, form, operands }
+    }
+
+    /// The table that the form is of.
+    pub fn table(&self) -> &'static Table {
+        self.table
+    }
+
     /// The predicate that the statement depends on.
     pub fn guard(&self) -> Option<Guard<'a>> {
         self.guard
@@ -399,6 +416,7 @@ impl<'a> Reader<'_, 'a> {
             let message = format!("this reader takes at most {MAX_OPERANDS} operands");
             return fail(Code::OperandCount, self.cursor.token(), message);
         }
+        let first = self.cursor;
         for (index, info) in infos.iter().enumerate() {
             self.cursor.skip_blanks();
             if index > 0 && !self.cursor.eat(b',') {
@@ -415,27 +433,28 @@ impl<'a> Reader<'_, 'a> {
         }
         self.cursor.skip_blanks();
         if infos.iter().any(|info| info.selector.is_some_and(|selector| selector.omission != Permission::Yes)) {
-            self.omissions(statement)?;
+            self.omissions(statement, first)?;
         }
         let ended = self.cursor.eat(b';');
         if ended || self.cursor.at_end() { Ok(ended) } else { self.no_semicolon(statement.form) }
     }
 
     /// Checks the selectors that must stand where all operands are written, and only there.
-    fn omissions(&mut self, statement: &Statement<'a>) -> Read<()> {
+    fn omissions(&mut self, statement: &Statement<'a>, first: Cursor<'a>) -> Read<()> {
         let whole = statement.operands().iter().all(|operand| operand.value != Value::Absent);
-        for (info, operand) in statement.operands_with_info() {
+        for (index, (info, operand)) in statement.operands_with_info().enumerate() {
             let Some(selector) = info.selector.filter(|selector| selector.omission != Permission::Yes) else {
                 continue;
             };
             let written = operand.selector != Some(selector.default);
-            let span = self.cursor.token();
             if written && !whole {
+                let span = operand_span(first, index);
                 let message = format!("`{}` has a `.{}` only where all operands are written", info.name, selector.name);
                 return fail(Code::Selector, span, message);
             }
             if !written && whole {
                 let message = format!("`{}` has no `.{}`", info.name, selector.name);
+                let span = operand_span(first, index);
                 self.permitted(selector.omission, Code::Selector, span, &message)?;
             }
         }
@@ -477,7 +496,9 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn wrong_count<T>(&self, form: &FormInfo, count: usize, span: Range<usize>) -> Read<T> {
-        let takes = form.operands.len();
+        let most = form.operands.len();
+        let least = form.operands.iter().filter(|operand| !operand.optional).count();
+        let takes = if least == most { format!("{most}") } else { format!("{least} to {most}") };
         let message = format!("`{}` takes {takes} operands, not {count}", form.mnemonic);
         let mut diagnostic = Diagnostic::error(Code::OperandCount, span, message);
         diagnostic.note = Some(format!("it is written `{} {}`", form.mnemonic, signature(form)));
@@ -774,4 +795,23 @@ pub fn signature(form: &FormInfo) -> String {
         text.push_str(if operand.optional { "}" } else { "" });
     }
     text
+}
+
+/// Where an operand stands, of those that begin at a place.
+fn operand_span(mut cursor: Cursor<'_>, index: usize) -> Range<usize> {
+    for _ in 0..index {
+        while !cursor.at_end() && cursor.peek() != b',' {
+            cursor.bump();
+        }
+        cursor.eat(b',');
+    }
+    cursor.skip_blanks();
+    let start = cursor.at();
+    let mut end = start;
+    while !cursor.at_end() && !matches!(cursor.peek(), b',' | b';') {
+        let blank = cursor.peek().is_ascii_whitespace();
+        cursor.bump();
+        end = if blank { end } else { cursor.at() };
+    }
+    start..end
 }

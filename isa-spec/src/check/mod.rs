@@ -220,7 +220,7 @@ impl OpcodeChecker<'_> {
         {
             return Ok(None);
         }
-        for rule in legal {
+        for rule in entry.narrowed.iter().chain(legal.iter().copied()) {
             if scope.holds(&rule.subject)? && !scope.holds(&rule.condition)? {
                 return Ok(None);
             }

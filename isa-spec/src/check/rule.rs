@@ -66,6 +66,10 @@ impl Rules {
         let mut slots = Vec::new();
         slots_asked(&rule.subject, opcode, &mut slots);
         slots_asked(&rule.condition, opcode, &mut slots);
+        for narrowed in &entry.narrowed {
+            slots_asked(&narrowed.subject, opcode, &mut slots);
+            slots_asked(&narrowed.condition, opcode, &mut slots);
+        }
         let mut choices = vec![Choice { values: vec![None; opcode.slots.len()] }];
         for slot in &slots {
             choices = choices
@@ -82,7 +86,9 @@ impl Rules {
         }
         let refuses = |choice: &Choice| -> Result<bool, Diagnostic> {
             let scope = Scope { model, opcode, choice, sm: None };
-            Ok(scope.holds(&rule.subject)? && !scope.holds(&rule.condition)?)
+            // A rule says nothing of what the entry is not about.
+            let about = entry.narrowed.iter().all(|rule| matches!(holds(scope, rule), Ok(true)));
+            Ok(about && !holds(scope, rule)?)
         };
         // Of what the entry's lines spell, a rule refuses something and leaves something.
         let (mut refused, mut allowed) = (false, false);
@@ -150,6 +156,11 @@ impl Rules {
     pub(crate) fn finish(self) -> Vec<Rule> {
         self.list
     }
+}
+
+/// Whether a choice is within a rule.
+fn holds(scope: Scope<'_>, rule: &OnlyIf) -> Result<bool, Diagnostic> {
+    Ok(!scope.holds(&rule.subject)? || scope.holds(&rule.condition)?)
 }
 
 /// Merges combinations that differ in one slot only, until none do.

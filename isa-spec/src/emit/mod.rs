@@ -5,7 +5,8 @@
 //! (the shape of tables, the bodies of builtins) stands behind one path, [`Options::support`].
 
 mod api;
-mod names;
+mod markers;
+pub mod names;
 mod perfect_hash;
 mod scalar;
 mod table;
@@ -31,8 +32,10 @@ pub fn emit(checked: &Checked, sources: &Sources, options: &Options) -> TokenStr
     let api = api::emit(&cx);
     let (scalar, bits, evaluators) = scalar::emit(&cx);
     let table = table::emit(&cx, &evaluators);
+    let markers = markers::emit(&cx);
     quote! {
         #api
+        #markers
         #table
         #scalar
         #bits

@@ -1,9 +1,9 @@
-//! Names in Rust for names in specs.
+//! Names in Rust for names in specs: what generated items are called, for macros that name them.
 
 use proc_macro2::{Ident, Span};
 
 /// `set.lt.u32.f32` and `bool_op` become `SetLtU32F32` and `BoolOp`.
-pub(super) fn camel(text: &str) -> Ident {
+pub fn camel(text: &str) -> Ident {
     let mut name = String::new();
     for part in text.split(['.', '_', ':']) {
         let mut chars = part.chars();
@@ -14,7 +14,7 @@ pub(super) fn camel(text: &str) -> Ident {
 }
 
 /// `CmpOp` and `set.lt.u32.f32` become `cmp_op` and `set_lt_u32_f32`.
-pub(super) fn snake(text: &str) -> Ident {
+pub fn snake(text: &str) -> Ident {
     let mut name = String::new();
     for (index, char) in text.chars().enumerate() {
         if char.is_ascii_uppercase() {
@@ -31,7 +31,7 @@ pub(super) fn snake(text: &str) -> Ident {
 }
 
 /// An identifier; Rust's keywords become raw ones.
-pub(super) fn ident(name: &str) -> Ident {
+pub fn ident(name: &str) -> Ident {
     match syn::parse_str::<Ident>(name) {
         Ok(ident) => ident,
         Err(_) if name.starts_with(|c: char| c.is_ascii_digit()) => Ident::new(&format!("_{name}"), Span::call_site()),

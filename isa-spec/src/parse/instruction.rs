@@ -18,6 +18,7 @@ const BLOCKS: [&str; 9] =
 enum SyntaxItem {
     Line(SyntaxLine),
     Set(Set),
+    Narrowed(OnlyIf),
 }
 
 /// A line of a `lenient` block: a spelling or a floor.
@@ -34,6 +35,7 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
         section: None,
         syntax: Vec::new(),
         sets: Vec::new(),
+        narrowed: Vec::new(),
         operands: Vec::new(),
         legal: Vec::new(),
         requires: Vec::new(),
@@ -78,6 +80,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
                 match item {
                     SyntaxItem::Line(line) => entry.syntax.push(line),
                     SyntaxItem::Set(set) => entry.sets.push(set),
+                    SyntaxItem::Narrowed(rule) => entry.narrowed.push(rule),
                 }
             }
         }
@@ -122,6 +125,10 @@ fn section(input: ParseStream) -> Result<(String, Span)> {
 }
 
 fn syntax_item(input: ParseStream) -> Result<SyntaxItem> {
+    if input.peek(Token![where]) {
+        input.parse::<Token![where]>()?;
+        return only_if(input).map(SyntaxItem::Narrowed);
+    }
     if input.peek(Token![.]) { set(input).map(SyntaxItem::Set) } else { line(input).map(SyntaxItem::Line) }
 }
 

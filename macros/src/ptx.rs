@@ -1,0 +1,327 @@
+//! `ptx!`: tokens to a statement's text, the text to a form, the form to an expression.
+//!
+//! The text goes through the library's own reader, so that a mistake has the words of `check`; the way back from a
+//! place in the text to a token is kept beside it. This module knows no instruction.
+
+use std::ops::Range;
+
+use isa_spec::names::{camel, ident, snake};
+use proc_macro2::{Delimiter, Group, Ident, Punct, Span, TokenStream, TokenTree};
+use ptx_isa::TABLE;
+use ptx_isa::diagnostic::Diagnostic;
+use ptx_isa::table::{FormInfo, Operand};
+use ptx_isa::text::statement::Value;
+use ptx_isa::text::{Statement, mnemonic};
+use quote::{quote, quote_spanned};
+
+/// The expression that an invocation stands for, or its mistakes.
+pub(crate) fn expand(input: TokenStream) -> TokenStream {
+    let mut reader = Reader::default();
+    match reader.invocation(input) {
+        Ok(expression) => expression,
+        Err(diagnostic) => reader.text.error(&diagnostic),
+    }
+}
+
+/// A statement's text, and which tokens its parts are.
+#[derive(Default)]
+struct Text {
+    text: String,
+    pieces: Vec<(Range<usize>, Span, Span)>,
+}
+
+impl Text {
+    fn push(&mut self, text: &str, first: Span, last: Span) {
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.pieces.push((start..self.text.len(), first, last));
+    }
+
+    /// The first and the last token of a place; where something is missing, the token before it.
+    fn tokens(&self, place: &Range<usize>) -> (Span, Span) {
+        let touched = |(piece, ..): &&(Range<usize>, Span, Span)| piece.start < place.end && place.start < piece.end;
+        let mut touched = self.pieces.iter().filter(touched);
+        let before = || self.pieces.iter().rfind(|(piece, ..)| piece.start < place.start).or(self.pieces.last());
+        let Some(first) = touched.next().or_else(before) else { return (Span::call_site(), Span::call_site()) };
+        (first.1, touched.next_back().unwrap_or(first).2)
+    }
+
+    /// `compile_error!` under the tokens that a finding is about.
+    fn error(&self, diagnostic: &Diagnostic) -> TokenStream {
+        let mut message = diagnostic.message.clone();
+        for (title, text) in [("note", &diagnostic.note), ("help", &diagnostic.help)] {
+            if let Some(text) = text {
+                message += &format!("\n{title}: {text}");
+            }
+        }
+        let (first, last) = self.tokens(&diagnostic.span);
+        let path = quote_spanned!(first=> ::core::compile_error);
+        let mut argument = Group::new(Delimiter::Brace, quote!(#message));
+        argument.set_span(last);
+        quote!(#path!#argument)
+    }
+}
+
+/// What is written for an operand, beside what its text says.
+struct Written {
+    /// The Rust expression; of the first of two destinations. A sink has none.
+    value: Option<TokenStream>,
+    /// The same for what stands behind a bar.
+    second: Option<Option<TokenStream>>,
+}
+
+#[derive(Default)]
+struct Reader {
+    text: Text,
+    /// Names given to expressions so far.
+    names: usize,
+}
+
+type Tokens = std::iter::Peekable<proc_macro2::token_stream::IntoIter>;
+
+impl Reader {
+    fn invocation(&mut self, input: TokenStream) -> Result<TokenStream, Diagnostic> {
+        let mut tokens = input.into_iter().peekable();
+        let guard = self.guard(&mut tokens);
+        let start = self.text.text.len();
+        self.mnemonic(&mut tokens);
+        let spelt = &self.text.text[start..];
+        let resolved = mnemonic::resolve(&TABLE, spelt)
+            .map_err(|refusal| refusal.into_diagnostic())
+            .map_err(|diagnostic| diagnostic.shifted(start))?;
+        let form = resolved.form;
+        if tokens.peek().is_none() && guard.is_none() {
+            if resolved.reordered {
+                // With any operands the reader tells of the order.
+                self.text.push(&format!(" {}", sample(form)), Span::call_site(), Span::call_site());
+            } else {
+                return Ok(named(form));
+            }
+        }
+        let written = self.operands(form, tokens);
+        let mut notes = Vec::new();
+        let statement = Statement::parse_with(&TABLE, &self.text.text, &mut notes)?;
+        // What the assembler takes beyond the manual is no instruction to build.
+        if let Some(mut note) = notes.into_iter().next() {
+            note.help.get_or_insert_with(|| format!("write `{}`", form.mnemonic));
+            return Err(note);
+        }
+        Ok(build(&statement, guard, &written))
+    }
+
+    /// `@p`, `@!p`: the guard as an expression.
+    fn guard(&mut self, tokens: &mut Tokens) -> Option<TokenStream> {
+        let at = next_punct(tokens, '@')?;
+        self.text.push("@", at.span(), at.span());
+        let bang = next_punct(tokens, '!');
+        if let Some(bang) = &bang {
+            self.text.push("!", bang.span(), bang.span());
+        }
+        let predicate = tokens.next()?;
+        let span = predicate.span();
+        self.named_expression(&TokenStream::from(predicate.clone()));
+        self.text.text.push(' ');
+        Some(match bang {
+            Some(bang) => quote_spanned!(span=> ::core::convert::Into::into(#bang #predicate)),
+            None => quote_spanned!(span=> ::core::convert::Into::into(#predicate)),
+        })
+    }
+
+    /// The opcode and its modifiers, as they are written.
+    fn mnemonic(&mut self, tokens: &mut Tokens) {
+        let Some(opcode) = tokens.next_if(|token| matches!(token, TokenTree::Ident(_) | TokenTree::Literal(_))) else {
+            return;
+        };
+        self.text.push(&opcode.to_string(), opcode.span(), opcode.span());
+        while let Some(dot) = next_punct(tokens, '.') {
+            self.text.push(".", dot.span(), dot.span());
+            let word = tokens.next_if(|token| matches!(token, TokenTree::Ident(_) | TokenTree::Literal(_)));
+            if let Some(word) = word {
+                self.text.push(&word.to_string(), word.span(), word.span());
+            }
+        }
+    }
+
+    fn operands(&mut self, form: &FormInfo, tokens: Tokens) -> Vec<Written> {
+        let tokens: Vec<TokenTree> = tokens.collect();
+        if tokens.is_empty() {
+            return Vec::new();
+        }
+        self.text.text.push(' ');
+        let mut written = Vec::new();
+        for (index, operand) in tokens.split(|token| is_punct(token, ',')).enumerate() {
+            if index > 0 {
+                self.text.text.push_str(", ");
+            }
+            written.push(self.operand(form.operands.get(index), index == 0, operand));
+        }
+        written
+    }
+
+    fn operand(&mut self, info: Option<&Operand>, first: bool, tokens: &[TokenTree]) -> Written {
+        let bar = tokens.iter().position(|token| first && is_punct(token, '|'));
+        if let Some(bar) = bar {
+            let value = self.value(info, &tokens[..bar]);
+            let span = tokens[bar].span();
+            self.text.push("|", span, span);
+            let second = self.value(info, &tokens[bar + 1..]);
+            return Written { value, second: Some(second) };
+        }
+        Written { value: self.value(info, tokens), second: None }
+    }
+
+    /// One register, constant or sink: its text, and its expression.
+    fn value(&mut self, info: Option<&Operand>, tokens: &[TokenTree]) -> Option<TokenStream> {
+        match tokens {
+            [] => None,
+            [TokenTree::Ident(sink)] if *sink == "_" => {
+                self.text.push("_", sink.span(), sink.span());
+                None
+            }
+            [bang, rest @ ..] if is_punct(bang, '!') => {
+                self.text.push("!", bang.span(), bang.span());
+                self.value(info, rest)
+            }
+            [rest @ .., dot, TokenTree::Ident(selector)]
+                if !rest.is_empty()
+                    && is_punct(dot, '.')
+                    && info.is_some_and(|info| info.selector.is_some())
+                    && is_selector(selector) =>
+            {
+                let value = self.value(info, rest);
+                self.text.push(".", dot.span(), dot.span());
+                self.text.push(&selector.to_string(), selector.span(), selector.span());
+                value
+            }
+            _ => {
+                let expression: TokenStream = tokens.iter().cloned().collect();
+                match constant(tokens) {
+                    Some(text) => self.text.push(&text, tokens[0].span(), tokens[tokens.len() - 1].span()),
+                    None => self.named_expression(&expression),
+                }
+                Some(expression)
+            }
+        }
+    }
+
+    /// An expression stands in the text as a register's name.
+    fn named_expression(&mut self, expression: &TokenStream) {
+        let mut spans = expression.clone().into_iter().map(|token| token.span());
+        let first = spans.next().unwrap_or_else(Span::call_site);
+        let name = format!("x{}", self.names);
+        self.names += 1;
+        self.text.push(&name, first, spans.last().unwrap_or(first));
+    }
+}
+
+fn is_punct(token: &TokenTree, symbol: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == symbol)
+}
+
+fn next_punct(tokens: &mut Tokens, symbol: char) -> Option<Punct> {
+    match tokens.next_if(|token| is_punct(token, symbol))? {
+        TokenTree::Punct(punct) => Some(punct),
+        TokenTree::Group(_) | TokenTree::Ident(_) | TokenTree::Literal(_) => None,
+    }
+}
+
+/// Whether a word behind a dot is spelt like a selector, not like a field: a letter and digits.
+fn is_selector(word: &Ident) -> bool {
+    let word = word.to_string();
+    let digits = word.strip_prefix(|letter: char| letter.is_ascii_lowercase()).unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A number without a suffix, as PTX spells it; other constants are expressions.
+fn constant(tokens: &[TokenTree]) -> Option<String> {
+    let (sign, literal) = match tokens {
+        [TokenTree::Literal(literal)] => ("", literal),
+        [minus, TokenTree::Literal(literal)] if is_punct(minus, '-') => ("-", literal),
+        _ => return None,
+    };
+    let text = literal.to_string().replace('_', "");
+    let hex = text.starts_with("0x");
+    let number = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().skip(if hex { 2 } else { 0 }).all(|byte| match byte {
+            b'0'..=b'9' | b'.' | b'+' | b'-' => true,
+            b'b' if text.starts_with("0b") => true,
+            b'e' | b'E' => true,
+            letter => hex && letter.is_ascii_hexdigit(),
+        });
+    // Rust's octal is PTX's plain leading zero, and Rust's leading zeros mean nothing.
+    let plain =
+        !text.starts_with("0o") && (text.len() == 1 || !text.starts_with('0') || !text.as_bytes()[1].is_ascii_digit());
+    (number && plain).then(|| format!("{sign}{text}"))
+}
+
+/// Operands that the form takes, by the names the manual gives them.
+fn sample(form: &FormInfo) -> String {
+    let operands = form.operands.iter().filter(|operand| !operand.optional).map(|operand| match &operand.second {
+        Some(second) => format!("{}|{}", operand.name, second.name),
+        None => operand.name.to_owned(),
+    });
+    operands.collect::<Vec<_>>().join(", ")
+}
+
+/// The form alone: its evaluator and all that the table says of it.
+fn named(form: &FormInfo) -> TokenStream {
+    let (variant, function) = (camel(form.mnemonic), snake(form.mnemonic));
+    let eval = if form.evaluators.is_empty() { quote!(()) } else { quote!(::ptx_isa::scalar::#function) };
+    quote!(::ptx_isa::build::Named { form: ::ptx_isa::Form::#variant, eval: #eval })
+}
+
+/// An instruction: its operands are expressions that have to fit.
+fn build(statement: &Statement<'_>, guard: Option<TokenStream>, written: &[Written]) -> TokenStream {
+    let form = statement.form();
+    let variant = camel(form.mnemonic);
+    let helpers = quote!(::ptx_isa::build::checked_by_macro);
+    let operands = statement.operands_with_info().zip(written).map(|((info, operand), written)| {
+        let one = |expression: &Option<TokenStream>| match expression {
+            None => quote!(#helpers::sink()),
+            Some(expression) => {
+                let span = expression.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
+                let function = Ident::new(if info.constants { "source" } else { "register" }, span);
+                let mut marker = marker(info);
+                marker.set_span(span);
+                quote_spanned! {span=>
+                    ::ptx_isa::build::checked_by_macro::#function::<::ptx_isa::types::#marker, _>(#expression)
+                }
+            }
+        };
+        let mut tokens = one(&written.value);
+        if let Value::Negated(_) = operand.value {
+            tokens = quote!(#helpers::negated(#tokens));
+        }
+        if let Some(second) = &written.second {
+            let second = one(second);
+            tokens = quote!(#helpers::pair(#tokens, #second));
+        }
+        match (operand.selector, &info.selector) {
+            (Some(bits), Some(selector)) if bits != selector.default => quote!(#helpers::selected(#tokens, #bits)),
+            _ => tokens,
+        }
+    });
+    let guard = match guard {
+        Some(guard) => quote!(::core::option::Option::Some(#guard)),
+        None => quote!(::core::option::Option::None),
+    };
+    quote! {
+        #helpers::statement(&::ptx_isa::TABLE, ::ptx_isa::Form::#variant.info(), #guard, &[#(#operands),*])
+    }
+}
+
+/// The marker of an operand's type, as the generator names it: with the registers behind it where the entry narrows
+/// them.
+fn marker(info: &Operand) -> Ident {
+    let ty = &TABLE.types[info.ty.index()];
+    let mut name = camel(ty.name).to_string();
+    if info.registers != ty.registers {
+        name += "From";
+        for (index, register) in TABLE.types.iter().enumerate() {
+            if info.registers >> index & 1 == 1 {
+                name += &camel(register.name).to_string();
+            }
+        }
+    }
+    ident(&name)
+}
