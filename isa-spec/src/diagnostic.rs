@@ -2,6 +2,7 @@
 //!
 //! This module knows no grammar and no rule; a stage says what is wrong, where, and what would be right.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -93,15 +94,14 @@ impl Diagnostic {
         }
     }
 
-    /// Whether another mistake is the same one, found on another way.
-    fn repeats(&self, other: &Diagnostic) -> bool {
-        let same_place = match (&self.at, &other.at) {
-            (At::Span(a), At::Span(b)) => same_place(*a, *b),
-            (At::Offsets(a), At::Offsets(b)) => a == b,
-            (At::Spec, At::Spec) => true,
-            _ => false,
+    /// What two reports of one mistake share: place and message.
+    fn identity(&self) -> Identity {
+        let place = match &self.at {
+            At::Span(span) => extent(*span),
+            At::Offsets(range) => Extent { offsets: range.clone(), ..Extent::default() },
+            At::Spec => Extent::default(),
         };
-        same_place && self.message == other.message
+        (place, self.message.clone())
     }
 
     fn render(&self, sources: &Sources, renderer: &Renderer) -> String {
@@ -141,10 +141,23 @@ impl Diagnostic {
     }
 }
 
-/// Lines and columns are known inside a compiler, too; offsets are not.
-fn same_place(a: Span, b: Span) -> bool {
-    (a.start(), a.end(), a.byte_range()) == (b.start(), b.end(), b.byte_range())
+/// Where a span is. Lines and columns are known inside a compiler, too; offsets are not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Extent {
+    offsets: Range<usize>,
+    lines: Range<usize>,
+    columns: Range<usize>,
 }
+
+type Identity = (Extent, String);
+
+fn extent(span: Span) -> Extent {
+    let (start, end) = (span.start(), span.end());
+    Extent { offsets: span.byte_range(), lines: start.line..end.line, columns: start.column..end.column }
+}
+
+/// A report shows so many mistakes: who has more will not read them all at once.
+const MAX_SHOWN: usize = 100;
 
 /// The name that is nearest to a misspelt one, if it is near enough to be meant.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -176,6 +189,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
     list: Vec<Diagnostic>,
+    known: HashSet<Identity>,
 }
 
 impl Errors {
@@ -186,15 +200,16 @@ impl Errors {
 
     /// Adds a mistake, unless it is there already: what several forms share is found in each of them.
     pub fn push(&mut self, diagnostic: Diagnostic) {
-        if !self.list.iter().any(|other| other.repeats(&diagnostic)) {
+        if self.known.insert(diagnostic.identity()) {
             self.list.push(diagnostic);
         }
     }
 
     /// Places the mistakes of a parser that ran out of tokens at the last one.
     pub(crate) fn place_ends(&mut self, last: Span) {
+        let nowhere = extent(Span::call_site());
         for diagnostic in &mut self.list {
-            if matches!(diagnostic.at, At::Span(span) if same_place(span, Span::call_site())) {
+            if matches!(diagnostic.at, At::Span(span) if extent(span) == nowhere) {
                 diagnostic.at = At::Span(last);
                 diagnostic.label = Some("the spec ends here".to_owned());
             }
@@ -236,12 +251,13 @@ impl Errors {
         let mut list: Vec<&Diagnostic> = self.list.iter().collect();
         list.sort_by_key(|diagnostic| diagnostic.range().start);
         let mut text = String::new();
-        for diagnostic in list {
+        for diagnostic in list.iter().take(MAX_SHOWN) {
             text += &diagnostic.render(sources, &renderer);
             text += "\n\n";
         }
-        let plural = if self.list.len() == 1 { "" } else { "s" };
-        text + &format!("{} mistake{plural} in the spec\n", self.list.len())
+        let (count, plural) = (list.len(), if list.len() == 1 { "" } else { "s" });
+        let rest = if count > MAX_SHOWN { format!("; the first {MAX_SHOWN} are shown") } else { String::new() };
+        text + &format!("{count} mistake{plural} in the spec{rest}\n")
     }
 
     /// All mistakes as `compile_error!` under the tokens, for a macro.
@@ -266,7 +282,9 @@ impl Errors {
 
 impl From<Diagnostic> for Errors {
     fn from(diagnostic: Diagnostic) -> Errors {
-        Errors { list: vec![diagnostic] }
+        let mut errors = Errors::new();
+        errors.push(diagnostic);
+        errors
     }
 }
 

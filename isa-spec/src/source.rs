@@ -4,9 +4,26 @@
 
 use std::cell::OnceCell;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 
 use crate::diagnostic::{Diagnostic, Errors};
+
+/// Deeper brackets than this are refused: the parser's own recursion would exhaust the stack.
+const MAX_BRACKETS: usize = 256;
+
+/// The first bracket that is nested too deeply.
+fn too_deep(tokens: &TokenStream) -> Option<Span> {
+    let mut open = vec![tokens.clone().into_iter()];
+    while let Some(innermost) = open.last_mut() {
+        match innermost.next() {
+            Some(TokenTree::Group(group)) if open.len() > MAX_BRACKETS => return Some(group.span_open()),
+            Some(TokenTree::Group(group)) => open.push(group.stream().into_iter()),
+            Some(_) => {}
+            None => drop(open.pop()),
+        }
+    }
+    None
+}
 
 /// The files of one spec, in order.
 #[derive(Debug, Default)]
@@ -71,7 +88,11 @@ impl Sources {
             }
         }
         errors.finish(())?;
-        Ok(self.text.parse().expect("files that lex apart lex together"))
+        let tokens = self.text.parse().expect("files that lex apart lex together");
+        match too_deep(&tokens) {
+            Some(span) => Err(Diagnostic::new(span, "brackets are nested too deeply").into()),
+            None => Ok(tokens),
+        }
     }
 
     /// Where an offset into the text of all files lies.

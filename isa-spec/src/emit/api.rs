@@ -187,6 +187,7 @@ fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode) -> TokenStream {
             from_values.push(quote!(#field: (#list as &[#member])[values[#number] as usize]));
         }
     }
+    let values = if opcode.slots.is_empty() { quote!(_) } else { quote!(values) };
     quote! {
         #(#[doc = #lines])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -205,7 +206,7 @@ fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode) -> TokenStream {
                 TABLE.select(#index, &values).map(|index| Form::ALL[index])
             }
 
-            fn from_values(values: &[u8]) -> #name {
+            fn from_values(#values: &[u8]) -> #name {
                 #name { #(#from_values),* }
             }
         }

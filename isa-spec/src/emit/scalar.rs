@@ -19,7 +19,7 @@ pub(super) fn emit(cx: &Context<'_>) -> (TokenStream, TokenStream, Evaluators) {
     let mut typed = Vec::new();
     let mut bits = Vec::new();
     let mut evaluators = Vec::new();
-    let mut shared: HashMap<Program, Ident> = HashMap::new();
+    let mut shared: HashMap<(Program, Layout), Ident> = HashMap::new();
     for form in &cx.checked.forms {
         if form.programs.is_empty() {
             evaluators.push(Vec::new());
@@ -32,7 +32,7 @@ pub(super) fn emit(cx: &Context<'_>) -> (TokenStream, TokenStream, Evaluators) {
             if newest {
                 typed.push(scalar.typed(&scalar.name(), program));
             }
-            let key = erase(&cx.checked.model, program);
+            let key = (erase(&cx.checked.model, program), scalar.layout());
             let name = shared.entry(key).or_insert_with(|| {
                 let name = if newest { scalar.name() } else { format_ident!("{}_below_sm_{}", scalar.name(), below) };
                 bits.push(scalar.bits(&name, program));
@@ -48,7 +48,8 @@ pub(super) fn emit(cx: &Context<'_>) -> (TokenStream, TokenStream, Evaluators) {
         /// the newest targets. Sources come in the order of writing, then the selectors behind operands; a predicate
         /// is the operand's value with its `!` applied.
         pub mod scalar {
-            #[allow(unused_imports, reason = "a table need not use every kind of body")]
+            #![allow(unused_imports, reason = "a table need not use every kind of body")]
+            #![allow(unused_variables, reason = "a form need not use every operand")]
             use #bodies as rt;
             #(#typed)*
         }
@@ -56,15 +57,19 @@ pub(super) fn emit(cx: &Context<'_>) -> (TokenStream, TokenStream, Evaluators) {
     let bits = quote! {
         /// Bits in, bits out: one function for all forms that compute the same.
         mod bits {
-            #[allow(unused_imports, reason = "a table need not use every kind of body")]
+            #![allow(unused_imports, reason = "a table need not use every kind of body")]
+            #![allow(unused_variables, reason = "a form need not use every operand")]
             use #bodies as rt;
-            #[allow(unused_imports, reason = "a table need not use every kind of body")]
             use #support::selector;
             #(#bits)*
         }
     };
     (typed, bits, evaluators)
 }
+
+/// For each operand whether it is a destination, and whether it has a selector: this places the words of a function
+/// on bits.
+type Layout = Vec<(bool, bool)>;
 
 /// The program with types reduced to what bits can tell, so that forms which compute the same share a function.
 fn erase(model: &Model, program: &Program) -> Program {
@@ -111,6 +116,10 @@ impl<'a> Scalar<'a> {
 
     fn model(&self) -> &'a Model {
         &self.cx.checked.model
+    }
+
+    fn layout(&self) -> Layout {
+        self.patterns.iter().map(|pattern| (pattern.destination, pattern.selector.is_some())).collect()
     }
 
     fn name(&self) -> Ident {

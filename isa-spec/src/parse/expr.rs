@@ -1,6 +1,7 @@
 //! Expressions and statements of semantics.
 
 use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Result};
 use syn::{LitFloat, LitInt, Token, token};
 
@@ -10,7 +11,7 @@ use crate::diagnostic::Errors;
 /// Deeper expressions than this are refused, so that rubbish cannot exhaust the stack.
 const MAX_DEPTH: usize = 64;
 
-/// Words that end an operand of an expression: none of them is an infix operator.
+/// Words that end an operand of an expression: none of them is an operand or an infix operator.
 const RESERVED: [&str; 8] = ["as", "in", "if", "else", "only", "where", "for", "default"];
 
 /// A condition or the right side of an assignment.
@@ -42,7 +43,7 @@ fn binary(input: ParseStream, least: u8, mut depth: usize) -> Result<Expr> {
     loop {
         not_too_deep(input, depth)?;
         depth += 1;
-        if peek_infix(input) {
+        if peek_name(input) {
             let precedence = BinaryOp::Lt.precedence();
             if precedence < least {
                 return Ok(left);
@@ -130,7 +131,7 @@ fn atom(input: ParseStream, depth: usize) -> Result<Expr> {
         let literal: LitInt = input.parse()?;
         return Ok(Expr { span: literal.span(), kind: ExprKind::Integer(literal.base10_parse()?) });
     }
-    if !input.peek(syn::Ident) {
+    if !peek_name(input) {
         return Err(input.error("expected an operand, a modifier, a number, a call or `(`"));
     }
     let name = super::word(input)?;
@@ -153,9 +154,10 @@ fn atom(input: ParseStream, depth: usize) -> Result<Expr> {
     Ok(Expr { span, kind: ExprKind::Call(name, args) })
 }
 
-/// Whether a modifier's name stands between two operands: `a CmpOp b`.
-fn peek_infix(input: ParseStream) -> bool {
-    input.fork().parse::<Ident>().is_ok_and(|ident| RESERVED.iter().all(|word| ident != word))
+/// Whether a name comes next: of an operand, a builtin, or of a modifier between two operands as in `a CmpOp b`.
+/// Rust's keywords are names here, too.
+fn peek_name(input: ParseStream) -> bool {
+    input.fork().call(Ident::parse_any).is_ok_and(|ident| RESERVED.iter().all(|word| ident != word))
 }
 
 fn peek_binary(input: ParseStream) -> Option<BinaryOp> {

@@ -17,11 +17,12 @@ const ITEMS: [&str; 10] =
     ["use", "bodies", "ptx", "targets", "types", "class", "builtin", "operator", "lenient", "instruction"];
 
 pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
-    spec.items = statements(input, errors, |input, errors| {
-        // A file's own description; files may follow each other.
+    let items = statements(input, errors, |input, errors| {
+        // A file's own description; files may follow each other, and one may hold nothing else.
         input.call(Attribute::parse_inner)?;
-        item(input, errors)
+        if input.is_empty() { Ok(None) } else { item(input, errors).map(Some) }
     });
+    spec.items = items.into_iter().flatten().collect();
 }
 
 fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
