@@ -50,3 +50,8 @@ pub mod bodies {
         a.rotate_left(1) ^ b
     }
 }
+
+/// Instructions of every shape the language has.
+pub mod shapes {
+    include!(concat!(env!("OUT_DIR"), "/shapes.rs"));
+}
