@@ -34,6 +34,9 @@ use proc_macro::TokenStream;
 /// assert_eq!(ptx!(@!q setp.lt.and.s32 p|_, a, limit, !q).to_string(), "@!%p2 setp.lt.and.s32 %p1|_, %r1, 0x7, !%p2;");
 /// ```
 ///
+/// A comma parts operands wherever it is not in brackets, and a letter and digits behind the last dot are a selector
+/// where the operand takes one: `(f::<A, B>())` and `(x.b0)` are expressions for sure.
+///
 /// A mistake is an error under the token, in the words of `ptx-isa check`; so is what the assembler takes although the
 /// manual does not list it.
 ///
