@@ -13,6 +13,7 @@
 use core::fmt;
 
 use crate::hash::{bucket, hash, place};
+use crate::simd::{Kernel, Truth};
 use crate::target::{Target, Version};
 
 /// Index of a type in [`Table::types`].
@@ -252,6 +253,21 @@ pub struct Evaluator {
     pub below: u16,
     /// Bits in, bits out: see [`FormInfo::evaluate`].
     pub bits: fn(&[u64]) -> [u64; 2],
+    /// How it is evaluated over the lanes of a warp or of slices; `None` where an operand fits no register.
+    pub lanes: Option<LaneEvaluator>,
+}
+
+/// A kernel and a form's data for it.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneEvaluator {
+    /// What runs.
+    pub kernel: &'static Kernel,
+    /// The operands that the kernel's sources are, as indices into [`FormInfo::operands`]; `u8::MAX` for none.
+    pub sources: [u8; 6],
+    /// What becomes of the outcome of a test, for each destination that is a predicate or chosen by one.
+    pub truth: [Truth; 2],
+    /// The constants that are chosen from: the one for true, the one for false.
+    pub constants: [u64; 2],
 }
 
 /// One operand of a form.

@@ -9,6 +9,7 @@ mod names;
 mod perfect_hash;
 mod scalar;
 mod table;
+mod warp;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -30,12 +31,14 @@ pub fn emit(checked: &Checked, sources: &Sources, options: &Options) -> TokenStr
     let cx = Context { checked, sources, support: &options.support, bodies: &bodies };
     let api = api::emit(&cx);
     let (scalar, bits, evaluators) = scalar::emit(&cx);
-    let table = table::emit(&cx, &evaluators);
+    let (kernels, lanes) = warp::emit(&cx);
+    let table = table::emit(&cx, &evaluators, &lanes);
     quote! {
         #api
         #table
         #scalar
         #bits
+        #kernels
     }
 }
 
