@@ -65,8 +65,11 @@ pub mod diagnostic;
 pub mod eval;
 mod hash;
 pub mod selector;
+pub mod simd;
+pub mod slice;
 pub mod table;
 pub mod target;
 pub mod text;
+pub mod warp;
 
 include!(concat!(env!("OUT_DIR"), "/ptx.rs"));

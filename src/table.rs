@@ -13,6 +13,7 @@
 use core::fmt;
 
 use crate::hash::{bucket, hash, place};
+use crate::simd::{Kernel, Truth};
 use crate::target::{Target, Version};
 
 /// Index of a type in [`Table::types`].
@@ -250,8 +251,39 @@ pub struct Floor {
 pub struct Evaluator {
     /// It is for SM numbers below this one; `u16::MAX` means all.
     pub below: u16,
-    /// Bits in, bits out: see [`FormInfo::evaluate`].
-    pub bits: fn(&[u64]) -> [u64; 2],
+    /// How it is evaluated for one thread.
+    pub bits: Bits,
+    /// How it is evaluated over the lanes of a warp or of slices; `None` where an operand fits no register.
+    pub lanes: Option<LaneEvaluator>,
+}
+
+/// How a form is evaluated for one thread, bits in and bits out: see [`FormInfo::evaluate`].
+#[derive(Clone, Copy, Debug)]
+pub enum Bits {
+    /// By a function of all inputs.
+    Function(fn(&[u64]) -> [u64; 2]),
+    /// By the kernel's test of its sources; the form's truth tables make predicates of the outcome.
+    Truth(TestBits),
+    /// By the kernel's test of its source; the form's truth table chooses a constant by the outcome.
+    Choose(TestBits),
+    /// The same for two lanes of 16 bits.
+    ChooseInPairs(TestBits),
+}
+
+/// A test of two words: its outcome for each lane of a pair in bits 0 and 1, for a single value in all bits.
+pub type TestBits = fn(u64, u64) -> u32;
+
+/// A kernel and a form's data for it.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneEvaluator {
+    /// What runs.
+    pub kernel: &'static Kernel,
+    /// The operands that the kernel's sources are, as indices into [`FormInfo::operands`]; `u8::MAX` for none.
+    pub sources: [u8; 6],
+    /// What becomes of the outcome of a test, for each destination that is a predicate or chosen by one.
+    pub truth: [Truth; 2],
+    /// The constants that are chosen from: the one for true, the one for false.
+    pub constants: [u64; 2],
 }
 
 /// One operand of a form.
@@ -445,6 +477,30 @@ impl Rule {
     }
 }
 
+impl Evaluator {
+    /// What the form with these operands computes: see [`FormInfo::evaluate`].
+    pub(crate) fn evaluate(&self, operands: &[Operand], inputs: &[u64]) -> [u64; 2] {
+        let test = match self.bits {
+            Bits::Function(function) => return function(inputs),
+            Bits::Truth(test) | Bits::Choose(test) | Bits::ChooseInPairs(test) => test,
+        };
+        let LaneEvaluator { sources, truth, constants, .. } = self.lanes.as_ref().expect("a test is a kernel's");
+        let input = |source: u8| match operands.get(..source as usize) {
+            Some(before) => inputs[before.iter().filter(|operand| !operand.destination).count()],
+            None => 0,
+        };
+        let outcome = test(input(sources[0]), input(sources[1]));
+        let predicate = if input(sources[2]) & 1 != 0 { u32::MAX } else { 0 };
+        let [first, second] = truth.map(|truth| truth.apply(outcome, predicate));
+        let chosen = |lane: u32| constants[usize::from(first >> lane & 1 == 0)];
+        match self.bits {
+            Bits::Function(_) | Bits::Truth(_) => [u64::from(first & 1), u64::from(second >> 1 & 1)],
+            Bits::Choose(_) => [chosen(0), 0],
+            Bits::ChooseInPairs(_) => [chosen(0) | chosen(1) << 16, 0],
+        }
+    }
+}
+
 impl FormInfo {
     /// Bits in, bits out: what the form computes on a target.
     ///
@@ -459,7 +515,7 @@ impl FormInfo {
     pub fn evaluate(&self, sm: u16, inputs: &[u64]) -> [u64; 2] {
         let evaluator = self.evaluators.iter().find(|evaluator| sm < evaluator.below);
         let evaluator = evaluator.or(self.evaluators.last()).expect("this form's entry describes no semantics");
-        (evaluator.bits)(inputs)
+        evaluator.evaluate(self.operands, inputs)
     }
 
     /// The source operands in order of writing.

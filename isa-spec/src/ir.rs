@@ -66,7 +66,7 @@ impl Op {
         }
     }
 
-    fn map_args(&mut self, map: impl Fn(ValueId) -> ValueId) {
+    pub(crate) fn map_args(&mut self, map: impl Fn(ValueId) -> ValueId) {
         match self {
             Op::Source(_) | Op::Selector(_) | Op::Constant(_) => {}
             Op::Call { args, .. } => args.iter_mut().for_each(|arg| *arg = map(*arg)),

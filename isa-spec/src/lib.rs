@@ -30,6 +30,7 @@ mod diagnostic;
 mod emit;
 mod hash;
 mod ir;
+mod kernel;
 mod library;
 mod lower;
 mod model;

@@ -13,6 +13,8 @@
 
 pub use half::{bf16, f16};
 
+pub mod warp;
+
 use crate::selector::Lanes;
 
 /// Comparisons of whole numbers and of bits.

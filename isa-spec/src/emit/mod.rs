@@ -10,6 +10,7 @@ pub mod names;
 mod perfect_hash;
 mod scalar;
 mod table;
+mod warp;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -30,8 +31,9 @@ pub fn emit(checked: &Checked, sources: &Sources, options: &Options) -> TokenStr
     let bodies = checked.model.bodies.clone().unwrap_or_else(|| options.bodies.to_token_stream());
     let cx = Context { checked, sources, support: &options.support, bodies: &bodies };
     let api = api::emit(&cx);
-    let (scalar, bits, evaluators) = scalar::emit(&cx);
-    let table = table::emit(&cx, &evaluators);
+    let (kernels, evaluations) = warp::emit(&cx);
+    let (scalar, bits, functions) = scalar::emit(&cx, &evaluations);
+    let table = table::emit(&cx, &functions, &evaluations);
     let markers = markers::emit(&cx);
     quote! {
         #api
@@ -39,6 +41,7 @@ pub fn emit(checked: &Checked, sources: &Sources, options: &Options) -> TokenStr
         #table
         #scalar
         #bits
+        #kernels
     }
 }
 

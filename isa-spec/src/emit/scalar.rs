@@ -7,20 +7,22 @@ use quote::{format_ident, quote};
 
 use super::Context;
 use super::names::{ident, snake};
+use super::warp::Evaluations;
 use crate::check::Form;
 use crate::ir::{Op, Program, Ty, Value, ValueId};
 use crate::model::{Entry, Kind, Model, OperandType, Pattern, SelectorShape, TypeId};
 
-/// For each form its evaluators: the bound that SM numbers stay below, and the function's name in `bits`.
-pub(super) type Evaluators = Vec<Vec<(u16, Ident)>>;
+/// For each form and range of targets the bound that SM numbers stay below, and the function's name in `bits`, where
+/// no kernel's test does its work.
+pub(super) type Functions = Vec<Vec<(u16, Option<Ident>)>>;
 
 /// The module of typed functions, the module of functions on bits, and which of these a form has.
-pub(super) fn emit(cx: &Context<'_>) -> (TokenStream, TokenStream, Evaluators) {
+pub(super) fn emit(cx: &Context<'_>, evaluations: &Evaluations) -> (TokenStream, TokenStream, Functions) {
     let mut typed = Vec::new();
     let mut bits = Vec::new();
     let mut evaluators = Vec::new();
     let mut shared: HashMap<(Program, Layout), Ident> = HashMap::new();
-    for form in &cx.checked.forms {
+    for (form, evaluations) in cx.checked.forms.iter().zip(evaluations) {
         if form.programs.is_empty() {
             evaluators.push(Vec::new());
             continue;
@@ -32,13 +34,17 @@ pub(super) fn emit(cx: &Context<'_>) -> (TokenStream, TokenStream, Evaluators) {
             if newest {
                 typed.push(scalar.typed(&scalar.name(), program));
             }
+            if evaluations[index].bits.is_some() {
+                found.push((*below, None));
+                continue;
+            }
             let key = (erase(&cx.checked.model, program), scalar.layout());
             let name = shared.entry(key).or_insert_with(|| {
                 let name = if newest { scalar.name() } else { format_ident!("{}_below_sm_{}", scalar.name(), below) };
                 bits.push(scalar.bits(&name, program));
                 name
             });
-            found.push((*below, name.clone()));
+            found.push((*below, Some(name.clone())));
         }
         evaluators.push(found);
     }

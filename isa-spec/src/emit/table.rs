@@ -7,19 +7,20 @@ use quote::{format_ident, quote};
 
 use super::Context;
 use super::perfect_hash;
-use super::scalar::Evaluators;
+use super::scalar::Functions;
+use super::warp::{Evaluation, Evaluations};
 use crate::check::{ABSENT, Floor, Form};
 use crate::choice::Scope;
 use crate::model::{Constant, Entry, Kind, Model, Opcode, OperandType, Pattern, Permission, SelectorShape, TypeId};
 
-pub(super) fn emit(cx: &Context<'_>, evaluators: &Evaluators) -> TokenStream {
+pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evaluations) -> TokenStream {
     let support = cx.support;
     let mut emitter =
         Emitter { cx, shared: HashMap::new(), statics: Vec::new(), modifiers: modifiers(&cx.checked.model) };
     let types = emitter.types();
     let (versions, targets) = versions_and_targets(&cx.checked.model);
     let instructions = emitter.instructions();
-    let forms = emitter.forms(evaluators);
+    let forms = emitter.forms(functions, evaluations);
     let lenient = lenient(&cx.checked.model);
     let modifiers = &emitter.modifiers;
     let statics = &emitter.statics;
@@ -35,7 +36,7 @@ pub(super) fn emit(cx: &Context<'_>, evaluators: &Evaluators) -> TokenStream {
 
         mod data {
             #[allow(unused_imports, reason = "a table need not use every shape")]
-            use #support::{table::*, target::{Target, Version}};
+            use #support::{simd::{self, Truth}, table::*, target::{Target, Version}};
             #[allow(unused_imports, reason = "a table may have no evaluators")]
             use super::bits;
 
@@ -285,10 +286,10 @@ impl Emitter<'_> {
         }
     }
 
-    fn forms(&mut self, evaluators: &Evaluators) -> Vec<TokenStream> {
+    fn forms(&mut self, functions: &Functions, evaluations: &Evaluations) -> Vec<TokenStream> {
         let checked = self.cx.checked;
         let mut list = Vec::new();
-        for (form, evaluators) in checked.forms.iter().zip(evaluators) {
+        for ((form, functions), evaluations) in checked.forms.iter().zip(functions).zip(evaluations) {
             let opcode = &checked.model.opcodes[form.opcode];
             let entry = &opcode.entries[form.entry];
             let mnemonic = &form.mnemonic;
@@ -319,11 +320,17 @@ impl Emitter<'_> {
                 }
                 None => quote!(None),
             };
-            let evaluators: Vec<TokenStream> = evaluators
+            let evaluators: Vec<TokenStream> = functions
                 .iter()
-                .map(|(below, name)| {
+                .zip(evaluations)
+                .map(|((below, function), Evaluation { lanes, bits })| {
                     let below = Literal::u16_unsuffixed(*below);
-                    quote!(Evaluator { below: #below, bits: bits::#name })
+                    let bits = match (bits, function) {
+                        (Some(bits), _) => bits.clone(),
+                        (None, Some(function)) => quote!(Bits::Function(bits::#function)),
+                        (None, None) => unreachable!("what has no test has a function"),
+                    };
+                    quote!(Evaluator { below: #below, bits: #bits, lanes: #lanes })
                 })
                 .collect();
             let evaluators = self.slice("EVALUATORS", &quote!(Evaluator), &evaluators);

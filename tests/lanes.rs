@@ -1,0 +1,360 @@
+//! Warp and slice evaluators against the scalar functions: every form, every level this machine has, random and edge
+//! inputs, guards, inactive lanes, selectors, lengths and offsets.
+
+use ptx_isa::TABLE;
+use ptx_isa::slice::{Evaluator, Slice, SliceMut};
+use ptx_isa::table::{FormInfo, Kind, SelectorKind};
+use ptx_isa::warp::{Level, Operands, Program, Registers, Source, Warp};
+
+/// A generator of numbers that is the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    fn one_in(&mut self, count: u64) -> bool {
+        self.next().is_multiple_of(count)
+    }
+
+    /// Bits of a lane, often at an edge: zeros, subnormals, infinities, NaNs, extremes, or what another lane has.
+    fn lane(&mut self, bits: u32) -> u64 {
+        let (sign, exponent) = match bits {
+            16 => (1 << 15, 0x7c00),
+            32 => (1 << 31, 0x7f80_0000),
+            _ => (1 << 63, 0x7ff0_0000_0000_0000),
+        };
+        let value = match self.next() % 12 {
+            0 => 0,
+            1 => sign,
+            2 => 1,
+            3 => sign | 5,
+            4 => exponent,
+            5 => sign | exponent,
+            6 => exponent | 1,
+            7 => !0,
+            8 => sign - 1,
+            // The bfloat's infinity, bytes and halves that repeat.
+            9 => 0x7f80_7f80_7f80_7f80,
+            10 => 0x0102_0102_0102_0102,
+            _ => self.next(),
+        };
+        value & (u64::MAX >> (64 - bits))
+    }
+}
+
+/// What the scalar function gets: the width of each source, and how many destinations there are.
+struct Signature {
+    sources: Vec<u32>,
+    destinations: Vec<u32>,
+}
+
+fn bits(form: &FormInfo, predicate: &dyn Fn(&ptx_isa::table::Operand) -> bool) -> Vec<u32> {
+    let mut list = Vec::new();
+    for operand in form.operands.iter().filter(|operand| predicate(operand)) {
+        let ty = &TABLE.types[operand.ty.index()];
+        let bits = if ty.kind == Kind::Predicate { 1 } else { u32::from(ty.bits) };
+        list.push(bits);
+        if operand.destination && operand.second.is_some() {
+            list.push(bits);
+        }
+    }
+    list
+}
+
+impl Signature {
+    fn of(form: &FormInfo) -> Signature {
+        Signature { sources: bits(form, &|o| !o.destination), destinations: bits(form, &|o| o.destination) }
+    }
+}
+
+fn read(warp: &Warp, bits: u32, register: u32, lane: usize) -> u64 {
+    match bits {
+        1 => u64::from(warp.pred(register) >> lane & 1),
+        16 => warp.b16(register)[lane].into(),
+        32 => warp.b32(register)[lane].into(),
+        _ => warp.b64(register)[lane],
+    }
+}
+
+fn selectors(form: &FormInfo, random: &mut Random) -> Vec<u32> {
+    let mut list = Vec::new();
+    for selector in form.selectors() {
+        list.push(match (random.next() % 4, selector.kind) {
+            (0, _) => selector.default,
+            (_, SelectorKind::Lanes { lanes, of }) => {
+                (0..lanes).fold(0, |all, lane| all | ((random.next() % u64::from(of)) as u32) << (4 * lane))
+            }
+            (_, SelectorKind::Listed { words }) => (random.next() % (words.len() as u64 + 1)) as u32,
+            (_, SelectorKind::Subset { of }) => 1 + (random.next() % ((1 << of) - 1)) as u32,
+        });
+    }
+    list
+}
+
+const REGISTERS: Registers = Registers { b16: 8, b32: 8, b64: 8, pred: 8 };
+
+fn fill(warp: &mut Warp, random: &mut Random) {
+    for register in 0..8 {
+        for lane in 0..32 {
+            warp.b16_mut(register)[lane] = random.lane(16) as u16;
+            warp.b32_mut(register)[lane] = random.lane(32) as u32;
+            warp.b64_mut(register)[lane] = random.lane(64);
+            // Equal operands are as likely as the edges.
+            if register > 0 && random.one_in(4) {
+                warp.b16_mut(register)[lane] = warp.b16(register - 1)[lane];
+                warp.b32_mut(register)[lane] = warp.b32(register - 1)[lane];
+                warp.b64_mut(register)[lane] = warp.b64(register - 1)[lane];
+            }
+        }
+        warp.set_pred(register, random.next() as u32);
+    }
+}
+
+fn check_warp(form: &'static FormInfo, sm: u16, level: Level, random: &mut Random) {
+    let signature = Signature::of(form);
+    let mut program = Program::with_level(REGISTERS, sm, level);
+    // Any register may be any operand: destinations that are sources too.
+    let destinations: Vec<Option<u32>> = signature
+        .destinations
+        .iter()
+        .enumerate()
+        .map(|(index, _)| (index == 0 || !random.one_in(4)).then(|| index as u32 * 4 + (random.next() % 4) as u32))
+        .collect();
+    let sources: Vec<Source> = signature
+        .sources
+        .iter()
+        .map(|bits| match (random.next() % 8, bits) {
+            (0, 1) => Source::Constant(random.next() & 1),
+            (0, bits) => Source::Constant(random.lane(*bits)),
+            (1..=3, 1) => Source::Not((random.next() % 8) as u32),
+            _ => Source::Register((random.next() % 8) as u32),
+        })
+        .collect();
+    let guard = (random.one_in(2)).then(|| ((random.next() % 8) as u32, random.one_in(2)));
+    let selectors = selectors(form, random);
+    let operands = Operands { guard, destinations: &destinations, sources: &sources, selectors: &selectors };
+    program.push(form, &operands).unwrap_or_else(|error| panic!("{}: {error}", form.mnemonic));
+    let mut warp = program.warp();
+    fill(&mut warp, random);
+    warp.active = [u32::MAX, 0, random.next() as u32][(random.next() % 3) as usize];
+    let before = warp.clone();
+    program.run(&mut warp);
+
+    let mut expected = before.clone();
+    let guard = guard.map_or(u32::MAX, |(p, not)| before.pred(p) ^ if not { u32::MAX } else { 0 }) & before.active;
+    for lane in (0..32).filter(|lane| guard >> lane & 1 != 0) {
+        let mut inputs: Vec<u64> = Vec::new();
+        for (source, bits) in sources.iter().zip(&signature.sources) {
+            inputs.push(match source {
+                Source::Register(register) => read(&before, *bits, *register, lane),
+                Source::Not(register) => read(&before, *bits, *register, lane) ^ 1,
+                Source::Constant(value) => *value,
+            });
+        }
+        inputs.extend(selectors.iter().map(|selector| u64::from(*selector)));
+        let outputs = form.evaluate(sm, &inputs);
+        for ((destination, bits), output) in destinations.iter().zip(&signature.destinations).zip(outputs) {
+            let Some(register) = *destination else { continue };
+            match bits {
+                1 => {
+                    let bit = 1 << lane;
+                    expected.set_pred(register, expected.pred(register) & !bit | if output & 1 != 0 { bit } else { 0 });
+                }
+                16 => expected.b16_mut(register)[lane] = output as u16,
+                32 => expected.b32_mut(register)[lane] = output as u32,
+                _ => expected.b64_mut(register)[lane] = output,
+            }
+        }
+    }
+    for register in 0..8 {
+        let what = || format!("{} {level:?} sm_{sm} {operands:x?}", form.mnemonic);
+        assert_eq!(warp.b16(register), expected.b16(register), "{}", what());
+        assert_eq!(warp.b32(register), expected.b32(register), "{}", what());
+        assert_eq!(warp.b64(register), expected.b64(register), "{}", what());
+        assert_eq!(warp.pred(register), expected.pred(register), "{} p{register}", what());
+    }
+}
+
+/// Under Miri some forms stand for all.
+fn forms() -> impl Iterator<Item = &'static FormInfo> {
+    let step = if cfg!(miri) { 97 } else { 1 };
+    TABLE.forms.iter().filter(|form| !form.evaluators.is_empty()).step_by(step)
+}
+
+#[test]
+fn warps_compute_what_scalar_functions_do() {
+    let mut random = Random(1);
+    let rounds = if cfg!(miri) { 1 } else { 12 };
+    for level in Level::available() {
+        for form in forms() {
+            for round in 0..rounds {
+                check_warp(form, [90, 13][round % 2], level, &mut random);
+            }
+        }
+    }
+}
+
+/// Words of a buffer whose end is the end of the allocation, so that Miri or a page's end sees a step too far.
+enum Buffer {
+    B16(Vec<u16>),
+    B32(Vec<u32>),
+    B64(Vec<u64>),
+    Mask(Vec<u32>),
+}
+
+impl Buffer {
+    fn new(bits: u32, lanes: usize, random: &mut Random) -> Buffer {
+        match bits {
+            1 => Buffer::Mask((0..lanes.div_ceil(32)).map(|_| random.next() as u32).collect()),
+            16 => Buffer::B16((0..lanes).map(|_| random.lane(16) as u16).collect()),
+            32 => Buffer::B32((0..lanes).map(|_| random.lane(32) as u32).collect()),
+            _ => Buffer::B64((0..lanes).map(|_| random.lane(64)).collect()),
+        }
+    }
+
+    fn get(&self, lane: usize) -> u64 {
+        match self {
+            Buffer::Mask(x) => u64::from(x[lane / 32] >> (lane % 32) & 1),
+            Buffer::B16(x) => x[lane].into(),
+            Buffer::B32(x) => x[lane].into(),
+            Buffer::B64(x) => x[lane],
+        }
+    }
+
+    /// From a lane on; predicates begin with a word.
+    fn slice(&self, from: usize) -> Slice<'_> {
+        match self {
+            Buffer::Mask(x) => Slice::Mask(x),
+            Buffer::B16(x) => Slice::B16(&x[from..]),
+            Buffer::B32(x) => Slice::B32(&x[from..]),
+            Buffer::B64(x) => Slice::B64(&x[from..]),
+        }
+    }
+
+    fn slice_mut(&mut self, from: usize) -> SliceMut<'_> {
+        match self {
+            Buffer::Mask(x) => SliceMut::Mask(x),
+            Buffer::B16(x) => SliceMut::B16(&mut x[from..]),
+            Buffer::B32(x) => SliceMut::B32(&mut x[from..]),
+            Buffer::B64(x) => SliceMut::B64(&mut x[from..]),
+        }
+    }
+}
+
+fn check_slice(form: &'static FormInfo, level: Level, lanes: usize, offset: usize, random: &mut Random) {
+    let signature = Signature::of(form);
+    let selectors = selectors(form, random);
+    let complemented = signature
+        .sources
+        .iter()
+        .enumerate()
+        .fold(0, |all, (index, bits)| all | if *bits == 1 && random.one_in(2) { 1 << index } else { 0 });
+    let evaluator = Evaluator::with(form, 90, level, &selectors, complemented).unwrap();
+    let sources: Vec<Buffer> =
+        signature.sources.iter().map(|bits| Buffer::new(*bits, lanes + offset, random)).collect();
+    let mut d = Buffer::new(signature.destinations[0], lanes + offset, random);
+    let old: Vec<u64> = (0..lanes + offset).map(|lane| d.get(lane)).collect();
+    let two = signature.destinations.len() > 1 && !random.one_in(4);
+    let mut e = Buffer::new(1, lanes + offset, random);
+    let start = |buffer: &Buffer| if matches!(buffer, Buffer::Mask(_)) { 0 } else { offset };
+    let slices: Vec<Slice> = sources.iter().map(|source| source.slice(offset)).collect();
+    let e_slice = if two { e.slice_mut(offset) } else { SliceMut::Sink };
+    evaluator.run(lanes, [d.slice_mut(offset), e_slice], &slices);
+    for lane in 0..lanes {
+        let mut inputs: Vec<u64> = sources.iter().map(|source| source.get(start(source) + lane)).collect();
+        for (index, input) in inputs.iter_mut().enumerate() {
+            *input ^= u64::from(complemented >> index & 1);
+        }
+        inputs.extend(selectors.iter().map(|selector| u64::from(*selector)));
+        let [first, second] = form.evaluate(90, &inputs);
+        let what = || format!("{} {level:?}, {lanes} lanes from {offset}, lane {lane}", form.mnemonic);
+        assert_eq!(d.get(start(&d) + lane), first, "{}", what());
+        assert!(!two || e.get(lane) == second, "{}", what());
+    }
+    // What stands before and behind the lanes is as it was.
+    for (lane, old) in old.iter().enumerate() {
+        let written = (start(&d)..start(&d) + lanes).contains(&lane);
+        assert!(written || d.get(lane) == *old, "{} {level:?} wrote lane {lane}", form.mnemonic);
+    }
+}
+
+#[test]
+fn slices_compute_what_scalar_functions_do() {
+    let mut random = Random(2);
+    for level in Level::available() {
+        for form in forms() {
+            let (lanes, offset) = ((random.next() % 201) as usize, (random.next() % 5) as usize);
+            check_slice(form, level, lanes, offset, &mut random);
+        }
+    }
+}
+
+#[test]
+fn slices_have_any_length_and_offset() {
+    let mut random = Random(3);
+    let forms =
+        ["set.lt.u32.f32", "set.ge.xor.f32.u16", "setp.neu.or.f64", "selp.b64", "slct.u16.f32", "vset4.s32.u32.le"];
+    let mut lengths: Vec<usize> = (0..=200).collect();
+    if cfg!(miri) {
+        lengths = vec![0, 1, 31, 32, 33, 64, 70];
+    }
+    for level in Level::available() {
+        for form in forms {
+            let form = TABLE.form(form).unwrap();
+            for lanes in &lengths {
+                check_slice(form, level, *lanes, lanes % 7, &mut random);
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg(feature = "rayon")]
+fn long_slices_are_split() {
+    let lanes = (1 << 20) + 77;
+    let mut random = Random(4);
+    let form = TABLE.form("setp.lt.and.f32").unwrap();
+    let evaluator = Evaluator::new(form, 90).unwrap();
+    let [a, b] = [(); 2].map(|()| Buffer::new(32, lanes, &mut random));
+    let c = Buffer::new(1, lanes, &mut random);
+    let [mut one, mut two] = [(); 2].map(|()| vec![0; lanes.div_ceil(32)]);
+    let sources = [a.slice(0), b.slice(0), c.slice(0)];
+    evaluator.run(lanes, [SliceMut::Mask(&mut one), SliceMut::Sink], &sources);
+    evaluator.run_parallel(lanes, [SliceMut::Mask(&mut two), SliceMut::Sink], &sources);
+    assert_eq!(one, two);
+}
+
+#[test]
+#[should_panic(expected = "a slice has 31 lanes of 32")]
+fn a_slice_that_is_too_short_is_refused() {
+    let evaluator = Evaluator::new(TABLE.form("selp.b16").unwrap(), 90).unwrap();
+    let (a, c) = ([0; 31], [0]);
+    evaluator.run(
+        32,
+        [SliceMut::B16(&mut [0; 32]), SliceMut::Sink],
+        &[Slice::B16(&a), Slice::B16(&[0; 32]), Slice::Mask(&c)],
+    );
+}
+
+#[test]
+#[should_panic(expected = "a slice has lanes of 32 bits, its operand 16")]
+fn a_slice_of_another_width_is_refused() {
+    let evaluator = Evaluator::new(TABLE.form("setp.eq.b16").unwrap(), 90).unwrap();
+    evaluator.run(1, [SliceMut::Mask(&mut [0]), SliceMut::Sink], &[Slice::B32(&[0]), Slice::B16(&[0])]);
+}
+
+#[test]
+fn a_register_that_is_not_declared_is_refused() {
+    let mut program = Program::new(Registers { b32: 2, pred: 1, ..Registers::default() }, 90);
+    let form = TABLE.form("setp.eq.b32").unwrap();
+    let sources = [Source::Register(0), Source::Register(2)];
+    let error =
+        program.push(form, &Operands { destinations: &[Some(0), None], sources: &sources, ..Operands::default() });
+    assert_eq!(error.unwrap_err().to_string(), "`setp.eq.b32` names register 2 of 2 with 32 bits");
+}
