@@ -495,7 +495,7 @@ pub fn optional_member<T: PartialEq>(members: &[T], value: Option<T>) -> u8 {
     value.map_or(ABSENT, |value| member(members, value))
 }
 
-/// No form has this mnemonic. [`Table::explain`] says why, and what is near.
+/// No form has this mnemonic. [`text::mnemonic::resolve`](crate::text::mnemonic::resolve) says why, and what is near.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no form of the table has this mnemonic")]
 pub struct UnknownMnemonic;

@@ -161,7 +161,7 @@ fn evaluate<'a>(
             Value::Negated(register) => read(name_of(register), ty) ^ 1,
             Value::Sum { name, addend } => read(Cow::Borrowed(name), ty).wrapping_add(addend),
             Value::Constant(bits) => bits,
-            Value::Sink => 0,
+            Value::Sink | Value::Absent => 0,
         });
     }
     statement.operands().iter().filter_map(|operand| operand.selector).for_each(|selector| push(selector.into()));

@@ -108,6 +108,7 @@ pub fn read(table: &'static Table, source: &[u8], options: &Options, mut visit: 
         function: None,
         braces: Vec::new(),
         cut_off: false,
+        rubbish: 0,
         in_table: 0,
         outside: 0,
         visit: &mut visit,
@@ -145,8 +146,10 @@ struct Checker<'n, 'o, 'a> {
     function: Option<&'a str>,
     /// Where each open brace stands.
     braces: Vec<usize>,
-    /// Whether the text was found to end within something.
+    /// Whether the text ends where the last error is.
     cut_off: bool,
+    /// The end of the last line of which it was said that it holds something that begins no statement.
+    rubbish: usize,
     in_table: usize,
     outside: usize,
     visit: &'o mut dyn FnMut(&Statement<'_>),
@@ -231,13 +234,22 @@ impl<'a> Checker<'_, '_, 'a> {
         if empty {
             return self.error(Code::Syntax, token, "a `;` stands behind a statement, and there is none");
         }
-        while !self.cursor().at_end() && !matches!(self.cursor().peek(), b';' | b'{' | b'}' | b'\n') {
+        // Whatever may begin a statement is looked at again.
+        self.cursor().bump();
+        while !self.cursor().at_end()
+            && !self.cursor().at_word()
+            && !matches!(self.cursor().peek(), b'.' | b'@' | b';' | b'{' | b'}' | b'\n')
+        {
             self.cursor().bump();
         }
-        self.cursor().eat(b';');
-        let found = self.text()[token.clone()].escape_debug();
-        let message = format!("a statement is expected here, not `{found}`");
-        self.error(Code::Syntax, token, message);
+        self.cut_off = self.cursor().at_end();
+        if token.start >= self.rubbish {
+            let rest = &self.text().as_bytes()[token.start..];
+            self.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let found = self.text()[token.clone()].escape_debug();
+            let message = format!("a statement is expected here, not `{found}`");
+            self.error(Code::Syntax, token, message);
+        }
     }
 
     fn end(&mut self) {
@@ -263,8 +275,12 @@ impl<'a> Checker<'_, '_, 'a> {
         let mut opcode = start;
         if let Err(error) = self.one_statement(&mut opcode) {
             self.reader.notes.truncate(before);
-            self.reader.notes.push(*error);
+            // A comment without an end is told of at the end.
+            if self.cursor().unterminated.is_none() {
+                self.reader.notes.push(*error);
+            }
             self.recover(opcode);
+            self.cut_off = self.cursor().at_end();
         }
     }
 
@@ -287,9 +303,11 @@ impl<'a> Checker<'_, '_, 'a> {
         };
         self.in_table += 1;
         let mut statement = Statement::new(self.reader.table, guard, form);
-        if !self.reader.operands(&mut statement)? {
+        let read = self.reader.operands(&mut statement);
+        if !matches!(read, Ok(true)) && self.reader.cursor.at_end() {
             return self.no_end(*opcode);
         }
+        read?;
         self.stands_in_function(*opcode)?;
         self.guard_is_predicate(guard)?;
         self.registers(&statement)?;
@@ -330,14 +348,13 @@ impl<'a> Checker<'_, '_, 'a> {
         opcode..cursor.at()
     }
 
-    fn no_end<T>(&mut self, opcode: usize) -> Read<T> {
-        self.cut_off = true;
+    fn no_end<T>(&self, opcode: usize) -> Read<T> {
         fail(Code::Syntax, self.mnemonic_at(opcode), "the text ends within this statement")
     }
 
     /// Goes behind a statement that could not be read.
     fn recover(&mut self, opcode: usize) {
-        if self.cut_off {
+        if self.cursor().at_end() {
             return;
         }
         self.cursor().seek(opcode);
@@ -467,7 +484,7 @@ impl<'a> Checker<'_, '_, 'a> {
             match operand.value {
                 Value::Register(register) | Value::Negated(register) => self.register(info, register)?,
                 Value::Sum { name, .. } => self.summand(info, name)?,
-                Value::Constant(_) | Value::Sink => {}
+                Value::Constant(_) | Value::Sink | Value::Absent => {}
             }
             if let Some(Second::Register(name)) = operand.second {
                 self.register(info, Register { name, element: None })?;
@@ -629,9 +646,6 @@ impl<'a> Checker<'_, '_, 'a> {
         if let Err(error) = self.one_directive() {
             self.reader.notes.truncate(before);
             self.reader.notes.push(*error);
-            if self.cut_off {
-                return;
-            }
             // The rest of the line may be anything; what follows is likely to be whole.
             if self.cursor().at() == start {
                 self.cursor().bump();
@@ -640,6 +654,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.cursor().bump();
             }
             self.cursor().eat(b';');
+            self.cut_off = self.cursor().at_end();
         }
     }
 
@@ -849,7 +864,6 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().skip_to_stop();
             match self.cursor().peek() {
                 _ if self.cursor().at_end() => {
-                    self.cut_off = true;
                     return fail(Code::Syntax, span, "the text ends within this");
                 }
                 b'{' => open += 1,
@@ -893,7 +907,6 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().skip_to_stop();
             match self.cursor().peek() {
                 _ if self.cursor().at_end() => {
-                    self.cut_off = true;
                     return fail(Code::Syntax, span, "the text ends within this");
                 }
                 b';' => {
@@ -928,7 +941,6 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().skip_blanks();
             let token = self.cursor().token();
             if !self.cursor().at_word() || matches!(&self.text()[token.clone()], "_" | WARP_NAME) {
-                self.cut_off = self.cursor().at_end();
                 return fail(Code::Syntax, token, "a name is expected here");
             }
             let name = self.cursor().word();
@@ -952,7 +964,6 @@ impl<'a> Checker<'_, '_, 'a> {
                 return Ok(());
             }
             if !self.cursor().eat(b',') {
-                self.cut_off = self.cursor().at_end();
                 return fail(Code::Syntax, self.reader.cursor.token(), "`;` or `,` is expected behind a declaration");
             }
         }
@@ -964,7 +975,6 @@ impl<'a> Checker<'_, '_, 'a> {
         loop {
             match self.cursor().peek() {
                 _ if self.cursor().at_end() => {
-                    self.cut_off = true;
                     return fail(Code::Syntax, span, "the text ends within this");
                 }
                 b';' => return Ok(()),
@@ -1084,9 +1094,12 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 _ => {
                     self.scopes.leave();
-                    self.cut_off = self.cursor().at_end();
                     let message = "a function has a name, parameters, and a body or `;`";
-                    return fail(Code::Syntax, if self.cut_off { span } else { self.reader.cursor.token() }, message);
+                    return fail(
+                        Code::Syntax,
+                        if self.reader.cursor.at_end() { span } else { self.reader.cursor.token() },
+                        message,
+                    );
                 }
             }
             self.cursor().bump();
@@ -1101,7 +1114,6 @@ impl<'a> Checker<'_, '_, 'a> {
                 return Ok(());
             }
             if !self.cursor().at_dot_word() {
-                self.cut_off = self.cursor().at_end();
                 return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is expected here");
             }
             let registers = self.cursor().dot_word() == "reg";
@@ -1114,7 +1126,6 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.cursor().bump();
             }
             if !self.cursor().eat(b',') && self.cursor().peek() != b')' {
-                self.cut_off = self.cursor().at_end();
                 return fail(Code::Syntax, self.reader.cursor.token(), "`,` or `)` is expected behind a parameter");
             }
         }

@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(scopes.find("x12"), found(register(1)));
         scopes.declare("x", Some(20), register(2));
         assert_eq!(scopes.find("x12"), found(register(2)));
-        assert_eq!(scopes.find("x100"), None);
+        assert_eq!(scopes.find("x130"), None);
         assert_eq!(scopes.find("x102"), Some(Found { symbol: register(1), leading_zeros: true }));
     }
 

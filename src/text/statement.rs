@@ -82,6 +82,8 @@ pub enum Value<'a> {
     Constant(u64),
     /// `_`: the result is dropped.
     Sink,
+    /// Nothing: the operand is left out, and all behind it.
+    Absent,
 }
 
 /// A register, or an element of a vector register.
@@ -177,7 +179,8 @@ impl fmt::Display for Statement<'_> {
             write!(f, "@{}{register} ", if negated { "!" } else { "" })?;
         }
         f.write_str(self.form.mnemonic)?;
-        for (index, (info, operand)) in self.operands_with_info().enumerate() {
+        let written = self.operands_with_info().take_while(|(_, operand)| operand.value != Value::Absent);
+        for (index, (info, operand)) in written.enumerate() {
             f.write_str(if index == 0 { " " } else { ", " })?;
             match operand.value {
                 Value::Register(register) => write!(f, "{register}")?,
@@ -185,6 +188,7 @@ impl fmt::Display for Statement<'_> {
                 Value::Sum { name, addend } => write!(f, "{name}+{addend}")?,
                 Value::Constant(bits) => write_constant(f, bits, &self.table.types[info.ty.index()])?,
                 Value::Sink => f.write_str("_")?,
+                Value::Absent => {}
             }
             match operand.second {
                 Some(Second::Register(name)) => write!(f, "|{name}")?,
@@ -218,12 +222,14 @@ fn write_selector(f: &mut fmt::Formatter<'_>, bits: u32, info: &SelectorInfo) ->
     if bits == info.default {
         return Ok(());
     }
-    write!(f, ".{}", info.letter)?;
     match info.kind {
+        SelectorKind::Listed { words } => write!(f, ".{}", words[bits as usize]),
         SelectorKind::Lanes { lanes, .. } => {
+            write!(f, ".{}", info.letter)?;
             (0..lanes).rev().try_for_each(|lane| write!(f, "{}", bits >> (4 * lane) & 15))
         }
         SelectorKind::Subset { of } => {
+            write!(f, ".{}", info.letter)?;
             (0..of).rev().filter(|lane| bits >> lane & 1 == 1).try_for_each(|lane| write!(f, "{lane}"))
         }
     }
@@ -391,7 +397,11 @@ impl<'a> Reader<'_, 'a> {
         for (index, info) in infos.iter().enumerate() {
             self.cursor.skip_blanks();
             if index > 0 && !self.cursor.eat(b',') {
-                return self.no_comma(statement.form, index);
+                if !info.optional || !(self.cursor.peek() == b';' || self.cursor.at_end()) {
+                    return self.no_comma(statement.form, index);
+                }
+                statement.operands[index..infos.len()].iter_mut().for_each(|left| left.value = Value::Absent);
+                break;
             }
             if index > 0 {
                 self.cursor.skip_blanks();
@@ -399,8 +409,32 @@ impl<'a> Reader<'_, 'a> {
             self.operand(statement.form, index, info, &mut statement.operands[index])?;
         }
         self.cursor.skip_blanks();
+        if infos.iter().any(|info| info.selector.is_some_and(|selector| selector.omission != Permission::Yes)) {
+            self.omissions(statement)?;
+        }
         let ended = self.cursor.eat(b';');
         if ended || self.cursor.at_end() { Ok(ended) } else { self.no_semicolon(statement.form) }
+    }
+
+    /// Checks the selectors that must stand where all operands are written, and only there.
+    fn omissions(&mut self, statement: &Statement<'a>) -> Read<()> {
+        let whole = statement.operands().iter().all(|operand| operand.value != Value::Absent);
+        for (info, operand) in statement.operands_with_info() {
+            let Some(selector) = info.selector.filter(|selector| selector.omission != Permission::Yes) else {
+                continue;
+            };
+            let written = operand.selector != Some(selector.default);
+            let span = self.cursor.token();
+            if written && !whole {
+                let message = format!("`{}` has a `.{}` only where all operands are written", info.name, selector.name);
+                return fail(Code::Selector, span, message);
+            }
+            if !written && whole {
+                let message = format!("`{}` has no `.{}`", info.name, selector.name);
+                self.permitted(selector.omission, Code::Selector, span, &message)?;
+            }
+        }
+        Ok(())
     }
 
     /// Something else than a comma stands behind an operand.
@@ -572,8 +606,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     fn selector(&self, info: &table::Operand, selector: &SelectorInfo, word: &str, span: Range<usize>) -> Read<u32> {
-        let digits = word.strip_prefix(selector.letter).and_then(|digits| pack(digits.as_bytes(), selector.kind));
-        digits.ok_or_else(|| {
+        pack(word, selector).ok_or_else(|| {
             let message = format!("`.{word}` is no `.{}` of `{}`", selector.name, info.name);
             Box::new(Diagnostic::error(Code::Selector, span, message).with_help(describe_selector(selector)))
         })
@@ -668,16 +701,20 @@ fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
     }
 }
 
-/// The packed value of a selector's digits, as they are written from the highest lane down.
-fn pack(digits: &[u8], kind: SelectorKind) -> Option<u32> {
+/// The packed value of a selector's word; digits are written from the highest lane down.
+fn pack(word: &str, selector: &SelectorInfo) -> Option<u32> {
+    let digits = || word.strip_prefix(selector.letter).map(str::as_bytes);
     let below = |of: u8| move |digit: &u8| digit.is_ascii_digit() && digit - b'0' < of;
     let value = |digit: &u8| u32::from(digit - b'0');
-    match kind {
+    match selector.kind {
+        SelectorKind::Listed { words } => words.iter().position(|other| *other == word).map(|index| index as u32),
         SelectorKind::Lanes { lanes, of } => {
+            let digits = digits()?;
             let right = digits.len() == usize::from(lanes) && digits.iter().all(below(of));
             right.then(|| digits.iter().fold(0, |bits, digit| bits << 4 | value(digit)))
         }
         SelectorKind::Subset { of } => {
+            let digits = digits()?;
             let falling = digits.windows(2).all(|pair| pair[0] > pair[1]);
             let right = !digits.is_empty() && falling && digits.iter().all(below(of));
             right.then(|| digits.iter().fold(0, |bits, digit| bits | 1 << value(digit)))
@@ -688,6 +725,7 @@ fn pack(digits: &[u8], kind: SelectorKind) -> Option<u32> {
 fn describe_selector(selector: &SelectorInfo) -> String {
     let letter = selector.letter;
     match selector.kind {
+        SelectorKind::Listed { words } => format!("it is one of `.{}`", words.join("`, `.")),
         SelectorKind::Lanes { lanes, of } => {
             format!("a selector is `.{letter}` and {lanes} digits from 0 to {}", of.saturating_sub(1))
         }
@@ -713,8 +751,12 @@ fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
 pub fn signature(form: &FormInfo) -> String {
     let mut text = String::new();
     for operand in form.operands {
-        text.push_str(if text.is_empty() { "" } else { ", " });
-        text.push_str(if operand.negation == Permission::No { "" } else { "{!}" });
+        text.push_str(match (text.is_empty(), operand.optional) {
+            (true, _) => "",
+            (false, true) => "{, ",
+            (false, false) => ", ",
+        });
+        text.push_str(if operand.negation == Permission::Yes { "{!}" } else { "" });
         text.push_str(operand.name);
         match &operand.second {
             Some(second) if second.optional == Permission::Yes => text.push_str(&format!("[|{}]", second.name)),
@@ -724,6 +766,7 @@ pub fn signature(form: &FormInfo) -> String {
         if let Some(selector) = &operand.selector {
             text.push_str(&format!("{{.{}}}", selector.name));
         }
+        text.push_str(if operand.optional { "}" } else { "" });
     }
     text
 }
