@@ -35,6 +35,7 @@ mod lower;
 mod model;
 mod parse;
 mod pseudo;
+mod reference;
 mod resolve;
 mod source;
 

@@ -60,7 +60,7 @@ pub(crate) fn lower(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Re
         scope,
         entry,
         patterns,
-        program: Program { values: Vec::new(), outputs: Vec::new() },
+        program: Program { values: Vec::new(), outputs: Vec::new(), steps: Vec::new() },
         locals: HashMap::new(),
         outputs: HashMap::new(),
     };
@@ -138,7 +138,11 @@ impl<'a> Lowering<'a> {
             }
             let local = match self.decide(value)? {
                 Some(known) => Local::Known(known),
-                None => Local::Value(self.expr(value, None)?),
+                None => {
+                    let value = self.expr(value, None)?;
+                    self.program.steps.push(Some(value.id));
+                    Local::Value(value)
+                }
             };
             self.locals.insert(target.to_owned(), local);
             return Ok(());
@@ -160,6 +164,7 @@ impl<'a> Lowering<'a> {
             .help("write `as` and the type where the same bits are meant")
             .into());
         }
+        self.program.steps.push(Some(found.id));
         if self.outputs.insert(operand, found.id).is_some() {
             return Err(Diagnostic::new(span, format!("`{target}` has a value already")).into());
         }

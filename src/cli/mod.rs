@@ -2,9 +2,9 @@
 
 mod check;
 mod eval;
+mod explain;
 mod report;
 mod table;
-mod value;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -44,6 +44,13 @@ A batch has one JSON object a line; inputs and outputs are bits:
   {\"inst\":\"setp.lt.s32 p, a, b\",\"target\":\"sm_90\",\"in\":{\"a\":\"0x5\",\"b\":\"0xfffffffd\"}}
   {\"out\":{\"p\":\"0x0\"}}")]
     Eval(EvalArguments),
+
+    /// Tell what a mnemonic or an opcode is; for an illegal mnemonic why, and which legal ones are near
+    #[command(after_help = "Examples:
+  ptx-isa explain setp.lt.ftz.f16
+  ptx-isa explain setp
+  ptx-isa explain setp.lo.s32")]
+    Explain(ExplainArguments),
 
     /// List the legal forms
     #[command(after_help = "Examples:
@@ -89,6 +96,12 @@ struct EvalArguments {
 }
 
 #[derive(Args)]
+struct ExplainArguments {
+    /// A mnemonic like `setp.lt.ftz.f16`, or an opcode
+    mnemonic: String,
+}
+
+#[derive(Args)]
 struct TableArguments {
     /// How to print the forms
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -118,6 +131,7 @@ pub(crate) fn run() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
     };
     ExitCode::from(match outcome {

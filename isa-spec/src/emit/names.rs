@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span};
 
 /// `set.lt.u32.f32` and `bool_op` become `SetLtU32F32` and `BoolOp`.
-pub(super) fn camel(text: &str) -> Ident {
+pub(crate) fn camel(text: &str) -> Ident {
     let mut name = String::new();
     for part in text.split(['.', '_', ':']) {
         let mut chars = part.chars();
@@ -31,7 +31,7 @@ pub(super) fn snake(text: &str) -> Ident {
 }
 
 /// An identifier; Rust's keywords become raw ones.
-pub(super) fn ident(name: &str) -> Ident {
+pub(crate) fn ident(name: &str) -> Ident {
     match syn::parse_str::<Ident>(name) {
         Ok(ident) => ident,
         Err(_) if name.starts_with(|c: char| c.is_ascii_digit()) => Ident::new(&format!("_{name}"), Span::call_site()),

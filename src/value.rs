@@ -1,14 +1,27 @@
 //! Values as people write and read them: bits of a type from text, and text for bits.
+//!
+//! ```
+//! use ptx_isa::{TABLE, value};
+//!
+//! let float = TABLE.types.iter().find(|ty| ty.name == "f32").unwrap();
+//! assert_eq!(value::parse("-inf", float), Ok(0xff80_0000));
+//! assert_eq!(value::parse("0f3f800000", float), Ok(0x3f80_0000));
+//! assert_eq!(value::show(0x3f80_0000, float), "0x3f800000 (1.0)");
+//! ```
 
-use ptx_isa::eval::{bf16, f16};
-use ptx_isa::table::{Kind, TypeInfo};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use crate::eval::{bf16, f16};
+use crate::table::{Kind, TypeInfo};
 
 /// The bits that a text gives an operand of a type.
 ///
 /// # Errors
 ///
 /// What a value of the type looks like.
-pub(super) fn parse(text: &str, ty: &TypeInfo) -> Result<u64, String> {
+pub fn parse(text: &str, ty: &TypeInfo) -> Result<u64, String> {
     parse_value(text, ty).ok_or_else(|| {
         let expected = match ty.kind {
             Kind::Predicate => "0 or 1".to_owned(),
@@ -69,13 +82,13 @@ fn float(text: &str, ty: &TypeInfo) -> Option<u64> {
     Some(match (ty.name, ty.bits) {
         (_, 64) => text.parse::<f64>().ok()?.to_bits(),
         (_, 32) => u64::from(text.parse::<f32>().ok()?.to_bits()),
-        (name, _) if name == "bf16" => u64::from(bf16::from_f64(text.parse().ok()?).to_bits()),
+        ("bf16", _) => u64::from(bf16::from_f64(text.parse().ok()?).to_bits()),
         _ => u64::from(f16::from_f64(text.parse().ok()?).to_bits()),
     })
 }
 
 /// Bits with what they mean: `0x3f800000 (1.0)`; a predicate as `1`.
-pub(super) fn show(bits: u64, ty: &TypeInfo) -> String {
+pub fn show(bits: u64, ty: &TypeInfo) -> String {
     let digits = usize::from(ty.bits).div_ceil(4) + 2;
     let shift = 64 - u32::from(ty.bits.min(64));
     match ty.kind {
@@ -87,7 +100,7 @@ pub(super) fn show(bits: u64, ty: &TypeInfo) -> String {
             let value = match (ty.name, ty.bits) {
                 (_, 64) => format!("{:?}", f64::from_bits(bits)),
                 (_, 32) => format!("{:?}", f32::from_bits(bits as u32)),
-                (name, _) if name == "bf16" => format!("{:?}", bf16::from_bits(bits as u16).to_f64()),
+                ("bf16", _) => format!("{:?}", bf16::from_bits(bits as u16).to_f64()),
                 _ => format!("{:?}", f16::from_bits(bits as u16).to_f64()),
             };
             format!("{bits:#0digits$x} ({value})")
