@@ -53,7 +53,7 @@ fn parse_value(text: &str, ty: &TypeInfo) -> Option<u64> {
         Kind::Float => float(text, ty),
         Kind::Signed => {
             let value: i64 = text.parse().ok()?;
-            let shift = 64 - u32::from(ty.bits);
+            let shift = 64 - u32::from(ty.bits.min(64));
             let held = value << shift >> shift;
             (held == value || (value > 0 && fits(&value.cast_unsigned())))
                 .then_some(value.cast_unsigned() << shift >> shift)
@@ -64,8 +64,8 @@ fn parse_value(text: &str, ty: &TypeInfo) -> Option<u64> {
             match (negative, ty.kind) {
                 (false, _) => Some(value),
                 (true, Kind::Bits) => {
-                    let shift = 64 - u32::from(ty.bits);
-                    (value <= 1 << (ty.bits - 1)).then_some(value.wrapping_neg() << shift >> shift)
+                    let shift = 64 - u32::from(ty.bits.min(64));
+                    (value <= 1 << (ty.bits.min(64) - 1)).then_some(value.wrapping_neg() << shift >> shift)
                 }
                 (true, _) => None,
             }

@@ -3,6 +3,8 @@
 //! A page says what the spec says and what follows from it for the forms. This module knows no renderer; Markdown is
 //! made here only because rustdoc wants text while the table is built.
 
+use std::collections::BTreeSet;
+
 use isa_page::{
     Cell, Elsewhere, Erratum, Example, Floor, Function, Group, Item, Line, Matrix, Member, Modifier, Operand, Page, Row,
 };
@@ -88,7 +90,7 @@ impl<'a> Pager<'a> {
             forms: self.forms().filter(|form| form.entry == number).count() as u32,
             summary: paragraphs.next().unwrap_or_default(),
             details: list(paragraphs),
-            syntax: list(entry.syntaxes.iter().map(|syntax| self.line(entry, syntax))),
+            syntax: list((0..entry.syntaxes.len()).map(|line| self.line(number, entry, line))),
             operands: list(self.operands(entry)),
             rules: list(
                 entry
@@ -110,12 +112,16 @@ impl<'a> Pager<'a> {
         }
     }
 
-    fn line(&self, entry: &Entry, syntax: &crate::model::Syntax) -> Line {
+    fn line(&self, number: usize, entry: &Entry, line: usize) -> Line {
+        let syntax = &entry.syntaxes[line];
         let items = syntax.items.iter().map(|item| {
             let slot = &self.opcode.slots[item.slot];
+            // Members that a condition of the line leaves nothing of are not shown.
+            let forms = self.forms().filter(|form| (form.entry, form.syntax) == (number, line));
+            let found: BTreeSet<usize> = forms.filter_map(|form| form.choice.values[item.slot]).collect();
             Item {
                 name: text(&slot.name),
-                members: list(item.members.iter().map(|member| text(&slot.members[*member].spelling))),
+                members: list(found.into_iter().map(|member| text(&slot.members[member].spelling))),
                 optional: item.optional,
             }
         });

@@ -1,6 +1,7 @@
 //! The command line: arguments, exit statuses and where output goes. What a command does stands in its own module.
 
 mod check;
+mod docs;
 mod eval;
 mod explain;
 mod report;
@@ -52,6 +53,15 @@ A batch has one JSON object a line; inputs and outputs are bits:
   ptx-isa explain setp.lo.s32")]
     Explain(ExplainArguments),
 
+    /// Write the reference as a site of plain files
+    #[command(after_help = "Examples:
+  ptx-isa docs --out site
+  ptx-isa docs --out site --wasm target/wasm32-unknown-unknown/site/ptx_isa_wasm.wasm
+
+The module that evaluates is built by
+  cargo build -p ptx-isa-wasm --profile site --target wasm32-unknown-unknown")]
+    Docs(DocsArguments),
+
     /// List the legal forms
     #[command(after_help = "Examples:
   ptx-isa table
@@ -102,6 +112,16 @@ struct ExplainArguments {
 }
 
 #[derive(Args)]
+struct DocsArguments {
+    /// The folder to write to
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The evaluators as a module, for a site that computes
+    #[arg(long, value_name = "FILE")]
+    wasm: Option<PathBuf>,
+}
+
+#[derive(Args)]
 struct TableArguments {
     /// How to print the forms
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -131,6 +151,7 @@ pub(crate) fn run() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments),
+        Command::Docs(arguments) => docs::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
     };
