@@ -340,7 +340,7 @@ function evaluator(index, given) {
   const fields = [];
   operands.filter((operand) => !operand.written).forEach((operand, place) => {
     const type = PTX.types[operand.ty], id = "in" + place;
-    const value = (given && given[place]) ?? kept[id + type.name] ?? type.samples[place % 3];
+    const value = (given && given[place]) ?? kept[id + type.name] ?? operand.sample;
     fields.push(`<label for="${id}"><span><code>${operand.name}</code> .${type.name}</span><input id="${id}" name="${id + type.name}" value="${escape(value)}" autocomplete="off" spellcheck="false" autocapitalize="none"><span class="shown" id="${id}shown"></span></label>`);
   });
   operands.forEach((operand, place) => {

@@ -39,8 +39,6 @@ struct Type {
     width: String,
     predicate: bool,
     description: &'static str,
-    /// An input for each place.
-    samples: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -96,6 +94,8 @@ struct Operand {
     #[serde(skip_serializing_if = "Option::is_none")]
     second: Option<&'static str>,
     takes: String,
+    /// An input that tells something.
+    sample: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     selector: Option<(&'static str, String)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -133,7 +133,13 @@ pub(super) fn script() -> serde_json::Result<String> {
     let mut traces = Shared::new();
     let mut forms = Vec::new();
     for form in TABLE.forms {
-        let list = form.operands.iter().map(operand).collect();
+        let mut place = 0;
+        let list = form.operands.iter().map(|info| {
+            let described = operand(info, place);
+            place += usize::from(!info.destination);
+            described
+        });
+        let list = list.collect();
         let floor = |floor: &ptx_isa::table::Floor| (floor.ptx.to_string(), floor.sm);
         let mut row = vec![
             i32::from(form.instruction),
@@ -174,20 +180,12 @@ pub(super) fn script() -> serde_json::Result<String> {
 }
 
 fn ty(ty: &'static ptx_isa::table::TypeInfo) -> Type {
-    let sample = |place| {
-        let bits = examples::sample(ty, 0, place);
-        let text = ptx_isa::value::show(bits, ty);
-        // The value where it says more than the bits.
-        let value = text.split_once('(').map(|(_, value)| value.trim_end_matches(')').to_owned());
-        value.unwrap_or(text)
-    };
     Type {
         name: ty.name,
         lanes: ty.lanes,
         width: form::width(ty),
         predicate: ty.kind == Kind::Predicate,
         description: ty.description,
-        samples: (0..3).map(sample).collect(),
     }
 }
 
@@ -226,7 +224,7 @@ fn instruction(info: &'static Instruction, page: &'static ptx_isa::reference::pa
     }
 }
 
-fn operand(operand: &'static ptx_isa::table::Operand) -> Operand {
+fn operand(operand: &'static ptx_isa::table::Operand, place: usize) -> Operand {
     let second = operand.second.as_ref().map_or(Permission::No, |second| second.optional);
     let permissions = [operand.negation, operand.trailing_sink, second];
     let notes = permissions.iter().filter_map(|permission| match permission {
@@ -239,9 +237,19 @@ fn operand(operand: &'static ptx_isa::table::Operand) -> Operand {
         written: operand.destination,
         second: operand.second.as_ref().map(|second| second.name),
         takes: form::takes(operand).join(", "),
+        sample: sample(operand, place),
         selector: operand.selector.as_ref().map(|selector| (selector.name, written(selector))),
         notes: notes.collect(),
     }
+}
+
+/// An input for an operand as people write it: the value where it says more than the bits.
+fn sample(operand: &ptx_isa::table::Operand, place: usize) -> String {
+    let text = ptx_isa::value::show(examples::operand_sample(operand, 0, place), &TABLE.types[operand.ty.index()]);
+    let value = text.split_once('(').map(|(_, value)| value.trim_end_matches(')').to_owned());
+    value
+        .filter(|_| operand.selector.is_none())
+        .unwrap_or_else(|| text.split(' ').next().unwrap_or_default().to_owned())
 }
 
 /// The default of a selector as it is written.

@@ -1,7 +1,7 @@
 //! Examples of the spec with what they compute, for inputs that their types suggest.
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{FormInfo, Kind, TypeInfo};
+use ptx_isa::table::{FormInfo, Kind, Operand, TypeInfo};
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::Value;
 use ptx_isa::value;
@@ -52,7 +52,8 @@ pub(super) fn evaluate(text: &str) -> Option<Evaluated> {
 
 fn row(form: &FormInfo, row: usize, selectors: &[u64], shown: usize) -> Row {
     let types: Vec<&TypeInfo> = form.sources().map(|operand| &TABLE.types[operand.ty.index()]).collect();
-    let inputs: Vec<u64> = types.iter().enumerate().map(|(place, ty)| sample(ty, row, place)).collect();
+    let inputs: Vec<u64> =
+        form.sources().enumerate().map(|(place, operand)| operand_sample(operand, row, place)).collect();
     let words: Vec<u64> = inputs.iter().copied().chain(selectors.iter().copied()).collect();
     let results = form.evaluate(u16::MAX, &words);
     let destinations = form.operands.iter().filter(|operand| operand.destination).flat_map(|operand| {
@@ -75,8 +76,17 @@ fn brief(bits: u64, ty: &TypeInfo) -> String {
     }
 }
 
+/// A value for an operand: one with parts that differ where parts of it may be picked.
+pub(super) fn operand_sample(operand: &Operand, row: usize, place: usize) -> u64 {
+    let ty = &TABLE.types[operand.ty.index()];
+    match operand.selector {
+        Some(_) => [0x01fe_7f80, 0x0203_ff7f, 0x8001_7ffe][(row + place) % 3],
+        None => sample(ty, row, place),
+    }
+}
+
 /// A value that tells something: rows differ in order, and the last one in kind.
-pub(super) fn sample(ty: &TypeInfo, row: usize, place: usize) -> u64 {
+fn sample(ty: &TypeInfo, row: usize, place: usize) -> u64 {
     let mask = u64::MAX >> (64 - u32::from(ty.bits.min(64)));
     let pick = |values: [[&str; 3]; 3]| {
         let text = values[row % 3][place % 3];
