@@ -8,6 +8,35 @@
 //! * [`text`]: one statement ([`Statement`](text::Statement)) or whole modules ([`text::check`]), with the assembler's
 //!   verdict.
 //! * [`TABLE`]: all of it as data.
+//! * [`manual`]: a page to read for each opcode.
+//!
+//! The three steps below lead from nothing to a checked statement, to evaluated threads, and to an instruction of your
+//! own.
+//!
+//! # From text to a verdict
+//!
+//! ```
+//! use ptx_isa::TABLE;
+//! use ptx_isa::text::Statement;
+//!
+//! let statement = Statement::parse(&TABLE, "@!%p1 setp.f32.lt %p2|_, %f1, 0f3F800000;").unwrap();
+//! assert_eq!(statement.to_string(), "@!%p1 setp.lt.f32 %p2|_, %f1, 0f3f800000;");
+//!
+//! // A form knows when it came, and where it runs.
+//! let form = statement.form();
+//! assert_eq!((form.floor.ptx.to_string(), form.floor.sm), ("1.0".into(), 10));
+//!
+//! // What is illegal is refused with the reason, and with legal forms that are near.
+//! let error = Statement::parse(&TABLE, "setp.lo.s32 p, a, b;").unwrap_err();
+//! assert_eq!(error.message, "`.lo` is for unsigned integers");
+//! assert!(error.help.unwrap().contains("`setp.lt.s32`"));
+//!
+//! // Whole modules are checked at once: what is outside the table is counted, not refused.
+//! let module = b".version 8.6 .target sm_90
+//!     .entry k() { .reg .pred p; .reg .f32 f; setp.lo.f32 p, f, f; }";
+//! let report = ptx_isa::text::check(&TABLE, module, &Default::default());
+//! assert_eq!(report.diagnostics[0].code.as_str(), "illegal-modifier");
+//! ```
 //!
 //! # From a mnemonic to bits
 //!
@@ -24,27 +53,42 @@
 //! const BOTH: (bool, bool) = scalar::setp_lt_s32(5, -3);
 //! assert_eq!(BOTH, (false, true));
 //!
+//! // The threads of a warp: each compares its own number with 16.
+//! let below: u32 = (0..32).map(|lane| u32::from(scalar::setp_lt_s32(lane, 16).0) << lane).sum();
+//! assert_eq!(below, 0x0000_ffff);
+//!
 //! // Modifiers chosen at run time; an illegal choice is refused with the reason.
 //! let setp = Setp { cmp_op: CmpOp::Lo, bool_op: None, ftz: false, ty: ScalarType::S32 };
 //! assert_eq!(setp.form().unwrap_err().to_string(), "`.lo` is for unsigned integers");
 //! ```
 //!
-//! # From text to a verdict
+//! # From an entry to an instruction
+//!
+//! An instruction is an entry of a `.isa` file: of this crate's (`isa-spec/ptx`), of your own crate's, or inline. All of
+//! the above is computed from it; a mistake is shown with its place. Here the generator says what function it makes:
 //!
 //! ```
-//! use ptx_isa::text::Statement;
-//!
-//! let statement = Statement::parse(&ptx_isa::TABLE, "@!%p1 setp.f32.lt %p2|_, %f1, 0f3F800000;").unwrap();
-//! assert_eq!(statement.to_string(), "@!%p1 setp.lt.f32 %p2|_, %f1, 0f3f800000;");
-//!
-//! let error = Statement::parse(&ptx_isa::TABLE, "setp.lo.s32 p, a, b;").unwrap_err();
-//! assert_eq!(error.message, "`.lo` is for unsigned integers");
+//! # // The crate `isa-spec` is a build dependency; its own documentation tests the same entry.
+//! let entry = r#"
+//!     /// Selects one of two words by a predicate.
+//!     instruction pick {
+//!         section   1.1;
+//!         syntax    { pick.type d, a, b, c; .type = { .u16, .u32 }; }
+//!         operands  { d, a, b: .type; c: .pred; }
+//!         requires  { ptx 1.0, sm_10; }
+//!         semantics { d = c ? a : b; }
+//!         examples  { pick.u32 r0, r1, r2, p; }
+//!     }
+//! "#;
+//! let rust = isa_spec::Build::new().prelude().text("pick.isa", entry).generate().unwrap();
+//! assert!(rust.contains("pub const fn pick_u32(a: u32, b: u32, c: bool) -> u32"));
 //! ```
 //!
 //! # Features
 //!
 //! Without features the crate needs no standard library, only an allocator. `std` is for what needs an operating
-//! system, `cli` builds the command line.
+//! system, `reference` adds the pages of the manual as data and values of pseudo-code line by line, `cli` builds the
+//! command line.
 
 #![no_std]
 #![deny(unsafe_code)]
@@ -64,12 +108,17 @@ pub mod build;
 pub mod diagnostic;
 pub mod eval;
 mod hash;
+#[cfg(any(doc, doctest))]
+pub mod manual;
+#[cfg(feature = "reference")]
+pub mod reference;
 pub mod selector;
 pub mod simd;
 pub mod slice;
 pub mod table;
 pub mod target;
 pub mod text;
+pub mod value;
 pub mod warp;
 
 include!(concat!(env!("OUT_DIR"), "/ptx.rs"));

@@ -96,6 +96,7 @@ pub(crate) enum TypeSet {
 /// `builtin lt<T: unsigned, float>(a: T, b: T) -> .pred;`
 #[derive(Debug)]
 pub(crate) struct Builtin {
+    pub docs: Docs,
     pub name: Ident,
     /// The parameter's name and the types it ranges over.
     pub generic: Option<(Ident, Vec<TypeSet>)>,

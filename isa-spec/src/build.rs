@@ -4,17 +4,20 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use proc_macro2::TokenStream;
+use quote::ToTokens;
 
 use crate::diagnostic::Errors;
 use crate::emit::{Options, emit};
 use crate::library::{self, PTX};
 use crate::source::Sources;
-use crate::{Checked, check, parse, resolve};
+use crate::{Checked, check, parse, reference, resolve};
 
 /// The way from spec files to a Rust file, for a `build.rs`.
 pub struct Build {
     sources: Sources,
     options: Options,
+    manual: Option<String>,
+    reference: Option<String>,
     failed: Option<(PathBuf, io::Error)>,
 }
 
@@ -29,7 +32,7 @@ impl Build {
     pub fn new() -> Build {
         let path = |text| syn::parse_str(text).expect("a path");
         let options = Options { support: path("::ptx_isa"), bodies: path("::ptx_isa::eval") };
-        Build { sources: Sources::new(), options, failed: None }
+        Build { sources: Sources::new(), options, manual: None, reference: None, failed: None }
     }
 
     /// Adds the prelude of `ptx-isa`: its types, builtins and operators.
@@ -90,18 +93,27 @@ impl Build {
         self
     }
 
+    /// [`write`](Build::write) also writes this file: a module for each opcode whose documentation is its page.
+    #[must_use]
+    pub fn manual(mut self, name: &str) -> Build {
+        self.manual = Some(name.to_owned());
+        self
+    }
+
+    /// [`write`](Build::write) also writes this file: the pages as data, and the values of pseudo-code line by line.
+    #[must_use]
+    pub fn reference(mut self, name: &str) -> Build {
+        self.reference = Some(name.to_owned());
+        self
+    }
+
     /// The generated module as formatted Rust.
     ///
     /// # Errors
     ///
     /// The report of every mistake of the first stage that found one.
     pub fn generate(&self) -> Result<String, String> {
-        if let Some((path, error)) = &self.failed {
-            return Err(format!("cannot read {}: {error}\n", path.display()));
-        }
-        let tokens = self.tokens()?;
-        let file = syn::parse2(tokens).expect("generated code parses");
-        Ok(prettyplease::unparse(&file))
+        self.tokens().map(formatted)
     }
 
     /// The generated module as tokens, unformatted: what `isa!` expands to for the same spec.
@@ -110,12 +122,37 @@ impl Build {
     ///
     /// The report of every mistake of the first stage that found one.
     pub fn tokens(&self) -> Result<TokenStream, String> {
+        self.checked().map(|(checked, sources)| emit(&checked, &sources, &self.options))
+    }
+
+    fn checked(&self) -> Result<(Checked, Sources), String> {
+        if let Some((path, error)) = &self.failed {
+            return Err(format!("cannot read {}: {error}\n", path.display()));
+        }
         let render = |errors: Errors, sources: &Sources| errors.render(sources, false);
         let spec = self.sources.tokens().and_then(parse).map_err(|errors| render(errors, &self.sources))?;
         let more = library::wanted(&spec, &self.sources).map_err(|errors| render(errors, &self.sources))?;
         let sources = more.then(&self.sources);
         let checked = compile(&sources).map_err(|errors| render(errors, &sources))?;
-        Ok(emit(&checked, &sources, &self.options))
+        Ok((checked, sources))
+    }
+
+    /// The files to write, by name.
+    fn files(&self, table: &str) -> Result<Vec<(String, String)>, String> {
+        let (checked, sources) = self.checked()?;
+        let mut files = vec![(table.to_owned(), formatted(emit(&checked, &sources, &self.options)))];
+        if self.manual.is_some() || self.reference.is_some() {
+            let pages = reference::pages(&checked, &sources);
+            let support = self.options.support.to_token_stream().to_string().replace(' ', "");
+            let manual =
+                self.manual.clone().map(|name| (name, reference::manual(&pages, support.trim_start_matches(':'))));
+            let data = self
+                .reference
+                .clone()
+                .map(|name| (name, formatted(crate::emit::reference(&checked, &sources, &self.options, &pages))));
+            files.extend(manual.into_iter().chain(data));
+        }
+        Ok(files)
     }
 
     /// Writes the generated module to a file in `OUT_DIR`; on a mistake in the spec, reports it and ends the build.
@@ -124,10 +161,12 @@ impl Build {
     ///
     /// If `OUT_DIR` is not set or cannot be written: outside a build script, that is.
     pub fn write(&self, name: &str) {
-        match self.generate() {
-            Ok(text) => {
+        match self.files(name) {
+            Ok(files) => {
                 let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR for build scripts"));
-                fs::write(out.join(name), text).expect("OUT_DIR can be written");
+                for (name, text) in files {
+                    fs::write(out.join(name), text).expect("OUT_DIR can be written");
+                }
             }
             Err(report) => {
                 for line in report.lines() {
@@ -137,6 +176,11 @@ impl Build {
             }
         }
     }
+}
+
+/// Tokens as a person reads them.
+fn formatted(tokens: TokenStream) -> String {
+    prettyplease::unparse(&syn::parse2(tokens).expect("generated code parses"))
 }
 
 /// The generated module of a spec given as tokens, for a macro: spans and errors point into the tokens.

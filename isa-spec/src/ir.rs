@@ -53,6 +53,8 @@ pub(crate) struct Program {
     pub values: Vec<Value>,
     /// One for each destination in order of writing, second destinations behind their first.
     pub outputs: Vec<ValueId>,
+    /// One for each line of the pseudo-code that has a value: what the line computes, where an output needs it.
+    pub steps: Vec<Option<ValueId>>,
 }
 
 impl Op {
@@ -111,5 +113,8 @@ impl Program {
         }
         self.values = kept;
         self.outputs.iter_mut().for_each(|output| *output = places[output.0]);
+        for step in &mut self.steps {
+            *step = step.filter(|id| live[id.0]).map(|id| places[id.0]);
+        }
     }
 }

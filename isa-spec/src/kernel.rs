@@ -66,7 +66,7 @@ pub(crate) fn evaluator(model: &Model, patterns: &[Pattern], program: &Program) 
 /// A builtin that is declared for uninterpreted bits computes the same for the integers of that width: the prelude's
 /// law of such builtins.
 fn erase(model: &Model, program: &Program) -> Program {
-    let mut erased = Program { values: Vec::new(), outputs: Vec::new() };
+    let mut erased = Program { values: Vec::new(), outputs: Vec::new(), steps: Vec::new() };
     let mut places = Vec::new();
     for value in &program.values {
         let ty = erase_ty(model, value.ty);
@@ -344,7 +344,7 @@ fn extract(program: &Program, test: ValueId) -> Option<(Test, Vec<usize>)> {
     if lanes > TEST_LANES {
         return None;
     }
-    let mut program = Program { values: program.values.clone(), outputs: vec![test] };
+    let mut program = Program { values: program.values.clone(), outputs: vec![test], steps: Vec::new() };
     program.prune();
     let sources = number_sources(&mut program);
     (sources.len() <= TEST_SOURCES).then_some((Test { program, lanes }, sources))

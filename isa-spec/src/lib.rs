@@ -36,6 +36,7 @@ mod lower;
 mod model;
 mod parse;
 mod pseudo;
+mod reference;
 mod resolve;
 mod source;
 

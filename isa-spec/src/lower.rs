@@ -66,7 +66,7 @@ pub(crate) fn lower(scope: Scope<'_>, entry: &Entry, semantics: &[Stmt], pattern
         scope,
         entry,
         patterns,
-        program: Program { values: Vec::new(), outputs: Vec::new() },
+        program: Program { values: Vec::new(), outputs: Vec::new(), steps: Vec::new() },
         locals: HashMap::new(),
         outputs: HashMap::new(),
         errors: Errors::new(),
@@ -177,7 +177,11 @@ impl<'a> Lowering<'a> {
             }
             let local = match self.decide(value)? {
                 Some(known) => Local::Known(known),
-                None => Local::Value(self.expr(value, None)?),
+                None => {
+                    let value = self.expr(value, None)?;
+                    self.program.steps.push(Some(value.id));
+                    Local::Value(value)
+                }
             };
             self.locals.insert(target.to_owned(), local);
             return Ok(());
@@ -201,6 +205,7 @@ impl<'a> Lowering<'a> {
             }
             .into());
         }
+        self.program.steps.push(Some(found.id));
         if self.outputs.insert(operand, Some(found.id)).is_some() {
             return Err(Diagnostic::new(span, format!("`{target}` has a value already")).into());
         }

@@ -78,6 +78,9 @@ pub(crate) struct Class {
 #[derive(Debug)]
 pub(crate) struct Builtin {
     pub name: String,
+    pub docs: Docs,
+    /// How it is called: `flush(x)`.
+    pub signature: String,
     /// The types its parameter ranges over, if it has one.
     pub generic: Option<Vec<TypeId>>,
     pub params: Vec<Param>,

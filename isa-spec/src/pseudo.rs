@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::ast::{BinaryOp, Expr, ExprKind, Stmt};
+use crate::ast::{BinaryOp, Expr, ExprKind, Stmt, TypeSet};
 use crate::choice::Scope;
 use crate::model::{Entry, Meaning, SlotKind};
 
@@ -15,6 +15,89 @@ pub(crate) fn lines(scope: Scope<'_>, entry: &Entry) -> Vec<String> {
     writer.lines
 }
 
+/// The lines of an entry's semantics as the spec has them, blanks evened.
+pub(crate) fn unfilled(statements: &[Stmt]) -> Vec<String> {
+    let mut lines = Vec::new();
+    plain_block(statements, 0, &mut lines);
+    lines
+}
+
+fn plain_block(statements: &[Stmt], depth: usize, lines: &mut Vec<String>) {
+    let indent = "    ".repeat(depth);
+    for statement in statements {
+        match statement {
+            Stmt::Assign { target, value } => lines.push(format!("{indent}{target} = {};", plain(value).0)),
+            Stmt::If { condition, then, otherwise } => {
+                lines.push(format!("{indent}if ({}) {{", plain(condition).0));
+                plain_block(then, depth + 1, lines);
+                if !otherwise.is_empty() {
+                    lines.push(format!("{indent}}} else {{"));
+                    plain_block(otherwise, depth + 1, lines);
+                }
+                lines.push(format!("{indent}}}"));
+            }
+        }
+    }
+}
+
+/// A condition or an expression as the spec has it.
+pub(crate) fn text(expr: &Expr) -> String {
+    plain(expr).0
+}
+
+fn plain(expr: &Expr) -> Piece {
+    let at_least = |expr: &Expr, level: u8| {
+        let (text, own) = plain(expr);
+        if own < level { format!("({text})") } else { text }
+    };
+    match &expr.kind {
+        ExprKind::Name(name) => (name.to_string(), ATOM),
+        ExprKind::Dotted(name) => (format!(".{name}"), ATOM),
+        ExprKind::Target(target) => {
+            (format!("sm_{}{}", target.sm, target.suffix.map_or(String::new(), String::from)), ATOM)
+        }
+        ExprKind::Integer(value) => (number(*value), ATOM),
+        ExprKind::Float(value) => (format!("{value:?}"), ATOM),
+        ExprKind::Unary(op, inner) => (format!("{}{}", op.symbol(), at_least(inner, ATOM)), UNARY),
+        ExprKind::Binary(op, a, b) => {
+            let level = op.precedence();
+            (format!("{} {} {}", at_least(a, level), op.symbol(), at_least(b, level + 1)), level)
+        }
+        ExprKind::Infix(name, a, b) => {
+            let level = BinaryOp::Eq.precedence();
+            (format!("{} {name} {}", at_least(a, level), at_least(b, level + 1)), level)
+        }
+        ExprKind::Call(name, args) => {
+            let args: Vec<String> = args.iter().map(text).collect();
+            (format!("{name}({})", args.join(", ")), ATOM)
+        }
+        ExprKind::Choose(condition, a, b) => {
+            let [c, a, b] = [&**condition, a, b].map(|expr| at_least(expr, CHOOSE + 1));
+            (format!("{c} ? {a} : {b}"), CHOOSE)
+        }
+        ExprKind::As(inner, ty) => (format!("{} as .{ty}", at_least(inner, ATOM)), ATOM - 1),
+        ExprKind::In(inner, set) => {
+            let members: Vec<String> = set
+                .iter()
+                .map(|item| match item {
+                    TypeSet::Type(name) => format!(".{name}"),
+                    TypeSet::Class(name) => name.to_string(),
+                })
+                .collect();
+            let set = match set.as_slice() {
+                [TypeSet::Class(_)] => members.join(", "),
+                _ => format!("{{ {} }}", members.join(", ")),
+            };
+            (format!("{} in {set}", at_least(inner, ATOM)), CHOOSE + 1)
+        }
+        ExprKind::Index(inner, index) => (format!("{}[{}]", at_least(inner, ATOM), index.value), ATOM),
+    }
+}
+
+fn number(value: u64) -> String {
+    if value > 9 { format!("{value:#x}") } else { value.to_string() }
+}
+
 struct Writer<'a> {
     scope: Scope<'a>,
     known: HashMap<String, bool>,
@@ -23,6 +106,9 @@ struct Writer<'a> {
 
 /// Binds tighter than any operator.
 const ATOM: u8 = 10;
+
+/// `!x`
+const UNARY: u8 = BinaryOp::Add.precedence() + 1;
 
 /// `c ? a : b` binds loosest.
 const CHOOSE: u8 = 0;
@@ -71,12 +157,9 @@ impl Writer<'_> {
             }
             ExprKind::Dotted(name) => (format!(".{name}"), ATOM),
             ExprKind::Target(target) => (format!("sm_{}", target.sm), ATOM),
-            ExprKind::Integer(value) if *value > 9 => (format!("{value:#x}"), ATOM),
-            ExprKind::Integer(value) => (value.to_string(), ATOM),
+            ExprKind::Integer(value) => (number(*value), ATOM),
             ExprKind::Float(value) => (format!("{value:?}"), ATOM),
-            ExprKind::Unary(op, inner) => {
-                (format!("{}{}", op.symbol(), self.at_least(inner, bound, ATOM)), BinaryOp::Add.precedence() + 1)
-            }
+            ExprKind::Unary(op, inner) => (format!("{}{}", op.symbol(), self.at_least(inner, bound, ATOM)), UNARY),
             ExprKind::Binary(op, a, b) => {
                 let level = op.precedence();
                 let (a, b) = (self.at_least(a, bound, level), self.at_least(b, bound, level + 1));

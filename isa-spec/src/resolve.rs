@@ -380,7 +380,9 @@ impl Resolver {
                     .help("builtins of one name range over different types"),
             );
         }
-        self.model.builtins.push(Builtin { name, generic, params, result });
+        let names: Vec<String> = builtin.params.iter().map(|(name, _)| name.to_string()).collect();
+        let signature = format!("{name}({})", names.join(", "));
+        self.model.builtins.push(Builtin { name, docs: builtin.docs, signature, generic, params, result });
     }
 
     fn operator(&mut self, operator: ast::Operator) {

@@ -13,9 +13,10 @@ use ptx_isa::table::{Kind, Operand, TypeInfo};
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::{Register, Second, Value};
+use ptx_isa::value;
 use serde::Deserialize;
 
-use super::{EvalArguments, Outcome, report, value};
+use super::{EvalArguments, Outcome, report};
 
 /// A statement has at most so many words to read: its sources and its selectors.
 const MAX_INPUTS: usize = 16;

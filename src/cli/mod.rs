@@ -1,10 +1,11 @@
 //! The command line: arguments, exit statuses and where output goes. What a command does stands in its own module.
 
 mod check;
+mod docs;
 mod eval;
+mod explain;
 mod report;
 mod table;
-mod value;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -32,6 +33,22 @@ enum Command {
     /// Compute what a statement computes, bit by bit
     #[command(after_help = include_str!("help/eval.txt"))]
     Eval(EvalArguments),
+
+    /// Tell what a mnemonic or an opcode is; for an illegal mnemonic why, and which legal ones are near
+    #[command(after_help = "Examples:
+  ptx-isa explain setp.lt.ftz.f16
+  ptx-isa explain setp
+  ptx-isa explain setp.lo.s32")]
+    Explain(ExplainArguments),
+
+    /// Write the reference as a site of plain files
+    #[command(after_help = "Examples:
+  ptx-isa docs --out site
+  ptx-isa docs --out site --wasm target/wasm32-unknown-unknown/site/ptx_isa_wasm.wasm
+
+The module that evaluates is built by
+  cargo build -p ptx-isa-wasm --profile site --target wasm32-unknown-unknown")]
+    Docs(DocsArguments),
 
     /// List the legal forms
     #[command(after_help = include_str!("help/table.txt"))]
@@ -74,6 +91,22 @@ struct EvalArguments {
 }
 
 #[derive(Args)]
+struct ExplainArguments {
+    /// A mnemonic like `setp.lt.ftz.f16`, or an opcode
+    mnemonic: String,
+}
+
+#[derive(Args)]
+struct DocsArguments {
+    /// The folder to write to
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// The evaluators as a module, for a site that computes
+    #[arg(long, value_name = "FILE")]
+    wasm: Option<PathBuf>,
+}
+
+#[derive(Args)]
 struct TableArguments {
     /// How to print the forms
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -103,6 +136,8 @@ pub(crate) fn run() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Check(arguments) => check::run(&arguments),
         Command::Eval(arguments) => eval::run(&arguments),
+        Command::Docs(arguments) => docs::run(&arguments),
+        Command::Explain(arguments) => explain::run(&arguments),
         Command::Table(arguments) => table::run(&arguments),
     };
     ExitCode::from(match outcome {

@@ -17,7 +17,7 @@ use crate::lower::{LowerError, lower, unused_locals};
 use crate::model::{Entry, Model, OnlyIf, Opcode, Syntax};
 
 pub(crate) use floor::Floor;
-pub(crate) use rule::{ABSENT, Rule};
+pub(crate) use rule::{ABSENT, Rule, words};
 
 /// A spec that holds together. Only [`check`] makes one.
 #[derive(Debug)]

@@ -175,7 +175,7 @@ fn merge(cubes: &mut Vec<Vec<u64>>) {
 }
 
 /// A condition on modifiers, in words.
-fn words(expr: &Expr) -> String {
+pub(crate) fn words(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Dotted(name) => format!("`.{name}`"),
         ExprKind::Unary(UnaryOp::Not, inner) => format!("not {}", words(inner)),

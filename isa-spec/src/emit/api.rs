@@ -371,5 +371,5 @@ fn form(cx: &Context<'_>) -> TokenStream {
 fn form_doc(cx: &Context<'_>, form: &Form) -> String {
     let entry = &cx.checked.model.opcodes[form.opcode].entries[form.entry];
     let place = cx.place(entry.syntaxes[form.syntax].span);
-    format!(" `{}`: section {}, `{place}`.", form.mnemonic, entry.section)
+    format!(" `{}`: {}; section {}, `{place}`.", form.mnemonic, super::table::floor_words(form), entry.section)
 }

@@ -8,6 +8,7 @@ mod api;
 mod markers;
 pub mod names;
 mod perfect_hash;
+mod reference;
 mod scalar;
 mod table;
 mod warp;
@@ -28,7 +29,7 @@ pub struct Options {
 
 /// The generated module's items.
 pub fn emit(checked: &Checked, sources: &Sources, options: &Options) -> TokenStream {
-    let bodies = checked.model.bodies.clone().unwrap_or_else(|| options.bodies.to_token_stream());
+    let bodies = options.bodies_of(checked);
     let cx = Context { checked, sources, support: &options.support, bodies: &bodies };
     let api = api::emit(&cx);
     let (kernels, evaluations) = warp::emit(&cx);
@@ -42,6 +43,24 @@ pub fn emit(checked: &Checked, sources: &Sources, options: &Options) -> TokenStr
         #scalar
         #bits
         #kernels
+    }
+}
+
+/// The items of the module that holds the reference: the pages, and the values of pseudo-code line by line.
+pub(crate) fn reference(
+    checked: &Checked,
+    sources: &Sources,
+    options: &Options,
+    pages: &[isa_page::Page],
+) -> TokenStream {
+    let bodies = options.bodies_of(checked);
+    reference::emit(&Context { checked, sources, support: &options.support, bodies: &bodies }, pages)
+}
+
+impl Options {
+    /// The module with the builtins' bodies: the spec's own word first.
+    fn bodies_of(&self, checked: &Checked) -> TokenStream {
+        checked.model.bodies.clone().unwrap_or_else(|| self.bodies.to_token_stream())
     }
 }
 

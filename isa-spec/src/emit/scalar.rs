@@ -78,8 +78,9 @@ pub(super) fn emit(cx: &Context<'_>, evaluations: &Evaluations) -> (TokenStream,
 type Layout = Vec<(bool, bool)>;
 
 /// The program with types reduced to what bits can tell, so that forms which compute the same share a function.
-fn erase(model: &Model, program: &Program) -> Program {
+pub(super) fn erase(model: &Model, program: &Program) -> Program {
     let mut program = program.clone();
+    program.steps.clear();
     for value in &mut program.values {
         if let Ty::Lanes { lane, .. } = &mut value.ty {
             let bits = model.ty(*lane).bits;
@@ -107,7 +108,7 @@ fn number(text: String) -> TokenStream {
 }
 
 /// Emits the functions of one form.
-struct Scalar<'a> {
+pub(super) struct Scalar<'a> {
     cx: &'a Context<'a>,
     form: &'a Form,
     entry: &'a Entry,
@@ -115,7 +116,7 @@ struct Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    fn new(cx: &'a Context<'a>, form: &'a Form) -> Scalar<'a> {
+    pub(super) fn new(cx: &'a Context<'a>, form: &'a Form) -> Scalar<'a> {
         let entry = &cx.checked.model.opcodes[form.opcode].entries[form.entry];
         Scalar { cx, form, entry, patterns: &entry.syntaxes[form.syntax].patterns }
     }
@@ -222,27 +223,43 @@ impl<'a> Scalar<'a> {
         let form = self.form;
         let syntax = &self.entry.syntaxes[form.syntax];
         let operands = syntax.text.split_once(' ').map_or("", |(_, operands)| operands);
-        let mut docs = vec![
-            format!(" `{} {operands};`", form.mnemonic),
-            String::new(),
-            format!(
-                " Section {}; PTX {}.{}, `sm_{}`; `{}`.",
-                self.entry.section,
-                form.floor.ptx.0,
-                form.floor.ptx.1,
-                form.floor.sm,
-                self.cx.place(syntax.span)
-            ),
-            String::new(),
-            String::from(" ```text"),
-        ];
+        let summary = self.entry.docs.split("\n\n").next().unwrap_or_default();
+        let mut docs = vec![format!(" `{} {operands};`", form.mnemonic), String::new()];
+        docs.extend(summary.lines().map(|line| format!(" {line}")));
+        docs.extend([String::new(), format!(" {}.", self.operand_types()), String::new()]);
+        docs.push(format!(
+            " Section {}; {}; `{}`.",
+            self.entry.section,
+            super::table::floor_words(form),
+            self.cx.place(syntax.span)
+        ));
+        docs.extend([String::new(), String::from(" ```text")]);
         docs.extend(super::table::pseudo_code(self.cx, form).iter().map(|line| format!(" {line}")));
         docs.push(String::from(" ```"));
         docs
     }
 
-    /// The function on bits: parameters as words, results as words.
-    fn bits(&self, name: &Ident, program: &Program) -> TokenStream {
+    /// `d: .u32; a: .f32; b: .f32`
+    fn operand_types(&self) -> String {
+        let names = self.patterns.iter().flat_map(|pattern| {
+            [Some(pattern.operand), pattern.second.as_ref().map(|(second, _)| *second)].into_iter().flatten()
+        });
+        let typed = names.map(|operand| {
+            let found = &self.entry.operands[operand];
+            let id = match found.ty {
+                OperandType::Fixed(ty) => ty,
+                OperandType::Slot(slot) => {
+                    let opcode = &self.model().opcodes[self.form.opcode];
+                    self.form.choice.ty(opcode, slot).expect("checked: operands have types")
+                }
+            };
+            format!("`{}: .{}`", found.name, self.model().ty(id).name)
+        });
+        typed.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The parameters from words, and how many there are.
+    fn loads(&self) -> (TokenStream, Literal) {
         let params = self.params();
         let x = self.fresh("x");
         let loads = params.iter().enumerate().map(|(index, (name, ty))| {
@@ -261,7 +278,13 @@ impl<'a> Scalar<'a> {
             };
             quote!(let #name = #value;)
         });
-        let count = Literal::usize_unsuffixed(params.len());
+        (quote!(#(#loads)*), Literal::usize_unsuffixed(params.len()))
+    }
+
+    /// The function on bits: parameters as words, results as words.
+    fn bits(&self, name: &Ident, program: &Program) -> TokenStream {
+        let (loads, count) = self.loads();
+        let x = self.fresh("x");
         let (lets, outputs) = self.body(program);
         let names: Vec<Ident> = self.destinations().collect();
         let words = program
@@ -275,10 +298,40 @@ impl<'a> Scalar<'a> {
         quote! {
             pub(super) fn #name(#x: &[u64]) -> [u64; 2] {
                 let #x: &[u64; #count] = #x.first_chunk().expect("a word for each source and selector");
-                #(#loads)*
+                #loads
                 #lets
                 #(#outputs)*
                 [#(#words),*]
+            }
+        }
+    }
+
+    /// The function that gives the lanes of what each line of the pseudo-code computes, one after the other.
+    pub(super) fn trace(&self, name: &Ident, program: &Program, steps: &[ValueId]) -> TokenStream {
+        let traced = Program { outputs: steps.to_vec(), ..program.clone() };
+        let (loads, count) = self.loads();
+        let x = self.fresh("x");
+        let (lets, values) = self.body(&traced);
+        let pushes = values.iter().zip(steps).enumerate().map(|(index, (value, step))| {
+            let name = format_ident!("step_{index}");
+            let ty = program.value(*step).ty;
+            let (Ty::Lanes { lane, lanes }, one) = (ty, |lane| Ty::Lanes { lane, lanes: 1 }) else {
+                unreachable!("the caller leaves selectors out")
+            };
+            let words = (0..lanes).map(|i| {
+                let i = Literal::u32_unsuffixed(i);
+                let value = if lanes == 1 { quote!(#name) } else { quote!(#name[#i]) };
+                let word = self.bits_of(&value, one(lane), 64);
+                quote!(push(#word);)
+            });
+            quote!(let #name = #value; #(#words)*)
+        });
+        quote! {
+            pub(super) fn #name(#x: &[u64], push: &mut dyn FnMut(u64)) {
+                let #x: &[u64; #count] = #x.first_chunk().expect("a word for each source and selector");
+                #loads
+                #lets
+                #(#pushes)*
             }
         }
     }

@@ -65,10 +65,22 @@ pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evalua
 
 /// The pseudo-code of a form on its newest targets.
 pub(super) fn pseudo_code(cx: &Context<'_>, form: &Form) -> Vec<String> {
+    pseudo_code_below(cx, form, u16::MAX)
+}
+
+/// The pseudo-code of a form on targets right below an SM number.
+pub(super) fn pseudo_code_below(cx: &Context<'_>, form: &Form, below: u16) -> Vec<String> {
     let model = &cx.checked.model;
     let opcode = &model.opcodes[form.opcode];
-    let scope = Scope { model, opcode, choice: &form.choice, sm: Some(u16::MAX) };
+    let scope = Scope { model, opcode, choice: &form.choice, sm: Some(below - 1) };
     crate::pseudo::lines(scope, &opcode.entries[form.entry])
+}
+
+/// What a form needs: `PTX 1.0, sm_13`, and what the assembler asks for where that is less.
+pub(super) fn floor_words(form: &Form) -> String {
+    let words = |floor: &Floor| format!("PTX {}.{}, `sm_{}`", floor.ptx.0, floor.ptx.1, floor.sm);
+    let lenient = form.lenient_floor.as_ref().map(|(floor, _)| format!(" (the assembler: {})", words(floor)));
+    words(&form.floor) + &lenient.unwrap_or_default()
 }
 
 /// Every spelling of a modifier, sorted.

@@ -55,7 +55,7 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             Ok(Item::Types(statements(&content, errors, |input, _| type_item(input))))
         }
         "class" => class(input, docs).map(Item::Class),
-        "builtin" => builtin(input).map(Item::Builtin),
+        "builtin" => builtin(input, docs).map(Item::Builtin),
         "operator" => operator(input, docs, errors).map(Item::Operator),
         "lenient" => {
             let content;
@@ -131,7 +131,7 @@ fn class(input: ParseStream, docs: Docs) -> Result<Class> {
     Ok(Class { docs, name, types })
 }
 
-fn builtin(input: ParseStream) -> Result<Builtin> {
+fn builtin(input: ParseStream, docs: Docs) -> Result<Builtin> {
     let name = word(input)?;
     let mut generic = None;
     if input.peek(Token![<]) {
@@ -154,7 +154,7 @@ fn builtin(input: ParseStream) -> Result<Builtin> {
     input.parse::<Token![->]>()?;
     let result = param_type(input)?;
     semicolon(input)?;
-    Ok(Builtin { name, generic, params: params.into_iter().collect(), result })
+    Ok(Builtin { docs, name, generic, params: params.into_iter().collect(), result })
 }
 
 fn param_type(input: ParseStream) -> Result<ParamType> {

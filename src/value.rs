@@ -1,7 +1,20 @@
 //! Values as people write and read them: bits of a type from text, and text for bits.
+//!
+//! ```
+//! use ptx_isa::{TABLE, value};
+//!
+//! let float = TABLE.types.iter().find(|ty| ty.name == "f32").unwrap();
+//! assert_eq!(value::parse("-inf", float), Ok(0xff80_0000));
+//! assert_eq!(value::parse("0f3f800000", float), Ok(0x3f80_0000));
+//! assert_eq!(value::show(0x3f80_0000, float), "0x3f800000 (1.0)");
+//! ```
 
-use ptx_isa::eval::{bf16, f16};
-use ptx_isa::table::{Kind, TypeInfo};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use crate::eval::{bf16, f16};
+use crate::table::{Kind, TypeInfo};
 
 /// Of two floats of sixteen bits, the one with this many bits of exponent is a bfloat.
 const BFLOAT_EXPONENT: u8 = 8;
@@ -11,7 +24,7 @@ const BFLOAT_EXPONENT: u8 = 8;
 /// # Errors
 ///
 /// What a value of the type looks like.
-pub(super) fn parse(text: &str, ty: &TypeInfo) -> Result<u64, String> {
+pub fn parse(text: &str, ty: &TypeInfo) -> Result<u64, String> {
     parse_value(text, ty).ok_or_else(|| {
         let expected = match ty.kind {
             Kind::Predicate => "0 or 1".to_owned(),
@@ -43,7 +56,7 @@ fn parse_value(text: &str, ty: &TypeInfo) -> Option<u64> {
         Kind::Float => float(text, ty),
         Kind::Signed => {
             let value: i64 = text.parse().ok()?;
-            let shift = 64 - u32::from(ty.bits);
+            let shift = 64 - u32::from(ty.bits.min(64));
             let held = value << shift >> shift;
             (held == value || (value > 0 && fits(&value.cast_unsigned())))
                 .then_some(value.cast_unsigned() << shift >> shift)
@@ -54,8 +67,8 @@ fn parse_value(text: &str, ty: &TypeInfo) -> Option<u64> {
             match (negative, ty.kind) {
                 (false, _) => Some(value),
                 (true, Kind::Bits) => {
-                    let shift = 64 - u32::from(ty.bits);
-                    (value <= 1 << (ty.bits - 1)).then_some(value.wrapping_neg() << shift >> shift)
+                    let shift = 64 - u32::from(ty.bits.min(64));
+                    (value <= 1 << (ty.bits.min(64) - 1)).then_some(value.wrapping_neg() << shift >> shift)
                 }
                 (true, _) => None,
             }
@@ -78,7 +91,7 @@ fn float(text: &str, ty: &TypeInfo) -> Option<u64> {
 }
 
 /// Bits with what they mean: `0x3f800000 (1.0)`; a predicate as `1`.
-pub(super) fn show(bits: u64, ty: &TypeInfo) -> String {
+pub fn show(bits: u64, ty: &TypeInfo) -> String {
     let digits = usize::from(ty.bits).div_ceil(4) + 2;
     let shift = 64 - u32::from(ty.bits.min(64));
     match ty.kind {

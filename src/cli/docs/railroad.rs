@@ -1,0 +1,88 @@
+//! A line of syntax as a railroad diagram.
+
+use ptx_isa::reference::page::{Item, Line};
+use railroad::{Choice, Diagram, Node, NonTerminal, Optional, Sequence, SimpleEnd, SimpleStart, Terminal};
+
+/// A modifier with at most so many members shows them; else its name.
+const SHOWN: usize = 4;
+
+/// What a diagram has on each side.
+const PADDING: i64 = 10;
+
+type Boxed = Box<dyn Node>;
+
+/// The diagram as SVG without a style of its own.
+pub(super) fn svg(opcode: &str, line: &Line) -> String {
+    let mut nodes: Vec<Boxed> = vec![Box::new(SimpleStart), terminal(opcode)];
+    nodes.extend(line.items.iter().map(modifier));
+    for (index, written) in line.operands.iter().enumerate() {
+        let comma = if index > 0 { Some(terminal(",")) } else { None };
+        match written.strip_prefix('{').filter(|_| written.ends_with('}') && !written.starts_with("{!}")) {
+            // What may be left out takes its comma along.
+            Some(inner) => {
+                let inner = operand(inner.strip_suffix('}').unwrap_or(inner));
+                nodes.push(Box::new(Optional::new(sequence(comma.into_iter().chain(inner).collect()))));
+            }
+            None => nodes.extend(comma.into_iter().chain(operand(written))),
+        }
+    }
+    nodes.push(terminal(";"));
+    nodes.push(Box::new(SimpleEnd));
+    let nodes = sequence(nodes);
+    let width = nodes.width() + 2 * PADDING;
+    let mut diagram = Diagram::new(nodes);
+    diagram.attr("width".into()).or_insert_with(|| width.to_string());
+    // It shrinks a little before it scrolls.
+    diagram.attr("style".into()).or_insert_with(|| format!("min-width:min(40rem,{width}px)"));
+    diagram.attr("role".into()).or_insert_with(|| "img".into());
+    diagram.attr("aria-label".into()).or_insert_with(|| format!("Syntax: {}", line.text));
+    diagram.to_string()
+}
+
+fn terminal(text: &str) -> Boxed {
+    Box::new(Terminal::new(text.to_owned()))
+}
+
+fn name(text: &str) -> Boxed {
+    Box::new(NonTerminal::new(text.to_owned()))
+}
+
+fn sequence(nodes: Vec<Boxed>) -> Sequence<Boxed> {
+    Sequence::new(nodes)
+}
+
+fn modifier(item: &Item) -> Boxed {
+    let node: Boxed = match item.members {
+        [only] => terminal(&format!(".{only}")),
+        members if members.len() <= SHOWN => {
+            Box::new(Choice::new(members.iter().map(|member| terminal(&format!(".{member}"))).collect::<Vec<_>>()))
+        }
+        _ => name(&format!(".{}", item.name)),
+    };
+    if item.optional { Box::new(Optional::new(node)) } else { node }
+}
+
+/// `{!}c`, `p[|q]`, `a{.asel}`
+fn operand(notation: &str) -> Vec<Boxed> {
+    let mut nodes: Vec<Boxed> = Vec::new();
+    let rest = match notation.strip_prefix("{!}") {
+        Some(rest) => {
+            nodes.push(Box::new(Optional::new(terminal("!"))));
+            rest
+        }
+        None => notation,
+    };
+    let end = rest.find(['[', '|', '{', '.']).unwrap_or(rest.len());
+    let (first, more) = rest.split_at(end);
+    nodes.push(name(first));
+    let more_name = more.trim_matches(['[', ']', '|', '{', '}', '.']);
+    let optional = more.starts_with(['[', '{']);
+    if !more_name.is_empty() {
+        let more: Vec<Boxed> = match more.contains('|') {
+            true => vec![terminal("|"), name(more_name)],
+            false => vec![name(&format!(".{more_name}"))],
+        };
+        nodes.push(if optional { Box::new(Optional::new(sequence(more))) } else { Box::new(sequence(more)) });
+    }
+    nodes
+}
