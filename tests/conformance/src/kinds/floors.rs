@@ -1,0 +1,66 @@
+//! Every family of forms on all targets and versions: at its floor, just below, and everywhere else.
+
+use std::collections::BTreeSet;
+
+use ptx_isa::TABLE;
+use ptx_isa::table::{ABSENT, FormInfo};
+use ptx_isa::target::{Target, Version};
+
+use super::{Batch, Extent, context};
+use crate::forms::{is_type_slot, one_each, plain_type, statement};
+
+/// What a floor may depend on: which slots are filled, and with which types.
+fn family(form: &'static FormInfo) -> (u16, u8, Vec<Option<u8>>) {
+    let instruction = &TABLE.instructions[form.instruction as usize];
+    let values = form.values.iter().enumerate();
+    let values = values.map(|(slot, &value)| match value {
+        ABSENT => None,
+        value => Some(if is_type_slot(instruction, slot) { value } else { 0 }),
+    });
+    (form.instruction, form.syntax, values.collect())
+}
+
+/// Versions and targets that know each other; for a quick run those at some floor, just below, and the newest.
+fn pairs(quick: bool) -> Vec<(Version, Target)> {
+    let mut versions: BTreeSet<Version> = TABLE.versions.iter().copied().collect();
+    let mut targets: BTreeSet<Target> = TABLE.targets.iter().map(|info| info.target).collect();
+    if quick {
+        let floors = TABLE
+            .forms
+            .iter()
+            .flat_map(|form| [Some(form.floor), form.lenient_floor.map(|(floor, _)| floor)].into_iter().flatten());
+        let floors: Vec<_> = floors.collect();
+        let at = |list: &[Version]| -> BTreeSet<Version> {
+            let places = floors.iter().filter_map(|floor| list.iter().position(|version| *version == floor.ptx));
+            places
+                .flat_map(|place| [list[place.saturating_sub(1)], list[place]])
+                .chain([list[list.len() - 1]])
+                .collect()
+        };
+        versions = at(TABLE.versions);
+        let numbers: BTreeSet<u16> = targets.iter().map(|target| target.sm).collect();
+        let numbers: Vec<u16> = numbers.into_iter().collect();
+        let places = floors.iter().filter_map(|floor| numbers.iter().position(|sm| *sm == floor.sm));
+        let near: BTreeSet<u16> = places
+            .flat_map(|place| [numbers[place.saturating_sub(1)], numbers[place]])
+            .chain([numbers[numbers.len() - 1]])
+            .collect();
+        targets.retain(|target| near.contains(&target.sm) && target.suffix.is_none());
+    }
+    let since = |target: Target| TABLE.targets.iter().find(|info| info.target == target).map(|info| info.since);
+    let pairs = versions.iter().flat_map(|version| targets.iter().map(move |target| (*version, *target)));
+    pairs.filter(|(version, target)| since(*target).is_some_and(|since| since <= *version)).collect()
+}
+
+pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
+    let families = one_each(family);
+    let lines: Vec<String> = families
+        .into_iter()
+        .map(|form| {
+            statement(form, |index, operand| format!("{}_{}", TABLE.types[plain_type(operand).index()].name, index % 4))
+        })
+        .collect();
+    for (version, target) in pairs(extent.quick) {
+        take(Batch { context: context(version, target), lines: lines.clone() });
+    }
+}

@@ -1,0 +1,60 @@
+//! The kinds of lines that are held against the assembler. Each gives its lines with the context they are judged in.
+//!
+//! No kind names an opcode: what is tried comes from the table's slots, operands and floors. What is named here is
+//! PTX that no spec describes, such as special registers and guards.
+
+pub(crate) mod floors;
+pub(crate) mod frame;
+pub(crate) mod mnemonics;
+pub(crate) mod modifiers;
+pub(crate) mod modules;
+pub(crate) mod near;
+pub(crate) mod operands;
+pub(crate) mod selectors;
+pub(crate) mod statements;
+
+use ptx_isa::TABLE;
+use ptx_isa::target::{Target, Version};
+
+use crate::context::Context;
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    /// A part of what is usually tried, for a run of a minute.
+    pub(crate) quick: bool,
+    pub(crate) seed: u64,
+    /// How many random lines.
+    pub(crate) random: usize,
+}
+
+/// Lines and the context they are judged in.
+pub(crate) struct Batch {
+    pub(crate) context: Context,
+    pub(crate) lines: Vec<String>,
+}
+
+/// The context that lines are judged in where version and target do not matter: the newest version, and the newest
+/// target of all assemblers.
+pub(crate) fn newest() -> Context {
+    Context::full(*TABLE.versions.last().expect("there are versions"), Target::sm(90))
+}
+
+/// A name, and how many lines there are: the batches are made one after the other.
+pub(crate) type Kind = (&'static str, fn(&Extent, &mut dyn FnMut(Batch)));
+
+/// All kinds whose lines are judged one by one.
+pub(crate) const LINES: &[Kind] = &[
+    ("mnemonics", mnemonics::batches),
+    ("modifiers", modifiers::batches),
+    ("floors", floors::batches),
+    ("operands", operands::batches),
+    ("selectors", selectors::batches),
+    ("statements", statements::batches),
+    ("random", near::batches),
+];
+
+/// A context that an older assembler knows.
+pub(crate) fn context(version: Version, target: Target) -> Context {
+    Context::plain(version, target)
+}

@@ -1,0 +1,159 @@
+//! Holds the table against NVIDIA's assembler: our verdict and its, on every kind of line.
+//!
+//! ```sh
+//! tests/conformance/install            # fetches the assembler from the package registry
+//! cargo run --release -p conformance   # prints agreed/total for each kind, and every difference
+//! ```
+//!
+//! It exits with 0 where all verdicts agree, with 1 where some differ, and with 0 and a message where there is no
+//! assembler, unless `--required` is given.
+
+mod assembler;
+mod context;
+mod forms;
+mod kinds;
+mod random;
+mod report;
+mod shrink;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use clap::Parser;
+use rayon::prelude::*;
+
+use assembler::{Assembler, Verdict};
+use kinds::{Batch, Extent, frame, modules};
+use report::{Difference, Tally};
+
+/// Hold the table against NVIDIA's assembler.
+#[derive(Parser)]
+struct Arguments {
+    /// An assembler, in place of those in target/assembler
+    #[arg(long, value_name = "PTXAS")]
+    assembler: Option<PathBuf>,
+    /// Ask every assembler that is installed, not the newest only
+    #[arg(long)]
+    all: bool,
+    /// Try a part of everything, in about a minute
+    #[arg(long)]
+    quick: bool,
+    /// The seed of random lines; a new one each run unless given
+    #[arg(long)]
+    seed: Option<u64>,
+    /// How many random lines
+    #[arg(long)]
+    random: Option<usize>,
+    /// Only these kinds
+    #[arg(long, value_name = "KIND")]
+    kind: Vec<String>,
+    /// How many differences with the same reasons to print
+    #[arg(long, default_value_t = 3)]
+    show: usize,
+    /// Fail where there is no assembler
+    #[arg(long)]
+    required: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let paths = match &arguments.assembler {
+        Some(path) => vec![path.clone()],
+        None => assembler::installed(&root.join("target/assembler")),
+    };
+    if paths.is_empty() {
+        eprintln!("skipped: there is no assembler in target/assembler; tests/conformance/install fetches it from PyPI");
+        return if arguments.required { ExitCode::from(2) } else { ExitCode::SUCCESS };
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+    let extent = Extent {
+        quick: arguments.quick,
+        seed: arguments.seed.unwrap_or(now),
+        random: arguments.random.unwrap_or(if arguments.quick { 10_000 } else { 60_000 }),
+    };
+    println!("seed {}", extent.seed);
+    let mut fine = true;
+    for path in if arguments.all { &paths[..] } else { &paths[..1] } {
+        let assembler = match Assembler::open(path) {
+            Ok(assembler) => assembler,
+            Err(problem) => {
+                eprintln!("{problem}");
+                return ExitCode::from(2);
+            }
+        };
+        let tallies = hold(&assembler, &extent, &arguments, &root);
+        report::table(&assembler.version, &tallies);
+        fine &= tallies.iter().all(|tally| tally.differences.is_empty());
+    }
+    ExitCode::from(u8::from(!fine))
+}
+
+fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, root: &Path) -> Vec<Tally> {
+    let wanted = |kind: &str| arguments.kind.is_empty() || arguments.kind.iter().any(|other| other == kind);
+    let mut tallies = Vec::new();
+    let mut done = |tally: Tally, start: Instant| {
+        println!("{}: {} of {} agree, {:.1} s", tally.kind, tally.agreed, tally.total, start.elapsed().as_secs_f64());
+        report::differences(&tally, arguments.show);
+        tallies.push(tally);
+    };
+    for (kind, batches) in kinds::LINES {
+        if !wanted(kind) {
+            continue;
+        }
+        let start = Instant::now();
+        let mut tally = Tally::new(kind);
+        let mut shrunk = 0;
+        batches(extent, &mut |batch| lines(assembler, &batch, &mut tally, &mut shrunk));
+        done(tally, start);
+    }
+    if wanted("targets") || wanted("frame") {
+        let start = Instant::now();
+        frame::hold(assembler, extent).into_iter().for_each(|tally| done(tally, start));
+    }
+    if wanted("modules") {
+        let start = Instant::now();
+        modules::hold(assembler, &root.join("tests/modules"), extent).into_iter().for_each(|tally| done(tally, start));
+    }
+    tallies
+}
+
+/// Judges a batch of lines and compares.
+fn lines(assembler: &Assembler, batch: &Batch, tally: &mut Tally, shrunk: &mut usize) {
+    let Batch { context, lines } = batch;
+    if !assembler.knows(context) {
+        return;
+    }
+    // What holds no statement of the table is not ours to judge.
+    let judged = lines.par_iter().filter_map(|line| Some((line.as_str(), context.judge(line)?)));
+    let (texts, ours): (Vec<&str>, Vec<(Verdict, bool)>) = judged.unzip();
+    let fragile: Vec<bool> = ours.iter().map(|(_, fragile)| *fragile).collect();
+    let theirs = assembler.judge(context, &texts, &fragile);
+    tally.total += texts.len();
+    let said = |verdict: &Verdict| match verdict {
+        Verdict::Taken => "taken".to_owned(),
+        Verdict::Refused(reason) => reason.clone(),
+    };
+    let pairs: Vec<_> = texts.into_iter().zip(ours.iter().map(|(ours, _)| ours)).zip(theirs).collect();
+    // A line on which they differ is asked again, by itself.
+    let found: Vec<Difference> = pairs
+        .into_par_iter()
+        .filter(|((_, ours), theirs)| ours.taken() != theirs.taken())
+        .filter_map(|((line, ours), _)| {
+            let theirs = assembler.judge_one(context, line);
+            let place = format!("{} {}", context.version, context.target);
+            let differs = ours.taken() != theirs.taken();
+            differs.then(|| Difference { place, line: line.to_owned(), ours: said(ours), theirs: said(&theirs) })
+        })
+        .collect();
+    tally.agreed += ours.len() - found.len();
+    for mut difference in found {
+        // Of the first ones the smallest line is told, of the others what was tried.
+        if *shrunk < 20 {
+            *shrunk += 1;
+            difference.line = shrink::shrink(assembler, context, &difference.line);
+        }
+        tally.differences.push(difference);
+    }
+}
