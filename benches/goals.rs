@@ -5,6 +5,12 @@
 #![cfg(target_arch = "x86_64")]
 #![allow(unsafe_code, reason = "rivals are written with intrinsics")]
 #![allow(missing_docs, reason = "a bench")]
+#![allow(
+    clippy::missing_transmute_annotations,
+    clippy::needless_range_loop,
+    clippy::too_many_arguments,
+    reason = "rivals as written by hand"
+)]
 
 use std::arch::x86_64::*;
 use std::hint::black_box;
@@ -66,7 +72,8 @@ fn ratio(calls: usize, ours: &mut dyn FnMut(), rival: &mut dyn FnMut()) -> (f64,
         }
         start.elapsed().as_secs_f64() / calls as f64
     };
-    (time(ours), time(rival));
+    time(ours);
+    time(rival);
     let mut rounds: Vec<(f64, f64)> = (0..ROUNDS)
         .map(|round| {
             if round % 2 == 0 {
@@ -185,9 +192,10 @@ unsafe fn roofline(a: &[f32], b: &[f32], d: &mut [u32]) {
 }
 
 fn slices(random: &mut Random) {
-    const LANES: usize = 2048;
     macro_rules! row {
-        ($ty:ident $bits:ident $wrap:ident: $($level:literal $rival:ident),*) => {
+        ($ty:ident $bits:ident $wrap:ident $count:literal: $($level:literal $rival:ident),*) => {
+            // As many as three arrays in the first cache allow.
+            const LANES: usize = $count;
             let (a, b) = (lanes(LANES, || random.lane($bits::BITS) as $bits), lanes(LANES, || random.lane($bits::BITS) as $bits));
             for i in 0..LANES / 4 { b[4 * i] = a[4 * i]; }
             let form = TABLE.form(concat!("set.lt.u32.", stringify!($ty))).unwrap();
@@ -206,15 +214,24 @@ fn slices(random: &mut Random) {
             })*
         };
     }
-    row!(f32 u32 B32: "avx512" set_f32_512, "avx2" set_f32_256);
-    row!(u32 u32 B32: "avx512" set_u32_512, "avx2" set_u32_256);
-    row!(s32 u32 B32: "avx512" set_s32_512, "avx2" set_s32_256);
-    row!(f64 u64 B64: "avx512" set_f64_512, "avx2" set_f64_256);
-    row!(u16 u16 B16: "avx512" set_u16_512, "avx2" set_u16_256);
+    {
+        row!(f32 u32 B32 3072: "avx512" set_f32_512, "avx2" set_f32_256);
+    }
+    {
+        row!(u32 u32 B32 3072: "avx512" set_u32_512, "avx2" set_u32_256);
+    }
+    {
+        row!(s32 u32 B32 3072: "avx512" set_s32_512, "avx2" set_s32_256);
+    }
+    {
+        row!(f64 u64 B64 2048: "avx512" set_f64_512, "avx2" set_f64_256);
+    }
+    {
+        row!(u16 u16 B16 3072: "avx512" set_u16_512, "avx2" set_u16_256);
+    }
     let Some(level) = level("avx512") else { return };
     let evaluator = Evaluator::with(TABLE.form("set.lt.u32.f32").unwrap(), 90, level, &[], 0).unwrap();
-    for (name, count, calls, goal) in
-        [("L1", 2048, 400, 0.85), ("L2", 32 << 10, 30, 0.95), ("DRAM", 8 << 20, 1, 0.95)]
+    for (name, count, calls, goal) in [("L1", 3072, 300, 0.85), ("L2", 32 << 10, 30, 0.95), ("DRAM", 8 << 20, 1, 0.95)]
     {
         let (a, b) = (lanes(count, || random.lane(32) as u32), lanes(count, || random.lane(32) as u32));
         let (d, e) = (lanes(count, || 0_u32), lanes(count, || 0_u32));
@@ -222,9 +239,17 @@ fn slices(random: &mut Random) {
             &format!("slice set.f32 avx512, {name}, roofline"),
             goal,
             calls,
-            &mut || evaluator.run(count, [SliceMut::B32(d), SliceMut::Sink], &[Slice::B32(black_box(a)), Slice::B32(black_box(b))]),
+            &mut || {
+                evaluator.run(
+                    count,
+                    [SliceMut::B32(d), SliceMut::Sink],
+                    &[Slice::B32(black_box(a)), Slice::B32(black_box(b))],
+                )
+            },
             // SAFETY: the level is there; any bits are floats.
-            &mut || unsafe { roofline(core::mem::transmute(&black_box(&*a)[..]), core::mem::transmute(&black_box(&*b)[..]), e) },
+            &mut || unsafe {
+                roofline(core::mem::transmute(&black_box(&*a)[..]), core::mem::transmute(&black_box(&*b)[..]), e)
+            },
         );
     }
 }
@@ -314,7 +339,8 @@ setp_rivals! {
 unsafe fn setp_f16x2_512(warp: &mut HandWarp, step: &HandStep, active: u32) {
     // SAFETY: registers are in range.
     unsafe {
-        let (x, y) = (warp.r32.get_unchecked(step.a as usize).as_ptr(), warp.r32.get_unchecked(step.b as usize).as_ptr());
+        let (x, y) =
+            (warp.r32.get_unchecked(step.a as usize).as_ptr(), warp.r32.get_unchecked(step.b as usize).as_ptr());
         let part = |i: usize| {
             let (a, b) = (_mm512_load_si512(x.add(16 * i).cast()), _mm512_load_si512(y.add(16 * i).cast()));
             let magnitude = _mm512_set1_epi16(0x7fff);
@@ -345,7 +371,15 @@ fn hand(steps: &[HandStep], warp: &mut HandWarp) {
 }
 
 /// Programs of one form over one warp: ours and the rival's, with the same registers.
-fn warp_row(name: &str, goal: f64, form: &str, level: Level, rival: unsafe fn(&mut HandWarp, &HandStep, u32), equal: bool, random: &mut Random) {
+fn warp_row(
+    name: &str,
+    goal: f64,
+    form: &str,
+    level: Level,
+    rival: unsafe fn(&mut HandWarp, &HandStep, u32),
+    equal: bool,
+    random: &mut Random,
+) {
     let form = TABLE.form(form).unwrap();
     let mut program = Program::with_level(Registers { b16: 16, b32: 64, pred: 64, ..Registers::default() }, 90, level);
     let mut steps = Vec::new();
@@ -356,12 +390,15 @@ fn warp_row(name: &str, goal: f64, form: &str, level: Level, rival: unsafe fn(&m
         let destinations = [Some(p), Some(q)];
         let sources = [Source::Register(a), Source::Register(b), Source::Register(c)];
         program
-            .push(form, &Operands {
-                guard: Some((guard, false)),
-                destinations: &destinations[..1 + usize::from(two)],
-                sources: &sources,
-                ..Operands::default()
-            })
+            .push(
+                form,
+                &Operands {
+                    guard: Some((guard, false)),
+                    destinations: &destinations[..1 + usize::from(two)],
+                    sources: &sources,
+                    ..Operands::default()
+                },
+            )
             .unwrap();
         steps.push(HandStep { run: rival, p, q, a, b, c, guard });
     }
@@ -394,7 +431,15 @@ fn warps(random: &mut Random) {
         warp_row("warp setp.f32 p|q, avx512, by hand", 0.90, "setp.lt.and.f32", level, setp_f32_512, true, random);
         warp_row("half setp.f16, avx512, by hand", 0.95, "setp.lt.and.f16", level, setp_f16_512, true, random);
         warp_row("half setp.f16x2, avx512, by hand", 0.85, "setp.lt.and.f16x2", level, setp_f16x2_512, true, random);
-        warp_row("one warp call (setp.f32 p|q), avx512, empty call", 0.667, "setp.lt.and.f32", level, empty, false, random);
+        warp_row(
+            "one warp call (setp.f32 p|q), avx512, empty call",
+            0.667,
+            "setp.lt.and.f32",
+            level,
+            empty,
+            false,
+            random,
+        );
     }
     if let Some(level) = level("avx2") {
         warp_row("warp setp.f32 p|q, avx2, by hand", 0.95, "setp.lt.and.f32", level, setp_f32_256, true, random);
@@ -413,7 +458,13 @@ fn halves(random: &mut Random) {
         ($form:literal $ty:ident) => {
             let evaluator = Evaluator::new(TABLE.form($form).unwrap(), 90).unwrap();
             let (d, e) = (lanes(LANES / 32, || 0_u32), lanes(LANES / 32, || 0_u32));
-            let mut ours = || evaluator.run(LANES, [SliceMut::Mask(d), SliceMut::Sink], &[Slice::B16(black_box(a)), Slice::B16(black_box(b))]);
+            let mut ours = || {
+                evaluator.run(
+                    LANES,
+                    [SliceMut::Mask(d), SliceMut::Sink],
+                    &[Slice::B16(black_box(a)), Slice::B16(black_box(b))],
+                )
+            };
             let mut rival = || {
                 for (word, (a, b)) in e.iter_mut().zip(black_box(&*a).chunks(32).zip(black_box(&*b).chunks(32))) {
                     *word = a.iter().zip(b).enumerate().fold(0, |all, (lane, (a, b))| {
@@ -504,7 +555,7 @@ fn controls(lanes: &[u32], width: u32) -> [u32; 2] {
 }
 
 fn video(random: &mut Random) {
-    const LANES: usize = 2048;
+    const LANES: usize = 2560;
     let Some(level) = level("avx512") else { return };
     let mut source = || lanes(LANES, || random.next() as u32);
     let (a, b, c, d, e) = (source(), source(), source(), source(), source());
@@ -580,8 +631,9 @@ struct PerLane {
     c: u8,
 }
 
-const CMP: [&str; 18] =
-    ["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"];
+const CMP: [&str; 18] = [
+    "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
+];
 const TYPES: [&str; 11] = ["b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"];
 
 impl PerLane {
@@ -605,7 +657,11 @@ impl PerLane {
                 it.ftz = true;
             } else {
                 let ty = TYPES.iter().position(|ty| *ty == part)? as u8;
-                if types == 0 { it.ty = ty } else { it.second = ty }
+                if types == 0 {
+                    it.ty = ty
+                } else {
+                    it.second = ty
+                }
                 types += 1;
             }
         }
@@ -719,7 +775,10 @@ fn programs(random: &mut Random) {
     let forms: Vec<_> = TABLE
         .forms
         .iter()
-        .filter(|form| PerLane::new(form.mnemonic, 0, 0, [0; 3]).is_some_and(|it| it.op != Op::Setp || form.operands[0].second.is_some()))
+        .filter(|form| {
+            PerLane::new(form.mnemonic, 0, 0, [0; 3])
+                .is_some_and(|it| it.op != Op::Setp || form.operands[0].second.is_some())
+        })
         .collect();
     for (name, goal, count, calls) in [
         ("decoded, random forms, a switch in every lane", 25.0, 4096, 2),
@@ -735,16 +794,20 @@ fn programs(random: &mut Random) {
             let sources = [a, b, c].map(|register| Source::Register(register.into()));
             let destinations = [Some(d.into()), Some(q.into())];
             program
-                .push(form, &Operands {
-                    destinations: &destinations[..1 + usize::from(it.op == Op::Setp)],
-                    sources: &sources[..form.sources().count()],
-                    ..Operands::default()
-                })
+                .push(
+                    form,
+                    &Operands {
+                        destinations: &destinations[..1 + usize::from(it.op == Op::Setp)],
+                        sources: &sources[..form.sources().count()],
+                        ..Operands::default()
+                    },
+                )
                 .unwrap();
             code.push(it);
         }
         let mut warp = program.warp();
-        let mut theirs = Box::new(LaneWarp { r16: [[0; 32]; 16], r32: [[0; 32]; 16], r64: [[0; 32]; 16], pred: [0; 32] });
+        let mut theirs =
+            Box::new(LaneWarp { r16: [[0; 32]; 16], r32: [[0; 32]; 16], r64: [[0; 32]; 16], pred: [0; 32] });
         for register in 0..16 {
             for lane in 0..32 {
                 theirs.r16[register][lane] = random.lane(16) as u16;

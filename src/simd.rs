@@ -15,9 +15,11 @@
 //!    where it is a destination. Destinations overlap no source but itself. [`Kernel::layout`] says which places
 //!    with which widths.
 #![allow(unsafe_code, reason = "the one module that calls functions of CPU features and follows operand pointers")]
+#![cfg_attr(not(feature = "simd"), allow(dead_code, unused_macros, reason = "without kernels lanes run one by one"))]
 // What is shown of this module is for generated code.
 #![allow(missing_docs, reason = "traits and types that generated code names; each has a comment where it matters")]
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -137,26 +139,54 @@ const A: usize = 2;
 const B: usize = 3;
 const X: usize = 4;
 
-/// An instruction's data, made once when it is decoded.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(64))]
+/// An instruction: its function and its data, made once when it is decoded. Two cache lines: programs are long.
+#[derive(Clone, Debug)]
+#[repr(C, align(128))]
 pub(crate) struct Prepared {
+    run: WarpFn,
     /// Byte offsets into the register file.
     pub at: [u32; PLACES],
     /// Byte offset of the guard's mask, and what it is xored with.
     pub guard: u32,
     pub guard_xor: u32,
-    pub truth: [Truth; 2],
     pub constants: [u64; 2],
+    pub truth: [Truth; 2],
     /// Bits of a lane of the destination.
-    pub width: u32,
+    width: u32,
+    /// The predicate sources that are complemented where there are no truth tables, a bit each.
+    pub complement: u32,
+    rare: Arc<Rare>,
+}
+
+/// What few kernels ask for.
+#[derive(Clone, Debug)]
+pub(crate) struct Rare {
     pub selectors: Selectors,
-    /// What predicate sources are xored with, where there are no truth tables.
-    pub complement: [u32; PLACES - SOURCES],
     /// What runs slices; warps of packed values take this way too.
     pub slice: SliceFn,
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", not(feature = "simd")))]
     pub by_lane: by_lane::ByLane,
+}
+
+impl Prepared {
+    pub(crate) fn new(level: Level, kernel: &Kernel, truth: [Truth; 2], constants: [u64; 2], rare: Rare) -> Prepared {
+        Prepared {
+            run: kernel.warp[level.0 as usize],
+            at: [0; PLACES],
+            guard: 0,
+            guard_xor: 0,
+            constants,
+            truth,
+            width: kernel.layout[D],
+            complement: 0,
+            rare: Arc::new(rare),
+        }
+    }
+
+    /// The part that few kernels ask for.
+    pub(crate) fn rare_mut(&mut self) -> &mut Rare {
+        Arc::make_mut(&mut self.rare)
+    }
 }
 
 /// Where the operands of a slice evaluator are.
@@ -291,7 +321,7 @@ pub trait Sources: 'static {
     /// # Safety
     ///
     /// As [`Source::load`], for what `at` says of each place from that of the first source on.
-    unsafe fn load<'a>(at: impl Fn(usize) -> *const u8, complement: &[u32; PLACES - SOURCES]) -> Self::Refs<'a>;
+    unsafe fn load<'a>(at: impl Fn(usize) -> *const u8, complement: u32) -> Self::Refs<'a>;
 }
 
 macro_rules! sources {
@@ -306,10 +336,10 @@ macro_rules! sources {
             #[inline(always)]
             unsafe fn load<'a>(
                 at: impl Fn(usize) -> *const u8,
-                complement: &[u32; PLACES - SOURCES],
+                complement: u32,
             ) -> Self::Refs<'a> {
                 // SAFETY: the caller's promise.
-                unsafe { ($($name::load(at(SOURCES + $place), complement[$place]),)*) }
+                unsafe { ($($name::load(at(SOURCES + $place), 0_u32.wrapping_sub(complement >> $place & 1)),)*) }
             }
         }
     };
@@ -391,13 +421,13 @@ pub trait Simd: Copy + sealed::Sealed {
 
 /// The level that every machine has.
 #[derive(Clone, Copy)]
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 struct Portable(());
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 impl sealed::Sealed for Portable {}
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 impl Simd for Portable {
     #[inline(always)]
     fn mask<const N: usize>(self, lanes: &[i8; N]) -> u128 {
@@ -480,7 +510,7 @@ impl Simd for Portable {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
 mod x86 {
     use core::arch::x86_64::*;
 
@@ -741,7 +771,7 @@ mod x86 {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
 use x86::{Avx2, Avx512};
 
 /// Whether a selector picks a word as it is: the first of two, or the second.
@@ -779,6 +809,17 @@ pub(crate) type Layout = [u32; PLACES];
 unsafe fn guard(base: *mut u8, op: *const Prepared, active: u32) -> u32 {
     // SAFETY: the caller's promise.
     unsafe { (*base.add((*op).guard as usize).cast::<u32>() ^ (*op).guard_xor) & active }
+}
+
+/// The part of an instruction's data that few kernels ask for.
+///
+/// # Safety
+///
+/// `op` points to an instruction that lives as long as the result is used.
+#[inline(always)]
+unsafe fn rare<'a>(op: *const Prepared) -> &'a Rare {
+    // SAFETY: the caller's promise.
+    unsafe { &(&*op).rare }
 }
 
 /// The place of an operand in a register file.
@@ -1058,17 +1099,17 @@ impl<K: Test> Shape for ChooseInPairs<K> {
 ///
 /// The module's promises.
 unsafe fn warp_as_slice<const D_BITS: u32, const E_BITS: u32>(base: *mut u8, op: *const Prepared, active: u32) {
-    // SAFETY: the caller's promise; the function in `op.slice` is of a level that the machine has.
+    // SAFETY: the caller's promise; the function in `op.rare` is of a level that the machine has.
     unsafe {
         let mut places = Places { at: core::array::from_fn(|place| at(base, op, place)), step: [0; PLACES] };
         let guard = guard(base, op, active);
         if guard == u32::MAX {
-            return ((*op).slice)(&places, op, 1);
+            return (rare(op).slice)(&places, op, 1);
         }
         let mut new = [[0_u64; WARP]; 2];
         places.at[D] = new[0].as_mut_ptr().cast();
         places.at[E] = new[1].as_mut_ptr().cast();
-        ((*op).slice)(&places, op, 1);
+        (rare(op).slice)(&places, op, 1);
         for (place, bits) in [(D, D_BITS), (E, E_BITS)] {
             let (from, to) = (places.at[place].cast_const(), at(base, op, place));
             match bits {
@@ -1121,8 +1162,8 @@ impl<P: Program> Shape for General<P> {
     unsafe fn warp<L: Simd>(simd: L, base: *mut u8, op: *const Prepared, active: u32) {
         // SAFETY: the caller's promise. The sources are not used any more when the outputs are stored.
         unsafe {
-            let sources = P::Sources::load(|place| at(base, op, place).cast_const(), &(*op).complement);
-            let (d, e) = P::run(simd, sources, &(*op).selectors);
+            let sources = P::Sources::load(|place| at(base, op, place).cast_const(), (*op).complement);
+            let (d, e) = P::run(simd, sources, &rare(op).selectors);
             let guard = guard(base, op, active);
             d.store(simd, at(base, op, D), guard);
             e.store(simd, at(base, op, E), guard);
@@ -1132,6 +1173,9 @@ impl<P: Program> Shape for General<P> {
     #[inline(always)]
     unsafe fn slice<L: Simd>(simd: L, places: &Places, op: *const Prepared, chunks: usize) {
         let layout = Self::LAYOUT;
+        // A copy, so that what is made of it is made once.
+        // SAFETY: the caller's promise.
+        let selectors = unsafe { rare(op).selectors };
         let mut chunk = 0;
         while chunk < chunks {
             let at = |place: usize| {
@@ -1141,8 +1185,8 @@ impl<P: Program> Shape for General<P> {
             };
             // SAFETY: the caller's promise, for each of the chunks.
             unsafe {
-                let sources = P::Sources::load(|place| at(place).cast_const(), &(*op).complement);
-                let (d, e) = P::run(simd, sources, &(*op).selectors);
+                let sources = P::Sources::load(|place| at(place).cast_const(), (*op).complement);
+                let (d, e) = P::run(simd, sources, &selectors);
                 d.store(simd, at(D), u32::MAX);
                 e.store(simd, at(E), u32::MAX);
             }
@@ -1153,10 +1197,10 @@ impl<P: Program> Shape for General<P> {
 }
 
 /// Names of levels, portable first.
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
 pub(crate) const LEVELS: [&str; 3] = ["portable", "avx2", "avx512"];
 /// Names of levels, portable first.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(any(not(target_arch = "x86_64"), not(feature = "simd")))]
 pub(crate) const LEVELS: [&str; 1] = ["portable"];
 
 /// A SIMD level that this machine has.
@@ -1182,7 +1226,7 @@ impl Level {
         LEVELS[self.0 as usize]
     }
 
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", feature = "simd"))]
     fn has(level: u8) -> bool {
         #[cfg(all(feature = "std", not(miri)))]
         macro_rules! has {
@@ -1199,7 +1243,7 @@ impl Level {
         }
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(any(not(target_arch = "x86_64"), not(feature = "simd")))]
     fn has(level: u8) -> bool {
         level == 0
     }
@@ -1249,11 +1293,11 @@ macro_rules! entries {
     )*};
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 entries! {
     warp_portable slice_portable Portable(()),;
 }
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
 entries! {
     warp_avx2 slice_avx2 Avx2(()), #[target_feature(enable = "avx2,bmi1,bmi2")];
     warp_avx512 slice_avx512 Avx512(()),
@@ -1263,14 +1307,18 @@ entries! {
 impl Kernel {
     const fn of<S: Shape>(tables: bool) -> Kernel {
         Kernel {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "simd"))]
             warp: [by_lane::warp, warp_avx2::<S>, warp_avx512::<S>],
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "simd"))]
             slice: [by_lane::slice, slice_avx2::<S>, slice_avx512::<S>],
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
             warp: [warp_portable::<S>],
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
             slice: [slice_portable::<S>],
+            #[cfg(not(feature = "simd"))]
+            warp: [by_lane::warp],
+            #[cfg(not(feature = "simd"))]
+            slice: [by_lane::slice],
             layout: S::LAYOUT,
             tables,
         }
@@ -1306,16 +1354,21 @@ impl Kernel {
 
     /// Whatever a program on packed values computes, whose destination has so many bits.
     pub const fn packed<P: Program, const D_BITS: u32, const E_BITS: u32>() -> Kernel {
+        #[cfg(feature = "simd")]
         let as_slice = warp_as_slice::<D_BITS, E_BITS>;
         Kernel {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "simd"))]
             warp: [by_lane::warp, as_slice, as_slice],
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "simd"))]
             slice: [by_lane::slice, slice_avx2::<General<P>>, slice_avx512::<General<P>>],
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
             warp: [as_slice],
-            #[cfg(not(target_arch = "x86_64"))]
+            #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
             slice: [slice_portable::<General<P>>],
+            #[cfg(not(feature = "simd"))]
+            warp: [by_lane::warp],
+            #[cfg(not(feature = "simd"))]
+            slice: [by_lane::slice],
             layout: <General<P> as Shape>::LAYOUT,
             tables: false,
         }
@@ -1341,11 +1394,11 @@ impl Kernel {
 ///
 /// Machines without AVX2 are rare, and vectors of the instructions that every x86-64 has were most of the code of all
 /// levels together.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", not(feature = "simd")))]
 pub(crate) mod by_lane {
     use crate::table::{Evaluator, FormInfo};
 
-    use super::{BIT, D, E, Layout, PLACES, Places, Prepared, WARP, at, guard};
+    use super::{BIT, D, E, Layout, PLACES, Places, Prepared, WARP, at, guard, rare};
 
     /// How a form's function on bits gets its words.
     #[derive(Clone, Copy, Debug)]
@@ -1425,7 +1478,7 @@ pub(crate) mod by_lane {
     /// The module's second promise.
     pub(super) unsafe fn warp(base: *mut u8, op: *const Prepared, active: u32) {
         // SAFETY: the caller's promise.
-        unsafe { run(&(*op).by_lane, |place| at(base, op, place), guard(base, op, active)) }
+        unsafe { run(&rare(op).by_lane, |place| at(base, op, place), guard(base, op, active)) }
     }
 
     /// # Safety
@@ -1434,7 +1487,7 @@ pub(crate) mod by_lane {
     pub(super) unsafe fn slice(places: &Places, op: *const Prepared, chunks: usize) {
         // SAFETY: the caller's promise, for each of the chunks.
         unsafe {
-            let op = &(*op).by_lane;
+            let op = &rare(op).by_lane;
             for chunk in 0..chunks {
                 let at = |place: usize| {
                     let bits = op.layout[place];
@@ -1493,15 +1546,9 @@ impl File {
 #[derive(Clone, Debug)]
 pub(crate) struct Code {
     level: Level,
-    steps: Vec<Step>,
+    steps: Vec<Prepared>,
     /// The bytes that a file has at least.
     bytes: usize,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    run: WarpFn,
-    op: Prepared,
 }
 
 impl Code {
@@ -1517,15 +1564,14 @@ impl Code {
         self.steps.len()
     }
 
-    /// Adds an instruction. Its places are offsets into a file that [`Code::run`] finds large enough.
-    pub(crate) fn push(&mut self, kernel: &Kernel, mut op: Prepared) {
+    /// Adds an instruction of a kernel. Its places are offsets into a file that [`Code::run`] finds large enough.
+    pub(crate) fn push(&mut self, kernel: &Kernel, op: Prepared) {
         for (at, bits) in op.at.iter().zip(kernel.layout).chain([(&op.guard, 1)]) {
             let (at, size) = (*at as usize, if bits == 1 { 4 } else { bits as usize * WARP / 8 });
             assert!(at.is_multiple_of(8) || bits < 64 && at.is_multiple_of(4), "registers are aligned");
             self.bytes = self.bytes.max(at + size);
         }
-        op.slice = kernel.slice(self.level);
-        self.steps.push(Step { run: kernel.warp[self.level.0 as usize], op });
+        self.steps.push(op);
     }
 
     /// Runs the instructions over one warp.
@@ -1537,7 +1583,7 @@ impl Code {
             // SAFETY: a level's value exists only where the machine has its features. Every place that a kernel uses
             // was counted when the step was added, so by the assertion it lies inside the file, aligned; kernels read
             // their sources before they write, so that it does not matter which places are the same.
-            unsafe { (step.run)(base, &raw const step.op, active) };
+            unsafe { (step.run)(base, &raw const *step, active) };
         }
     }
 }
@@ -1590,7 +1636,7 @@ impl Slice<'_> {
 }
 
 impl SliceMut<'_> {
-    fn extent(&mut self) -> Option<Extent> {
+    fn extent(self) -> Option<Extent> {
         Some(match self {
             SliceMut::B16(x) => Extent { at: x.as_mut_ptr().cast(), bits: 16, lanes: x.len() },
             SliceMut::B32(x) => Extent { at: x.as_mut_ptr().cast(), bits: 32, lanes: x.len() },
@@ -1605,8 +1651,6 @@ impl SliceMut<'_> {
 #[derive(Clone, Debug)]
 pub(crate) struct SliceCode {
     layout: Layout,
-    slice: SliceFn,
-    warp: WarpFn,
     /// With offsets into a [`Scratch`].
     op: Prepared,
     /// Whether a predicate source is read.
@@ -1619,14 +1663,13 @@ struct Scratch([[u64; WARP]; PLACES + 1]);
 
 impl SliceCode {
     /// `asks` tells whether the third source of a shape with truth tables is one; else no slice is given for it.
-    pub(crate) fn new(level: Level, kernel: &Kernel, mut op: Prepared, asks: bool) -> SliceCode {
+    pub(crate) fn new(kernel: &Kernel, mut op: Prepared, asks: bool) -> SliceCode {
         for (place, at) in op.at.iter_mut().enumerate() {
             *at = (place * size_of::<[u64; WARP]>()) as u32;
         }
         op.guard = (PLACES * size_of::<[u64; WARP]>()) as u32;
         op.guard_xor = 0;
-        op.slice = kernel.slice(level);
-        SliceCode { layout: kernel.layout, slice: op.slice, warp: kernel.warp[level.0 as usize], op, asks }
+        SliceCode { layout: kernel.layout, op, asks }
     }
 
     /// Bits of a lane for a place; 0 if it has no slice.
@@ -1639,42 +1682,46 @@ impl SliceCode {
     /// # Panics
     ///
     /// If a slice has another width than its place, or fewer lanes.
-    pub(crate) fn run(&self, lanes: usize, destinations: &mut [SliceMut<'_>; 2], sources: &[Option<Slice<'_>>]) {
+    #[inline]
+    pub(crate) fn run(&self, lanes: usize, [d, e]: [SliceMut<'_>; 2], sources: &[Option<Slice<'_>>; PLACES - SOURCES]) {
         // What a place points to that has no slice: one word, again and again.
-        let mut nothing = [0_u32; 2];
-        let mut places = Places { at: [nothing.as_mut_ptr().cast(); PLACES], step: [0; PLACES] };
-        let [d, e] = destinations;
-        let destinations = [d.extent(), e.extent()];
-        let sources = sources.iter().map(|source| source.as_ref().map(Slice::extent));
-        let mut used = [false; PLACES];
-        for (place, extent) in destinations.into_iter().chain(sources).enumerate() {
+        let mut nothing = 0_u32;
+        let mut places = Places { at: [(&raw mut nothing).cast(); PLACES], step: [0; PLACES] };
+        let mut place_one = |place: usize, extent: Option<Extent>| {
             let bits = self.layout[place];
-            let Some(extent) = extent else {
-                let optional = bits == 0 || bits == 1 && (place == E || place == X && !self.asks);
-                assert!(optional, "an operand has no slice");
-                continue;
-            };
-            assert!(extent.bits == bits, "a slice has lanes of {} bits, its operand {bits}", extent.bits);
-            assert!(extent.lanes >= lanes, "a slice has {} lanes of {lanes}", extent.lanes);
-            places.at[place] = extent.at;
-            places.step[place] = if bits == 1 { 4 } else { 0 };
-            used[place] = true;
+            match extent {
+                Some(extent) => {
+                    assert!(extent.bits == bits, "a slice has lanes of {} bits, its operand {bits}", extent.bits);
+                    assert!(extent.lanes >= lanes, "a slice has {} lanes of {lanes}", extent.lanes);
+                    places.at[place] = extent.at;
+                    places.step[place] = if bits == 1 { 4 } else { 0 };
+                }
+                None => {
+                    let optional = bits == 0 || bits == 1 && (place == E || place == X && !self.asks);
+                    assert!(optional, "an operand has no slice");
+                }
+            }
+        };
+        place_one(D, d.extent());
+        place_one(E, e.extent());
+        for (index, source) in sources.iter().enumerate() {
+            place_one(SOURCES + index, source.as_ref().map(Slice::extent));
         }
-        let missing = self.layout.iter().zip(used).enumerate().any(|(place, (bits, used))| {
-            let optional = *bits == 1 && (place == E || place == X && !self.asks);
-            *bits != 0 && !used && !optional
-        });
-        assert!(!missing, "an operand has no slice");
         let (chunks, rest) = (lanes / WARP, lanes % WARP);
         if chunks > 0 {
             // SAFETY: the level's features are there, as in `Code::run`. By the assertions every place has lanes
             // enough of its width, or it is a predicate that is not wanted, whose word is there for every chunk; the
-            // borrows of `destinations` and `sources` are disjoint and live as long as this call.
-            unsafe { (self.slice)(&places, &raw const self.op, chunks) };
+            // borrows of the destinations and `sources` are disjoint and live as long as this call.
+            unsafe { (self.op.rare.slice)(&places, &raw const self.op, chunks) };
         }
-        if rest == 0 {
-            return;
+        if rest > 0 {
+            self.tail(&places, chunks, rest);
         }
+    }
+
+    /// Runs the lanes behind the last whole chunk, for places that [`SliceCode::run`] has checked.
+    #[inline(never)]
+    fn tail(&self, places: &Places, chunks: usize, rest: usize) {
         let mut scratch = Scratch([[0; WARP]; PLACES + 1]);
         let base = (&raw mut scratch).cast::<u8>();
         let tail = |place: usize| {
@@ -1694,7 +1741,7 @@ impl SliceCode {
         // SAFETY: all operands are in the scratch, whose last part is the guard.
         unsafe {
             *base.add(self.op.guard as usize).cast::<u32>() = u32::MAX;
-            (self.warp)(base, &raw const self.op, BIT[rest] - 1);
+            (self.op.run)(base, &raw const self.op, BIT[rest] - 1);
         }
         for place in (D..=E).filter(|place| self.layout[*place] != 0) {
             let (to, bytes) = tail(place);

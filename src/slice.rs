@@ -50,7 +50,7 @@ impl Evaluator {
     ) -> Result<Evaluator, DecodeError> {
         let name = form.mnemonic;
         let lanes = form.lane_evaluator(sm).ok_or(DecodeError::NoEvaluator(name))?;
-        let mut op = prepare(form, lanes, selectors).ok_or(DecodeError::Count(name))?;
+        let mut op = prepare(form, lanes, level, selectors).ok_or(DecodeError::Count(name))?;
         let mut places = [None; PLACES - SOURCES];
         let mut asks = false;
         for (index, operand) in lanes.sources.iter().enumerate().rev() {
@@ -67,7 +67,7 @@ impl Evaluator {
             }
         }
         let asks = asks || !lanes.kernel.has_tables();
-        let code = SliceCode::new(level, lanes.kernel, op, asks);
+        let code = SliceCode::new(lanes.kernel, op, asks);
         Ok(Evaluator { code, places, sources: form.sources().count() })
     }
 
@@ -77,7 +77,7 @@ impl Evaluator {
     /// # Panics
     ///
     /// If there are too few sources, or a slice is too short or of another width than its operand.
-    pub fn run(&self, lanes: usize, mut destinations: [SliceMut<'_>; 2], sources: &[Slice<'_>]) {
+    pub fn run(&self, lanes: usize, destinations: [SliceMut<'_>; 2], sources: &[Slice<'_>]) {
         assert!(sources.len() == self.sources, "the form has {} sources, not {}", self.sources, sources.len());
         let mut placed = [None; PLACES - SOURCES];
         for (source, place) in sources.iter().zip(self.places) {
@@ -89,7 +89,7 @@ impl Evaluator {
         if placed[1].is_none() && self.code.bits(SOURCES + 1) != 0 {
             placed[1] = placed[0];
         }
-        self.code.run(lanes, &mut destinations, &placed);
+        self.code.run(lanes, destinations, &placed);
     }
 
     /// As [`Evaluator::run`], split over rayon's threads where the slices are long.

@@ -36,7 +36,7 @@
 use alloc::vec::Vec;
 
 pub use crate::simd::Level;
-use crate::simd::{Code, File, Kernel, PLACES, Pick, Prepared, SOURCES, Selectors, Truth, WARP};
+use crate::simd::{Code, File, Kernel, Pick, Prepared, Rare, SOURCES, Selectors, Truth, WARP};
 use crate::table::{FormInfo, LaneEvaluator, SelectorKind};
 
 /// How many registers a warp has, by width.
@@ -206,7 +206,7 @@ impl Program {
         if operands.destinations.len() != destinations || !form.takes_sources(operands.sources.len()) {
             return Err(DecodeError::Count(name));
         }
-        let mut op = prepare(form, lanes, operands.selectors).ok_or(DecodeError::Count(name))?;
+        let mut op = prepare(form, lanes, self.level(), operands.selectors).ok_or(DecodeError::Count(name))?;
         for (place, register) in operands.destinations.iter().enumerate() {
             op.at[place] = match (*register, layout[place]) {
                 (Some(register), bits) => self.register(name, bits, register)?,
@@ -301,7 +301,7 @@ impl FormInfo {
 }
 
 /// The data of an instruction, without places; `None` if the selectors are not those of the form.
-pub(crate) fn prepare(form: &'static FormInfo, lanes: &LaneEvaluator, given: &[u32]) -> Option<Prepared> {
+pub(crate) fn prepare(form: &'static FormInfo, lanes: &LaneEvaluator, level: Level, given: &[u32]) -> Option<Prepared> {
     let count = form.selectors().count();
     if !given.is_empty() && given.len() != count || count > 3 {
         return None;
@@ -321,7 +321,7 @@ pub(crate) fn prepare(form: &'static FormInfo, lanes: &LaneEvaluator, given: &[u
             }
         }
     }
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", not(feature = "simd")))]
     let evaluator = form.evaluators.iter().find(|e| e.lanes.as_ref().is_some_and(|l| core::ptr::eq(l, lanes)))?;
     let mut places = [u8::MAX; 6];
     for (index, operand) in lanes.sources.iter().enumerate().rev() {
@@ -330,19 +330,12 @@ pub(crate) fn prepare(form: &'static FormInfo, lanes: &LaneEvaluator, given: &[u
             *places.get_mut(source)? = (SOURCES + index) as u8;
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
     let _ = (places, packed);
-    Some(Prepared {
-        at: [0; PLACES],
-        guard: 0,
-        guard_xor: 0,
-        truth: lanes.truth,
-        constants: lanes.constants,
-        width: lanes.kernel.layout()[0],
+    let rare = Rare {
         selectors,
-        complement: [0; PLACES - SOURCES],
-        slice: lanes.kernel.slice(Level::PORTABLE),
-        #[cfg(target_arch = "x86_64")]
+        slice: lanes.kernel.slice(level),
+        #[cfg(any(target_arch = "x86_64", not(feature = "simd")))]
         by_lane: crate::simd::by_lane::ByLane {
             form,
             evaluator,
@@ -352,22 +345,23 @@ pub(crate) fn prepare(form: &'static FormInfo, lanes: &LaneEvaluator, given: &[u
             complemented: 0,
             selectors: packed,
         },
-    })
+    };
+    Some(Prepared::new(level, lanes.kernel, lanes.truth, lanes.constants, rare))
 }
 
 /// Complements a predicate source: the source of this number in order of writing, the kernel's one of this index.
 pub(crate) fn complement(op: &mut Prepared, kernel: &Kernel, source: usize, index: usize) -> bool {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", not(feature = "simd")))]
     {
-        op.by_lane.complemented |= 1 << source;
+        op.rare_mut().by_lane.complemented |= 1 << source;
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
     let _ = source;
     if kernel.has_tables() {
         op.truth = op.truth.map(Truth::complement_predicate);
         return index == 2;
     }
-    op.complement[index] = u32::MAX;
+    op.complement |= 1 << index;
     true
 }
 
