@@ -204,7 +204,7 @@ fn slices(random: &mut Random) {
                 let (d, e) = (lanes(LANES, || 1_u32), lanes(LANES, || 2_u32));
                 // SAFETY: the level is there; the words are read as the lanes they hold.
                 let mut rival = || unsafe {
-                    $rival(core::mem::transmute(&black_box(&*a)[..]), core::mem::transmute(&black_box(&*b)[..]), e)
+                    $rival(core::mem::transmute(black_box(&*a)), core::mem::transmute(black_box(&*b)), e)
                 };
                 let mut ours = || evaluator.run(LANES, [SliceMut::B32(d), SliceMut::Sink], &[Slice::$wrap(black_box(a)), Slice::$wrap(black_box(b))]);
                 ours();
@@ -247,9 +247,7 @@ fn slices(random: &mut Random) {
                 )
             },
             // SAFETY: the level is there; any bits are floats.
-            &mut || unsafe {
-                roofline(core::mem::transmute(&black_box(&*a)[..]), core::mem::transmute(&black_box(&*b)[..]), e)
-            },
+            &mut || unsafe { roofline(core::mem::transmute(black_box(&*a)), core::mem::transmute(black_box(&*b)), e) },
         );
     }
 }
@@ -414,7 +412,7 @@ fn warp_row(
     }
     for register in 0..64 {
         theirs.pred[register] = random.next() as u32;
-        warp.set_pred(register as u32, theirs.pred[register]);
+        *warp.pred_mut(register as u32) = theirs.pred[register];
     }
     program.run(&mut warp);
     hand(&steps, &mut theirs);
@@ -820,7 +818,7 @@ fn programs(random: &mut Random) {
         }
         for register in 0..32 {
             theirs.pred[register] = random.next() as u32;
-            warp.set_pred(register as u32, theirs.pred[register]);
+            *warp.pred_mut(register as u32) = theirs.pred[register];
         }
         let mut ours = || black_box(&program).run(black_box(&mut warp));
         let mut rival = || black_box(&code).iter().for_each(|it| black_box(&mut *theirs).step(it));

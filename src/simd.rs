@@ -98,11 +98,9 @@ impl Pick {
             second |= of_second << (8 * byte);
             bytes |= (from as u16) << (4 * byte);
         }
-        let whole = match bytes {
-            0x3210 => 1,
-            0x7654 => 2,
-            _ => 0,
-        };
+        // Each byte where it was.
+        const SAME: u32 = u32::from_le_bytes([0, 1, 2, 3]);
+        let whole = u16::from(first == SAME) | u16::from(second == SAME) << 1;
         Pick { first, second, bytes, whole, packed }
     }
 

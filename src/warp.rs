@@ -404,12 +404,12 @@ impl Warp {
         self.file.words::<u32, 1>(self.layout.offset(1, register).expect("a predicate of the program"))[0]
     }
 
-    /// Writes a predicate.
+    /// A predicate, to write.
     ///
     /// # Panics
     ///
     /// If there are not as many.
-    pub fn set_pred(&mut self, register: u32, lanes: u32) {
-        *self.file.words_mut(self.layout.offset(1, register).expect("a predicate of the program")) = [lanes];
+    pub fn pred_mut(&mut self, register: u32) -> &mut u32 {
+        &mut self.file.words_mut::<u32, 1>(self.layout.offset(1, register).expect("a predicate of the program"))[0]
     }
 }

@@ -372,7 +372,7 @@ const PIPELINE: [&[&str]; 13] = [
     &["resolve"],
     &["choice"],
     &["ir"],
-    &["lower"],
+    &["lower", "kernel"],
     &["check"],
     &["pseudo"],
     &["emit"],

@@ -112,7 +112,7 @@ fn fill(warp: &mut Warp, random: &mut Random) {
                 warp.b64_mut(register)[lane] = warp.b64(register - 1)[lane];
             }
         }
-        warp.set_pred(register, random.next() as u32);
+        *warp.pred_mut(register) = random.next() as u32;
     }
 }
 
@@ -164,7 +164,8 @@ fn check_warp(form: &'static FormInfo, sm: u16, level: Level, random: &mut Rando
             match bits {
                 1 => {
                     let bit = 1 << lane;
-                    expected.set_pred(register, expected.pred(register) & !bit | if output & 1 != 0 { bit } else { 0 });
+                    let old = expected.pred(register);
+                    *expected.pred_mut(register) = old & !bit | if output & 1 != 0 { bit } else { 0 };
                 }
                 16 => expected.b16_mut(register)[lane] = output as u16,
                 32 => expected.b32_mut(register)[lane] = output as u32,
