@@ -134,7 +134,7 @@ fn mutated_entries_are_reported_and_never_panic() {
     let start = Instant::now();
     let mut random = Random(1);
     let entries = entries();
-    assert_eq!(entries.len(), 7);
+    assert!(entries.len() >= 7);
     let (mut refused, mut tried) = (0, 0);
     // As many as a few seconds allow; the first ones are the same on every machine.
     while tried < 60 || tried < 1500 && start.elapsed().as_secs() < 3 {
@@ -213,7 +213,7 @@ fn deep_nesting_is_refused() {
 
 #[test]
 fn odd_files_are_reported_or_read() {
-    let entry = entries()[2].clone();
+    let entry = entries().into_iter().find(|entry| entry.contains("c ? a : b")).unwrap();
     let generate = |text: &str| Build::new().prelude().text("odd.isa", text).generate();
     assert!(Build::new().generate().unwrap_err().contains("describes no instruction"));
     for text in ["", "\u{feff}", "\n\n", "// nothing", "//! nothing", "/* nothing */"] {
