@@ -4,14 +4,14 @@
 //!
 //! * [`Form`]: every legal form, with its operands, floors and section; [`Instruction`], [`Opcode`] and a struct for each
 //!   opcode; [`CmpOp`] and the other enums of modifiers.
-//! * [`scalar`]: a `const fn` for each form, named by its mnemonic. [`Form::evaluate`] is the same on bits.
+//! * [`scalar`]: a `const fn` for each form, named by its mnemonic. [`Form::evaluate`] is the same on bits; [`warp`] and
+//!   [`slice`](mod@slice) compute many threads at once.
 //! * [`text`]: one statement ([`Statement`](text::Statement)) or whole modules ([`text::check`]), with the assembler's
 //!   verdict.
 //! * [`TABLE`]: all of it as data.
 //! * [`manual`]: a page to read for each opcode.
 //!
-//! The three steps below lead from nothing to a checked statement, to evaluated threads, and to an instruction of your
-//! own.
+//! The steps below lead from nothing to a checked statement, to an evaluated warp, and to an instruction of your own.
 //!
 //! # From text to a verdict
 //!
@@ -53,13 +53,33 @@
 //! const BOTH: (bool, bool) = scalar::setp_lt_s32(5, -3);
 //! assert_eq!(BOTH, (false, true));
 //!
-//! // The threads of a warp: each compares its own number with 16.
-//! let below: u32 = (0..32).map(|lane| u32::from(scalar::setp_lt_s32(lane, 16).0) << lane).sum();
-//! assert_eq!(below, 0x0000_ffff);
-//!
 //! // Modifiers chosen at run time; an illegal choice is refused with the reason.
 //! let setp = Setp { cmp_op: CmpOp::Lo, bool_op: None, ftz: false, ty: ScalarType::S32 };
 //! assert_eq!(setp.form().unwrap_err().to_string(), "`.lo` is for unsigned integers");
+//! ```
+//!
+//! # From instructions to a warp
+//!
+//! A program is decoded once and then run over warps of 32 lanes; predicates are masks.
+//!
+//! ```
+//! use ptx_isa::TABLE;
+//! use ptx_isa::warp::{Operands, Program, Registers, Source};
+//!
+//! // setp.lt.s32 p0, r0, 10;
+//! let mut program = Program::new(Registers { b32: 1, pred: 1, ..Registers::default() }, 90);
+//! let less = TABLE.form("setp.lt.s32").unwrap();
+//! let sources = [Source::Register(0), Source::Constant(10)];
+//! program.push(less, &Operands { destinations: &[Some(0), None], sources: &sources, ..Operands::default() })?;
+//!
+//! // Every lane holds its own number.
+//! let mut warp = program.warp();
+//! for (lane, value) in warp.b32_mut(0).iter_mut().enumerate() {
+//!     *value = lane as u32;
+//! }
+//! program.run(&mut warp);
+//! assert_eq!(warp.pred(0), 0x3ff);
+//! # Ok::<(), ptx_isa::warp::DecodeError>(())
 //! ```
 //!
 //! # From an entry to an instruction

@@ -35,19 +35,11 @@ enum Command {
     Eval(EvalArguments),
 
     /// Tell what a mnemonic or an opcode is; for an illegal mnemonic why, and which legal ones are near
-    #[command(after_help = "Examples:
-  ptx-isa explain setp.lt.ftz.f16
-  ptx-isa explain setp
-  ptx-isa explain setp.lo.s32")]
+    #[command(after_help = include_str!("help/explain.txt"))]
     Explain(ExplainArguments),
 
     /// Write the reference as a site of plain files
-    #[command(after_help = "Examples:
-  ptx-isa docs --out site
-  ptx-isa docs --out site --wasm target/wasm32-unknown-unknown/site/ptx_isa_wasm.wasm
-
-The module that evaluates is built by
-  cargo build -p ptx-isa-wasm --profile site --target wasm32-unknown-unknown")]
+    #[command(after_help = include_str!("help/docs.txt"))]
     Docs(DocsArguments),
 
     /// List the legal forms

@@ -7,7 +7,7 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 use super::Context;
-use super::scalar::{Scalar, erase};
+use super::scalar::{Layout, Scalar, erase};
 use super::table::pseudo_code_below;
 use crate::ir::{Program, Ty, ValueId};
 
@@ -47,7 +47,7 @@ struct Traces<'a> {
     cx: &'a Context<'a>,
     functions: Vec<TokenStream>,
     /// Names of the functions, by what they compute.
-    names: HashMap<(Program, Vec<ValueId>), Ident>,
+    names: HashMap<(Program, Layout, Vec<ValueId>), Ident>,
 }
 
 impl Traces<'_> {
@@ -58,11 +58,12 @@ impl Traces<'_> {
             let shown = |id: &ValueId| matches!(program.value(*id).ty, Ty::Lanes { .. });
             let steps: Vec<Option<ValueId>> = program.steps.iter().map(|step| step.filter(shown)).collect();
             let known: Vec<ValueId> = steps.iter().flatten().copied().collect();
-            let key = (erase(&self.cx.checked.model, program), known.clone());
+            let scalar = Scalar::new(self.cx, form);
+            let key = (erase(&self.cx.checked.model, program), scalar.layout(), known.clone());
             let next = format_ident!("trace_{}", self.names.len());
-            let (cx, functions) = (self.cx, &mut self.functions);
+            let functions = &mut self.functions;
             let name = self.names.entry(key).or_insert_with(|| {
-                functions.push(Scalar::new(cx, form).trace(&next, program, &known));
+                functions.push(scalar.trace(&next, program, &known));
                 next
             });
             let steps = lines.iter().zip(&steps).map(|(line, step)| {

@@ -75,7 +75,7 @@ pub(super) fn emit(cx: &Context<'_>, evaluations: &Evaluations) -> (TokenStream,
 
 /// For each operand whether it is a destination, and whether it has a selector: this places the words of a function
 /// on bits.
-type Layout = Vec<(bool, bool)>;
+pub(super) type Layout = Vec<(bool, bool)>;
 
 /// The program with types reduced to what bits can tell, so that forms which compute the same share a function.
 pub(super) fn erase(model: &Model, program: &Program) -> Program {
@@ -125,7 +125,7 @@ impl<'a> Scalar<'a> {
         &self.cx.checked.model
     }
 
-    fn layout(&self) -> Layout {
+    pub(super) fn layout(&self) -> Layout {
         self.patterns.iter().map(|pattern| (pattern.destination, pattern.selector.is_some())).collect()
     }
 
@@ -310,10 +310,10 @@ impl<'a> Scalar<'a> {
     pub(super) fn trace(&self, name: &Ident, program: &Program, steps: &[ValueId]) -> TokenStream {
         let traced = Program { outputs: steps.to_vec(), ..program.clone() };
         let (loads, count) = self.loads();
-        let x = self.fresh("x");
         let (lets, values) = self.body(&traced);
+        let (x, push) = (self.fresh("x"), self.fresh("push"));
         let pushes = values.iter().zip(steps).enumerate().map(|(index, (value, step))| {
-            let name = format_ident!("step_{index}");
+            let name = self.fresh(&format!("step_{index}"));
             let ty = program.value(*step).ty;
             let (Ty::Lanes { lane, lanes }, one) = (ty, |lane| Ty::Lanes { lane, lanes: 1 }) else {
                 unreachable!("the caller leaves selectors out")
@@ -322,12 +322,12 @@ impl<'a> Scalar<'a> {
                 let i = Literal::u32_unsuffixed(i);
                 let value = if lanes == 1 { quote!(#name) } else { quote!(#name[#i]) };
                 let word = self.bits_of(&value, one(lane), 64);
-                quote!(push(#word);)
+                quote!(#push(#word);)
             });
             quote!(let #name = #value; #(#words)*)
         });
         quote! {
-            pub(super) fn #name(#x: &[u64], push: &mut dyn FnMut(u64)) {
+            pub(super) fn #name(#x: &[u64], #push: &mut dyn FnMut(u64)) {
                 let #x: &[u64; #count] = #x.first_chunk().expect("a word for each source and selector");
                 #loads
                 #lets

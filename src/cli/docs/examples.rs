@@ -88,15 +88,14 @@ pub(super) fn operand_sample(operand: &Operand, row: usize, place: usize) -> u64
 /// A value that tells something: rows differ in order, and the last one in kind.
 fn sample(ty: &TypeInfo, row: usize, place: usize) -> u64 {
     let mask = u64::MAX >> (64 - u32::from(ty.bits.min(64)));
-    let pick = |values: [[&str; 3]; 3]| {
-        let text = values[row % 3][place % 3];
-        value::parse(text, ty).unwrap_or_default() & mask
-    };
+    let parse = |text: &str| value::parse(text, ty).unwrap_or_default() & mask;
+    let whole = |values: [[i32; 3]; 3]| parse(&values[row % 3][place % 3].to_string());
+    let float = |values: [[f32; 3]; 3]| parse(&values[row % 3][place % 3].to_string());
     match ty.kind {
         Kind::Predicate => [1, 0, 1][row % 3],
-        Kind::Bits | Kind::Unsigned => pick([["5", "7", "3"], ["7", "7", "1"], ["200", "5", "0"]]),
-        Kind::Signed => pick([["5", "-3", "1"], ["-3", "5", "-1"], ["7", "7", "0"]]),
-        Kind::Float => pick([["1.5", "2.5", "-1"], ["2.5", "-0.5", "0"], ["nan", "1", "1"]]),
+        Kind::Bits | Kind::Unsigned => whole([[5, 7, 3], [7, 7, 1], [200, 5, 0]]),
+        Kind::Signed => whole([[5, -3, 1], [-3, 5, -1], [7, 7, 0]]),
+        Kind::Float => float([[1.5, 2.5, -1.0], [2.5, -0.5, 0.0], [f32::NAN, 1.0, 1.0]]),
         Kind::Packed => {
             let lane = &TABLE.types[ty.lane.index()];
             let lanes = (0..u32::from(ty.lanes)).rev();
