@@ -124,6 +124,21 @@ fn selections_leave_signalling_nans_alone() {
     assert_eq!(scalar::slct_f64_s32(0.0, f64::from_bits(bits), -1).to_bits(), bits);
 }
 
+/// Where comparisons cannot tell: flushing keeps the sign of zero, and leaves all but subnormals alone.
+#[test]
+fn flushing_keeps_the_sign_and_all_that_is_no_subnormal() {
+    use ptx_isa::eval::{flush_f16, flush_f32};
+    let (half, single) = (reference::format("f16").unwrap(), reference::format("f32").unwrap());
+    for bits in 0..=u16::MAX {
+        let expected = reference::flush(bits.into(), half);
+        assert_eq!(u64::from(flush_f16(f16::from_bits(bits)).to_bits()), expected, "{bits:#x}");
+    }
+    for bits in edges("f32", &mut Random::new(5), 10_000) {
+        let expected = reference::flush(bits & 0xffff_ffff, single);
+        assert_eq!(u64::from(flush_f32(f32::from_bits(bits as u32)).to_bits()), expected, "{bits:#x}");
+    }
+}
+
 /// Words whose lanes are the corners of bytes and half-words, and random ones.
 fn words(generator: &mut Random, random: usize) -> Vec<u64> {
     let corners = [

@@ -56,6 +56,12 @@ fn entries() -> Vec<String> {
     list
 }
 
+/// The entry that is used where any would do.
+fn small_entry() -> String {
+    let found = entries().into_iter().find(|entry| entry.contains("\ninstruction selp "));
+    found.expect("an entry of eleven forms")
+}
+
 /// What a mutant is made with: pieces of the language and of nothing.
 const PIECES: [&str; 40] = [
     "{",
@@ -139,7 +145,10 @@ fn mutated_entries_are_reported_and_never_panic() {
     // As many as a few seconds allow; the first ones are the same on every machine.
     while tried < 60 || tried < 1500 && start.elapsed().as_secs() < 3 {
         // The small ones more often: a mutant that is still a table of a thousand forms takes its time.
-        let entry = &entries[[2, 3, 5, 6, 2, 3, 5, 6, 4, 1, 0][random.below(11)]];
+        let entry = &entries[random.below(entries.len())];
+        if entry.contains("BoolOp") && random.below(6) > 0 {
+            continue;
+        }
         let mutant = (0..=random.below(3)).fold(entry.clone(), |text, _| mutated(&text, &mut random));
         let files = [PTX[0], ("mutant.isa", &mutant)];
         tried += 1;
@@ -155,7 +164,7 @@ fn mutated_entries_are_reported_and_never_panic() {
 fn mutated_preludes_are_reported_and_never_panic() {
     let start = Instant::now();
     let mut random = Random(2);
-    let entry = &entries()[2];
+    let entry = small_entry();
     let (mut refused, mut tried) = (0, 0);
     while tried < 60 || tried < 1000 && start.elapsed().as_secs() < 2 {
         let mutant = (0..=random.below(3)).fold(PTX[0].1.to_owned(), |text, _| mutated(&text, &mut random));
@@ -213,7 +222,7 @@ fn deep_nesting_is_refused() {
 
 #[test]
 fn odd_files_are_reported_or_read() {
-    let entry = entries().into_iter().find(|entry| entry.contains("c ? a : b")).unwrap();
+    let entry = small_entry();
     let generate = |text: &str| Build::new().prelude().text("odd.isa", text).generate();
     assert!(Build::new().generate().unwrap_err().contains("describes no instruction"));
     for text in ["", "\u{feff}", "\n\n", "// nothing", "//! nothing", "/* nothing */"] {
