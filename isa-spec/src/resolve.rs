@@ -582,8 +582,9 @@ impl Resolver {
     /// The sets an entry declares, by name.
     fn sets(&mut self, entry: &ast::Instruction) -> Vec<(String, Declared)> {
         let mut declared: Vec<(String, Declared)> = Vec::new();
-        let patterns: Vec<&ast::Pattern> = entry.syntax.iter().flat_map(|line| &line.operands).collect();
-        let behind = |name: &Ident| patterns.iter().any(|p| p.selector.as_ref().is_some_and(|(set, _)| set == name));
+        // What is no modifier of any line stands behind operands, or nowhere.
+        let modifier =
+            |name: &Ident| entry.syntax.iter().flat_map(|line| &line.modifiers).any(|modifier| modifier.name == *name);
         for set in &entry.sets {
             let name = set.name.to_string();
             if declared.iter().any(|(other, _)| *other == name) {
@@ -591,7 +592,7 @@ impl Resolver {
                 continue;
             }
             let body = match &set.body {
-                SetBody::Listed { operator: None, members } if behind(&set.name) => {
+                SetBody::Listed { operator: None, members } if !modifier(&set.name) => {
                     self.listed_selector(&set.name, members)
                 }
                 SetBody::Listed { operator, members } => self.listed(&set.name, operator.as_ref(), members),
@@ -779,11 +780,15 @@ impl Resolver {
                 (None, None) => {
                     let names = slots.iter().filter(|slot| slot.kind == SlotKind::Type).map(|slot| slot.name.as_str());
                     let names: Vec<&str> = names.chain(self.model.types.iter().map(|ty| ty.name.as_str())).collect();
-                    let diagnostic = Diagnostic::new(
-                        group.ty.span(),
-                        format!("`.{ty_name}` is neither a type nor a set of types here"),
-                    )
-                    .suggest(&ty_name, names);
+                    let span = group.ty.span();
+                    let diagnostic = match entry.sets.iter().any(|set| group.ty == set.name) {
+                        true => Diagnostic::new(span, format!("no syntax line has the modifier `.{ty_name}`"))
+                            .suggest(&ty_name, slots.iter().map(|slot| slot.name.as_str())),
+                        false => {
+                            Diagnostic::new(span, format!("`.{ty_name}` is neither a type nor a set of types here"))
+                                .suggest(&ty_name, names)
+                        }
+                    };
                     self.error(diagnostic);
                     // Any type: the operands have names all the same.
                     OperandType::Fixed(TypeId(0))
