@@ -30,14 +30,12 @@ fn pairs(quick: bool) -> Vec<(Version, Target)> {
             .iter()
             .flat_map(|form| [Some(form.floor), form.lenient_floor.map(|(floor, _)| floor)].into_iter().flatten());
         let floors: Vec<_> = floors.collect();
-        let at = |list: &[Version]| -> BTreeSet<Version> {
-            let places = floors.iter().filter_map(|floor| list.iter().position(|version| *version == floor.ptx));
-            places
-                .flat_map(|place| [list[place.saturating_sub(1)], list[place]])
-                .chain([list[list.len() - 1]])
-                .collect()
-        };
-        versions = at(TABLE.versions);
+        let list = TABLE.versions;
+        let places = floors.iter().filter_map(|floor| list.iter().position(|version| *version == floor.ptx));
+        versions = places
+            .flat_map(|place| [list[place.saturating_sub(1)], list[place]])
+            .chain([list[list.len() - 1]])
+            .collect();
         let numbers: BTreeSet<u16> = targets.iter().map(|target| target.sm).collect();
         let numbers: Vec<u16> = numbers.into_iter().collect();
         let places = floors.iter().filter_map(|floor| numbers.iter().position(|sm| *sm == floor.sm));

@@ -14,7 +14,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         let mut count = extent.seed as usize;
         each(&choices(instruction), &mut Vec::new(), &mut |values| {
             count += 1;
-            if extent.quick && count % 8 != 0 && TABLE.form(&mnemonic(instruction, values)).is_none() {
+            if extent.quick && !count.is_multiple_of(8) && TABLE.form(&mnemonic(instruction, values)).is_none() {
                 return;
             }
             lines.extend(shapes.iter().map(|shape| line(instruction, values, shape)));

@@ -49,7 +49,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             let most = form.operands[place].selector.as_ref().map_or(1, digits);
             for word in &words {
                 count += 1;
-                if word.len() > most + 2 || extent.quick && word.len() > 3 && count % 16 != 0 {
+                if word.len() > most + 2 || extent.quick && word.len() > 3 && !count.is_multiple_of(16) {
                     continue;
                 }
                 lines.push(statement_with(form, place, word));
