@@ -12,7 +12,7 @@
 //!    machine has the level's features.
 //! 2. **Places.** Every operand place that a kernel uses points to 32 lanes (to `32 * chunks` lanes) of the operand's
 //!    width, or to one word of predicates (a word for each chunk, `step` bytes apart), aligned, readable, and writable
-//!    where it is a destination. Destinations overlap no source but itself. [`Kernel::layout`] says which places
+//!    where it is a destination. Destinations overlap no source but itself. `Kernel::layout` says which places
 //!    with which widths.
 #![allow(unsafe_code, reason = "the one module that calls functions of CPU features and follows operand pointers")]
 #![cfg_attr(not(feature = "simd"), allow(dead_code, unused_macros, reason = "without kernels lanes run one by one"))]
