@@ -40,6 +40,8 @@ pub const BIT: [u32; WARP] = {
 
 /// A truth table of a test and a predicate, for 32 lanes at once: `(test & m1) ^ m2`, where the predicate decides
 /// both masks: `m1 = (x & and1) ^ xor1`, `m2 = (x & and2) ^ xor2`.
+///
+/// Of two destinations the second has the same table of the complemented test, or of the second lane of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Truth {
@@ -64,9 +66,30 @@ impl Truth {
         Truth { xor1: self.xor1 ^ self.and1, xor2: self.xor2 ^ self.and2, ..self }
     }
 
+    /// The masks for these predicates.
     #[inline(always)]
-    pub(crate) const fn apply(self, test: u32, x: u32) -> u32 {
-        (test & ((x & self.and1) ^ self.xor1)) ^ ((x & self.and2) ^ self.xor2)
+    pub(crate) const fn masks(self, x: u32) -> Masks {
+        Masks { m1: (x & self.and1) ^ self.xor1, m2: (x & self.and2) ^ self.xor2 }
+    }
+}
+
+/// A truth table whose predicate is known in each lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Masks {
+    m1: u32,
+    m2: u32,
+}
+
+impl Masks {
+    #[inline(always)]
+    pub(crate) const fn apply(self, test: u32) -> u32 {
+        (test & self.m1) ^ self.m2
+    }
+
+    /// What is made of the complement of a test, from what was made of the test.
+    #[inline(always)]
+    const fn complement(self, applied: u32) -> u32 {
+        applied ^ self.m1
     }
 }
 
@@ -80,10 +103,13 @@ pub struct Pick {
     second: u32,
     /// Four bits for each byte of a word of the result: which of the eight of both words it is.
     bytes: u16,
-    /// 1 if the result is the first word, 2 if it is the second, else 0.
+    /// [`WHOLE_FIRST`] if the result is the first word, [`WHOLE_SECOND`] if it is the second, else 0.
     whole: u16,
     packed: u32,
 }
+
+const WHOLE_FIRST: u16 = 1;
+const WHOLE_SECOND: u16 = 2;
 
 impl Pick {
     /// From the packed form of `Lanes`: `lanes` digits of four bits, each below `of`.
@@ -100,7 +126,7 @@ impl Pick {
         }
         // Each byte where it was.
         const SAME: u32 = u32::from_le_bytes([0, 1, 2, 3]);
-        let whole = u16::from(first == SAME) | u16::from(second == SAME) << 1;
+        let whole = if first == SAME { WHOLE_FIRST } else { u16::from(second == SAME) * WHOLE_SECOND };
         Pick { first, second, bytes, whole, packed }
     }
 
@@ -147,10 +173,8 @@ pub(crate) struct Prepared {
     /// Byte offset of the guard's mask, and what it is xored with.
     pub guard: u32,
     pub guard_xor: u32,
+    pub truth: Truth,
     pub constants: [u64; 2],
-    pub truth: [Truth; 2],
-    /// Bits of a lane of the destination.
-    width: u32,
     /// The predicate sources that are complemented where there are no truth tables, a bit each.
     pub complement: u32,
     rare: Arc<Rare>,
@@ -167,15 +191,14 @@ pub(crate) struct Rare {
 }
 
 impl Prepared {
-    pub(crate) fn new(level: Level, kernel: &Kernel, truth: [Truth; 2], constants: [u64; 2], rare: Rare) -> Prepared {
+    pub(crate) fn new(level: Level, kernel: &Kernel, truth: Truth, constants: [u64; 2], rare: Rare) -> Prepared {
         Prepared {
             run: kernel.warp[level.0 as usize],
             at: [0; PLACES],
             guard: 0,
             guard_xor: 0,
-            constants,
             truth,
-            width: kernel.layout[D],
+            constants,
             complement: 0,
             rare: Arc::new(rare),
         }
@@ -191,8 +214,16 @@ impl Prepared {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places {
     pub at: [*mut u8; PLACES],
-    /// How far a place of predicates moves for each chunk: four bytes, or none.
-    pub step: [usize; PLACES],
+    /// The places of predicates that have one word for all chunks, a bit each.
+    pub fixed: u32,
+}
+
+impl Places {
+    /// How far a place of predicates moves for each chunk, in bytes.
+    #[inline(always)]
+    fn step(&self, place: usize) -> usize {
+        if self.fixed >> place & 1 != 0 { 0 } else { 4 }
+    }
 }
 
 pub(crate) type WarpFn = unsafe fn(*mut u8, *const Prepared, u32);
@@ -201,7 +232,12 @@ pub(crate) type SliceFn = unsafe fn(&Places, *const Prepared, usize);
 /// An integer that holds the bits of a lane.
 pub trait Word: Copy + Default + PartialEq + sealed::Sealed + 'static {
     const BITS: u32;
+    const ONES: Self;
     fn truncate(bits: u64) -> Self;
+    /// `yes` if this is all ones, `no` if it is zero.
+    fn choose(self, yes: Self, no: Self) -> Self;
+    /// All ones or zero in more bits.
+    fn widen<W: Word>(self) -> W;
 }
 
 mod sealed {
@@ -213,8 +249,13 @@ macro_rules! words {
         impl sealed::Sealed for $ty {}
         impl Word for $ty {
             const BITS: u32 = $ty::BITS;
+            const ONES: $ty = $ty::MAX;
             #[inline(always)]
             fn truncate(bits: u64) -> $ty { bits as $ty }
+            #[inline(always)]
+            fn choose(self, yes: $ty, no: $ty) -> $ty { ((yes ^ no) & self) ^ no }
+            #[inline(always)]
+            fn widen<W: Word>(self) -> W { W::truncate(i64::from(self.cast_signed()).cast_unsigned()) }
         }
         impl<const N: usize> sealed::Sealed for [$ty; N] {}
         impl<const N: usize> Plain for [$ty; N] {
@@ -255,14 +296,15 @@ pub trait Test: 'static {
     fn test(a: Self::A, b: Self::B) -> bool;
 }
 
-/// A test for one thread: the outcome in every bit.
+/// A test for one thread: the outcome in bit 0, its complement in bit 1.
 pub fn bits_of<T: Test>(a: u64, b: u64) -> u32 {
-    if T::test(T::A::truncate(a), T::B::truncate(b)) { u32::MAX } else { 0 }
+    if T::test(T::A::truncate(a), T::B::truncate(b)) { 1 } else { 2 }
 }
 
 /// A test of pairs for one thread: the outcome of each lane in its bit.
 pub fn bits_of_pair<T: Test>(a: u64, b: u64) -> u32 {
-    bits_of::<T>(a, b) & 1 | bits_of::<T>(a >> T::A::BITS, b >> T::B::BITS) & 2
+    let upper = T::test(T::A::truncate(a >> T::A::BITS), T::B::truncate(b >> T::B::BITS));
+    bits_of::<T>(a, b) & 1 | u32::from(upper) << 1
 }
 
 /// What a warp computes: a kernel of any other shape.
@@ -270,6 +312,8 @@ pub trait Program: 'static {
     type Sources: Sources;
     type D: Output;
     type E: Output;
+    /// How many selectors pick lanes of two words.
+    const PICKS: usize;
     fn run<L: Simd>(
         simd: L,
         sources: <Self::Sources as Sources>::Refs<'_>,
@@ -390,8 +434,10 @@ impl Output for () {
 ///
 /// A mask has the bit of lane `i` at place `i`; packed values have 64 or 128 lanes.
 pub trait Simd: Copy + sealed::Sealed {
-    /// The sign bits of lanes: 32, 64 or 128.
-    fn mask<const N: usize>(self, lanes: &[i8; N]) -> u128;
+    /// Whether comparisons make masks, one bit a lane, rather than lanes of ones and zeros.
+    const MASKS: bool;
+    /// The sign bits of lanes: 32, 64 or 128. They come of comparisons of lanes of so many bits.
+    fn mask<const N: usize>(self, lanes: &[i8; N], compared: u32) -> u128;
     /// The bits at even places, and those at odd places.
     fn unzip(self, mask: u64) -> (u32, u32);
     /// Each bit twice.
@@ -402,6 +448,18 @@ pub trait Simd: Copy + sealed::Sealed {
     fn count<const EACH: usize>(self, mask: u128) -> [u32; WARP];
     /// The bytes that a selector picks from each pair of words.
     fn pick(self, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u8; 128];
+
+    /// Lanes of ones and zeros with more bits.
+    #[inline(always)]
+    fn widen<V: Word, W: Word>(self, lanes: &[V; WARP]) -> [W; WARP] {
+        let mut wide = [W::default(); WARP];
+        let mut lane = 0;
+        while lane < WARP {
+            wide[lane] = lanes[lane].widen();
+            lane += 1;
+        }
+        wide
+    }
 
     /// One of each `EACH` bits.
     #[inline(always)]
@@ -427,8 +485,10 @@ impl sealed::Sealed for Portable {}
 
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 impl Simd for Portable {
+    const MASKS: bool = false;
+
     #[inline(always)]
-    fn mask<const N: usize>(self, lanes: &[i8; N]) -> u128 {
+    fn mask<const N: usize>(self, lanes: &[i8; N], _: u32) -> u128 {
         let (mut mask, mut lane) = (0, 0);
         // Multiplied, the eight lowest bits of a word's bytes meet in its highest byte.
         for eight in lanes.as_chunks::<8>().0 {
@@ -533,8 +593,10 @@ mod x86 {
     // rounds end where the array does.
 
     impl Simd for Avx2 {
+        const MASKS: bool = false;
+
         #[inline(always)]
-        fn mask<const N: usize>(self, lanes: &[i8; N]) -> u128 {
+        fn mask<const N: usize>(self, lanes: &[i8; N], _: u32) -> u128 {
             let mut mask = 0;
             let mut round = 0;
             while round < N / 32 {
@@ -653,6 +715,32 @@ mod x86 {
             count
         }
 
+        /// Sixteen bits are told apart: of one loop for both widths the compiler would make vectors of the wide one.
+        #[inline(always)]
+        fn widen<V: Word, W: Word>(self, lanes: &[V; WARP]) -> [W; WARP] {
+            let mut wide = [W::default(); WARP];
+            if (V::BITS, W::BITS) == (16, 32) {
+                let mut round = 0;
+                while round < 2 {
+                    // SAFETY: see above; a round writes twice as many bytes as it reads.
+                    unsafe {
+                        let both = _mm256_loadu_si256(lanes.as_ptr().cast::<__m256i>().add(round));
+                        let to = wide.as_mut_ptr().cast::<__m256i>().add(2 * round);
+                        _mm256_storeu_si256(to, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(both)));
+                        _mm256_storeu_si256(to.add(1), _mm256_cvtepi16_epi32(_mm256_extracti128_si256::<1>(both)));
+                    }
+                    round += 1;
+                }
+                return wide;
+            }
+            let mut lane = 0;
+            while lane < WARP {
+                wide[lane] = lanes[lane].widen();
+                lane += 1;
+            }
+            wide
+        }
+
         #[inline(always)]
         fn pick(self, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u8; 128] {
             let mut picked = [0; 128];
@@ -675,20 +763,31 @@ mod x86 {
     }
 
     impl Simd for Avx512 {
+        const MASKS: bool = true;
+
         #[inline(always)]
-        fn mask<const N: usize>(self, lanes: &[i8; N]) -> u128 {
-            if N == 32 {
-                // SAFETY: see above.
-                return u128::from(unsafe { _mm256_movepi8_mask(_mm256_loadu_si256(lanes.as_ptr().cast())) });
-            }
+        fn mask<const N: usize>(self, lanes: &[i8; N], compared: u32) -> u128 {
+            // As many lanes at once as one comparison made: its mask is used as it is.
+            let each = match compared {
+                8 => 64,
+                16 => 32,
+                _ => 16,
+            };
+            let each = if N < each { N } else { each };
             let mut mask = 0;
-            let mut round = 0;
-            while round < N / 64 {
+            let mut lane = 0;
+            while lane < N {
+                let part = lanes.as_ptr().wrapping_add(lane);
                 // SAFETY: see above.
-                let part =
-                    unsafe { _mm512_movepi8_mask(_mm512_loadu_si512(lanes.as_ptr().cast::<__m512i>().add(round))) };
-                mask |= u128::from(part) << (64 * round);
-                round += 1;
+                let part = unsafe {
+                    match each {
+                        64 => _mm512_movepi8_mask(_mm512_loadu_si512(part.cast())),
+                        32 => _mm256_movepi8_mask(_mm256_loadu_si256(part.cast())).into(),
+                        _ => _mm_movepi8_mask(_mm_loadu_si128(part.cast())).into(),
+                    }
+                };
+                mask |= u128::from(part) << lane;
+                lane += each;
             }
             mask
         }
@@ -735,11 +834,15 @@ mod x86 {
                 let part = (mask >> (16 * EACH * round)) as u64;
                 // SAFETY: see above.
                 unsafe {
-                    let pairs = match EACH {
-                        4 => _mm512_maddubs_epi16(_mm512_maskz_set1_epi8(part, 1), _mm512_set1_epi8(1)),
-                        _ => _mm512_maskz_set1_epi16(part as u32, 1),
+                    // Two factors of -1: a mask becomes lanes of ones, not of one.
+                    let minus_one = _mm512_set1_epi16(-1);
+                    let sums = match EACH {
+                        4 => {
+                            let pairs = _mm512_maddubs_epi16(_mm512_set1_epi8(1), _mm512_movm_epi8(part));
+                            _mm512_madd_epi16(pairs, minus_one)
+                        }
+                        _ => _mm512_madd_epi16(_mm512_movm_epi16(part as u32), minus_one),
                     };
-                    let sums = _mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
                     _mm512_storeu_si512(count.as_mut_ptr().cast::<__m512i>().add(round), sums);
                 }
                 round += 1;
@@ -776,8 +879,8 @@ use x86::{Avx2, Avx512};
 #[inline(always)]
 pub fn whole<'a>(a: &'a [u32; WARP], b: &'a [u32; WARP], pick: &Pick) -> Option<&'a [u32; WARP]> {
     match pick.whole {
-        1 => Some(a),
-        2 => Some(b),
+        WHOLE_FIRST => Some(a),
+        WHOLE_SECOND => Some(b),
         _ => None,
     }
 }
@@ -838,6 +941,11 @@ fn each_warp_alone() {
     compiler_fence(Ordering::SeqCst);
 }
 
+/// Bits of the lanes that a test compares.
+const fn widest<K: Test>() -> u32 {
+    if K::A::BITS > K::B::BITS { K::A::BITS } else { K::B::BITS }
+}
+
 /// The outcomes of a test, one bit a lane.
 #[inline(always)]
 fn outcomes<K: Test, L: Simd>(simd: L, a: &[K::A; WARP], b: &[K::B; WARP]) -> u32 {
@@ -847,7 +955,7 @@ fn outcomes<K: Test, L: Simd>(simd: L, a: &[K::A; WARP], b: &[K::B; WARP]) -> u3
         lanes[lane] = -i8::from(K::test(a[lane], b[lane]));
         lane += 1;
     }
-    simd.mask(&lanes) as u32
+    simd.mask(&lanes, widest::<K>()) as u32
 }
 
 /// The same for lanes in pairs, of which words hold two.
@@ -859,10 +967,10 @@ fn pair_outcomes<K: Test, L: Simd>(simd: L, a: &[K::A; 64], b: &[K::B; 64]) -> (
         lanes[lane] = -i8::from(K::test(a[lane], b[lane]));
         lane += 1;
     }
-    simd.unzip(simd.mask(&lanes) as u64)
+    simd.unzip(simd.mask(&lanes, widest::<K>()) as u64)
 }
 
-/// Outputs are predicates: truth tables of a test and a predicate.
+/// Outputs are predicates: a truth table of a test and a predicate, and of the complemented test.
 struct TruthOf<K, const OUTPUTS: usize>(PhantomData<K>);
 
 impl<K: Test, const OUTPUTS: usize> Shape for TruthOf<K, OUTPUTS> {
@@ -873,11 +981,12 @@ impl<K: Test, const OUTPUTS: usize> Shape for TruthOf<K, OUTPUTS> {
         // SAFETY: the caller's promise.
         unsafe {
             let test = outcomes::<K, L>(simd, &*at(base, op, A).cast(), &*at(base, op, B).cast());
-            let x = *at(base, op, X).cast::<u32>();
+            let masks = (*op).truth.masks(*at(base, op, X).cast());
             let guard = guard(base, op, active);
-            (*op).truth[0].apply(test, x).store(simd, at(base, op, D), guard);
+            let first = masks.apply(test);
+            first.store(simd, at(base, op, D), guard);
             if OUTPUTS > 1 {
-                (*op).truth[1].apply(test, x).store(simd, at(base, op, E), guard);
+                masks.complement(first).store(simd, at(base, op, E), guard);
             }
         }
     }
@@ -887,35 +996,53 @@ impl<K: Test, const OUTPUTS: usize> Shape for TruthOf<K, OUTPUTS> {
         // SAFETY: the caller's promise, for each of the chunks.
         unsafe {
             let (a, b) = (places.at[A].cast::<[K::A; WARP]>(), places.at[B].cast::<[K::B; WARP]>());
-            let mut chunk = 0;
-            while chunk < chunks {
-                let test = outcomes::<K, L>(simd, &*a.add(chunk), &*b.add(chunk));
-                store_truth::<OUTPUTS>(places, op, chunk, [test; 2]);
-                each_warp_alone();
-                chunk += 1;
-            }
+            each_chunk_asked(places, op, chunks, |chunk, masks| {
+                let first = masks.apply(outcomes::<K, L>(simd, &*a.add(chunk), &*b.add(chunk)));
+                *predicates(places, D, chunk) = first;
+                if OUTPUTS > 1 {
+                    *predicates(places, E, chunk) = masks.complement(first);
+                }
+            });
         }
     }
 }
 
-/// Stores what truth tables make of a chunk's tests.
+/// The predicates of a chunk.
 ///
 /// # Safety
 ///
 /// The module's second promise.
 #[inline(always)]
-unsafe fn store_truth<const OUTPUTS: usize>(places: &Places, op: *const Prepared, chunk: usize, tests: [u32; 2]) {
-    let at = |place: usize| {
-        // SAFETY: the caller's promise.
-        unsafe { places.at[place].add(places.step[place] * chunk).cast::<u32>() }
-    };
+unsafe fn predicates(places: &Places, place: usize, chunk: usize) -> *mut u32 {
     // SAFETY: the caller's promise.
-    unsafe {
-        let x = *at(X);
-        *at(D) = (*op).truth[0].apply(tests[0], x);
-        if OUTPUTS > 1 {
-            *at(E) = (*op).truth[1].apply(tests[1], x);
+    unsafe { places.at[place].add(places.step(place) * chunk).cast() }
+}
+
+/// Runs a body for each chunk with its number and the masks of its predicates.
+///
+/// # Safety
+///
+/// The module's second promise.
+#[inline(always)]
+unsafe fn each_chunk_asked(places: &Places, op: *const Prepared, chunks: usize, mut body: impl FnMut(usize, Masks)) {
+    // SAFETY: the caller's promise.
+    let truth = unsafe { (*op).truth };
+    let mut chunk = 0;
+    if places.step(X) == 0 {
+        // SAFETY: the caller's promise: there is one word for all chunks.
+        let masks = truth.masks(unsafe { *predicates(places, X, 0) });
+        while chunk < chunks {
+            body(chunk, masks);
+            each_warp_alone();
+            chunk += 1;
         }
+        return;
+    }
+    while chunk < chunks {
+        // SAFETY: the caller's promise.
+        body(chunk, truth.masks(unsafe { *predicates(places, X, chunk) }));
+        each_warp_alone();
+        chunk += 1;
     }
 }
 
@@ -930,10 +1057,10 @@ impl<K: Test> Shape for TruthOfPairs<K> {
         // SAFETY: the caller's promise.
         unsafe {
             let (lower, upper) = pair_outcomes::<K, L>(simd, &*at(base, op, A).cast(), &*at(base, op, B).cast());
-            let x = *at(base, op, X).cast::<u32>();
+            let masks = (*op).truth.masks(*at(base, op, X).cast());
             let guard = guard(base, op, active);
-            (*op).truth[0].apply(lower, x).store(simd, at(base, op, D), guard);
-            (*op).truth[1].apply(upper, x).store(simd, at(base, op, E), guard);
+            masks.apply(lower).store(simd, at(base, op, D), guard);
+            masks.apply(upper).store(simd, at(base, op, E), guard);
         }
     }
 
@@ -942,50 +1069,30 @@ impl<K: Test> Shape for TruthOfPairs<K> {
         // SAFETY: the caller's promise, for each of the chunks.
         unsafe {
             let (a, b) = (places.at[A].cast::<[K::A; 64]>(), places.at[B].cast::<[K::B; 64]>());
-            let mut chunk = 0;
-            while chunk < chunks {
+            each_chunk_asked(places, op, chunks, |chunk, masks| {
                 let (lower, upper) = pair_outcomes::<K, L>(simd, &*a.add(chunk), &*b.add(chunk));
-                store_truth::<2>(places, op, chunk, [lower, upper]);
-                each_warp_alone();
-                chunk += 1;
-            }
+                *predicates(places, D, chunk) = masks.apply(lower);
+                *predicates(places, E, chunk) = masks.apply(upper);
+            });
         }
     }
 }
 
-/// The output is one of two constants, chosen by a truth table of a test and a predicate. How wide it is is data.
-struct ChooseOf<K>(PhantomData<K>);
+/// The output is one of two constants, chosen by a truth table of a test and a predicate.
+struct ChooseOf<K, W>(PhantomData<(K, W)>);
 
-/// Stores one of two constants in each lane.
-///
-/// # Safety
-///
-/// `at` points to 32 lanes of `W` that may be written.
-#[inline(always)]
-unsafe fn choose<W: Word, L: Simd>(simd: L, at: *mut u8, op: *const Prepared, choice: u32, guard: u32) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let [yes, no] = (*op).constants.map(W::truncate);
-        simd.select(choice.into(), &[yes; WARP], &[no; WARP]).store(simd, at, guard);
-    }
-}
-
-impl<K: Test> Shape for ChooseOf<K> {
-    const LAYOUT: Layout = [0, 0, K::A::BITS, K::B::BITS, 1, 0, 0, 0];
+impl<K: Test, W: Word> Shape for ChooseOf<K, W> {
+    const LAYOUT: Layout = [W::BITS, 0, K::A::BITS, K::B::BITS, 1, 0, 0, 0];
 
     #[inline(always)]
     unsafe fn warp<L: Simd>(simd: L, base: *mut u8, op: *const Prepared, active: u32) {
         // SAFETY: the caller's promise.
         unsafe {
             let test = outcomes::<K, L>(simd, &*at(base, op, A).cast(), &*at(base, op, B).cast());
-            let x = *at(base, op, X).cast::<u32>();
-            let choice = (*op).truth[0].apply(test, x);
-            let (d, guard) = (at(base, op, D), guard(base, op, active));
-            match (*op).width {
-                32 => choose::<u32, L>(simd, d, op, choice, guard),
-                16 => choose::<u16, L>(simd, d, op, choice, guard),
-                _ => choose::<u64, L>(simd, d, op, choice, guard),
-            }
+            let choice = (*op).truth.masks(*at(base, op, X).cast()).apply(test);
+            let [yes, no] = (*op).constants.map(W::truncate);
+            let chosen = simd.select(choice.into(), &[yes; WARP], &[no; WARP]);
+            chosen.store(simd, at(base, op, D), guard(base, op, active));
         }
     }
 
@@ -994,42 +1101,84 @@ impl<K: Test> Shape for ChooseOf<K> {
         // SAFETY: the caller's promise, for each of the chunks.
         unsafe {
             let (a, b) = (places.at[A].cast::<[K::A; WARP]>(), places.at[B].cast::<[K::B; WARP]>());
-            let width = (*op).width;
-            if places.step[X] == 0 && width == 32 {
-                // The commonest case needs no masks.
-                let d = places.at[D].cast::<[u32; WARP]>();
-                let [yes, no] = (*op).constants.map(u32::truncate);
-                let mut chunk = 0;
-                while chunk < chunks {
-                    let (a, b) = (&*a.add(chunk), &*b.add(chunk));
-                    let mut lanes = [no; WARP];
-                    let mut lane = 0;
-                    while lane < WARP {
-                        lanes[lane] = if K::test(a[lane], b[lane]) { yes } else { no };
-                        lane += 1;
-                    }
-                    *d.add(chunk) = lanes;
-                    each_warp_alone();
-                    chunk += 1;
-                }
-                return;
+            let d = places.at[D].cast::<[W; WARP]>();
+            let [yes, no] = (*op).constants.map(W::truncate);
+            if places.step(X) != 0 {
+                return each_chunk_asked(places, op, chunks, |chunk, masks| {
+                    let choice = masks.apply(outcomes::<K, L>(simd, &*a.add(chunk), &*b.add(chunk)));
+                    *d.add(chunk) = simd.select(choice.into(), &[yes; WARP], &[no; WARP]);
+                });
             }
-            let (d, x) = (places.at[D], places.at[X]);
-            let mut chunk = 0;
-            while chunk < chunks {
-                let test = outcomes::<K, L>(simd, &*a.add(chunk), &*b.add(chunk));
-                let choice = (*op).truth[0].apply(test, *x.add(places.step[X] * chunk).cast());
-                let d = d.add(width as usize * WARP / 8 * chunk);
-                match width {
-                    32 => choose::<u32, L>(simd, d, op, choice, u32::MAX),
-                    16 => choose::<u16, L>(simd, d, op, choice, u32::MAX),
-                    _ => choose::<u64, L>(simd, d, op, choice, u32::MAX),
-                }
-                each_warp_alone();
-                chunk += 1;
+            // The commonest case needs no masks: the test alone chooses. And often the constants are what lanes of
+            // outcomes are made of.
+            if !L::MASKS && yes == W::ONES && no == W::default() {
+                choose_by_test::<K, W, L>(simd, a, b, d, chunks, W::ONES, W::default());
+            } else {
+                choose_by_test::<K, W, L>(simd, a, b, d, chunks, yes, no);
             }
         }
     }
+}
+
+/// Fills chunks with one of two constants in each lane.
+///
+/// # Safety
+///
+/// So many chunks can be read at `a` and `b` and written at `d`.
+#[inline(always)]
+unsafe fn choose_by_test<K: Test, W: Word, L: Simd>(
+    simd: L,
+    a: *const [K::A; WARP],
+    b: *const [K::B; WARP],
+    d: *mut [W; WARP],
+    chunks: usize,
+    yes: W,
+    no: W,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        // Two at once, as the compiler would unroll it.
+        let mut chunk = 0;
+        for _ in 0..chunks / 2 {
+            *d.add(chunk) = chosen::<K, W, L>(simd, &*a.add(chunk), &*b.add(chunk), yes, no);
+            *d.add(chunk + 1) = chosen::<K, W, L>(simd, &*a.add(chunk + 1), &*b.add(chunk + 1), yes, no);
+            each_warp_alone();
+            chunk += 2;
+        }
+        if !chunks.is_multiple_of(2) {
+            *d.add(chunk) = chosen::<K, W, L>(simd, &*a.add(chunk), &*b.add(chunk), yes, no);
+        }
+    }
+}
+
+/// One of two constants in each lane, chosen by a test.
+#[inline(always)]
+fn chosen<K: Test, W: Word, L: Simd>(simd: L, a: &[K::A; WARP], b: &[K::B; WARP], yes: W, no: W) -> [W; WARP] {
+    let mut lanes = [no; WARP];
+    let mut lane = 0;
+    if K::A::BITS >= W::BITS {
+        while lane < WARP {
+            lanes[lane] = if K::test(a[lane], b[lane]) { yes } else { no };
+            lane += 1;
+        }
+        return lanes;
+    }
+    // Tests are done in the width of the sources, and only outcomes are widened.
+    if L::MASKS {
+        return simd.select(outcomes::<K, L>(simd, a, b).into(), &[yes; WARP], &lanes);
+    }
+    let mut outcomes = [K::A::default(); WARP];
+    while lane < WARP {
+        outcomes[lane] = if K::test(a[lane], b[lane]) { K::A::ONES } else { K::A::default() };
+        lane += 1;
+    }
+    let wide: [W; WARP] = simd.widen(&outcomes);
+    lane = 0;
+    while lane < WARP {
+        lanes[lane] = wide[lane].choose(yes, no);
+        lane += 1;
+    }
+    lanes
 }
 
 /// The same for pairs of 16 bits, each with a test of its own.
@@ -1054,10 +1203,10 @@ unsafe fn chosen_pairs<K: Test, L: Simd>(
         lanes[lane] = -i8::from(K::test(a[lane], b[lane]));
         lane += 1;
     }
-    let (tests, x) = (simd.mask(&lanes) as u64, simd.twice(x));
+    let (tests, x) = (simd.mask(&lanes, widest::<K>()) as u64, simd.twice(x));
     // SAFETY: the caller's promise.
-    let (truth, [yes, no]) = unsafe { ((*op).truth[0], (*op).constants.map(u16::truncate)) };
-    let half = |shift: u32| u64::from(truth.apply((tests >> shift) as u32, (x >> shift) as u32)) << shift;
+    let (truth, [yes, no]) = unsafe { ((*op).truth, (*op).constants.map(u16::truncate)) };
+    let half = |shift: u32| u64::from(truth.masks((x >> shift) as u32).apply((tests >> shift) as u32)) << shift;
     reinterpret(simd.select((half(0) | half(32)).into(), &[yes; 64], &[no; 64]))
 }
 
@@ -1082,7 +1231,7 @@ impl<K: Test> Shape for ChooseInPairs<K> {
             let (d, x) = (places.at[D].cast::<[u32; WARP]>(), places.at[X]);
             let mut chunk = 0;
             while chunk < chunks {
-                let x = *x.add(places.step[X] * chunk).cast();
+                let x = *x.add(places.step(X) * chunk).cast();
                 *d.add(chunk) = chosen_pairs::<K, L>(simd, &*a.add(chunk), &*b.add(chunk), x, op);
                 each_warp_alone();
                 chunk += 1;
@@ -1099,7 +1248,7 @@ impl<K: Test> Shape for ChooseInPairs<K> {
 unsafe fn warp_as_slice<const D_BITS: u32, const E_BITS: u32>(base: *mut u8, op: *const Prepared, active: u32) {
     // SAFETY: the caller's promise; the function in `op.rare` is of a level that the machine has.
     unsafe {
-        let mut places = Places { at: core::array::from_fn(|place| at(base, op, place)), step: [0; PLACES] };
+        let mut places = Places { at: core::array::from_fn(|place| at(base, op, place)), fixed: u32::MAX };
         let guard = guard(base, op, active);
         if guard == u32::MAX {
             return (rare(op).slice)(&places, op, 1);
@@ -1170,27 +1319,55 @@ impl<P: Program> Shape for General<P> {
 
     #[inline(always)]
     unsafe fn slice<L: Simd>(simd: L, places: &Places, op: *const Prepared, chunks: usize) {
-        let layout = Self::LAYOUT;
         // A copy, so that what is made of it is made once.
         // SAFETY: the caller's promise.
-        let selectors = unsafe { rare(op).selectors };
-        let mut chunk = 0;
-        while chunk < chunks {
-            let at = |place: usize| {
-                let step = if layout[place] == 1 { places.step[place] } else { layout[place] as usize * WARP / 8 };
-                // SAFETY: the caller's promise.
-                unsafe { places.at[place].add(step * chunk) }
-            };
-            // SAFETY: the caller's promise, for each of the chunks.
-            unsafe {
-                let sources = P::Sources::load(|place| at(place).cast_const(), (*op).complement);
-                let (d, e) = P::run(simd, sources, &selectors);
-                d.store(simd, at(D), u32::MAX);
-                e.store(simd, at(E), u32::MAX);
-            }
-            each_warp_alone();
-            chunk += 1;
+        let mut selectors = unsafe { rare(op).selectors };
+        let picks = &mut selectors.picks[..P::PICKS];
+        // Either every selector picks a word as it is, the first one the first, the second one the second, or all are
+        // done by shuffles. Within a loop nothing is asked.
+        let whole = picks.iter().zip([WHOLE_FIRST, WHOLE_SECOND]).all(|(pick, whole)| pick.whole == whole);
+        if P::PICKS == 2 && whole {
+            [picks[0].whole, picks[1].whole] = [WHOLE_FIRST, WHOLE_SECOND];
+            // SAFETY: the caller's promise.
+            unsafe { compute::<P, L>(simd, places, op, chunks, &selectors) }
+        } else {
+            picks.iter_mut().for_each(|pick| pick.whole = 0);
+            // SAFETY: the caller's promise.
+            unsafe { compute::<P, L>(simd, places, op, chunks, &selectors) }
         }
+    }
+}
+
+/// Runs a program for each chunk.
+///
+/// # Safety
+///
+/// The module's promises.
+#[inline(always)]
+unsafe fn compute<P: Program, L: Simd>(
+    simd: L,
+    places: &Places,
+    op: *const Prepared,
+    chunks: usize,
+    selectors: &Selectors,
+) {
+    let layout = General::<P>::LAYOUT;
+    let mut chunk = 0;
+    while chunk < chunks {
+        let at = |place: usize| {
+            let step = if layout[place] == 1 { places.step(place) } else { layout[place] as usize * WARP / 8 };
+            // SAFETY: the caller's promise.
+            unsafe { places.at[place].add(step * chunk) }
+        };
+        // SAFETY: the caller's promise, for each of the chunks.
+        unsafe {
+            let sources = P::Sources::load(|place| at(place).cast_const(), (*op).complement);
+            let (d, e) = P::run(simd, sources, selectors);
+            d.store(simd, at(D), u32::MAX);
+            e.store(simd, at(E), u32::MAX);
+        }
+        each_warp_alone();
+        chunk += 1;
     }
 }
 
@@ -1322,7 +1499,7 @@ impl Kernel {
         }
     }
 
-    /// One or two predicates, each a truth table of a test and a predicate.
+    /// A predicate by a truth table of a test and a predicate, and a second one of the complemented test.
     pub const fn truth<K: Test, const OUTPUTS: usize>() -> Kernel {
         Kernel::of::<TruthOf<K, OUTPUTS>>(true)
     }
@@ -1332,12 +1509,9 @@ impl Kernel {
         Kernel::of::<TruthOfPairs<K>>(true)
     }
 
-    /// One of two constants of 16, 32 or 64 bits, by a truth table of a test and a predicate.
-    pub const fn choose<K: Test>(bits: u32) -> Kernel {
-        assert!(matches!(bits, 16 | 32 | 64), "a register's width");
-        let mut kernel = Kernel::of::<ChooseOf<K>>(true);
-        kernel.layout[D] = bits;
-        kernel
+    /// One of two constants, by a truth table of a test and a predicate.
+    pub const fn choose<K: Test, W: Word>() -> Kernel {
+        Kernel::of::<ChooseOf<K, W>>(true)
     }
 
     /// Pairs of one of two constants of 16 bits, by a truth table of a test on pairs and a predicate.
@@ -1489,7 +1663,7 @@ pub(crate) mod by_lane {
             for chunk in 0..chunks {
                 let at = |place: usize| {
                     let bits = op.layout[place];
-                    let step = if bits == 1 { places.step[place] } else { bits as usize * WARP / 8 };
+                    let step = if bits == 1 { places.step(place) } else { bits as usize * WARP / 8 };
                     places.at[place].add(step * chunk)
                 };
                 run(op, at, u32::MAX);
@@ -1588,6 +1762,7 @@ impl Code {
 
 /// A source of a slice evaluator: lanes of a width, or predicates packed as bits, 32 to a word.
 #[derive(Clone, Copy, Debug)]
+#[repr(usize)]
 pub enum Slice<'a> {
     /// Lanes of 16 bits.
     B16(&'a [u16]),
@@ -1601,6 +1776,7 @@ pub enum Slice<'a> {
 
 /// A destination of a slice evaluator.
 #[derive(Debug)]
+#[repr(usize)]
 pub enum SliceMut<'a> {
     /// Lanes of 16 bits.
     B16(&'a mut [u16]),
@@ -1614,34 +1790,58 @@ pub enum SliceMut<'a> {
     Sink,
 }
 
-/// Where an operand's lanes are, of which kind, and how many there are.
+/// Which variant of [`Slice`] or [`SliceMut`] a slice is.
+type Tag = usize;
+
+/// The variant for a place with so many bits a lane; none where a place has no operand.
+fn tag(bits: u32) -> Tag {
+    match bits {
+        16 => 0,
+        32 => 1,
+        64 => 2,
+        MASK_BITS => MASK,
+        _ => Tag::MAX,
+    }
+}
+
+const MASK: Tag = 3;
+const MASK_BITS: u32 = 1;
+const SINK: Tag = 4;
+
+/// Where an operand's words are, and how many there are.
 #[derive(Clone, Copy)]
 struct Extent {
+    tag: Tag,
     at: *mut u8,
-    bits: u32,
-    lanes: usize,
+    words: usize,
 }
 
 impl Slice<'_> {
+    #[inline(always)]
     fn extent(&self) -> Extent {
-        match self {
-            Slice::B16(x) => Extent { at: x.as_ptr().cast_mut().cast(), bits: 16, lanes: x.len() },
-            Slice::B32(x) => Extent { at: x.as_ptr().cast_mut().cast(), bits: 32, lanes: x.len() },
-            Slice::B64(x) => Extent { at: x.as_ptr().cast_mut().cast(), bits: 64, lanes: x.len() },
-            Slice::Mask(x) => Extent { at: x.as_ptr().cast_mut().cast(), bits: 1, lanes: 32 * x.len() },
-        }
+        let (at, words) = match self {
+            Slice::B16(x) => (x.as_ptr().cast(), x.len()),
+            Slice::B32(x) | Slice::Mask(x) => (x.as_ptr().cast(), x.len()),
+            Slice::B64(x) => (x.as_ptr().cast::<u8>(), x.len()),
+        };
+        // SAFETY: an enum of a primitive representation begins with its tag.
+        let tag = unsafe { *(&raw const *self).cast::<Tag>() };
+        Extent { tag, at: at.cast_mut(), words }
     }
 }
 
 impl SliceMut<'_> {
-    fn extent(self) -> Option<Extent> {
-        Some(match self {
-            SliceMut::B16(x) => Extent { at: x.as_mut_ptr().cast(), bits: 16, lanes: x.len() },
-            SliceMut::B32(x) => Extent { at: x.as_mut_ptr().cast(), bits: 32, lanes: x.len() },
-            SliceMut::B64(x) => Extent { at: x.as_mut_ptr().cast(), bits: 64, lanes: x.len() },
-            SliceMut::Mask(x) => Extent { at: x.as_mut_ptr().cast(), bits: 1, lanes: 32 * x.len() },
-            SliceMut::Sink => return None,
-        })
+    #[inline(always)]
+    fn extent(mut self) -> Extent {
+        // SAFETY: an enum of a primitive representation begins with its tag.
+        let tag = unsafe { *(&raw const self).cast::<Tag>() };
+        let (at, words) = match &mut self {
+            SliceMut::B16(x) => (x.as_mut_ptr().cast(), x.len()),
+            SliceMut::B32(x) | SliceMut::Mask(x) => (x.as_mut_ptr().cast(), x.len()),
+            SliceMut::B64(x) => (x.as_mut_ptr().cast::<u8>(), x.len()),
+            SliceMut::Sink => (core::ptr::null_mut(), 0),
+        };
+        Extent { tag, at, words }
     }
 }
 
@@ -1651,8 +1851,49 @@ pub(crate) struct SliceCode {
     layout: Layout,
     /// With offsets into a [`Scratch`].
     op: Prepared,
-    /// Whether a predicate source is read.
-    asks: bool,
+    destinations: [Wanted; 2],
+    /// The sources in order of writing, and how many there are.
+    sources: [Wanted; PLACES - SOURCES],
+    count: usize,
+    /// The places of predicate sources that have no slice, a bit each.
+    fixed: u32,
+    /// Whether the kernel reads the first source in the place of the second too.
+    twice: bool,
+}
+
+/// The slice that an operand asks for.
+#[derive(Clone, Copy, Debug)]
+struct Wanted {
+    tag: Tag,
+    /// Lanes in a word, as a power of two.
+    lanes: u32,
+    /// The place of the operand; [`UNREAD`] for a source that the kernel does not read.
+    place: u8,
+}
+
+/// The place of a source that a kernel does not read.
+pub(crate) const UNREAD: u8 = u8::MAX;
+
+impl Wanted {
+    fn new(layout: Layout, place: u8) -> Wanted {
+        let tag = layout.get(usize::from(place)).map_or(Tag::MAX, |bits| tag(*bits));
+        Wanted { tag, lanes: if tag == MASK { WARP.ilog2() } else { 0 }, place }
+    }
+
+    #[inline(always)]
+    fn fits(self, slice: Extent, lanes: usize) -> bool {
+        slice.tag == self.tag && slice.words << self.lanes >= lanes
+    }
+
+    /// Tells why a slice does not fit.
+    #[cold]
+    #[inline(never)]
+    fn refuse(self, slice: Extent, lanes: usize) -> ! {
+        const WORDS: [&str; 5] = ["lanes of 16 bits", "lanes of 32 bits", "lanes of 64 bits", "predicates", "nothing"];
+        let wanted = WORDS.get(self.tag).unwrap_or(&"nothing");
+        assert!(slice.tag == self.tag, "a slice has {}, its operand {wanted}", WORDS[slice.tag]);
+        panic!("a slice of {} words is too short for {lanes} lanes", slice.words)
+    }
 }
 
 /// A warp that the lanes behind the last whole chunk are copied to.
@@ -1660,56 +1901,68 @@ pub(crate) struct SliceCode {
 struct Scratch([[u64; WARP]; PLACES + 1]);
 
 impl SliceCode {
-    /// `asks` tells whether the third source of a shape with truth tables is one; else no slice is given for it.
-    pub(crate) fn new(kernel: &Kernel, mut op: Prepared, asks: bool) -> SliceCode {
+    /// `places` tells for each of the `count` sources in order of writing its place, or [`UNREAD`].
+    pub(crate) fn new(kernel: &Kernel, mut op: Prepared, places: [u8; PLACES - SOURCES], count: usize) -> SliceCode {
         for (place, at) in op.at.iter_mut().enumerate() {
             *at = (place * size_of::<[u64; WARP]>()) as u32;
         }
         op.guard = (PLACES * size_of::<[u64; WARP]>()) as u32;
         op.guard_xor = 0;
-        SliceCode { layout: kernel.layout, op, asks }
+        let layout = kernel.layout;
+        let given = |place: usize| places[..count].contains(&(place as u8));
+        let twice = kernel.tables && !given(B);
+        let needed = |place: usize| layout[place] != 0 && !(kernel.tables && (place == B || place == X));
+        assert!((SOURCES..PLACES).all(|place| given(place) || !needed(place)), "a kernel's sources are operands");
+        SliceCode {
+            layout,
+            op,
+            destinations: [D, E].map(|place| Wanted::new(layout, place as u8)),
+            sources: places.map(|place| Wanted::new(layout, place)),
+            count,
+            fixed: if given(X) { 0 } else { 1 << X },
+            twice,
+        }
     }
 
-    /// Bits of a lane for a place; 0 if it has no slice.
-    pub(crate) fn bits(&self, place: usize) -> u32 {
-        self.layout[place]
-    }
-
-    /// Runs `lanes` lanes. `sources` are in the kernel's order.
+    /// Runs `lanes` lanes. `sources` are in order of writing.
     ///
     /// # Panics
     ///
-    /// If a slice has another width than its place, or fewer lanes.
+    /// If a slice is missing, has another width than its operand, or fewer lanes.
     #[inline]
-    pub(crate) fn run(&self, lanes: usize, [d, e]: [SliceMut<'_>; 2], sources: &[Option<Slice<'_>>; PLACES - SOURCES]) {
+    pub(crate) fn run(&self, lanes: usize, destinations: [SliceMut<'_>; 2], sources: &[Slice<'_>]) {
         // What a place points to that has no slice: one word, again and again.
         let mut nothing = 0_u32;
-        let mut places = Places { at: [(&raw mut nothing).cast(); PLACES], step: [0; PLACES] };
-        let mut place_one = |place: usize, extent: Option<Extent>| {
-            let bits = self.layout[place];
-            match extent {
-                Some(extent) => {
-                    assert!(extent.bits == bits, "a slice has lanes of {} bits, its operand {bits}", extent.bits);
-                    assert!(extent.lanes >= lanes, "a slice has {} lanes of {lanes}", extent.lanes);
-                    places.at[place] = extent.at;
-                    places.step[place] = if bits == 1 { 4 } else { 0 };
-                }
-                None => {
-                    let optional = bits == 0 || bits == 1 && (place == E || place == X && !self.asks);
-                    assert!(optional, "an operand has no slice");
-                }
+        let mut places = Places { at: [(&raw mut nothing).cast(); PLACES], fixed: self.fixed };
+        for (place, (wanted, destination)) in self.destinations.iter().zip(destinations).enumerate() {
+            let slice = destination.extent();
+            if wanted.fits(slice, lanes) {
+                places.at[place] = slice.at;
+            } else if slice.tag == SINK && self.layout[place] <= MASK_BITS {
+                places.fixed |= 1 << place;
+            } else {
+                wanted.refuse(slice, lanes);
             }
-        };
-        place_one(D, d.extent());
-        place_one(E, e.extent());
-        for (index, source) in sources.iter().enumerate() {
-            place_one(SOURCES + index, source.as_ref().map(Slice::extent));
+        }
+        assert!(sources.len() == self.count, "there are {} sources, not {}", self.count, sources.len());
+        for (wanted, source) in self.sources.iter().zip(sources) {
+            if wanted.place != UNREAD {
+                let slice = source.extent();
+                if !wanted.fits(slice, lanes) {
+                    wanted.refuse(slice, lanes);
+                }
+                places.at[usize::from(wanted.place) % PLACES] = slice.at;
+            }
+        }
+        if self.twice {
+            places.at[B] = places.at[A];
         }
         let (chunks, rest) = (lanes / WARP, lanes % WARP);
         if chunks > 0 {
-            // SAFETY: the level's features are there, as in `Code::run`. By the assertions every place has lanes
-            // enough of its width, or it is a predicate that is not wanted, whose word is there for every chunk; the
-            // borrows of the destinations and `sources` are disjoint and live as long as this call.
+            // SAFETY: the level's features are there, as in `Code::run`. Every place that the kernel uses was given
+            // one of the slices, by the checks here and in `new`, with lanes enough of its width; or it is a
+            // predicate that may be left out, whose word is there for every chunk. The borrows of the destinations
+            // and `sources` are disjoint and live as long as this call.
             unsafe { (self.op.rare.slice)(&places, &raw const self.op, chunks) };
         }
         if rest > 0 {
@@ -1726,7 +1979,7 @@ impl SliceCode {
             let bits = self.layout[place];
             // Lanes behind the last whole chunk: their first byte, and how many bytes they have.
             match bits {
-                1 => (places.at[place].wrapping_add(places.step[place] * chunks), 4),
+                1 => (places.at[place].wrapping_add(places.step(place) * chunks), 4),
                 _ => (places.at[place].wrapping_add(bits as usize * WARP / 8 * chunks), bits as usize / 8 * rest),
             }
         };

@@ -11,7 +11,7 @@
 //! assert_eq!(d, [u32::MAX, 0, 0]);
 //! ```
 
-use crate::simd::{Level, PLACES, SOURCES, SliceCode};
+use crate::simd::{Level, PLACES, SOURCES, SliceCode, UNREAD};
 pub use crate::simd::{Slice, SliceMut};
 use crate::table::FormInfo;
 use crate::warp::{DecodeError, complement, prepare};
@@ -20,9 +20,6 @@ use crate::warp::{DecodeError, complement, prepare};
 #[derive(Clone, Debug)]
 pub struct Evaluator {
     code: SliceCode,
-    /// For each source in order of writing its place, if the kernel reads it.
-    places: [Option<u8>; PLACES - SOURCES],
-    sources: usize,
 }
 
 impl Evaluator {
@@ -51,24 +48,25 @@ impl Evaluator {
         let name = form.mnemonic;
         let lanes = form.lane_evaluator(sm).ok_or(DecodeError::NoEvaluator(name))?;
         let mut op = prepare(form, lanes, level, selectors).ok_or(DecodeError::Count(name))?;
-        let mut places = [None; PLACES - SOURCES];
-        let mut asks = false;
+        let mut places = [UNREAD; PLACES - SOURCES];
+        // A test of one source names it twice: the first place counts.
         for (index, operand) in lanes.sources.iter().enumerate().rev() {
             if form.operands.get(*operand as usize).is_none() {
                 continue;
             }
             let source = form.operands[..*operand as usize].iter().filter(|o| !o.destination).count();
-            *places.get_mut(source).ok_or(DecodeError::Count(name))? = Some(index as u8);
-            asks |= index == 2;
+            *places.get_mut(source).ok_or(DecodeError::Count(name))? = (SOURCES + index) as u8;
             if complemented >> source & 1 != 0
                 && (lanes.kernel.layout()[SOURCES + index] != 1 || !complement(&mut op, lanes.kernel, source, index))
             {
                 return Err(DecodeError::Not(name));
             }
         }
-        let asks = asks || !lanes.kernel.has_tables();
-        let code = SliceCode::new(lanes.kernel, op, asks);
-        Ok(Evaluator { code, places, sources: form.sources().count() })
+        let sources = form.sources().count();
+        if sources > places.len() {
+            return Err(DecodeError::Count(name));
+        }
+        Ok(Evaluator { code: SliceCode::new(lanes.kernel, op, places, sources) })
     }
 
     /// Evaluates the first `lanes` lanes of slices. `sources` are in order of writing; a second destination that is
@@ -78,18 +76,7 @@ impl Evaluator {
     ///
     /// If there are too few sources, or a slice is too short or of another width than its operand.
     pub fn run(&self, lanes: usize, destinations: [SliceMut<'_>; 2], sources: &[Slice<'_>]) {
-        assert!(sources.len() == self.sources, "the form has {} sources, not {}", self.sources, sources.len());
-        let mut placed = [None; PLACES - SOURCES];
-        for (source, place) in sources.iter().zip(self.places) {
-            if let Some(place) = place {
-                placed[place as usize] = Some(*source);
-            }
-        }
-        // A test of one source is given it twice.
-        if placed[1].is_none() && self.code.bits(SOURCES + 1) != 0 {
-            placed[1] = placed[0];
-        }
-        self.code.run(lanes, destinations, &placed);
+        self.code.run(lanes, destinations, sources);
     }
 
     /// As [`Evaluator::run`], split over rayon's threads where the slices are long.

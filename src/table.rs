@@ -262,7 +262,7 @@ pub struct Evaluator {
 pub enum Bits {
     /// By a function of all inputs.
     Function(fn(&[u64]) -> [u64; 2]),
-    /// By the kernel's test of its sources; the form's truth tables make predicates of the outcome.
+    /// By the kernel's test of its sources; the form's truth table makes predicates of the outcomes.
     Truth(TestBits),
     /// By the kernel's test of its source; the form's truth table chooses a constant by the outcome.
     Choose(TestBits),
@@ -270,7 +270,8 @@ pub enum Bits {
     ChooseInPairs(TestBits),
 }
 
-/// A test of two words: its outcome for each lane of a pair in bits 0 and 1, for a single value in all bits.
+/// A test of two words: its outcome in bit 0; in bit 1 that for the second lane of a pair, or the complement of the
+/// first.
 pub type TestBits = fn(u64, u64) -> u32;
 
 /// A kernel and a form's data for it.
@@ -280,8 +281,8 @@ pub struct LaneEvaluator {
     pub kernel: &'static Kernel,
     /// The operands that the kernel's sources are, as indices into [`FormInfo::operands`]; `u8::MAX` for none.
     pub sources: [u8; 6],
-    /// What becomes of the outcome of a test, for each destination that is a predicate or chosen by one.
-    pub truth: [Truth; 2],
+    /// What becomes of the outcome of a test.
+    pub truth: Truth,
     /// The constants that are chosen from: the one for true, the one for false.
     pub constants: [u64; 2],
 }
@@ -491,10 +492,13 @@ impl Evaluator {
         };
         let outcome = test(input(sources[0]), input(sources[1]));
         let predicate = if input(sources[2]) & 1 != 0 { u32::MAX } else { 0 };
-        let [first, second] = truth.map(|truth| truth.apply(outcome, predicate));
-        let chosen = |lane: u32| constants[usize::from(first >> lane & 1 == 0)];
+        let combined = truth.masks(predicate).apply(outcome);
+        let chosen = |lane: u32| constants[usize::from(combined >> lane & 1 == 0)];
         match self.bits {
-            Bits::Function(_) | Bits::Truth(_) => [u64::from(first & 1), u64::from(second >> 1 & 1)],
+            Bits::Function(_) | Bits::Truth(_) => {
+                let both = operands.iter().any(|operand| operand.second.is_some());
+                [u64::from(combined & 1), u64::from(both && combined >> 1 & 1 != 0)]
+            }
             Bits::Choose(_) => [chosen(0), 0],
             Bits::ChooseInPairs(_) => [chosen(0) | chosen(1) << 16, 0],
         }

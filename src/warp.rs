@@ -36,7 +36,7 @@
 use alloc::vec::Vec;
 
 pub use crate::simd::Level;
-use crate::simd::{Code, File, Kernel, Pick, Prepared, Rare, SOURCES, Selectors, Truth, WARP};
+use crate::simd::{Code, File, Kernel, Pick, Prepared, Rare, SOURCES, Selectors, WARP};
 use crate::table::{FormInfo, LaneEvaluator, SelectorKind};
 
 /// How many registers a warp has, by width.
@@ -358,7 +358,7 @@ pub(crate) fn complement(op: &mut Prepared, kernel: &Kernel, source: usize, inde
     #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
     let _ = source;
     if kernel.has_tables() {
-        op.truth = op.truth.map(Truth::complement_predicate);
+        op.truth = op.truth.complement_predicate();
         return index == 2;
     }
     op.complement |= 1 << index;

@@ -332,7 +332,7 @@ fn long_slices_are_split() {
 }
 
 #[test]
-#[should_panic(expected = "a slice has 31 lanes of 32")]
+#[should_panic(expected = "a slice of 31 words is too short for 32 lanes")]
 fn a_slice_that_is_too_short_is_refused() {
     let evaluator = Evaluator::new(TABLE.form("selp.b16").unwrap(), 90).unwrap();
     let (a, c) = ([0; 31], [0]);
@@ -344,7 +344,7 @@ fn a_slice_that_is_too_short_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "a slice has lanes of 32 bits, its operand 16")]
+#[should_panic(expected = "a slice has lanes of 32 bits, its operand lanes of 16 bits")]
 fn a_slice_of_another_width_is_refused() {
     let evaluator = Evaluator::new(TABLE.form("setp.eq.b16").unwrap(), 90).unwrap();
     evaluator.run(1, [SliceMut::Mask(&mut [0]), SliceMut::Sink], &[Slice::B32(&[0]), Slice::B16(&[0])]);

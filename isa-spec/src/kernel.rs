@@ -4,7 +4,8 @@
 //! tell. Then two shapes are looked for, neither of which knows an instruction:
 //!
 //! - *Truth*: every output is a predicate, a function of one test of the sources' lanes and of at most one predicate
-//!   source. The test is the kernel; the functions are truth tables, kept as data.
+//!   source. The test is the kernel; the function is a truth table, kept as data. A second output is the same function
+//!   of the complemented test, or of the test's second lane.
 //! - *Choose*: the one output is one of two constants, chosen by such a predicate. The constants are data too.
 //!
 //! Any other program is a kernel of its own (*general*): a loop over lanes for each of its stages. Forms whose kernels
@@ -41,10 +42,10 @@ pub(crate) struct Evaluator {
     pub kernel: Kernel,
     /// The operands that the kernel's sources are, by place among the operands of the form.
     pub sources: Vec<usize>,
-    /// The operand that the truth tables ask beside the test.
+    /// The operand that the truth table asks beside the test.
     pub predicate: Option<usize>,
-    /// For each output that is a predicate: the outcome for a test and a predicate, `[test][predicate]`.
-    pub truth: Vec<[[bool; 2]; 2]>,
+    /// Where a test is asked: the outcome for it and a predicate, `[test][predicate]`.
+    pub truth: Option<[[bool; 2]; 2]>,
     /// Where constants are chosen: the one for true, the one for false.
     pub constants: Option<[u64; 2]>,
 }
@@ -307,8 +308,12 @@ fn truth(model: &Model, program: &Program) -> Option<Evaluator> {
     if outputs != [0] && outputs != [0, test.lanes - 1] || outputs.len() < test.lanes as usize {
         return None;
     }
+    let second = if test.lanes == 1 { [truth[0][1], truth[0][0]] } else { truth[0] };
+    if truth.get(1).is_some_and(|found| *found != second) {
+        return None;
+    }
     let kernel = Kernel::Truth { test, outputs: outputs.len() };
-    Some(Evaluator { kernel, sources, predicate, truth, constants: None })
+    Some(Evaluator { kernel, sources, predicate, truth: Some(truth[0]), constants: None })
 }
 
 fn choose(model: &Model, program: &Program) -> Option<Evaluator> {
@@ -321,21 +326,21 @@ fn choose(model: &Model, program: &Program) -> Option<Evaluator> {
     let bits = model.ty(lane).bits;
     let (Op::Constant(yes), Op::Constant(no)) = (&program.value(yes).op, &program.value(no).op) else { return None };
     let tables = tables(model, program, &[condition])?;
-    let Tables { test, lanes: asked, predicate, mut truth } = tables;
+    let Tables { test, lanes: asked, predicate, truth } = tables;
     let (test, sources) = extract(program, test)?;
     // Lanes of a pair are as wide as those of the test.
     let fits = if lanes == 1 { bits >= 16 } else { bits == 16 };
     if asked != [0] || test.lanes != lanes || !fits || is_predicate(model, Ty::Lanes { lane, lanes }) {
         return None;
     }
-    let mut constants = [*yes, *no];
+    let (mut constants, mut truth) = ([*yes, *no], truth[0]);
     // Without a predicate the test alone chooses: its complement swaps the constants.
-    if predicate.is_none() && truth[0][0][0] {
+    if predicate.is_none() && truth[0][0] {
         constants.reverse();
-        truth[0] = [[false; 2], [true; 2]];
+        truth = [[false; 2], [true; 2]];
     }
     let kernel = Kernel::Choose { test, bits };
-    Some(Evaluator { kernel, sources, predicate, truth, constants: Some(constants) })
+    Some(Evaluator { kernel, sources, predicate, truth: Some(truth), constants: Some(constants) })
 }
 
 /// A test as a program of its own.
@@ -353,7 +358,7 @@ fn extract(program: &Program, test: ValueId) -> Option<(Test, Vec<usize>)> {
 fn general(patterns: &[Pattern], mut program: Program) -> Evaluator {
     let sources = number_sources(&mut program);
     number_selectors(patterns, &mut program);
-    Evaluator { kernel: Kernel::General(program), sources, predicate: None, truth: Vec::new(), constants: None }
+    Evaluator { kernel: Kernel::General(program), sources, predicate: None, truth: None, constants: None }
 }
 
 /// Numbers the sources in order of first use; the operands they were.

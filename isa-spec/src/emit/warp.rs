@@ -79,8 +79,8 @@ impl Emitter<'_> {
             return Evaluation { lanes: quote!(None), bits: None };
         };
         let mut sources: Vec<Option<usize>> = evaluator.sources.iter().map(|place| Some(*place)).collect();
-        if !evaluator.truth.is_empty() {
-            // The shapes with truth tables have a first source, a second one and a predicate.
+        if evaluator.truth.is_some() {
+            // The shapes with a truth table have a first source, a second one and a predicate.
             let first = sources[0];
             sources = vec![first, sources.get(1).copied().unwrap_or(first), evaluator.predicate];
         }
@@ -89,15 +89,13 @@ impl Emitter<'_> {
             let place = Literal::u8_unsuffixed(place.map_or(u8::MAX, |place| place as u8));
             quote!(#place)
         });
-        let mut truth = evaluator.truth.clone();
-        truth.resize(2, [[false; 2]; 2]);
-        let truth = truth.into_iter().map(|[[f00, f01], [f10, f11]]| quote!(Truth::new([[#f00, #f01], [#f10, #f11]])));
+        let [[f00, f01], [f10, f11]] = evaluator.truth.unwrap_or_default();
         let constants = evaluator.constants.unwrap_or([0; 2]).map(Literal::u64_unsuffixed);
         let lanes = quote! {
             Some(LaneEvaluator {
                 kernel: &super::kernels::#kernel,
                 sources: [#(#sources),*],
-                truth: [#(#truth),*],
+                truth: Truth::new([[#f00, #f01], [#f10, #f11]]),
                 constants: [#(#constants),*],
             })
         };
@@ -134,10 +132,9 @@ impl Emitter<'_> {
             }
             Kernel::Choose { test, bits } => {
                 let lanes = test.lanes;
-                let (test, width) = (self.test(test)?, Literal::u32_unsuffixed(*bits));
-                register(*bits)?;
+                let (test, word) = (self.test(test)?, register(*bits)?);
                 match lanes {
-                    1 => quote!(Kernel::choose::<#test>(#width)),
+                    1 => quote!(Kernel::choose::<#test, #word>()),
                     _ => quote!(Kernel::choose_in_pairs::<#test>()),
                 }
             }
@@ -442,6 +439,7 @@ impl<'a> Chunk<'a> {
                 type Sources = (#(#sources,)*);
                 type D = #d;
                 type E = #e;
+                const PICKS: usize = #picks;
                 #[inline(always)]
                 fn run<L: Simd>(
                     #simd: L,
@@ -591,10 +589,12 @@ impl<'a> Chunk<'a> {
         }
         let (ty, text, close) = match (self.is_predicate(id), self.lanes(id)) {
             (false, _) => (self.array_type(id), text, TokenStream::new()),
-            (true, 1) => {
-                (quote!([i8; #count]), quote!(-i8::from(#text)), quote!(let #name = simd.mask(&#name) as u32;))
+            (true, lanes) => {
+                let compared = Literal::u32_unsuffixed(self.widest(id));
+                let word = if lanes == 1 { quote!(as u32) } else { quote!() };
+                let close = quote!(let #name = simd.mask(&#name, #compared) #word;);
+                (quote!([i8; #count]), quote!(-i8::from(#text)), close)
             }
-            (true, _) => (quote!([i8; #count]), quote!(-i8::from(#text)), quote!(let #name = simd.mask(&#name);)),
         };
         quote! {
             let mut #name: #ty = [0; #count];
@@ -606,6 +606,16 @@ impl<'a> Chunk<'a> {
             }
             #close
         }
+    }
+
+    /// The bits of the widest lanes that the loop for a value reads.
+    fn widest(&self, id: ValueId) -> u32 {
+        let args = self.value(id).op.args();
+        let read = |arg: &ValueId| {
+            let bits = lane_bits(self.model, self.value(*arg).ty).unwrap_or(0);
+            if self.whole[arg.0] { bits } else { bits.max(self.widest(*arg)) }
+        };
+        args.iter().map(read).max().unwrap_or(0)
     }
 
     /// A value in lane `i`, read where it is an array.
