@@ -12,7 +12,7 @@
 
 use core::fmt;
 
-use crate::hash::{bucket, hash, place};
+use crate::hash::{Key, bucket, place};
 use crate::simd::{Kernel, Truth};
 use crate::target::{Target, Version};
 
@@ -396,10 +396,39 @@ pub struct Lenient {
 /// A perfect hash from canonical mnemonics to forms: see [`Table::form`].
 #[derive(Debug)]
 pub struct Mnemonics {
-    /// Displacement of each bucket; the length is a power of two.
-    pub displacements: &'static [u16],
+    /// Factor of each bucket; the length is a power of two.
+    pub factors: &'static [u32],
     /// Form id in each place, `u16::MAX` where there is none; the length is a power of two.
     pub places: &'static [u16],
+    /// The mnemonic of each form, to be compared word by word.
+    pub keys: &'static [MnemonicKey],
+}
+
+impl Mnemonics {
+    #[inline(always)]
+    fn candidate(&self, key: Key) -> usize {
+        let hash = key.hash();
+        let factor = self.factors[bucket(hash, self.factors.len())];
+        usize::from(self.places[place(hash, factor, self.places.len())])
+    }
+}
+
+/// A mnemonic as a few words, alone in its part of a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+pub struct MnemonicKey(Key);
+
+impl MnemonicKey {
+    /// The keys of forms.
+    pub const fn of_forms<const COUNT: usize>(forms: &[FormInfo; COUNT]) -> [MnemonicKey; COUNT] {
+        let mut keys = [MnemonicKey(Key::of(&[])); COUNT];
+        let mut index = 0;
+        while index < COUNT {
+            keys[index].0 = Key::of(forms[index].mnemonic.as_bytes());
+            index += 1;
+        }
+        keys
+    }
 }
 
 impl Table {
@@ -409,12 +438,17 @@ impl Table {
     }
 
     /// The index in [`Table::forms`] of the form with this canonical mnemonic.
-    #[inline]
+    #[inline(always)]
     pub fn form_index(&self, mnemonic: &str) -> Option<usize> {
-        let Mnemonics { displacements, places } = self.mnemonics;
-        let hash = hash(mnemonic.as_bytes());
-        let displacement = displacements[bucket(hash, displacements.len())];
-        let index = places[place(hash, displacement, places.len())] as usize;
+        let Some(key) = Key::exact(mnemonic.as_bytes()) else { return self.form_index_of_unusual(mnemonic) };
+        let index = self.mnemonics.candidate(key);
+        (self.mnemonics.keys.get(index)?.0 == key).then_some(index)
+    }
+
+    /// The same for a mnemonic that is too short or too long for an exact key.
+    #[cold]
+    fn form_index_of_unusual(&self, mnemonic: &str) -> Option<usize> {
+        let index = self.mnemonics.candidate(Key::of(mnemonic.as_bytes()));
         (self.forms.get(index)?.mnemonic == mnemonic).then_some(index)
     }
 

@@ -222,6 +222,29 @@ fn every_mnemonic_goes_to_its_form_and_back() {
 }
 
 /// A struct's fields, spelt in the manual's order.
+/// The hash has a place for any text, so what stands there is compared.
+#[test]
+fn a_text_that_differs_from_a_mnemonic_in_one_byte_is_not_found() {
+    let known: BTreeSet<&str> = Form::ALL.iter().map(|form| form.mnemonic()).collect();
+    let mut lengths = BTreeSet::new();
+    for mnemonic in &known {
+        lengths.insert(mnemonic.len());
+        let bytes = mnemonic.as_bytes();
+        for index in 0..bytes.len() {
+            let mut other = bytes.to_vec();
+            other[index] ^= 1;
+            let shorter = [&bytes[..index], &bytes[index + 1..]].concat();
+            let longer = [&bytes[..=index], b"\0", &bytes[index + 1..]].concat();
+            for text in [other, shorter, longer] {
+                let text = String::from_utf8(text).unwrap();
+                assert_eq!(TABLE.form_index(&text).is_some(), known.contains(text.as_str()), "{text:?}");
+            }
+        }
+    }
+    // Keys of three words are for 8 to 24 bytes, so there should be others.
+    assert!(lengths.first().unwrap() < &8 && lengths.last().unwrap() > &24);
+}
+
 fn spell(instruction: Instruction) -> String {
     let dotted = |word: Option<&'static str>| word.map(|word| format!(".{word}")).unwrap_or_default();
     let flag = |word: &'static str, there: bool| dotted(there.then_some(word));

@@ -25,11 +25,12 @@ pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evalua
     let modifiers = &emitter.modifiers;
     let statics = &emitter.statics;
     let mnemonics: Vec<&str> = cx.checked.forms.iter().map(|form| form.mnemonic.as_str()).collect();
-    let perfect_hash::PerfectHash { displacements, places } = perfect_hash::build(&mnemonics);
-    let [displacements, places] = [displacements, places].map(|list| list.into_iter().map(Literal::u16_unsuffixed));
+    let perfect_hash::PerfectHash { factors, places } = perfect_hash::build(&mnemonics);
+    let factors = factors.into_iter().map(Literal::u32_unsuffixed);
+    let places = places.into_iter().map(Literal::u16_unsuffixed);
     let (type_count, version_count, target_count) = (types.len(), versions.len(), targets.len());
     let (modifier_count, instruction_count, form_count) = (modifiers.len(), instructions.len(), forms.len());
-    let (displacement_count, place_count) = (displacements.len(), places.len());
+    let (factor_count, place_count) = (factors.len(), places.len());
     quote! {
         /// The whole table that the spec describes.
         pub static TABLE: #support::table::Table = data::TABLE_DATA;
@@ -47,7 +48,7 @@ pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evalua
                 modifiers: &MODIFIERS,
                 instructions: &INSTRUCTIONS,
                 forms: &FORMS,
-                mnemonics: Mnemonics { displacements: &DISPLACEMENTS, places: &PLACES },
+                mnemonics: Mnemonics { factors: &FACTORS, places: &PLACES, keys: &KEYS },
                 lenient: #lenient,
             };
             static TYPES: [TypeInfo; #type_count] = [#(#types),*];
@@ -56,8 +57,9 @@ pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evalua
             static MODIFIERS: [&str; #modifier_count] = [#(#modifiers),*];
             static INSTRUCTIONS: [Instruction; #instruction_count] = [#(#instructions),*];
             static FORMS: [FormInfo; #form_count] = [#(#forms),*];
-            static DISPLACEMENTS: [u16; #displacement_count] = [#(#displacements),*];
+            static FACTORS: [u32; #factor_count] = [#(#factors),*];
             static PLACES: [u16; #place_count] = [#(#places),*];
+            static KEYS: [MnemonicKey; #form_count] = MnemonicKey::of_forms(&FORMS);
             #(#statics)*
         }
     }
