@@ -94,7 +94,14 @@ fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, root: &Pa
     let wanted = |kind: &str| arguments.kind.is_empty() || arguments.kind.iter().any(|other| other == kind);
     let mut tallies = Vec::new();
     let mut done = |tally: Tally, start: Instant| {
-        println!("{}: {} of {} agree, {:.1} s", tally.kind, tally.agreed, tally.total, start.elapsed().as_secs_f64());
+        println!(
+            "{}: {} of {} agree, {} are kept, {:.1} s",
+            tally.kind,
+            tally.agreed,
+            tally.total,
+            tally.kept,
+            start.elapsed().as_secs_f64()
+        );
         report::differences(&tally, arguments.show);
         tallies.push(tally);
     };
@@ -130,9 +137,9 @@ fn lines(assembler: &Assembler, batch: &Batch, tally: &mut Tally, shrunk: &mut u
     let (texts, ours): (Vec<&str>, Vec<(Verdict, bool)>) = judged.unzip();
     let fragile: Vec<bool> = ours.iter().map(|(_, fragile)| *fragile).collect();
     let theirs = assembler.judge(context, &texts, &fragile);
-    tally.total += texts.len();
+    let total = texts.len();
     let said = |verdict: &Verdict| match verdict {
-        Verdict::Taken => "taken".to_owned(),
+        Verdict::Taken => report::TAKEN.to_owned(),
         Verdict::Refused(reason) => reason.clone(),
     };
     let pairs: Vec<_> = texts.into_iter().zip(ours.iter().map(|(ours, _)| ours)).zip(theirs).collect();
@@ -147,13 +154,13 @@ fn lines(assembler: &Assembler, batch: &Batch, tally: &mut Tally, shrunk: &mut u
             differs.then(|| Difference { place, line: line.to_owned(), ours: said(ours), theirs: said(&theirs) })
         })
         .collect();
-    tally.agreed += ours.len() - found.len();
-    for mut difference in found {
-        // Of the first ones the smallest line is told, of the others what was tried.
+    let before = tally.differences.len();
+    tally.add(total, found);
+    // Of the first ones the smallest line is told, of the others what was tried.
+    for difference in &mut tally.differences[before..] {
         if *shrunk < 20 {
             *shrunk += 1;
             difference.line = shrink::shrink(assembler, context, &difference.line);
         }
-        tally.differences.push(difference);
     }
 }
