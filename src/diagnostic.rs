@@ -140,6 +140,8 @@ codes! {
     OperandCount = "operand-count",
     /// The operand is not of a kind or type that may stand there.
     OperandType = "operand-type",
+    /// The name is declared already in this scope.
+    DuplicateName = "duplicate-name",
     /// The name has no declaration in this scope.
     UndeclaredRegister = "undeclared-register",
     /// A numbered register is written with leading zeros.

@@ -50,6 +50,21 @@ pub struct Table {
     pub mnemonics: Mnemonics,
     /// What the assembler takes in any statement beyond the manual.
     pub lenient: Lenient,
+    /// Where this table does not follow the assembler's verdict.
+    pub slips: &'static [Slip],
+}
+
+/// Statements on which the assembler's verdict and this table's differ on purpose.
+#[derive(Debug)]
+pub struct Slip {
+    /// What the assembler does.
+    pub note: &'static str,
+    /// Whether it takes the statement, which this table refuses; else it is the other way round.
+    pub taken: bool,
+    /// The [`Code`](crate::diagnostic::Code) of this table's refusal, in kebab case; empty where the table takes it.
+    pub code: &'static str,
+    /// What such statements look like without blanks and comments: `*` stands for any text.
+    pub patterns: &'static [&'static str],
 }
 
 /// A type of operands and registers.
@@ -308,6 +323,12 @@ pub struct Operand {
     pub sink: bool,
     /// Whether a constant may stand for it; which ones, its type says.
     pub constants: bool,
+    /// Whether a register or variable plus a constant may stand for it.
+    pub sums: bool,
+    /// Whether an element of a vector register may stand for it.
+    pub elements: bool,
+    /// Whether the name of a function may stand for it.
+    pub functions: bool,
     /// The lanes or mask that may be written behind it: `a.b3210`.
     pub selector: Option<SelectorInfo>,
     /// Whether it may be left out, and with it all operands behind it. It then evaluates as zero.
@@ -391,6 +412,8 @@ pub struct Lenient {
     pub leading_zeros: Option<&'static str>,
     /// The name of a function as a source.
     pub function_as_source: Option<&'static str>,
+    /// A bar and a sink behind a destination that has no second one.
+    pub sink_behind_destination: Option<&'static str>,
 }
 
 /// A perfect hash from canonical mnemonics to forms: see [`Table::form`].

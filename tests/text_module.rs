@@ -123,6 +123,9 @@ fn lines_get_the_assemblers_verdict() {
         ("setp.eq.f32 p, %f1+1, %f2;", Warns),
         ("setp.eq.f32 p, function, %f2;", Warns),
         ("@!%p01 setp.eq.u32 p, %r01, %r002;", Warns),
+        ("set.lt.u32.f32 u32a|_, f32a, f32b;", Warns),
+        ("set.lt.and.u32.f16 u32a, b16a, b16a, 1;", Warns),
+        ("setp.lt.and.f16 p, b16a, b16a, 1;", Warns),
         // Refused.
         ("setp.eq.u32 p, %r1-1, %r2;", Refuses),
         ("setp.eq.u32 p, 1+%r1, %r2;", Refuses),
@@ -131,6 +134,16 @@ fn lines_get_the_assemblers_verdict() {
         ("setp.eq.f32 p, variable+4, %f2;", Refuses),
         ("setp.eq.u32 p, variable, %r2;", Refuses),
         ("setp.eq.and.u32 p, %r1, %r2, function;", Refuses),
+        ("setp.lt.and.bf16 p, b16a, b16a, 1;", Refuses),
+        ("setp.lt.and.bf16x2 p|q, b32a, b32a, 1;", Refuses),
+        ("set.lt.and.u32.bf16 u32a, b16a, b16a, 1;", Refuses),
+        ("set.lt.and.bf16.f32 b16a, f32a, f32a, 1;", Refuses),
+        ("vset.u32.u32.lt u32a, %r1+1, u32b;", Refuses),
+        ("vset.u32.u32.lt v2.x, u32a, u32b;", Refuses),
+        ("vset.u32.u32.lt.add u32a, u32b, u32c, v2.x;", Refuses),
+        ("vset.u32.u32.lt u32a, v2.x, u32b;", Refuses),
+        ("vset.u32.u32.lt u32a, u32b, 5;", Takes),
+        ("WARP_SZ: setp.lt.u32 p, u32a, u32b;", Refuses),
         ("setp.lt.ftz.ftz.f32 p, f32a, f32b;", Refuses),
         ("setp.lt.ge.f32 p, f32a, f32b;", Refuses),
         ("setp.lt.u32 p, u32a, u32b, q;", Refuses),
@@ -210,6 +223,9 @@ fn lines_get_the_assemblers_verdict() {
         ("setp.eq.f32 p, f32a, 0f3f800000;", Takes),
         ("setp.eq.f32 p, f32a, 0d3ff0000000000000;", Takes),
         ("setp.eq.f32 p, f32a, 0f3f80000;", Refuses),
+        ("setp.eq.f32 p, f32a, (0f3f800000) + 1.0;", Takes),
+        ("setp.eq.f32 p, f32a, -(0f3f800000);", Takes),
+        ("setp.eq.f32 p, f32a, 0f3f800000 + 1.0;", Refuses),
         ("setp.eq.b32 p, b32a, 0f3f800000;", Takes),
         ("setp.eq.b32 p, b32a, 1.0;", Refuses),
         ("setp.eq.b64 p, b64a, 0d3ff0000000000000;", Takes),
@@ -282,6 +298,19 @@ fn version_and_target_are_checked_themselves() {
         (".version 8.6\n.version 8.6\n.target sm_90", Some((Code::Syntax, ".version"))),
         (".version 8.6\n.target sm_90\n.address_size 64\n.target sm_80", Some((Code::Syntax, ".target"))),
         ("", Some((Code::PtxVersion, ".entry"))),
+        (".version\n8.6\n.target sm_90", Some((Code::PtxVersion, ".version"))),
+        (".version 5.1\n.target sm_70", None),
+        (".version 5.0\n.target sm_70", Some((Code::Target, "sm_70"))),
+        (".version 8.6\n.target sm_90, texmode_unified, texmode_unified", None),
+        (
+            ".version 8.6\n.target sm_90, texmode_unified, texmode_independent",
+            Some((Code::Target, "texmode_independent")),
+        ),
+        (".version 8.6\n.target sm_90\n.address_size 32", None),
+        (".version 8.6\n.target sm_90\n.address_size 16", Some((Code::Syntax, "16"))),
+        (".version 8.6\n.target sm_90\n.address_size x", Some((Code::Syntax, "x"))),
+        (".version 8.6\n.target sm_90\n.address_size 64\n.address_size 64", Some((Code::Syntax, ".address_size"))),
+        (".version 8.6\n.target sm_90\n.reg .u32 r;", Some((Code::Syntax, ".reg"))),
     ] {
         let text = format!("{head}\n.entry k() {{ .reg .pred p; .reg .u32 r; setp.eq.u32 p, r, r; }}\n");
         let report = report(&text);
@@ -330,14 +359,35 @@ fn a_name_means_its_innermost_declaration() {
         ("{ .reg .u32 inner; } setp.eq.u32 p, inner, u32a;", 1),
         ("setp.eq.u32 p, later, u32a; .reg .u32 later;", 1),
         ("{ .reg .f32 %r<2>; setp.eq.f32 p, %r1, f32a; setp.eq.u32 p, %r3, u32a; }", 0),
-        ("u32a: setp.eq.u32 p, u32a, u32b;", 1),
+        ("{ u32a: setp.eq.u32 p, u32a, u32b; }", 1),
         (".reg .u32 %x<010>; setp.eq.u32 p, %x7, %x7; setp.eq.u32 p, %x8, %x8;", 1),
-        (".reg .v4 .u32 v<3>; setp.eq.u32 p, v1.x, v2.y;", 0),
+        (".reg .v4 .u32 w<3>; setp.eq.u32 p, w1.x, w2.y;", 0),
         (".reg .align 4 .u32 x, y<2> ; setp.eq.u32 p, x, y1;", 0),
         (".reg.u32 setp, lt; setp.eq.u32 p, setp, lt;", 0),
     ] {
         let report = report(&kernel(lines));
         assert_eq!(report.errors(), errors, "{lines}: {:?}", report.diagnostics);
+    }
+}
+
+#[test]
+fn a_scope_declares_a_name_once() {
+    for (lines, errors) in [
+        (".reg .u32 x; .reg .f32 x;", 1),
+        (".reg .u32 x; { .reg .f32 x; }", 0),
+        ("x: .reg .u32 x;", 1),
+        ("x: x:", 1),
+        (".reg .u32 x<4>, x1;", 1),
+        (".reg .u32 x1, x<4>;", 1),
+        (".reg .u32 x<4>, x4;", 0),
+        (".reg .u32 x<4>, x01;", 0),
+        (".reg .u32 x<4>, x<2>;", 1),
+        (".reg .u32 x<20>, x1<3>;", 0),
+        (".reg .u32 kernel;", 0),
+    ] {
+        let text = kernel(lines);
+        let report = report(&text);
+        assert_eq!(codes(&report), vec![Code::DuplicateName; errors], "{lines}: {:?}", findings(&text, &report));
     }
 }
 
@@ -349,6 +399,14 @@ fn parameters_and_functions_are_declared_by_their_heads() {
         (".func f (.param .u32 a) { .reg .pred p; setp.eq.u32 p, a, 1; ret; }", 1),
         (".entry a() { .reg .u32 %r<4>; } .entry b() { .reg .pred p; setp.eq.u32 p, %r1, 1; }", 1),
         (".func f (.reg .u32 a); .entry b() { .reg .pred p; setp.eq.u32 p, a, 1; }", 1),
+        (".entry b(.reg .u32 a) { }", 1),
+        (".func f (.reg .u32 a<4>) { }", 1),
+        (".func f (.reg .u32 a) { .reg .f32 a; }", 1),
+        (".func f (.reg .u32 a) { { .reg .f32 a; } }", 0),
+        (".entry b() { .reg .v4 .f32 a; .reg .v2 .f64 b; }", 0),
+        (".entry b() { .reg .v4 .f64 a; }", 1),
+        (".entry b() { .reg .v2 .pred a; }", 1),
+        (".entry b() { .file 1 \"a\" }", 1),
         (".entry b() .maxntid 32, 1, 1 .pragma \"x\"; { .reg .pred p; .reg .u32 a; setp.eq.u32 p, a, 1; }", 0),
         (".visible .entry b(.param .align 8 .b8 a[16], .param .u64 .ptr .global .align 1 c) { }", 0),
         (".extern .func (.param .b32 r) g (.param .b64 a, .param .b64 b) ;", 0),

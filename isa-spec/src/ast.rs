@@ -1,5 +1,7 @@
 //! The syntax tree of the spec language: what was written, with its spans, and nothing of what it means.
 
+use std::rc::Rc;
+
 use proc_macro2::{Ident, Span, TokenStream};
 
 /// A description: the `///` lines before an item, joined, without the leading blank.
@@ -27,6 +29,7 @@ pub(crate) enum Item {
     Builtin(Builtin),
     Operator(Operator),
     Lenient(Vec<LenientNote>),
+    Slips(Vec<Slip>),
     Instruction(Instruction),
 }
 
@@ -135,6 +138,17 @@ pub(crate) struct OperatorMember {
     pub domain: Vec<TypeSet>,
 }
 
+/// `takes selector "*.b01*", "*.b12*";` with its description: where the assembler's verdict is not followed
+#[derive(Debug)]
+pub(crate) struct Slip {
+    pub docs: Docs,
+    /// `takes` or `refuses`
+    pub verdict: Ident,
+    /// The code of the table's own refusal, where it refuses.
+    pub code: Option<Ident>,
+    pub patterns: Vec<String>,
+}
+
 /// `modifier_order;` with its description
 #[derive(Debug)]
 pub(crate) struct LenientNote {
@@ -218,6 +232,13 @@ pub(crate) enum SetBody {
     Subset { letter: Ident, of: Number, default: Ident },
 }
 
+/// What cannot stand for an operand: always, or where a condition on the modifiers holds.
+#[derive(Debug)]
+pub(crate) struct Without {
+    pub things: Vec<Ident>,
+    pub condition: Option<Rc<Expr>>,
+}
+
 /// `a, b: .stype register;`
 #[derive(Debug)]
 pub(crate) struct OperandType {
@@ -227,6 +248,8 @@ pub(crate) struct OperandType {
     pub attributes: Vec<Ident>,
     /// `registers { .b32 }`
     pub registers: Option<Vec<Ident>>,
+    /// `without { constants, sums } where .type == .bf16`
+    pub without: Vec<Without>,
 }
 
 /// `.ftz only if .stype == .f32;`

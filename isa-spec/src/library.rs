@@ -56,6 +56,7 @@ fn used(item: &Item) -> Option<&Ident> {
         | Item::Builtin(_)
         | Item::Operator(_)
         | Item::Lenient(_)
+        | Item::Slips(_)
         | Item::Instruction(_) => None,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! This module holds data only. [`crate::resolve`] makes it, [`crate::check`] reads it.
 
+use std::rc::Rc;
+
 use proc_macro2::{Span, TokenStream};
 
 use crate::ast::{Docs, Example, Expr, Stmt, Target, Version};
@@ -30,6 +32,7 @@ pub struct Model {
     pub(crate) builtins: Vec<Builtin>,
     pub(crate) operators: Vec<Operator>,
     pub(crate) lenient: Vec<LenientNote>,
+    pub(crate) slips: Vec<Slip>,
     /// Sorted by name.
     pub(crate) opcodes: Vec<Opcode>,
 }
@@ -123,6 +126,18 @@ pub(crate) struct OperatorMember {
 pub(crate) struct LenientNote {
     pub name: String,
     pub text: Docs,
+}
+
+/// Where the assembler's verdict is not followed.
+#[derive(Debug)]
+pub(crate) struct Slip {
+    pub text: Docs,
+    /// Whether the assembler takes it, and the table refuses it.
+    pub taken: bool,
+    /// The code of the table's refusal, in kebab case; empty where the assembler refuses.
+    pub code: String,
+    /// Statements with `*` for any text.
+    pub patterns: Vec<String>,
 }
 
 /// An opcode with all its entries.
@@ -231,7 +246,8 @@ pub(crate) struct Operand {
     pub ty: OperandType,
     /// The registers it may be, where the entry says so; else its type says.
     pub registers: Option<Vec<TypeId>>,
-    pub constants: bool,
+    /// What cannot stand for it: things by their place in [`crate::resolve::THINGS`].
+    pub without: Vec<(Vec<usize>, Option<Rc<Expr>>)>,
     pub sink: bool,
     /// Said so in an entry without semantics, which would tell.
     pub destination: bool,

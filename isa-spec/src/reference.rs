@@ -148,7 +148,8 @@ impl<'a> Pager<'a> {
                 takes.push("the sink `_`".into());
             }
             let constants = types.iter().any(|ty| !self.model().ty(*ty).constants.is_empty());
-            if operand.constants && constants && !written {
+            let never = |thing| operand.without.iter().any(|(things, when)| when.is_none() && things.contains(&thing));
+            if !never(0) && constants && !written {
                 takes.push(constant_kinds(self.model(), &types));
             }
             if patterns.iter().any(|pattern| pattern.negation == Permission::Yes) {

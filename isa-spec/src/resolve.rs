@@ -4,6 +4,7 @@
 //! Names inside semantics are resolved where their types are, in [`crate::check`].
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use proc_macro2::{Ident, Span, TokenStream};
 
@@ -11,8 +12,8 @@ use crate::ast::{self, ExprKind, ParamType, SetBody, Spec, TypeSet, TypeShape};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::model::{
     Builtin, Class, Constant, Entry, Erratum, Item, Kind, LenientNote, Meaning, Member, Model, OnlyIf, Opcode, Operand,
-    OperandType, Operator, OperatorMember, Param, Pattern, Permission, Requirement, Selector, SelectorShape, Slot,
-    SlotKind, Syntax, Type, TypeId,
+    OperandType, Operator, OperatorMember, Param, Pattern, Permission, Requirement, Selector, SelectorShape, Slip,
+    Slot, SlotKind, Syntax, Type, TypeId,
 };
 
 const KINDS: [(&str, Kind); 5] = [
@@ -27,7 +28,7 @@ const CONSTANTS: [(&str, Constant); 3] =
     [("integer", Constant::Integer), ("float", Constant::Float), ("single", Constant::Single)];
 
 /// What the statement grammar can take beyond the manual, by the names a prelude notes it with.
-pub(crate) const LENIENT: [&str; 7] = [
+pub(crate) const LENIENT: [&str; 8] = [
     "modifier_order",
     "blank_before_modifier",
     "repeated_destination",
@@ -35,7 +36,12 @@ pub(crate) const LENIENT: [&str; 7] = [
     "register_plus_constant",
     "leading_zeros",
     "function_as_source",
+    "sink_behind_destination",
 ];
+
+/// What may stand for an operand besides a register, unless it is said to be without: constants, a register or
+/// variable plus a constant, elements of vectors, and names of functions.
+pub(crate) const THINGS: [&str; 4] = ["constants", "sums", "elements", "functions"];
 
 /// Attributes of operands.
 const ATTRIBUTES: [&str; 3] = ["register", "sink", "destination"];
@@ -86,6 +92,7 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
             ast::Item::Builtin(builtin) => resolver.builtin(builtin),
             ast::Item::Operator(operator) => resolver.operator(operator),
             ast::Item::Lenient(notes) => resolver.lenient(notes),
+            ast::Item::Slips(slips) => resolver.slips(slips),
             ast::Item::Use(_)
             | ast::Item::Bodies { .. }
             | ast::Item::Versions(_)
@@ -429,6 +436,27 @@ impl Resolver {
             resolved.members.push(OperatorMember { name, docs: member.docs, body: member.body, domain, domain_text });
         }
         self.model.operators.push(resolved);
+    }
+
+    fn slips(&mut self, slips: Vec<ast::Slip>) {
+        for slip in slips {
+            let taken = slip.verdict == "takes";
+            let mistake = match &slip.code {
+                _ if !taken && slip.verdict != "refuses" => Some("a slip is what the assembler `takes` or `refuses`"),
+                None if taken => Some("behind `takes` stands the code of the table's refusal"),
+                Some(_) if !taken => Some("behind `refuses` stands no code: the table takes such statements"),
+                _ => None,
+            };
+            if let Some(message) = mistake {
+                let help = "`takes selector \"*.b01*\";`, `refuses \"*.b01*\";`";
+                self.error(Diagnostic::new(slip.verdict.span(), message).help(help));
+            }
+            if slip.docs.is_empty() {
+                self.error(Diagnostic::new(slip.verdict.span(), "a slip is described in a `///` line"));
+            }
+            let code = slip.code.map_or_else(String::new, |code| code.to_string().replace('_', "-"));
+            self.model.slips.push(Slip { text: slip.docs, taken, code, patterns: slip.patterns });
+        }
     }
 
     fn lenient(&mut self, notes: Vec<ast::LenientNote>) {
@@ -811,6 +839,24 @@ impl Resolver {
             }
             let registers: Vec<TypeId> =
                 group.registers.iter().flatten().filter_map(|register| self.type_id(register)).collect();
+            let mut without: Vec<(Vec<usize>, Option<Rc<ast::Expr>>)> = Vec::new();
+            if group.attributes.iter().any(|attribute| attribute == "register") {
+                without.push(((0..THINGS.len()).collect(), None));
+            }
+            for ast::Without { things, condition } in &group.without {
+                let mut places = Vec::new();
+                for thing in things {
+                    let text = thing.to_string();
+                    match THINGS.iter().position(|known| *known == text) {
+                        Some(place) => places.push(place),
+                        None => self.error(
+                            Diagnostic::new(thing.span(), format!("an operand cannot be without `{text}`"))
+                                .suggest(&text, THINGS),
+                        ),
+                    }
+                }
+                without.push((places, condition.clone()));
+            }
             let has = |name: &str| group.attributes.iter().any(|attribute| attribute == name);
             for name in &group.names {
                 let text = name.to_string();
@@ -823,7 +869,7 @@ impl Resolver {
                     span: name.span(),
                     ty,
                     registers: group.registers.as_ref().map(|_| registers.clone()),
-                    constants: !has("register"),
+                    without: without.clone(),
                     sink: has("sink"),
                     destination: has("destination"),
                 });

@@ -16,8 +16,8 @@
 //! ```
 //!
 //! Integers have 64 bits and are signed, unless they end in `U` or need the sign's place. Operators work unsigned where
-//! either side is; `%` and `~` always do. Floats are doubles; `0f…` is the bits of a single and takes no part in an
-//! expression. What an operator does is what the assembler was seen to do.
+//! either side is; `%` and `~` always do. Floats are doubles; `0f…` is the bits of a single, and takes part in an
+//! operation only if it stands in parentheses. What an operator does is what the assembler was seen to do.
 
 use core::cmp::Ordering;
 use core::ops::Range;
@@ -279,9 +279,23 @@ impl Reader<'_, '_> {
                 return Ok(left);
             };
             self.cursor.seek(self.cursor.at() + operator.len());
+            left = self.in_operation(left, start);
+            self.cursor.skip_blanks();
+            let right_start = self.cursor.at();
             let right = self.binary(rank)?;
+            let right = self.in_operation(right, right_start);
             left =
                 apply(operator, left, right).map_err(|kind| ConstantError { kind, span: start..self.cursor.at() })?;
+        }
+    }
+
+    /// `0f…` in parentheses takes part in operations, as a double.
+    fn in_operation(&self, value: Constant, start: usize) -> Constant {
+        match value {
+            Constant::Single(bits) if self.cursor.text().as_bytes()[start] == b'(' => {
+                Constant::Double(f32::from_bits(bits).into())
+            }
+            other => other,
         }
     }
 
@@ -300,7 +314,10 @@ impl Reader<'_, '_> {
             return self.primary();
         }
         self.cursor.seek(start + 1);
+        self.cursor.skip_blanks();
+        let operand = self.cursor.at();
         let value = self.deeper(Self::unary)?;
+        let value = self.in_operation(value, operand);
         let span = start..self.cursor.at();
         match (sign, value) {
             (_, Constant::Single(_)) => Err(ConstantError { kind: Error::SingleInExpression, span }),

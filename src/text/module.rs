@@ -105,6 +105,7 @@ pub fn read(table: &'static Table, source: &[u8], options: &Options, mut visit: 
         version: options.ptx,
         target: options.target,
         header: Header::Version,
+        address_sized: false,
         function: None,
         braces: Vec::new(),
         cut_off: false,
@@ -128,8 +129,14 @@ enum Header {
     Done,
 }
 
+/// The most bits that a vector of registers has.
+const VECTOR_BITS: u32 = 128;
+
 /// What may follow the architecture in `.target`.
 const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
+
+/// What begins those of them of which only one may be given.
+const TEXTURE_MODE: &str = "texmode_";
 
 struct Checker<'n, 'o, 'a> {
     reader: Reader<'n, 'a>,
@@ -142,6 +149,8 @@ struct Checker<'n, 'o, 'a> {
     version: Option<Version>,
     target: Option<Target>,
     header: Header,
+    /// Whether `.address_size` was read.
+    address_sized: bool,
     /// The function whose body is open.
     function: Option<&'a str>,
     /// Where each open brace stands.
@@ -170,7 +179,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 b'{' => self.open_brace(),
                 b'}' => self.close_brace(),
                 b'.' if self.cursor().at_dot_word() => self.directive(),
-                b'@' if self.cursor().peek_at(1) == b'@' => self.cursor().skip_line(),
+                b'@' if self.cursor().peek_at(1) == b'@' && self.scopes.depth() == 0 => self.cursor().skip_line(),
                 b'#' => self.line_marker(),
                 b'@' => self.statement(),
                 _ if self.cursor().at_word() => self.statement(),
@@ -316,6 +325,16 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
+    /// Declares a name, and tells if the scope has it already.
+    fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
+        if self.scopes.depth() > 0 && self.scopes.clashes(name, count) {
+            let message = format!("`{name}` is declared twice in this scope");
+            let span = span_of(self.text(), name);
+            self.error(Code::DuplicateName, span, message);
+        }
+        self.scopes.declare(name, count, symbol);
+    }
+
     fn label(&mut self, guard: Option<Guard<'a>>, name: &'a str) -> Read<()> {
         if guard.is_some() {
             return fail(
@@ -324,7 +343,10 @@ impl<'a> Checker<'_, '_, 'a> {
                 "a guard is followed by an instruction, not a label",
             );
         }
-        self.scopes.declare(name, None, Symbol::Label);
+        if matches!(name, "_" | WARP_NAME) {
+            return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is no name"));
+        }
+        self.declare(name, None, Symbol::Label);
         Ok(())
     }
 
@@ -532,7 +554,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
             }
             Some(Symbol::Register { vector: false, .. }) => format!("`{name}` is no vector"),
-            Some(Symbol::Function) if info.constants && wanted.kind != Kind::Predicate && element.is_none() => {
+            Some(Symbol::Function) if info.functions && wanted.kind != Kind::Predicate && element.is_none() => {
                 let note = table.lenient.function_as_source;
                 return self.reader.lenient(
                     note,
@@ -577,11 +599,12 @@ impl<'a> Checker<'_, '_, 'a> {
             Some(Symbol::Register { ty, vector: false }) => {
                 let kind = types[ty.index()].kind;
                 let same = |(index, ty): (usize, &table::TypeInfo)| info.registers >> index & 1 == 1 && ty.kind == kind;
-                types.iter().enumerate().any(same) || integer && kind == Kind::Packed
+                let loose = types.iter().enumerate().any(same) || integer && kind == Kind::Packed;
+                info.registers >> (ty.0 & 63) & 1 == 1 || loose && info.functions
             }
             Some(Symbol::Register { .. }) => false,
             Some(Symbol::Variable) => integer,
-            Some(Symbol::Function | Symbol::Label) => wanted.kind != Kind::Predicate,
+            Some(Symbol::Function | Symbol::Label) => info.functions && wanted.kind != Kind::Predicate,
         };
         if fits {
             return Ok(());
@@ -668,14 +691,15 @@ impl<'a> Checker<'_, '_, 'a> {
             _ => self.header_ends(span.clone()),
         }
         match name {
-            "address_size" => self.numbers(span, 1),
+            "address_size" => self.address_size(span),
             "loc" => self.loc(span),
-            "file" => self.file(span),
+            "file" if self.scopes.depth() == 0 => self.file(span),
             "section" => self.section(span),
             "pragma" => self.pragma(span),
             "reg" => self.declaration(span, true),
             "global" | "const" | "shared" | "local" | "param" | "tex" => self.declaration(span, false),
-            "entry" | "func" => self.function(span),
+            "entry" | "func" => self.function(span, name == "entry"),
+            "file" => fail(Code::Syntax, span, "`.file` stands outside of functions"),
             "visible" | "extern" | "weak" | "common" => Ok(()),
             _ => self.skip_directive(span),
         }
@@ -704,8 +728,12 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span, "`.version` is the first line of a module, and the only one of its kind");
         }
         self.header = Header::Target;
+        let end = self.cursor().at();
         self.cursor().skip_blanks();
         let start = self.cursor().at();
+        if self.text()[end..start].contains('\n') {
+            return fail(Code::PtxVersion, span, "`.version` is followed by two numbers on the same line");
+        }
         while self.cursor().at_digit() || self.cursor().peek() == b'.' && self.cursor().peek_at(1).is_ascii_digit() {
             self.cursor().bump();
         }
@@ -734,6 +762,7 @@ impl<'a> Checker<'_, '_, 'a> {
             Header::Done => return fail(Code::Syntax, span, "`.target` follows `.version`, before all else"),
         }
         let mut first = true;
+        let mut texture = None;
         loop {
             self.cursor().skip_blanks();
             if !self.cursor().at_word() {
@@ -742,6 +771,11 @@ impl<'a> Checker<'_, '_, 'a> {
             let name = self.cursor().word();
             if first || !TARGET_OPTIONS.contains(&name) {
                 self.target(name, first)?;
+            } else if let Some(mode) = name.strip_prefix(TEXTURE_MODE) {
+                if texture.is_some_and(|other| other != mode) {
+                    return fail(Code::Target, span_of(self.text(), name), "there is one texture mode");
+                }
+                texture = Some(mode);
             }
             first = false;
             let end = self.reader.cursor;
@@ -780,6 +814,24 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// `.address_size 64`, once, behind `.target`.
+    fn address_size(&mut self, span: Range<usize>) -> Read<()> {
+        self.cursor().skip_blanks();
+        let token = self.cursor().token();
+        let bits = &self.text()[token.clone()];
+        if !bits.bytes().all(|byte| byte.is_ascii_digit()) || bits.is_empty() {
+            return fail(Code::Syntax, token, "`.address_size` is followed by a number of bits");
+        }
+        self.cursor().seek(token.end);
+        if core::mem::replace(&mut self.address_sized, true) {
+            return fail(Code::Syntax, span, "`.address_size` stands once");
+        }
+        if !matches!(bits, "32" | "64") {
+            return fail(Code::Syntax, token, "an address has 32 or 64 bits");
+        }
+        Ok(())
     }
 
     /// Passes so many integers.
@@ -932,6 +984,9 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// `.reg .u32 %r<10>, x;` and variables of all spaces: `.global .align 4 .b8 x[24] = {…}, y;`.
     fn declaration(&mut self, span: Range<usize>, registers: bool) -> Read<()> {
+        if registers && self.scopes.depth() == 0 && !self.bare {
+            return fail(Code::Syntax, span, "registers are declared within a function");
+        }
         let symbol = self.attributes(registers)?;
         self.cursor().skip_blanks();
         if registers && self.cursor().eat(b';') {
@@ -955,7 +1010,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     return fail(Code::Syntax, self.reader.cursor.token(), "`>` is expected here");
                 }
             }
-            self.scopes.declare(name, count, symbol);
+            self.declare(name, count, symbol);
             self.cursor().skip_blanks();
             if !registers {
                 self.initialiser(span.clone())?;
@@ -1003,8 +1058,8 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Reads what stands between the space and the name: alignment, vector, type.
     fn attributes(&mut self, registers: bool) -> Read<Symbol> {
-        let mut ty = None;
-        let mut vector = false;
+        let mut ty: Option<TypeId> = None;
+        let mut lanes = 1;
         loop {
             self.cursor().skip_blanks();
             if self.cursor().at_dot_word() {
@@ -1012,7 +1067,11 @@ impl<'a> Checker<'_, '_, 'a> {
                 match self.cursor().dot_word() {
                     "align" => self.numbers(start..self.reader.cursor.at(), 1)?,
                     _ if !registers => {}
-                    "v2" | "v4" if ty.is_none() => vector = true,
+                    "v2" if ty.is_none() => lanes = 2,
+                    "v4" if ty.is_none() => lanes = 4,
+                    _ if ty.is_some() => {
+                        return fail(Code::Syntax, start..self.reader.cursor.at(), "a name is expected here");
+                    }
                     name => {
                         ty = self.register_type(name);
                         if ty.is_none() {
@@ -1031,7 +1090,15 @@ impl<'a> Checker<'_, '_, 'a> {
                     return Ok(Symbol::Variable);
                 }
                 return match ty {
-                    Some(ty) => Ok(Symbol::Register { ty, vector }),
+                    Some(ty) => {
+                        let info = &self.reader.table.types[ty.index()];
+                        let least = if info.kind == Kind::Predicate { u16::MAX } else { info.bits };
+                        if lanes > 1 && u32::from(least) * lanes > VECTOR_BITS {
+                            let message = format!("there are no vectors of {lanes} `.{}` registers", info.name);
+                            return fail(Code::Syntax, self.reader.cursor.token(), message);
+                        }
+                        Ok(Symbol::Register { ty, vector: lanes > 1 })
+                    }
                     None => fail(Code::Syntax, self.reader.cursor.token(), "a type is expected before this"),
                 };
             }
@@ -1046,7 +1113,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// The head of a function: `(.reg .u32 r) name (.param .u64 p, …) .maxntid 128`, and a body or a semicolon.
-    fn function(&mut self, span: Range<usize>) -> Read<()> {
+    fn function(&mut self, span: Range<usize>, kernel: bool) -> Read<()> {
         self.scopes.enter();
         let mut name = None;
         loop {
@@ -1054,7 +1121,7 @@ impl<'a> Checker<'_, '_, 'a> {
             match self.cursor().peek() {
                 b'(' => {
                     self.cursor().bump();
-                    if let Err(error) = self.parameters() {
+                    if let Err(error) = self.parameters(kernel) {
                         self.scopes.leave();
                         return Err(error);
                     }
@@ -1107,7 +1174,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Reads parameters up to the closing parenthesis, where the cursor stays.
-    fn parameters(&mut self) -> Read<()> {
+    fn parameters(&mut self, kernel: bool) -> Read<()> {
         loop {
             self.cursor().skip_blanks();
             if self.cursor().peek() == b')' {
@@ -1116,11 +1183,22 @@ impl<'a> Checker<'_, '_, 'a> {
             if !self.cursor().at_dot_word() {
                 return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is expected here");
             }
+            let start = self.cursor().at();
             let registers = self.cursor().dot_word() == "reg";
+            if registers && kernel {
+                return fail(
+                    Code::Syntax,
+                    start..self.reader.cursor.at(),
+                    "a kernel's parameters are in memory: `.param`",
+                );
+            }
             let symbol = self.attributes(registers)?;
             if self.cursor().at_word() {
                 let name = self.cursor().word();
-                self.scopes.declare(name, None, symbol);
+                self.declare(name, None, symbol);
+                if registers && self.cursor().peek() == b'<' {
+                    return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is one register");
+                }
             }
             while !self.cursor().at_end() && !matches!(self.cursor().peek(), b',' | b')' | b';' | b'{') {
                 self.cursor().bump();

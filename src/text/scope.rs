@@ -91,6 +91,32 @@ impl<'a> Scopes<'a> {
         self.link(self.entries.len() - 1);
     }
 
+    /// Whether the innermost scope has such a name already, or a family that has it, or one of the family's names; of
+    /// those, only the newest are looked at.
+    pub(crate) fn clashes(&self, name: &str, count: Option<u64>) -> bool {
+        let start = self.open.last().copied().unwrap_or(0);
+        let here = hash(SEED, name.as_bytes());
+        // A function's own name stands in its scope, and may be declared as something else there.
+        let same = |entry: &Entry<'_>| {
+            entry.count.is_some() == count.is_some() && entry.name == name && entry.symbol != Symbol::Function
+        };
+        if self.newest(here, same) > start {
+            return true;
+        }
+        let split = |whole: &str| whole.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let plain = |number: &str| !number.is_empty() && (number == "0" || !number.starts_with('0'));
+        let Some(count) = count else {
+            let (stem, number) = name.split_at(split(name));
+            let has = |entry: &Entry<'_>| entry.name == stem && value(number.as_bytes()) < entry.count;
+            return plain(number) && self.newest(hash(SEED, stem.as_bytes()), has) > start;
+        };
+        let newest = self.entries[start as usize..].iter().rev().take(MOST_LOOKED_AT);
+        newest.filter(|entry| entry.count.is_none()).any(|entry| {
+            let (stem, number) = entry.name.split_at(split(entry.name));
+            stem == name && plain(number) && value(number.as_bytes()) < Some(count)
+        })
+    }
+
     /// Puts an entry at the head of its bucket. All older ones must be linked already.
     fn link(&mut self, index: usize) {
         let bucket = self.bucket(self.entries[index].hash);
@@ -166,6 +192,9 @@ impl<'a> Scopes<'a> {
         self.entries.get((found as usize).checked_sub(1)?)?.count
     }
 }
+
+/// How many names are compared with a new family.
+const MOST_LOOKED_AT: usize = 4096;
 
 const SEED: u32 = 0x811c_9dc5;
 

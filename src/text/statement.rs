@@ -606,7 +606,7 @@ impl<'a> Reader<'_, 'a> {
             self.cursor.bump();
             let addend = constant::integer(&mut self.cursor).map_err(constant_error)?;
             let span = start..self.cursor.at();
-            if info.destination || !info.constants {
+            if !info.sums {
                 let message = format!("`{}` is a register, not a sum", info.name);
                 return fail(Code::OperandType, span, message);
             }
@@ -691,7 +691,13 @@ impl<'a> Reader<'_, 'a> {
         match info.second {
             None if sink && operand.value != Value::Sink => {
                 let message = format!("`{}` has one destination", form.mnemonic);
-                self.permitted(info.trailing_sink, Code::Destination, bar..span.end, &message)?;
+                let selector = self.cursor.text()[start..end.at()].contains('.');
+                match (info.trailing_sink, self.table.lenient.sink_behind_destination) {
+                    (Permission::No, note @ Some(_)) if !selector => {
+                        self.lenient(note, Code::Destination, bar..span.end, &message)?;
+                    }
+                    (permission, _) => self.permitted(permission, Code::Destination, bar..span.end, &message)?,
+                }
             }
             None => {
                 let message = format!("`{}` has one destination", form.mnemonic);
@@ -718,7 +724,7 @@ fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> {
 fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
     let found = ELEMENTS.iter().position(|names| names.contains(&word));
     match found {
-        Some(index) if info.destination || info.constants => Ok(index as u8),
+        Some(index) if info.elements => Ok(index as u8),
         Some(_) => fail(Code::OperandType, span, format!("`{}` is a register, not an element of a vector", info.name)),
         None if word.bytes().any(|byte| byte.is_ascii_digit()) => {
             fail(Code::Selector, span, format!("`{}` takes no selector", info.name))

@@ -225,6 +225,10 @@ impl OpcodeChecker<'_> {
                 return Ok(None);
             }
         }
+        let conditions = entry.operands.iter().flat_map(|operand| &operand.without);
+        for condition in conditions.filter_map(|(_, condition)| condition.as_ref()) {
+            scope.holds(condition)?;
+        }
         let mut programs: Vec<(u16, Program)> = Vec::new();
         if let Some(semantics) = &entry.semantics {
             for (below, sm) in floor::target_ranges(semantics) {

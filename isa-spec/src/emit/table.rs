@@ -9,9 +9,12 @@ use super::Context;
 use super::perfect_hash;
 use super::scalar::Functions;
 use super::warp::{Evaluation, Evaluations};
+use crate::ast::Expr;
 use crate::check::{ABSENT, Floor, Form};
 use crate::choice::Scope;
-use crate::model::{Constant, Entry, Kind, Model, Opcode, OperandType, Pattern, Permission, SelectorShape, TypeId};
+use crate::model::{
+    Constant, Entry, Kind, Model, Opcode, OperandType, Pattern, Permission, SelectorShape, Slip, TypeId,
+};
 
 pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evaluations) -> TokenStream {
     let support = cx.support;
@@ -22,6 +25,8 @@ pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evalua
     let instructions = emitter.instructions();
     let forms = emitter.forms(functions, evaluations);
     let lenient = lenient(&cx.checked.model);
+    let slips: Vec<TokenStream> = cx.checked.model.slips.iter().map(slip).collect();
+    let slip_count = slips.len();
     let modifiers = &emitter.modifiers;
     let statics = &emitter.statics;
     let mnemonics: Vec<&str> = cx.checked.forms.iter().map(|form| form.mnemonic.as_str()).collect();
@@ -50,7 +55,9 @@ pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evalua
                 forms: &FORMS,
                 mnemonics: Mnemonics { factors: &FACTORS, places: &PLACES, keys: &KEYS },
                 lenient: #lenient,
+                slips: &SLIPS,
             };
+            static SLIPS: [Slip; #slip_count] = [#(#slips),*];
             static TYPES: [TypeInfo; #type_count] = [#(#types),*];
             static VERSIONS: [Version; #version_count] = [#(#versions),*];
             static TARGETS: [TargetInfo; #target_count] = [#(#targets),*];
@@ -111,6 +118,12 @@ fn versions_and_targets(model: &Model) -> (Vec<TokenStream>, Vec<TokenStream>) {
         quote!(TargetInfo { target: Target { sm: #sm, suffix: #suffix }, since: #since })
     });
     (versions, targets.collect())
+}
+
+fn slip(slip: &Slip) -> TokenStream {
+    let Slip { text, taken, code, patterns } = slip;
+    let note = one_line(text);
+    quote!(Slip { note: #note, taken: #taken, code: #code, patterns: &[#(#patterns),*] })
 }
 
 fn lenient(model: &Model) -> TokenStream {
@@ -415,7 +428,19 @@ fn operand(model: &Model, opcode: &Opcode, entry: &Entry, form: &Form, pattern: 
         if model.ty(id).kind == Kind::Predicate { permission(&pattern.negation) } else { quote!(Permission::No) };
     let optional = pattern.optional;
     let trailing_sink = permission(&pattern.trailing_sink);
-    let (destination, sink, constants) = (pattern.destination, operand.sink, operand.constants && !pattern.destination);
+    let (destination, sink) = (pattern.destination, operand.sink);
+    let scope = Scope { model, opcode, choice: &form.choice, sm: None };
+    let without = |thing: &str| {
+        let lacks = |(places, condition): &(Vec<usize>, Option<std::rc::Rc<Expr>>)| {
+            places.iter().any(|place| crate::resolve::THINGS[*place] == thing)
+                && condition.as_ref().is_none_or(|condition| scope.holds(condition).expect("checked"))
+        };
+        operand.without.iter().any(lacks)
+    };
+    let constants = !destination && !without("constants");
+    let sums = !destination && !without("sums");
+    let elements = !without("elements");
+    let functions = !destination && !without("functions");
     quote! {
         Operand {
             name: #name,
@@ -427,6 +452,9 @@ fn operand(model: &Model, opcode: &Opcode, entry: &Entry, form: &Form, pattern: 
             negation: #negation,
             sink: #sink,
             constants: #constants,
+            sums: #sums,
+            elements: #elements,
+            functions: #functions,
             selector: #selector,
             optional: #optional,
         }

@@ -1,5 +1,7 @@
 //! Entries: everything between the braces of `instruction`.
 
+use std::rc::Rc;
+
 use proc_macro2::{Ident, Span, TokenTree};
 use syn::parse::{ParseStream, Result};
 use syn::{LitStr, Token, token};
@@ -7,7 +9,7 @@ use syn::{LitStr, Token, token};
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::ast::{
     Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, Modifier, OnlyIf, OperandType, Pattern,
-    Requirement, Semantics, Set, SetBody, SyntaxLine,
+    Requirement, Semantics, Set, SetBody, SyntaxLine, Without,
 };
 use crate::diagnostic::Errors;
 
@@ -237,16 +239,28 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
     let ty = dotted(input)?;
     let mut attributes = Vec::new();
     let mut registers = None;
+    let mut without = Vec::new();
     while input.peek(syn::Ident) {
         if peek_keyword(input, "registers") {
             word(input)?;
             registers = Some(members(input)?);
+        } else if peek_keyword(input, "without") {
+            word(input)?;
+            let content;
+            syn::braced!(content in input);
+            let things = content.parse_terminated(word, Token![,])?.into_iter().collect();
+            let mut condition = None;
+            if input.peek(Token![where]) {
+                input.parse::<Token![where]>()?;
+                condition = Some(Rc::new(expr::expr(input)?));
+            }
+            without.push(Without { things, condition });
         } else {
             attributes.push(word(input)?);
         }
     }
     semicolon(input)?;
-    Ok(OperandType { names, ty, attributes, registers })
+    Ok(OperandType { names, ty, attributes, registers, without })
 }
 
 fn only_if(input: ParseStream) -> Result<OnlyIf> {

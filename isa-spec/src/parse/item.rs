@@ -3,18 +3,20 @@
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::parse::{ParseStream, Result};
-use syn::{Attribute, Token, token};
+use syn::punctuated::Punctuated;
+use syn::{Attribute, LitStr, Token, token};
 
 use super::{
     dotted, expr, keyword, members, number, peek_keyword, semicolon, statements, target, type_set, version, word,
 };
 use crate::ast::{
-    Builtin, Class, Docs, Item, LenientNote, Operator, OperatorMember, ParamType, Spec, TargetGroup, Type, TypeShape,
+    Builtin, Class, Docs, Item, LenientNote, Operator, OperatorMember, ParamType, Slip, Spec, TargetGroup, Type,
+    TypeShape,
 };
 use crate::diagnostic::Errors;
 
-const ITEMS: [&str; 10] =
-    ["use", "bodies", "ptx", "targets", "types", "class", "builtin", "operator", "lenient", "instruction"];
+const ITEMS: [&str; 11] =
+    ["use", "bodies", "ptx", "targets", "types", "class", "builtin", "operator", "lenient", "slips", "instruction"];
 
 pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
     let items = statements(input, errors, |input, errors| {
@@ -64,6 +66,18 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
                 let note = LenientNote { docs: super::docs(input)?, name: word(input)? };
                 semicolon(input)?;
                 Ok(note)
+            })))
+        }
+        "slips" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Slips(statements(&content, errors, |input, _| {
+                let docs = super::docs(input)?;
+                let verdict = word(input)?;
+                let code = if input.peek(LitStr) { None } else { Some(word(input)?) };
+                let patterns = Punctuated::<LitStr, Token![,]>::parse_separated_nonempty(input)?;
+                semicolon(input)?;
+                Ok(Slip { docs, verdict, code, patterns: patterns.iter().map(LitStr::value).collect() })
             })))
         }
         "instruction" => super::instruction::instruction(input, docs, errors).map(Item::Instruction),

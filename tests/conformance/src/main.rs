@@ -3,6 +3,7 @@
 //! ```sh
 //! tests/conformance/install            # fetches the assembler from the package registry
 //! cargo run --release -p conformance   # prints agreed/total for each kind, and every difference
+//! cargo run --release -p conformance -- --record   # what compiled code computes, for tests/machine.rs to replay
 //! ```
 //!
 //! It exits with 0 where all verdicts agree, with 1 where some differ, and with 0 and a message where there is no
@@ -12,12 +13,13 @@ mod assembler;
 mod context;
 mod forms;
 mod kinds;
+mod machine;
 mod random;
 mod report;
 mod shrink;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
@@ -51,6 +53,9 @@ struct Arguments {
     /// How many differences with the same reasons to print
     #[arg(long, default_value_t = 3)]
     show: usize,
+    /// In place of verdicts: compile every form, and write what its code computes to tests/machine/compiled.txt
+    #[arg(long)]
+    record: bool,
     /// Fail where there is no assembler
     #[arg(long)]
     required: bool,
@@ -83,6 +88,11 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         };
+        if arguments.record {
+            let disassembler = path.with_file_name("nvdisasm");
+            let file = root.join("tests/machine/compiled.txt");
+            return ExitCode::from(u8::from(!machine::record(&assembler, &disassembler, &file, &today())));
+        }
         let tallies = hold(&assembler, &extent, &arguments, &root);
         report::table(&assembler.version, &tallies);
         fine &= tallies.iter().all(|tally| tally.differences.is_empty());
@@ -90,11 +100,24 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(!fine))
 }
 
+/// Today, as `2026-11-20`.
+fn today() -> String {
+    let said = Command::new("date").args(["-u", "+%F"]).output().expect("the date can be asked for");
+    String::from_utf8_lossy(&said.stdout).trim().to_owned()
+}
+
 fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, root: &Path) -> Vec<Tally> {
     let wanted = |kind: &str| arguments.kind.is_empty() || arguments.kind.iter().any(|other| other == kind);
     let mut tallies = Vec::new();
     let mut done = |tally: Tally, start: Instant| {
-        println!("{}: {} of {} agree, {:.1} s", tally.kind, tally.agreed, tally.total, start.elapsed().as_secs_f64());
+        println!(
+            "{}: {} of {} agree, {} are kept, {:.1} s",
+            tally.kind,
+            tally.agreed,
+            tally.total,
+            tally.kept,
+            start.elapsed().as_secs_f64()
+        );
         report::differences(&tally, arguments.show);
         tallies.push(tally);
     };
@@ -130,9 +153,9 @@ fn lines(assembler: &Assembler, batch: &Batch, tally: &mut Tally, shrunk: &mut u
     let (texts, ours): (Vec<&str>, Vec<(Verdict, bool)>) = judged.unzip();
     let fragile: Vec<bool> = ours.iter().map(|(_, fragile)| *fragile).collect();
     let theirs = assembler.judge(context, &texts, &fragile);
-    tally.total += texts.len();
+    let total = texts.len();
     let said = |verdict: &Verdict| match verdict {
-        Verdict::Taken => "taken".to_owned(),
+        Verdict::Taken => report::TAKEN.to_owned(),
         Verdict::Refused(reason) => reason.clone(),
     };
     let pairs: Vec<_> = texts.into_iter().zip(ours.iter().map(|(ours, _)| ours)).zip(theirs).collect();
@@ -147,13 +170,13 @@ fn lines(assembler: &Assembler, batch: &Batch, tally: &mut Tally, shrunk: &mut u
             differs.then(|| Difference { place, line: line.to_owned(), ours: said(ours), theirs: said(&theirs) })
         })
         .collect();
-    tally.agreed += ours.len() - found.len();
-    for mut difference in found {
-        // Of the first ones the smallest line is told, of the others what was tried.
+    let before = tally.differences.len();
+    tally.add(total, found);
+    // Of the first ones the smallest line is told, of the others what was tried.
+    for difference in &mut tally.differences[before..] {
         if *shrunk < 20 {
             *shrunk += 1;
             difference.line = shrink::shrink(assembler, context, &difference.line);
         }
-        tally.differences.push(difference);
     }
 }

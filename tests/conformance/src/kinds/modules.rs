@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::{Extent, near};
 use crate::assembler::Assembler;
 use crate::random::Random;
-use crate::report::{Difference, Tally};
+use crate::report::{Difference, TAKEN, Tally};
 
 /// How many lines of a module are spoilt at once.
 const MOST: usize = 30;
@@ -133,7 +133,7 @@ pub(crate) fn hold(assembler: &Assembler, folder: &Path, extent: &Extent) -> [Ta
             let differences = mine.symmetric_difference(&yours).map(|&line| {
                 let find = |list: &[(usize, String)]| {
                     let found = list.iter().find(|(other, _)| statement(*other) == line);
-                    found.map_or("taken".to_owned(), |(at, said)| format!("{said} (line {at})"))
+                    found.map_or(TAKEN.to_owned(), |(at, said)| format!("{said} (line {at})"))
                 };
                 let text = line.checked_sub(1).and_then(|index| spoilt.get(index)).map_or("", String::as_str);
                 Difference {
@@ -144,8 +144,9 @@ pub(crate) fn hold(assembler: &Assembler, folder: &Path, extent: &Extent) -> [Ta
                 }
             });
             let differences: Vec<Difference> = differences.collect();
-            // Of the statements that both refuse: is it the same line?
-            for &line in mine.intersection(&yours) {
+            // Of the statements that both refuse: is it the same line? Without its semicolon, a statement has two mistakes.
+            let whole = |line: &&usize| line.checked_sub(1).is_some_and(|at| spoilt[at].ends_with(';'));
+            for &line in mine.intersection(&yours).filter(whole) {
                 let at = |list: &[(usize, String)]| list.iter().find(|(other, _)| statement(*other) == line).cloned();
                 let (Some(here), Some(there)) = (at(&said), at(&judged)) else { continue };
                 let same = here.0 == there.0;
@@ -162,12 +163,8 @@ pub(crate) fn hold(assembler: &Assembler, folder: &Path, extent: &Extent) -> [Ta
         .collect();
     let mut lines = Tally::new("lines");
     for (count, differences, places) in results {
-        lines.total += places.len();
-        lines.differences.extend(places.into_iter().flatten());
-        tally.total += count;
-        tally.agreed += count.saturating_sub(differences.len());
-        tally.differences.extend(differences);
+        lines.add(places.len(), places.into_iter().flatten());
+        tally.add(count, differences);
     }
-    lines.agreed = lines.total - lines.differences.len();
     [tally, lines]
 }

@@ -551,7 +551,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             // What the text layer knows of an operand, its name aside.
             let whole = format!("{operand:?}");
             let kind = whole.split_once(", ").map_or("", |(_, rest)| rest).to_owned();
-            if !seen.insert((form.instruction, form.operands.len(), place, kind.clone())) {
+            if !seen.insert((form.instruction, form.operands.len(), form.floor.sm, place, kind.clone())) {
                 continue;
             }
             // What breaks the grammar does so wherever such an operand stands: once for each is enough.

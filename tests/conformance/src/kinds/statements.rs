@@ -87,7 +87,6 @@ const BEFORE: &[&str] = &[
     ".pragma \"x\"; ",
     ".pragma \"x\" ",
     ".file 1 \"a\" ",
-    ".foo; ",
     ".reg .u32 b; ",
     ".reg .u32 ; ",
     ".reg .u32 b<4>; ",

@@ -1,0 +1,105 @@
+//! PTX that computes a form on constants and stores what it writes.
+
+use std::fmt::Write;
+
+use ptx_isa::TABLE;
+use ptx_isa::table::{FormInfo, Kind, Operand, SelectorInfo, SelectorKind};
+
+use crate::forms::plain_type;
+
+/// How many bytes the results of one vector take.
+pub(crate) const STRIDE: u64 = 16;
+
+/// The words of a selector, as it is written behind an operand; nothing for a listed one that is left out.
+fn selector(info: &SelectorInfo, value: u64) -> String {
+    match info.kind {
+        SelectorKind::Lanes { lanes, .. } => {
+            let digits: String = (0..lanes).rev().map(|lane| (value >> (4 * lane) & 15).to_string()).collect();
+            format!(".{}{digits}", info.letter)
+        }
+        SelectorKind::Subset { of } => {
+            let digits: String =
+                (0..of).rev().filter(|lane| value >> lane & 1 == 1).map(|lane| lane.to_string()).collect();
+            format!(".{}{digits}", info.letter)
+        }
+        SelectorKind::Listed { words } => words.get(value as usize).map_or(String::new(), |word| format!(".{word}")),
+    }
+}
+
+/// The statement of a form on registers named as its operands, with these selectors.
+fn statement(form: &FormInfo, selectors: &[u64]) -> String {
+    let mut text = form.mnemonic.to_owned();
+    let mut selectors = selectors.iter();
+    for (index, operand) in form.operands.iter().enumerate() {
+        let _ = write!(text, "{} %{}", if index == 0 { "" } else { "," }, operand.name);
+        if let Some(second) = &operand.second {
+            let _ = write!(text, "|%{}", second.name);
+        }
+        if let Some(info) = &operand.selector
+            && let Some(value) = selectors.next()
+        {
+            text.push_str(&selector(info, *value));
+        }
+    }
+    text + ";"
+}
+
+/// The plain type that holds an operand: `pred`, `b16`, `b32` or `b64`.
+fn plain(operand: &Operand) -> &'static str {
+    TABLE.types[plain_type(operand).index()].name
+}
+
+fn is_predicate(operand: &Operand) -> bool {
+    TABLE.types[operand.ty.index()].kind == Kind::Predicate
+}
+
+/// The registers of a form, each named as its operand.
+fn declarations(form: &FormInfo) -> String {
+    let mut text = String::from(".reg .b32 %word<2>; ");
+    for operand in form.operands {
+        let ty = plain(operand);
+        let _ = write!(text, ".reg .{ty} %{}; ", operand.name);
+        if let Some(second) = &operand.second {
+            let _ = write!(text, ".reg .{ty} %{}; ", second.name);
+        }
+    }
+    text
+}
+
+/// What moves the results to memory at `offset` from `%out`.
+fn store(form: &FormInfo, offset: u64) -> String {
+    let mut text = String::new();
+    for operand in form.operands.iter().filter(|operand| operand.destination) {
+        let names = [Some(operand.name), operand.second.as_ref().map(|second| second.name)];
+        for (number, name) in names.into_iter().flatten().enumerate() {
+            let at = offset + 8 * number as u64;
+            let _ = match plain(operand) {
+                _ if is_predicate(operand) => {
+                    writeln!(text, "selp.b32 %word{number}, 1, 0, %{name}; st.global.b32 [%out+{at}], %word{number};")
+                }
+                ty => writeln!(text, "st.global.{ty} [%out+{at}], %{name};"),
+            };
+        }
+    }
+    text
+}
+
+/// A kernel that computes the form on each of these vectors and stores the results one behind the other.
+pub(crate) fn constants(name: &str, form: &FormInfo, vectors: &[Vec<u64>]) -> String {
+    let mut text =
+        format!(".entry {name}(.param .u64 {name}_out) {{\n.reg .b64 %out;\nld.param.u64 %out, [{name}_out];\n");
+    for (number, inputs) in vectors.iter().enumerate() {
+        let _ = writeln!(text, "{{ {}", declarations(form));
+        for (operand, value) in form.sources().zip(inputs) {
+            let _ = match plain(operand) {
+                _ if is_predicate(operand) => {
+                    writeln!(text, "mov.b32 %word0, {value}; setp.ne.u32 %{}, %word0, 0;", operand.name)
+                }
+                ty => writeln!(text, "mov.{ty} %{}, {value:#x};", operand.name),
+            };
+        }
+        let selectors = &inputs[form.sources().count()..];
+        let _ = writeln!(text, "{}\n{}}}", statement(form, selectors), store(form, number as u64 * STRIDE));
+    }
+    text + "ret;\n}\n"
+}

@@ -1,0 +1,125 @@
+//! Inputs for every form, many of them at the edges of the operands' types: the same wherever results are recorded and
+//! wherever they are replayed.
+//!
+//! This module knows no instruction: operands, types and selectors come from the table. Input words are as
+//! [`FormInfo::evaluate`] takes them.
+
+use ptx_isa::TABLE;
+use ptx_isa::table::{FormInfo, Kind, SelectorKind, TypeInfo};
+
+/// SplitMix64.
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// The numbers of a text.
+    pub(crate) fn of(text: &str) -> Random {
+        Random(
+            text.bytes()
+                .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)),
+        )
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ bits >> 31
+    }
+
+    fn below(&mut self, limit: usize) -> usize {
+        (self.next() % limit as u64) as usize
+    }
+}
+
+fn low(bits: u32) -> u64 {
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+}
+
+/// The edges of a type that is not packed: zeros, ones, extremes, and for floats infinities, NaNs of every kind, and
+/// both ends of the subnormal and normal numbers, of either sign.
+pub(crate) fn edges(ty: &TypeInfo) -> Vec<u64> {
+    let bits = u32::from(ty.bits);
+    let top = 1u64 << (bits - 1);
+    match ty.kind {
+        Kind::Predicate => vec![0, 1],
+        Kind::Float => {
+            let fraction = bits - 1 - u32::from(ty.exponent);
+            let infinity = low(u32::from(ty.exponent)) << fraction;
+            let one = (low(u32::from(ty.exponent) - 1)) << fraction;
+            let quiet = infinity | 1 << (fraction - 1);
+            let positive = [
+                0,
+                1,
+                (1 << fraction) - 1,
+                1 << fraction,
+                one - 1,
+                one,
+                one + 1,
+                infinity - 1,
+                infinity,
+                infinity + 1,
+                quiet,
+                quiet | 1,
+                low(bits - 1),
+            ];
+            positive.iter().flat_map(|&value| [value, value | top]).collect()
+        }
+        Kind::Bits | Kind::Unsigned | Kind::Signed | Kind::Packed => {
+            vec![0, 1, 2, low(bits), low(bits) - 1, top, top - 1, top + 1, top >> 1, 0x5555_5555_5555_5555 & low(bits)]
+        }
+    }
+}
+
+/// A value of a type, one in two times at an edge, lane by lane where it is packed.
+fn value(random: &mut Random, ty: &TypeInfo) -> u64 {
+    if ty.kind == Kind::Packed {
+        let lane = &TABLE.types[ty.lane.index()];
+        return (0..ty.lanes).fold(0, |word, _| word << lane.bits | value(random, lane));
+    }
+    let bits = u32::from(ty.bits);
+    if random.next() & 1 == 0 {
+        let edges = edges(ty);
+        return edges[random.below(edges.len())];
+    }
+    random.next() & low(bits)
+}
+
+/// So many input words for a form: sources in order, then selectors in order.
+pub(crate) fn of(form: &FormInfo, count: usize) -> Vec<Vec<u64>> {
+    let mut random = Random::of(form.mnemonic);
+    let mut vectors = Vec::with_capacity(count);
+    for number in 0..count {
+        let mut words: Vec<u64> = Vec::new();
+        for operand in form.sources() {
+            let ty = &TABLE.types[operand.ty.index()];
+            let same = words.last().copied().filter(|_| number % 5 == 4 && ty.kind != Kind::Predicate);
+            // Bytes at their edges, for forms that take words apart.
+            let bytes = form.selectors().next().is_some().then(|| {
+                (0..4).fold(0u64, |word, _| {
+                    let edge = [0, 1, 0x7f, 0x80, 0xff, random.next() & 0xff][random.below(6)];
+                    word << 8 | edge
+                })
+            });
+            words.push(match (same, bytes) {
+                (Some(same), _) => same & low(u32::from(ty.bits)),
+                (None, Some(bytes)) if number % 2 == 0 => bytes,
+                _ => value(&mut random, ty),
+            });
+        }
+        for selector in form.selectors() {
+            words.push(match selector.kind {
+                _ if number % 4 == 0 => selector.default.into(),
+                SelectorKind::Lanes { lanes, of } => {
+                    let word = (0..lanes).fold(0, |word, _| word << 4 | random.below(usize::from(of)) as u64);
+                    // The assembler reads `.b1024` as a word of another instruction.
+                    if word == 0x1024 { selector.default.into() } else { word }
+                }
+                SelectorKind::Subset { of } => 1 + random.below((1 << of) - 1) as u64,
+                SelectorKind::Listed { words } => random.below(words.len()) as u64,
+            });
+        }
+        vectors.push(words);
+    }
+    vectors
+}
