@@ -249,7 +249,7 @@ fn operand(info: &'static Operand) -> BoxedStrategy<String> {
         Some(element) if info.second.is_none() && ty.kind != Kind::Predicate => format!("{name}.{element}"),
         _ => name,
     });
-    let register = if info.destination || info.constants { register.boxed() } else { name.clone().boxed() };
+    let register = if info.elements { register.boxed() } else { name.clone().boxed() };
     if info.destination {
         let (sink, second) = (info.sink, info.second.is_some());
         return (register, name, 0..5)
@@ -272,7 +272,11 @@ fn operand(info: &'static Operand) -> BoxedStrategy<String> {
     prop_oneof![
         3 => register,
         1 => constant,
-        1 => name.prop_map(move |name| if negatable { format!("!{name}") } else { name + "+4" }),
+        1 => name.prop_map(move |name| match negatable {
+            true => format!("!{name}"),
+            false if info.sums => name + "+4",
+            false => name,
+        }),
     ]
     .boxed()
 }
