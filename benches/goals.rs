@@ -100,12 +100,7 @@ fn ratio(calls: usize, ours: &mut dyn FnMut(), rival: &mut dyn FnMut()) -> (f64,
     rounds[ROUNDS / 2]
 }
 
-/// Times a row and prints it, if its name has the text that the bench was given.
 fn report(name: &str, goal: f64, calls: usize, ours: &mut dyn FnMut(), rival: &mut dyn FnMut()) {
-    let wanted = std::env::args().skip(1).filter(|text| !text.starts_with('-')).all(|text| name.contains(&text));
-    if !wanted {
-        return;
-    }
     let (value, seconds) = ratio(calls, ours, rival);
     let mark = if value >= goal { "" } else { "  MISSED" };
     println!("ratio {name:<58} {value:>8.3} goal ≥ {goal:<5} ({:.2} ns a call){mark}", seconds * 1e9);

@@ -409,8 +409,14 @@ impl<W: Word> Output for [W; WARP] {
     #[inline(always)]
     unsafe fn store<L: Simd>(self, simd: L, at: *mut u8, guard: u32) {
         let at = at.cast::<[W; WARP]>();
+        // Most warps are whole; and what a masked store has written, a load that follows soon would wait for.
+        let lanes = match guard {
+            u32::MAX => self,
+            // SAFETY: the caller's promise.
+            _ => simd.select(guard.into(), &self, unsafe { &*at }),
+        };
         // SAFETY: the caller's promise.
-        unsafe { *at = simd.select(guard.into(), &self, &*at) };
+        unsafe { *at = lanes };
     }
 }
 

@@ -75,6 +75,7 @@ impl Evaluator {
     /// # Panics
     ///
     /// If there are too few sources, or a slice is too short or of another width than its operand.
+    #[inline]
     pub fn run(&self, lanes: usize, destinations: [SliceMut<'_>; 2], sources: &[Slice<'_>]) {
         self.code.run(lanes, destinations, sources);
     }
