@@ -320,15 +320,16 @@ fn no_selector_default_is_written_in_rust() {
 }
 
 #[test]
-fn unsafe_stands_in_one_module_at_most() {
+fn unsafe_stands_in_one_module() {
     let with_unsafe: Vec<String> = sources()
         .into_iter()
         .filter(|(_, tokens)| {
             flat(tokens).iter().any(|tree| matches!(tree, TokenTree::Ident(ident) if ident == "unsafe"))
         })
         .map(|(file, _)| file)
+        .filter(|file| !file.contains("src/simd/"))
         .collect();
-    assert!(with_unsafe.len() <= 1, "{with_unsafe:?}");
+    assert!(with_unsafe.is_empty(), "{with_unsafe:?}");
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
     assert!(manifest.contains("unsafe_code = \"deny\""), "the workspace denies unsafe code");
 }
