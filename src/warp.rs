@@ -34,10 +34,12 @@
 //! ```
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 pub use crate::simd::Level;
 use crate::simd::{Code, File, Kernel, Pick, Prepared, Rare, SOURCES, Selectors, WARP};
 use crate::table::{FormInfo, LaneEvaluator, SelectorKind};
+use crate::text::statement::{Register, Second, Statement, Value};
 
 /// How many registers a warp has, by width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,6 +98,14 @@ pub enum DecodeError {
         count: u32,
         /// Their width; 1 for predicates.
         bits: u32,
+    },
+    /// A statement's operand that is no constant and no register of the program.
+    #[error("`{operand}` of `{form}` is no constant and no register that is known")]
+    NoRegister {
+        /// The instruction.
+        form: &'static str,
+        /// The operand's name in the manual, or `guard`.
+        operand: &'static str,
     },
     /// `!` before an operand that is no predicate.
     #[error("`{0}` has `!` before an operand that is no predicate")]
@@ -244,6 +254,72 @@ impl Program {
         Ok(())
     }
 
+    /// Decodes a statement and adds it. `number` tells which of the registers of its width a register is.
+    ///
+    /// ```
+    /// use ptx_isa::text::Statement;
+    /// use ptx_isa::warp::{Program, Registers};
+    ///
+    /// let mut program = Program::new(Registers { b32: 2, pred: 1, ..Registers::default() }, 90);
+    /// let statement = Statement::parse(&ptx_isa::TABLE, "setp.lt.s32 %p0, %r1, 10;")?;
+    /// // The number at the end of a name is the register's.
+    /// program.push_statement(&statement, |register| register.name[2..].parse().ok())?;
+    ///
+    /// let mut warp = program.warp();
+    /// warp.b32_mut(1)[0] = 10;
+    /// program.run(&mut warp);
+    /// assert_eq!(warp.pred(0), !1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::push`], and if `number` knows no register for an operand, or the operand is a sum.
+    pub fn push_statement(
+        &mut self,
+        statement: &Statement<'_>,
+        number: impl Fn(Register<'_>) -> Option<u32>,
+    ) -> Result<(), DecodeError> {
+        let form = statement.form();
+        let find = |operand: &'static str, register: Register<'_>| {
+            number(register).ok_or(DecodeError::NoRegister { form: form.mnemonic, operand })
+        };
+        let named = |operand: &'static str, name| find(operand, Register { name, element: None });
+        let (mut destinations, mut sources, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
+        for (info, operand) in statement.operands_with_info() {
+            selectors.extend(info.selector.map(|selector| operand.selector.unwrap_or(selector.default)));
+            if info.destination {
+                destinations.push(match operand.value {
+                    Value::Register(register) => Some(find(info.name, register)?),
+                    _ => None,
+                });
+                // A sink behind a destination without a second one says nothing.
+                if let Some(second) = &info.second {
+                    destinations.push(match operand.second {
+                        Some(Second::Register(name)) => Some(named(second.name, name)?),
+                        _ => None,
+                    });
+                }
+                continue;
+            }
+            sources.push(match operand.value {
+                Value::Register(register) => Source::Register(find(info.name, register)?),
+                Value::Negated(register) => Source::Not(find(info.name, register)?),
+                Value::Constant(bits) => Source::Constant(bits),
+                Value::Sum { .. } | Value::Sink => {
+                    return Err(DecodeError::NoRegister { form: form.mnemonic, operand: info.name });
+                }
+                Value::Absent => continue,
+            });
+        }
+        let guard = match statement.guard() {
+            Some(guard) => Some((named("guard", guard.register)?, guard.negated)),
+            None => None,
+        };
+        let operands = Operands { guard, destinations: &destinations, sources: &sources, selectors: &selectors };
+        self.push(form, &operands)
+    }
+
     fn register(&self, form: &'static str, bits: u32, register: u32) -> Result<usize, DecodeError> {
         self.layout.offset(bits, register).map_err(|count| DecodeError::Register { form, register, count, bits })
     }
@@ -282,7 +358,18 @@ impl Program {
     /// If the warp is smaller than the program's.
     #[inline]
     pub fn run(&self, warp: &mut Warp) {
-        self.code.run(&mut warp.file, warp.active);
+        self.run_range(0..self.len(), warp);
+    }
+
+    /// Runs some of the instructions, counted in the order they were added: an emulator does those that are not in the
+    /// table between two such calls.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many, or the warp is smaller than the program's.
+    #[inline]
+    pub fn run_range(&self, instructions: Range<usize>, warp: &mut Warp) {
+        self.code.run(instructions, &mut warp.file, warp.active);
     }
 }
 

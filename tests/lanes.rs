@@ -6,6 +6,10 @@ use ptx_isa::slice::{Evaluator, Slice, SliceMut};
 use ptx_isa::table::{FormInfo, Kind, SelectorKind};
 use ptx_isa::warp::{Level, Operands, Program, Registers, Source, Warp};
 
+#[cfg(all(unix, not(miri)))]
+#[path = "lanes/pages.rs"]
+mod pages;
+
 /// A generator of numbers that is the same everywhere.
 struct Random(u64);
 

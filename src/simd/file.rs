@@ -1,6 +1,7 @@
 //! Register files, and instructions that run over them.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::*;
 
@@ -78,12 +79,12 @@ impl Code {
         self.steps.push(op);
     }
 
-    /// Runs the instructions over one warp.
+    /// Runs some of the instructions over one warp.
     #[inline]
-    pub(crate) fn run(&self, file: &mut File, active: u32) {
+    pub(crate) fn run(&self, steps: Range<usize>, file: &mut File, active: u32) {
         assert!(self.bytes <= file.bytes(), "a warp of another program");
         let base = file.lines.as_mut_ptr().cast::<u8>();
-        for step in &self.steps {
+        for step in &self.steps[steps] {
             // SAFETY: a level's value exists only where the machine has its features. Every place that a kernel uses
             // was counted when the step was added, so by the assertion it lies inside the file, aligned; kernels read
             // their sources before they write, so that it does not matter which places are the same.

@@ -1,0 +1,150 @@
+//! Statements decoded to programs: every form with its operands as text against the same operands as numbers.
+
+use ptx_isa::TABLE;
+use ptx_isa::table::{FormInfo, Kind, Permission, SelectorInfo, SelectorKind};
+use ptx_isa::text::Statement;
+use ptx_isa::text::statement::Register;
+use ptx_isa::warp::{DecodeError, Operands, Program, Registers, Source, Warp};
+
+const REGISTERS: Registers = Registers { b16: 8, b32: 8, b64: 8, pred: 8 };
+
+/// `r5` is register 5 of its width.
+fn number(register: Register<'_>) -> Option<u32> {
+    register.name.strip_prefix('r')?.parse().ok()
+}
+
+fn push(text: &str) -> Result<Program, DecodeError> {
+    let statement = Statement::parse(&TABLE, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let mut program = Program::new(REGISTERS, 90);
+    program.push_statement(&statement, number).map(|()| program)
+}
+
+/// What a program leaves of registers that all differ.
+fn run(program: &Program) -> Vec<u64> {
+    let mut warp = program.warp();
+    for register in 0..8 {
+        for lane in 0..32 {
+            let bits = (u64::from(register) << 8 | lane as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            warp.b16_mut(register)[lane] = (bits >> 48) as u16;
+            warp.b32_mut(register)[lane] = (bits >> 32) as u32;
+            warp.b64_mut(register)[lane] = bits;
+        }
+        *warp.pred_mut(register) = 0x6b17_c3a5_u32.rotate_left(5 * register);
+    }
+    program.run(&mut warp);
+    registers(&warp)
+}
+
+fn registers(warp: &Warp) -> Vec<u64> {
+    let mut all = Vec::new();
+    for register in 0..8 {
+        all.extend(warp.b16(register).map(u64::from));
+        all.extend(warp.b32(register).map(u64::from));
+        all.extend(warp.b64(register));
+        all.push(warp.pred(register).into());
+    }
+    all
+}
+
+/// A selector that is not the default, where there is one: its text and its bits.
+fn selector(info: &SelectorInfo) -> (String, u32) {
+    match info.kind {
+        SelectorKind::Lanes { lanes, of } => {
+            let lane = |place: u8| u32::from((3 * place + 1) % of);
+            let digits: String = (0..lanes).rev().map(|place| lane(place).to_string()).collect();
+            (format!(".{}{digits}", info.letter), (0..lanes).fold(0, |all, place| all | lane(place) << (4 * place)))
+        }
+        SelectorKind::Subset { .. } => (format!(".{}1", info.letter), 1 << 1),
+        SelectorKind::Listed { words } => (format!(".{}", words[words.len() - 1]), words.len() as u32 - 1),
+    }
+}
+
+/// A form with a guard, selectors, `!` and a constant wherever they may be.
+fn written(form: &'static FormInfo) -> (String, Program) {
+    let (mut text, mut separator) = (format!("@!r7 {}", form.mnemonic), " ");
+    let (mut destinations, mut sources, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, operand) in form.operands.iter().enumerate() {
+        text += separator;
+        separator = ", ";
+        let ty = &TABLE.types[operand.ty.index()];
+        if operand.destination {
+            text += "r0";
+            destinations.push(Some(0));
+            if operand.second.is_some() {
+                text += "|r6";
+                destinations.push(Some(6));
+            }
+        } else if operand.negation == Permission::Yes {
+            text += &format!("!r{place}");
+            sources.push(Source::Not(place as u32));
+        } else if operand.constants && ty.constants.integer && ty.kind != Kind::Predicate && sources.len() == 1 {
+            text += "77";
+            sources.push(Source::Constant(77));
+        } else {
+            text += &format!("r{place}");
+            sources.push(Source::Register(place as u32));
+        }
+        if let Some(info) = &operand.selector {
+            let (word, bits) = selector(info);
+            if sources.last() == Some(&Source::Constant(77)) {
+                selectors.push(info.default);
+            } else {
+                text += &word;
+                selectors.push(bits);
+            }
+        }
+    }
+    let mut program = Program::new(REGISTERS, 90);
+    let operands =
+        Operands { guard: Some((7, true)), destinations: &destinations, sources: &sources, selectors: &selectors };
+    program.push(form, &operands).unwrap_or_else(|error| panic!("{text}: {error}"));
+    (text + ";", program)
+}
+
+#[test]
+fn statements_of_all_forms_decode_as_their_operands() {
+    for form in TABLE.forms.iter().filter(|form| !form.evaluators.is_empty()) {
+        let (text, expected) = written(form);
+        let program = push(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(run(&program), run(&expected), "{text}");
+    }
+}
+
+#[test]
+fn what_is_left_out_or_dropped_is_no_register() {
+    for (short, long) in [
+        ("setp.lt.s32 r0, r1, r2;", "setp.lt.and.s32 r0|_, r1, r2, 1;"),
+        ("setp.lt.and.s32 _|r0, r1, r2, r3;", "setp.lt.and.s32 r6|r0, r1, r2, r3;"),
+        ("vset4.u32.u32.lt r0, r1, r2, r3;", "vset4.u32.u32.lt r0.b3210, r1.b3210, r2.b7654, r3;"),
+    ] {
+        let [mut short, mut long] = [short, long].map(|text| run(&push(text).unwrap()));
+        // The predicate that only one of the statements writes.
+        let r6 = short.len() / 8 * 7 - 1;
+        (short[r6], long[r6]) = (0, 0);
+        assert_eq!(short, long);
+    }
+}
+
+#[test]
+fn operands_that_are_no_registers_of_the_program_are_refused() {
+    for (text, message) in [
+        ("set.lt.u32.f32 r0, a, r1;", "`a` of `set.lt.u32.f32` is no constant and no register that is known"),
+        ("setp.lt.f32 r0|q, r1, r1;", "`q` of `setp.lt.f32` is no constant and no register that is known"),
+        ("@p selp.b32 r0, r1, r1, r2;", "`guard` of `selp.b32` is no constant and no register that is known"),
+        ("selp.u32 r0, r1+4, r1, r2;", "`a` of `selp.u32` is no constant and no register that is known"),
+        ("selp.u32 r0, r1, r8, r2;", "`selp.u32` names register 8 of 8 with 32 bits"),
+    ] {
+        assert_eq!(push(text).unwrap_err().to_string(), message, "{text}");
+    }
+}
+
+#[test]
+fn a_range_of_a_program_runs_alone() {
+    let mut program = Program::new(REGISTERS, 90);
+    for text in ["not.b32 r1, r0;", "not.b32 r2, r0;", "not.b32 r3, r0;"] {
+        program.push_statement(&Statement::parse(&TABLE, text).unwrap(), number).unwrap();
+    }
+    let mut warp = program.warp();
+    program.run_range(1..2, &mut warp);
+    assert_eq!([1, 2, 3].map(|register| warp.b32(register)[31]), [0, u32::MAX, 0]);
+}
