@@ -128,6 +128,8 @@ codes! {
     DuplicateModifier = "duplicate-modifier",
     /// A modifier that may not be left out is.
     MissingModifier = "missing-modifier",
+    /// A form that the assembler takes and the manual does not list.
+    UnlistedForm = "unlisted-form",
     /// The modifiers stand in another order than the manual's.
     ModifierOrder = "modifier-order",
     /// A blank stands before a modifier or a selector.

@@ -246,6 +246,8 @@ pub struct FormInfo {
     pub floor: Floor,
     /// Where the assembler asks for less: its own floor and the note that says so.
     pub lenient_floor: Option<(Floor, &'static str)>,
+    /// Where the manual does not list it and only the assembler takes it: the note that says so.
+    pub lenient: Option<&'static str>,
     /// The evaluators, ascending by [`Evaluator::below`]; the last one is for all targets.
     pub evaluators: &'static [Evaluator],
     /// The pseudo-code with this form's modifiers filled in, a line each.

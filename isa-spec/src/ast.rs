@@ -172,6 +172,7 @@ pub(crate) struct Instruction {
     pub semantics: Option<Semantics>,
     pub lenient_syntax: Vec<SyntaxLine>,
     pub lenient_floors: Vec<LenientFloor>,
+    pub lenient_forms: Vec<LenientForms>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
 }
@@ -230,6 +231,14 @@ pub(crate) enum SetBody {
     Lanes { letter: Ident, lanes: Number, of: Number, default: Ident },
     /// `subset .b of 4 default .b3210`
     Subset { letter: Ident, of: Number, default: Ident },
+}
+
+/// `forms where .CmpOp in { .lo };` with its description: forms that only the assembler takes
+#[derive(Debug)]
+pub(crate) struct LenientForms {
+    pub docs: Docs,
+    pub span: Span,
+    pub condition: Expr,
 }
 
 /// What cannot stand for an operand: always, or where a condition on the modifiers holds.

@@ -140,6 +140,14 @@ pub(crate) struct Slip {
     pub patterns: Vec<String>,
 }
 
+/// Forms that the manual does not list and the assembler takes.
+#[derive(Debug)]
+pub(crate) struct LenientForms {
+    pub span: Span,
+    pub condition: Expr,
+    pub text: Docs,
+}
+
 /// An opcode with all its entries.
 #[derive(Debug)]
 pub(crate) struct Opcode {
@@ -194,6 +202,8 @@ pub(crate) struct Entry {
     /// `None` where the entry says that it has none.
     pub semantics: Option<Vec<Stmt>>,
     pub lenient_floors: Vec<(Requirement, Docs)>,
+    /// Forms that only the assembler takes: which, and why.
+    pub lenient_forms: Vec<LenientForms>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
 }

@@ -410,9 +410,9 @@ fn floors(entry: &Entry) -> Vec<Floor> {
     manual.chain(assembler).collect()
 }
 
-/// The notes on what may be written beyond the manual's syntax.
+/// The notes on what may be written beyond the manual.
 fn lenient(entry: &Entry) -> Vec<&'static str> {
-    let mut notes: Vec<&'static str> = Vec::new();
+    let mut notes: Vec<&'static str> = entry.lenient_forms.iter().map(|forms| one_line(&forms.text)).collect();
     for pattern in entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns) {
         let second = pattern.second.as_ref().map_or(&Permission::No, |(_, optional)| optional);
         let omission = pattern.selector.as_ref().map_or(&Permission::No, |selector| &selector.omission);

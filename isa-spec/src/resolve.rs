@@ -11,9 +11,9 @@ use proc_macro2::{Ident, Span, TokenStream};
 use crate::ast::{self, ExprKind, ParamType, SetBody, Spec, TypeSet, TypeShape};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::model::{
-    Builtin, Class, Constant, Entry, Erratum, Item, Kind, LenientNote, Meaning, Member, Model, OnlyIf, Opcode, Operand,
-    OperandType, Operator, OperatorMember, Param, Pattern, Permission, Requirement, Selector, SelectorShape, Slip,
-    Slot, SlotKind, Syntax, Type, TypeId,
+    Builtin, Class, Constant, Entry, Erratum, Item, Kind, LenientForms, LenientNote, Meaning, Member, Model, OnlyIf,
+    Opcode, Operand, OperandType, Operator, OperatorMember, Param, Pattern, Permission, Requirement, Selector,
+    SelectorShape, Slip, Slot, SlotKind, Syntax, Type, TypeId,
 };
 
 const KINDS: [(&str, Kind); 5] = [
@@ -559,6 +559,13 @@ impl Resolver {
             }
             lenient_floors.push((self.requirement(floor.requirement), floor.docs));
         }
+        let mut lenient_forms = Vec::new();
+        for ast::LenientForms { docs: text, span, condition } in entry.lenient_forms {
+            if text.is_empty() {
+                self.error(Diagnostic::new(span, "what only the assembler takes is explained in a `///` line"));
+            }
+            lenient_forms.push(LenientForms { span, condition, text });
+        }
         let resolved = Entry {
             span: entry.opcode.span(),
             docs: entry.docs,
@@ -573,6 +580,7 @@ impl Resolver {
                 Some(ast::Semantics::None) | None => None,
             },
             lenient_floors,
+            lenient_forms,
             errata: entry
                 .errata
                 .into_iter()

@@ -96,12 +96,11 @@ impl<W: Write> Terminal<W> {
             let second = operand.second.as_ref().map_or(Permission::No, |second| second.optional);
             [operand.negation, operand.trailing_sink, second]
         });
-        let mut notes: Vec<&str> = notes
-            .filter_map(|permission| match permission {
-                Permission::Lenient(note) => Some(note),
-                Permission::No | Permission::Yes => None,
-            })
-            .collect();
+        let notes = notes.filter_map(|permission| match permission {
+            Permission::Lenient(note) => Some(note),
+            Permission::No | Permission::Yes => None,
+        });
+        let mut notes: Vec<&str> = form.lenient.into_iter().chain(notes).collect();
         notes.dedup();
         if !notes.is_empty() {
             self.heading("Beyond the manual")?;

@@ -25,6 +25,7 @@
 //! on behind it.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -107,6 +108,7 @@ pub fn read(table: &'static Table, source: &[u8], options: &Options, mut visit: 
         header: Header::Version,
         address_sized: false,
         function: None,
+        bodies: BTreeSet::new(),
         braces: Vec::new(),
         cut_off: false,
         rubbish: 0,
@@ -153,6 +155,8 @@ struct Checker<'n, 'o, 'a> {
     address_sized: bool,
     /// The function whose body is open.
     function: Option<&'a str>,
+    /// The functions that have a body.
+    bodies: BTreeSet<&'a str>,
     /// Where each open brace stands.
     braces: Vec<usize>,
     /// Whether the text ends where the last error is.
@@ -1130,10 +1134,13 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.braces.push(self.reader.cursor.at());
                     self.cursor().bump();
                     self.function = name;
+                    self.has_no_body(name);
+                    self.bodies.extend(name);
                     return Ok(());
                 }
                 b';' => {
                     self.scopes.leave();
+                    self.has_no_body(name);
                     if let Some(name) = name {
                         self.scopes.declare(name, None, Symbol::Function);
                     }
@@ -1170,6 +1177,14 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
             }
             self.cursor().bump();
+        }
+    }
+
+    /// Behind a function's body there is no other, and no prototype.
+    fn has_no_body(&mut self, name: Option<&'a str>) {
+        if let Some(name) = name.filter(|name| self.bodies.contains(name)) {
+            let message = format!("the function `{name}` has a body already");
+            self.error(Code::DuplicateName, span_of(self.text(), name), message);
         }
     }
 

@@ -341,7 +341,7 @@ impl<'a> Reader<'_, 'a> {
         let start = self.cursor;
         if let Some(form) = self.table.form(self.cursor.dotted_word()) {
             self.cursor.skip_blanks();
-            if !matches!(self.cursor.peek(), b'.' | b':') {
+            if form.lenient.is_none() && !matches!(self.cursor.peek(), b'.' | b':') {
                 return Ok(Opening::Form(form));
             }
         }
@@ -349,7 +349,7 @@ impl<'a> Reader<'_, 'a> {
         self.unusual_opening()
     }
 
-    /// Reads an opening that is no canonical mnemonic.
+    /// Reads an opening that is no canonical mnemonic, or one that only the assembler takes.
     fn unusual_opening(&mut self) -> Read<Opening<'a>> {
         let start = self.cursor;
         let word = self.cursor.word();
@@ -371,6 +371,10 @@ impl<'a> Reader<'_, 'a> {
                 let span = start.at()..self.cursor.at();
                 let canonical = resolved.form.mnemonic;
                 let lenient = &self.table.lenient;
+                if let Some(note) = resolved.form.lenient {
+                    let message = format!("the manual does not list `{canonical}`");
+                    self.lenient(Some(note), Code::UnlistedForm, span.clone(), &message)?;
+                }
                 if resolved.reordered {
                     let message = format!("the modifiers of `{canonical}` stand in another order than the manual's");
                     self.lenient(lenient.modifier_order, Code::ModifierOrder, span.clone(), &message)?;

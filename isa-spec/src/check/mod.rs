@@ -14,7 +14,7 @@ use crate::choice::{Choice, Scope};
 use crate::diagnostic::{Diagnostic, Errors};
 use crate::ir::Program;
 use crate::lower::{LowerError, lower, unused_locals};
-use crate::model::{Entry, Model, OnlyIf, Opcode, Syntax};
+use crate::model::{Entry, LenientForms, Model, OnlyIf, Opcode, Syntax};
 
 pub(crate) use floor::Floor;
 pub(crate) use rule::{ABSENT, Rule, words};
@@ -41,6 +41,8 @@ pub(crate) struct Form {
     pub floor: Floor,
     /// The assembler's floor and the note, where it is below the manual's.
     pub lenient_floor: Option<(Floor, String)>,
+    /// Why only the assembler takes it, where the manual does not list it.
+    pub lenient: Option<String>,
     /// Programs for SM numbers below a bound, ascending; the last one is for all the others.
     pub programs: Vec<(u16, Program)>,
 }
@@ -168,6 +170,11 @@ impl OpcodeChecker<'_> {
                 );
             }
         }
+        for LenientForms { span, text, .. } in &entry.lenient_forms {
+            if !self.forms[first..].iter().any(|form| form.lenient.as_ref() == Some(text)) {
+                self.errors.push(Diagnostic::new(*span, "no legal form is like this"));
+            }
+        }
     }
 
     /// The mnemonics that a line spells, legal or not, are few enough to be looked at.
@@ -248,6 +255,12 @@ impl OpcodeChecker<'_> {
             }
         }
         let (floor, lenient_floor) = floor::floors(scope, entry, syntax)?;
+        let mut lenient = None;
+        for LenientForms { condition, text, .. } in &entry.lenient_forms {
+            if scope.holds(condition)? {
+                lenient = Some(text.clone());
+            }
+        }
         let mnemonic = choice.mnemonic(self.opcode, syntax.items.iter().map(|item| item.slot));
         Ok(Some(Form {
             opcode: self.index,
@@ -257,6 +270,7 @@ impl OpcodeChecker<'_> {
             mnemonic,
             floor,
             lenient_floor,
+            lenient,
             programs,
         }))
     }

@@ -347,6 +347,13 @@ impl Emitter<'_> {
                 }
                 None => quote!(None),
             };
+            let lenient = match &form.lenient {
+                Some(note) => {
+                    let note = one_line(note);
+                    quote!(Some(#note))
+                }
+                None => quote!(None),
+            };
             let evaluators: Vec<TokenStream> = functions
                 .iter()
                 .zip(evaluations)
@@ -372,6 +379,7 @@ impl Emitter<'_> {
                     operands: #operands,
                     floor: #strict,
                     lenient_floor: #lenient_floor,
+                    lenient: #lenient,
                     evaluators: #evaluators,
                     pseudo_code: #lines,
                 }

@@ -8,8 +8,8 @@ use syn::{LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::ast::{
-    Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, Modifier, OnlyIf, OperandType, Pattern,
-    Requirement, Semantics, Set, SetBody, SyntaxLine, Without,
+    Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, LenientForms, Modifier, OnlyIf, OperandType,
+    Pattern, Requirement, Semantics, Set, SetBody, SyntaxLine, Without,
 };
 use crate::diagnostic::Errors;
 
@@ -23,10 +23,11 @@ enum SyntaxItem {
     Narrowed(OnlyIf),
 }
 
-/// A line of a `lenient` block: a spelling or a floor.
+/// A line of a `lenient` block: a spelling, a floor, or forms.
 enum LenientItem {
     Line(SyntaxLine),
     Floor(LenientFloor),
+    Forms(LenientForms),
 }
 
 pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -> Result<Instruction> {
@@ -44,6 +45,7 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
         semantics: None,
         lenient_syntax: Vec::new(),
         lenient_floors: Vec::new(),
+        lenient_forms: Vec::new(),
         errata: Vec::new(),
         examples: Vec::new(),
     };
@@ -98,6 +100,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
                 match item {
                     LenientItem::Line(line) => entry.lenient_syntax.push(line),
                     LenientItem::Floor(floor) => entry.lenient_floors.push(floor),
+                    LenientItem::Forms(forms) => entry.lenient_forms.push(forms),
                 }
             }
         }
@@ -304,6 +307,13 @@ fn floor(input: ParseStream, requirement: &mut Requirement) -> Result<()> {
 
 fn lenient_item(input: ParseStream) -> Result<LenientItem> {
     let docs = super::docs(input)?;
+    if peek_keyword(input, "forms") && input.peek2(Token![where]) {
+        let span = word(input)?.span();
+        input.parse::<Token![where]>()?;
+        let condition = expr::expr(input)?;
+        semicolon(input)?;
+        return Ok(LenientItem::Forms(LenientForms { docs, span, condition }));
+    }
     // A spelling begins with a word and a dot; a floor with a dot, or has a colon.
     if input.peek(syn::Ident) && input.peek2(Token![.]) {
         return Ok(LenientItem::Line(SyntaxLine { docs, ..line(input)? }));

@@ -36,6 +36,8 @@ pub(crate) struct Assembler {
     pub(crate) version: String,
     /// What `-arch` names for targets without a suffix: the newest that it knows.
     newest: String,
+    /// Whether it knows the newest version of the table.
+    current: bool,
 }
 
 /// What is said of a line.
@@ -85,16 +87,26 @@ impl Assembler {
         let version = said.rsplit("release ").next().and_then(|rest| rest.split_whitespace().last());
         let version =
             said.lines().find_map(|line| line.split(", V").nth(1)).or(version).unwrap_or("?").trim().to_owned();
-        let mut assembler = Assembler { path: path.to_owned(), version, newest: String::new() };
+        let mut assembler = Assembler { path: path.to_owned(), version, newest: String::new(), current: false };
         let mut plain: Vec<Target> = TABLE.targets.iter().map(|info| info.target).collect();
         plain.retain(|target| target.suffix.is_none());
         for target in plain.into_iter().rev() {
             assembler.newest = format!("compute_{}", target.sm);
             if assembler.run(".version 1.0\n.target sm_10\n", Target::sm(10)).passed {
+                let latest = TABLE.versions.last().expect("the table has versions");
+                assembler.current =
+                    assembler.run(&format!(".version {latest}\n.target sm_90\n"), Target::sm(90)).passed;
                 return Ok(assembler);
             }
         }
         Err(format!("{} takes no module at all", path.display()))
+    }
+
+    /// Whether it refuses a module only because it is too old to know the version or the target, or too new.
+    pub(crate) fn cannot_judge(&self, run: &Run) -> bool {
+        // Before 13, comments too were to be ASCII.
+        let old = ["Unsupported .", "non-ASCII"].iter().any(|reason| run.output.contains(reason));
+        old && !self.current || run.output.contains("option 'gpu-name'")
     }
 
     /// Whether the assembler knows the version and target of a context.

@@ -118,7 +118,7 @@ pub(crate) fn table(assembler: &str, tallies: &[Tally]) {
     let sum = |of: fn(&Tally) -> usize| tallies.iter().map(of).sum();
     let mut all = Tally::new("all");
     (all.total, all.agreed, all.kept) = (sum(|t| t.total), sum(|t| t.agreed), sum(|t| t.kept));
-    for Tally { kind, total, agreed, kept, .. } in tallies.iter().chain([&all]) {
+    for Tally { kind, total, agreed, kept, .. } in tallies.iter().filter(|tally| tally.total > 0).chain([&all]) {
         // Rounded down: 100 % means all.
         let share = if *total == 0 { 10_000 } else { (agreed + kept) * 10_000 / total };
         println!("{kind:<12} {agreed:>9} {kept:>9} {total:>9} {:>6}.{:02} %", share / 100, share % 100);

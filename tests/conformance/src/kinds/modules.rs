@@ -90,10 +90,16 @@ fn theirs<'a>(
     }
 }
 
+fn target_of(module: &str) -> Target {
+    let word = module.lines().find_map(|line| line.trim().strip_prefix(".target ")).unwrap_or_default();
+    word.split(',').next().and_then(|word| word.trim().parse().ok()).unwrap_or(Target::sm(90))
+}
+
 pub(crate) fn hold(assembler: &Assembler, folder: &Path, extent: &Extent) -> [Tally; 2] {
     let mut tally = Tally::new("modules");
     let rounds = if extent.quick { 2 } else { 12 };
-    let modules = modules(folder);
+    let mut modules = modules(folder);
+    modules.retain(|(_, text)| !assembler.cannot_judge(&assembler.run(text, target_of(text))));
     let work: Vec<(usize, u64)> =
         (0..modules.len()).flat_map(|module| (0..rounds).map(move |round| (module, round))).collect();
     let results: Vec<(usize, Vec<Difference>, Vec<Option<Difference>>)> = work
@@ -101,8 +107,7 @@ pub(crate) fn hold(assembler: &Assembler, folder: &Path, extent: &Extent) -> [Ta
         .map(|(module, round)| {
             let (name, text) = &modules[module];
             let original: Vec<&str> = text.lines().collect();
-            let word = original.iter().find_map(|line| line.trim().strip_prefix(".target ")).unwrap_or("sm_90");
-            let target: Target = word.split(',').next().unwrap_or(word).trim().parse().unwrap_or(Target::sm(90));
+            let target = target_of(text);
             let mut random = Random::new(extent.seed ^ (module as u64) << 32 ^ round);
             let mut spoilt: Vec<String> = original.iter().map(|line| (*line).to_owned()).collect();
             let mut last = 0;
