@@ -1,11 +1,16 @@
-//! The evaluators against the machine: results recorded from machine code that NVIDIA's compiler made.
+//! The evaluators against the machine: results recorded from machine code that NVIDIA's compiler made, and from a card
+//! once there is one.
 //!
-//! `cargo run --release -p conformance -- --record` records them anew; replaying needs no assembler.
+//! `cargo run --release -p conformance -- --record` writes `machine/compiled.txt` anew, and with `--card` in its place
+//! `machine/card.txt`, on a machine with a card. Replaying needs neither an assembler nor a card.
 
 #[path = "machine/replay.rs"]
 mod replay;
 #[path = "machine/vectors.rs"]
 mod vectors;
+
+use std::fs;
+use std::path::Path;
 
 use ptx_isa::TABLE;
 
@@ -34,6 +39,17 @@ fn held(text: &str) -> (usize, Vec<String>) {
 #[test]
 fn evaluators_compute_what_compiled_code_computes() {
     let (count, differences) = held(include_str!("machine/compiled.txt"));
+    assert!(differences.is_empty(), "{} of {count} differ:\n{}", differences.len(), differences.join("\n"));
+    assert!(count >= 100_000, "{count} vectors are few");
+}
+
+#[test]
+fn evaluators_compute_what_a_card_computes() {
+    let Ok(text) = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/machine/card.txt")) else {
+        eprintln!("skipped: nothing has been recorded on a card");
+        return;
+    };
+    let (count, differences) = held(&text);
     assert!(differences.is_empty(), "{} of {count} differ:\n{}", differences.len(), differences.join("\n"));
     assert!(count >= 100_000, "{count} vectors are few");
 }

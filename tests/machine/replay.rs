@@ -12,7 +12,7 @@ pub(crate) fn word(form: &FormInfo, inputs: &[u64], outputs: [u64; 2]) -> String
     let destination = form.operands.iter().find(|operand| operand.destination).expect("a form writes something");
     let ty = &TABLE.types[destination.ty.index()];
     let lane = &TABLE.types[ty.lane.index()];
-    let ones = if ty.bits >= 64 { u64::MAX } else { (1 << ty.bits) - 1 };
+    let ones = ones(form);
     let one = match lane.kind {
         Kind::Float => ((1 << (lane.exponent - 1)) - 1) << (lane.bits - 1 - u16::from(lane.exponent)),
         _ => 1,
@@ -26,6 +26,13 @@ pub(crate) fn word(form: &FormInfo, inputs: &[u64], outputs: [u64; 2]) -> String
         _ if inputs.get(1) == Some(&first) => "b".to_owned(),
         _ => format!("({first:x})"),
     }
+}
+
+/// All ones of the destination's type.
+pub(crate) fn ones(form: &FormInfo) -> u64 {
+    let destination = form.operands.iter().find(|operand| operand.destination).expect("a form writes something");
+    let bits = TABLE.types[destination.ty.index()].bits;
+    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
 /// The words of a line, one a vector.

@@ -4,6 +4,7 @@
 //! tests/conformance/install            # fetches the assembler from the package registry
 //! cargo run --release -p conformance   # prints agreed/total for each kind, and every difference
 //! cargo run --release -p conformance -- --record   # what compiled code computes, for tests/machine.rs to replay
+//! cargo run --release -p conformance -- --card     # what a card computes, the same way
 //! ```
 //!
 //! It exits with 0 where all verdicts agree, with 1 where some differ, and with 0 and a message where there is no
@@ -56,6 +57,9 @@ struct Arguments {
     /// In place of verdicts: compile every form, and write what its code computes to tests/machine/compiled.txt
     #[arg(long)]
     record: bool,
+    /// In place of verdicts: run every form on a card, and write what it computes to tests/machine/card.txt
+    #[arg(long)]
+    card: bool,
     /// Fail where there is no assembler
     #[arg(long)]
     required: bool,
@@ -64,6 +68,15 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if arguments.card {
+        return match machine::card::record(&root.join("tests/machine/card.txt"), &today()) {
+            Ok(fine) => ExitCode::from(u8::from(!fine)),
+            Err(problem) => {
+                eprintln!("nothing is recorded: {problem}");
+                ExitCode::from(2)
+            }
+        };
+    }
     let paths = match &arguments.assembler {
         Some(path) => vec![path.clone()],
         None => assembler::installed(&root.join("target/assembler")),

@@ -103,3 +103,65 @@ pub(crate) fn constants(name: &str, form: &FormInfo, vectors: &[Vec<u64>]) -> St
     }
     text + "ret;\n}\n"
 }
+
+/// The runs of a kernel that [`guarded`] makes: bit 0 tells which threads run, bit 1 what keeps the others away.
+pub(crate) const PHASES: std::ops::Range<u32> = 0..4;
+
+/// What the destinations hold before.
+pub(crate) const KEPT: [u64; 2] = [0x1234_5678_9abc_def1; 2];
+
+/// Whether a thread runs the form in a phase.
+pub(crate) fn runs(thread: usize, phase: u32) -> bool {
+    (thread as u32 ^ phase) & 1 == 0
+}
+
+/// A kernel in which each thread computes the form on a vector that it loads, if it is its turn in this phase, and
+/// stores its destinations in any case. The others are kept away by a guard, or by a branch.
+pub(crate) fn guarded(name: &str, form: &FormInfo, vectors: &[Vec<u64>]) -> String {
+    let sources = form.sources().count();
+    let mut text = format!(
+        ".entry {name}(.param .u64 {name}_in, .param .u64 {name}_out, .param .u32 {name}_phase) {{
+.reg .pred %active, %branch, %mine; .reg .b32 %thread, %phase, %turn; .reg .b64 %in, %out, %offset; {}
+ld.param.u64 %in, [{name}_in]; ld.param.u64 %out, [{name}_out]; ld.param.u32 %phase, [{name}_phase];
+mov.u32 %thread, %tid.x;
+mul.wide.u32 %offset, %thread, {}; add.u64 %in, %in, %offset;
+mul.wide.u32 %offset, %thread, {STRIDE}; add.u64 %out, %out, %offset;
+xor.b32 %turn, %thread, %phase; and.b32 %turn, %turn, 1; setp.eq.u32 %active, %turn, 0;
+and.b32 %turn, %phase, 2; setp.ne.u32 %branch, %turn, 0;
+",
+        declarations(form),
+        8 * sources,
+    );
+    for (number, operand) in form.sources().enumerate() {
+        let (at, name) = (8 * number, operand.name);
+        let _ = match plain(operand) {
+            _ if is_predicate(operand) => {
+                writeln!(text, "ld.global.b32 %word0, [%in+{at}]; setp.ne.u32 %{name}, %word0, 0;")
+            }
+            ty => writeln!(text, "ld.global.{ty} %{name}, [%in+{at}];"),
+        };
+    }
+    for operand in form.operands.iter().filter(|operand| operand.destination) {
+        let names = [Some(operand.name), operand.second.as_ref().map(|second| second.name)];
+        for (name, kept) in names.into_iter().flatten().zip(KEPT) {
+            let _ = match TABLE.types[plain_type(operand).index()].bits {
+                _ if is_predicate(operand) => writeln!(text, "setp.eq.u32 %{name}, %thread, %thread;"),
+                bits => writeln!(text, "mov.b{bits} %{name}, {:#x};", kept & (u64::MAX >> (64 - bits))),
+            };
+        }
+    }
+    // Selectors are part of the statement: then each vector has its own, which the other threads pass by.
+    let own = form.selectors().next().is_some();
+    for (number, inputs) in vectors.iter().enumerate().take(if own { vectors.len() } else { 1 }) {
+        let statement = statement(form, &inputs[sources..]);
+        if own {
+            let _ = writeln!(text, "setp.ne.u32 %mine, %thread, {number}; @%mine bra end{number};");
+        }
+        let _ = writeln!(
+            text,
+            "@%branch bra branch{number};\n@%active {statement}\nbra end{number};\n\
+             branch{number}: @!%active bra end{number};\n{statement}\nend{number}:"
+        );
+    }
+    text + &store(form, 0) + "ret;\n}\n"
+}

@@ -4,6 +4,8 @@
 //! The optimiser folds comparisons of integers, `.f32` and `.f64` itself; what it leaves of halves and video
 //! instructions is run. A form is covered if all of its code is known to the interpreter.
 
+pub(crate) mod card;
+mod driver;
 mod half;
 mod interpreter;
 mod kernel;
