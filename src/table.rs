@@ -438,21 +438,16 @@ impl Mnemonics {
     }
 }
 
-/// A mnemonic as a few words, alone in its part of a cache line.
-#[derive(Clone, Copy, Debug)]
+/// A mnemonic as three words and its length, alone in its part of a cache line.
+#[derive(Debug)]
 #[repr(align(32))]
-pub struct MnemonicKey(Key);
+pub struct MnemonicKey(pub [u64; 4]);
 
 impl MnemonicKey {
-    /// The keys of forms.
-    pub const fn of_forms<const COUNT: usize>(forms: &[FormInfo; COUNT]) -> [MnemonicKey; COUNT] {
-        let mut keys = [MnemonicKey(Key::of(&[])); COUNT];
-        let mut index = 0;
-        while index < COUNT {
-            keys[index].0 = Key::of(forms[index].mnemonic.as_bytes());
-            index += 1;
-        }
-        keys
+    #[inline(always)]
+    fn is(&self, key: Key) -> bool {
+        // Two arrays would be compared in memory, where one of them is not.
+        self.0.iter().zip(key.0).all(|(own, other)| *own == other)
     }
 }
 
@@ -467,7 +462,7 @@ impl Table {
     pub fn form_index(&self, mnemonic: &str) -> Option<usize> {
         let Some(key) = Key::exact(mnemonic.as_bytes()) else { return self.form_index_of_unusual(mnemonic) };
         let index = self.mnemonics.candidate(key);
-        (self.mnemonics.keys.get(index)?.0 == key).then_some(index)
+        self.mnemonics.keys.get(index)?.is(key).then_some(index)
     }
 
     /// The same for a mnemonic that is too short or too long for an exact key.

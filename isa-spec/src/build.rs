@@ -9,6 +9,7 @@ use quote::ToTokens;
 use crate::diagnostic::Errors;
 use crate::emit::{Options, emit};
 use crate::library::{self, PTX};
+use crate::print::print;
 use crate::source::Sources;
 use crate::{Checked, check, parse, reference, resolve};
 
@@ -113,7 +114,7 @@ impl Build {
     ///
     /// The report of every mistake of the first stage that found one.
     pub fn generate(&self) -> Result<String, String> {
-        self.tokens().map(formatted)
+        self.tokens().map(print)
     }
 
     /// The generated module as tokens, unformatted: what `isa!` expands to for the same spec.
@@ -140,7 +141,7 @@ impl Build {
     /// The files to write, by name.
     fn files(&self, table: &str) -> Result<Vec<(String, String)>, String> {
         let (checked, sources) = self.checked()?;
-        let mut files = vec![(table.to_owned(), formatted(emit(&checked, &sources, &self.options)))];
+        let mut files = vec![(table.to_owned(), print(emit(&checked, &sources, &self.options)))];
         if self.manual.is_some() || self.reference.is_some() {
             let pages = reference::pages(&checked, &sources);
             let support = self.options.support.to_token_stream().to_string().replace(' ', "");
@@ -149,7 +150,7 @@ impl Build {
             let data = self
                 .reference
                 .clone()
-                .map(|name| (name, formatted(crate::emit::reference(&checked, &sources, &self.options, &pages))));
+                .map(|name| (name, print(crate::emit::reference(&checked, &sources, &self.options, &pages))));
             files.extend(manual.into_iter().chain(data));
         }
         Ok(files)
@@ -176,11 +177,6 @@ impl Build {
             }
         }
     }
-}
-
-/// Tokens as a person reads them.
-fn formatted(tokens: TokenStream) -> String {
-    prettyplease::unparse(&syn::parse2(tokens).expect("generated code parses"))
 }
 
 /// The generated module of a spec given as tokens, for a macro: spans and errors point into the tokens.

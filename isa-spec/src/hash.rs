@@ -2,50 +2,36 @@
 //! this file; a test keeps the copies the same.
 
 /// A text as three words and its length.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Key {
-    first: u64,
-    middle: u64,
-    last: u64,
-    length: usize,
-}
+#[derive(Clone, Copy)]
+pub(crate) struct Key(pub(crate) [u64; 4]);
 
 impl Key {
     /// The key of a text of 8 to 24 bytes, as most mnemonics are. It is made without a loop: the first, the middle and
     /// the last eight bytes, which overlap in all but the longest. Equal keys are equal texts.
     #[inline(always)]
-    pub(crate) const fn exact(text: &[u8]) -> Option<Key> {
+    pub(crate) fn exact(text: &[u8]) -> Option<Key> {
         let length @ 8..=24 = text.len() else { return None };
         let last = length - 8;
-        let middle = if last < 8 { last } else { 8 };
-        Some(Key { first: word(text, 0), middle: word(text, middle), last: word(text, last), length })
+        Some(Key([word(text, 0), word(text, last.min(8)), word(text, last), length as u64]))
     }
 
     /// The key of any text. Where it is not exact, other texts may have it too.
-    pub(crate) const fn of(text: &[u8]) -> Key {
+    pub(crate) fn of(text: &[u8]) -> Key {
         if let Some(key) = Key::exact(text) {
             return key;
         }
-        let mut middle = 0;
-        let mut rest = text;
-        while let Some((word, behind)) = rest.split_first_chunk() {
-            middle = fold(middle ^ u64::from_le_bytes(*word) ^ A, B);
-            rest = behind;
-        }
-        let mut last = 0;
-        while let [byte, behind @ ..] = rest {
-            last = last << 8 | *byte as u64;
-            rest = behind;
-        }
-        Key { first: 0, middle, last, length: text.len() }
+        let (words, rest) = text.as_chunks();
+        let middle = words.iter().fold(0, |middle, word| fold(middle ^ u64::from_le_bytes(*word) ^ A, B));
+        let last = rest.iter().fold(0, |last, byte| last << 8 | u64::from(*byte));
+        Key([0, middle, last, text.len() as u64])
     }
 
     /// The hash of the text. What the last bytes add is turned, as a product carries nothing down and the highest bits
     /// alone could not be parted by a factor.
     #[inline(always)]
-    pub(crate) const fn hash(self) -> u64 {
-        let last = (self.last ^ self.length as u64).wrapping_mul(C).rotate_left(32);
-        fold(self.first ^ A, self.middle ^ B).wrapping_add(last)
+    pub(crate) fn hash(self) -> u64 {
+        let Key([first, middle, last, length]) = self;
+        fold(first ^ A, middle ^ B).wrapping_add((last ^ length).wrapping_mul(C).rotate_left(32))
     }
 }
 
@@ -66,13 +52,13 @@ const B: u64 = 0xff51_afd7_ed55_8ccd;
 const C: u64 = 0x94d0_49bb_1331_11eb;
 
 #[inline(always)]
-const fn word(text: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(*text.split_at(at).1.first_chunk().expect("eight bytes"))
+fn word(text: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(*text[at..].first_chunk().expect("eight bytes"))
 }
 
 /// Both halves of the product in one.
 #[inline(always)]
-const fn fold(a: u64, b: u64) -> u64 {
+fn fold(a: u64, b: u64) -> u64 {
     let product = a as u128 * b as u128;
     product as u64 ^ (product >> 64) as u64
 }

@@ -35,6 +35,7 @@ mod library;
 mod lower;
 mod model;
 mod parse;
+mod print;
 mod pseudo;
 mod reference;
 mod resolve;

@@ -319,8 +319,8 @@ impl<'a> Pager<'a> {
 
     /// Whether a set holds all that may stand in a slot.
     fn is_full(&self, slot: usize, values: u64) -> bool {
-        let all = self.forms().map(|form| form.choice.values[slot].map_or(ABSENT, |member| member as u8));
-        all.fold(0_u64, |set, value| set | 1 << value) & !values == 0
+        let mut all = self.forms().map(|form| form.choice.values[slot].map_or(ABSENT, |member| member as u8));
+        all.all(|value| values >> value & 1 != 0)
     }
 
     /// The functions that the pseudo-code of any form calls.

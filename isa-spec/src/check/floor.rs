@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::ast::{Expr, ExprKind, Stmt, Version};
 use crate::choice::{Choice, Scope};
 use crate::diagnostic::Diagnostic;
-use crate::model::{Entry, Requirement, Syntax};
+use crate::model::{Entry, Model, Opcode, Requirement, Syntax};
 
 /// What a form asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,56 +20,66 @@ pub(crate) struct Floor {
 /// The manual's floor, and the assembler's with its note where that is lower.
 type Floors = (Floor, Option<(Floor, String)>);
 
-pub(crate) fn floors(scope: Scope<'_>, entry: &Entry, syntax: &Syntax) -> Result<Floors, Diagnostic> {
+/// The floors of a form. `relaxed` is what [`relaxed`] finds for its entry.
+pub(crate) fn floors(
+    scope: Scope<'_>,
+    entry: &Entry,
+    syntax: &Syntax,
+    relaxed: &[Option<usize>],
+) -> Result<Floors, Diagnostic> {
     let applies = |requirement: &Requirement| match &requirement.condition {
         Some(condition) => scope.holds(condition),
         None => Ok(true),
     };
     let mut strict = Vec::new();
     for requirement in &entry.requires {
-        if applies(requirement)? {
-            strict.push(requirement);
-        }
+        strict.push(applies(requirement)?.then_some(requirement));
     }
-    let floor = highest(strict.iter().copied()).ok_or_else(|| {
+    let floor = highest(strict.iter().copied().flatten()).ok_or_else(|| {
         Diagnostic::new(syntax.span, "a form of this line has no floor")
             .help("`requires` names a PTX version and a target for every form: `ptx 1.0, sm_10;`")
     })?;
-    let mut relaxed = None;
-    for (requirement, note) in &entry.lenient_floors {
+    let mut words = None;
+    for ((requirement, note), relaxed) in entry.lenient_floors.iter().zip(relaxed) {
         if !applies(requirement)? {
             continue;
         }
-        // It stands in for the requirement of the same condition.
-        let replaced = |other: &Requirement| match (&other.condition, &requirement.condition) {
-            (Some(a), Some(b)) => same_condition(scope, entry, a, b),
-            (None, None) => true,
-            _ => false,
-        };
-        let Some(at) = strict.iter().position(|other| replaced(other)) else {
+        let Some(relaxed) = *relaxed else {
             return Err(Diagnostic::new(requirement.span, "this lenient floor relaxes no requirement")
                 .help("it repeats the condition of a requirement"));
         };
-        strict[at] = requirement;
-        relaxed = Some(note.clone());
+        strict[relaxed] = Some(requirement);
+        words = Some(note.clone());
     }
-    let lenient = match relaxed {
+    let lenient = match words {
         Some(note) => {
             let lower = |lenient: &Floor| *lenient != floor && lenient.ptx <= floor.ptx && lenient.sm <= floor.sm;
-            highest(strict.into_iter()).filter(lower).map(|lenient| (lenient, note))
+            highest(strict.into_iter().flatten()).filter(lower).map(|lenient| (lenient, note))
         }
         None => None,
     };
     Ok((floor, lenient))
 }
 
-/// Whether two conditions hold for the same choices.
-fn same_condition(scope: Scope<'_>, entry: &Entry, a: &Expr, b: &Expr) -> bool {
-    let agree = |choice: &Choice| {
-        let scope = Scope { choice, ..scope };
-        matches!((scope.decide(a), scope.decide(b)), (Ok(a), Ok(b)) if a == b)
+/// For each lenient floor of an entry the requirement that it stands in for: the one of the same condition.
+pub(crate) fn relaxed(model: &Model, opcode: &Opcode, entry: &Entry) -> Vec<Option<usize>> {
+    let choices: Vec<Choice> = match entry.lenient_floors.as_slice() {
+        [] => return Vec::new(),
+        _ => entry.syntaxes.iter().flat_map(|syntax| super::choices(opcode, syntax)).collect(),
     };
-    entry.syntaxes.iter().flat_map(|syntax| super::choices(scope.opcode, syntax)).all(|choice| agree(&choice))
+    let same = |a: &Expr, b: &Expr| {
+        choices.iter().all(|choice| {
+            let scope = Scope { model, opcode, choice, sm: None };
+            matches!((scope.decide(a), scope.decide(b)), (Ok(a), Ok(b)) if a == b)
+        })
+    };
+    let stands_in = |requirement: &Requirement, other: &Requirement| match (&other.condition, &requirement.condition) {
+        (Some(a), Some(b)) => same(a, b),
+        (None, None) => true,
+        _ => false,
+    };
+    let lenient = entry.lenient_floors.iter();
+    lenient.map(|(requirement, _)| entry.requires.iter().position(|other| stands_in(requirement, other))).collect()
 }
 
 fn highest<'a>(requirements: impl Iterator<Item = &'a Requirement>) -> Option<Floor> {

@@ -102,7 +102,8 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
     Ok(Checked { model, forms, rules, _private: () })
 }
 
-/// A syntax line of an entry, with the rules of the entry that hold together.
+/// A syntax line of an entry, with the rules of the entry that hold together and the requirements that its lenient floors
+/// relax.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     number: usize,
@@ -110,6 +111,7 @@ struct Line<'a> {
     line: usize,
     syntax: &'a Syntax,
     legal: &'a [&'a OnlyIf],
+    relaxed: &'a [Option<usize>],
 }
 
 struct OpcodeChecker<'a> {
@@ -145,11 +147,12 @@ impl OpcodeChecker<'_> {
         }
         // What a broken rule was to refuse is no mistake of its own.
         let lines = if legal.len() == entry.legal.len() { entry.syntaxes.as_slice() } else { &[] };
+        let relaxed = floor::relaxed(self.model, self.opcode, entry);
         let first = self.forms.len();
         for (line, syntax) in lines.iter().enumerate() {
             let before = self.forms.len();
             // A mistake in a line is the same in most of its forms: the first is enough.
-            if let Err(errors) = self.line(Line { number, entry, line, syntax, legal: &legal }) {
+            if let Err(errors) = self.line(Line { number, entry, line, syntax, legal: &legal, relaxed: &relaxed }) {
                 errors.iter().for_each(|diagnostic| self.errors.push(diagnostic.clone()));
             } else if self.forms.len() == before {
                 self.errors.push(
@@ -220,7 +223,7 @@ impl OpcodeChecker<'_> {
     }
 
     fn form(&mut self, of: Line<'_>, choice: Choice) -> Result<Option<Form>, Errors> {
-        let Line { number, entry, line, syntax, legal } = of;
+        let Line { number, entry, line, syntax, legal, relaxed } = of;
         let scope = Scope { model: self.model, opcode: self.opcode, choice: &choice, sm: None };
         if let Some(condition) = &syntax.condition
             && !scope.holds(condition)?
@@ -254,7 +257,7 @@ impl OpcodeChecker<'_> {
                 }
             }
         }
-        let (floor, lenient_floor) = floor::floors(scope, entry, syntax)?;
+        let (floor, lenient_floor) = floor::floors(scope, entry, syntax, relaxed)?;
         let mut lenient = None;
         for LenientForms { condition, text, .. } in &entry.lenient_forms {
             if scope.holds(condition)? {

@@ -12,6 +12,7 @@ use super::warp::{Evaluation, Evaluations};
 use crate::ast::Expr;
 use crate::check::{ABSENT, Floor, Form};
 use crate::choice::Scope;
+use crate::hash::Key;
 use crate::model::{
     Constant, Entry, Kind, Model, Opcode, OperandType, Pattern, Permission, SelectorShape, Slip, TypeId,
 };
@@ -33,6 +34,10 @@ pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evalua
     let perfect_hash::PerfectHash { factors, places } = perfect_hash::build(&mnemonics);
     let factors = factors.into_iter().map(Literal::u32_unsuffixed);
     let places = places.into_iter().map(Literal::u16_unsuffixed);
+    let keys = mnemonics.iter().map(|mnemonic| {
+        let words = Key::of(mnemonic.as_bytes()).0.map(Literal::u64_unsuffixed);
+        quote!(MnemonicKey([#(#words),*]))
+    });
     let (type_count, version_count, target_count) = (types.len(), versions.len(), targets.len());
     let (modifier_count, instruction_count, form_count) = (modifiers.len(), instructions.len(), forms.len());
     let (factor_count, place_count) = (factors.len(), places.len());
@@ -66,7 +71,7 @@ pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evalua
             static FORMS: [FormInfo; #form_count] = [#(#forms),*];
             static FACTORS: [u32; #factor_count] = [#(#factors),*];
             static PLACES: [u16; #place_count] = [#(#places),*];
-            static KEYS: [MnemonicKey; #form_count] = MnemonicKey::of_forms(&FORMS);
+            static KEYS: [MnemonicKey; #form_count] = [#(#keys),*];
             #(#statics)*
         }
     }
@@ -323,16 +328,11 @@ impl Emitter<'_> {
             let instruction = Literal::u16_unsuffixed(form.opcode as u16);
             let before: usize = opcode.entries[..form.entry].iter().map(|entry| entry.syntaxes.len()).sum();
             let syntax = Literal::u8_unsuffixed((before + form.syntax) as u8);
-            let values: Vec<TokenStream> = form
+            let values = form
                 .choice
                 .values
                 .iter()
-                .map(|value| {
-                    let value = Literal::u8_unsuffixed(value.map_or(ABSENT, |member| member as u8));
-                    quote!(#value)
-                })
-                .collect();
-            let values = self.slice("VALUES", &quote!(u8), &values);
+                .map(|value| Literal::u8_unsuffixed(value.map_or(ABSENT, |member| member as u8)));
             let operands: Vec<TokenStream> = entry.syntaxes[form.syntax]
                 .patterns
                 .iter()
@@ -375,7 +375,7 @@ impl Emitter<'_> {
                     mnemonic: #mnemonic,
                     instruction: #instruction,
                     syntax: #syntax,
-                    values: #values,
+                    values: &[#(#values),*],
                     operands: #operands,
                     floor: #strict,
                     lenient_floor: #lenient_floor,
