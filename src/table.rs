@@ -13,7 +13,7 @@
 use core::fmt;
 
 use crate::hash::{Key, bucket, place};
-use crate::simd::{Kernel, Truth};
+use crate::simd::Kernel;
 use crate::target::{Target, Version};
 
 /// Index of a type in [`Table::types`].
@@ -298,8 +298,8 @@ pub struct LaneEvaluator {
     pub kernel: &'static Kernel,
     /// The operands that the kernel's sources are, as indices into [`FormInfo::operands`]; `u8::MAX` for none.
     pub sources: [u8; 6],
-    /// What becomes of the outcome of a test.
-    pub truth: Truth,
+    /// What becomes of the outcome of a test: for it and a predicate, bit `2 * test + predicate`.
+    pub truth: u8,
     /// The constants that are chosen from: the one for true, the one for false.
     pub constants: [u64; 2],
 }
@@ -545,13 +545,13 @@ impl Evaluator {
             None => 0,
         };
         let outcome = test(input(sources[0]), input(sources[1]));
-        let predicate = if input(sources[2]) & 1 != 0 { u32::MAX } else { 0 };
-        let combined = truth.masks(predicate).apply(outcome);
-        let chosen = |lane: u32| constants[usize::from(combined >> lane & 1 == 0)];
+        let predicate = input(sources[2]) as u32 & 1;
+        let combined = |lane: u32| truth >> (2 * (outcome >> lane & 1) + predicate) & 1 != 0;
+        let chosen = |lane: u32| constants[usize::from(!combined(lane))];
         match self.bits {
             Bits::Function(_) | Bits::Truth(_) => {
                 let both = operands.iter().any(|operand| operand.second.is_some());
-                [u64::from(combined & 1), u64::from(both && combined >> 1 & 1 != 0)]
+                [u64::from(combined(0)), u64::from(both && combined(1))]
             }
             Bits::Choose(_) => [chosen(0), 0],
             Bits::ChooseInPairs(_) => [chosen(0) | chosen(1) << 16, 0],

@@ -37,7 +37,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 pub use crate::simd::Level;
-use crate::simd::{Code, File, Kernel, Pick, Prepared, Rare, SOURCES, Selectors, WARP};
+use crate::simd::{Code, File, Kernel, Pick, Prepared, Rare, SOURCES, Selectors, Truth, WARP};
 use crate::table::{FormInfo, LaneEvaluator, SelectorKind};
 use crate::text::statement::{Register, Second, Statement, Value};
 
@@ -433,7 +433,7 @@ pub(crate) fn prepare(form: &'static FormInfo, lanes: &LaneEvaluator, level: Lev
             selectors: packed,
         },
     };
-    Some(Prepared::new(level, lanes.kernel, lanes.truth, lanes.constants, rare))
+    Some(Prepared::new(level, lanes.kernel, Truth::new(lanes.truth), lanes.constants, rare))
 }
 
 /// Complements a predicate source: the source of this number in order of writing, the kernel's one of this index.

@@ -6,7 +6,7 @@
 /// Of two destinations the second has the same table of the complemented test, or of the second lane of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct Truth {
+pub(crate) struct Truth {
     and1: u32,
     xor1: u32,
     and2: u32,
@@ -14,37 +14,34 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// The table with the outcomes `[test][predicate]`.
-    pub const fn new(outcomes: [[bool; 2]; 2]) -> Truth {
-        const fn mask(bit: bool) -> u32 {
-            if bit { u32::MAX } else { 0 }
-        }
-        let [[f00, f01], [f10, f11]] = outcomes;
-        Truth { and1: mask(f00 ^ f01 ^ f10 ^ f11), xor1: mask(f10 ^ f00), and2: mask(f01 ^ f00), xor2: mask(f00) }
+    /// The table whose outcome for a test and a predicate is bit `2 * test + predicate`.
+    pub(crate) fn new(outcomes: u8) -> Truth {
+        let [f00, f01, f10, f11] = [0, 1, 2, 3].map(|bit| 0_u32.wrapping_sub(u32::from(outcomes >> bit & 1)));
+        Truth { and1: f00 ^ f01 ^ f10 ^ f11, xor1: f10 ^ f00, and2: f01 ^ f00, xor2: f00 }
     }
 
     /// The same table for a predicate that comes complemented.
-    pub(crate) const fn complement_predicate(self) -> Truth {
+    pub(crate) fn complement_predicate(self) -> Truth {
         Truth { xor1: self.xor1 ^ self.and1, xor2: self.xor2 ^ self.and2, ..self }
     }
 
     /// The masks for these predicates.
     #[inline(always)]
-    pub(crate) const fn masks(self, x: u32) -> Masks {
+    pub(super) const fn masks(self, x: u32) -> Masks {
         Masks { m1: (x & self.and1) ^ self.xor1, m2: (x & self.and2) ^ self.xor2 }
     }
 }
 
 /// A truth table whose predicate is known in each lane.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Masks {
+pub(super) struct Masks {
     m1: u32,
     m2: u32,
 }
 
 impl Masks {
     #[inline(always)]
-    pub(crate) const fn apply(self, test: u32) -> u32 {
+    pub(super) const fn apply(self, test: u32) -> u32 {
         (test & self.m1) ^ self.m2
     }
 

@@ -37,7 +37,8 @@ mod slice;
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 mod x86;
 
-pub use data::{Pick, Selectors, Truth};
+pub(crate) use data::Truth;
+pub use data::{Pick, Selectors};
 pub(crate) use file::{Code, File};
 pub use lanes::*;
 pub(crate) use level::LEVELS;

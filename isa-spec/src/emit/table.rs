@@ -47,7 +47,7 @@ pub(super) fn emit(cx: &Context<'_>, functions: &Functions, evaluations: &Evalua
 
         mod data {
             #[allow(unused_imports, reason = "a table need not use every shape")]
-            use #support::{simd::{self, Truth}, table::*, target::{Target, Version}};
+            use #support::{simd, table::*, target::{Target, Version}};
             #[allow(unused_imports, reason = "a table may have no evaluators")]
             use super::bits;
 

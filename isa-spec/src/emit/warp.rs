@@ -89,13 +89,15 @@ impl Emitter<'_> {
             let place = Literal::u8_unsuffixed(place.map_or(u8::MAX, |place| place as u8));
             quote!(#place)
         });
-        let [[f00, f01], [f10, f11]] = evaluator.truth.unwrap_or_default();
+        let outcomes = evaluator.truth.unwrap_or_default().into_iter().flatten();
+        let truth = outcomes.enumerate().fold(0, |bits, (bit, outcome)| bits | u8::from(outcome) << bit);
+        let truth = Literal::u8_unsuffixed(truth);
         let constants = evaluator.constants.unwrap_or([0; 2]).map(Literal::u64_unsuffixed);
         let lanes = quote! {
             Some(LaneEvaluator {
                 kernel: &super::kernels::#kernel,
                 sources: [#(#sources),*],
-                truth: Truth::new([[#f00, #f01], [#f10, #f11]]),
+                truth: #truth,
                 constants: [#(#constants),*],
             })
         };
