@@ -142,6 +142,7 @@ fn a_refusal_names_the_rule_the_token_and_a_legal_choice() {
         ("vset4.u32.u32.lt d, a.b012, b, c;", Code::Selector, ".b012", "4 digits from 0 to 7"),
         ("vset4.u32.u32.lt d, a, b.b7658, c;", Code::Selector, ".b7658", "4 digits from 0 to 7"),
         ("vset4.u32.u32.lt d.b01, a, b, c;", Code::Selector, ".b01", "up to 4 falling digits"),
+        ("vset4.u32.u32.lt d.b110, a, b, c;", Code::Selector, ".b110", "up to 4 falling digits"),
     ] {
         let error = parse(text).expect_err(text);
         assert_eq!((error.code, &text[error.span.clone()]), (code, token), "{text}: {error}");

@@ -126,3 +126,17 @@ fn an_entry_of_the_table_may_get_another_form_by_one_word() {
     let rust = Build::new().prelude().text("comparison.isa", &comparison).generate().unwrap();
     assert!(rust.contains("pub const fn set_lt_f64_s32(a: i32, b: i32) -> f64 {"));
 }
+
+#[test]
+fn operators_of_one_rank_group_from_the_left() {
+    let builtin = "/// The difference.\nbuiltin sub<T: .u32>(a: T, b: T) -> T;";
+    let spec = entry(
+        "lessen",
+        "lessen.type d, a, b, c; .type = { .u32 };",
+        "d, a, b, c: .type;",
+        "{ d = a - b - c; }",
+        "lessen.u32 r0, r1, r2, r3;",
+    );
+    let rust = generated(&format!("{builtin}\n{spec}"));
+    assert!(rust.contains("rt::sub_u32(rt::sub_u32(a, b), c)"), "{rust}");
+}

@@ -1,9 +1,12 @@
 //! The command line: arguments, exit statuses and where output goes. What a command does stands in its own module.
 
+mod batch;
 mod check;
 mod docs;
 mod eval;
+mod evaluate;
 mod explain;
+mod names;
 mod report;
 mod table;
 
@@ -13,7 +16,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ptx_isa::TABLE;
 use ptx_isa::target::{Target, Version};
 
 /// PTX instructions as one table: check modules, evaluate statements, look things up.
@@ -56,10 +58,10 @@ struct CheckArguments {
     #[arg(long)]
     strict: bool,
     /// Check for this target, whatever the module says
-    #[arg(long, value_name = "sm_XX", value_parser = known_target)]
+    #[arg(long, value_name = "sm_XX", value_parser = names::known_target)]
     target: Option<Target>,
     /// Check for this PTX version, whatever the module says
-    #[arg(long, value_name = "X.Y", value_parser = known_version)]
+    #[arg(long, value_name = "X.Y", value_parser = names::known_version)]
     ptx: Option<Version>,
     /// PTX modules; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -69,7 +71,7 @@ struct CheckArguments {
 #[derive(Args)]
 struct EvalArguments {
     /// Compute as this target does; the newest if not given
-    #[arg(long, value_name = "sm_XX", value_parser = known_target)]
+    #[arg(long, value_name = "sm_XX", value_parser = names::known_target)]
     target: Option<Target>,
     /// Read one JSON object a line and answer each with one; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["statement", "inputs"])]
@@ -149,23 +151,4 @@ pub(crate) fn run() -> ExitCode {
 fn complain(message: impl Display) {
     // Nothing is left to tell it to if standard error is closed.
     let _ = writeln!(anstream::stderr(), "error: {message}");
-}
-
-fn known_target(text: &str) -> Result<Target, String> {
-    let target: Target = text.parse().map_err(|error: ptx_isa::target::NameError| error.to_string())?;
-    if TABLE.targets.iter().any(|known| known.target == target) {
-        return Ok(target);
-    }
-    let nearest = TABLE.targets.iter().min_by_key(|known| known.target.sm.abs_diff(target.sm));
-    Err(nearest
-        .map_or_else(String::new, |near| format!("there is no target `{target}`; the nearest is `{}`", near.target)))
-}
-
-fn known_version(text: &str) -> Result<Version, String> {
-    let version: Version = text.parse().map_err(|error: ptx_isa::target::NameError| error.to_string())?;
-    if TABLE.versions.contains(&version) {
-        return Ok(version);
-    }
-    let before = TABLE.versions.iter().rev().find(|known| **known < version).or(TABLE.versions.first());
-    Err(before.map_or_else(String::new, |near| format!("there is no PTX version {version}; the nearest is {near}")))
 }

@@ -232,6 +232,30 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Whether a text has a directive, given with its dot: not in a comment or string, and not as a modifier.
+pub(crate) fn has_directive(text: &str, directive: &str) -> bool {
+    // Most texts that do not have it do not have its letters.
+    if memchr::memmem::find(text.as_bytes(), directive.as_bytes()).is_none() {
+        return false;
+    }
+    let mut cursor = Cursor::new(text);
+    loop {
+        cursor.skip_blanks();
+        if cursor.at_end() {
+            return false;
+        }
+        if cursor.at_word() {
+            cursor.dotted_word();
+        } else if cursor.at_dot_word() {
+            if cursor.dot_word() == &directive[1..] {
+                return true;
+            }
+        } else if cursor.peek() != b'"' || !cursor.skip_string() {
+            cursor.bump();
+        }
+    }
+}
+
 /// The bytes of `text` that `part`, a piece of it, takes.
 pub(crate) fn span_of(text: &str, part: &str) -> Range<usize> {
     let start = part.as_ptr() as usize - text.as_ptr() as usize;
@@ -240,7 +264,7 @@ pub(crate) fn span_of(text: &str, part: &str) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::Cursor;
+    use super::{Cursor, has_directive};
 
     #[test]
     fn a_percent_sign_begins_a_name_only_before_a_letter_or_digit() {
@@ -271,6 +295,16 @@ mod tests {
     fn a_modifier_may_have_several_words() {
         let mut cursor = Cursor::new(".L2::128B.x:");
         assert_eq!((cursor.dot_word(), cursor.dot_word(), cursor.peek()), ("L2::128B", "x", b':'));
+    }
+
+    #[test]
+    fn a_directive_is_no_comment_string_or_modifier() {
+        for text in [".reg .u32 a;", "f (.reg .u32 a)", "x;.reg", "/* .x */ .reg", "\"\" .reg"] {
+            assert!(has_directive(text, ".reg"), "{text}");
+        }
+        for text in ["// .reg", "/* .reg */", "\".reg\"", "set.reg a;", ".regs", ".x::reg", "reg", "\"", "."] {
+            assert!(!has_directive(text, ".reg"), "{text}");
+        }
     }
 
     #[test]

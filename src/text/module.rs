@@ -32,7 +32,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::constant::{self, WARP_NAME};
-use super::lexer::{Cursor, span_of};
+use super::lexer::{Cursor, has_directive, span_of};
 use super::scope::{Scopes, Symbol};
 use super::statement::{Guard, Opening, Read, Reader, Register, Second, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic, Severity};
@@ -95,13 +95,12 @@ pub fn read(table: &'static Table, source: &[u8], options: &Options, mut visit: 
             return report;
         }
     };
-    let has = |word: &str| memchr::memmem::find(source, word.as_bytes()).is_some();
-    let bare = !has(".version") && !has(".target");
+    let bare = !has_directive(text, ".version") && !has_directive(text, ".target");
     let mut checker = Checker {
         reader: Reader { table, cursor: Cursor::new(text), notes: &mut report.diagnostics },
         scopes: Scopes::new(),
         bare,
-        declares: !bare || has(".reg"),
+        declares: !bare || has_directive(text, ".reg"),
         options,
         version: options.ptx,
         target: options.target,

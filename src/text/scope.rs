@@ -176,14 +176,14 @@ impl<'a> Scopes<'a> {
     #[inline]
     fn newest(&self, hash: u32, meant: impl Fn(&Entry<'a>) -> bool) -> u32 {
         let mut at = self.buckets[self.bucket(hash)];
-        while at != 0 {
-            let entry = &self.entries[at as usize - 1];
+        for _ in 0..LONGEST_CHAIN {
+            let Some(entry) = self.entries.get((at as usize).wrapping_sub(1)) else { return 0 };
             if entry.hash == hash && meant(entry) {
-                break;
+                return at;
             }
             at = entry.next;
         }
-        at
+        0
     }
 
     /// How many registers the family with this stem has, if there is one: for a message.
@@ -195,6 +195,9 @@ impl<'a> Scopes<'a> {
 
 /// How many names are compared with a new family.
 const MOST_LOOKED_AT: usize = 4096;
+
+/// How many entries of a bucket are looked at: a family may be declared again and again, each time with too few.
+const LONGEST_CHAIN: usize = 256;
 
 const SEED: u32 = 0x811c_9dc5;
 

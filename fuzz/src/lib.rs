@@ -1,0 +1,139 @@
+//! What holds for any input, one function for each reader of text; each panics where it does not hold.
+//!
+//! The fuzz targets call these, and `tests/fuzz.rs` includes this file and replays the corpus on stable Rust.
+
+#[allow(dead_code, reason = "the command line uses more of it")]
+#[path = "../../src/cli/batch.rs"]
+mod batches;
+#[allow(dead_code, reason = "the command line uses more of it")]
+#[path = "../../src/cli/evaluate.rs"]
+mod evaluate;
+mod memory;
+#[allow(dead_code, reason = "the command line uses more of it")]
+#[path = "../../src/cli/names.rs"]
+mod names;
+
+use isa_spec::Build;
+use ptx_isa::TABLE;
+use ptx_isa::diagnostic::{Diagnostic, Severity};
+use ptx_isa::text::{Options, Statement, check, module::read};
+
+/// The front end of the spec: a table or a report, the same each time, and no longer than the spec accounts for.
+pub fn spec(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else { return };
+    let generate = || Build::new().text("fuzz.isa", text).tokens().map(drop);
+    // A table of `MAX_SPELT` mnemonics, most of them illegal, is what a short text may ask for.
+    let generated = memory::bounded(1 << 29, 1 << 10, text.len(), generate);
+    let Err(report) = generated else { return };
+    assert!(report.starts_with("error: "), "{report}");
+    assert!(report.contains("--> ") || report.contains("describes no instruction"), "{report}");
+    assert!(report.len() <= (1 << 16) + (text.len() << 10), "a report of {} bytes", report.len());
+    assert_eq!(generate(), Err(report));
+}
+
+/// One statement: what is read is printed so that it reads back, and a module that holds it alone takes it, too.
+pub fn statement(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else { return };
+    let mut notes = Vec::new();
+    let read = memory::bounded(1 << 16, 1 << 10, text.len(), || Statement::parse_with(&TABLE, text, &mut notes));
+    assert_placed(text, &notes);
+    match read {
+        Ok(statement) => {
+            assert!(notes.iter().all(|note| note.severity == Severity::Warning), "{notes:?}");
+            assert_reads_back(&statement);
+            assert_eq!(verdict(&statement.to_string()), (1, vec![]), "printed alone");
+            if text.ends_with(';') && !text.contains("//") {
+                assert_eq!(verdict(text), (1, vec![]), "alone in a module");
+            }
+        }
+        Err(error) => {
+            assert_eq!((error.severity, notes.as_slice()), (Severity::Error, [].as_slice()));
+            assert_placed(text, &[error]);
+        }
+    }
+}
+
+/// A module: findings have places in order, statements read back, and no statement's verdict depends on another's.
+pub fn module(input: &[u8]) {
+    let options = Options::default();
+    let report = memory::bounded(1 << 16, 1 << 10, input.len(), || check(&TABLE, input, &options));
+    assert!(report.diagnostics.is_sorted_by_key(|found| found.span.start));
+    assert!(report.diagnostics.len() <= input.len() + 2, "{} findings", report.diagnostics.len());
+    assert!(report.in_table + report.outside <= input.len());
+    let Ok(text) = str::from_utf8(input) else { return };
+    assert_placed(text, &report.diagnostics);
+    let again = read(&TABLE, input, &options, assert_reads_back);
+    assert_eq!(again.diagnostics, report.diagnostics);
+    independent(text);
+}
+
+/// Requests: as many answers as lines, each an object with one key, and each the same as if the line stood alone.
+pub fn batch(input: &[u8]) {
+    let lines: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
+    let whole = memory::bounded(1 << 16, 1 << 10, input.len(), || answers(input));
+    let alone: Vec<u8> = lines.iter().flat_map(|line| answers(line)).collect();
+    assert_eq!(String::from_utf8_lossy(&whole), String::from_utf8_lossy(&alone));
+    assert_eq!(whole.iter().filter(|byte| **byte == b'\n').count(), lines.len());
+    for answer in whole.split_inclusive(|byte| *byte == b'\n') {
+        let answer: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(answer).expect("an object");
+        let is = |key, kind: fn(&serde_json::Value) -> bool| answer.get(key).is_some_and(kind);
+        assert!(answer.len() == 1, "{answer:?}");
+        assert!(is("out", serde_json::Value::is_object) || is("error", serde_json::Value::is_string), "{answer:?}");
+    }
+}
+
+fn answers(input: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    batches::run(&mut { input }, &mut out, None).expect("memory can be read and written");
+    out
+}
+
+/// Every finding says something about a piece of the text.
+fn assert_placed(text: &str, findings: &[Diagnostic]) {
+    for found in findings {
+        assert!(text.get(found.span.clone()).is_some(), "no place in the text: {found:?}");
+        assert!(!found.message.is_empty(), "{found:?}");
+    }
+}
+
+/// Printing is canonical: it reads back as an equal statement, which is printed alike.
+fn assert_reads_back(statement: &Statement<'_>) {
+    let printed = statement.to_string();
+    let again = Statement::parse(&TABLE, &printed).unwrap_or_else(|error| panic!("`{printed}`: {error}"));
+    assert_eq!(again, *statement);
+    assert_eq!(again.to_string(), printed);
+}
+
+/// How many statements of the table a text has, and its errors, for the newest version and target.
+fn verdict(text: &str) -> (usize, Vec<Diagnostic>) {
+    let target = TABLE.targets.iter().map(|known| known.target).max_by_key(|target| target.sm);
+    let options = Options { ptx: TABLE.versions.iter().max().copied(), target };
+    let report = check(&TABLE, text.as_bytes(), &options);
+    (report.in_table, report.diagnostics.into_iter().filter(|found| found.severity == Severity::Error).collect())
+}
+
+/// What stands before statements: a function, and registers that those of the corpus use.
+const HEAD: &str = ".version 1.0 .target sm_10 .func f () {
+    .reg .pred p, q, %p<9>; .reg .b16 %h<9>; .reg .u32 a, b, c, d, %r<9>; .reg .f32 %f<9>;
+    .reg .b64 %d<9>; .reg .s32 %s<9>; .reg .f16x2 %x<9>; .reg .v4 .f32 %v<9>;\n";
+
+/// Lines of whole statements have together the findings that each has alone.
+fn independent(text: &str) {
+    let in_function = |lines: &str| verdict(&format!("{HEAD}{lines}}}"));
+    let (mut lines, mut expected) = (String::new(), (0, Vec::new()));
+    for line in text.lines().filter(|line| is_whole(line)).take(64) {
+        let (count, found) = in_function(line);
+        expected.0 += count;
+        expected.1.extend(found.into_iter().map(|found| found.shifted(lines.len())));
+        lines = lines + line + "\n";
+    }
+    assert_eq!(in_function(&lines), expected, "{lines}");
+}
+
+/// Whether a line holds statements from the first character to the last semicolon: nothing that opens or declares.
+fn is_whole(line: &str) -> bool {
+    let statements =
+        |line: &str| line.split(';').all(|part| part.trim_start().starts_with(|c: char| c.is_alphabetic()));
+    let closed = |line: &str| !line.contains(['{', '}', '"', '/', '#', ':']);
+    line.strip_suffix(';').is_some_and(|line| statements(line) && closed(line))
+}

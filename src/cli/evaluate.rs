@@ -1,0 +1,126 @@
+//! What a statement computes, from the bits of the registers it reads. This module knows no command line.
+
+use std::borrow::Cow;
+
+use ptx_isa::TABLE;
+use ptx_isa::table::{Kind, Operand, TypeInfo};
+use ptx_isa::target::Target;
+use ptx_isa::text::Statement;
+use ptx_isa::text::statement::{Register, Second, Value};
+
+/// A statement has at most so many words to read: its sources and its selectors.
+const MAX_INPUTS: usize = 16;
+
+/// What a value of a type looks like, for a message.
+pub(super) fn described(ty: &TypeInfo) -> String {
+    match ty.kind {
+        Kind::Predicate => "0 or 1".to_owned(),
+        _ => format!("{} bits of type `.{}`", ty.bits, ty.name),
+    }
+}
+
+/// A destination and what it received.
+pub(super) struct Output {
+    pub name: String,
+    pub bits: u64,
+    pub ty: &'static TypeInfo,
+}
+
+/// What a statement wrote; sinks are left out.
+#[derive(Default)]
+pub(super) struct Outputs {
+    first: Option<Output>,
+    second: Option<Output>,
+    /// Whether the guard kept the statement from writing.
+    pub skipped: bool,
+}
+
+impl Outputs {
+    pub(super) fn list(&self) -> impl Iterator<Item = &Output> {
+        self.first.iter().chain(&self.second)
+    }
+}
+
+/// Computes a statement; `input` gives the bits of a register by name.
+pub(super) fn evaluate<'a>(
+    statement: &Statement<'a>,
+    target: Option<Target>,
+    mut input: impl FnMut(Cow<'a, str>, &'static TypeInfo) -> Result<u64, String>,
+) -> Result<Outputs, Vec<String>> {
+    let form = statement.form();
+    let mut problems = Vec::new();
+    if form.evaluators.is_empty() {
+        return Err(vec![format!("`{}` is in the table without semantics", form.mnemonic)]);
+    }
+    if let Some(target) = target.filter(|target| target.sm < form.floor.sm) {
+        problems.push(format!("`{}` needs `sm_{}`; the target is `{target}`", form.mnemonic, form.floor.sm));
+    }
+    let mut words = [0; MAX_INPUTS];
+    let mut count = 0;
+    let mut push = |word| {
+        words[count] = word;
+        count += 1;
+    };
+    let type_of = |operand: &Operand| &TABLE.types[operand.ty.index()];
+    let mut read = |name, ty| {
+        input(name, ty).unwrap_or_else(|problem| {
+            problems.push(problem);
+            0
+        })
+    };
+    for (info, operand) in statement.operands_with_info().filter(|(info, _)| !info.destination) {
+        let ty = type_of(info);
+        push(match operand.value {
+            Value::Register(register) => read(name_of(register), ty),
+            Value::Negated(register) => read(name_of(register), ty) ^ 1,
+            Value::Sum { name, addend } => read(Cow::Borrowed(name), ty).wrapping_add(addend),
+            Value::Constant(bits) => bits,
+            Value::Sink | Value::Absent => 0,
+        });
+    }
+    statement.operands().iter().filter_map(|operand| operand.selector).for_each(|selector| push(selector.into()));
+    let taken = match statement.guard() {
+        Some(guard) => read(Cow::Borrowed(guard.register), predicate()) & 1 != u64::from(guard.negated),
+        None => true,
+    };
+    let written = statement.operands_with_info().find(|(info, _)| info.destination);
+    if let Some((_, operand)) = written
+        && let (Value::Register(Register { name, .. }), Some(Second::Register(second))) =
+            (operand.value, operand.second)
+        && name == second
+    {
+        problems.push(format!("both destinations are `{name}`: which of the two results is left is not defined"));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    if !taken {
+        return Ok(Outputs { skipped: true, ..Outputs::default() });
+    }
+    let results = form.evaluate(target.map_or(u16::MAX, |target| target.sm), &words[..count]);
+    let mut outputs = Outputs::default();
+    if let Some((info, operand)) = written {
+        let ty = type_of(info);
+        if let Value::Register(register) = operand.value {
+            outputs.first = Some(Output { name: name_of(register).into_owned(), bits: results[0], ty });
+        }
+        if let Some(Second::Register(name)) = operand.second {
+            outputs.second = Some(Output { name: name.to_owned(), bits: results[1], ty });
+        }
+    }
+    Ok(outputs)
+}
+
+/// A register's name as the statement writes it: `r` or `v.x`.
+fn name_of(register: Register<'_>) -> Cow<'_, str> {
+    match register.element {
+        None => Cow::Borrowed(register.name),
+        Some(element) => Cow::Owned(format!("{}.{}", register.name, ["x", "y", "z", "w"][usize::from(element) & 3])),
+    }
+}
+
+/// The type of a guard.
+fn predicate() -> &'static TypeInfo {
+    let found = TABLE.types.iter().find(|ty| ty.kind == Kind::Predicate);
+    found.expect("a table with guards has predicates")
+}

@@ -1,0 +1,125 @@
+//! Are the tests any good? Each mutant of `mutants/list.txt` breaks one thing, and the test it names must notice.
+//!
+//! `cargo test --test mutants -- --ignored --nocapture` tries them all, one build each; `MUTANTS=src/text` before it
+//! tries those of which a line has that text.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+const LIST: &str = include_str!("mutants/list.txt");
+
+/// One thing that is broken.
+struct Mutant<'a> {
+    block: &'a str,
+    what: &'a str,
+    file: &'a str,
+    from: String,
+    to: String,
+    /// What cargo is told, to notice it.
+    command: Vec<&'a str>,
+}
+
+/// Mutants stand in blocks: `# what`, the file, lines that begin with `- ` and `+ ` as in a patch, `$ ` and the command.
+fn mutants() -> Vec<Mutant<'static>> {
+    let blocks = LIST.split("\n\n").map(|block| {
+        let marked = |mark: &str| -> Vec<&str> {
+            block
+                .lines()
+                .filter_map(|line| line.strip_prefix(mark))
+                .map(|line| line.strip_prefix(' ').unwrap_or(line))
+                .collect()
+        };
+        let bare = |line: &&str| !line.starts_with(['#', '-', '+', '$']);
+        Mutant {
+            block,
+            what: marked("#")[0],
+            file: block.lines().find(bare).expect("a file"),
+            from: marked("-").join("\n"),
+            to: marked("+").join("\n"),
+            command: marked("$")[0].split(' ').collect(),
+        }
+    });
+    blocks.collect()
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where a mutant's text stands in its file.
+fn occurrences(mutant: &Mutant<'_>) -> usize {
+    fs::read_to_string(root().join(mutant.file)).unwrap_or_default().matches(&mutant.from).count()
+}
+
+/// A mutant whose text is gone breaks nothing any more.
+#[test]
+fn every_mutant_has_its_place() {
+    let mutants = mutants();
+    assert!(mutants.len() >= 30);
+    for mutant in mutants {
+        assert_eq!(occurrences(&mutant), 1, "the text to break stands once in the file:\n{}", mutant.block);
+        assert_ne!(mutant.from, mutant.to, "{}", mutant.block);
+    }
+}
+
+/// A copy of the files that git knows; a file that is the same already keeps its time, so that little is built anew.
+fn copy_tree(to: &Path) {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root());
+    let listed = git.output().expect("git runs");
+    for name in String::from_utf8(listed.stdout).expect("names are text").lines() {
+        let (from, to) = (root().join(name), to.join(name));
+        let Ok(text) = fs::read(from) else { continue };
+        if fs::read(&to).ok().as_ref() != Some(&text) {
+            fs::create_dir_all(to.parent().expect("a folder")).expect("a folder can be made");
+            fs::write(to, text).expect("a file can be written");
+        }
+    }
+}
+
+/// How a command of cargo ends in the copy.
+fn ended(tree: &Path, arguments: &[&str]) -> &'static str {
+    let mut cargo = Command::new(env::var_os("CARGO").expect("cargo runs the tests"));
+    cargo.args(arguments).current_dir(tree).env("CARGO_TARGET_DIR", tree.join("target"));
+    let output = cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").output().expect("cargo runs");
+    match output.status.success() {
+        true => "MISSED",
+        false if String::from_utf8_lossy(&output.stderr).contains("error: test failed") => "noticed",
+        false => "NO TEST RAN",
+    }
+}
+
+#[test]
+#[ignore = "most of an hour: run it alone, with --ignored --nocapture"]
+fn every_mutant_is_noticed() {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let tree = target.join("mutants");
+    copy_tree(&tree);
+    let wanted = env::var("MUTANTS").unwrap_or_default();
+    let mutants: Vec<Mutant<'_>> = mutants().into_iter().filter(|mutant| mutant.block.contains(&wanted)).collect();
+    // A test that fails without a mutant notices nothing.
+    for command in mutants.iter().map(|mutant| &mutant.command).collect::<BTreeSet<_>>() {
+        assert_eq!(ended(&tree, command), "MISSED", "there is no mutant: cargo {}", command.join(" "));
+    }
+    let mut missed = Vec::new();
+    for mutant in &mutants {
+        let path = tree.join(mutant.file);
+        let text = fs::read_to_string(&path).expect("the file can be read");
+        fs::write(&path, text.replacen(&mutant.from, &mutant.to, 1)).expect("the file can be written");
+        let verdict = ended(&tree, &mutant.command);
+        fs::write(&path, text).expect("the file can be written");
+        println!("{verdict:<11} {:<32} {}", mutant.file, mutant.what);
+        if verdict != "noticed" {
+            missed.push(mutant.block);
+        }
+    }
+    assert!(
+        missed.is_empty(),
+        "{} of {} were not noticed by a test:\n\n{}",
+        missed.len(),
+        mutants.len(),
+        missed.join("\n\n")
+    );
+}
