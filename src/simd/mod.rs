@@ -14,7 +14,7 @@
 //! 1. **Level.** A function of a level is called only through [`Level`], a value of which exists only where the
 //!    machine has the level's features.
 //! 2. **Places.** Every operand place that a kernel uses points to 32 lanes (to `32 * chunks` lanes) of the operand's
-//!    width, or to one word of predicates (a word for each chunk, [`Places::step`] bytes apart), aligned, readable, and writable
+//!    width, or to one word of predicates (a word for each chunk, `Places::step` bytes apart), aligned, readable, and writable
 //!    where it is a destination. Destinations overlap no source but itself. `Kernel::layout` says which places
 //!    with which widths.
 #![allow(unsafe_code, reason = "the one module that calls functions of CPU features and follows operand pointers")]
