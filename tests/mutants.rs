@@ -65,16 +65,31 @@ fn every_mutant_has_its_place() {
 }
 
 /// A copy of the files that git knows; a file that is the same already keeps its time, so that little is built anew.
-fn copy_tree(to: &Path) {
+fn copy_tree(tree: &Path) {
     let mut git = Command::new("git");
     git.args(["ls-files", "--cached", "--others", "--exclude-standard"]).current_dir(root());
     let listed = git.output().expect("git runs");
+    let mut copies = BTreeSet::new();
     for name in String::from_utf8(listed.stdout).expect("names are text").lines() {
-        let (from, to) = (root().join(name), to.join(name));
+        let (from, to) = (root().join(name), tree.join(name));
         let Ok(text) = fs::read(from) else { continue };
         if fs::read(&to).ok().as_ref() != Some(&text) {
             fs::create_dir_all(to.parent().expect("a folder")).expect("a folder can be made");
-            fs::write(to, text).expect("a file can be written");
+            fs::write(&to, text).expect("a file can be written");
+        }
+        copies.insert(to);
+    }
+    keep_only(tree, &copies);
+}
+
+/// Removes all other files: what was copied once and is gone.
+fn keep_only(folder: &Path, copies: &BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder can be read") {
+        let path = entry.expect("an entry can be read").path();
+        if path.is_dir() {
+            keep_only(&path, copies);
+        } else if !copies.contains(&path) {
+            fs::remove_file(path).expect("a file can be removed");
         }
     }
 }
@@ -82,7 +97,7 @@ fn copy_tree(to: &Path) {
 /// How a command of cargo ends in the copy.
 fn ended(tree: &Path, arguments: &[&str]) -> &'static str {
     let mut cargo = Command::new(env::var_os("CARGO").expect("cargo runs the tests"));
-    cargo.args(arguments).current_dir(tree).env("CARGO_TARGET_DIR", tree.join("target"));
+    cargo.args(arguments).current_dir(tree).env("CARGO_TARGET_DIR", tree.with_file_name("target"));
     let output = cargo.env("CARGO_PROFILE_DEV_DEBUG", "0").output().expect("cargo runs");
     match output.status.success() {
         true => "MISSED",
@@ -95,7 +110,7 @@ fn ended(tree: &Path, arguments: &[&str]) -> &'static str {
 #[ignore = "most of an hour: run it alone, with --ignored --nocapture"]
 fn every_mutant_is_noticed() {
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    let tree = target.join("mutants");
+    let tree = target.join("mutants/tree");
     copy_tree(&tree);
     let wanted = env::var("MUTANTS").unwrap_or_default();
     let mutants: Vec<Mutant<'_>> = mutants().into_iter().filter(|mutant| mutant.block.contains(&wanted)).collect();
