@@ -294,6 +294,8 @@ fn version_and_target_are_checked_themselves() {
         (".version 8.6\n.target SM_90", Some((Code::Target, "SM_90"))),
         (".version 8.6\n.target sm_90, foo", Some((Code::Target, "foo"))),
         (".version 7.0\n.target sm_90", Some((Code::Target, "sm_90"))),
+        (".version 7.7\n.target sm_90", Some((Code::Target, "sm_90"))),
+        (".version 7.8\n.target sm_90", None),
         (".version 7.8\n.target sm_90a", Some((Code::Target, "sm_90a"))),
         (".version 8.6", Some((Code::Target, ".entry"))),
         (".target sm_90", Some((Code::PtxVersion, ".target"))),
