@@ -85,13 +85,7 @@ pub trait Simd: Copy + sealed::Sealed {
     /// Lanes of ones and zeros with more bits.
     #[inline(always)]
     fn widen<V: Word, W: Word>(self, lanes: &[V; WARP]) -> [W; WARP] {
-        let mut wide = [W::default(); WARP];
-        let mut lane = 0;
-        while lane < WARP {
-            wide[lane] = lanes[lane].widen();
-            lane += 1;
-        }
-        wide
+        widen(lanes)
     }
 
     /// One of each `EACH` bits.
@@ -116,4 +110,16 @@ pub fn whole<'a>(a: &'a [u32; WARP], b: &'a [u32; WARP], pick: &Pick) -> Option<
         WHOLE_SECOND => Some(b),
         _ => None,
     }
+}
+
+/// Lanes of ones and zeros with more bits, one by one.
+#[inline(always)]
+pub(super) fn widen<V: Word, W: Word>(lanes: &[V; WARP]) -> [W; WARP] {
+    let mut wide = [W::default(); WARP];
+    let mut lane = 0;
+    while lane < WARP {
+        wide[lane] = lanes[lane].widen();
+        lane += 1;
+    }
+    wide
 }

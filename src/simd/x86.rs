@@ -3,6 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::lanes::sealed;
+use super::level::widen;
 use super::{Pick, Simd, WARP, Word};
 
 /// AVX2, BMI1, BMI2.
@@ -144,25 +145,20 @@ impl Simd for Avx2 {
     /// Sixteen bits are told apart: of one loop for both widths the compiler would make vectors of the wide one.
     #[inline(always)]
     fn widen<V: Word, W: Word>(self, lanes: &[V; WARP]) -> [W; WARP] {
-        let mut wide = [W::default(); WARP];
-        if (V::BITS, W::BITS) == (16, 32) {
-            let mut round = 0;
-            while round < 2 {
-                // SAFETY: see above; a round writes twice as many bytes as it reads.
-                unsafe {
-                    let both = _mm256_loadu_si256(lanes.as_ptr().cast::<__m256i>().add(round));
-                    let to = wide.as_mut_ptr().cast::<__m256i>().add(2 * round);
-                    _mm256_storeu_si256(to, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(both)));
-                    _mm256_storeu_si256(to.add(1), _mm256_cvtepi16_epi32(_mm256_extracti128_si256::<1>(both)));
-                }
-                round += 1;
-            }
-            return wide;
+        if (V::BITS, W::BITS) != (16, 32) {
+            return widen(lanes);
         }
-        let mut lane = 0;
-        while lane < WARP {
-            wide[lane] = lanes[lane].widen();
-            lane += 1;
+        let mut wide = [W::default(); WARP];
+        let mut round = 0;
+        while round < 2 {
+            // SAFETY: see above; a round writes twice as many bytes as it reads.
+            unsafe {
+                let both = _mm256_loadu_si256(lanes.as_ptr().cast::<__m256i>().add(round));
+                let to = wide.as_mut_ptr().cast::<__m256i>().add(2 * round);
+                _mm256_storeu_si256(to, _mm256_cvtepi16_epi32(_mm256_castsi256_si128(both)));
+                _mm256_storeu_si256(to.add(1), _mm256_cvtepi16_epi32(_mm256_extracti128_si256::<1>(both)));
+            }
+            round += 1;
         }
         wide
     }
