@@ -2,8 +2,13 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let build = isa_spec::Build::new().ptx().manual("manual.rs");
-    let with_reference = std::env::var_os("CARGO_FEATURE_REFERENCE").is_some();
-    let build = if with_reference { build.reference("reference.rs") } else { build };
+    let has = |feature: &str| std::env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
+    let mut build = isa_spec::Build::new().ptx().loops("loops.rs");
+    if has("SCALAR") {
+        build = build.scalar("scalar.rs").catalog("functions.rs");
+    }
+    if has("REFERENCE") {
+        build = build.manual("manual.rs").reference("reference.rs");
+    }
     build.write("ptx.rs");
 }

@@ -16,7 +16,7 @@ use ptx_isa::diagnostic::Code;
 use ptx_isa::table::Kind;
 use ptx_isa::text::constant::{self, Constant};
 use ptx_isa::text::{self, Statement};
-use ptx_isa::warp::{Program, Registers, Warp};
+use ptx_isa::warp::{Program, Registers, Warps};
 
 const SOURCE: &str = include_str!("sort_warps.ptx");
 
@@ -177,15 +177,15 @@ struct Thread {
 impl Kernel<'_> {
     /// Runs one warp. Branches go forward, so that lanes which took one wait for the others at its label.
     fn run(&self, thread: &Thread, memory: &mut [u32]) -> Result<(), Box<dyn Error>> {
-        let mut warp = self.program.warp();
+        let mut warp = self.program.warps(1);
         let mut waiting: HashMap<&str, u32> = HashMap::new();
         for step in &self.steps {
             match step {
-                Step::Decoded(instructions) => self.program.run_range(instructions.clone(), &mut warp),
-                Step::Label(label) => warp.active |= waiting.remove(label).unwrap_or(0),
+                Step::Decoded(instructions) => self.program.run_range(instructions.clone(), 0..1, &mut warp),
+                Step::Label(label) => *warp.active_mut(0) |= waiting.remove(label).unwrap_or(0),
                 Step::Own(own) => {
-                    let guard = own.guard.map_or(u32::MAX, |(p, not)| warp.pred(p) ^ if not { u32::MAX } else { 0 });
-                    let lanes = guard & warp.active;
+                    let guard = own.guard.map_or(u32::MAX, |(p, not)| warp.pred(0, p) ^ if not { u32::MAX } else { 0 });
+                    let lanes = guard & warp.active(0);
                     match own.opcode {
                         "bra" => *waiting.entry(own.operands[0]).or_default() |= lanes,
                         "ret" => {}
@@ -194,7 +194,7 @@ impl Kernel<'_> {
                             continue;
                         }
                     }
-                    warp.active &= !lanes;
+                    *warp.active_mut(0) &= !lanes;
                 }
             }
         }
@@ -206,7 +206,7 @@ impl Kernel<'_> {
         &self,
         own: &Own<'_>,
         lanes: u32,
-        warp: &mut Warp,
+        warp: &mut Warps,
         thread: &Thread,
         memory: &mut [u32],
     ) -> Result<(), Box<dyn Error>> {
@@ -232,8 +232,8 @@ impl Kernel<'_> {
             };
             let destination = own.operands[0].split('|').next().unwrap_or_default();
             match self.names.find(destination) {
-                Some((32, register)) => warp.b32_mut(register)[lane] = result as u32,
-                Some((64, register)) => warp.b64_mut(register)[lane] = result,
+                Some((32, register)) => warp.b32_mut(0, register)[lane] = result as u32,
+                Some((64, register)) => warp.b64_mut(0, register)[lane] = result,
                 _ => return Err(format!("this emulator does not write `{destination}`").into()),
             }
         }
@@ -241,10 +241,10 @@ impl Kernel<'_> {
     }
 
     /// The bits of an operand in a lane.
-    fn value(&self, operand: &str, warp: &Warp, lane: usize, thread: &Thread) -> Result<u64, Box<dyn Error>> {
+    fn value(&self, operand: &str, warp: &Warps, lane: usize, thread: &Thread) -> Result<u64, Box<dyn Error>> {
         Ok(match (operand, self.names.find(operand)) {
-            (_, Some((32, register))) => warp.b32(register)[lane].into(),
-            (_, Some((64, register))) => warp.b64(register)[lane],
+            (_, Some((32, register))) => warp.b32(0, register)[lane].into(),
+            (_, Some((64, register))) => warp.b64(0, register)[lane],
             ("%tid.x", _) => thread.tid + lane as u64,
             ("%ntid.x", _) => thread.ntid,
             ("%ctaid.x", _) => thread.ctaid,

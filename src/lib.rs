@@ -4,12 +4,14 @@
 //!
 //! * [`Form`]: every legal form, with its operands, floors and section; [`Instruction`], [`Opcode`] and a struct for each
 //!   opcode; [`CmpOp`] and the other enums of modifiers.
-//! * [`scalar`]: a `const fn` for each form, named by its mnemonic. [`Form::evaluate`] is the same on bits; [`warp`] and
-//!   [`slice`](mod@slice) compute many threads at once.
+//! * [`Form::evaluate`]: bits in, bits out; [`warp`] and [`slice`](mod@slice) compute many threads at once. In Rust's
+//!   types `ptx!` of the crate `ptx-isa-macros` evaluates the form that it names, as a `const fn` where it stands; the
+//!   feature `scalar` brings such a function for every form, in the module `scalar`.
 //! * [`text`]: one statement ([`Statement`](text::Statement)) or whole modules ([`text::check`]), with the assembler's
 //!   verdict.
 //! * [`TABLE`]: all of it as data.
 //! * [`manual`]: a page to read for each opcode.
+//! * [`glossary`]: what form, shape, floor and the other words mean here.
 //!
 //! The steps below lead from nothing to a checked statement, to an evaluated warp, and to an instruction of your own.
 //!
@@ -24,7 +26,7 @@
 //!
 //! // A form knows when it came, and where it runs.
 //! let form = statement.form();
-//! assert_eq!((form.floor.ptx.to_string(), form.floor.sm), ("1.0".into(), 10));
+//! assert_eq!(form.floor().to_string(), "PTX 1.0, sm_10");
 //!
 //! // What is illegal is refused with the reason, and with legal forms that are near.
 //! let error = Statement::parse(&TABLE, "setp.lo.s32 p, a, b;").unwrap_err();
@@ -41,17 +43,13 @@
 //! # From a mnemonic to bits
 //!
 //! ```
-//! use ptx_isa::{CmpOp, Form, ScalarType, Setp, scalar};
+//! use ptx_isa::{CmpOp, Form, ScalarType, Setp};
 //!
 //! let form: Form = "setp.lt.f16x2".parse().unwrap();
 //! assert_eq!((form.since().to_string(), form.target().to_string()), ("4.2".into(), "sm_53".into()));
 //!
 //! // One half in each half of a register: 1.0 < 2.0 in the lower lane, 2.0 < 1.0 in the upper one.
 //! assert_eq!(form.evaluate(&[0x4000_3c00, 0x3c00_4000]), [1, 0]);
-//!
-//! // The same in Rust's types, at compile time.
-//! const BOTH: (bool, bool) = scalar::setp_lt_s32(5, -3);
-//! assert_eq!(BOTH, (false, true));
 //!
 //! // Modifiers chosen at run time; an illegal choice is refused with the reason.
 //! let setp = Setp { cmp_op: CmpOp::Lo, bool_op: None, ftz: false, ty: ScalarType::S32 };
@@ -72,20 +70,20 @@
 //! let sources = [Source::Register(0), Source::Constant(10)];
 //! program.push(less, &Operands { destinations: &[Some(0), None], sources: &sources, ..Operands::default() })?;
 //!
-//! // Every lane holds its own number.
-//! let mut warp = program.warp();
-//! for (lane, value) in warp.b32_mut(0).iter_mut().enumerate() {
+//! // Every lane of the one warp holds its own number.
+//! let mut warps = program.warps(1);
+//! for (lane, value) in warps.b32_mut(0, 0).iter_mut().enumerate() {
 //!     *value = lane as u32;
 //! }
-//! program.run(&mut warp);
-//! assert_eq!(warp.pred(0), 0x3ff);
+//! program.run(&mut warps);
+//! assert_eq!(warps.pred(0, 0), 0x3ff);
 //! # Ok::<(), ptx_isa::warp::DecodeError>(())
 //! ```
 //!
 //! # From an entry to an instruction
 //!
 //! An instruction is an entry of a `.isa` file: of this crate's (`isa-spec/ptx`), of your own crate's, or inline. All of
-//! the above is computed from it; a mistake is shown with its place. Here the generator says what function it makes:
+//! the above is computed from it; a mistake is shown with its place. Here the generator says what it makes:
 //!
 //! ```
 //! # // The crate `isa-spec` is a build dependency; its own documentation tests the same entry.
@@ -101,17 +99,19 @@
 //!     }
 //! "#;
 //! let rust = isa_spec::Build::new().prelude().text("pick.isa", entry).generate().unwrap();
-//! assert!(rust.contains("pub const fn pick_u32(a: u32, b: u32, c: bool) -> u32"));
+//! assert!(rust.contains("pub const U32: Form"));
 //! ```
 //!
 //! # Features
 //!
 //! Without features the crate needs no standard library, only an allocator. `std` is for what needs an operating
-//! system, `reference` adds the pages of the manual as data and values of pseudo-code line by line, `cli` builds the
-//! command line.
+//! system, `simd` adds loops at every SIMD level of the machine, `scalar` a typed function for each form, `reference` the
+//! pages of the manual as data and values of pseudo-code line by line; `cli` builds the command line.
 
 #![no_std]
 #![deny(unsafe_code)]
+// The page of the generated table's source would weigh as much as all other pages.
+#![doc(html_no_source)]
 
 extern crate alloc;
 #[cfg(feature = "std")]
@@ -124,21 +124,34 @@ extern crate self as ptx_isa;
 #[doc = include_str!("../README.md")]
 pub struct Readme;
 
-pub mod build;
+#[cfg(doc)]
+#[doc = include_str!("glossary.md")]
+pub mod glossary {}
+
+pub mod construct;
 pub mod diagnostic;
 pub mod eval;
-mod hash;
-#[cfg(any(doc, doctest))]
+pub mod lanes;
+#[cfg(all(feature = "reference", any(doc, doctest)))]
 pub mod manual;
 #[cfg(feature = "reference")]
 pub mod reference;
-pub mod selector;
-pub mod simd;
 pub mod slice;
 pub mod table;
-pub mod target;
 pub mod text;
 pub mod value;
 pub mod warp;
 
+pub use isa_table::{selector, target};
+
 include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
+
+#[cfg(feature = "simd")]
+include!(concat!(env!("OUT_DIR"), "/loops.rs"));
+#[cfg(not(feature = "simd"))]
+mod loops {
+    pub(super) static LOOPS: &[&[crate::lanes::Run]] = &[];
+}
+
+#[cfg(feature = "scalar")]
+include!(concat!(env!("OUT_DIR"), "/scalar.rs"));

@@ -7,19 +7,36 @@
 //! let evaluator = Evaluator::new(form, 90).unwrap();
 //! let (a, b) = ([1.0_f32, 2.0, f32::NAN].map(f32::to_bits), [2.0_f32; 3].map(f32::to_bits));
 //! let mut d = [7; 3];
-//! evaluator.run(3, [SliceMut::B32(&mut d), SliceMut::Sink], &[Slice::B32(&a), Slice::B32(&b)]);
+//! evaluator.run(3, [SliceMut::B32(&mut d)], &[Slice::B32(&a), Slice::B32(&b)]);
 //! assert_eq!(d, [u32::MAX, 0, 0]);
 //! ```
 
-use crate::simd::{Level, PLACES, SOURCES, SliceCode, UNREAD};
-pub use crate::simd::{Slice, SliceMut};
+use alloc::vec::Vec;
+
+use crate::lanes::thread::Thread;
+use crate::lanes::{Bound, SliceCode, words};
+pub use crate::lanes::{Level, Slice, SliceMut};
 use crate::table::FormInfo;
-use crate::warp::{DecodeError, complement, prepare};
+use crate::warp::{DecodeError, Decoded, complement};
 
 /// A form's evaluator over slices, resolved to a function of one SIMD level.
 #[derive(Clone, Debug)]
 pub struct Evaluator {
     code: SliceCode,
+}
+
+/// An evaluator with the slices it runs over, which were looked at once: a call has no checks to make.
+#[derive(Debug)]
+pub struct Call<'a> {
+    bound: Bound<'a>,
+}
+
+impl Call<'_> {
+    /// Evaluates.
+    #[inline]
+    pub fn run(&mut self) {
+        self.bound.run();
+    }
 }
 
 impl Evaluator {
@@ -28,56 +45,71 @@ impl Evaluator {
     /// # Errors
     ///
     /// If the form has no evaluator over lanes.
-    pub fn new(form: &'static FormInfo, sm: u16) -> Result<Evaluator, DecodeError> {
+    pub fn new(form: FormInfo, sm: u16) -> Result<Evaluator, DecodeError> {
         Evaluator::with(form, sm, Level::best(), &[], 0)
     }
 
-    /// The evaluator at a level, with selectors packed as [`SelectorKind`](crate::table::SelectorKind) says (none for
+    /// The evaluator at a level, with selectors packed as [`selector::Kind`](crate::selector::Kind) says (none for
     /// the defaults), and with `!` before the sources whose bits are set.
     ///
     /// # Errors
     ///
     /// If the form has no evaluator over lanes, other selectors, or a source with `!` that is no predicate.
     pub fn with(
-        form: &'static FormInfo,
+        form: FormInfo,
         sm: u16,
         level: Level,
         selectors: &[u32],
         complemented: u32,
     ) -> Result<Evaluator, DecodeError> {
-        let name = form.mnemonic;
-        let lanes = form.lane_evaluator(sm).ok_or(DecodeError::NoEvaluator(name))?;
-        let mut op = prepare(form, lanes, level, selectors).ok_or(DecodeError::Count(name))?;
-        let mut places = [UNREAD; PLACES - SOURCES];
-        // A test of one source names it twice: the first place counts.
-        for (index, operand) in lanes.sources.iter().enumerate().rev() {
-            if form.operands.get(*operand as usize).is_none() {
-                continue;
-            }
-            let source = form.operands[..*operand as usize].iter().filter(|o| !o.destination).count();
-            *places.get_mut(source).ok_or(DecodeError::Count(name))? = (SOURCES + index) as u8;
-            if complemented >> source & 1 != 0
-                && (lanes.kernel.layout()[SOURCES + index] != 1 || !complement(&mut op, lanes.kernel, source, index))
-            {
-                return Err(DecodeError::Not(name));
+        let written = form.sources().count();
+        let Decoded { evaluator, mut data, loops } = Decoded::new(form, sm, written, selectors)?;
+        let shape = evaluator.shape();
+        let widths = &shape.places[shape.outputs.len()..];
+        for (index, operand) in evaluator.sources().iter().enumerate() {
+            if complemented >> operand & 1 != 0 {
+                if widths[index] != 1 {
+                    return Err(DecodeError::Not(form.mnemonic()));
+                }
+                complement(shape, &mut data, index);
             }
         }
-        let sources = form.sources().count();
-        if sources > places.len() {
-            return Err(DecodeError::Count(name));
-        }
-        Ok(Evaluator { code: SliceCode::new(lanes.kernel, op, places, sources) })
+        let mut params = Vec::new();
+        shape.params.iter().zip(&data).for_each(|(param, datum)| words(*param, *datum, &mut params));
+        let thread = Thread::new(shape, form.table().operation, data);
+        let code = SliceCode::new((loops, level), &params, thread, shape.places, evaluator.sources(), written);
+        Ok(Evaluator { code })
     }
 
-    /// Evaluates the first `lanes` lanes of slices. `sources` are in order of writing; a second destination that is
-    /// not wanted is [`SliceMut::Sink`]. In the last word of predicates, bits behind the lanes keep their value.
+    /// The evaluator over the first `lanes` lanes of slices, to be called again and again. `sources` are in order of
+    /// writing; a destination that is not wanted is [`SliceMut::Sink`], or left out at the end. In the last word of
+    /// predicates, bits behind the lanes keep their value.
     ///
     /// # Panics
     ///
     /// If there are too few sources, or a slice is too short or of another width than its operand.
+    pub fn bind<'a>(
+        &'a self,
+        lanes: usize,
+        destinations: impl IntoIterator<Item = SliceMut<'a>>,
+        sources: &[Slice<'a>],
+    ) -> Call<'a> {
+        Call { bound: self.code.bind(lanes, destinations, sources) }
+    }
+
+    /// Evaluates the first `lanes` lanes of slices once: see [`Evaluator::bind`].
+    ///
+    /// # Panics
+    ///
+    /// As [`Evaluator::bind`].
     #[inline]
-    pub fn run(&self, lanes: usize, destinations: [SliceMut<'_>; 2], sources: &[Slice<'_>]) {
-        self.code.run(lanes, destinations, sources);
+    pub fn run<'a>(
+        &'a self,
+        lanes: usize,
+        destinations: impl IntoIterator<Item = SliceMut<'a>>,
+        sources: &[Slice<'a>],
+    ) {
+        self.bind(lanes, destinations, sources).run();
     }
 
     /// As [`Evaluator::run`], split over rayon's threads where the slices are long.
@@ -86,21 +118,23 @@ impl Evaluator {
     ///
     /// As [`Evaluator::run`].
     #[cfg(feature = "rayon")]
-    pub fn run_parallel(&self, lanes: usize, destinations: [SliceMut<'_>; 2], sources: &[Slice<'_>]) {
+    pub fn run_parallel<'a>(
+        &'a self,
+        lanes: usize,
+        destinations: impl IntoIterator<Item = SliceMut<'a>>,
+        sources: &[Slice<'a>],
+    ) {
         /// Lanes that one thread does without being worth a split: a few times what fits a core's second cache.
         const ALONE: usize = 1 << 18;
         if lanes <= ALONE {
             return self.run(lanes, destinations, sources);
         }
         let middle = (lanes / 2).next_multiple_of(32);
-        let [d, e] = destinations;
-        let ((d1, d2), (e1, e2)) = (d.split_at(middle), e.split_at(middle));
-        let halves: alloc::vec::Vec<_> = sources.iter().map(|source| source.split_at(middle)).collect();
-        let (lower, upper): (alloc::vec::Vec<_>, alloc::vec::Vec<_>) = halves.into_iter().unzip();
-        rayon::join(
-            || self.run_parallel(middle, [d1, e1], &lower),
-            || self.run_parallel(lanes - middle, [d2, e2], &upper),
-        );
+        let halves = destinations.into_iter().map(|destination| destination.split_at(middle));
+        let (first, second): (Vec<_>, Vec<_>) = halves.unzip();
+        let halves = sources.iter().map(|source| source.split_at(middle));
+        let (lower, upper): (Vec<_>, Vec<_>) = halves.unzip();
+        rayon::join(|| self.run_parallel(middle, first, &lower), || self.run_parallel(lanes - middle, second, &upper));
     }
 }
 

@@ -24,7 +24,7 @@ const BFLOAT_EXPONENT: u8 = 8;
 /// # Errors
 ///
 /// What a value of the type looks like.
-pub fn parse(text: &str, ty: &TypeInfo) -> Result<u64, String> {
+pub fn parse(text: &str, ty: &TypeInfo) -> Result<u128, String> {
     parse_value(text, ty).ok_or_else(|| {
         let expected = match ty.kind {
             Kind::Predicate => "0 or 1".to_owned(),
@@ -38,62 +38,52 @@ pub fn parse(text: &str, ty: &TypeInfo) -> Result<u64, String> {
     })
 }
 
-fn parse_value(text: &str, ty: &TypeInfo) -> Option<u64> {
-    let fits = |bits: &u64| ty.bits >= 64 || bits >> ty.bits == 0;
+fn parse_value(text: &str, ty: &TypeInfo) -> Option<u128> {
+    let width = u32::from(ty.bits.min(128));
+    let mask = u128::MAX >> (128 - width);
+    let fits = |bits: &u128| bits & !mask == 0;
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     if let Some(hex) = digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
         return hex_bits(hex).filter(|bits| fits(bits) && !negative);
     }
     // `0d…` and `0f…` name the bits of a float of their own width.
-    let float_bits = |prefixes: [&str; 2], width| {
+    let float_bits = |prefixes: [&str; 2], width: u32| {
         let hex = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix))?;
-        hex_bits(hex).filter(|_| hex.len() == width / 4 && ty.bits as usize == width)
+        hex_bits(hex).filter(|_| hex.len() as u32 == width / 4 && u32::from(ty.bits) == width)
     };
     if let Some(bits) = float_bits(["0f", "0F"], 32).or_else(|| float_bits(["0d", "0D"], 64)) {
         return matches!(ty.kind, Kind::Float | Kind::Bits).then_some(bits);
     }
-    match ty.kind {
-        Kind::Float => float(text, ty),
-        Kind::Signed => {
-            let value: i64 = text.parse().ok()?;
-            let shift = 64 - u32::from(ty.bits.min(64));
-            let held = value << shift >> shift;
-            (held == value || (value > 0 && fits(&value.cast_unsigned())))
-                .then_some(value.cast_unsigned() << shift >> shift)
-        }
-        Kind::Predicate | Kind::Bits | Kind::Unsigned | Kind::Packed => {
-            let value = digits.parse::<u64>().ok().filter(fits)?;
-            // A negative number is its two's complement where only bits matter.
-            match (negative, ty.kind) {
-                (false, _) => Some(value),
-                (true, Kind::Bits) => {
-                    let shift = 64 - u32::from(ty.bits.min(64));
-                    (value <= 1 << (ty.bits.min(64) - 1)).then_some(value.wrapping_neg() << shift >> shift)
-                }
-                (true, _) => None,
-            }
-        }
+    if ty.kind == Kind::Float {
+        return float(text, ty);
+    }
+    let value = digits.parse::<u128>().ok().filter(fits)?;
+    // A negative number is its two's complement, where only bits matter or there is a sign.
+    match (negative, ty.kind) {
+        (false, _) => Some(value),
+        (true, Kind::Bits | Kind::Signed) => (value <= 1 << (width - 1)).then_some(value.wrapping_neg() & mask),
+        (true, _) => None,
     }
 }
 
-fn hex_bits(hex: &str) -> Option<u64> {
+fn hex_bits(hex: &str) -> Option<u128> {
     let plain = !hex.is_empty() && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
-    u64::from_str_radix(hex, 16).ok().filter(|_| plain)
+    u128::from_str_radix(hex, 16).ok().filter(|_| plain)
 }
 
-fn float(text: &str, ty: &TypeInfo) -> Option<u64> {
+fn float(text: &str, ty: &TypeInfo) -> Option<u128> {
     Some(match (ty.bits, ty.exponent) {
-        (64, _) => text.parse::<f64>().ok()?.to_bits(),
-        (32, _) => u64::from(text.parse::<f32>().ok()?.to_bits()),
-        (_, BFLOAT_EXPONENT) => u64::from(bf16::from_f64(text.parse().ok()?).to_bits()),
-        _ => u64::from(f16::from_f64(text.parse().ok()?).to_bits()),
+        (64, _) => text.parse::<f64>().ok()?.to_bits().into(),
+        (32, _) => text.parse::<f32>().ok()?.to_bits().into(),
+        (_, BFLOAT_EXPONENT) => bf16::from_f64(text.parse().ok()?).to_bits().into(),
+        _ => f16::from_f64(text.parse().ok()?).to_bits().into(),
     })
 }
 
 /// Bits with what they mean: `0x3f800000 (1.0)`; a predicate as `1`.
-pub fn show(bits: u64, ty: &TypeInfo) -> String {
+pub fn show(bits: u128, ty: &TypeInfo) -> String {
     let digits = usize::from(ty.bits).div_ceil(4) + 2;
-    let shift = 64 - u32::from(ty.bits.min(64));
+    let shift = 128 - u32::from(ty.bits.min(128));
     match ty.kind {
         Kind::Predicate => bits.to_string(),
         Kind::Bits | Kind::Packed => format!("{bits:#0digits$x}"),
@@ -101,7 +91,7 @@ pub fn show(bits: u64, ty: &TypeInfo) -> String {
         Kind::Signed => format!("{bits:#0digits$x} ({})", (bits << shift).cast_signed() >> shift),
         Kind::Float => {
             let value = match (ty.bits, ty.exponent) {
-                (64, _) => format!("{:?}", f64::from_bits(bits)),
+                (64, _) => format!("{:?}", f64::from_bits(bits as u64)),
                 (32, _) => format!("{:?}", f32::from_bits(bits as u32)),
                 (_, BFLOAT_EXPONENT) => format!("{:?}", bf16::from_bits(bits as u16).to_f64()),
                 _ => format!("{:?}", f16::from_bits(bits as u16).to_f64()),

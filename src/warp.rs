@@ -1,8 +1,9 @@
-//! Decoded programs: instructions over warps of 32 lanes, registers held as a structure of arrays.
+//! Decoded programs: instructions over the warps of a block, 32 threads each, registers held as a structure of arrays.
 //!
 //! A [`Program`] is decoded once: each instruction becomes a function of the machine's best [`Level`] and its data
-//! (truth tables, shuffle controls, constants). Running it over a [`Warp`] calls these functions one after another;
-//! nothing looks at a form any more, and nothing is allocated.
+//! (truth tables, shuffle controls, constants). Running it over [`Warps`] calls these functions one after another;
+//! nothing looks at a form any more, and nothing is allocated. One instruction over several warps at once costs a fraction
+//! of what it costs for each of them alone.
 //!
 //! ```
 //! use ptx_isa::warp::{Operands, Program, Registers, Source};
@@ -25,20 +26,27 @@
 //!     ..Operands::default()
 //! })?;
 //!
-//! let mut warp = program.warp();
-//! for (lane, value) in warp.b32_mut(0).iter_mut().enumerate() { *value = lane as u32; }
-//! program.run(&mut warp);
-//! assert_eq!(warp.pred(0), 0x3ff);
-//! assert_eq!(warp.b32(1)[9..12], [0, 7, 7]);
+//! // Each of the 128 threads of the block holds its own number.
+//! let mut warps = program.warps(4);
+//! for warp in 0..4 {
+//!     *warps.b32_mut(warp, 0) = core::array::from_fn(|lane| (32 * warp + lane) as u32);
+//! }
+//! program.run(&mut warps);
+//! assert_eq!((warps.pred(0, 0), warps.pred(1, 0)), (0x3ff, 0));
+//! assert_eq!(warps.b32(0, 1)[9..12], [0, 7, 7]);
 //! # Ok::<(), ptx_isa::warp::DecodeError>(())
 //! ```
 
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Range;
 
-pub use crate::simd::Level;
-use crate::simd::{Code, File, Kernel, Pick, Prepared, Rare, SOURCES, Selectors, Truth, WARP};
-use crate::table::{FormInfo, LaneEvaluator, SelectorKind};
+use isa_table::program::{Outcomes, Param, Reader, Shape, Value as Coded};
+
+pub use crate::lanes::Level;
+use crate::lanes::thread::Thread;
+use crate::lanes::{Code, File, Step, WARP, words};
+use crate::table::{Evaluator, FormInfo};
 use crate::text::statement::{Register, Second, Statement, Value};
 
 /// How many registers a warp has, by width.
@@ -74,21 +82,25 @@ pub struct Operands<'a> {
     pub destinations: &'a [Option<u32>],
     /// The sources in order of writing.
     pub sources: &'a [Source],
-    /// The selectors in order of writing, packed as [`SelectorKind`] says; none for the defaults.
+    /// The selectors in order of writing, packed as [`selector::Kind`](crate::selector::Kind) says; none for the defaults.
     pub selectors: &'a [u32],
 }
 
 /// Why an instruction cannot be decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// The entry describes no semantics, or an operand fits no register.
-    #[error("`{0}` has no evaluator for lanes")]
+    /// The entry describes no semantics.
     NoEvaluator(&'static str),
     /// Too few or too many destinations, sources or selectors.
-    #[error("`{0}` has another number of operands")]
     Count(&'static str),
+    /// An operand that no register of a warp holds.
+    NoLanes {
+        /// The instruction.
+        form: &'static str,
+        /// Why.
+        why: &'static str,
+    },
     /// A register that the program has not declared.
-    #[error("`{form}` names register {register} of {count} with {bits} bits")]
     Register {
         /// The instruction.
         form: &'static str,
@@ -100,7 +112,6 @@ pub enum DecodeError {
         bits: u32,
     },
     /// A statement's operand that is no constant and no register of the program.
-    #[error("`{operand}` of `{form}` is no constant and no register that is known")]
     NoRegister {
         /// The instruction.
         form: &'static str,
@@ -108,39 +119,71 @@ pub enum DecodeError {
         operand: &'static str,
     },
     /// `!` before an operand that is no predicate.
-    #[error("`{0}` has `!` before an operand that is no predicate")]
     Not(&'static str),
 }
 
-/// Where the parts of a register file begin, in bytes.
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DecodeError::NoEvaluator(name) => write!(f, "`{name}` has no evaluator"),
+            DecodeError::Count(name) => write!(f, "`{name}` has another number of operands"),
+            DecodeError::NoLanes { form, why } => write!(f, "`{form}` does not run over warps: {why}"),
+            DecodeError::Register { form, register, count, bits } => {
+                write!(f, "`{form}` names register {register} of {count} with {bits} bits")
+            }
+            DecodeError::NoRegister { form, operand } => {
+                write!(f, "`{operand}` of `{form}` is no constant and no register that is known")
+            }
+            DecodeError::Not(name) => write!(f, "`{name}` has `!` before an operand that is no predicate"),
+        }
+    }
+}
+
+impl core::error::Error for DecodeError {}
+
+/// Where the registers of a warp begin, in bytes: masks, predicates, lanes.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     registers: Registers,
+    b64: usize,
     b32: usize,
     b16: usize,
-    pred: usize,
     end: usize,
 }
+
+/// The bytes of a register with lanes of so many bits; 1 for predicates.
+const fn size(bits: u32) -> usize {
+    if bits == 1 { 4 } else { bits as usize * WARP / 8 }
+}
+
+/// The offsets of the mask of active threads, with which a warp begins, of a predicate that is true, and of one that
+/// nothing reads.
+const ACTIVE: usize = 0;
+const ALWAYS: usize = 4;
+const SINK: usize = 8;
+
+/// Where the predicates begin.
+const PREDICATES: usize = 12;
 
 impl Layout {
     fn new(registers: Registers) -> Layout {
         let Registers { b16, b32, b64, pred } = registers;
-        let after = |start: usize, count: u32, size: usize| (start + count as usize * size).next_multiple_of(64);
-        let b32_at = after(0, b64, 8 * WARP);
-        let b16_at = after(b32_at, b32, 4 * WARP);
-        let pred_at = after(b16_at, b16, 2 * WARP);
-        Layout { registers, b32: b32_at, b16: b16_at, pred: pred_at, end: after(pred_at, pred, 4) }
+        let after = |start: usize, count: u32, bits| (start + count as usize * size(bits)).next_multiple_of(64);
+        let b64_at = after(PREDICATES, pred, 1);
+        let b32_at = after(b64_at, b64, 64);
+        let b16_at = after(b32_at, b32, 32);
+        Layout { registers, b64: b64_at, b32: b32_at, b16: b16_at, end: after(b16_at, b16, 16) }
     }
 
     /// The offset of a register, or how many there are of its width.
     fn offset(&self, bits: u32, register: u32) -> Result<usize, u32> {
-        let (start, size, count) = match bits {
-            1 => (self.pred, 4, self.registers.pred),
-            16 => (self.b16, 2 * WARP, self.registers.b16),
-            32 => (self.b32, 4 * WARP, self.registers.b32),
-            _ => (0, 8 * WARP, self.registers.b64),
+        let (start, count) = match bits {
+            1 => (PREDICATES, self.registers.pred),
+            16 => (self.b16, self.registers.b16),
+            32 => (self.b32, self.registers.b32),
+            _ => (self.b64, self.registers.b64),
         };
-        if register < count { Ok(start + register as usize * size) } else { Err(count) }
+        if register < count { Ok(start + register as usize * size(bits)) } else { Err(count) }
     }
 }
 
@@ -149,46 +192,32 @@ impl Layout {
 pub struct Program {
     layout: Layout,
     sm: u16,
+    level: Level,
     code: Code,
     /// Constants behind the registers: the offset, the width of a lane and its bits.
     constants: Vec<(usize, u32, u64)>,
-    /// The bytes of a warp's file.
+    /// Room for lanes that nothing reads, once it is needed.
+    lane_sink: Option<usize>,
+    /// The bytes of a warp's registers.
     bytes: usize,
-    /// A predicate that is true, one that nothing reads, and one for lanes that nothing reads.
-    always: usize,
-    sink: usize,
-    lane_sink: usize,
 }
 
 impl Program {
-    /// An empty program for warps with these registers on targets with this SM number, at the machine's best level.
+    /// An empty program with these registers on targets with this SM number, at the machine's best level.
     pub fn new(registers: Registers, sm: u16) -> Program {
-        Program::with_level(registers, sm, Level::best())
+        Program::at_level(registers, sm, Level::best())
     }
 
-    /// An empty program at a level.
-    pub fn with_level(registers: Registers, sm: u16, level: Level) -> Program {
+    /// The same at another level.
+    pub fn at_level(registers: Registers, sm: u16, level: Level) -> Program {
         let layout = Layout::new(registers);
-        let mut program = Program {
-            layout,
-            sm,
-            code: Code::new(level),
-            constants: Vec::new(),
-            bytes: layout.end,
-            always: 0,
-            sink: 0,
-            lane_sink: 0,
-        };
-        program.always = program.constant(1, 1);
-        program.sink = program.bytes;
-        program.lane_sink = program.bytes + 64;
-        program.bytes += 64 + 8 * WARP;
-        program
+        let (code, constants) = (Code::default(), Vec::new());
+        Program { layout, sm, level, code, constants, lane_sink: None, bytes: layout.end }
     }
 
     /// The level its instructions are decoded for.
     pub fn level(&self) -> Level {
-        self.code.level()
+        self.level
     }
 
     /// How many instructions it has.
@@ -206,51 +235,42 @@ impl Program {
     /// # Errors
     ///
     /// If the form has no evaluator for lanes, or the operands are not those of the form.
-    pub fn push(&mut self, form: &'static FormInfo, operands: &Operands<'_>) -> Result<(), DecodeError> {
-        let name = form.mnemonic;
-        let lanes = form.lane_evaluator(self.sm).ok_or(DecodeError::NoEvaluator(name))?;
-        let kernel = lanes.kernel;
-        let layout = kernel.layout();
-        let destinations: usize =
-            form.operands.iter().filter(|o| o.destination).map(|o| 1 + usize::from(o.second.is_some())).sum();
-        if operands.destinations.len() != destinations || !form.takes_sources(operands.sources.len()) {
+    pub fn push(&mut self, form: FormInfo, operands: &Operands<'_>) -> Result<(), DecodeError> {
+        let name = form.mnemonic();
+        let decoded = Decoded::new(form, self.sm, operands.sources.len(), operands.selectors)?;
+        if operands.destinations.len() != form.results().count() {
             return Err(DecodeError::Count(name));
         }
-        let mut op = prepare(form, lanes, self.level(), operands.selectors).ok_or(DecodeError::Count(name))?;
-        for (place, register) in operands.destinations.iter().enumerate() {
-            op.at[place] = match (*register, layout[place]) {
+        let Decoded { evaluator, mut data, loops } = decoded;
+        let shape = evaluator.shape();
+        let mut at = Vec::with_capacity(shape.places.len());
+        for (register, bits) in operands.destinations.iter().zip(shape.places) {
+            at.push(match (*register, u32::from(*bits)) {
                 (Some(register), bits) => self.register(name, bits, register)?,
-                (None, 1) => self.sink,
-                (None, _) => self.lane_sink,
-            } as u32;
+                (None, 1) => SINK,
+                (None, _) => self.lane_sink(),
+            } as u32);
         }
-        for (index, operand) in lanes.sources.iter().enumerate() {
-            let bits = layout[SOURCES + index];
-            let at = match form.operands.get(*operand as usize) {
-                None => self.always,
-                Some(_) => {
-                    let source = form.operands[..*operand as usize].iter().filter(|o| !o.destination).count();
-                    // What is left out counts as zero.
-                    match operands.sources.get(source).copied().unwrap_or(Source::Constant(0)) {
-                        Source::Register(register) => self.register(name, bits, register)?,
-                        Source::Not(register) if bits == 1 => {
-                            complement(&mut op, kernel, source, index);
-                            self.register(name, bits, register)?
-                        }
-                        Source::Not(_) => return Err(DecodeError::Not(name)),
-                        Source::Constant(value) => self.constant(bits, value),
-                    }
+        for (index, operand) in evaluator.sources().iter().enumerate() {
+            let bits = u32::from(shape.places[shape.outputs.len() + index]);
+            at.push(match operands.sources[usize::from(*operand)] {
+                Source::Register(register) => self.register(name, bits, register)?,
+                Source::Not(register) if bits == 1 => {
+                    complement(shape, &mut data, index);
+                    self.register(name, bits, register)?
                 }
-            };
-            op.at[SOURCES + index] = at as u32;
+                Source::Not(_) => return Err(DecodeError::Not(name)),
+                Source::Constant(value) => self.constant(bits, value),
+            } as u32);
         }
-        let (guard, flip) = match operands.guard {
-            Some((register, not)) => (self.register(name, 1, register)?, not),
-            None => (self.always, false),
+        let guard = match operands.guard {
+            Some((register, not)) => Ok((self.register(name, 1, register)? as u32, not)),
+            None => Err(ALWAYS as u32),
         };
-        op.guard = guard as u32;
-        op.guard_xor = if flip { u32::MAX } else { 0 };
-        self.code.push(kernel, op);
+        let mut params = Vec::new();
+        shape.params.iter().zip(&data).for_each(|(param, datum)| words(*param, *datum, &mut params));
+        let thread = Thread::new(shape, form.table().operation, data);
+        self.code.push(Step { at, guard, params }, loops, self.level, shape.places, thread);
         Ok(())
     }
 
@@ -265,10 +285,10 @@ impl Program {
     /// // The number at the end of a name is the register's.
     /// program.push_statement(&statement, |register| register.name[2..].parse().ok())?;
     ///
-    /// let mut warp = program.warp();
-    /// warp.b32_mut(1)[0] = 10;
-    /// program.run(&mut warp);
-    /// assert_eq!(warp.pred(0), !1);
+    /// let mut warps = program.warps(1);
+    /// warps.b32_mut(0, 1)[0] = 10;
+    /// program.run(&mut warps);
+    /// assert_eq!(warps.pred(0, 0), !1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -282,7 +302,7 @@ impl Program {
     ) -> Result<(), DecodeError> {
         let form = statement.form();
         let find = |operand: &'static str, register: Register<'_>| {
-            number(register).ok_or(DecodeError::NoRegister { form: form.mnemonic, operand })
+            number(register).ok_or(DecodeError::NoRegister { form: form.mnemonic(), operand })
         };
         let named = |operand: &'static str, name| find(operand, Register { name, element: None });
         let (mut destinations, mut sources, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
@@ -307,7 +327,7 @@ impl Program {
                 Value::Negated(register) => Source::Not(find(info.name, register)?),
                 Value::Constant(bits) => Source::Constant(bits),
                 Value::Sum { .. } | Value::Sink => {
-                    return Err(DecodeError::NoRegister { form: form.mnemonic, operand: info.name });
+                    return Err(DecodeError::NoRegister { form: form.mnemonic(), operand: info.name });
                 }
                 Value::Absent => continue,
             });
@@ -324,179 +344,248 @@ impl Program {
         self.layout.offset(bits, register).map_err(|count| DecodeError::Register { form, register, count, bits })
     }
 
+    /// So many bytes behind what there is.
+    fn room(&mut self, bytes: usize) -> usize {
+        let offset = self.bytes;
+        self.bytes += bytes.next_multiple_of(64);
+        offset
+    }
+
     /// The offset of a constant, made if it is new.
     fn constant(&mut self, bits: u32, value: u64) -> usize {
-        let value = if bits == 1 { value & 1 } else { value & (u64::MAX >> (64 - bits)) };
+        let value = value & (u64::MAX >> (64 - bits));
         let found = self.constants.iter().find(|(_, other, old)| (*other, *old) == (bits, value));
         if let Some((offset, ..)) = found {
             return *offset;
         }
-        let offset = self.bytes;
+        let offset = self.room(size(bits));
         self.constants.push((offset, bits, value));
-        self.bytes += if bits == 1 { 64 } else { (bits as usize * WARP / 8).next_multiple_of(64) };
         offset
     }
 
-    /// A warp for this program as it is now: every register zero, every lane active.
-    pub fn warp(&self) -> Warp {
-        let mut file = File::new(self.bytes);
-        for (offset, bits, value) in &self.constants {
-            match bits {
-                1 => *file.words_mut::<u32, 1>(*offset) = [if *value != 0 { u32::MAX } else { 0 }],
-                16 => *file.words_mut::<u16, WARP>(*offset) = [*value as u16; WARP],
-                32 => *file.words_mut::<u32, WARP>(*offset) = [*value as u32; WARP],
-                _ => *file.words_mut::<u64, WARP>(*offset) = [*value; WARP],
-            }
-        }
-        Warp { active: u32::MAX, layout: self.layout, file }
+    /// The offset of lanes that nothing reads.
+    fn lane_sink(&mut self) -> usize {
+        let offset = self.lane_sink.unwrap_or_else(|| self.room(size(64)));
+        *self.lane_sink.insert(offset)
     }
 
-    /// Runs the instructions over a warp that this program made, after its last instruction was added.
+    /// A block of so many warps for this program as it is now: every register zero, every thread active.
+    pub fn warps(&self, count: usize) -> Warps {
+        let stride = Code::stride(self.bytes);
+        let mut file = File::new(count * stride);
+        for warp in (0..count).map(|warp| warp * stride) {
+            file.words_mut::<u32>(warp + ACTIVE, 1).fill(u32::MAX);
+            file.words_mut::<u32>(warp + ALWAYS, 1).fill(u32::MAX);
+            for (offset, bits, value) in &self.constants {
+                match bits {
+                    1 => file.words_mut::<u32>(warp + offset, 1).fill(if *value != 0 { u32::MAX } else { 0 }),
+                    16 => file.words_mut::<u16>(warp + offset, WARP).fill(*value as u16),
+                    32 => file.words_mut::<u32>(warp + offset, WARP).fill(*value as u32),
+                    _ => file.words_mut::<u64>(warp + offset, WARP).fill(*value),
+                }
+            }
+        }
+        Warps { layout: self.layout, count, stride, file }
+    }
+
+    /// Runs the instructions over all warps of a block that this program made, after its last instruction was added.
     ///
     /// # Panics
     ///
-    /// If the warp is smaller than the program's.
+    /// If the block is another program's.
     #[inline]
-    pub fn run(&self, warp: &mut Warp) {
-        self.run_range(0..self.len(), warp);
+    pub fn run(&self, block: &mut Warps) {
+        self.run_range(0..self.len(), 0..block.len(), block);
     }
 
-    /// Runs some of the instructions, counted in the order they were added: an emulator does those that are not in the
-    /// table between two such calls.
+    /// Runs some of the instructions, counted in the order they were added, over some of the warps: an emulator does what
+    /// is not in the table between two such calls.
     ///
     /// # Panics
     ///
-    /// If there are not as many, or the warp is smaller than the program's.
+    /// If there are not as many of either, or the block is another program's.
     #[inline]
-    pub fn run_range(&self, instructions: Range<usize>, warp: &mut Warp) {
-        self.code.run(instructions, &mut warp.file, warp.active);
+    pub fn run_range(&self, instructions: Range<usize>, warps: Range<usize>, block: &mut Warps) {
+        self.code.run(instructions, warps, &mut block.file, block.stride);
     }
 }
 
-impl FormInfo {
-    /// Whether so many sources are all, or all but optional ones.
-    fn takes_sources(&self, count: usize) -> bool {
-        let required = self.sources().take_while(|source| !source.optional).count();
-        (required..=self.sources().count()).contains(&count)
-    }
-
-    /// How the form is evaluated over lanes on a target, if it is.
-    pub fn lane_evaluator(&self, sm: u16) -> Option<&'static LaneEvaluator> {
-        let evaluators = self.evaluators;
-        evaluators.iter().find(|evaluator| sm < evaluator.below).or(evaluators.last())?.lanes.as_ref()
-    }
+/// A form's evaluator with all data of one instruction but its places.
+pub(crate) struct Decoded {
+    pub evaluator: Evaluator,
+    /// For each parameter its constant, its outcomes, or its packed selector.
+    pub data: Vec<u64>,
+    /// The code of its loop.
+    pub loops: &'static [crate::lanes::Run],
 }
 
-/// The data of an instruction, without places; `None` if the selectors are not those of the form.
-pub(crate) fn prepare(form: &'static FormInfo, lanes: &LaneEvaluator, level: Level, given: &[u32]) -> Option<Prepared> {
-    let count = form.selectors().count();
-    if !given.is_empty() && given.len() != count || count > 3 {
-        return None;
-    }
-    let mut selectors = Selectors { picks: [Pick::NONE; 3], subset: 0 };
-    let mut picks = selectors.picks.iter_mut();
-    let mut packed = [0; 3];
-    for (index, selector) in form.selectors().enumerate() {
-        let bits = given.get(index).copied().unwrap_or(selector.default);
-        packed[index] = bits;
-        match selector.kind {
-            SelectorKind::Lanes { lanes, of } => *picks.next()? = Pick::new(bits, lanes.into(), of.into()),
-            SelectorKind::Listed { .. } => *picks.next()? = Pick::word(bits),
-            SelectorKind::Subset { of } => {
-                let each = u128::from(bits) & ((1 << of) - 1);
-                selectors.subset = (0..WARP).fold(0, |all, lane| all | each << (lane * usize::from(of)));
+impl Decoded {
+    /// The evaluator on targets with this SM number for so many sources. `selectors` are packed, in order of writing; none
+    /// for the defaults.
+    pub(crate) fn new(form: FormInfo, sm: u16, sources: usize, selectors: &[u32]) -> Result<Decoded, DecodeError> {
+        let name = form.mnemonic();
+        if !form.has_evaluator() {
+            return Err(DecodeError::NoEvaluator(name));
+        }
+        let evaluator = form.evaluator(sm, sources).ok_or(DecodeError::Count(name))?;
+        if !selectors.is_empty() && selectors.len() != form.selectors().count() {
+            return Err(DecodeError::Count(name));
+        }
+        let loops = evaluator.code();
+        let shape = evaluator.shape();
+        // Without a loop it still runs thread by thread, if registers hold its operands.
+        let held = shape.places.iter().all(|bits| matches!(bits, 1 | 16 | 32 | 64));
+        let loops = match loops {
+            Ok(loops) => loops,
+            Err(_) if held && shape.places.len() <= isa_table::limits::PLACES => &[],
+            Err(why) => return Err(DecodeError::NoLanes { form: name, why }),
+        };
+        let mut data = evaluator.data().to_vec();
+        for (param, datum) in shape.params.iter().zip(&mut data) {
+            if let Param::Pick(..) | Param::Subset(_) = param {
+                let number = *datum as usize;
+                let default = form.selectors().nth(number).map_or(0, |selector| selector.default);
+                *datum = selectors.get(number).copied().unwrap_or(default).into();
             }
         }
+        Ok(Decoded { evaluator, data, loops })
     }
-    #[cfg(any(target_arch = "x86_64", not(feature = "simd")))]
-    let evaluator = form.evaluators.iter().find(|e| e.lanes.as_ref().is_some_and(|l| core::ptr::eq(l, lanes)))?;
-    let mut places = [u8::MAX; 6];
-    for (index, operand) in lanes.sources.iter().enumerate().rev() {
-        if form.operands.get(*operand as usize).is_some() {
-            let source = form.operands[..*operand as usize].iter().filter(|o| !o.destination).count();
-            *places.get_mut(source)? = (SOURCES + index) as u8;
+}
+
+/// Complements a predicate source of a shape: in the truth tables that ask it.
+pub(crate) fn complement(shape: &Shape, data: &mut [u64], source: usize) {
+    let mut reader = Reader::new(shape.code);
+    // Which values are this source: itself, and one for each lane.
+    let mut asked = Vec::new();
+    // For each table the leaves that are. Predicates that share a table ask the same sources.
+    let mut flips = alloc::vec![0_usize; data.len()];
+    let mut number = 0_u8;
+    while let Some(value) = reader.next() {
+        match value {
+            Coded::Source { source: own, .. } if usize::from(own) == source => asked.push(number),
+            Coded::Spread { of, .. } if asked.contains(&of) => asked.push(number),
+            Coded::Truth { table: Outcomes::Param(param), leaves, .. } => {
+                for (index, (leaf, _)) in leaves.iter().enumerate() {
+                    if asked.contains(leaf) {
+                        flips[usize::from(param)] |= 1 << index;
+                    }
+                }
+            }
+            _ => {}
+        }
+        number += 1;
+    }
+    for ((datum, flip), param) in data.iter_mut().zip(flips).zip(shape.params) {
+        if let (Param::Truth(leaves), 1..) = (param, flip) {
+            let outcomes = *datum;
+            *datum = (0..1 << leaves).fold(0, |table, spelt| table | (outcomes >> (spelt ^ flip) & 1) << spelt);
         }
     }
-    #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
-    let _ = (places, packed);
-    let rare = Rare {
-        selectors,
-        slice: lanes.kernel.slice(level),
-        #[cfg(any(target_arch = "x86_64", not(feature = "simd")))]
-        by_lane: crate::simd::by_lane::ByLane {
-            form,
-            evaluator,
-            layout: lanes.kernel.layout(),
-            sources: places,
-            source_count: form.sources().count() as u8,
-            complemented: 0,
-            selectors: packed,
-        },
-    };
-    Some(Prepared::new(level, lanes.kernel, Truth::new(lanes.truth), lanes.constants, rare))
 }
 
-/// Complements a predicate source: the source of this number in order of writing, the kernel's one of this index.
-pub(crate) fn complement(op: &mut Prepared, kernel: &Kernel, source: usize, index: usize) -> bool {
-    #[cfg(any(target_arch = "x86_64", not(feature = "simd")))]
-    {
-        op.rare_mut().by_lane.complemented |= 1 << source;
-    }
-    #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
-    let _ = source;
-    if kernel.has_tables() {
-        op.truth = op.truth.complement_predicate();
-        return index == 2;
-    }
-    op.complement |= 1 << index;
-    true
-}
-
-/// The registers of 32 lanes, as a structure of arrays.
+/// The registers of the warps of a block, and which of their threads are active.
 #[derive(Clone, Debug)]
-pub struct Warp {
-    /// The lanes that run. The others keep what their registers hold.
-    pub active: u32,
+pub struct Warps {
     layout: Layout,
+    count: usize,
+    /// The bytes from one warp's registers to the next one's.
+    stride: usize,
     file: File,
 }
 
 macro_rules! registers {
     ($($read:ident $write:ident $ty:ty, $bits:literal;)*) => {$(
-        #[doc = concat!("A register of ", $bits, " bits.\n\n# Panics\n\nIf there are not as many.")]
-        pub fn $read(&self, register: u32) -> &[$ty; WARP] {
-            self.file.words(self.layout.offset($bits, register).expect("a register of the program"))
+        #[doc = concat!(
+            "A register of ", $bits, " bits of a warp: the lanes of its threads.\n\n# Panics\n\n",
+            "If there are not as many of either."
+        )]
+        #[inline]
+        pub fn $read(&self, warp: usize, register: u32) -> &[$ty; WARP] {
+            let lanes = self.file.words(self.at(warp, $bits, register), WARP);
+            lanes.as_array().expect("lanes of a warp")
         }
 
-        #[doc = concat!("A register of ", $bits, " bits, to write.\n\n# Panics\n\nIf there are not as many.")]
-        pub fn $write(&mut self, register: u32) -> &mut [$ty; WARP] {
-            self.file.words_mut(self.layout.offset($bits, register).expect("a register of the program"))
+        #[doc = concat!(
+            "A register of ", $bits, " bits of a warp, to write.\n\n# Panics\n\nIf there are not as many of either."
+        )]
+        #[inline]
+        pub fn $write(&mut self, warp: usize, register: u32) -> &mut [$ty; WARP] {
+            let at = self.at(warp, $bits, register);
+            self.file.words_mut(at, WARP).as_mut_array().expect("lanes of a warp")
         }
     )*};
 }
 
-impl Warp {
+impl Warps {
+    /// How many warps there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where the registers of a warp are.
+    #[inline]
+    fn warp(&self, warp: usize) -> usize {
+        assert!(warp < self.count, "warp {warp} of {}", self.count);
+        warp * self.stride
+    }
+
+    /// Where a register of a warp is.
+    #[inline]
+    fn at(&self, warp: usize, bits: u32, register: u32) -> usize {
+        let offset = self.layout.offset(bits, register);
+        self.warp(warp) + offset.unwrap_or_else(|count| panic!("register {register} of {count} with {bits} bits"))
+    }
+
     registers! {
         b16 b16_mut u16, 16;
         b32 b32_mut u32, 32;
         b64 b64_mut u64, 64;
     }
 
-    /// A predicate, one bit a lane.
+    /// A predicate of a warp, a bit a thread.
     ///
     /// # Panics
     ///
-    /// If there are not as many.
-    pub fn pred(&self, register: u32) -> u32 {
-        self.file.words::<u32, 1>(self.layout.offset(1, register).expect("a predicate of the program"))[0]
+    /// If there are not as many of either.
+    #[inline]
+    pub fn pred(&self, warp: usize, register: u32) -> u32 {
+        self.file.words(self.at(warp, 1, register), 1)[0]
     }
 
-    /// A predicate, to write.
+    /// A predicate of a warp, to write.
     ///
     /// # Panics
     ///
-    /// If there are not as many.
-    pub fn pred_mut(&mut self, register: u32) -> &mut u32 {
-        &mut self.file.words_mut::<u32, 1>(self.layout.offset(1, register).expect("a predicate of the program"))[0]
+    /// If there are not as many of either.
+    #[inline]
+    pub fn pred_mut(&mut self, warp: usize, register: u32) -> &mut u32 {
+        let at = self.at(warp, 1, register);
+        &mut self.file.words_mut(at, 1)[0]
+    }
+
+    /// The threads of a warp that run, a bit each. The others keep what their registers hold.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many warps.
+    #[inline]
+    pub fn active(&self, warp: usize) -> u32 {
+        self.file.words(self.warp(warp) + ACTIVE, 1)[0]
+    }
+
+    /// The threads of a warp that run, to change.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many warps.
+    #[inline]
+    pub fn active_mut(&mut self, warp: usize) -> &mut u32 {
+        let at = self.warp(warp) + ACTIVE;
+        &mut self.file.words_mut(at, 1)[0]
     }
 }

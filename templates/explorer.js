@@ -194,7 +194,7 @@ function search(text) {
 
 const escape = (text) => text.replace(/[&<>"]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[char]);
 const prose = (text) => text.split("`").map((part, index) => (index % 2 ? `<code>${escape(part)}</code>` : escape(part))).join("");
-const floorWords = (place) => `PTX ${PTX.floors[place][0]}, sm_${PTX.floors[place][1]}`;
+const floorWords = (place) => `PTX ${PTX.floors[place][0]}, ${PTX.floors[place][1]}`;
 const formLink = (index) => `<a href="#${mnemonics[index]}"><code>${mnemonics[index]}</code></a>`;
 
 let shown = null;

@@ -1,6 +1,6 @@
 //! Instructions built in Rust: what is legal prints as canonical PTX, what is not is refused in the reader's words.
 
-use ptx_isa::build::{Argument, Reg};
+use ptx_isa::construct::{Argument, Reg};
 use ptx_isa::table::IllegalForm;
 use ptx_isa::text::Statement;
 use ptx_isa::types::{F32, Pred, S32, U32};

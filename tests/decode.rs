@@ -1,10 +1,11 @@
 //! Statements decoded to programs: every form with its operands as text against the same operands as numbers.
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{FormInfo, Kind, Permission, SelectorInfo, SelectorKind};
+use ptx_isa::selector::{self, Permission, Selector};
+use ptx_isa::table::{FormInfo, Kind};
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::Register;
-use ptx_isa::warp::{DecodeError, Operands, Program, Registers, Source, Warp};
+use ptx_isa::warp::{DecodeError, Operands, Program, Registers, Source, Warps};
 
 const REGISTERS: Registers = Registers { b16: 8, b32: 8, b64: 8, pred: 8 };
 
@@ -21,52 +22,52 @@ fn push(text: &str) -> Result<Program, DecodeError> {
 
 /// What a program leaves of registers that all differ.
 fn run(program: &Program) -> Vec<u64> {
-    let mut warp = program.warp();
+    let mut warps = program.warps(1);
     for register in 0..8 {
         for lane in 0..32 {
             let bits = (u64::from(register) << 8 | lane as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            warp.b16_mut(register)[lane] = (bits >> 48) as u16;
-            warp.b32_mut(register)[lane] = (bits >> 32) as u32;
-            warp.b64_mut(register)[lane] = bits;
+            warps.b16_mut(0, register)[lane] = (bits >> 48) as u16;
+            warps.b32_mut(0, register)[lane] = (bits >> 32) as u32;
+            warps.b64_mut(0, register)[lane] = bits;
         }
-        *warp.pred_mut(register) = 0x6b17_c3a5_u32.rotate_left(5 * register);
+        *warps.pred_mut(0, register) = 0x6b17_c3a5_u32.rotate_left(5 * register);
     }
-    program.run(&mut warp);
-    registers(&warp)
+    program.run(&mut warps);
+    registers(&warps)
 }
 
-fn registers(warp: &Warp) -> Vec<u64> {
+fn registers(warps: &Warps) -> Vec<u64> {
     let mut all = Vec::new();
     for register in 0..8 {
-        all.extend(warp.b16(register).map(u64::from));
-        all.extend(warp.b32(register).map(u64::from));
-        all.extend(warp.b64(register));
-        all.push(warp.pred(register).into());
+        all.extend(warps.b16(0, register).map(u64::from));
+        all.extend(warps.b32(0, register).map(u64::from));
+        all.extend(warps.b64(0, register));
+        all.push(warps.pred(0, register).into());
     }
     all
 }
 
 /// A selector that is not the default, where there is one: its text and its bits.
-fn selector(info: &SelectorInfo) -> (String, u32) {
+fn selector(info: &Selector) -> (String, u32) {
     match info.kind {
-        SelectorKind::Lanes { lanes, of } => {
+        selector::Kind::Lanes { lanes, of } => {
             let lane = |place: u8| u32::from((3 * place + 1) % of);
             let digits: String = (0..lanes).rev().map(|place| lane(place).to_string()).collect();
             (format!(".{}{digits}", info.letter), (0..lanes).fold(0, |all, place| all | lane(place) << (4 * place)))
         }
-        SelectorKind::Subset { .. } => (format!(".{}1", info.letter), 1 << 1),
-        SelectorKind::Listed { words } => (format!(".{}", words[words.len() - 1]), words.len() as u32 - 1),
+        selector::Kind::Subset { .. } => (format!(".{}1", info.letter), 1 << 1),
+        selector::Kind::Listed { words } => (format!(".{}", words[words.len() - 1]), words.len() as u32 - 1),
     }
 }
 
 /// A form with a guard, selectors, `!` and a constant wherever they may be.
-fn written(form: &'static FormInfo) -> (String, Program) {
-    let (mut text, mut separator) = (format!("@!r7 {}", form.mnemonic), " ");
+fn written(form: FormInfo) -> (String, Program) {
+    let (mut text, mut separator) = (format!("@!r7 {}", form.mnemonic()), " ");
     let (mut destinations, mut sources, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
-    for (place, operand) in form.operands.iter().enumerate() {
+    for (place, operand) in form.operands().iter().enumerate() {
         text += separator;
         separator = ", ";
-        let ty = &TABLE.types[operand.ty.index()];
+        let ty = TABLE.ty(operand.ty);
         if operand.destination {
             text += "r0";
             destinations.push(Some(0));
@@ -77,7 +78,9 @@ fn written(form: &'static FormInfo) -> (String, Program) {
         } else if operand.negation == Permission::Yes {
             text += &format!("!r{place}");
             sources.push(Source::Not(place as u32));
-        } else if operand.constants && ty.constants.integer && ty.kind != Kind::Predicate && sources.len() == 1 {
+        } else if operand.registers.is_empty()
+            || operand.constants && ty.constants.integer && ty.kind != Kind::Predicate && sources.len() == 1
+        {
             text += "77";
             sources.push(Source::Constant(77));
         } else {
@@ -101,9 +104,14 @@ fn written(form: &'static FormInfo) -> (String, Program) {
     (text + ";", program)
 }
 
+/// Warps have registers of 16, 32 and 64 bits, and predicates.
+fn runs_over_warps(form: FormInfo) -> bool {
+    form.operands().iter().all(|operand| matches!(TABLE.ty(operand.ty).bits, 1 | 16 | 32 | 64))
+}
+
 #[test]
 fn statements_of_all_forms_decode_as_their_operands() {
-    for form in TABLE.forms.iter().filter(|form| !form.evaluators.is_empty()) {
+    for form in TABLE.forms().filter(|form| form.has_evaluator() && runs_over_warps(*form)) {
         let (text, expected) = written(form);
         let program = push(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(run(&program), run(&expected), "{text}");
@@ -144,7 +152,7 @@ fn a_range_of_a_program_runs_alone() {
     for text in ["not.b32 r1, r0;", "not.b32 r2, r0;", "not.b32 r3, r0;"] {
         program.push_statement(&Statement::parse(&TABLE, text).unwrap(), number).unwrap();
     }
-    let mut warp = program.warp();
-    program.run_range(1..2, &mut warp);
-    assert_eq!([1, 2, 3].map(|register| warp.b32(register)[31]), [0, u32::MAX, 0]);
+    let mut warps = program.warps(1);
+    program.run_range(1..2, 0..1, &mut warps);
+    assert_eq!([1, 2, 3].map(|register| warps.b32(0, register)[31]), [0, u32::MAX, 0]);
 }

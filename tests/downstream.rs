@@ -48,16 +48,16 @@ fn a_broken_token_shows_file_line_column_and_a_caret() {
     let crate_dir = copy("spoilt");
     let spec = crate_dir.join("spec/bits.isa");
     let good = fs::read_to_string(&spec).unwrap();
-    fs::write(&spec, good.replace("d = ones(a)", "d = onse(a)")).unwrap();
+    fs::write(&spec, good.replace("d = pops(a)", "d = posp(a)")).unwrap();
     let output = cargo("check", &crate_dir);
     let report = "\
-error: downstream@0.0.0: error: there is no builtin `onse`
+error: downstream@0.0.0: error: there is no builtin `posp`
 error: downstream@0.0.0:   --> spec/bits.isa:14:21
 error: downstream@0.0.0:    |
-error: downstream@0.0.0: 14 |     semantics { d = onse(a); }
+error: downstream@0.0.0: 14 |     semantics { d = posp(a); }
 error: downstream@0.0.0:    |                     ^^^^
 error: downstream@0.0.0:    |
-error: downstream@0.0.0:    = help: did you mean `ones`?
+error: downstream@0.0.0:    = help: did you mean `pops`?
 error: downstream@0.0.0: 
 error: downstream@0.0.0: 1 mistake in the spec
 ";
@@ -93,7 +93,7 @@ fn a_thousand_calls_cost_the_compiler_less_than_five_milliseconds_each() {
     };
     let forms: Vec<&str> = ptx_isa::Form::ALL.iter().step_by(4).map(|form| form.mnemonic()).take(500).collect();
     let mut body = String::from(
-        "use ptx_isa::build::Reg; use ptx_isa::types::{Pred, S32}; use ptx_isa_macros::ptx;\n\
+        "use ptx_isa::construct::Reg; use ptx_isa::types::{Pred, S32}; use ptx_isa_macros::ptx;\n\
          pub fn built(p: Reg<'_, Pred>, a: Reg<'_, S32>) {\n",
     );
     for (index, form) in forms.iter().enumerate() {

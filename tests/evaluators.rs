@@ -1,9 +1,10 @@
 //! Every form computes what a naive reading of the manual computes, on old and new targets, over values chosen to hurt.
+#![cfg(feature = "scalar")]
 
 mod reference;
 
 use ptx_isa::eval::{bf16, f16};
-use ptx_isa::selector::{Lanes, Subset};
+use ptx_isa::selector::{self, Lanes, Subset};
 use ptx_isa::table::FormInfo;
 use ptx_isa::{Form, Opcode, TABLE, scalar};
 use reference::{Mnemonic, Random, edges};
@@ -11,16 +12,13 @@ use reference::{Mnemonic, Random, edges};
 /// The manual tells two kinds of targets apart: sm_1x and the others. Both sides of the bound, and both ends.
 const TARGETS: [u16; 6] = [10, 13, 19, 20, 90, u16::MAX];
 
-/// The sections whose typed functions are all listed by name; those of later sections are tried in `growth.rs`.
-const FIRST_TABLE: [&str; 7] = ["9.7.6.1", "9.7.6.2", "9.7.6.3", "9.7.6.4", "9.7.7.2", "9.7.18.2.2", "9.7.18.2.4"];
-
 /// Compares a form with the reference on these inputs.
-fn agree(form: &FormInfo, mnemonic: &Mnemonic<'_>, sm: u16, inputs: &[u64]) {
+fn agree(form: FormInfo, mnemonic: &Mnemonic<'_>, sm: u16, inputs: &[u128]) {
     let (found, expected) = (form.evaluate(sm, inputs), mnemonic.evaluate(sm, inputs));
     assert!(
-        found == expected,
+        *found == *expected,
         "{} on sm_{sm} of {inputs:x?}: found {found:x?}, the manual says {expected:x?}",
-        form.mnemonic
+        form.mnemonic()
     );
 }
 
@@ -32,7 +30,7 @@ fn over_edges(opcode: Opcode, passes: impl Fn(&str) -> bool, random: usize, step
         forms += 1;
         let mnemonic = Mnemonic::new(form.mnemonic());
         let mut generator = Random::new(forms as u64);
-        let sources: Vec<Vec<u64>> = mnemonic.sources().iter().map(|ty| edges(ty, &mut generator, random)).collect();
+        let sources: Vec<Vec<u128>> = mnemonic.sources().iter().map(|ty| edges(ty, &mut generator, random)).collect();
         // The two targets beside the bound for all, the others for a part.
         for (turn, inputs) in product(&sources).into_iter().skip(forms % step).step_by(step).enumerate() {
             let target = TARGETS[turn % TARGETS.len()];
@@ -46,9 +44,9 @@ fn over_edges(opcode: Opcode, passes: impl Fn(&str) -> bool, random: usize, step
     forms
 }
 
-fn product(lists: &[Vec<u64>]) -> Vec<Vec<u64>> {
+fn product(lists: &[Vec<u128>]) -> Vec<Vec<u128>> {
     lists.iter().fold(vec![Vec::new()], |prefixes, list| {
-        let longer = |prefix: Vec<u64>| list.iter().map(move |value| prefix.iter().copied().chain([*value]).collect());
+        let longer = |prefix: Vec<u128>| list.iter().map(move |value| prefix.iter().copied().chain([*value]).collect());
         prefixes.into_iter().flat_map(longer).collect()
     })
 }
@@ -83,7 +81,7 @@ fn scalar_vset_computes_what_the_manual_and_the_machine_say() {
         let mut generator = Random::new(11);
         let merges = form.info().selectors().count() == 3;
         for turn in 0..4000 {
-            let mut word = || [generator.next(), 0x7f80_8180, 0x8000_7fff, u64::MAX, 0][generator.next() as usize % 5];
+            let mut word = || [generator.next(), 0x7f80_8180, 0x8000_7fff, u128::MAX, 0][generator.next() as usize % 5];
             let mut inputs = vec![word(), word(), word()];
             inputs.extend(merges.then_some(turn / 49 % 7));
             inputs.extend([turn % 7, turn / 7 % 7]);
@@ -114,10 +112,10 @@ fn slct_computes_what_the_manual_says() {
 fn selections_leave_signalling_nans_alone() {
     for bits in [0x7f80_0001_u32, 0xffbf_ffff, 0x7fa1_2345] {
         let form: Form = "selp.f32".parse().unwrap();
-        assert_eq!(form.evaluate(&[bits.into(), 0, 1]), [bits.into(), 0]);
+        assert_eq!(form.evaluate(&[bits.into(), 0, 1]), [bits.into()]);
         assert_eq!(scalar::selp_f32(f32::from_bits(bits), 0.0, true).to_bits(), bits);
         let form: Form = "slct.ftz.f32.f32".parse().unwrap();
-        assert_eq!(form.evaluate(&[0, bits.into(), 0x7fc0_0000]), [bits.into(), 0]);
+        assert_eq!(form.evaluate(&[0, bits.into(), 0x7fc0_0000]), [bits.into()]);
     }
     let bits = 0x7ff0_0000_0000_0001_u64;
     assert_eq!(scalar::slct_f64_s32(f64::from_bits(bits), 0.0, 0).to_bits(), bits);
@@ -131,16 +129,16 @@ fn flushing_keeps_the_sign_and_all_that_is_no_subnormal() {
     let (half, single) = (reference::format("f16").unwrap(), reference::format("f32").unwrap());
     for bits in 0..=u16::MAX {
         let expected = reference::flush(bits.into(), half);
-        assert_eq!(u64::from(flush_f16(f16::from_bits(bits)).to_bits()), expected, "{bits:#x}");
+        assert_eq!(u128::from(flush_f16(f16::from_bits(bits)).to_bits()), expected, "{bits:#x}");
     }
     for bits in edges("f32", &mut Random::new(5), 10_000) {
         let expected = reference::flush(bits & 0xffff_ffff, single);
-        assert_eq!(u64::from(flush_f32(f32::from_bits(bits as u32)).to_bits()), expected, "{bits:#x}");
+        assert_eq!(u128::from(flush_f32(f32::from_bits(bits as u32)).to_bits()), expected, "{bits:#x}");
     }
 }
 
 /// Words whose lanes are the corners of bytes and half-words, and random ones.
-fn words(generator: &mut Random, random: usize) -> Vec<u64> {
+fn words(generator: &mut Random, random: usize) -> Vec<u128> {
     let corners = [
         0x0000_0000,
         0xffff_ffff,
@@ -154,7 +152,7 @@ fn words(generator: &mut Random, random: usize) -> Vec<u64> {
         0x7fff_8000,
         0xfffe_0001,
     ];
-    let rubbish = 0xdead_beef_0000_0000_u64;
+    let rubbish = 0xdead_beef_0000_0000_u128;
     let corners = corners.into_iter().enumerate().map(|(i, word)| if i % 3 == 1 { word | rubbish } else { word });
     corners.chain((0..random).map(|_| generator.next())).collect()
 }
@@ -169,11 +167,11 @@ fn vset2_computes_what_the_manual_says() {
         let words = words(&mut generator, 4);
         // Every mask and every pair of selectors: 3 times 16 times 16.
         for mask in 1..4 {
-            for selectors in 0..256_u64 {
-                let lanes = |bits: u64| bits & 3 | (bits >> 2 & 3) << 4;
+            for selectors in 0..256_u128 {
+                let lanes = |bits: u128| bits & 3 | (bits >> 2 & 3) << 4;
                 let (asel, bsel) = (lanes(selectors), lanes(selectors >> 4));
                 for _ in 0..4 {
-                    let mut word = || words[generator.below(words.len() as u64) as usize];
+                    let mut word = || words[generator.below(words.len() as u128) as usize];
                     let inputs = [word(), word(), word(), mask, asel, bsel];
                     agree(form.info(), &mnemonic, 30, &inputs);
                 }
@@ -203,7 +201,7 @@ fn vset4_computes_what_the_manual_says() {
         for mask in 1..16 {
             for _ in 0..150 {
                 let (asel, bsel) = (generator.next() & 0x7777, generator.next() & 0x7777);
-                let mut word = || words[generator.below(words.len() as u64) as usize];
+                let mut word = || words[generator.below(words.len() as u128) as usize];
                 let inputs = [word(), word(), word(), mask, asel, bsel];
                 agree(form.info(), &mnemonic, 30, &inputs);
             }
@@ -216,9 +214,9 @@ fn vset4_computes_what_the_manual_says() {
             }
         }
         // Every selection of one source, with the other as it is by default.
-        for selection in 0..4096_u64 {
+        for selection in 0..4096_u128 {
             let spread = (0..4).map(|lane| (selection >> (3 * lane) & 7) << (4 * lane)).sum();
-            let (a, b) = (0x80ff_7f01_u64, 0x00fe_8102_u64);
+            let (a, b) = (0x80ff_7f01_u128, 0x00fe_8102_u128);
             agree(form.info(), &mnemonic, 30, &[a, b, 7, 15, spread, 0x7654]);
             agree(form.info(), &mnemonic, 30, &[a, b, 7, 15, 0x3210, spread]);
         }
@@ -231,142 +229,151 @@ fn vset4_computes_what_the_manual_says() {
 fn accumulation_wraps_around() {
     let form: Form = "vset4.u32.u32.eq.add".parse().unwrap();
     let inputs = [5, 5, 0xffff_fffe, 15, 0x3210, 0x7654];
-    assert_eq!(form.evaluate(&inputs), [2, 0]);
-    assert_eq!(TABLE.form("vset2.s32.s32.ge.add").unwrap().evaluate(30, &[0, 0, 0xffff_ffff, 3, 0x10, 0x32]), [1, 0]);
+    assert_eq!(form.evaluate(&inputs), [2]);
+    assert_eq!(TABLE.form("vset2.s32.s32.ge.add").unwrap().evaluate(30, &[0, 0, 0xffff_ffff, 3, 0x10, 0x32]), [1]);
 }
 
 /// A Rust value of a typed function, from and to the bits of its register.
 trait Word: Copy {
-    fn from_word(word: u64) -> Self;
-    fn to_word(self) -> u64;
+    fn from_word(word: u128) -> Self;
+    fn to_word(self) -> u128;
 }
 
 macro_rules! words {
     ($($ty:ty: |$word:ident| $from:expr, |$value:ident| $to:expr;)*) => {$(
         impl Word for $ty {
-            fn from_word($word: u64) -> $ty { $from }
-            fn to_word(self) -> u64 { let $value = self; $to }
+            fn from_word($word: u128) -> $ty { $from }
+            fn to_word(self) -> u128 { let $value = self; $to }
         }
     )*};
 }
 
 words! {
-    bool: |word| word & 1 == 1, |value| u64::from(value);
-    u16: |word| word as u16, |value| u64::from(value);
-    u32: |word| word as u32, |value| u64::from(value);
-    u64: |word| word, |value| value;
-    i16: |word| word as i16, |value| u64::from(value as u16);
-    i32: |word| word as i32, |value| u64::from(value as u32);
-    i64: |word| word as i64, |value| value as u64;
-    f32: |word| f32::from_bits(word as u32), |value| u64::from(value.to_bits());
-    f64: |word| f64::from_bits(word), |value| value.to_bits();
-    f16: |word| f16::from_bits(word as u16), |value| u64::from(value.to_bits());
-    bf16: |word| bf16::from_bits(word as u16), |value| u64::from(value.to_bits());
-    Subset<2>: |word| Subset::from_bits(word as u32), |value| u64::from(value.to_bits());
-    Subset<4>: |word| Subset::from_bits(word as u32), |value| u64::from(value.to_bits());
-    Lanes<2, 4>: |word| Lanes::from_bits(word as u32), |value| u64::from(value.to_bits());
-    Lanes<4, 8>: |word| Lanes::from_bits(word as u32), |value| u64::from(value.to_bits());
+    bool: |word| word & 1 == 1, |value| value.into();
+    u8: |word| word as u8, |value| value.into();
+    u16: |word| word as u16, |value| value.into();
+    u32: |word| word as u32, |value| value.into();
+    u64: |word| word as u64, |value| value.into();
+    i8: |word| word as i8, |value| (value as u8).into();
+    i16: |word| word as i16, |value| (value as u16).into();
+    i32: |word| word as i32, |value| (value as u32).into();
+    i64: |word| word as i64, |value| (value as u64).into();
+    f32: |word| f32::from_bits(word as u32), |value| value.to_bits().into();
+    f64: |word| f64::from_bits(word as u64), |value| value.to_bits().into();
+    f16: |word| f16::from_bits(word as u16), |value| value.to_bits().into();
+    bf16: |word| bf16::from_bits(word as u16), |value| value.to_bits().into();
 }
 
-impl<T: Word> Word for [T; 2] {
-    fn from_word(word: u64) -> [T; 2] {
-        [T::from_word(word & 0xffff), T::from_word(word >> 16 & 0xffff)]
+impl<const OF: usize> Word for Subset<OF> {
+    fn from_word(word: u128) -> Self {
+        Subset::from_bits(word as u32)
     }
 
-    fn to_word(self) -> u64 {
-        self[0].to_word() | self[1].to_word() << 16
+    fn to_word(self) -> u128 {
+        self.to_bits().into()
+    }
+}
+
+impl<const LANES: usize, const OF: usize> Word for Lanes<LANES, OF> {
+    fn from_word(word: u128) -> Self {
+        Lanes::from_bits(word as u32)
+    }
+
+    fn to_word(self) -> u128 {
+        self.to_bits().into()
+    }
+}
+
+impl<T: Word, const LANES: usize> Word for [T; LANES] {
+    fn from_word(word: u128) -> [T; LANES] {
+        let bits = 8 * size_of::<T>();
+        core::array::from_fn(|lane| T::from_word(word >> (lane * bits) & (u128::MAX >> (128 - bits))))
+    }
+
+    fn to_word(self) -> u128 {
+        self.into_iter().rev().fold(0, |word, lane| word << (8 * size_of::<T>()) | lane.to_word())
     }
 }
 
 /// One result or two.
-trait Outputs {
-    fn to_words(self) -> [u64; 2];
+trait Results {
+    fn to_words(self) -> Vec<u128>;
 }
 
-impl<T: Word> Outputs for T {
-    fn to_words(self) -> [u64; 2] {
-        [self.to_word(), 0]
+impl<T: Word> Results for T {
+    fn to_words(self) -> Vec<u128> {
+        vec![self.to_word()]
     }
 }
 
-impl Outputs for (bool, bool) {
-    fn to_words(self) -> [u64; 2] {
-        [self.0.to_word(), self.1.to_word()]
+impl<T: Word, U: Word> Results for (T, U) {
+    fn to_words(self) -> Vec<u128> {
+        vec![self.0.to_word(), self.1.to_word()]
     }
 }
 
 /// A typed function as a function on words.
 trait Typed: Sync {
-    fn call(&self, inputs: &[u64]) -> [u64; 2];
+    fn call(&self, inputs: &[u128]) -> Vec<u128>;
 }
 
 macro_rules! typed {
-    ($($name:ident)*) => {
-        impl<$($name: Word,)* R: Outputs> Typed for fn($($name),*) -> R {
-            fn call(&self, inputs: &[u64]) -> [u64; 2] {
+    ($(($($name:ident)*))*) => {$(
+        impl<$($name: Word,)* R: Results> Typed for fn($($name),*) -> R {
+            fn call(&self, inputs: &[u128]) -> Vec<u128> {
                 let mut inputs = inputs.iter();
                 self($($name::from_word(*inputs.next().expect("a word for each parameter"))),*).to_words()
             }
         }
+    )*};
+}
+
+typed!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F));
+
+/// Every function of the module, by the mnemonic of its form.
+macro_rules! functions {
+    ($($mnemonic:literal $name:ident($($parameter:tt),*);)*) => {
+        static FUNCTIONS: &[(&str, &dyn Typed)] = &[$(($mnemonic, &(scalar::$name as fn($($parameter),*) -> _))),*];
     };
 }
 
-typed!(A B);
-typed!(A B C);
-typed!(A B C D E F);
+include!(concat!(env!("OUT_DIR"), "/functions.rs"));
 
-type Named = (&'static str, &'static dyn Typed);
-
-macro_rules! two {
-    ($($name:ident)*) => { static TWO: &[Named] = &[$((stringify!($name), &(scalar::$name as fn(_, _) -> _))),*]; };
-}
-
-macro_rules! three {
-    ($($name:ident)*) => { static THREE: &[Named] = &[$((stringify!($name), &(scalar::$name as fn(_, _, _) -> _))),*]; };
-}
-
-macro_rules! six {
-    ($($name:ident)*) => {
-        static SIX: &[Named] = &[$((stringify!($name), &(scalar::$name as fn(_, _, _, _, _, _) -> _))),*];
-    };
-}
-
-include!("reference/names.rs");
-
-/// The typed functions are emitted apart from those on bits: each is tried.
-#[test]
-fn typed_functions_compute_what_the_manual_says() {
-    let mut names = std::collections::BTreeSet::new();
-    for (name, function) in [TWO, THREE, SIX].into_iter().flatten() {
-        let text = name.replace('_', ".");
-        assert!(TABLE.form(&text).is_some(), "{text}");
-        assert!(names.insert(*name), "{name} stands twice");
-        let mnemonic = Mnemonic::new(&text);
-        let mut generator = Random::new(names.len() as u64);
-        let check = |inputs: &[u64]| {
-            let (found, expected) = (function.call(inputs), mnemonic.evaluate(u16::MAX, inputs));
-            assert_eq!(found, expected, "scalar::{name} of {inputs:x?}");
-        };
-        if mnemonic.opcode.starts_with("vset") {
-            let (top, pick) = if mnemonic.opcode == "vset2" { (3, 0x33) } else { (15, 0x7777) };
-            let words = words(&mut generator, 4);
-            for _ in 0..200 {
-                let mut word = || words[generator.below(words.len() as u64) as usize];
-                let inputs = [word(), word(), word()];
-                let mask = 1 + generator.below(top);
-                let (asel, bsel) = (generator.next() & pick, generator.next() & pick);
-                check(&[inputs[0], inputs[1], inputs[2], mask, asel, bsel]);
+/// Words for the sources and selectors of a form.
+fn inputs(form: FormInfo, generator: &mut Random) -> Vec<u128> {
+    let mut words: Vec<u128> = Vec::new();
+    for operand in form.sources() {
+        let ty = TABLE.ty(operand.ty);
+        let plain = ty.name == "pred" || ["f16x2", "bf16x2"].contains(&ty.name) || reference::format(ty.name).is_some();
+        let name = if plain { ty.name.to_owned() } else { format!("b{}", ty.bits) };
+        let edges = edges(&name, generator, 2);
+        let same = words.last().copied().filter(|_| generator.below(4) == 0);
+        words.push(same.unwrap_or_else(|| edges[generator.below(edges.len() as u128) as usize]));
+    }
+    for selector in form.selectors() {
+        words.push(match selector.kind {
+            selector::Kind::Lanes { lanes, of } => {
+                (0..lanes).fold(0, |all, _| all << 4 | generator.below(u128::from(of)))
             }
-            continue;
-        }
-        let sources: Vec<Vec<u64>> = mnemonic.sources().iter().map(|ty| edges(ty, &mut generator, 1)).collect();
-        // A part of all combinations, another part for each form.
-        for inputs in product(&sources).iter().skip(names.len() % 7).step_by(7) {
-            check(inputs);
+            selector::Kind::Subset { of } => 1 + generator.below((1 << of) - 1),
+            selector::Kind::Listed { words } => generator.below(words.len() as u128 + 1),
+        });
+    }
+    words
+}
+
+/// The typed functions are emitted apart from those on bits: each is tried, and each form has one.
+#[test]
+fn typed_functions_compute_what_their_forms_do() {
+    for (index, (mnemonic, function)) in FUNCTIONS.iter().enumerate() {
+        let form = TABLE.form(mnemonic).expect("a function is a form's");
+        let mut generator = Random::new(index as u64);
+        for _ in 0..100 {
+            let inputs = inputs(form, &mut generator);
+            assert_eq!(*form.evaluate(u16::MAX, &inputs), function.call(&inputs), "{mnemonic} of {inputs:x?}");
         }
     }
-    let transcribed = |form: &&Form| FIRST_TABLE.contains(&form.section());
-    assert_eq!(names.len(), Form::ALL.iter().filter(transcribed).count());
+    assert_eq!(FUNCTIONS.len(), TABLE.forms().filter(|form| form.has_evaluator()).count());
 }
 
 /// At least one function of each shape runs at compile time.

@@ -1,6 +1,7 @@
 //! All 2³² pairs of halves, for operators of each kind. Run in CI with `--release`.
 //!
 //! The oracle is a table of 65,536 numbers, each decoded to an `f64` and replaced by its rank.
+#![cfg(feature = "scalar")]
 
 mod reference;
 
@@ -15,7 +16,7 @@ type Ranks = Vec<Option<u32>>;
 
 fn ranks(format: Format, flushed: bool) -> Ranks {
     let value = |bits: u16| {
-        let bits = u64::from(bits);
+        let bits = u128::from(bits);
         decode(if flushed { flush(bits, format) } else { bits }, format)
     };
     let mut numbers: Vec<f64> = (0..=u16::MAX).filter_map(value).collect();

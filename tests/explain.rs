@@ -1,11 +1,10 @@
 //! `ptx-isa explain` and the pages it shows: every form and opcode has one, and nothing of it is written twice.
-#![cfg(feature = "cli")]
+#![cfg(all(feature = "cli", feature = "scalar"))]
 
 use std::collections::HashSet;
 use std::process::{Command, Output};
 
 use ptx_isa::reference::REFERENCE;
-use ptx_isa::reference::form::{FormPage, function, variant};
 use ptx_isa::{Form, TABLE};
 
 fn explain(mnemonic: &str) -> Output {
@@ -50,7 +49,7 @@ fn a_misspelt_opcode_is_refused_with_the_one_that_is_meant() {
 
 #[test]
 fn every_opcode_has_a_page() {
-    for (instruction, page) in TABLE.instructions.iter().zip(REFERENCE.pages) {
+    for (instruction, page) in TABLE.instructions().zip(REFERENCE.pages()) {
         assert_eq!(instruction.opcode, page.opcode);
         assert!(!page.summary().is_empty() && !page.matrices.is_empty(), "{}", page.opcode);
         let forms: u32 = page.entries.iter().map(|entry| entry.forms).sum();
@@ -66,7 +65,7 @@ fn the_matrix_and_the_table_agree() {
     for (index, page) in REFERENCE.pages.iter().enumerate() {
         let forms: HashSet<&str> = Form::ALL
             .iter()
-            .filter(|form| usize::from(form.info().instruction) == index)
+            .filter(|form| form.info().instruction().index() == index)
             .map(|form| form.mnemonic())
             .collect();
         for row in page.matrices.iter().flat_map(|matrix| matrix.groups).flat_map(|group| group.rows) {
@@ -80,42 +79,48 @@ fn the_matrix_and_the_table_agree() {
 
 #[test]
 fn every_form_names_its_items_in_rust() {
-    let generated = include_str!(concat!(env!("OUT_DIR"), "/ptx.rs"));
-    let functions: HashSet<&str> =
-        generated.split("pub const fn ").skip(1).filter_map(|rest| rest.split('(').next()).collect();
-    let variants = generated.split("pub enum Form {").nth(1).and_then(|rest| rest.split('}').next()).expect("an enum");
-    let variants: HashSet<&str> = variants.lines().filter_map(|line| line.trim().strip_suffix(',')).collect();
-    for form in TABLE.forms {
-        let page = FormPage::new(form);
-        assert!(variants.contains(variant(form.mnemonic).as_str()), "{}", form.mnemonic);
-        assert_eq!(page.function.is_some(), !form.evaluators.is_empty());
-        assert!(
-            form.evaluators.is_empty() || functions.contains(function(form.mnemonic).as_str()),
-            "{}",
-            form.mnemonic
-        );
+    let functions: HashSet<&str> = include_str!(concat!(env!("OUT_DIR"), "/functions.rs"))
+        .lines()
+        .filter_map(|line| line.trim().split_once(' ')?.1.split('(').next())
+        .collect();
+    let mut constants = HashSet::new();
+    let mut of = "";
+    for line in include_str!(concat!(env!("OUT_DIR"), "/ptx.rs")).lines() {
+        if let Some(name) = line.strip_prefix("impl ").and_then(|rest| rest.strip_suffix(" {")) {
+            of = name;
+        }
+        if let Some((name, "Form")) =
+            line.trim().strip_prefix("pub const ").and_then(|rest| rest.split(" =").next()?.split_once(": "))
+        {
+            constants.insert(format!("{of}::{name}"));
+        }
+    }
+    for form in TABLE.forms() {
+        let page = REFERENCE.form(form).expect("every form has a page");
+        assert!(constants.contains(&page.constant), "{}", page.constant);
+        assert_eq!(page.function.is_some(), form.has_evaluator());
+        assert!(page.function.is_none_or(|function| functions.contains(function.as_str())), "{form:?}");
     }
 }
 
 /// The last lines of the pseudo-code are what the evaluator gives, on every range of targets.
 #[test]
 fn traces_end_with_what_the_evaluators_give() {
-    for form in TABLE.forms.iter().filter(|form| !form.evaluators.is_empty()) {
+    for form in TABLE.forms().filter(|form| form.has_evaluator()) {
         let inputs = [0x4000_3c00_7f80_8001, 0x8001_3c00_0001_ff80, 1, 0x0123, 0x4567, 0b11, 0, 0];
-        let destination = form.operands.iter().find(|operand| operand.destination).expect("there is one");
+        let inputs = &inputs[..form.sources().count() + form.selectors().count()];
         for sm in [10, 90] {
-            let [first, second] = form.evaluate(sm, &inputs);
-            let trace = REFERENCE.trace(form, sm, &inputs);
-            assert_eq!(trace.len(), REFERENCE.trace_of(form, sm).expect("a trace").steps.len());
+            let outputs = form.evaluate(sm, inputs);
+            let trace = REFERENCE.trace(form, sm, inputs);
+            assert!(!trace.is_empty());
             let value = |name: &str| {
-                let step = trace.iter().rev().find(|step| step.step.line.starts_with(&format!("{name} = ")));
-                let step = step.expect("a line gives the destination its value");
-                let bits = TABLE.types[step.step.ty.index()].bits;
-                step.lanes.iter().rev().fold(0, |all, lane| if bits < 64 { all << bits | lane } else { *lane })
+                let computed = trace.iter().rev().find(|computed| computed.line.starts_with(&format!("{name} = ")));
+                let computed = computed.expect("a line gives the destination its value");
+                let bits = TABLE.ty(computed.step.ty).bits;
+                computed.lanes.iter().rev().fold(0, |all, lane| all << bits | lane)
             };
-            assert_eq!(value(destination.name), first, "{} {trace:?}", form.mnemonic);
-            if let Some(other) = &destination.second {
-                assert_eq!(value(other.name), second, "{}", form.mnemonic);
+            for ((name, _), output) in form.results().zip(outputs.iter()) {
+                assert_eq!(value(name), *output, "{form:?} {trace:?}");
             }
         }
     }

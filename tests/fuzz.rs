@@ -89,10 +89,12 @@ fn mutated(entries: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     for _ in 0..=random.below(4) {
         let at = random.below(text.len() + 1);
         let end = (at + random.below(20)).min(text.len());
+        let words: Vec<&str> =
+            TABLE.instructions.iter().flat_map(|of| of.slots).flat_map(|slot| slot.members).copied().collect();
         let put: Vec<u8> = match random.below(6) {
             0 => vec![],
             1 => random.of(&PIECES).into(),
-            2 => format!(".{}", random.of(TABLE.modifiers)).into(),
+            2 => format!(".{}", random.of(&words)).into(),
             3 => text[at..end].repeat(2),
             4 => vec![random.below(256) as u8],
             _ => {

@@ -1,4 +1,5 @@
 //! The table grows by spec alone: half-precision `set`, logic, `testp`, each as the assembler takes it.
+#![cfg(feature = "scalar")]
 
 use half::{bf16, f16};
 use ptx_isa::{Form, scalar};

@@ -27,7 +27,7 @@ fn held(text: &str) -> (usize, Vec<String>) {
         let recorded = replay::words(recorded);
         for (inputs, recorded) in vectors::of(form, recorded.len()).iter().zip(recorded) {
             count += 1;
-            let here = replay::word(form, inputs, form.evaluate(sm, inputs));
+            let here = replay::word(form, inputs, &form.evaluate(sm, inputs));
             if here != recorded {
                 differences.push(format!("{mnemonic} on sm_{sm}, {inputs:x?}: {here} here, {recorded} there"));
             }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, LineIndex, Severity};
+use ptx_isa::table::FormInfo;
 use ptx_isa::target::{Target, Version};
 use ptx_isa::text::module::read;
 use ptx_isa::text::{Options, Report, check};
@@ -57,7 +58,13 @@ fn findings<'a>(text: &'a str, report: &Report) -> Vec<(usize, &'static str, &'a
 fn what_compilers_wrote_has_no_error_and_no_warning() {
     for (name, text, instructions) in MODULES {
         let report = report(text);
-        assert_eq!(report.diagnostics, [], "{name}");
+        // What a compiler was given to pass on is in its author's words.
+        let inline = |at: usize| {
+            let begun = text[..at].rfind("// begin inline asm");
+            begun.is_some_and(|begun| !text[begun..at].contains("// end inline asm"))
+        };
+        let own: Vec<_> = report.diagnostics.iter().filter(|found| !inline(found.span.start)).collect();
+        assert!(own.is_empty() && report.errors() == 0, "{name}: {:?}", report.diagnostics);
         let in_table = named_in_table(text);
         assert_eq!((report.in_table, report.outside), (in_table, instructions - in_table), "{name}");
     }
@@ -253,30 +260,37 @@ fn lines_get_the_assemblers_verdict() {
 
 #[test]
 fn every_form_is_refused_just_below_its_floor() {
-    let statement =
-        |mnemonic: &str, operands: usize| format!("{mnemonic} {};", ["a", "b", "c", "e"][..operands].join(", "));
-    let verdict = |text: &str, ptx: Version, sm: u16| {
-        let options = Options { ptx: Some(ptx), target: Some(Target::sm(sm)) };
+    let statement = |form: FormInfo| {
+        let names = form.operands().iter().map(|operand| if operand.registers.is_empty() { "0" } else { operand.name });
+        format!("{} {};", form.mnemonic(), names.collect::<Vec<_>>().join(", "))
+    };
+    let verdict = |text: &str, ptx: Version, target: Target| {
+        let options = Options { ptx: Some(ptx), target: Some(target) };
         let report = check(&TABLE, text.as_bytes(), &options);
         codes(&report)
             .into_iter()
             .find(|code| matches!(code, Code::PtxVersion | Code::Target))
             .zip(report.diagnostics.iter().map(|diagnostic| diagnostic.severity).max())
     };
-    for form in TABLE.forms {
-        let text = statement(form.mnemonic, form.operands.len());
-        let floor = form.lenient_floor.map_or(form.floor, |(floor, _)| floor);
-        if form.lenient_floor.is_some() {
-            let wanted = Some((Code::Target, Severity::Warning));
-            assert_eq!(verdict(&text, floor.ptx, floor.sm), wanted, "{text}");
+    for form in TABLE.forms() {
+        let text = statement(form);
+        let floor = form.lenient_floor().map_or(form.floor(), |relaxed| &relaxed.floor);
+        if form.lenient_floor().is_some() {
+            let earlier = floor.ptx < form.floor().ptx;
+            let wanted = Some((if earlier { Code::PtxVersion } else { Code::Target }, Severity::Warning));
+            assert_eq!(verdict(&text, floor.ptx, floor.target()), wanted, "{text}");
         }
-        assert_eq!(verdict(&text, form.floor.ptx, form.floor.sm), None, "{text}");
+        assert_eq!(verdict(&text, form.floor().ptx, form.floor().target()), None, "{text}");
         if let Some(below) = TABLE.versions.iter().rev().find(|version| **version < floor.ptx) {
-            assert_eq!(verdict(&text, *below, 90), Some((Code::PtxVersion, Severity::Error)), "{text}");
+            assert_eq!(verdict(&text, *below, Target::sm(90)), Some((Code::PtxVersion, Severity::Error)), "{text}");
         }
-        if let Some(below) = TABLE.targets.iter().rev().find(|known| known.target.sm < floor.sm) {
+        if let Some(below) = TABLE.targets.iter().rev().find(|known| known.target.sm < floor.target().sm) {
             let newest = TABLE.versions[TABLE.versions.len() - 1];
-            assert_eq!(verdict(&text, newest, below.target.sm), Some((Code::Target, Severity::Error)), "{text}");
+            assert_eq!(
+                verdict(&text, newest, Target::sm(below.target.sm)),
+                Some((Code::Target, Severity::Error)),
+                "{text}"
+            );
         }
     }
 }
@@ -344,7 +358,7 @@ fn options_override_the_module() {
 #[test]
 fn bare_statements_need_a_version_and_a_target_and_no_declarations() {
     let options = Options { ptx: Some(Version::new(8, 6)), target: Some(Target::sm(90)) };
-    let text = "@%p1 setp.lt.u32 %p2, %r1, %r2;\nset.u32.f32.lt a, b, c;\nsetp.lo.s32 p, a, b;\nadd.u32 a, b, c;\n";
+    let text = "@%p1 setp.lt.u32 %p2, %r1, %r2;\nset.u32.f32.lt a, b, c;\nsetp.lo.s32 p, a, b;\nbar.sync a;\n";
     let bare = check(&TABLE, text.as_bytes(), &options);
     assert_eq!((bare.in_table, bare.outside), (3, 1));
     assert_eq!(codes(&bare), [Code::ModifierOrder, Code::IllegalModifier]);

@@ -21,7 +21,7 @@ use ptx_isa::text::{Options, Statement, check, module::read};
 /// The front end of the spec: a table or a report, the same each time, and no longer than the spec accounts for.
 pub fn spec(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else { return };
-    let generate = || Build::new().text("fuzz.isa", text).tokens().map(drop);
+    let generate = || Build::new().text("fuzz.isa", text).generate().map(drop);
     // A table of `MAX_SPELT` mnemonics, most of them illegal, is what a short text may ask for.
     let generated = memory::bounded(1 << 29, 1 << 10, text.len(), generate);
     let Err(report) = generated else { return };

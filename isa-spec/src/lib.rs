@@ -15,39 +15,28 @@
 //!     }
 //! "#;
 //! let rust = isa_spec::Build::new().prelude().text("pick.isa", spec).generate().unwrap();
-//! assert!(rust.contains("pub const fn pick_u32(a: u32, b: u32, c: bool) -> u32"));
+//! assert!(rust.contains("pub const U32: Form"));
 //!
 //! let spoilt = spec.replace("c ? a", "c ? aa");
 //! let report = isa_spec::Build::new().prelude().text("pick.isa", &spoilt).generate().unwrap_err();
 //! assert!(report.contains("pick.isa:8:29"), "{report}");
 //! ```
 
-mod ast;
-mod build;
 mod check;
-mod choice;
-mod diagnostic;
 mod emit;
-mod hash;
-mod ir;
-mod kernel;
 mod library;
-mod lower;
 mod model;
-mod parse;
-mod print;
+mod pages;
+mod plan;
+mod program;
 mod pseudo;
-mod reference;
-mod resolve;
-mod source;
+mod script;
+mod syntax;
+mod text;
 
-pub use ast::Spec;
-pub use build::{Build, compile, expand};
 pub use check::{Checked, check};
-pub use diagnostic::{Diagnostic, Errors};
-pub use emit::{Options, emit, names};
 pub use library::PTX;
-pub use model::Model;
-pub use parse::parse;
-pub use resolve::resolve;
-pub use source::{Place, Sources};
+pub use model::{Model, resolve};
+pub use script::{Build, Functions, compile, expand};
+pub use syntax::{Spec, parse};
+pub use text::{Diagnostic, Errors, Place, Sources};

@@ -1,21 +1,26 @@
 //! What `use` names: the prelude and the table of `ptx-isa`, which another spec may extend.
 //!
-//! The files join the spec before it is resolved; afterwards nothing tells them from the spec's own.
+//! The files join the spec before it is resolved. What they declare is the spec's own; instructions that they describe
+//! are those of the table that the spec's own one stands on, and are not generated again.
 
-use proc_macro2::Ident;
-
-use crate::ast::{Item, Spec};
-use crate::diagnostic::{Diagnostic, Errors};
-use crate::source::Sources;
+use crate::syntax::ast::{Item, Spec};
+use crate::text::Sources;
+use crate::text::{Diagnostic, Errors};
 
 /// The prelude and the table of `ptx-isa`, by name.
-pub const PTX: [(&str, &str); 6] = [
+pub const PTX: [(&str, &str); 12] = [
     ("prelude.isa", include_str!("../ptx/prelude.isa")),
     ("float.isa", include_str!("../ptx/float.isa")),
     ("comparison.isa", include_str!("../ptx/comparison.isa")),
     ("half.isa", include_str!("../ptx/half.isa")),
+    ("carry.isa", include_str!("../ptx/carry.isa")),
+    ("integer.isa", include_str!("../ptx/integer.isa")),
     ("logic.isa", include_str!("../ptx/logic.isa")),
+    ("mixed.isa", include_str!("../ptx/mixed.isa")),
+    ("conversion.isa", include_str!("../ptx/conversion.isa")),
+    ("movement.isa", include_str!("../ptx/movement.isa")),
     ("video.isa", include_str!("../ptx/video.isa")),
+    ("video_arithmetic.isa", include_str!("../ptx/video_arithmetic.isa")),
 ];
 
 /// A library's name, and how many files of [`PTX`] it has.
@@ -29,7 +34,8 @@ const LIBRARIES: [(&str, usize); 2] = [("prelude", 1), ("ptx", PTX.len())];
 pub(crate) fn wanted(spec: &Spec, present: &Sources) -> Result<Sources, Errors> {
     let mut errors = Errors::new();
     let mut count = 0;
-    for name in spec.items.iter().filter_map(used) {
+    for (_, item) in &spec.items {
+        let Item::Use(name) = item else { continue };
         match LIBRARIES.iter().find(|(library, _)| name == library) {
             Some((_, files)) => count = count.max(*files),
             None => errors.push(
@@ -43,20 +49,4 @@ pub(crate) fn wanted(spec: &Spec, present: &Sources) -> Result<Sources, Errors> 
         sources.add(*name, text);
     }
     errors.finish(sources)
-}
-
-fn used(item: &Item) -> Option<&Ident> {
-    match item {
-        Item::Use(name) => Some(name),
-        Item::Bodies { .. }
-        | Item::Versions(_)
-        | Item::Targets(_)
-        | Item::Types(_)
-        | Item::Class(_)
-        | Item::Builtin(_)
-        | Item::Operator(_)
-        | Item::Lenient(_)
-        | Item::Slips(_)
-        | Item::Instruction(_) => None,
-    }
 }

@@ -1,114 +1,55 @@
-//! Pseudo-code with modifiers filled in: what a reader sees of one form's semantics.
+//! Pseudo-code as text: as the spec has it, or with a form's modifiers filled in.
 //!
-//! What the modifiers decide is gone, operators are replaced by their meaning. This module computes nothing but text.
+//! Where modifiers are filled in, what they decide is gone, and operators are replaced by their meaning. This module
+//! computes nothing but text.
+//!
+//! ```text
+//! t = .ftz ? flush(a) CmpOp flush(b) : a CmpOp b;        as the spec has it
+//! t = a < b;                                             filled in, for `setp.lt.s32`
+//! ```
 
 use std::collections::HashMap;
 
-use crate::ast::{BinaryOp, Expr, ExprKind, Stmt, TypeSet};
-use crate::choice::Scope;
-use crate::model::{Entry, Meaning, SlotKind};
+use crate::model::choice::Scope;
+use crate::model::{Entry, Meaning, Pattern, SlotKind};
+use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Stmt, TypeSet};
+use crate::text::Diagnostic;
 
 /// The lines of a form's semantics on its newest targets.
-pub(crate) fn lines(scope: Scope<'_>, entry: &Entry) -> Vec<String> {
-    let mut writer = Writer { scope, known: HashMap::new(), lines: Vec::new() };
-    writer.block(entry.semantics.as_deref().unwrap_or_default());
+pub(crate) fn lines(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Vec<String> {
+    let names = patterns.iter().map(|pattern| entry.operands[pattern.operand].name.clone()).collect();
+    let mut writer = Writer { scope: Some(scope), operands: names, known: HashMap::new(), lines: Vec::new() };
+    writer.filled(entry.semantics.as_deref().unwrap_or_default());
     writer.lines
 }
 
 /// The lines of an entry's semantics as the spec has them, blanks evened.
 pub(crate) fn unfilled(statements: &[Stmt]) -> Vec<String> {
-    let mut lines = Vec::new();
-    plain_block(statements, 0, &mut lines);
-    lines
-}
-
-fn plain_block(statements: &[Stmt], depth: usize, lines: &mut Vec<String>) {
-    let indent = "    ".repeat(depth);
-    for statement in statements {
-        match statement {
-            Stmt::Assign { target, value } => lines.push(format!("{indent}{target} = {};", plain(value).0)),
-            Stmt::If { condition, then, otherwise } => {
-                lines.push(format!("{indent}if ({}) {{", plain(condition).0));
-                plain_block(then, depth + 1, lines);
-                if !otherwise.is_empty() {
-                    lines.push(format!("{indent}}} else {{"));
-                    plain_block(otherwise, depth + 1, lines);
-                }
-                lines.push(format!("{indent}}}"));
-            }
-        }
-    }
+    let mut writer = Writer { scope: None, operands: Vec::new(), known: HashMap::new(), lines: Vec::new() };
+    writer.plain(statements, 0);
+    writer.lines
 }
 
 /// A condition or an expression as the spec has it.
 pub(crate) fn text(expr: &Expr) -> String {
-    plain(expr).0
-}
-
-fn plain(expr: &Expr) -> Piece {
-    let at_least = |expr: &Expr, level: u8| {
-        let (text, own) = plain(expr);
-        if own < level { format!("({text})") } else { text }
-    };
-    match &expr.kind {
-        ExprKind::Name(name) => (name.to_string(), ATOM),
-        ExprKind::Dotted(name) => (format!(".{name}"), ATOM),
-        ExprKind::Target(target) => {
-            (format!("sm_{}{}", target.sm, target.suffix.map_or(String::new(), String::from)), ATOM)
-        }
-        ExprKind::Integer(value) => (number(*value), ATOM),
-        ExprKind::Float(value) => (format!("{value:?}"), ATOM),
-        ExprKind::Unary(op, inner) => (format!("{}{}", op.symbol(), at_least(inner, ATOM)), UNARY),
-        ExprKind::Binary(op, a, b) => {
-            let level = op.precedence();
-            (format!("{} {} {}", at_least(a, level), op.symbol(), at_least(b, level + 1)), level)
-        }
-        ExprKind::Infix(name, a, b) => {
-            let level = BinaryOp::Eq.precedence();
-            (format!("{} {name} {}", at_least(a, level), at_least(b, level + 1)), level)
-        }
-        ExprKind::Call(name, args) => {
-            let args: Vec<String> = args.iter().map(text).collect();
-            (format!("{name}({})", args.join(", ")), ATOM)
-        }
-        ExprKind::Choose(condition, a, b) => {
-            let [c, a, b] = [&**condition, a, b].map(|expr| at_least(expr, CHOOSE + 1));
-            (format!("{c} ? {a} : {b}"), CHOOSE)
-        }
-        ExprKind::As(inner, ty) => (format!("{} as .{ty}", at_least(inner, ATOM)), ATOM - 1),
-        ExprKind::In(inner, set) => {
-            let members: Vec<String> = set
-                .iter()
-                .map(|item| match item {
-                    TypeSet::Type(name) => format!(".{name}"),
-                    TypeSet::Class(name) => name.to_string(),
-                })
-                .collect();
-            let set = match set.as_slice() {
-                [TypeSet::Class(_)] => members.join(", "),
-                _ => format!("{{ {} }}", members.join(", ")),
-            };
-            (format!("{} in {set}", at_least(inner, ATOM)), CHOOSE + 1)
-        }
-        ExprKind::Index(inner, index) => (format!("{}[{}]", at_least(inner, ATOM), index.value), ATOM),
-    }
-}
-
-fn number(value: u64) -> String {
-    if value > 9 { format!("{value:#x}") } else { value.to_string() }
+    let writer = Writer { scope: None, operands: Vec::new(), known: HashMap::new(), lines: Vec::new() };
+    writer.expr(expr, &Bound::new()).0
 }
 
 struct Writer<'a> {
-    scope: Scope<'a>,
+    /// What decides modifiers; nothing where they are left as they are.
+    scope: Option<Scope<'a>>,
+    /// The operands of the form's line.
+    operands: Vec<String>,
     known: HashMap<String, bool>,
     lines: Vec<String>,
 }
 
 /// Binds tighter than any operator.
-const ATOM: u8 = 10;
+const ATOM: u8 = 12;
 
 /// `!x`
-const UNARY: u8 = BinaryOp::Add.precedence() + 1;
+const UNARY: u8 = BinaryOp::Mul.precedence() + 1;
 
 /// `c ? a : b` binds loosest.
 const CHOOSE: u8 = 0;
@@ -119,14 +60,43 @@ type Piece = (String, u8);
 /// What the parameters of an operator stand for.
 type Bound = HashMap<String, Piece>;
 
-impl Writer<'_> {
-    fn block(&mut self, statements: &[Stmt]) {
+fn number(value: i128) -> String {
+    match value {
+        10.. => format!("{value:#x}"),
+        _ => value.to_string(),
+    }
+}
+
+impl<'a> Writer<'a> {
+    fn plain(&mut self, statements: &[Stmt], depth: usize) {
+        let indent = "    ".repeat(depth);
+        for statement in statements {
+            match statement {
+                Stmt::Assign { target, value } => {
+                    let text = self.expr(value, &Bound::new()).0;
+                    self.lines.push(format!("{indent}{target} = {text};"));
+                }
+                Stmt::If { condition, then, otherwise } => {
+                    let text = self.expr(condition, &Bound::new()).0;
+                    self.lines.push(format!("{indent}if ({text}) {{"));
+                    self.plain(then, depth + 1);
+                    if !otherwise.is_empty() {
+                        self.lines.push(format!("{indent}}} else {{"));
+                        self.plain(otherwise, depth + 1);
+                    }
+                    self.lines.push(format!("{indent}}}"));
+                }
+            }
+        }
+    }
+
+    fn filled(&mut self, statements: &[Stmt]) {
         for statement in statements {
             match statement {
                 Stmt::Assign { target, value } => {
                     let name = target.to_string();
                     match self.decide(value) {
-                        Some(known) if entry_local(self.scope, &name) => {
+                        Some(known) if self.is_local(&name) => {
                             self.known.insert(name, known);
                         }
                         _ => {
@@ -136,17 +106,31 @@ impl Writer<'_> {
                     }
                 }
                 Stmt::If { condition, then, otherwise } => {
-                    self.block(if self.decide(condition) == Some(true) { then } else { otherwise });
+                    self.filled(if self.decide(condition) == Some(true) { then } else { otherwise });
                 }
             }
         }
     }
 
+    /// Whether a name is a local rather than an operand, so that a known value needs no line.
+    fn is_local(&self, name: &str) -> bool {
+        let entries = self.scope.iter().flat_map(|scope| &scope.opcode.entries);
+        entries.flat_map(|entry| &entry.operands).all(|operand| operand.name != name)
+    }
+
     fn decide(&self, expr: &Expr) -> Option<bool> {
-        if let ExprKind::Name(name) = &expr.kind {
-            return self.known.get(&name.to_string()).copied();
-        }
-        self.scope.decide(expr).ok().flatten()
+        let scope = self.scope?;
+        let given = |expr: &Expr| match &expr.kind {
+            ExprKind::Name(name) => Some(Ok(Some(*self.known.get(&name.to_string())?))),
+            ExprKind::Dotted(name) if scope.slot(&name.to_string()).is_none() => {
+                let mut operands = scope.opcode.entries.iter().flat_map(|entry| &entry.operands);
+                let operand = operands.any(|operand| name == &operand.name);
+                // Whether a selector may be written: the form's line with all operands is shown.
+                Some(Ok(Some(!operand || self.operands.iter().any(|other| name == other))))
+            }
+            _ => None,
+        };
+        scope.decide_given::<Diagnostic>(expr, &given).ok().flatten()
     }
 
     fn expr(&self, expr: &Expr, bound: &Bound) -> Piece {
@@ -156,23 +140,26 @@ impl Writer<'_> {
                 bound.get(&text).cloned().unwrap_or((text, ATOM))
             }
             ExprKind::Dotted(name) => (format!(".{name}"), ATOM),
-            ExprKind::Target(target) => (format!("sm_{}", target.sm), ATOM),
-            ExprKind::Integer(value) => (number(*value), ATOM),
-            ExprKind::Float(value) => (format!("{value:?}"), ATOM),
+            ExprKind::Target(target) => (target.value.to_string(), ATOM),
+            ExprKind::Integer(value) => (number(*value), if *value < 0 { UNARY } else { ATOM }),
+            ExprKind::Float(value) => (format!("{value:?}"), if value.is_sign_negative() { UNARY } else { ATOM }),
             ExprKind::Unary(op, inner) => (format!("{}{}", op.symbol(), self.at_least(inner, bound, ATOM)), UNARY),
             ExprKind::Binary(op, a, b) => {
                 let level = op.precedence();
                 let (a, b) = (self.at_least(a, bound, level), self.at_least(b, bound, level + 1));
                 (format!("{a} {} {b}", op.symbol()), level)
             }
-            ExprKind::Infix(name, a, b) => self.operator(&name.to_string(), &[a, b], bound),
-            ExprKind::Call(name, args) => {
+            ExprKind::Infix(name, a, b) => self.operator(&name.to_string(), &[a, b], bound).unwrap_or_else(|| {
+                let level = BinaryOp::Eq.precedence();
+                (format!("{} {name} {}", self.at_least(a, bound, level), self.at_least(b, bound, level + 1)), level)
+            }),
+            ExprKind::Call(name, ty, args) => {
                 let text = name.to_string();
-                if self.scope.operator_slot(&text).is_some() {
-                    return self.operator(&text, &args.iter().collect::<Vec<_>>(), bound);
-                }
-                let args: Vec<String> = args.iter().map(|arg| self.expr(arg, bound).0).collect();
-                (format!("{text}({})", args.join(", ")), ATOM)
+                self.operator(&text, &args.iter().collect::<Vec<_>>(), bound).unwrap_or_else(|| {
+                    let args: Vec<String> = args.iter().map(|arg| self.expr(arg, bound).0).collect();
+                    let ty = ty.as_ref().map_or_else(String::new, |ty| format!(".{ty}"));
+                    (format!("{text}{ty}({})", args.join(", ")), ATOM)
+                })
             }
             ExprKind::Choose(condition, a, b) => match self.decide(condition) {
                 Some(true) => self.expr(a, bound),
@@ -183,7 +170,20 @@ impl Writer<'_> {
                 }
             },
             ExprKind::As(inner, ty) => (format!("{} as .{ty}", self.at_least(inner, bound, ATOM)), ATOM - 1),
-            ExprKind::In(inner, _) => (format!("{} in …", self.at_least(inner, bound, ATOM)), CHOOSE + 1),
+            ExprKind::In(inner, set) => {
+                let members: Vec<String> = set
+                    .iter()
+                    .map(|item| match item {
+                        TypeSet::Type(name) => format!(".{name}"),
+                        TypeSet::Class(name) => name.to_string(),
+                    })
+                    .collect();
+                let set = match set.as_slice() {
+                    [TypeSet::Class(_)] => members.join(", "),
+                    _ => format!("{{ {} }}", members.join(", ")),
+                };
+                (format!("{} in {set}", self.at_least(inner, bound, ATOM)), CHOOSE + 1)
+            }
             ExprKind::Index(inner, index) => (format!("{}[{}]", self.at_least(inner, bound, ATOM), index.value), ATOM),
         }
     }
@@ -194,25 +194,22 @@ impl Writer<'_> {
         if own < level { format!("({text})") } else { text }
     }
 
-    fn operator(&self, name: &str, args: &[&Expr], bound: &Bound) -> Piece {
-        let (index, slot) = self.scope.operator_slot(name).expect("checked");
+    /// The meaning of the operator that a modifier chose, where modifiers are filled in and this is one.
+    fn operator(&self, name: &str, args: &[&Expr], bound: &Bound) -> Option<Piece> {
+        let scope = self.scope?;
+        let (index, slot) = scope.operator_slot(name)?;
         let SlotKind::Operator(id) = slot.kind else { unreachable!("an operator's slot") };
-        let operator = &self.scope.model.operators[id.0];
-        let body = match self.scope.choice.values[index] {
+        let operator = &scope.model.operators[id.0];
+        let body = match scope.choice.values[index] {
             Some(member) => {
                 let Meaning::Operator(member) = slot.members[member].meaning else {
                     unreachable!("a member of an operator's slot")
                 };
-                &operator.members[member].body
+                operator.members[member].body.as_ref()?
             }
             None => operator.absent.as_ref().expect("checked"),
         };
         let args = args.iter().map(|arg| self.expr(arg, bound));
-        self.expr(body, &operator.params.iter().cloned().zip(args).collect())
+        Some(self.expr(body, &operator.params.iter().cloned().zip(args).collect()))
     }
-}
-
-/// Whether a name is a local rather than an operand, so that a known value needs no line.
-fn entry_local(scope: Scope<'_>, name: &str) -> bool {
-    scope.opcode.entries.iter().all(|entry| entry.operands.iter().all(|operand| operand.name != name))
 }

@@ -6,7 +6,12 @@ use isa_spec::Build;
 
 /// The generated module, formatted and on one line, so that a signature can be looked for.
 fn generated(spec: &str) -> String {
-    let rust = Build::new().prelude().text("new.isa", spec).generate().unwrap_or_else(|report| panic!("{report}"));
+    let rust = Build::new()
+        .prelude()
+        .text("new.isa", spec)
+        .with_scalar()
+        .generate()
+        .unwrap_or_else(|report| panic!("{report}"));
     rust.split_whitespace().collect::<Vec<_>>().join(" ").replace("( ", "(").replace(", )", ")")
 }
 
@@ -41,7 +46,7 @@ fn operands_become_parameters_of_their_types() {
         "pub const fn pick_f16(a: rt::f16, b: rt::f16, c: bool) -> rt::f16 {",
         "pub const fn pick_bf16x2(a: [rt::bf16; 2], b: [rt::bf16; 2], c: bool) -> [rt::bf16; 2] {",
         "pub struct Pick {",
-        "PickBf16x2",
+        "pub const BF16X2: Form = Form::at(",
     ] {
         assert!(rust.contains(signature), "{signature}");
     }
@@ -86,9 +91,9 @@ fn an_entry_may_be_syntax_only() {
         "load.volatile.f64 r0, r1;",
     ));
     assert!(!rust.contains("fn load_u8"), "it has no evaluator");
-    assert!(rust.contains("mnemonic: \"load.volatile.u8\""));
-    let form = rust.split("mnemonic: \"load.u8\"").nth(1).unwrap().split("FormInfo").next().unwrap();
-    assert!(form.contains("evaluators: &[]") && form.contains("pseudo_code: &[]"), "{form}");
+    assert!(rust.contains("load.volatile.u8") && rust.contains("pub const VOLATILE_F64: Form"));
+    let evaluations = rust.split("static EVALUATIONS").nth(1).unwrap().split(';').nth(1).unwrap();
+    assert_eq!(evaluations.matches("4294967295").count(), 4, "{evaluations}");
     assert!(rust.contains("name: \"d\", ty: TypeId(6)") && rust.contains("destination: true"));
 }
 
@@ -123,7 +128,7 @@ fn an_entry_of_the_table_may_get_another_form_by_one_word() {
     assert_eq!(report, Ok(()), "a member that no type fits gives no form");
     let comparison =
         file("comparison.isa").replace(".dtype = { .u32, .s32, .f32 };", ".dtype = { .u32, .s32, .f32, .f64 };");
-    let rust = Build::new().prelude().text("comparison.isa", &comparison).generate().unwrap();
+    let rust = Build::new().prelude().text("comparison.isa", &comparison).with_scalar().generate().unwrap();
     assert!(rust.contains("pub const fn set_lt_f64_s32(a: i32, b: i32) -> f64 {"));
 }
 

@@ -1,6 +1,7 @@
 //! The shell for build scripts and the one for `isa!` expand one spec to the same tokens.
 
 use isa_spec::{Build, expand};
+use proc_macro2::TokenStream;
 
 const OWN: &str = r"
     /// Selects one of two words by a predicate.
@@ -18,12 +19,13 @@ const OWN: &str = r"
 const PRELUDE: &str = r"
     ptx 1.0;
     targets { ptx 1.0: sm_10; }
-    types { .pred: predicate 1; .u16: unsigned 16; .u32: unsigned 32; }
+    types { .pred: predicate 1 registers { .pred }; .u16: unsigned 16 registers { .u16 }; .u32: unsigned 32 registers { .u32 }; }
 ";
 
 /// Both expansions as text. Generated code cites the file of each entry: the macro's is the lexer's name of the text.
 fn expansions(spec: &str) -> (String, String) {
-    let file = Build::new().text("own.isa", spec).tokens().unwrap().to_string();
+    let file = Build::new().text("own.isa", spec).with_scalar().generate().unwrap();
+    let file = file.parse::<TokenStream>().unwrap().to_string();
     let inline = expand(spec.parse().unwrap()).unwrap().to_string();
     let start = inline.find("<parsed string ").expect("the entry cites its line");
     let end = start + inline[start..].find('>').unwrap() + 1;
@@ -41,7 +43,8 @@ fn a_spec_on_our_prelude_expands_alike() {
 #[test]
 fn a_spec_on_our_table_expands_alike() {
     let (file, inline) = expansions(&format!("use ptx; {OWN}"));
-    assert!(file.contains("comparison.isa:") && file.contains("own.isa:"), "entries cite their own files");
+    assert!(file.contains("base : Some") && file.contains("own.isa:"), "it stands on the table that there is");
+    assert!(!file.contains("comparison.isa:"), "nothing of that is generated again");
     assert_eq!(file, inline);
 }
 
@@ -53,6 +56,6 @@ fn a_spec_of_its_own_expands_alike() {
 
 #[test]
 fn a_library_that_is_none_is_named() {
-    let report = Build::new().text("own.isa", "use prelud;").tokens().unwrap_err();
+    let report = Build::new().text("own.isa", "use prelud;").generate().unwrap_err();
     assert!(report.contains("there is no library `prelud`") && report.contains("own.isa:1:5"), "{report}");
 }

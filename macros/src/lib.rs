@@ -4,12 +4,13 @@
 //! `ptx-isa check`; [`isa!`] around the spec compiler.
 
 mod ptx;
+mod tables;
 
 use proc_macro::TokenStream;
 
 /// An instruction named at compile time.
 ///
-/// With a mnemonic alone it is a [`Named`](../ptx_isa/build/struct.Named.html): the form and its evaluator, both
+/// With a mnemonic alone it is a [`Named`](../ptx_isa/construct/struct.Named.html): the form and its evaluator, both
 /// constants.
 ///
 /// ```
@@ -25,7 +26,7 @@ use proc_macro::TokenStream;
 /// as in PTX. Before the opcode may stand a guard.
 ///
 /// ```
-/// use ptx_isa::build::Reg;
+/// use ptx_isa::construct::Reg;
 /// use ptx_isa::types::{Pred, S32};
 /// use ptx_isa_macros::ptx;
 ///
@@ -46,6 +47,14 @@ use proc_macro::TokenStream;
 #[proc_macro]
 pub fn ptx(input: TokenStream) -> TokenStream {
     ptx::expand(input.into()).into()
+}
+
+/// `ptx!` of a table that stands on that of `ptx-isa`: what the macro of that name in a generated module expands to. See
+/// `isa_spec::Build::with_ptx`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn ptx_of(input: TokenStream) -> TokenStream {
+    ptx::expand_of(input.into()).into()
 }
 
 /// A spec written inline: expands to the items that a build script's `isa_spec::Build` would write for the same text,

@@ -5,18 +5,44 @@
 
 use std::ops::Range;
 
-use isa_spec::names::{camel, ident, snake};
 use proc_macro2::{Delimiter, Group, Ident, Punct, Span, TokenStream, TokenTree};
-use ptx_isa::TABLE;
 use ptx_isa::diagnostic::Diagnostic;
 use ptx_isa::table::{FormInfo, Operand};
-use ptx_isa::text::statement::Value;
 use ptx_isa::text::{Statement, mnemonic};
 use quote::{quote, quote_spanned};
 
+use crate::tables::Tables;
+
 /// The expression that an invocation stands for, or its mistakes.
 pub(crate) fn expand(input: TokenStream) -> TokenStream {
-    let mut reader = Reader::default();
+    expand_on(&Tables::ours(), input)
+}
+
+/// The same for a table that stands on ours: `(path) (bodies) ("name" "spec" …); …`, where the path is the table's module.
+pub(crate) fn expand_of(input: TokenStream) -> TokenStream {
+    let mut tokens = input.into_iter();
+    let mut group = || match tokens.next() {
+        Some(TokenTree::Group(group)) => group.stream(),
+        _ => TokenStream::new(),
+    };
+    let (path, bodies, files) = (group(), group(), group());
+    let files: Vec<String> = files.into_iter().map(|file| string(&file)).collect();
+    // The semicolon.
+    tokens.next();
+    match Tables::joined(path, bodies, &files) {
+        Ok(tables) => expand_on(&tables, tokens.collect()),
+        Err(report) => quote!(::core::compile_error! { #report }),
+    }
+}
+
+/// The text of a string literal.
+fn string(token: &TokenTree) -> String {
+    let text: Result<syn::LitStr, _> = syn::parse2(token.clone().into());
+    text.map(|text| text.value()).unwrap_or_default()
+}
+
+fn expand_on(tables: &Tables, input: TokenStream) -> TokenStream {
+    let mut reader = Reader { tables, text: Text::default(), names: 0 };
     match reader.invocation(input) {
         Ok(expression) => expression,
         Err(diagnostic) => reader.text.error(&diagnostic),
@@ -63,15 +89,15 @@ impl Text {
 }
 
 /// What is written for an operand, beside what its text says.
-struct Written {
+pub(crate) struct Written {
     /// The Rust expression; of the first of two destinations. A sink has none.
-    value: Option<TokenStream>,
+    pub value: Option<TokenStream>,
     /// The same for what stands behind a bar.
-    second: Option<Option<TokenStream>>,
+    pub second: Option<Option<TokenStream>>,
 }
 
-#[derive(Default)]
-struct Reader {
+struct Reader<'t> {
+    tables: &'t Tables,
     text: Text,
     /// Names given to expressions so far.
     names: usize,
@@ -79,14 +105,14 @@ struct Reader {
 
 type Tokens = std::iter::Peekable<proc_macro2::token_stream::IntoIter>;
 
-impl Reader {
+impl Reader<'_> {
     fn invocation(&mut self, input: TokenStream) -> Result<TokenStream, Diagnostic> {
         let mut tokens = input.into_iter().peekable();
         let guard = self.guard(&mut tokens);
         let start = self.text.text.len();
         self.mnemonic(&mut tokens);
         let spelt = &self.text.text[start..];
-        let resolved = mnemonic::resolve(&TABLE, spelt)
+        let resolved = mnemonic::resolve(self.tables.table, spelt)
             .map_err(|refusal| refusal.into_diagnostic())
             .map_err(|diagnostic| diagnostic.shifted(start))?;
         let form = resolved.form;
@@ -95,18 +121,18 @@ impl Reader {
                 // With any operands the reader tells of the order.
                 self.text.push(&format!(" {}", sample(form)), Span::call_site(), Span::call_site());
             } else {
-                return Ok(named(form));
+                return Ok(self.tables.named(form));
             }
         }
         let written = self.operands(form, tokens);
         let mut notes = Vec::new();
-        let statement = Statement::parse_with(&TABLE, &self.text.text, &mut notes)?;
+        let statement = Statement::parse_with(self.tables.table, &self.text.text, &mut notes)?;
         // What the assembler takes beyond the manual is no instruction to build.
         if let Some(mut note) = notes.into_iter().next() {
-            note.help.get_or_insert_with(|| format!("write `{}`", form.mnemonic));
+            note.help.get_or_insert_with(|| format!("write `{}`", form.mnemonic()));
             return Err(note);
         }
-        Ok(build(&statement, guard, &written))
+        Ok(self.tables.build(&statement, guard, &written))
     }
 
     /// `@p`, `@!p`: the guard as an expression.
@@ -142,7 +168,7 @@ impl Reader {
         }
     }
 
-    fn operands(&mut self, form: &FormInfo, tokens: Tokens) -> Vec<Written> {
+    fn operands(&mut self, form: FormInfo, tokens: Tokens) -> Vec<Written> {
         let tokens: Vec<TokenTree> = tokens.collect();
         if tokens.is_empty() {
             return Vec::new();
@@ -153,7 +179,7 @@ impl Reader {
             if index > 0 {
                 self.text.text.push_str(", ");
             }
-            written.push(self.operand(form.operands.get(index), index == 0, operand));
+            written.push(self.operand(form.operands().get(index), index == 0, operand));
         }
         written
     }
@@ -255,73 +281,10 @@ fn constant(tokens: &[TokenTree]) -> Option<String> {
 }
 
 /// Operands that the form takes, by the names the manual gives them.
-fn sample(form: &FormInfo) -> String {
-    let operands = form.operands.iter().filter(|operand| !operand.optional).map(|operand| match &operand.second {
+fn sample(form: FormInfo) -> String {
+    let operands = form.operands().iter().filter(|operand| !operand.optional).map(|operand| match &operand.second {
         Some(second) => format!("{}|{}", operand.name, second.name),
         None => operand.name.to_owned(),
     });
     operands.collect::<Vec<_>>().join(", ")
-}
-
-/// The form alone: its evaluator and all that the table says of it.
-fn named(form: &FormInfo) -> TokenStream {
-    let (variant, function) = (camel(form.mnemonic), snake(form.mnemonic));
-    let eval = if form.evaluators.is_empty() { quote!(()) } else { quote!(::ptx_isa::scalar::#function) };
-    quote!(::ptx_isa::build::Named { form: ::ptx_isa::Form::#variant, eval: #eval })
-}
-
-/// An instruction: its operands are expressions that have to fit.
-fn build(statement: &Statement<'_>, guard: Option<TokenStream>, written: &[Written]) -> TokenStream {
-    let form = statement.form();
-    let variant = camel(form.mnemonic);
-    let helpers = quote!(::ptx_isa::build::checked_by_macro);
-    let operands = statement.operands_with_info().zip(written).map(|((info, operand), written)| {
-        let one = |expression: &Option<TokenStream>| match expression {
-            None => quote!(#helpers::sink()),
-            Some(expression) => {
-                let span = expression.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
-                let function = Ident::new(if info.constants { "source" } else { "register" }, span);
-                let mut marker = marker(info);
-                marker.set_span(span);
-                quote_spanned! {span=>
-                    ::ptx_isa::build::checked_by_macro::#function::<::ptx_isa::types::#marker, _>(#expression)
-                }
-            }
-        };
-        let mut tokens = one(&written.value);
-        if let Value::Negated(_) = operand.value {
-            tokens = quote!(#helpers::negated(#tokens));
-        }
-        if let Some(second) = &written.second {
-            let second = one(second);
-            tokens = quote!(#helpers::pair(#tokens, #second));
-        }
-        match (operand.selector, &info.selector) {
-            (Some(bits), Some(selector)) if bits != selector.default => quote!(#helpers::selected(#tokens, #bits)),
-            _ => tokens,
-        }
-    });
-    let guard = match guard {
-        Some(guard) => quote!(::core::option::Option::Some(#guard)),
-        None => quote!(::core::option::Option::None),
-    };
-    quote! {
-        #helpers::statement(&::ptx_isa::TABLE, ::ptx_isa::Form::#variant.info(), #guard, &[#(#operands),*])
-    }
-}
-
-/// The marker of an operand's type, as the generator names it: with the registers behind it where the entry narrows
-/// them.
-fn marker(info: &Operand) -> Ident {
-    let ty = &TABLE.types[info.ty.index()];
-    let mut name = camel(ty.name).to_string();
-    if info.registers != ty.registers {
-        name += "From";
-        for (index, register) in TABLE.types.iter().enumerate() {
-            if info.registers >> index & 1 == 1 {
-                name += &camel(register.name).to_string();
-            }
-        }
-    }
-    ident(&name)
 }

@@ -76,13 +76,13 @@ fn answer_line(line: &[u8], target: Option<Target>, answer: &mut String) -> Resu
     })?;
     let outputs = evaluate(&statement, target, |name, ty| match request.inputs.get(&name) {
         Some(text) => bits(text)
-            .filter(|bits| ty.bits >= 64 || bits >> ty.bits == 0)
+            .filter(|bits| ty.bits >= 128 || bits >> ty.bits == 0)
             .ok_or_else(|| format!("`{name}`: `{text}` is not {} bits in hex or decimal", ty.bits)),
         None => Err(format!("`{name}` has no value: give {}", described(ty))),
     });
     let outputs = outputs.map_err(|problems| problems.join("; "))?;
     answer.push_str("{\"out\":{");
-    for (index, output) in outputs.list().enumerate() {
+    for (index, output) in outputs.list.iter().enumerate() {
         let comma = if index > 0 { "," } else { "" };
         let _ = write!(answer, "{comma}\"{}\":\"{:#x}\"", output.name, output.bits);
     }
@@ -90,9 +90,9 @@ fn answer_line(line: &[u8], target: Option<Target>, answer: &mut String) -> Resu
     Ok(())
 }
 
-fn bits(text: &str) -> Option<u64> {
+fn bits(text: &str) -> Option<u128> {
     match text.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).ok(),
+        Some(hex) => u128::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),
     }
 }

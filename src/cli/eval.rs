@@ -39,7 +39,7 @@ fn single(text: &str, inputs: &[String], target: Option<Target>) -> io::Result<O
     match evaluate_named(&statement, inputs, target) {
         Ok(outputs) => {
             let mut out = anstream::stdout().lock();
-            for output in outputs.list() {
+            for output in outputs.list.iter() {
                 writeln!(out, "{} = {}", output.name, value::show(output.bits, output.ty))?;
             }
             if outputs.skipped {

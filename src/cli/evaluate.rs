@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{Kind, Operand, TypeInfo};
+use ptx_isa::table::{Kind, TypeInfo};
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::{Register, Second, Value};
@@ -22,38 +22,32 @@ pub(super) fn described(ty: &TypeInfo) -> String {
 /// A destination and what it received.
 pub(super) struct Output {
     pub name: String,
-    pub bits: u64,
+    pub bits: u128,
     pub ty: &'static TypeInfo,
 }
 
 /// What a statement wrote; sinks are left out.
 #[derive(Default)]
 pub(super) struct Outputs {
-    first: Option<Output>,
-    second: Option<Output>,
+    pub list: Vec<Output>,
     /// Whether the guard kept the statement from writing.
     pub skipped: bool,
-}
-
-impl Outputs {
-    pub(super) fn list(&self) -> impl Iterator<Item = &Output> {
-        self.first.iter().chain(&self.second)
-    }
 }
 
 /// Computes a statement; `input` gives the bits of a register by name.
 pub(super) fn evaluate<'a>(
     statement: &Statement<'a>,
     target: Option<Target>,
-    mut input: impl FnMut(Cow<'a, str>, &'static TypeInfo) -> Result<u64, String>,
+    mut input: impl FnMut(Cow<'a, str>, &'static TypeInfo) -> Result<u128, String>,
 ) -> Result<Outputs, Vec<String>> {
     let form = statement.form();
     let mut problems = Vec::new();
-    if form.evaluators.is_empty() {
-        return Err(vec![format!("`{}` is in the table without semantics", form.mnemonic)]);
+    if !form.has_evaluator() {
+        return Err(vec![format!("`{}` is in the table without semantics", form.mnemonic())]);
     }
-    if let Some(target) = target.filter(|target| target.sm < form.floor.sm) {
-        problems.push(format!("`{}` needs `sm_{}`; the target is `{target}`", form.mnemonic, form.floor.sm));
+    if let Some(target) = target.filter(|target| !form.floor().takes(*target, TABLE.families())) {
+        let needed = form.floor().targets_in_words();
+        problems.push(format!("`{}` needs `{needed}`; the target is `{target}`", form.mnemonic()));
     }
     let mut words = [0; MAX_INPUTS];
     let mut count = 0;
@@ -61,7 +55,6 @@ pub(super) fn evaluate<'a>(
         words[count] = word;
         count += 1;
     };
-    let type_of = |operand: &Operand| &TABLE.types[operand.ty.index()];
     let mut read = |name, ty| {
         input(name, ty).unwrap_or_else(|problem| {
             problems.push(problem);
@@ -69,27 +62,40 @@ pub(super) fn evaluate<'a>(
         })
     };
     for (info, operand) in statement.operands_with_info().filter(|(info, _)| !info.destination) {
-        let ty = type_of(info);
+        let ty = TABLE.ty(info.ty);
         push(match operand.value {
             Value::Register(register) => read(name_of(register), ty),
             Value::Negated(register) => read(name_of(register), ty) ^ 1,
-            Value::Sum { name, addend } => read(Cow::Borrowed(name), ty).wrapping_add(addend),
-            Value::Constant(bits) => bits,
-            Value::Sink | Value::Absent => 0,
+            Value::Sum { name, addend } => read(Cow::Borrowed(name), ty).wrapping_add(addend.into()),
+            Value::Constant(bits) => bits.into(),
+            Value::Sink => 0,
+            Value::Absent => continue,
         });
     }
     statement.operands().iter().filter_map(|operand| operand.selector).for_each(|selector| push(selector.into()));
     let taken = match statement.guard() {
-        Some(guard) => read(Cow::Borrowed(guard.register), predicate()) & 1 != u64::from(guard.negated),
+        Some(guard) => read(Cow::Borrowed(guard.register), predicate()) & 1 != u128::from(guard.negated),
         None => true,
     };
-    let written = statement.operands_with_info().find(|(info, _)| info.destination);
-    if let Some((_, operand)) = written
-        && let (Value::Register(Register { name, .. }), Some(Second::Register(second))) =
-            (operand.value, operand.second)
-        && name == second
-    {
-        problems.push(format!("both destinations are `{name}`: which of the two results is left is not defined"));
+    // Results, in the order in which the evaluator gives them: nothing for a sink.
+    let mut written = Vec::new();
+    for (info, operand) in statement.operands_with_info().filter(|(info, _)| info.destination) {
+        let ty = TABLE.ty(info.ty);
+        written.push(match operand.value {
+            Value::Register(register) => Some((name_of(register), ty)),
+            _ => None,
+        });
+        if info.second.is_some() {
+            written.push(match operand.second {
+                Some(Second::Register(name)) => Some((Cow::Borrowed(name), ty)),
+                Some(Second::Sink) | None => None,
+            });
+        }
+    }
+    for (index, (name, _)) in written.iter().flatten().enumerate() {
+        if written.iter().flatten().take(index).any(|(other, _)| other == name) {
+            problems.push(format!("both destinations are `{name}`: which of the two results is left is not defined"));
+        }
     }
     if !problems.is_empty() {
         return Err(problems);
@@ -98,17 +104,11 @@ pub(super) fn evaluate<'a>(
         return Ok(Outputs { skipped: true, ..Outputs::default() });
     }
     let results = form.evaluate(target.map_or(u16::MAX, |target| target.sm), &words[..count]);
-    let mut outputs = Outputs::default();
-    if let Some((info, operand)) = written {
-        let ty = type_of(info);
-        if let Value::Register(register) = operand.value {
-            outputs.first = Some(Output { name: name_of(register).into_owned(), bits: results[0], ty });
-        }
-        if let Some(Second::Register(name)) = operand.second {
-            outputs.second = Some(Output { name: name.to_owned(), bits: results[1], ty });
-        }
-    }
-    Ok(outputs)
+    let outputs = written.into_iter().zip(results.iter()).filter_map(|(destination, bits)| {
+        let (name, ty) = destination?;
+        Some(Output { name: name.into_owned(), bits: *bits, ty })
+    });
+    Ok(Outputs { list: outputs.collect(), skipped: false })
 }
 
 /// A register's name as the statement writes it: `r` or `v.x`.

@@ -8,7 +8,8 @@ use ptx_isa::diagnostic::LineIndex;
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::form::{self, FormPage};
 use ptx_isa::reference::page::{Entry, Floor, Matrix, Modifier, Page};
-use ptx_isa::table::Permission;
+use ptx_isa::selector::Permission;
+use ptx_isa::table::Lenient;
 use ptx_isa::text::mnemonic::{self, Refusal};
 
 use super::{ExplainArguments, Outcome, report};
@@ -31,8 +32,8 @@ pub(super) fn run(arguments: &ExplainArguments) -> io::Result<Outcome> {
     }
     match mnemonic::resolve(&TABLE, mnemonic) {
         Ok(resolved) => {
-            out.form(&FormPage::new(resolved.form))?;
-            if let (true, Some(note)) = (resolved.reordered, TABLE.lenient.modifier_order) {
+            out.form(&REFERENCE.form(resolved.form).expect("a page for each form"))?;
+            if let (true, Some(note)) = (resolved.reordered, TABLE.takes(Lenient::ModifierOrder)) {
                 out.heading("As written")?;
                 out.item("", note)?;
             }
@@ -54,8 +55,8 @@ struct Terminal<W: Write> {
 
 impl<W: Write> Terminal<W> {
     fn form(&mut self, explained: &FormPage) -> io::Result<()> {
-        let FormPage { form, page: _, entry, operands, modifiers, functions, function, variant } = explained;
-        writeln!(self.out, "{NAME}{}{NAME:#}  {operands};\n", form.mnemonic)?;
+        let FormPage { form, page: _, entry, modifiers, lines, functions, function, constant } = explained;
+        writeln!(self.out, "{NAME}{}{NAME:#}  {};\n", form.mnemonic(), form.signature())?;
         self.paragraph(entry.summary)?;
         for details in entry.details {
             self.paragraph(details)?;
@@ -70,29 +71,29 @@ impl<W: Write> Terminal<W> {
             )?;
         }
         self.heading("Operands")?;
-        for operand in form.operands {
-            let ty = &TABLE.types[operand.ty.index()];
+        for operand in form.operands() {
+            let ty = TABLE.ty(operand.ty);
             let name = match &operand.second {
                 Some(second) => format!("{}|{}", operand.name, second.name),
                 None => operand.name.to_owned(),
             };
             let role = if operand.destination { "written" } else { "read" };
             let ty = format!(".{}, {}", ty.name, form::width(ty));
-            self.item(&format!("{name:<5}{role:<9}"), &format!("{ty}; {}", form::takes(operand).join(", ")))?;
+            self.item(&format!("{name:<5}{role:<9}"), &format!("{ty}; {}", form::takes(&TABLE, operand).join(", ")))?;
         }
-        if !form.pseudo_code.is_empty() {
+        if !lines.is_empty() {
             self.heading("Pseudo-code")?;
-            self.code(form.pseudo_code)?;
+            self.code(lines)?;
             for function in functions {
                 self.item(&format!("{}: ", function.signature), function.description)?;
             }
         }
         self.heading("Exists since")?;
-        writeln!(self.out, "  {}", form::floor(&form.floor))?;
-        if let Some((lenient, note)) = &form.lenient_floor {
-            self.item("", &format!("For the assembler {}: {note}", form::floor(lenient)))?;
+        writeln!(self.out, "  {}", form.floor())?;
+        if let Some(relaxed) = form.lenient_floor() {
+            self.item("", &format!("For the assembler {}: {}", relaxed.floor, relaxed.note))?;
         }
-        let notes = form.operands.iter().flat_map(|operand| {
+        let notes = form.operands().iter().flat_map(|operand| {
             let second = operand.second.as_ref().map_or(Permission::No, |second| second.optional);
             [operand.negation, operand.trailing_sink, second]
         });
@@ -100,7 +101,7 @@ impl<W: Write> Terminal<W> {
             Permission::Lenient(note) => Some(note),
             Permission::No | Permission::Yes => None,
         });
-        let mut notes: Vec<&str> = form.lenient.into_iter().chain(notes).collect();
+        let mut notes: Vec<&str> = form.lenient().into_iter().chain(notes).collect();
         notes.dedup();
         if !notes.is_empty() {
             self.heading("Beyond the manual")?;
@@ -115,7 +116,7 @@ impl<W: Write> Terminal<W> {
         if let Some(function) = function {
             writeln!(self.out, "  Rust    {CODE}ptx_isa::scalar::{function}{CODE:#}")?;
         }
-        writeln!(self.out, "          {CODE}ptx_isa::Form::{variant}{CODE:#}")
+        writeln!(self.out, "          {CODE}ptx_isa::{constant}{CODE:#}")
     }
 
     fn page(&mut self, page: &Page) -> io::Result<()> {
@@ -248,10 +249,10 @@ impl<W: Write> Terminal<W> {
             return Ok(());
         }
         writeln!(self.out, "{HEADING}Legal and near{HEADING:#}")?;
-        let width = refusal.nearest.iter().map(|form| form.mnemonic.len()).max().unwrap_or(0) + 2;
+        let width = refusal.nearest.iter().map(|form| form.mnemonic().len()).max().unwrap_or(0) + 2;
         for near in &refusal.nearest {
-            let floor = form::floor(&near.floor);
-            writeln!(self.out, "  {CODE}{:<width$}{CODE:#}{FAINT}{floor}{FAINT:#}", near.mnemonic)?;
+            let floor = near.floor();
+            writeln!(self.out, "  {CODE}{:<width$}{CODE:#}{FAINT}{floor}{FAINT:#}", near.mnemonic())?;
         }
         Ok(())
     }

@@ -4,28 +4,27 @@ use std::io::{self, BufWriter, Write};
 
 use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
-use ptx_isa::text::statement::signature;
 use serde::Serialize;
 
 use super::{Format, Outcome, TableArguments};
 
 #[derive(Serialize)]
-struct Row<'a> {
-    mnemonic: &'a str,
+struct Row {
+    mnemonic: &'static str,
     operands: String,
     ptx: String,
     target: String,
-    section: &'a str,
+    section: &'static str,
 }
 
-impl Row<'_> {
-    fn new(form: &FormInfo) -> Row<'_> {
+impl Row {
+    fn new(form: FormInfo) -> Row {
         Row {
-            mnemonic: form.mnemonic,
-            operands: signature(form),
-            ptx: form.floor.ptx.to_string(),
-            target: format!("sm_{}", form.floor.sm),
-            section: TABLE.entry(form).section,
+            mnemonic: form.mnemonic(),
+            operands: form.signature(),
+            ptx: form.floor().ptx.to_string(),
+            target: form.floor().targets_in_words(),
+            section: form.section(),
         }
     }
 }
@@ -34,8 +33,8 @@ pub(super) fn run(arguments: &super::TableArguments) -> io::Result<Outcome> {
     let TableArguments { format, pattern } = arguments;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut rows = 0;
-    let wanted = |form: &&FormInfo| pattern.as_deref().is_none_or(|pattern| matches(pattern, form.mnemonic));
-    for form in TABLE.forms.iter().filter(wanted) {
+    let wanted = |form: &FormInfo| pattern.as_deref().is_none_or(|pattern| matches(pattern, form.mnemonic()));
+    for form in TABLE.forms().filter(wanted) {
         rows += 1;
         let row = Row::new(form);
         match format {

@@ -13,54 +13,47 @@
 
 pub use half::{bf16, f16};
 
+pub mod approx;
+pub mod bits;
+pub mod convert;
+pub mod float;
+pub mod integer;
+pub mod soft;
 pub mod warp;
 
-use crate::selector::Lanes;
+pub use approx::*;
+pub use convert::*;
+pub use float::*;
+pub use integer::*;
 
-/// Comparisons of whole numbers and of bits.
+use isa_table::selector::Lanes;
+
+/// The order of whole numbers; of bits there is equality.
 macro_rules! integers {
-    ($($ty:ty: $eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident;)*) => {$(
-        /// `a == b`
-        #[inline(always)]
-        pub const fn $eq(a: $ty, b: $ty) -> bool { a == b }
-        /// `a != b`
-        #[inline(always)]
-        pub const fn $ne(a: $ty, b: $ty) -> bool { a != b }
+    ($($ty:ty: $lt:ident;)*) => {$(
         /// `a < b`
         #[inline(always)]
         pub const fn $lt(a: $ty, b: $ty) -> bool { a < b }
-        /// `a <= b`
-        #[inline(always)]
-        pub const fn $le(a: $ty, b: $ty) -> bool { a <= b }
-        /// `a > b`
-        #[inline(always)]
-        pub const fn $gt(a: $ty, b: $ty) -> bool { a > b }
-        /// `a >= b`
-        #[inline(always)]
-        pub const fn $ge(a: $ty, b: $ty) -> bool { a >= b }
     )*};
 }
 
 integers! {
-    u8:  eq_u8 ne_u8 lt_u8 le_u8 gt_u8 ge_u8;
-    u16: eq_u16 ne_u16 lt_u16 le_u16 gt_u16 ge_u16;
-    u32: eq_u32 ne_u32 lt_u32 le_u32 gt_u32 ge_u32;
-    u64: eq_u64 ne_u64 lt_u64 le_u64 gt_u64 ge_u64;
-    i8:  eq_s8 ne_s8 lt_s8 le_s8 gt_s8 ge_s8;
-    i16: eq_s16 ne_s16 lt_s16 le_s16 gt_s16 ge_s16;
-    i32: eq_s32 ne_s32 lt_s32 le_s32 gt_s32 ge_s32;
-    i64: eq_s64 ne_s64 lt_s64 le_s64 gt_s64 ge_s64;
+    u8: lt_u8;
+    u16: lt_u16;
+    u32: lt_u32;
+    u64: lt_u64;
+    i8: lt_s8;
+    i16: lt_s16;
+    i32: lt_s32;
+    i64: lt_s64;
 }
 
 /// Equality and logic of uninterpreted bits.
 macro_rules! bits {
-    ($($ty:ty: $eq:ident $ne:ident $not:ident $and:ident $or:ident $xor:ident;)*) => {$(
+    ($($ty:ty: $eq:ident $not:ident $and:ident $or:ident $xor:ident;)*) => {$(
         /// `a == b`
         #[inline(always)]
         pub const fn $eq(a: $ty, b: $ty) -> bool { a == b }
-        /// `a != b`
-        #[inline(always)]
-        pub const fn $ne(a: $ty, b: $ty) -> bool { a != b }
         /// The complement of each bit.
         #[inline(always)]
         pub const fn $not(x: $ty) -> $ty { !x }
@@ -77,15 +70,15 @@ macro_rules! bits {
 }
 
 bits! {
-    u8:  eq_b8 ne_b8 not_b8 and_b8 or_b8 xor_b8;
-    u16: eq_b16 ne_b16 not_b16 and_b16 or_b16 xor_b16;
-    u32: eq_b32 ne_b32 not_b32 and_b32 or_b32 xor_b32;
-    u64: eq_b64 ne_b64 not_b64 and_b64 or_b64 xor_b64;
+    u8:  eq_b8 not_b8 and_b8 or_b8 xor_b8;
+    u16: eq_b16 not_b16 and_b16 or_b16 xor_b16;
+    u32: eq_b32 not_b32 and_b32 or_b32 xor_b32;
+    u64: eq_b64 not_b64 and_b64 or_b64 xor_b64;
 }
 
 /// Ordered comparisons of floats: false where either is NaN.
 macro_rules! floats {
-    ($($ty:ty: $eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident $unordered:ident;)*) => {$(
+    ($($ty:ty: $eq:ident $ne:ident $lt:ident $le:ident $unordered:ident;)*) => {$(
         /// `a == b`; false if either is NaN
         #[inline(always)]
         pub const fn $eq(a: $ty, b: $ty) -> bool { a == b }
@@ -98,12 +91,6 @@ macro_rules! floats {
         /// `a <= b`; false if either is NaN
         #[inline(always)]
         pub const fn $le(a: $ty, b: $ty) -> bool { a <= b }
-        /// `a > b`; false if either is NaN
-        #[inline(always)]
-        pub const fn $gt(a: $ty, b: $ty) -> bool { a > b }
-        /// `a >= b`; false if either is NaN
-        #[inline(always)]
-        pub const fn $ge(a: $ty, b: $ty) -> bool { a >= b }
         /// Whether either is NaN
         #[inline(always)]
         pub const fn $unordered(a: $ty, b: $ty) -> bool { a.is_nan() | b.is_nan() }
@@ -111,8 +98,8 @@ macro_rules! floats {
 }
 
 floats! {
-    f32: eq_f32 ne_f32 lt_f32 le_f32 gt_f32 ge_f32 unordered_f32;
-    f64: eq_f64 ne_f64 lt_f64 le_f64 gt_f64 ge_f64 unordered_f64;
+    f32: eq_f32 ne_f32 lt_f32 le_f32 unordered_f32;
+    f64: eq_f64 ne_f64 lt_f64 le_f64 unordered_f64;
 }
 
 /// What kind of float a value is.
@@ -134,7 +121,7 @@ classes! {
 
 /// Halves are compared as integers: the magnitude with its sign is in the floats' order, and both zeros are 0.
 macro_rules! halves {
-    ($($ty:ty: $eq:ident $ne:ident $lt:ident $le:ident $gt:ident $ge:ident $unordered:ident $key:ident;)*) => {$(
+    ($($ty:ty: $eq:ident $ne:ident $lt:ident $le:ident $unordered:ident $key:ident;)*) => {$(
         /// A number in the order of the floats.
         #[inline(always)]
         const fn $key(x: $ty) -> i16 {
@@ -153,12 +140,6 @@ macro_rules! halves {
         /// `a <= b`; false if either is NaN
         #[inline(always)]
         pub const fn $le(a: $ty, b: $ty) -> bool { ($key(a) <= $key(b)) & !$unordered(a, b) }
-        /// `a > b`; false if either is NaN
-        #[inline(always)]
-        pub const fn $gt(a: $ty, b: $ty) -> bool { ($key(a) > $key(b)) & !$unordered(a, b) }
-        /// `a >= b`; false if either is NaN
-        #[inline(always)]
-        pub const fn $ge(a: $ty, b: $ty) -> bool { ($key(a) >= $key(b)) & !$unordered(a, b) }
         /// Whether either is NaN
         #[inline(always)]
         pub const fn $unordered(a: $ty, b: $ty) -> bool {
@@ -170,8 +151,8 @@ macro_rules! halves {
 }
 
 halves! {
-    f16:  eq_f16 ne_f16 lt_f16 le_f16 gt_f16 ge_f16 unordered_f16 key_f16;
-    bf16: eq_bf16 ne_bf16 lt_bf16 le_bf16 gt_bf16 ge_bf16 unordered_bf16 key_bf16;
+    f16:  eq_f16 ne_f16 lt_f16 le_f16 unordered_f16 key_f16;
+    bf16: eq_bf16 ne_bf16 lt_bf16 le_bf16 unordered_bf16 key_bf16;
 }
 
 /// Subnormal numbers become zero of the same sign.
@@ -179,6 +160,25 @@ halves! {
 pub const fn flush_f32(x: f32) -> f32 {
     let bits = x.to_bits();
     f32::from_bits(if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits })
+}
+
+/// Subnormal numbers become zero of the same sign.
+#[inline(always)]
+pub const fn flush_bf16(x: bf16) -> bf16 {
+    let bits = x.to_bits();
+    bf16::from_bits(if bits & 0x7f80 == 0 { bits & 0x8000 } else { bits })
+}
+
+/// A half in single precision.
+#[inline(always)]
+pub const fn single_f16(x: f16) -> f32 {
+    resize_f32_f16::<{ rounding::RN }>(x)
+}
+
+/// A bfloat in single precision: the bits before sixteen zeros.
+#[inline(always)]
+pub const fn single_bf16(x: bf16) -> f32 {
+    f32::from_bits((x.to_bits() as u32) << 16)
 }
 
 /// Subnormal numbers become zero of the same sign.
@@ -210,18 +210,6 @@ pub const fn or_pred(a: bool, b: bool) -> bool {
 #[inline(always)]
 pub const fn xor_pred(a: bool, b: bool) -> bool {
     a ^ b
-}
-
-/// The sum modulo 2³².
-#[inline(always)]
-pub const fn add_u32(a: u32, b: u32) -> u32 {
-    a.wrapping_add(b)
-}
-
-/// The sum modulo 2³².
-#[inline(always)]
-pub const fn add_s32(a: i32, b: i32) -> i32 {
-    a.wrapping_add(b)
 }
 
 /// The next wider signed integer.
@@ -282,6 +270,44 @@ pub const fn max_u32(a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub const fn max_s32(a: i32, b: i32) -> i32 {
     if a > b { a } else { b }
+}
+
+/// The lesser one.
+#[inline(always)]
+pub const fn min_s64(a: i64, b: i64) -> i64 {
+    if a < b { a } else { b }
+}
+
+/// The greater one.
+#[inline(always)]
+pub const fn max_s64(a: i64, b: i64) -> i64 {
+    if a > b { a } else { b }
+}
+
+/// The nearest unsigned number that a byte, a half-word or a word holds.
+#[inline(always)]
+pub const fn limit_u32_s64(x: i64, pick: Lanes<1, 7>) -> u32 {
+    let most = (u32::MAX >> (32 - field(pick).1)) as i64;
+    (if x < 0 {
+        0
+    } else if x > most {
+        most
+    } else {
+        x
+    }) as u32
+}
+
+/// The nearest signed number that a byte, a half-word or a word holds.
+#[inline(always)]
+pub const fn limit_s32_s64(x: i64, pick: Lanes<1, 7>) -> i32 {
+    let most = (i32::MAX >> (32 - field(pick).1)) as i64;
+    (if x < -most - 1 {
+        -most - 1
+    } else if x > most {
+        most
+    } else {
+        x
+    }) as i32
 }
 
 /// First bit and width of a byte, a half-word or a whole word.

@@ -4,7 +4,7 @@
 //! compiler makes vectors of it. These are for what no such loop can say well: bytes that move between lanes of a
 //! packed value, and sums over them.
 
-use crate::simd::{Pick, Simd, WARP, reinterpret, whole};
+use crate::lanes::{Pick, Simd, WARP, reinterpret, whole};
 
 /// [`bytes`](super::bytes) in each lane.
 #[inline(always)]

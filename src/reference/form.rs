@@ -4,31 +4,31 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::REFERENCE;
-use super::page::{Function, Page};
-use crate::TABLE;
-use crate::table::{Floor, FormInfo, Kind, Operand, Permission, TypeInfo};
-use crate::text::statement::signature;
+use isa_table::names;
+
+use super::page::{Entry, Function, Page};
+use crate::selector::Permission;
+use crate::table::{FormInfo, Kind, Operand, Table, TypeInfo};
 
 /// What the reference says of one form.
 #[derive(Debug)]
 pub struct FormPage {
     /// The form.
-    pub form: &'static FormInfo,
+    pub form: FormInfo,
     /// The page of its opcode.
     pub page: &'static Page,
     /// Its entry on that page.
-    pub entry: &'static super::page::Entry,
-    /// The operands in the manual's notation.
-    pub operands: String,
+    pub entry: &'static Entry,
     /// Its modifiers, in the order of the mnemonic.
     pub modifiers: Vec<Modifier>,
+    /// Its pseudo-code on the newest targets, modifiers filled in; none where the table has no evaluator.
+    pub lines: Vec<&'static str>,
     /// The functions that its pseudo-code calls.
     pub functions: Vec<&'static Function>,
     /// The function of [`scalar`](crate::scalar) that computes it; none where the table has no evaluator.
     pub function: Option<String>,
-    /// The variant of [`Form`](crate::Form).
-    pub variant: String,
+    /// The form as a constant: `Setp::LT_S32`.
+    pub constant: String,
 }
 
 /// A modifier of a form.
@@ -43,61 +43,29 @@ pub struct Modifier {
 }
 
 impl FormPage {
-    /// The page of a form of [`TABLE`].
-    pub fn new(form: &'static FormInfo) -> FormPage {
-        let index = usize::from(form.instruction);
-        let (instruction, page) = (&TABLE.instructions[index], &REFERENCE.pages[index]);
-        let syntax = &instruction.syntaxes[usize::from(form.syntax)];
-        let modifiers = syntax.items.iter().filter_map(|item| {
+    pub(super) fn new(form: FormInfo, page: &'static Page, lines: Vec<&'static str>) -> FormPage {
+        let instruction = form.instruction();
+        let modifiers = form.syntax().items.iter().filter_map(|item| {
             let slot = &instruction.slots[usize::from(item.slot)];
-            let member = slot.members.get(usize::from(form.values[usize::from(item.slot)]))?;
-            let spelling = TABLE.modifiers[usize::from(member.0)];
+            let spelling = *slot.members.get(usize::from(form.values()[usize::from(item.slot)]))?;
             let description = page.member(slot.name, spelling).map_or("", |member| member.description);
             Some(Modifier { spelling, slot: slot.name, description })
         });
         let calls = |function: &&Function| {
             let name = function.signature.split('(').next().unwrap_or_default();
-            form.pseudo_code.iter().any(|line| line.contains(&format!("{name}(")))
+            lines.iter().any(|line| line.contains(&format!("{name}(")))
         };
         FormPage {
             form,
             page,
-            entry: &page.entries[usize::from(syntax.entry)],
-            operands: signature(form),
+            entry: &page.entries[usize::from(form.syntax().entry)],
             modifiers: modifiers.collect(),
             functions: page.functions.iter().filter(calls).collect(),
-            function: (!form.evaluators.is_empty()).then(|| function(form.mnemonic)),
-            variant: variant(form.mnemonic),
+            lines,
+            function: form.has_evaluator().then(|| names::function(form.mnemonic())),
+            constant: format!("{}::{}", names::camel(instruction.opcode), names::constant(form.mnemonic())),
         }
     }
-}
-
-/// The name of the function in [`scalar`](crate::scalar) that computes a form.
-pub fn function(mnemonic: &str) -> String {
-    let mut name = String::new();
-    for letter in mnemonic.chars() {
-        if letter.is_ascii_uppercase() && !name.ends_with('_') {
-            name.push('_');
-        }
-        name.push(if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
-    }
-    name
-}
-
-/// The name of a form's variant of [`Form`](crate::Form).
-pub fn variant(mnemonic: &str) -> String {
-    let mut name = String::new();
-    for part in mnemonic.split(['.', '_', ':']) {
-        let mut letters = part.chars();
-        name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
-        name.push_str(letters.as_str());
-    }
-    name
-}
-
-/// A floor as people write it: `PTX 4.2, sm_53`.
-pub fn floor(floor: &Floor) -> String {
-    format!("PTX {}, sm_{}", floor.ptx, floor.sm)
 }
 
 /// A type with its width: `.f16x2, 2 lanes of 16 bits`.
@@ -110,16 +78,10 @@ pub fn width(ty: &TypeInfo) -> String {
 }
 
 /// What may be written for an operand of a form, as phrases.
-pub fn takes(operand: &Operand) -> Vec<String> {
-    let ty = &TABLE.types[operand.ty.index()];
+pub fn takes(table: &Table, operand: &Operand) -> Vec<String> {
+    let ty = table.ty(operand.ty);
     let mut list = Vec::new();
-    let registers: Vec<String> = TABLE
-        .types
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| operand.registers >> index & 1 != 0)
-        .map(|(_, ty)| format!(".{}", ty.name))
-        .collect();
+    let registers: Vec<String> = operand.registers.iter().map(|id| format!(".{}", table.ty(id).name)).collect();
     list.push(format!("registers {}", registers.join(" ")));
     if let Some(second) = &operand.second {
         let how = if second.optional == Permission::Yes { "may be followed by" } else { "is followed by" };

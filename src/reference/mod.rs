@@ -20,75 +20,100 @@ pub mod form;
 
 use alloc::vec::Vec;
 
-pub use isa_page as page;
+use isa_table::limits::VALUES;
+pub use isa_table::page;
+use isa_table::program;
+pub use isa_table::trace;
 
-use crate::TABLE;
-use crate::table::{FormInfo, TypeId};
+use crate::table::FormInfo;
+use form::FormPage;
+use trace::{Step, Trace, Traces};
 
 /// The reference that a spec writes.
 #[derive(Debug)]
 pub struct Reference {
-    /// One page for each opcode, in the table's order.
+    /// The reference of the table that this one's stands on.
+    pub base: Option<&'static Reference>,
+    /// One page for each of the table's own opcodes, in its order.
     pub pages: &'static [page::Page],
-    /// For each form its traces, ascending by [`Trace::below`].
-    pub traces: &'static [&'static [Trace]],
-}
-
-/// What the lines of a form's pseudo-code compute on a range of targets.
-#[derive(Debug)]
-pub struct Trace {
-    /// It is for SM numbers below this one; `u16::MAX` means all.
-    pub below: u16,
-    /// The lines.
-    pub steps: &'static [Step],
-    /// Gives the lanes of every line with a value, one after the other.
-    pub values: fn(&[u64], &mut dyn FnMut(u64)),
-}
-
-/// A line of pseudo-code and the shape of what it computes.
-#[derive(Debug)]
-pub struct Step {
-    /// The line.
-    pub line: &'static str,
-    /// The type of a lane.
-    pub ty: TypeId,
-    /// How many lanes the value has; 0 where the line has none to show.
-    pub lanes: u8,
+    /// What lines of pseudo-code compute.
+    pub traces: Traces,
 }
 
 /// A line of pseudo-code with what it computed.
 #[derive(Debug)]
 pub struct Computed {
-    /// The line and the shape.
+    /// The line.
+    pub line: &'static str,
+    /// The shape of its value.
     pub step: &'static Step,
     /// The bits of each lane, lane 0 first.
-    pub lanes: Vec<u64>,
+    pub lanes: Vec<u128>,
 }
 
 impl Reference {
     /// The page of an opcode.
     pub fn page(&self, opcode: &str) -> Option<&'static page::Page> {
-        self.pages.iter().find(|page| page.opcode == opcode)
+        self.owner(opcode).map(|(_, page)| page)
     }
 
-    /// What each line of a form's pseudo-code computes on a target, for inputs as [`FormInfo::evaluate`] takes them.
-    ///
-    /// # Panics
-    ///
-    /// If there are fewer inputs than sources and selectors.
-    pub fn trace(&self, form: &FormInfo, sm: u16, inputs: &[u64]) -> Vec<Computed> {
-        let Some(trace) = self.trace_of(form, sm) else { return Vec::new() };
-        let mut words = Vec::new();
-        (trace.values)(inputs, &mut |word| words.push(word));
-        let mut words = words.into_iter();
-        let computed = |step| Computed { step, lanes: words.by_ref().take(usize::from(step.lanes)).collect() };
-        trace.steps.iter().map(computed).collect()
+    /// Every page: those of the reference that this one stands on, then its own.
+    pub fn pages(&'static self) -> Vec<&'static page::Page> {
+        let own = |page: &&'static page::Page| self.pages.iter().all(|other| other.opcode != page.opcode);
+        let base = self.base.map(Reference::pages).unwrap_or_default().into_iter().filter(own);
+        base.chain(self.pages).collect()
     }
 
-    /// The trace of a form on a target.
-    pub fn trace_of(&self, form: &FormInfo, sm: u16) -> Option<&'static Trace> {
-        let traces = self.traces[TABLE.index_of(form)?];
-        traces.iter().find(|trace| sm < trace.below).or(traces.last())
+    /// The page of an opcode, and whose it is.
+    fn owner(&self, opcode: &str) -> Option<(&Reference, &'static page::Page)> {
+        match self.pages.iter().find(|page| page.opcode == opcode) {
+            Some(page) => Some((self, page)),
+            None => self.base?.owner(opcode),
+        }
+    }
+
+    /// What the reference says of a form; `None` if it is of a table that this reference does not describe.
+    pub fn form(&self, form: FormInfo) -> Option<FormPage> {
+        let (_, page) = self.owner(form.instruction().opcode)?;
+        Some(FormPage::new(form, page, self.lines(form)))
+    }
+
+    /// The lines of a form's pseudo-code on the newest targets, with all its operands; none where it has no evaluator.
+    pub fn lines(&self, form: FormInfo) -> Vec<&'static str> {
+        let Some((own, _)) = self.owner(form.instruction().opcode) else { return Vec::new() };
+        own.traces.of(form.index()).last().map(|trace| own.traces.lines(trace).collect()).unwrap_or_default()
+    }
+
+    /// The traces of a form, and the lines of each.
+    pub fn traces(&self, form: FormInfo) -> Vec<(&'static Trace, Vec<&'static str>)> {
+        let Some((own, _)) = self.owner(form.instruction().opcode) else { return Vec::new() };
+        own.traces.of(form.index()).iter().map(|trace| (trace, own.traces.lines(trace).collect())).collect()
+    }
+
+    /// What each line of a form's pseudo-code computes on a target, for inputs as [`FormInfo::evaluate`] takes them;
+    /// nothing where the form has no evaluator for so many inputs.
+    pub fn trace(&self, form: FormInfo, sm: u16, inputs: &[u128]) -> Vec<Computed> {
+        let sources = inputs.len().wrapping_sub(form.selectors().count());
+        let Some((own, _)) = self.owner(form.instruction().opcode) else { return Vec::new() };
+        let mut fits = own.traces.of(form.index()).iter().filter(|trace| usize::from(trace.sources) == sources);
+        let Some(trace) = fits.clone().find(|trace| sm < trace.below).or(fits.next_back()) else { return Vec::new() };
+        let mut values = [0; VALUES];
+        program::run(
+            own.traces.programs[trace.program as usize],
+            // A selector's datum is its own number.
+            &core::array::from_fn::<u64, VALUES, _>(|number| number as u64),
+            |source| inputs[source],
+            |selector| inputs[sources + selector],
+            form.table().operation,
+            &mut values,
+        );
+        let steps = own.traces.steps(trace).iter().zip(own.traces.lines(trace));
+        let computed = |(step, line): (&'static Step, _)| {
+            let (word, bits) = (values[usize::from(step.value)], form.table().ty(step.ty).bits);
+            let lane = |lane: u8| word >> (u32::from(lane) * u32::from(bits)) & u128::MAX >> (128 - u32::from(bits));
+            Computed { line, step, lanes: (0..step.lanes).map(lane).collect() }
+        };
+        steps.map(computed).collect()
     }
 }
 

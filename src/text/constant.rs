@@ -20,6 +20,7 @@
 //! operation only if it stands in parentheses. What an operator does is what the assembler was seen to do.
 
 use core::cmp::Ordering;
+use core::fmt;
 use core::ops::Range;
 
 use super::lexer::Cursor;
@@ -55,8 +56,7 @@ pub enum Constant {
 }
 
 /// Why a text is no constant, or none for a type.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{kind}")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstantError {
     /// What is wrong.
     pub kind: ConstantErrorKind,
@@ -64,48 +64,43 @@ pub struct ConstantError {
     pub span: Range<usize>,
 }
 
+impl fmt::Display for ConstantError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl core::error::Error for ConstantError {}
+
 /// What is wrong with a constant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConstantErrorKind {
     /// Something else stands where a constant should.
-    #[error("a constant is expected here")]
     Expected,
     /// A name stands in an expression.
-    #[error("a constant expression has no names but `WARP_SZ`")]
     Name,
     /// A prefix without as many digits as it asks for.
-    #[error("{0}")]
     Digits(&'static str),
     /// Letters or digits right behind a number.
-    #[error("this cannot follow a number; the one suffix is `U`, for integers")]
     Suffix,
     /// The number does not fit 64 bits, or is no normal double.
-    #[error("the constant is out of range")]
     Overflow,
     /// The divisor is zero.
-    #[error("the constant expression divides by zero")]
     DivisionByZero,
     /// An integer and a float in one operation.
-    #[error("integers and floats do not mix in a constant expression")]
     Mixed,
     /// A float where only an integer may stand.
-    #[error("an integer is expected here, not a float")]
     IntegerExpected,
     /// `0f…` in an operation.
-    #[error("`0f…` takes no part in an expression")]
     SingleInExpression,
     /// A cast to another type than the two of integer constants.
-    #[error("a constant is cast to `.s64` or `.u64` only")]
     Cast,
     /// A `)` or `:` is missing.
-    #[error("`{0}` is expected here")]
     Missing(char),
     /// The expression is nested too deeply for this reader.
-    #[error("the constant expression is nested too deeply")]
     Depth,
     /// The type takes no constant of this kind.
-    #[error("`.{ty}` takes no {given} constant")]
     Refused {
         /// The type, without its dot.
         ty: &'static str,
@@ -113,6 +108,30 @@ pub enum ConstantErrorKind {
         given: &'static str,
     },
 }
+
+impl fmt::Display for ConstantErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConstantErrorKind::Expected => f.write_str("a constant is expected here"),
+            ConstantErrorKind::Name => f.write_str("a constant expression has no names but `WARP_SZ`"),
+            ConstantErrorKind::Digits(text) => f.write_str(text),
+            ConstantErrorKind::Suffix => {
+                f.write_str("this cannot follow a number; the one suffix is `U`, for integers")
+            }
+            ConstantErrorKind::Overflow => f.write_str("the constant is out of range"),
+            ConstantErrorKind::DivisionByZero => f.write_str("the constant expression divides by zero"),
+            ConstantErrorKind::Mixed => f.write_str("integers and floats do not mix in a constant expression"),
+            ConstantErrorKind::IntegerExpected => f.write_str("an integer is expected here, not a float"),
+            ConstantErrorKind::SingleInExpression => f.write_str("`0f…` takes no part in an expression"),
+            ConstantErrorKind::Cast => f.write_str("a constant is cast to `.s64` or `.u64` only"),
+            ConstantErrorKind::Missing(name) => write!(f, "`{name}` is expected here"),
+            ConstantErrorKind::Depth => f.write_str("the constant expression is nested too deeply"),
+            ConstantErrorKind::Refused { ty, given } => write!(f, "`.{ty}` takes no {given} constant"),
+        }
+    }
+}
+
+impl core::error::Error for ConstantErrorKind {}
 
 use ConstantErrorKind as Error;
 

@@ -197,6 +197,19 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Goes to the next byte that is wanted, strings and comments passed; `None` at the end of the text.
+    pub(crate) fn find(&mut self, wanted: impl Fn(u8) -> bool) -> Option<u8> {
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                _ if self.at_end() => return None,
+                byte if wanted(byte) => return Some(byte),
+                b'"' => _ = self.skip_string(),
+                _ => self.bump(),
+            }
+        }
+    }
+
     /// Passes a string with its quotes, or all of the text if it has no end. Tells whether it has one.
     pub(crate) fn skip_string(&mut self) -> bool {
         let rest = &self.text.as_bytes()[self.at + 1..];

@@ -8,11 +8,11 @@
 //!
 //! let table = &ptx_isa::TABLE;
 //! let found = mnemonic::resolve(table, "set.u32.f32.lt").unwrap();
-//! assert_eq!((found.form.mnemonic, found.reordered), ("set.lt.u32.f32", true));
+//! assert_eq!((found.form.mnemonic(), found.reordered), ("set.lt.u32.f32", true));
 //!
 //! let refusal = mnemonic::resolve(table, "setp.lo.s32").unwrap_err();
 //! assert_eq!(refusal.reasons[0].span, 5..7);
-//! assert_eq!(refusal.nearest[0].mnemonic, "setp.lt.s32");
+//! assert_eq!(refusal.nearest[0].mnemonic(), "setp.lt.s32");
 //! ```
 
 use alloc::format;
@@ -23,7 +23,7 @@ use core::ops::Range;
 
 use super::lexer::Cursor;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{ABSENT, ABSENT_BIT, FormInfo, Instruction, Item, ModifierId, Slot, Syntax, Table};
+use crate::table::{ABSENT, Forbidden, FormInfo, InstructionInfo, Item, Slot, Syntax, Table};
 
 /// How many near forms are named.
 const NEAREST: usize = 3;
@@ -32,7 +32,7 @@ const NEAREST: usize = 3;
 #[derive(Clone, Copy, Debug)]
 pub struct Resolved {
     /// The form.
-    pub form: &'static FormInfo,
+    pub form: FormInfo,
     /// Whether the modifiers stand in another order than the form's.
     pub reordered: bool,
     /// Whether blanks or comments stand before a modifier.
@@ -45,7 +45,7 @@ pub struct Refusal {
     /// Each reason, its span within the mnemonic; never empty.
     pub reasons: Vec<Diagnostic>,
     /// Legal forms of the same instruction, the nearest first.
-    pub nearest: Vec<&'static FormInfo>,
+    pub nearest: Vec<FormInfo>,
 }
 
 impl Refusal {
@@ -65,7 +65,7 @@ impl Refusal {
             note.push_str(&other.message);
         }
         if first.help.is_none() && !self.nearest.is_empty() {
-            first.help = Some(format!("legal and near: {}", list(self.nearest.iter().map(|form| form.mnemonic), "")));
+            first.help = Some(format!("legal and near: {}", list(self.nearest.iter().map(|form| form.mnemonic()), "")));
         }
         first
     }
@@ -76,7 +76,7 @@ impl Refusal {
 /// # Errors
 ///
 /// All that is wrong with it. The spans are within `mnemonic`.
-pub fn resolve(table: &Table, mnemonic: &str) -> Result<Resolved, Refusal> {
+pub fn resolve(table: &'static Table, mnemonic: &str) -> Result<Resolved, Refusal> {
     let mut cursor = Cursor::new(mnemonic);
     cursor.skip_blanks();
     let found = read(table, &mut cursor);
@@ -88,7 +88,7 @@ pub fn resolve(table: &Table, mnemonic: &str) -> Result<Resolved, Refusal> {
 }
 
 /// Reads a mnemonic where it stands, and goes to its end. The cursor must not be at a blank.
-pub(crate) fn read(table: &Table, cursor: &mut Cursor<'_>) -> Result<Resolved, Refusal> {
+pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Resolved, Refusal> {
     if !cursor.at_word() {
         return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "an opcode is expected here")));
     }
@@ -102,23 +102,26 @@ pub(crate) fn read(table: &Table, cursor: &mut Cursor<'_>) -> Result<Resolved, R
     let speller = Speller { table, instruction, opcode: opcode_span };
     match speller.legal(&tokens) {
         Some(form) => {
+            if let Some(reason) = speller.torn_off(form, &tokens, blanks) {
+                return Err(Refusal { reasons: vec![reason], nearest: vec![form] });
+            }
             let written = tokens.iter().map(|token| token.text);
-            Ok(Resolved { form, reordered: !written.eq(form.mnemonic.split('.').skip(1)), blanks })
+            Ok(Resolved { form, reordered: !written.eq(form.mnemonic().split('.').skip(1)), blanks })
         }
         None => Err(speller.refusal(&tokens)),
     }
 }
 
 /// The legal forms of the same instruction with `operands` operands whose modifiers are nearest to those of `form`.
-pub(crate) fn nearest_with_operands(table: &Table, form: &FormInfo, operands: usize) -> Option<&'static FormInfo> {
-    let speller = Speller { table, instruction: &table.instructions[usize::from(form.instruction)], opcode: 0..0 };
-    let fits = |near: &FormInfo| near.operands.len() == operands;
-    speller.nearest(form.values, &[], fits).first().copied()
+pub(crate) fn nearest_with_operands(form: FormInfo, operands: usize) -> Option<FormInfo> {
+    let speller = Speller { table: form.table(), instruction: form.instruction(), opcode: 0..0 };
+    let fits = |near: FormInfo| near.operands().len() == operands;
+    speller.nearest(form.values(), &[], fits).first().copied()
 }
 
-fn unknown_opcode(table: &Table, opcode: &str, span: Range<usize>) -> Diagnostic {
+fn unknown_opcode(table: &'static Table, opcode: &str, span: Range<usize>) -> Diagnostic {
     let diagnostic = Diagnostic::error(Code::UnknownOpcode, span, format!("`{opcode}` is not in the table"));
-    match closest(opcode, table.instructions.iter().map(|instruction| instruction.opcode)) {
+    match closest(opcode, table.instructions().map(|instruction| instruction.data().opcode)) {
         Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
         None => diagnostic,
     }
@@ -155,17 +158,17 @@ fn tokens<'a>(cursor: &mut Cursor<'a>) -> Result<(Vec<Token<'a>>, bool), Diagnos
 }
 
 /// How far the tokens of a mnemonic fill a syntax line.
-struct Fit<'s> {
-    syntax: &'s Syntax,
+struct Fit {
+    syntax: &'static Syntax,
     /// The member chosen in each slot of the instruction, or [`ABSENT`].
     values: Vec<u8>,
     /// The tokens that found no place, each with the item that refused it, if one did.
-    left: Vec<(usize, Option<&'s Item>)>,
+    left: Vec<(usize, Option<&'static Item>)>,
     /// The items that may not be left out and are.
-    missing: Vec<&'s Item>,
+    missing: Vec<&'static Item>,
 }
 
-impl Fit<'_> {
+impl Fit {
     fn problems(&self) -> usize {
         self.left.len() + self.missing.len()
     }
@@ -180,28 +183,26 @@ enum Members {
     Slot,
 }
 
-struct Speller<'t> {
-    table: &'t Table,
-    instruction: &'t Instruction,
+struct Speller {
+    table: &'static Table,
+    instruction: InstructionInfo,
     opcode: Range<usize>,
 }
 
-impl<'t> Speller<'t> {
-    fn id(&self, text: &str) -> Option<ModifierId> {
-        self.table.modifiers.binary_search(&text).ok().map(|index| ModifierId(index as u16))
-    }
-
-    fn text(&self, id: ModifierId) -> &'static str {
-        self.table.modifiers[usize::from(id.0)]
+impl Speller {
+    /// Whether any instruction has a modifier that is spelt so.
+    fn is_known(&self, text: &str) -> bool {
+        let slots = self.table.instructions().flat_map(|instruction| instruction.data().slots);
+        slots.flat_map(|slot| slot.members).any(|member| *member == text)
     }
 
     fn slot(&self, item: &Item) -> &'static Slot {
-        &self.instruction.slots[usize::from(item.slot)]
+        &self.instruction.data().slots[usize::from(item.slot)]
     }
 
-    fn names(&self, slot: &'static Slot, members: u64) -> impl Iterator<Item = &'static str> {
-        let ids = slot.members.iter().enumerate().filter(move |(index, _)| members >> index & 1 == 1);
-        ids.map(|(_, &id)| self.text(id))
+    fn names(&self, slot: &'static Slot, members: u64) -> impl Iterator<Item = &'static str> + use<> {
+        let own = slot.members.iter().enumerate().filter(move |(index, _)| members >> index & 1 == 1);
+        own.map(|(_, member)| *member)
     }
 
     fn is_type(&self, text: &str) -> bool {
@@ -210,24 +211,23 @@ impl<'t> Speller<'t> {
 
     /// Which member of an item's slot a spelling is.
     fn member(&self, item: &Item, text: &str, members: Members) -> Option<u8> {
-        let id = self.id(text)?;
-        let index = self.slot(item).members.iter().position(|&member| member == id)?;
+        let index = self.slot(item).members.iter().position(|member| *member == text)?;
         (members == Members::Slot || item.members >> index & 1 == 1).then_some(index as u8)
     }
 
     /// Fits tokens to a syntax line. Types keep their order among each other; all else stands where it likes.
-    fn fit(&self, syntax: &'t Syntax, tokens: &[Token<'_>], members: Members) -> Fit<'t> {
+    fn fit(&self, syntax: &'static Syntax, tokens: &[Token<'_>], members: Members) -> Fit {
         let mut values = vec![ABSENT; self.instruction.slots.len()];
         let mut left = Vec::new();
-        let types = |item: &&Item| self.slot(item).members.iter().all(|&id| self.is_type(self.text(id)));
-        let (typed, others): (Vec<&Item>, Vec<&Item>) = syntax.items.iter().partition(types);
+        let types = |item: &&'static Item| self.slot(item).types;
+        let (typed, others): (Vec<&'static Item>, Vec<&'static Item>) = syntax.items.iter().partition(types);
         let counted = tokens.iter().filter(|token| self.is_type(token.text)).count() == typed.len();
         let mut next = 0;
         for (index, token) in tokens.iter().enumerate() {
             if !self.is_type(token.text) {
-                let free = |item: &&Item| values[usize::from(item.slot)] == ABSENT;
+                let free = |item: &&'static Item| values[usize::from(item.slot)] == ABSENT;
                 let takes =
-                    |item: &'t Item, members| self.member(item, token.text, members).map(|member| (item, member));
+                    |item: &'static Item, members| self.member(item, token.text, members).map(|member| (item, member));
                 let place = others.iter().copied().filter(free).find_map(|item| takes(item, members));
                 let refused = others.iter().copied().filter(free).find_map(|item| takes(item, Members::Slot));
                 match place {
@@ -260,28 +260,35 @@ impl<'t> Speller<'t> {
     }
 
     /// The form that the tokens mean, if they mean one.
-    fn legal(&self, tokens: &[Token<'_>]) -> Option<&'static FormInfo> {
-        self.instruction.syntaxes.iter().find_map(|syntax| {
+    fn legal(&self, tokens: &[Token<'_>]) -> Option<FormInfo> {
+        self.instruction.syntaxes().iter().find_map(|syntax| {
             let fit = self.fit(syntax, tokens, Members::Line);
             if fit.problems() > 0 {
                 return None;
             }
-            let mut canonical = String::from(self.instruction.opcode);
-            for item in syntax.items {
-                let member = fit.values[usize::from(item.slot)];
-                if let Some(&id) = self.slot(item).members.get(usize::from(member)) {
-                    canonical.push('.');
-                    canonical.push_str(self.text(id));
-                }
-            }
-            self.table.form(&canonical)
+            self.table.form(&self.instruction.spell(syntax, &fit.values))
         })
     }
 
-    fn best(&self, tokens: &[Token<'_>], members: Members) -> Option<Fit<'t>> {
-        let fits = self.instruction.syntaxes.iter().map(|syntax| self.fit(syntax, tokens, members));
+    /// Why a form is not meant whose opcode has words of its own, and they stand elsewhere.
+    fn torn_off(&self, form: FormInfo, tokens: &[Token<'_>], blanks: bool) -> Option<Diagnostic> {
+        let own = form.mnemonic().split('.').nth(1)?;
+        let slots = self.instruction.data().slots.iter().filter(|slot| slot.of_opcode);
+        let belongs = slots.flat_map(|slot| slot.members).any(|member| *member == own);
+        let apart = |token: &&Token<'_>| token.span.start != self.opcode.end + 1;
+        let token = tokens.iter().find(|token| token.text == own).filter(apart)?;
+        if !belongs || tokens[0].text == own && !blanks {
+            return None;
+        }
+        let opcode = self.instruction.opcode;
+        let message = format!("`.{own}` belongs to `{opcode}` and stands right behind it");
+        Some(Diagnostic::error(Code::IllegalModifier, token.span.clone(), message))
+    }
+
+    fn best(&self, tokens: &[Token<'_>], members: Members) -> Option<Fit> {
+        let fits = self.instruction.syntaxes().iter().map(|syntax| self.fit(syntax, tokens, members));
         // Of two lines that fit alike, the one that takes the types is meant.
-        let types = |fit: &Fit<'_>| fit.left.iter().filter(|&&(index, _)| self.is_type(tokens[index].text)).count();
+        let types = |fit: &Fit| fit.left.iter().filter(|&&(index, _)| self.is_type(tokens[index].text)).count();
         fits.min_by_key(|fit| (fit.problems(), types(fit)))
     }
 
@@ -310,13 +317,13 @@ impl<'t> Speller<'t> {
     }
 
     /// Tokens without a place and places without a token. A misspelt token's likely meaning goes into `wanted`.
-    fn misplaced(&self, fit: &Fit<'t>, tokens: &[Token<'_>], wanted: &mut [u8]) -> Vec<Diagnostic> {
+    fn misplaced(&self, fit: &Fit, tokens: &[Token<'_>], wanted: &mut [u8]) -> Vec<Diagnostic> {
         let mut missing = fit.missing.clone();
         let mut reasons = Vec::new();
         for &(index, by) in &fit.left {
             let token = &tokens[index];
             reasons.push(match by {
-                Some(item) if self.id(token.text).is_some() => self.refused(fit.syntax, item, token),
+                Some(item) if self.is_known(token.text) => self.refused(fit.syntax, item, token),
                 _ => self.homeless(fit, token, &tokens[..index], &mut missing, wanted),
             });
         }
@@ -341,7 +348,7 @@ impl<'t> Speller<'t> {
     /// A token that no item of the line takes: a second one, a foreign one, or a misspelt one.
     fn homeless(
         &self,
-        fit: &Fit<'t>,
+        fit: &Fit,
         token: &Token<'_>,
         before: &[Token<'_>],
         missing: &mut Vec<&Item>,
@@ -361,11 +368,11 @@ impl<'t> Speller<'t> {
             };
             return error(Code::DuplicateModifier, message);
         }
-        if self.instruction.slots.iter().any(|slot| slot.members.iter().any(|&id| self.text(id) == token.text)) {
+        if self.instruction.slots.iter().any(|slot| slot.members.contains(&token.text)) {
             let message = format!("`.{}` has no place in `{}`", token.text, fit.syntax.text);
             return error(Code::IllegalModifier, message);
         }
-        let known = self.id(token.text).is_some() || self.is_type(token.text);
+        let known = self.is_known(token.text) || self.is_type(token.text);
         let code = if known { Code::IllegalModifier } else { Code::UnknownModifier };
         let message = format!("`{opcode}` has no modifier `.{}`", token.text);
         let candidates = fit.syntax.items.iter().flat_map(|item| self.names(self.slot(item), item.members));
@@ -383,23 +390,18 @@ impl<'t> Speller<'t> {
     }
 
     /// The rules of the spec that a full set of modifiers breaks. The slots they are about go into `suspects`.
-    fn broken_rules(&self, fit: &Fit<'t>, tokens: &[Token<'_>], suspects: &mut Vec<usize>) -> Vec<Diagnostic> {
-        let bit = |slot: u8| match fit.values[usize::from(slot)] {
-            ABSENT => ABSENT_BIT,
-            member => 1 << member,
-        };
-        let broken =
-            self.instruction.rules.iter().filter(|rule| rule.forbids.iter().all(|&(slot, set)| bit(slot) & set != 0));
+    fn broken_rules(&self, fit: &Fit, tokens: &[Token<'_>], suspects: &mut Vec<usize>) -> Vec<Diagnostic> {
+        let broken = self.instruction.data().rules.iter().filter(|rule| rule.refuses(&fit.values));
         let mut reasons: Vec<Diagnostic> = Vec::new();
         for rule in broken {
             if reasons.iter().any(|reason| reason.message == rule.reason) {
                 continue;
             }
-            let token_of = |&(slot, _): &(u8, u64)| {
-                let member = usize::from(fit.values[usize::from(slot)]);
-                let id = self.instruction.slots[usize::from(slot)].members.get(member)?;
-                let token = tokens.iter().find(|token| token.text == self.text(*id))?;
-                Some((usize::from(slot), token.span.clone()))
+            let token_of = |forbidden: &Forbidden| {
+                let slot = usize::from(forbidden.slot);
+                let member = self.instruction.slots[slot].members.get(usize::from(fit.values[slot]))?;
+                let token = tokens.iter().find(|token| token.text == *member)?;
+                Some((slot, token.span.clone()))
             };
             let (slot, span) = rule.forbids.iter().find_map(token_of).unwrap_or((usize::MAX, self.opcode.clone()));
             suspects.push(slot);
@@ -410,14 +412,14 @@ impl<'t> Speller<'t> {
 
     /// The forms that differ least from the wanted modifiers: best in one slot, and there in spelling. A suspect slot
     /// is the first to be changed.
-    fn nearest(&self, wanted: &[u8], suspects: &[usize], fits: impl Fn(&FormInfo) -> bool) -> Vec<&'static FormInfo> {
+    fn nearest(&self, wanted: &[u8], suspects: &[usize], fits: impl Fn(FormInfo) -> bool) -> Vec<FormInfo> {
         const REPLACED: usize = 100;
         const REMOVED: usize = 120;
         const ADDED: usize = 150;
         const SUSPECT: usize = 30;
         let mut costs: Vec<Vec<usize>> = Vec::new();
         for (index, slot) in self.instruction.slots.iter().enumerate() {
-            let was = slot.members.get(usize::from(wanted[index])).map(|&id| self.text(id));
+            let was = slot.members.get(usize::from(wanted[index])).copied();
             let less = if suspects.contains(&index) { SUSPECT } else { 0 };
             let cost = |to: Option<&str>| match (was, to) {
                 (None, None) => 0,
@@ -426,19 +428,16 @@ impl<'t> Speller<'t> {
                 (Some(was), Some(to)) if was == to => 0,
                 (Some(was), Some(to)) => REPLACED - less + distance(was, to),
             };
-            let present = slot.members.iter().map(|&id| cost(Some(self.text(id))));
+            let present = slot.members.iter().map(|member| cost(Some(*member)));
             costs.push(present.chain([cost(None)]).collect());
         }
-        let cost = |form: &FormInfo| -> usize {
+        let cost = |form: FormInfo| -> usize {
             // The last cost of a slot is that of having nothing in it.
             let cost_of = |(cost, &value): (&Vec<usize>, &u8)| cost[usize::from(value).min(cost.len() - 1)];
-            costs.iter().zip(form.values).map(cost_of).sum()
+            costs.iter().zip(form.values()).map(cost_of).sum()
         };
-        let own = |form: &&FormInfo| {
-            core::ptr::eq(&raw const self.table.instructions[usize::from(form.instruction)], self.instruction)
-        };
-        let mut near: Vec<(usize, &'static FormInfo)> = Vec::new();
-        for form in self.table.forms.iter().filter(own).filter(|form| fits(form)) {
+        let mut near: Vec<(usize, FormInfo)> = Vec::new();
+        for form in self.instruction.forms().filter(|form| fits(*form)) {
             let cost = cost(form);
             let place = near.partition_point(|&(other, _)| other <= cost);
             if place < NEAREST {

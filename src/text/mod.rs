@@ -4,7 +4,7 @@
 //! use ptx_isa::text::{Options, Statement, check};
 //!
 //! let statement = Statement::parse(&ptx_isa::TABLE, "@p setp.lt.and.s32 p|q, a, -3, !c;")?;
-//! assert_eq!(statement.form().mnemonic, "setp.lt.and.s32");
+//! assert_eq!(statement.form().mnemonic(), "setp.lt.and.s32");
 //! assert_eq!(statement.to_string(), "@p setp.lt.and.s32 p|q, a, 0xfffffffd, !c;");
 //!
 //! let module = b".version 8.6 .target sm_90
@@ -22,7 +22,8 @@
 //! | `lexer` | bytes: words, blanks, comments |
 //! | [`constant`] | constant expressions, and the bits they give an operand |
 //! | [`mnemonic`] | which form a mnemonic means, or why it means none |
-//! | [`statement`] | one statement: guard, form, operands, selectors |
+//! | [`statement`] | one statement, and how it is written |
+//! | `reader` | how one statement is read, and what is wrong where it cannot be |
 //! | `scope` | which names a scope declares, and as what |
 //! | [`module`] | whole files: directives, functions, scopes, floors |
 //!
@@ -32,6 +33,7 @@ pub mod constant;
 mod lexer;
 pub mod mnemonic;
 pub mod module;
+mod reader;
 mod scope;
 pub mod statement;
 

@@ -7,11 +7,11 @@ use ptx_isa::table::{FormInfo, Kind};
 ///
 /// A digit for predicates (the second destination counts two) and for the values that comparisons write (zero, all
 /// ones, 1.0), `a` or `b` for the first or second source, and else the bits in parentheses.
-pub(crate) fn word(form: &FormInfo, inputs: &[u64], outputs: [u64; 2]) -> String {
-    let [first, second] = outputs;
-    let destination = form.operands.iter().find(|operand| operand.destination).expect("a form writes something");
-    let ty = &TABLE.types[destination.ty.index()];
-    let lane = &TABLE.types[ty.lane.index()];
+pub(crate) fn word(form: FormInfo, inputs: &[u128], outputs: &[u128]) -> String {
+    let (first, second) = (outputs[0], outputs.get(1).copied().unwrap_or(0));
+    let destination = form.operands().iter().find(|operand| operand.destination).expect("a form writes something");
+    let ty = TABLE.ty(destination.ty);
+    let lane = TABLE.ty(ty.lane);
     let ones = ones(form);
     let one = match lane.kind {
         Kind::Float => ((1 << (lane.exponent - 1)) - 1) << (lane.bits - 1 - u16::from(lane.exponent)),
@@ -29,10 +29,10 @@ pub(crate) fn word(form: &FormInfo, inputs: &[u64], outputs: [u64; 2]) -> String
 }
 
 /// All ones of the destination's type.
-pub(crate) fn ones(form: &FormInfo) -> u64 {
-    let destination = form.operands.iter().find(|operand| operand.destination).expect("a form writes something");
-    let bits = TABLE.types[destination.ty.index()].bits;
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+pub(crate) fn ones(form: FormInfo) -> u128 {
+    let destination = form.operands().iter().find(|operand| operand.destination).expect("a form writes something");
+    let bits = TABLE.ty(destination.ty).bits;
+    if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
 }
 
 /// The words of a line, one a vector.

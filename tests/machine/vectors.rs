@@ -5,7 +5,8 @@
 //! [`FormInfo::evaluate`] takes them.
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{FormInfo, Kind, SelectorKind, TypeInfo};
+use ptx_isa::selector;
+use ptx_isa::table::{FormInfo, Kind, TypeInfo};
 
 /// SplitMix64.
 pub(crate) struct Random(u64);
@@ -32,15 +33,15 @@ impl Random {
     }
 }
 
-fn low(bits: u32) -> u64 {
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
+fn low(bits: u32) -> u128 {
+    if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
 }
 
 /// The edges of a type that is not packed: zeros, ones, extremes, and for floats infinities, NaNs of every kind, and
 /// both ends of the subnormal and normal numbers, of either sign.
-pub(crate) fn edges(ty: &TypeInfo) -> Vec<u64> {
+pub(crate) fn edges(ty: &TypeInfo) -> Vec<u128> {
     let bits = u32::from(ty.bits);
-    let top = 1u64 << (bits - 1);
+    let top = 1_u128 << (bits - 1);
     match ty.kind {
         Kind::Predicate => vec![0, 1],
         Kind::Float => {
@@ -66,15 +67,15 @@ pub(crate) fn edges(ty: &TypeInfo) -> Vec<u64> {
             positive.iter().flat_map(|&value| [value, value | top]).collect()
         }
         Kind::Bits | Kind::Unsigned | Kind::Signed | Kind::Packed => {
-            vec![0, 1, 2, low(bits), low(bits) - 1, top, top - 1, top + 1, top >> 1, 0x5555_5555_5555_5555 & low(bits)]
+            vec![0, 1, 2, low(bits), low(bits) - 1, top, top - 1, top + 1, top >> 1, (u128::MAX / 3) & low(bits)]
         }
     }
 }
 
 /// A value of a type, one in two times at an edge, lane by lane where it is packed.
-fn value(random: &mut Random, ty: &TypeInfo) -> u64 {
+fn value(random: &mut Random, ty: &TypeInfo) -> u128 {
     if ty.kind == Kind::Packed {
-        let lane = &TABLE.types[ty.lane.index()];
+        let lane = TABLE.ty(ty.lane);
         return (0..ty.lanes).fold(0, |word, _| word << lane.bits | value(random, lane));
     }
     let bits = u32::from(ty.bits);
@@ -82,22 +83,24 @@ fn value(random: &mut Random, ty: &TypeInfo) -> u64 {
         let edges = edges(ty);
         return edges[random.below(edges.len())];
     }
-    random.next() & low(bits)
+    // Narrow values take one number, as they did when no type was wider.
+    let high = if bits > 64 { u128::from(random.next()) << 64 } else { 0 };
+    (high | u128::from(random.next())) & low(bits)
 }
 
 /// So many input words for a form: sources in order, then selectors in order.
-pub(crate) fn of(form: &FormInfo, count: usize) -> Vec<Vec<u64>> {
-    let mut random = Random::of(form.mnemonic);
+pub(crate) fn of(form: FormInfo, count: usize) -> Vec<Vec<u128>> {
+    let mut random = Random::of(form.mnemonic());
     let mut vectors = Vec::with_capacity(count);
     for number in 0..count {
-        let mut words: Vec<u64> = Vec::new();
+        let mut words: Vec<u128> = Vec::new();
         for operand in form.sources() {
-            let ty = &TABLE.types[operand.ty.index()];
+            let ty = TABLE.ty(operand.ty);
             let same = words.last().copied().filter(|_| number % 5 == 4 && ty.kind != Kind::Predicate);
             // Bytes at their edges, for forms that take words apart.
             let bytes = form.selectors().next().is_some().then(|| {
-                (0..4).fold(0u64, |word, _| {
-                    let edge = [0, 1, 0x7f, 0x80, 0xff, random.next() & 0xff][random.below(6)];
+                (0..4).fold(0_u128, |word, _| {
+                    let edge = [0, 1, 0x7f, 0x80, 0xff, u128::from(random.next() & 0xff)][random.below(6)];
                     word << 8 | edge
                 })
             });
@@ -110,13 +113,13 @@ pub(crate) fn of(form: &FormInfo, count: usize) -> Vec<Vec<u64>> {
         for selector in form.selectors() {
             words.push(match selector.kind {
                 _ if number % 4 == 0 => selector.default.into(),
-                SelectorKind::Lanes { lanes, of } => {
-                    let word = (0..lanes).fold(0, |word, _| word << 4 | random.below(usize::from(of)) as u64);
+                selector::Kind::Lanes { lanes, of } => {
+                    let word = (0..lanes).fold(0, |word, _| word << 4 | random.below(usize::from(of)) as u128);
                     // The assembler reads `.b1024` as a word of another instruction.
                     if word == 0x1024 { selector.default.into() } else { word }
                 }
-                SelectorKind::Subset { of } => 1 + random.below((1 << of) - 1) as u64,
-                SelectorKind::Listed { words } => random.below(words.len()) as u64,
+                selector::Kind::Subset { of } => 1 + random.below((1 << of) - 1) as u128,
+                selector::Kind::Listed { words } => random.below(words.len()) as u128,
             });
         }
         vectors.push(words);

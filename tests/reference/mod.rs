@@ -43,12 +43,12 @@ pub(crate) fn width(ty: &str) -> u32 {
     }
 }
 
-fn low(bits: u64, width: u32) -> u64 {
-    if width == 64 { bits } else { bits & ((1 << width) - 1) }
+fn low(bits: u128, width: u32) -> u128 {
+    if width == 128 { bits } else { bits & ((1 << width) - 1) }
 }
 
 /// The number that the bits of a float stand for, `None` for NaN: sign, then power, then fraction.
-pub(crate) fn decode(bits: u64, format: Format) -> Option<f64> {
+pub(crate) fn decode(bits: u128, format: Format) -> Option<f64> {
     let Format { exponent, fraction } = format;
     let negative = bits >> (exponent + fraction) & 1 == 1;
     let power = bits >> fraction & ((1 << exponent) - 1);
@@ -69,7 +69,7 @@ pub(crate) fn decode(bits: u64, format: Format) -> Option<f64> {
 }
 
 /// "flushes subnormal inputs to sign-preserving zero"
-pub(crate) fn flush(bits: u64, format: Format) -> u64 {
+pub(crate) fn flush(bits: u128, format: Format) -> u128 {
     let sign = 1 << (format.exponent + format.fraction);
     let power = bits >> format.fraction & ((1 << format.exponent) - 1);
     if power == 0 { bits & sign } else { bits }
@@ -86,7 +86,7 @@ fn order<T: PartialOrd>(a: T, b: T) -> Relation {
 }
 
 /// How two values of a type stand to each other.
-pub(crate) fn relation(ty: &str, a: u64, b: u64) -> Relation {
+pub(crate) fn relation(ty: &str, a: u128, b: u128) -> Relation {
     let width = width(ty);
     let (a, b) = (low(a, width), low(b, width));
     if let Some(format) = format(ty) {
@@ -96,7 +96,7 @@ pub(crate) fn relation(ty: &str, a: u64, b: u64) -> Relation {
         };
     }
     if ty.starts_with('s') {
-        let extend = |bits: u64| i128::from(bits) - if bits >> (width - 1) & 1 == 1 { 1_i128 << width } else { 0 };
+        let extend = |bits: u128| bits as i128 - if bits >> (width - 1) & 1 == 1 { 1_i128 << width } else { 0 };
         return order(extend(a), extend(b));
     }
     order(a, b)
@@ -186,30 +186,30 @@ impl<'a> Mnemonic<'a> {
     }
 
     /// What the form computes: sources in order, then selectors in order (mask, asel, bsel), all as words.
-    pub(crate) fn evaluate(&self, sm: u16, inputs: &[u64]) -> [u64; 2] {
+    pub(crate) fn evaluate(&self, sm: u16, inputs: &[u128]) -> Vec<u128> {
         match self.opcode {
             "set" => self.set(sm, inputs),
             "setp" => self.setp(sm, inputs),
             "selp" => {
                 let taken = if inputs[2] & 1 == 1 { inputs[0] } else { inputs[1] };
-                [low(taken, width(self.types[0])), 0]
+                vec![low(taken, width(self.types[0]))]
             }
             "slct" => self.slct(sm, inputs),
-            "vset2" => [self.video(16, 2, inputs), 0],
-            "vset4" => [self.video(8, 4, inputs), 0],
-            "vset" => [self.scalar_video(inputs), 0],
-            "and" => [low(inputs[0] & inputs[1], width(self.types[0])), 0],
-            "or" => [low(inputs[0] | inputs[1], width(self.types[0])), 0],
-            "xor" => [low(inputs[0] ^ inputs[1], width(self.types[0])), 0],
-            "not" => [low(!inputs[0], width(self.types[0])), 0],
-            "cnot" => [u64::from(low(inputs[0], width(self.types[0])) == 0), 0],
-            "testp" => [u64::from(self.float_test(inputs[0])), 0],
+            "vset2" => vec![self.video(16, 2, inputs)],
+            "vset4" => vec![self.video(8, 4, inputs)],
+            "vset" => vec![self.scalar_video(inputs)],
+            "and" => vec![low(inputs[0] & inputs[1], width(self.types[0]))],
+            "or" => vec![low(inputs[0] | inputs[1], width(self.types[0]))],
+            "xor" => vec![low(inputs[0] ^ inputs[1], width(self.types[0]))],
+            "not" => vec![low(!inputs[0], width(self.types[0]))],
+            "cnot" => vec![u128::from(low(inputs[0], width(self.types[0])) == 0)],
+            "testp" => vec![u128::from(self.float_test(inputs[0]))],
             other => panic!("no opcode: {other}"),
         }
     }
 
     /// `a CmpOp b` of one lane, with subnormals flushed where the manual says so.
-    fn compare(&self, sm: u16, ty: &str, a: u64, b: u64) -> bool {
+    fn compare(&self, sm: u16, ty: &str, a: u128, b: u128) -> bool {
         let (mut a, mut b) = (low(a, width(ty)), low(b, width(ty)));
         // The note on old targets stands in section 9.7.6; halves are younger than they.
         let halves = self.types.iter().any(|ty| ["f16", "bf16"].contains(ty));
@@ -221,7 +221,7 @@ impl<'a> Mnemonic<'a> {
     }
 
     /// `BoolOp(t, c)`
-    fn combine(&self, t: bool, inputs: &[u64]) -> bool {
+    fn combine(&self, t: bool, inputs: &[u128]) -> bool {
         let c = || inputs[2] & 1 == 1;
         match self.bool_op {
             None => t,
@@ -232,10 +232,10 @@ impl<'a> Mnemonic<'a> {
         }
     }
 
-    fn set(&self, sm: u16, inputs: &[u64]) -> [u64; 2] {
+    fn set(&self, sm: u16, inputs: &[u128]) -> Vec<u128> {
         let [dtype, stype] = self.types[..] else { panic!("two types") };
         let yes = match dtype {
-            "f32" => u64::from(1.0_f32.to_bits()),
+            "f32" => u128::from(1.0_f32.to_bits()),
             "f16" | "f16x2" => 0x3c00,
             "bf16" | "bf16x2" => 0x3f80,
             // A pair writes each lane's outcome to its half of the word.
@@ -245,13 +245,13 @@ impl<'a> Mnemonic<'a> {
         };
         let written = |t: bool| if self.combine(t, inputs) { yes } else { 0 };
         let Some(lane) = stype.strip_suffix("x2") else {
-            return [written(self.compare(sm, stype, inputs[0], inputs[1])), 0];
+            return vec![written(self.compare(sm, stype, inputs[0], inputs[1]))];
         };
         let t = |shift: u32| self.compare(sm, lane, inputs[0] >> shift, inputs[1] >> shift);
-        [written(t(0)) | written(t(16)) << 16, 0]
+        vec![written(t(0)) | written(t(16)) << 16]
     }
 
-    fn float_test(&self, a: u64) -> bool {
+    fn float_test(&self, a: u128) -> bool {
         let ty = self.types[0];
         let (format, a) = (format(ty).unwrap(), low(a, width(ty)));
         let value = decode(a, format);
@@ -270,21 +270,21 @@ impl<'a> Mnemonic<'a> {
 
     /// `inputs` are a, b, c, then the parts of d (in the form that merges), a and b: bytes 0 to 3, half-words 4 and 5,
     /// all 6.
-    fn scalar_video(&self, inputs: &[u64]) -> u64 {
+    fn scalar_video(&self, inputs: &[u128]) -> u128 {
         let merges = !self.add && self.extreme.is_none();
         let (dsel, rest) = if merges { (inputs[3], &inputs[4..]) } else { (6, &inputs[3..]) };
-        let place = |part: u64| match part {
+        let place = |part: u128| match part {
             0..=3 => (8 * part as u32, 8),
             4 | 5 => (16 * (part as u32 - 4), 16),
             _ => (0, 32),
         };
-        let part = |word: u64, part: u64, ty: &str| {
+        let part = |word: u128, part: u128, ty: &str| {
             let (shift, bits) = place(part);
-            let value = low(word >> shift, bits) as i64;
+            let value = low(word >> shift, bits) as i128;
             if ty == "s32" && value >> (bits - 1) & 1 == 1 { value - (1 << bits) } else { value }
         };
         let (a, b) = (part(inputs[0], rest[0], self.types[0]), part(inputs[1], rest[1], self.types[1]));
-        let t = u64::from(holds(self.cmp.unwrap(), order(a, b)));
+        let t = u128::from(holds(self.cmp.unwrap(), order(a, b)));
         let c = low(inputs[2], 32);
         if self.add {
             return low(c + t, 32);
@@ -292,32 +292,32 @@ impl<'a> Mnemonic<'a> {
         if let Some(extreme) = self.extreme {
             // Seen on the machine: signed exactly where the first type is.
             let signed = part(c, 6, self.types[0]);
-            let (lesser, greater) = if signed < t as i64 { (c, t) } else { (t, c) };
+            let (lesser, greater) = if signed < t as i128 { (c, t) } else { (t, c) };
             return if extreme == "min" { lesser } else { greater };
         }
         let (shift, bits) = place(dsel);
-        let hole = low(u64::MAX, bits) << shift;
+        let hole = low(u128::MAX, bits) << shift;
         c & !hole & 0xffff_ffff | if bits == 32 { t } else { t << shift }
     }
 
-    fn setp(&self, sm: u16, inputs: &[u64]) -> [u64; 2] {
+    fn setp(&self, sm: u16, inputs: &[u128]) -> Vec<u128> {
         let ty = self.types[0];
-        let outcome = |t: bool| u64::from(self.combine(t, inputs));
+        let outcome = |t: bool| u128::from(self.combine(t, inputs));
         match ty {
-            "f16" | "bf16" => [outcome(self.compare(sm, ty, inputs[0], inputs[1])), 0],
+            "f16" | "bf16" => vec![outcome(self.compare(sm, ty, inputs[0], inputs[1]))],
             "f16x2" | "bf16x2" => {
                 let lane = ty.strip_suffix("x2").unwrap();
                 let t = |shift: u32| self.compare(sm, lane, inputs[0] >> shift, inputs[1] >> shift);
-                [outcome(t(0)), outcome(t(16))]
+                vec![outcome(t(0)), outcome(t(16))]
             }
             _ => {
                 let t = self.compare(sm, ty, inputs[0], inputs[1]);
-                [outcome(t), outcome(!t)]
+                vec![outcome(t), outcome(!t)]
             }
         }
     }
 
-    fn slct(&self, sm: u16, inputs: &[u64]) -> [u64; 2] {
+    fn slct(&self, sm: u16, inputs: &[u128]) -> Vec<u128> {
         let at_least_zero = if self.types[1] == "s32" {
             inputs[2] >> 31 & 1 == 0
         } else {
@@ -329,26 +329,26 @@ impl<'a> Mnemonic<'a> {
             decode(c, f32).is_some_and(|c| c >= 0.0)
         };
         let taken = if at_least_zero { inputs[0] } else { inputs[1] };
-        [low(taken, width(self.types[0])), 0]
+        vec![low(taken, width(self.types[0]))]
     }
 
     /// Lanes of so many bits: `inputs` are a, b, c, the mask (a bit a lane), and both selections (four bits a lane).
-    fn video(&self, bits: u32, lanes: usize, inputs: &[u64]) -> u64 {
+    fn video(&self, bits: u32, lanes: usize, inputs: &[u128]) -> u128 {
         let [a, b, c, mask, asel, bsel] = inputs[..6] else { panic!("six inputs") };
-        let pool: Vec<u64> =
+        let pool: Vec<u128> =
             [a, b].iter().flat_map(|word| (0..lanes as u32).map(move |i| low(word >> (bits * i), bits))).collect();
-        let pick = |selection: u64, lane: usize, ty: &str| {
-            let value = pool[(selection >> (4 * lane) & 15) as usize] as i64;
+        let pick = |selection: u128, lane: usize, ty: &str| {
+            let value = pool[(selection >> (4 * lane) & 15) as usize] as i128;
             let negative = ty == "s32" && value >> (bits - 1) & 1 == 1;
             if negative { value - (1 << bits) } else { value }
         };
         let t = |lane: usize| {
             let (a, b) = (pick(asel, lane, self.types[0]), pick(bsel, lane, self.types[1]));
-            u64::from(holds(self.cmp.unwrap(), order(a, b)))
+            u128::from(holds(self.cmp.unwrap(), order(a, b)))
         };
         let masked = |lane: usize| mask >> lane & 1 == 1;
         if self.add {
-            let count: u64 = (0..lanes).filter(|lane| masked(*lane)).map(t).sum();
+            let count: u128 = (0..lanes).filter(|lane| masked(*lane)).map(t).sum();
             return low(c + count, 32);
         }
         let merged = |lane: usize| if masked(lane) { t(lane) } else { low(c >> (bits * lane as u32), bits) };
@@ -357,10 +357,10 @@ impl<'a> Mnemonic<'a> {
 }
 
 /// Values worth trying for a type: the corners of its format and their neighbours, and some at random.
-pub(crate) fn edges(ty: &str, random: &mut Random, how_many_random: usize) -> Vec<u64> {
+pub(crate) fn edges(ty: &str, random: &mut Random, how_many_random: usize) -> Vec<u128> {
     let width = width(ty);
-    let mut list: Vec<u64> = match ty {
-        "pred" => return vec![0, 1, 2, u64::MAX],
+    let mut list: Vec<u128> = match ty {
+        "pred" => return vec![0, 1, 2, u128::MAX],
         "f16x2" | "bf16x2" => {
             let halves = edges(ty.strip_suffix("x2").unwrap(), random, 4);
             // Every half meets every other half in some lane.
@@ -370,25 +370,25 @@ pub(crate) fn edges(ty: &str, random: &mut Random, how_many_random: usize) -> Ve
         _ => match format(ty) {
             Some(format) => float_edges(format),
             None => {
-                let top = 1_u64 << (width - 1);
-                let all = low(u64::MAX, width);
-                vec![0, 1, 2, 9, top - 1, top, top + 1, all, all - 1, 0x5a5a_5a5a_5a5a_5a5a & all, top >> 1]
+                let top = 1_u128 << (width - 1);
+                let all = low(u128::MAX, width);
+                vec![0, 1, 2, 9, top - 1, top, top + 1, all, all - 1, (u128::MAX / 255 * 0x5a) & all, top >> 1]
             }
         },
     };
     // Above the width there is rubbish, which is to be ignored.
     list.extend((0..how_many_random).map(|_| random.next()));
-    if width < 64 {
-        let rubbish: Vec<u64> = list.iter().step_by(7).map(|bits| bits | 0xdead_beef_dead_beef << width).collect();
+    if width < 128 {
+        let rubbish: Vec<u128> = list.iter().step_by(7).map(|bits| bits | 0xdead_beef_dead_beef << width).collect();
         list.extend(rubbish);
     }
     list
 }
 
-fn float_edges(format: Format) -> Vec<u64> {
+fn float_edges(format: Format) -> Vec<u128> {
     let Format { exponent, fraction } = format;
-    let infinity = ((1_u64 << exponent) - 1) << fraction;
-    let one = ((1_u64 << (exponent - 1)) - 1) << fraction;
+    let infinity = ((1_u128 << exponent) - 1) << fraction;
+    let one = ((1_u128 << (exponent - 1)) - 1) << fraction;
     let quiet = 1 << (fraction - 1);
     let magnitudes = [
         0,
@@ -422,16 +422,16 @@ impl Random {
         Random(seed.wrapping_mul(2).wrapping_add(1))
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u128 {
         // splitmix64
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        u128::from(z ^ z >> 31)
     }
 
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u128) -> u128 {
         self.next() % bound
     }
 }

@@ -11,6 +11,7 @@ use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::table::TypeInfo;
 use ptx_isa::text::Statement;
+use ptx_isa::text::statement::Value;
 use ptx_isa::value;
 
 static REQUEST: Mutex<Vec<u8>> = Mutex::new(Vec::new());
@@ -64,13 +65,17 @@ pub fn reply(request: &str) -> String {
         Err(error) => return format!("error\t{}\n", error.message),
     };
     let form = statement.form();
-    if form.evaluators.is_empty() {
-        return format!("error\t`{}` is in the table without semantics\n", form.mnemonic);
+    if !form.has_evaluator() {
+        return format!("error\t`{}` is in the table without semantics\n", form.mnemonic());
     }
     let sm = lines.next().and_then(|sm| sm.parse().ok()).unwrap_or(u16::MAX);
     let (mut answer, mut wrong, mut words) = (String::new(), String::new(), Vec::new());
-    for (index, operand) in form.sources().enumerate() {
-        let ty = &TABLE.types[operand.ty.index()];
+    let sources = statement.operands_with_info().filter(|(info, operand)| {
+        // Operands at the end may be left out.
+        !info.destination && operand.value != Value::Absent
+    });
+    for (index, (operand, _)) in sources.enumerate() {
+        let ty = TABLE.ty(operand.ty);
         match value::parse(lines.next().unwrap_or_default().trim(), ty) {
             Ok(bits) => {
                 words.push(bits);
@@ -82,31 +87,27 @@ pub fn reply(request: &str) -> String {
     if !wrong.is_empty() {
         return wrong;
     }
-    words.extend(statement.operands().iter().filter_map(|operand| operand.selector).map(u64::from));
+    words.extend(statement.operands().iter().filter_map(|operand| operand.selector).map(u128::from));
     for computed in REFERENCE.trace(form, sm, &words) {
-        let ty = &TABLE.types[computed.step.ty.index()];
+        let ty = TABLE.ty(computed.step.ty);
         let lanes: String = computed.lanes.iter().map(|lane| format!("\t{}", value::show(*lane, ty))).collect();
-        answer += &format!("step\t{}{lanes}\n", computed.step.line);
+        answer += &format!("step\t{}{lanes}\n", computed.line);
     }
     let results = form.evaluate(sm, &words);
-    let destinations = form.operands.iter().filter(|operand| operand.destination);
-    let named = destinations.flat_map(|operand| {
-        let ty = &TABLE.types[operand.ty.index()];
-        [Some((operand.name, ty)), operand.second.as_ref().map(|second| (second.name, ty))].into_iter().flatten()
-    });
-    for ((name, ty), bits) in named.zip(results) {
-        answer += &format!("out\t{name}\t{}{}\n", value::show(bits, ty), lanes(bits, ty));
+    for ((name, operand), bits) in form.results().zip(results.iter()) {
+        let ty = TABLE.ty(operand.ty);
+        answer += &format!("out\t{name}\t{}{}\n", value::show(*bits, ty), lanes(*bits, ty));
     }
     answer
 }
 
 /// The lanes of a packed value.
-fn lanes(bits: u64, ty: &TypeInfo) -> String {
+fn lanes(bits: u128, ty: &TypeInfo) -> String {
     if ty.lanes < 2 {
         return String::new();
     }
-    let lane = &TABLE.types[ty.lane.index()];
-    let mask = u64::MAX >> (64 - u32::from(lane.bits));
+    let lane = TABLE.ty(ty.lane);
+    let mask = u128::MAX >> (128 - u32::from(lane.bits));
     let shown = (0..u32::from(ty.lanes)).map(|i| value::show(bits >> (i * u32::from(lane.bits)) & mask, lane));
     shown.map(|lane| format!("\t{lane}")).collect()
 }

@@ -1,10 +1,9 @@
 //! Examples: each is a legal form with operands that its syntax line takes, or is refused and says so.
 
 use super::Form;
-use crate::ast::{Example, ExampleOperand};
-use crate::diagnostic::{Diagnostic, Errors};
 use crate::model::{Entry, Opcode, Operand, Pattern, Permission};
-use crate::resolve::parse_selector;
+use crate::syntax::ast::{Example, ExampleOperand};
+use crate::text::{Diagnostic, Errors};
 
 pub(super) fn check(opcode: &Opcode, forms: &[Form], errors: &mut Errors) {
     for (number, entry) in opcode.entries.iter().enumerate() {
@@ -72,16 +71,16 @@ fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand, whole
     }
     match (&pattern.selector, &written.selector) {
         (None, Some(selector)) => Err(format!("`{name}` takes no selector `.{selector}`")),
-        (Some(pattern), Some(selector)) if pattern.omission != Permission::Yes && !whole => {
+        (Some(pattern), Some(selector)) if pattern.spelling.omission != Permission::Yes && !whole => {
             Err(format!("`{name}` takes `.{selector}` only where all operands are written"))
         }
-        (Some(pattern), None) if pattern.omission == Permission::No && whole => {
-            Err(format!("`{name}` lacks its `.{}`", pattern.name))
+        (Some(pattern), None) if pattern.spelling.omission == Permission::No && whole => {
+            Err(format!("`{name}` lacks its `.{}`", pattern.spelling.name))
         }
         (Some(pattern), Some(selector))
-            if parse_selector(pattern.letter, &pattern.shape, &selector.to_string()).is_none() =>
+            if pattern.spelling.kind.parse(pattern.spelling.letter, &selector.to_string()).is_none() =>
         {
-            Err(format!("`.{selector}` is none of `.{}`", pattern.name))
+            Err(format!("`.{selector}` is none of `.{}`", pattern.spelling.name))
         }
         _ => Ok(()),
     }

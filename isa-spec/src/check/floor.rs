@@ -1,24 +1,18 @@
-//! Floors: the first PTX version and the lowest target that know a form, and the ranges of targets that semantics
+//! Floors: the first PTX version and the lowest targets that know a form, and the ranges of targets that semantics
 //! tell apart.
 
 use std::collections::BTreeSet;
 
-use crate::ast::{Expr, ExprKind, Stmt, Version};
-use crate::choice::{Choice, Scope};
-use crate::diagnostic::Diagnostic;
-use crate::model::{Entry, Model, Opcode, Requirement, Syntax};
+use isa_table::target::FloorBuf;
 
-/// What a form asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Floor {
-    /// Major and minor version of PTX.
-    pub ptx: (u8, u8),
-    /// SM number.
-    pub sm: u16,
-}
+use crate::model::choice::{Choice, Scope};
+use crate::model::{Entry, Model, Opcode, Requirement, Syntax};
+use crate::syntax::ast::{Expr, ExprKind, Stmt};
+use crate::syntax::walk;
+use crate::text::Diagnostic;
 
 /// The manual's floor, and the assembler's with its note where that is lower.
-type Floors = (Floor, Option<(Floor, String)>);
+type Floors = (FloorBuf, Option<(FloorBuf, String)>);
 
 /// The floors of a form. `relaxed` is what [`relaxed`] finds for its entry.
 pub(crate) fn floors(
@@ -35,7 +29,8 @@ pub(crate) fn floors(
     for requirement in &entry.requires {
         strict.push(applies(requirement)?.then_some(requirement));
     }
-    let floor = highest(strict.iter().copied().flatten()).ok_or_else(|| {
+    let model = scope.model;
+    let floor = highest(model, strict.iter().copied().flatten())?.ok_or_else(|| {
         Diagnostic::new(syntax.span, "a form of this line has no floor")
             .help("`requires` names a PTX version and a target for every form: `ptx 1.0, sm_10;`")
     })?;
@@ -53,8 +48,11 @@ pub(crate) fn floors(
     }
     let lenient = match words {
         Some(note) => {
-            let lower = |lenient: &Floor| *lenient != floor && lenient.ptx <= floor.ptx && lenient.sm <= floor.sm;
-            highest(strict.into_iter().flatten()).filter(lower).map(|lenient| (lenient, note))
+            let covers = |lenient: &FloorBuf| {
+                floor.targets.iter().all(|target| lenient.targets.iter().any(|low| model.target_has(*target, *low)))
+            };
+            let lower = |lenient: &FloorBuf| *lenient != floor && lenient.ptx <= floor.ptx && covers(lenient);
+            highest(model, strict.into_iter().flatten())?.filter(lower).map(|lenient| (lenient, note))
         }
         None => None,
     };
@@ -82,52 +80,42 @@ pub(crate) fn relaxed(model: &Model, opcode: &Opcode, entry: &Entry) -> Vec<Opti
     lenient.map(|(requirement, _)| entry.requires.iter().position(|other| stands_in(requirement, other))).collect()
 }
 
-fn highest<'a>(requirements: impl Iterator<Item = &'a Requirement>) -> Option<Floor> {
-    let version = |version: &Version| (version.major, version.minor);
-    let (mut ptx, mut sm) = (None, None);
+/// What all requirements ask for together; nothing if none asks for a version, or none for a target.
+fn highest<'a>(
+    model: &Model,
+    requirements: impl Iterator<Item = &'a Requirement>,
+) -> Result<Option<FloorBuf>, Diagnostic> {
+    let mut ptx = None;
+    let mut targets = Vec::new();
     for requirement in requirements {
-        ptx = ptx.max(requirement.ptx.as_ref().map(version));
-        sm = sm.max(requirement.target.as_ref().map(|target| target.sm));
+        ptx = ptx.max(requirement.ptx);
+        if requirement.targets.is_empty() {
+            continue;
+        }
+        if targets.is_empty() {
+            targets = requirement.targets.clone();
+            continue;
+        }
+        let both = model.targets_of_both(&targets, &requirement.targets);
+        if both.is_empty() {
+            let have = isa_table::target::in_words(&targets);
+            let message = format!("no target is what this asks for and also {have}, which another requirement does");
+            return Err(Diagnostic::new(requirement.span, message));
+        }
+        targets = both;
     }
-    Some(Floor { ptx: ptx?, sm: sm? })
+    Ok(ptx.filter(|_| !targets.is_empty()).map(|ptx| FloorBuf { ptx, targets }))
 }
 
 /// The ranges of targets that semantics tell apart: each with the bound it stays below and an SM number in it.
 pub(crate) fn target_ranges(semantics: &[Stmt]) -> Vec<(u16, u16)> {
     let mut bounds = BTreeSet::new();
-    statements(semantics, &mut bounds);
+    walk::expressions(semantics, &mut |expr| {
+        if let ExprKind::Target(target) = &expr.kind {
+            bounds.insert(target.value.sm);
+        }
+    });
     let lows = std::iter::once(0).chain(bounds.iter().copied());
     let highs = bounds.iter().copied().chain(std::iter::once(u16::MAX));
     highs.zip(lows).filter(|(high, low)| high > low).collect()
-}
-
-fn statements(semantics: &[Stmt], bounds: &mut BTreeSet<u16>) {
-    for statement in semantics {
-        match statement {
-            Stmt::Assign { value, .. } => expression(value, bounds),
-            Stmt::If { condition, then, otherwise } => {
-                expression(condition, bounds);
-                statements(then, bounds);
-                statements(otherwise, bounds);
-            }
-        }
-    }
-}
-
-fn expression(expr: &Expr, bounds: &mut BTreeSet<u16>) {
-    match &expr.kind {
-        ExprKind::Target(target) => {
-            bounds.insert(target.sm);
-        }
-        ExprKind::Name(_) | ExprKind::Dotted(_) | ExprKind::Integer(_) | ExprKind::Float(_) => {}
-        ExprKind::Unary(_, inner) | ExprKind::As(inner, _) | ExprKind::In(inner, _) | ExprKind::Index(inner, _) => {
-            expression(inner, bounds);
-        }
-        ExprKind::Binary(_, a, b) | ExprKind::Infix(_, a, b) => {
-            expression(a, bounds);
-            expression(b, bounds);
-        }
-        ExprKind::Call(_, args) => args.iter().for_each(|arg| expression(arg, bounds)),
-        ExprKind::Choose(a, b, c) => [a, b, c].into_iter().for_each(|expr| expression(expr, bounds)),
-    }
 }

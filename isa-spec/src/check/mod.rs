@@ -1,22 +1,27 @@
-//! From the model to the checked model: every legal form, its program and its floors, and every rule that makes a
+//! From the model to the checked model: every legal form, its programs and its floors, and every rule that makes a
 //! combination illegal.
 //!
-//! The checker proves what the emitters rely on: types agree in every form, every form has a floor, no two syntax
-//! lines spell one mnemonic, every example is a legal form. This module knows no Rust.
+//! The checker proves what later stages rely on: types agree in every form, every form has a floor, no two syntax
+//! lines spell one mnemonic, every example is a legal form, every operand and modifier has an effect, and generated items
+//! have names of their own. This module knows no Rust but names.
 
+mod effect;
 mod example;
 mod floor;
+mod names;
 mod rule;
 
 use std::collections::HashMap;
 
-use crate::choice::{Choice, Scope};
-use crate::diagnostic::{Diagnostic, Errors};
-use crate::ir::Program;
-use crate::lower::{LowerError, lower, unused_locals};
-use crate::model::{Entry, LenientForms, Model, OnlyIf, Opcode, Syntax};
+use isa_table::limits;
+use isa_table::target::FloorBuf;
 
-pub(crate) use floor::Floor;
+use crate::model::choice::{Choice, Scope};
+use crate::model::{Entry, LenientForms, Model, OnlyIf, Opcode, Syntax};
+use crate::program::Program;
+use crate::program::lower::{LowerError, lower, unused_locals};
+use crate::text::{Diagnostic, Errors};
+
 pub(crate) use rule::{ABSENT, Rule, words};
 
 /// A spec that holds together. Only [`check`] makes one.
@@ -27,6 +32,8 @@ pub struct Checked {
     pub(crate) forms: Vec<Form>,
     /// The rules of each opcode.
     pub(crate) rules: Vec<Vec<Rule>>,
+    /// What forms compute; many forms may compute the same.
+    pub(crate) programs: Vec<Program>,
     _private: (),
 }
 
@@ -38,26 +45,28 @@ pub(crate) struct Form {
     pub syntax: usize,
     pub choice: Choice,
     pub mnemonic: String,
-    pub floor: Floor,
+    pub floor: FloorBuf,
     /// The assembler's floor and the note, where it is below the manual's.
-    pub lenient_floor: Option<(Floor, String)>,
+    pub lenient_floor: Option<(FloorBuf, String)>,
     /// Why only the assembler takes it, where the manual does not list it.
     pub lenient: Option<String>,
-    /// Programs for SM numbers below a bound, ascending; the last one is for all the others.
-    pub programs: Vec<(u16, Program)>,
+    /// Grouped by how many operands are written, the fewest first; ascending by targets.
+    pub programs: Vec<FormProgram>,
 }
 
-/// A destination's and a second one's bits is what an evaluator returns.
-const MAX_OUTPUTS: usize = 2;
-
-/// A table's ids have sixteen bits, and one value of them says "none".
-const MAX_FORMS: usize = u16::MAX as usize;
+/// What a form computes on a range of targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FormProgram {
+    /// How many operands are written.
+    pub operands: usize,
+    /// It is for SM numbers below this one; `u16::MAX` means all.
+    pub below: u16,
+    /// Index into [`Checked::programs`].
+    pub program: usize,
+}
 
 /// A line that spells more, most of them illegal, is a mistake: checking them would take minutes.
 const MAX_SPELT: usize = 1 << 20;
-
-/// The library spells a mnemonic in a buffer of this size.
-const MAX_MNEMONIC: usize = 64;
 
 /// Checks a model.
 ///
@@ -66,14 +75,17 @@ const MAX_MNEMONIC: usize = 64;
 /// Every mistake that no single item shows: see the module's description.
 pub fn check(model: Model) -> Result<Checked, Errors> {
     let mut errors = Errors::new();
-    let mut forms = Vec::new();
+    let mut forms: Vec<Form> = Vec::new();
     let mut rules = Vec::new();
+    let mut programs = Programs::default();
     for (index, opcode) in model.opcodes.iter().enumerate() {
         let mut checker = OpcodeChecker {
             model: &model,
             opcode,
             index,
+            room: limits::FORMS.saturating_sub(forms.len()),
             forms: Vec::new(),
+            programs: &mut programs,
             rules: rule::Rules::default(),
             spelt: HashMap::new(),
             errors: Errors::new(),
@@ -81,25 +93,47 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
         for (number, entry) in opcode.entries.iter().enumerate() {
             checker.entry(number, entry);
         }
-        let mut found = checker.errors;
-        // Without all forms an example may be illegal for no mistake of its own.
-        if found.is_empty() {
-            example::check(opcode, &checker.forms, &mut found);
+        let OpcodeChecker { forms: mut own, errors: mut found, rules: own_rules, .. } = checker;
+        // Without all forms an example may be illegal for no mistake of its own, and a modifier without an effect.
+        if found.is_empty() && forms.len() + own.len() < limits::FORMS {
+            example::check(opcode, &own, &mut found);
+            effect::check(opcode, &own, &programs.list, &mut found);
         }
-        rules.push(checker.rules.finish());
-        forms.append(&mut checker.forms);
-        for diagnostic in found.iter() {
-            errors.push(diagnostic.clone());
+        rules.push(own_rules.finish());
+        forms.append(&mut own);
+        found.iter().for_each(|diagnostic| errors.push(diagnostic.clone()));
+        if forms.len() >= limits::FORMS {
+            let message = format!("a table holds at most {} forms, and here are more", limits::FORMS);
+            errors.push(Diagnostic::new(opcode.entries[0].span, message).label("this opcode has one too many"));
+            break;
         }
     }
     if model.opcodes.is_empty() {
         errors.push(Diagnostic::whole("the spec describes no instruction").help("write `instruction name { … }`"));
     }
-    if forms.len() >= MAX_FORMS {
-        errors.push(Diagnostic::whole(format!("a table holds at most {MAX_FORMS} forms, here are {}", forms.len())));
+    if errors.is_empty() {
+        names::check(&model, &forms, &mut errors);
     }
     errors.finish(())?;
-    Ok(Checked { model, forms, rules, _private: () })
+    Ok(Checked { model, forms, rules, programs: programs.list, _private: () })
+}
+
+/// The programs so far; equal ones are one.
+#[derive(Default)]
+struct Programs {
+    list: Vec<Program>,
+    numbers: HashMap<Program, usize>,
+}
+
+impl Programs {
+    fn number(&mut self, program: Program) -> usize {
+        if let Some(number) = self.numbers.get(&program) {
+            return *number;
+        }
+        self.list.push(program.clone());
+        self.numbers.insert(program, self.list.len() - 1);
+        self.list.len() - 1
+    }
 }
 
 /// A syntax line of an entry, with the rules of the entry that hold together and the requirements that its lenient floors
@@ -118,7 +152,10 @@ struct OpcodeChecker<'a> {
     model: &'a Model,
     opcode: &'a Opcode,
     index: usize,
+    /// How many forms may still come.
+    room: usize,
     forms: Vec<Form>,
+    programs: &'a mut Programs,
     rules: rule::Rules,
     /// The entry and line that spell a mnemonic.
     spelt: HashMap<String, (usize, usize)>,
@@ -194,8 +231,13 @@ impl OpcodeChecker<'_> {
         let Line { number, entry, line, syntax, .. } = of;
         let destinations = syntax.patterns.iter().filter(|pattern| pattern.destination);
         let outputs: usize = destinations.map(|pattern| 1 + usize::from(pattern.second.is_some())).sum();
-        if outputs > MAX_OUTPUTS {
-            let message = format!("a form has at most {MAX_OUTPUTS} destinations");
+        if outputs > limits::OUTPUTS {
+            let message = format!("a form has at most {} destinations", limits::OUTPUTS);
+            return Err(Diagnostic::new(syntax.span, message).into());
+        }
+        if syntax.patterns.len() > limits::OPERANDS {
+            let message =
+                format!("a form has at most {} operands, here are {}", limits::OPERANDS, syntax.patterns.len());
             return Err(Diagnostic::new(syntax.span, message).into());
         }
         if outputs == 0 && entry.semantics.is_some() {
@@ -203,9 +245,12 @@ impl OpcodeChecker<'_> {
             return Err(Diagnostic::new(syntax.span, message).into());
         }
         for choice in choices(self.opcode, syntax) {
+            if self.forms.len() >= self.room {
+                return Ok(());
+            }
             if let Some(form) = self.form(of, choice)? {
-                if form.mnemonic.len() > MAX_MNEMONIC {
-                    let message = format!("`{}` has more than {MAX_MNEMONIC} characters", form.mnemonic);
+                if form.mnemonic.len() > limits::MNEMONIC {
+                    let message = format!("`{}` has more than {} characters", form.mnemonic, limits::MNEMONIC);
                     return Err(Diagnostic::new(syntax.span, message).into());
                 }
                 if let Some((other, other_line)) = self.spelt.insert(form.mnemonic.clone(), (number, line)) {
@@ -239,14 +284,14 @@ impl OpcodeChecker<'_> {
         for condition in conditions.filter_map(|(_, condition)| condition.as_ref()) {
             scope.holds(condition)?;
         }
-        let mut programs: Vec<(u16, Program)> = Vec::new();
-        if let Some(semantics) = &entry.semantics {
+        self.operand_types(entry, syntax, &choice)?;
+        let mut programs: Vec<FormProgram> = Vec::new();
+        for patterns in syntax.arities().filter(|_| entry.semantics.is_some()) {
+            let whole = patterns.len() == syntax.patterns.len();
+            let semantics = entry.semantics.as_deref().unwrap_or_default();
             for (below, sm) in floor::target_ranges(semantics) {
-                match lower(Scope { sm: Some(sm), ..scope }, entry, semantics, &syntax.patterns) {
-                    Ok(program) => match programs.last_mut() {
-                        Some((bound, last)) if *last == program => *bound = below,
-                        _ => programs.push((below, program)),
-                    },
+                let program = match lower(Scope { sm: Some(sm), ..scope }, entry, semantics, patterns, whole) {
+                    Ok(program) => program,
                     Err(LowerError::Domain(domain)) => {
                         self.rules.domain(self.model, self.opcode, &choice, domain);
                         return Ok(None);
@@ -254,6 +299,16 @@ impl OpcodeChecker<'_> {
                     Err(LowerError::Spec(diagnostic)) => return Err((*diagnostic).into()),
                     Err(LowerError::Mistakes(errors)) => return Err(errors),
                     Err(LowerError::Broken) => unreachable!("it is reported where it broke"),
+                };
+                if program.values.len() > limits::VALUES {
+                    let message =
+                        format!("this takes {} operations, and a form may {}", program.values.len(), limits::VALUES);
+                    return Err(Diagnostic::new(syntax.span, message).into());
+                }
+                let (operands, program) = (patterns.len(), self.programs.number(program));
+                match programs.last_mut() {
+                    Some(last) if (last.operands, last.program) == (operands, program) => last.below = below,
+                    _ => programs.push(FormProgram { operands, below, program }),
                 }
             }
         }
@@ -276,6 +331,26 @@ impl OpcodeChecker<'_> {
             lenient,
             programs,
         }))
+    }
+}
+
+impl OpcodeChecker<'_> {
+    /// Every operand has a type that registers hold.
+    fn operand_types(&self, entry: &Entry, syntax: &Syntax, choice: &Choice) -> Result<(), Errors> {
+        for pattern in &syntax.patterns {
+            let operand = &entry.operands[pattern.operand];
+            let Some(ty) = self.opcode.operand_type(operand, choice) else {
+                let message = format!("a syntax line leaves the type of `{}` open", operand.name);
+                return Err(Diagnostic::new(operand.span, message).into());
+            };
+            if self.model.registers_of(operand, ty).is_empty() && !operand.immediate {
+                let message = format!("no register holds a `.{}`, which `{}` is", self.model.ty(ty).name, operand.name);
+                return Err(Diagnostic::new(operand.span, message)
+                    .help("say which do: here with `registers { … }`, or where the type is declared")
+                    .into());
+            }
+        }
+        Ok(())
     }
 }
 

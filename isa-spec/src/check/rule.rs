@@ -3,14 +3,14 @@
 //! They come from `legal` and from the domains of operators; the forms they leave are the table. At run time they
 //! only explain: a mnemonic is legal exactly when it is a form.
 
-use crate::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
-use crate::choice::{Choice, Scope, slots_asked};
-use crate::diagnostic::Diagnostic;
-use crate::lower::DomainError;
+use crate::model::choice::{Choice, Scope, slots_asked};
 use crate::model::{Entry, Meaning, Model, OnlyIf, Opcode, SlotKind};
+use crate::program::lower::DomainError;
+use crate::syntax::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
+use crate::text::Diagnostic;
 
 /// The bit for "no modifier in this slot"; the others are members.
-pub(crate) const ABSENT: u8 = 63;
+pub(crate) use isa_table::table::ABSENT;
 
 /// A refused combination: all of its slots hold one of the named values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,6 +179,7 @@ pub(crate) fn words(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Dotted(name) => format!("`.{name}`"),
         ExprKind::Unary(UnaryOp::Not, inner) => format!("not {}", words(inner)),
+        ExprKind::Unary(op, inner) => format!("{}{}", op.symbol(), words(inner)),
         ExprKind::Binary(op, a, b) => {
             let verb = match op {
                 BinaryOp::Eq => "to be",

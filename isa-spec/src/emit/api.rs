@@ -1,131 +1,134 @@
-//! The typed face of a table: modifier enums, a struct for each instruction, `Opcode` and `Form`.
+//! The typed face of a table: modifier enums, a struct for each instruction with its forms, `Opcode` and `Form`.
 
-use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use isa_table::names::{camel, constant, snake};
 
 use super::Context;
-use super::names::{camel, snake};
-use crate::check::Form;
+use super::code::Code;
+use super::columns::floor_words;
 use crate::model::{Meaning, Model, Opcode, Slot, SlotKind};
 
-pub(super) fn emit(cx: &Context<'_>) -> TokenStream {
+pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     let model = &cx.checked.model;
-    let enums = operator_enums(model);
-    let types = scalar_type(model);
-    let opcode = opcode(cx);
-    let instructions: Vec<TokenStream> =
-        model.opcodes.iter().enumerate().map(|(index, opcode)| instruction(cx, index, opcode)).collect();
-    let any = any_instruction(cx);
-    let form = form(cx);
-    quote! {
-        #enums
-        #types
-        #opcode
-        #any
-        #(#instructions)*
-        #form
-    }
-}
-
-/// `///` lines of a description.
-fn docs(text: &str) -> Vec<String> {
-    text.lines().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") }).collect()
-}
-
-/// What every enum of modifiers has: a list, a spelling, and both ways to text.
-fn modifier_enum(cx_docs: &[String], name: &Ident, members: &[(Ident, &str, Vec<String>)], what: &str) -> TokenStream {
-    let (variants, spellings): (Vec<&Ident>, Vec<&str>) = members.iter().map(|(name, text, _)| (name, *text)).unzip();
-    let variant_docs = members.iter().map(|(_, _, docs)| docs);
-    let count = members.len();
-    let as_str_doc = format!(" The {what} as PTX spells it, without the dot.");
-    let all_doc = format!(" Every {what}, in the spec's order.");
-    quote! {
-        #(#[doc = #cx_docs])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum #name {
-            #(#(#[doc = #variant_docs])* #variants),*
-        }
-
-        impl #name {
-            #[doc = #all_doc]
-            pub const ALL: [#name; #count] = [#(#name::#variants),*];
-
-            #[doc = #as_str_doc]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    #(#name::#variants => #spellings),*
-                }
-            }
-        }
-
-        impl ::core::fmt::Display for #name {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-    }
-}
-
-fn operator_enums(model: &Model) -> TokenStream {
-    let list = model.operators.iter().map(|operator| {
-        let members: Vec<(Ident, &str, Vec<String>)> = operator
-            .members
-            .iter()
-            .map(|member| {
-                let mut lines = docs(&member.docs);
-                lines.push(String::new());
-                lines.push(format!(" For {}.", member.domain_text));
-                (camel(&member.name), member.name.as_str(), lines)
-            })
-            .collect();
-        modifier_enum(&docs(&operator.docs), &camel(&operator.name), &members, "operator")
+    enums(cx, code);
+    let opcodes = model.opcodes.iter().map(|opcode| Member {
+        variant: camel(&opcode.name),
+        spelling: &opcode.name,
+        docs: entry_docs(cx, opcode),
     });
-    quote!(#(#list)*)
+    modifier_enum(code, "An opcode of the table.", "Opcode", &opcodes.collect::<Vec<_>>(), "opcode");
+    any_instruction(cx, code);
+    let mut forms = cx.checked.forms.iter().enumerate().peekable();
+    for (index, opcode) in model.opcodes.iter().enumerate() {
+        instruction(cx, index, opcode, code);
+        code.blank();
+        code.docs("Its forms.");
+        code.braces(format_args!("impl {}", camel(&opcode.name)), |code| {
+            let mut line = None;
+            while let Some((number, form)) = forms.next_if(|(_, form)| form.opcode == index) {
+                if line.replace((form.entry, form.syntax)) != Some((form.entry, form.syntax)) {
+                    let syntax = &opcode.entries[form.entry].syntaxes[form.syntax];
+                    code.line(format_args!("// {}, {}", syntax.text, cx.place(syntax.span)));
+                }
+                code.docs(&format!("`{}`: {}.", form.mnemonic, floor_words(form)));
+                code.line(format_args!("pub const {}: Form = Form::at({number});", constant(&form.mnemonic)));
+            }
+        });
+    }
+    code.blank();
+    let count = cx.checked.forms.len();
+    code.line(format_args!("{}::forms!(Form, Opcode, Instruction, TABLE, {count});", cx.support));
 }
 
-fn scalar_type(model: &Model) -> TokenStream {
-    let members: Vec<(Ident, &str, Vec<String>)> =
-        model.types.iter().map(|ty| (camel(&ty.name), ty.name.as_str(), docs(&ty.docs))).collect();
-    let name = camel("ScalarType");
-    modifier_enum(&docs("A type of operands, as a modifier names it."), &name, &members, "type")
+struct Member<'a> {
+    variant: String,
+    spelling: &'a str,
+    docs: String,
 }
 
-fn opcode(cx: &Context<'_>) -> TokenStream {
+/// What every enum of modifiers has: a list, a spelling, and a way to text.
+fn modifier_enum(code: &mut Code, docs: &str, name: &str, members: &[Member<'_>], what: &str) {
+    code.blank();
+    code.docs(docs);
+    code.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]");
+    code.braces(format_args!("pub enum {name}"), |code| {
+        for member in members {
+            code.docs(&member.docs);
+            code.line(format_args!("{},", member.variant));
+        }
+    });
+    code.blank();
+    code.braces(format_args!("impl {name}"), |code| {
+        code.docs(&format!("Every {what}, in the spec's order."));
+        code.block(format_args!("pub const ALL: [{name}; {}] = [", members.len()), "];", |code| {
+            code.list(members.iter().map(|member| format!("{name}::{}", member.variant)));
+        });
+        code.blank();
+        code.docs(&format!("The {what} as PTX spells it, without the dot."));
+        code.braces("pub const fn as_str(self) -> &'static str", |code| {
+            code.braces("match self", |code| {
+                for member in members {
+                    code.line(format_args!("{name}::{} => {:?},", member.variant, member.spelling));
+                }
+            });
+        });
+    });
+    code.blank();
+    code.braces(format_args!("impl ::core::fmt::Display for {name}"), |code| {
+        code.braces("fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result", |code| {
+            code.line("f.pad(self.as_str())");
+        });
+    });
+}
+
+/// The enums of operators and of types. What a library declares is there already where this table stands on its table.
+fn enums(cx: &Context<'_>, code: &mut Code) {
     let model = &cx.checked.model;
-    let members: Vec<(Ident, &str, Vec<String>)> = model
-        .opcodes
-        .iter()
-        .map(|opcode| (camel(&opcode.name), opcode.name.as_str(), entry_docs(cx, opcode)))
-        .collect();
-    modifier_enum(&docs("An opcode of the table."), &camel("Opcode"), &members, "opcode")
+    let mut known = Vec::new();
+    for operator in &model.operators {
+        if model.has_base && operator.base {
+            known.push(camel(&operator.name));
+            continue;
+        }
+        let members = operator.members.iter().map(|member| Member {
+            variant: camel(&member.name),
+            spelling: &member.name,
+            docs: match member.domain_text.as_str() {
+                "" => member.docs.clone(),
+                domain => format!("{}\n\nFor {domain}.", member.docs),
+            },
+        });
+        let members: Vec<Member<'_>> = members.collect();
+        modifier_enum(code, &operator.docs, &camel(&operator.name), &members, "operator");
+    }
+    if model.has_base && model.types.iter().all(|ty| ty.base) {
+        known.push("ScalarType".to_owned());
+    } else {
+        let members =
+            model.types.iter().map(|ty| Member { variant: camel(&ty.name), spelling: &ty.name, docs: ty.docs.clone() });
+        let members: Vec<Member<'_>> = members.collect();
+        modifier_enum(code, "A type of operands, as a modifier names it.", "ScalarType", &members, "type");
+    }
+    if !known.is_empty() {
+        code.line("#[allow(unused_imports, reason = \"a table need not use all that the one it stands on has\")]");
+        code.line(format_args!("pub use {}::{{{}}};", cx.support, known.join(", ")));
+    }
 }
 
 /// Description, section and spec line of every entry of an opcode.
-fn entry_docs(cx: &Context<'_>, opcode: &Opcode) -> Vec<String> {
-    let mut lines = Vec::new();
-    for entry in &opcode.entries {
-        if !lines.is_empty() {
-            lines.push(String::new());
-        }
-        lines.extend(docs(&entry.docs));
-        lines.push(String::new());
-        lines.push(format!(" Section {}; `{}`.", entry.section, cx.place(entry.span)));
-    }
-    lines
+fn entry_docs(cx: &Context<'_>, opcode: &Opcode) -> String {
+    let entries = opcode
+        .entries
+        .iter()
+        .map(|entry| format!("{}\n\nSection {}; `{}`.", entry.docs, entry.section, cx.place(entry.span)));
+    entries.collect::<Vec<_>>().join("\n\n")
 }
 
 /// The Rust type of a slot's member.
-fn member_type(model: &Model, slot: &Slot) -> TokenStream {
+fn member_type(model: &Model, slot: &Slot) -> String {
     match slot.kind {
-        SlotKind::Operator(id) => {
-            let name = camel(&model.operators[id.0].name);
-            quote!(#name)
-        }
-        SlotKind::Type => {
-            let name = camel("ScalarType");
-            quote!(#name)
-        }
-        SlotKind::Flag => quote!(bool),
+        SlotKind::Operator(id) => camel(&model.operators[id.0].name),
+        SlotKind::Type => "ScalarType".to_owned(),
+        SlotKind::Flag => "bool".to_owned(),
     }
 }
 
@@ -136,240 +139,118 @@ fn may_be_absent(opcode: &Opcode, slot: usize) -> bool {
 }
 
 /// The struct of one opcode and its ways to and from forms.
-fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode) -> TokenStream {
+fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode, code: &mut Code) {
     let (model, support) = (&cx.checked.model, cx.support);
     let name = camel(&opcode.name);
-    let lines = entry_docs(cx, opcode);
-    let mut fields = Vec::new();
-    let mut to_values = Vec::new();
-    let mut from_values = Vec::new();
-    for (number, slot) in opcode.slots.iter().enumerate() {
-        let field = snake(&slot.name);
-        let member = member_type(model, slot);
-        let optional = may_be_absent(opcode, number);
-        let spellings: Vec<&str> = slot.members.iter().map(|member| member.spelling.as_str()).collect();
-        let doc = match slot.kind {
-            SlotKind::Flag => format!(" Whether `.{}` is there.", slot.name),
-            SlotKind::Operator(_) | SlotKind::Type => {
-                format!(" `.{}`: one of {}.", slot.name, spellings.join(", "))
+    code.blank();
+    code.docs(&entry_docs(cx, opcode));
+    code.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]");
+    code.braces(format_args!("pub struct {name}"), |code| {
+        for (number, slot) in opcode.slots.iter().enumerate() {
+            let spellings: Vec<&str> = slot.members.iter().map(|member| member.spelling.as_str()).collect();
+            let (field, ty) = (snake(&slot.name), member_type(model, slot));
+            if slot.kind == SlotKind::Flag {
+                code.docs(&format!("Whether `.{}` is there.", slot.name));
+                code.line(format_args!("pub {field}: bool,"));
+                continue;
             }
-        };
-        if slot.kind == SlotKind::Flag {
-            fields.push(quote!(#[doc = #doc] pub #field: bool));
-            to_values.push(quote!(if self.#field { 0 } else { #support::table::ABSENT }));
-            from_values.push(quote!(#field: values[#number] != #support::table::ABSENT));
-            continue;
+            code.docs(&format!("`.{}`: one of {}.", slot.name, spellings.join(", ")));
+            match may_be_absent(opcode, number) {
+                true => code.line(format_args!("pub {field}: Option<{ty}>,")),
+                false => code.line(format_args!("pub {field}: {ty},")),
+            }
         }
-        let members = slot.members.iter().map(|choice| {
-            let variant = match choice.meaning {
-                Meaning::Operator(index) => {
-                    let SlotKind::Operator(id) = slot.kind else { unreachable!("an operator's slot") };
-                    camel(&model.operators[id.0].members[index].name)
+    });
+    let list_name = |slot: &Slot| snake(&slot.name).trim_start_matches("r#").to_ascii_uppercase() + "_MEMBERS";
+    code.blank();
+    code.braces(format_args!("impl {name}"), |code| {
+        for slot in opcode.slots.iter().filter(|slot| slot.kind != SlotKind::Flag) {
+            let ty = member_type(model, slot);
+            let variants = slot.members.iter().map(|member| match (member.meaning, slot.kind) {
+                (Meaning::Operator(index), SlotKind::Operator(id)) => {
+                    format!("{ty}::{}", camel(&model.operators[id.0].members[index].name))
                 }
-                Meaning::Type(ty) => camel(&model.ty(ty).name),
-                Meaning::Flag => unreachable!("handled above"),
-            };
-            quote!(#member::#variant)
-        });
-        let list = quote!(&[#(#members),*]);
-        if optional {
-            fields.push(quote!(#[doc = #doc] pub #field: Option<#member>));
-            to_values.push(quote!(#support::table::optional_member(#list, self.#field)));
-            from_values.push(quote! {
-                #field: match values[#number] {
-                    #support::table::ABSENT => None,
-                    value => Some((#list as &[#member])[value as usize]),
+                (Meaning::Type(id), _) => format!("{ty}::{}", camel(&model.ty(id).name)),
+                (Meaning::Operator(_) | Meaning::Flag, _) => unreachable!("flags are left out"),
+            });
+            code.block(format_args!("const {}: [{ty}; {}] = [", list_name(slot), slot.members.len()), "];", |code| {
+                code.list(variants);
+            });
+        }
+        code.blank();
+        code.docs("The form that these modifiers spell.\n\n# Errors\n\nThe rules that refuse the combination.");
+        let signature = format!("pub fn form(self) -> Result<Form, {support}::table::IllegalForm>");
+        code.braces(signature, |code| {
+            code.block("let values = [", "];", |code| {
+                for (number, slot) in opcode.slots.iter().enumerate() {
+                    let field = snake(&slot.name);
+                    let text = match (slot.kind, may_be_absent(opcode, number)) {
+                        (SlotKind::Flag, _) => format!("if self.{field} {{ 0 }} else {{ {support}::table::ABSENT }}"),
+                        (_, true) => {
+                            format!("{support}::table::optional_member(&{name}::{}, self.{field})", list_name(slot))
+                        }
+                        (_, false) => format!("{support}::table::member(&{name}::{}, self.{field})", list_name(slot)),
+                    };
+                    code.line(format_args!("{text},"));
                 }
             });
-        } else {
-            fields.push(quote!(#[doc = #doc] pub #field: #member));
-            to_values.push(quote!(#support::table::member(#list, self.#field)));
-            from_values.push(quote!(#field: (#list as &[#member])[values[#number] as usize]));
-        }
-    }
-    let values = if opcode.slots.is_empty() { quote!(_) } else { quote!(values) };
-    quote! {
-        #(#[doc = #lines])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub struct #name {
-            #(#fields),*
-        }
-
-        impl #name {
-            /// The form that these modifiers spell.
-            ///
-            /// # Errors
-            ///
-            /// The rules that refuse the combination.
-            pub fn form(self) -> Result<Form, #support::table::IllegalForm> {
-                let values = [#(#to_values),*];
-                TABLE.select(#index, &values).map(|index| Form::ALL[index])
-            }
-
-            fn from_values(#values: &[u8]) -> #name {
-                #name { #(#from_values),* }
-            }
-        }
-
-        impl TryFrom<#name> for Form {
-            type Error = #support::table::IllegalForm;
-
-            fn try_from(instruction: #name) -> Result<Form, #support::table::IllegalForm> {
-                instruction.form()
-            }
-        }
-
-        impl From<#name> for Instruction {
-            fn from(instruction: #name) -> Instruction {
-                Instruction::#name(instruction)
-            }
-        }
-    }
-}
-
-fn any_instruction(cx: &Context<'_>) -> TokenStream {
-    let (model, support) = (&cx.checked.model, cx.support);
-    let names: Vec<Ident> = model.opcodes.iter().map(|opcode| camel(&opcode.name)).collect();
-    let doc = model.opcodes.iter().map(|opcode| format!(" `{}` with its modifiers.", opcode.name));
-    let last = names.len().saturating_sub(1);
-    let (indices, tail) = (0..last, &names[last]);
-    let head = &names[..last];
-    let indices = indices.map(proc_macro2::Literal::usize_unsuffixed);
-    quote! {
-        /// Any instruction of the table with its modifiers.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Instruction {
-            #(#[doc = #doc] #names(#names)),*
-        }
-
-        impl Instruction {
-            /// The form that these modifiers spell.
-            ///
-            /// # Errors
-            ///
-            /// The rules that refuse the combination.
-            pub fn form(self) -> Result<Form, #support::table::IllegalForm> {
-                match self {
-                    #(Instruction::#names(instruction) => instruction.form()),*
+            code.line(format_args!("TABLE.select({index}, &values).map(|index| Form::at(index as u16))"));
+        });
+        code.blank();
+        let values = if opcode.slots.is_empty() { "_" } else { "values" };
+        code.braces(format_args!("fn from_values({values}: &[u8]) -> {name}"), |code| {
+            code.braces(&name, |code| {
+                for (number, slot) in opcode.slots.iter().enumerate() {
+                    let field = snake(&slot.name);
+                    let text = match (slot.kind, may_be_absent(opcode, number)) {
+                        (SlotKind::Flag, _) => format!("values[{number}] != {support}::table::ABSENT"),
+                        (_, true) => format!("{name}::{}.get(usize::from(values[{number}])).copied()", list_name(slot)),
+                        (_, false) => format!("{name}::{}[usize::from(values[{number}])]", list_name(slot)),
+                    };
+                    code.line(format_args!("{field}: {text},"));
                 }
-            }
-        }
+            });
+        });
+    });
+    code.blank();
+    code.line(format_args!("{support}::instruction!({name}, Form, Instruction);"));
+}
 
-        impl From<Form> for Instruction {
-            fn from(form: Form) -> Instruction {
-                let info = form.info();
-                match info.instruction {
-                    #(#indices => Instruction::#head(#head::from_values(info.values)),)*
-                    _ => Instruction::#tail(#tail::from_values(info.values)),
+fn any_instruction(cx: &Context<'_>, code: &mut Code) {
+    let opcodes = &cx.checked.model.opcodes;
+    let names: Vec<String> = opcodes.iter().map(|opcode| camel(&opcode.name)).collect();
+    code.blank();
+    code.docs("Any instruction of the table with its modifiers.");
+    code.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]");
+    code.braces("pub enum Instruction", |code| {
+        for (name, opcode) in names.iter().zip(opcodes) {
+            code.docs(&format!("`{}` with its modifiers.", opcode.name));
+            code.line(format_args!("{name}({name}),"));
+        }
+    });
+    code.blank();
+    code.braces("impl Instruction", |code| {
+        code.docs("The form that these modifiers spell.\n\n# Errors\n\nThe rules that refuse the combination.");
+        code.braces(format_args!("pub fn form(self) -> Result<Form, {}::table::IllegalForm>", cx.support), |code| {
+            code.braces("match self", |code| {
+                for name in &names {
+                    code.line(format_args!("Instruction::{name}(instruction) => instruction.form(),"));
                 }
-            }
-        }
-    }
-}
-
-fn form(cx: &Context<'_>) -> TokenStream {
-    let (checked, support) = (cx.checked, cx.support);
-    let names: Vec<Ident> = checked.forms.iter().map(|form| camel(&form.mnemonic)).collect();
-    let docs = checked.forms.iter().map(|form| form_doc(cx, form));
-    let count = names.len();
-    let opcodes = checked.model.opcodes.iter().map(|opcode| camel(&opcode.name));
-    quote! {
-        /// A legal form of the table: an opcode with all its modifiers. The discriminant is dense.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[repr(u16)]
-        pub enum Form {
-            #(#[doc = #docs] #names),*
-        }
-
-        impl Form {
-            /// How many forms there are.
-            pub const COUNT: usize = #count;
-
-            /// Every form; the index is the form's discriminant.
-            pub const ALL: &'static [Form; #count] = &[#(Form::#names),*];
-
-            /// Everything the table knows of the form.
-            pub fn info(self) -> &'static #support::table::FormInfo {
-                &TABLE.forms[self as usize]
-            }
-
-            /// The form with this index in the table.
-            pub fn from_index(index: usize) -> Option<Form> {
-                Form::ALL.get(index).copied()
-            }
-
-            /// The form of a table entry; `None` if it is another table's.
-            pub fn of(info: &#support::table::FormInfo) -> Option<Form> {
-                Form::from_index(TABLE.index_of(info)?)
-            }
-
-            /// The canonical mnemonic.
-            pub fn mnemonic(self) -> &'static str {
-                self.info().mnemonic
-            }
-
-            /// The operands in order of writing.
-            pub fn operands(self) -> &'static [#support::table::Operand] {
-                self.info().operands
-            }
-
-            /// The first version of PTX that has the form.
-            pub fn since(self) -> #support::target::Version {
-                self.info().floor.ptx
-            }
-
-            /// The lowest target that has the form.
-            pub fn target(self) -> #support::target::Target {
-                #support::target::Target::sm(self.info().floor.sm)
-            }
-
-            /// The manual's section that describes the form.
-            pub fn section(self) -> &'static str {
-                TABLE.entry(self.info()).section
-            }
-
-            /// The opcode.
-            pub fn opcode(self) -> Opcode {
-                [#(Opcode::#opcodes),*][self.info().instruction as usize]
-            }
-
-            /// The modifiers.
-            pub fn instruction(self) -> Instruction {
-                Instruction::from(self)
-            }
-
-            /// Bits in, bits out, as the newest targets compute it: see
-            #[doc = concat!("[`FormInfo::evaluate`](", stringify!(#support), "::table::FormInfo::evaluate).")]
-            pub fn evaluate(self, inputs: &[u64]) -> [u64; 2] {
-                self.info().evaluate(u16::MAX, inputs)
-            }
-        }
-
-        impl ::core::fmt::Display for Form {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.pad(self.mnemonic())
-            }
-        }
-
-        impl ::core::fmt::Debug for Form {
-            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.write_str(self.mnemonic())
-            }
-        }
-
-        impl ::core::str::FromStr for Form {
-            type Err = #support::table::UnknownMnemonic;
-
-            fn from_str(mnemonic: &str) -> Result<Form, #support::table::UnknownMnemonic> {
-                let index = TABLE.form_index(mnemonic).ok_or(#support::table::UnknownMnemonic)?;
-                Ok(Form::ALL[index])
-            }
-        }
-    }
-}
-
-fn form_doc(cx: &Context<'_>, form: &Form) -> String {
-    let entry = &cx.checked.model.opcodes[form.opcode].entries[form.entry];
-    let place = cx.place(entry.syntaxes[form.syntax].span);
-    format!(" `{}`: {}; section {}, `{place}`.", form.mnemonic, super::table::floor_words(form), entry.section)
+            });
+        });
+    });
+    code.blank();
+    code.braces("impl From<Form> for Instruction", |code| {
+        code.braces("fn from(form: Form) -> Instruction", |code| {
+            code.line("let info = form.info();");
+            code.line("let values = info.values();");
+            code.braces("match info.instruction().index()", |code| {
+                let last = names.len() - 1;
+                for (index, name) in names.iter().enumerate() {
+                    let index = if index == last { "_".to_owned() } else { index.to_string() };
+                    code.line(format_args!("{index} => Instruction::{name}({name}::from_values(values)),"));
+                }
+            });
+        });
+    });
 }

@@ -2,108 +2,77 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::{Literal, TokenStream};
-use quote::quote;
+use isa_table::names::{camel, marker};
 
 use super::Context;
-use super::names::camel;
-use crate::model::{Constant, Kind, Model, TypeId};
+use super::code::Code;
+use crate::model::{Kind, Model, TypeId, TypeSet};
 
-pub(super) fn emit(cx: &Context<'_>) -> TokenStream {
-    let (model, support) = (&cx.checked.model, cx.support);
-    let own = model.types.iter().enumerate().map(|(index, ty)| {
-        let id = TypeId(index);
-        marker(cx, id, marker_name(model, id, &ty.registers), &ty.registers, &ty.docs)
-    });
-    let narrowed = narrowed(model);
-    let narrowed = narrowed.iter().map(|(name, (id, registers))| {
-        let fitting: Vec<String> =
-            registers.iter().map(|register| format!("`.{}`", model.ty(*register).name)).collect();
-        let docs = format!("`.{}` where only {} registers fit.", model.ty(*id).name, fitting.join(", "));
-        marker(cx, *id, name.clone(), registers, &docs)
-    });
-    quote! {
-        /// The types of operands and registers as types of Rust, for instructions built in Rust.
-        pub mod types {
-            #[allow(unused_imports, reason = "a table need not have constants")]
-            use #support::build::{Accepts, TakesFloats, TakesIntegers, Truth, Type};
-            #(#own)*
-            #(#narrowed)*
+pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
+    let model = &cx.checked.model;
+    let on_base = |id: TypeId| model.has_base && model.ty(id).base;
+    let own: Vec<(TypeId, String)> = model.type_ids().map(|(id, ty)| (id, camel(&ty.name))).collect();
+    code.blank();
+    code.docs("The types of operands and registers as types of Rust, for instructions built in Rust.");
+    code.braces("pub mod types", |code| {
+        code.line("#[allow(unused_imports, reason = \"a table need not have constants\")]");
+        code.line(format_args!("use {}::construct::{{Accepts, TakesFloats, TakesIntegers, Truth, Type}};", cx.support));
+        if model.has_base {
+            code.line("#[allow(unused_imports, reason = \"a table need not use all that the one it stands on has\")]");
+            code.line(format_args!("pub use {}::types::*;", cx.support));
         }
-    }
-}
-
-/// The name of an operand's type: the type's own, with the registers behind it where the entry narrows them.
-/// The macro that names these types computes it from the table in the same way.
-fn marker_name(model: &Model, id: TypeId, registers: &[TypeId]) -> String {
-    let ty = model.ty(id);
-    let mut name = camel(&ty.name).to_string();
-    if !same(registers, &ty.registers) {
-        name += "From";
-        for (index, register) in model.types.iter().enumerate() {
-            if registers.contains(&TypeId(index)) {
-                name += &camel(&register.name).to_string();
-            }
+        for (id, name) in own.iter().filter(|(id, _)| !on_base(*id)) {
+            emit_marker(cx, *id, name, model.ty(*id).registers, &model.ty(*id).docs, code);
         }
-    }
-    name
-}
-
-fn same(a: &[TypeId], b: &[TypeId]) -> bool {
-    a.iter().all(|ty| b.contains(ty)) && b.iter().all(|ty| a.contains(ty))
+        for (name, (id, registers)) in narrowed(model) {
+            let fitting: Vec<String> =
+                registers.iter().map(|register| format!("`.{}`", model.ty(register).name)).collect();
+            let fitting = if fitting.is_empty() { "no".to_owned() } else { format!("only {}", fitting.join(", ")) };
+            let docs = format!("`.{}` where {fitting} registers fit.", model.ty(id).name);
+            emit_marker(cx, id, &name, registers, &docs, code);
+        }
+    });
 }
 
 /// The types of operands whose entry says which registers fit, by name.
-fn narrowed(model: &Model) -> BTreeMap<String, (TypeId, Vec<TypeId>)> {
+fn narrowed(model: &Model) -> BTreeMap<String, (TypeId, TypeSet)> {
     let mut found = BTreeMap::new();
     for opcode in &model.opcodes {
         for operand in opcode.entries.iter().flat_map(|entry| &entry.operands) {
-            let Some(registers) = &operand.registers else { continue };
-            let types: Vec<TypeId> = match operand.ty {
-                crate::model::OperandType::Fixed(ty) => vec![ty],
-                crate::model::OperandType::Slot(slot) => opcode.slots[slot]
-                    .members
-                    .iter()
-                    .filter_map(|member| match member.meaning {
-                        crate::model::Meaning::Type(ty) => Some(ty),
-                        crate::model::Meaning::Operator(_) | crate::model::Meaning::Flag => None,
-                    })
-                    .collect(),
-            };
-            for ty in types.into_iter().filter(|ty| !same(registers, &model.ty(*ty).registers)) {
-                found.insert(marker_name(model, ty, registers), (ty, registers.clone()));
+            for ty in opcode.operand_types(operand) {
+                let registers = model.registers_of(operand, ty);
+                if registers == model.ty(ty).registers {
+                    continue;
+                }
+                let names: Vec<&str> = registers.iter().map(|register| model.ty(register).name.as_str()).collect();
+                found.insert(marker(&model.ty(ty).name, Some(&names)), (ty, registers));
             }
         }
     }
     found
 }
 
-fn marker(cx: &Context<'_>, id: TypeId, name: String, registers: &[TypeId], docs: &str) -> TokenStream {
-    let (model, support) = (&cx.checked.model, cx.support);
+fn emit_marker(cx: &Context<'_>, id: TypeId, name: &str, registers: TypeSet, docs: &str, code: &mut Code) {
+    let model = &cx.checked.model;
     let ty = model.ty(id);
-    let name = super::names::ident(&name);
-    let index = Literal::u8_unsuffixed(u8::try_from(id.0).expect("checked: at most 64 types"));
-    let accepted = registers.iter().map(|register| {
-        let register = camel(&model.ty(*register).name);
-        quote!(impl Accepts<#register> for #name {})
+    code.blank();
+    code.docs(docs);
+    code.line("#[derive(Clone, Copy, Debug)]");
+    code.line(format_args!("pub enum {name} {{}}"));
+    code.braces(format_args!("impl Type for {name}"), |code| {
+        code.line(format_args!("const ID: {0}::table::TypeId = {0}::table::TypeId({1});", cx.support, id.0));
     });
+    for register in registers.iter() {
+        code.line(format_args!("impl Accepts<{}> for {name} {{}}", camel(&model.ty(register).name)));
+    }
     // A predicate's constants are the assembler's leniency, not the manual's.
-    let integers = (ty.constants.contains(&Constant::Integer) && ty.kind != Kind::Predicate)
-        .then(|| quote!(impl TakesIntegers for #name {}));
-    let floats = ty.constants.contains(&Constant::Float).then(|| quote!(impl TakesFloats for #name {}));
-    let truth = (ty.kind == Kind::Predicate).then(|| quote!(impl Truth for #name {}));
-    let docs = docs.lines().map(|line| format!(" {line}"));
-    quote! {
-        #(#[doc = #docs])*
-        #[derive(Clone, Copy, Debug)]
-        pub enum #name {}
-
-        impl Type for #name {
-            const ID: #support::table::TypeId = #support::table::TypeId(#index);
-        }
-        #(#accepted)*
-        #integers
-        #floats
-        #truth
+    if ty.constants.integer && ty.kind != Kind::Predicate {
+        code.line(format_args!("impl TakesIntegers for {name} {{}}"));
+    }
+    if ty.constants.float {
+        code.line(format_args!("impl TakesFloats for {name} {{}}"));
+    }
+    if ty.kind == Kind::Predicate {
+        code.line(format_args!("impl Truth for {name} {{}}"));
     }
 }

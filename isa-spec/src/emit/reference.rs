@@ -1,82 +1,116 @@
 //! What the reference adds to the table: the pages, and for each form what every line of its pseudo-code computes.
 
-use std::collections::HashMap;
+use std::rc::Rc;
 
-use isa_page::Constant;
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use isa_table::constant::Content;
+use isa_table::names::{camel, identifier};
+use isa_table::page::{Page, PageBuf};
+use isa_table::table::TypeId;
+use isa_table::trace::{Step, StepBuf, Trace, TraceBuf};
 
 use super::Context;
-use super::scalar::{Layout, Scalar, erase};
-use super::table::pseudo_code_below;
-use crate::ir::{Program, Ty, ValueId};
+use super::code::Code;
+use super::columns::{list, pseudo_code, rows_of};
+use super::pool::Pool;
+use crate::check::Form;
+use crate::program::Ty;
 
-pub(super) fn emit(cx: &Context<'_>, pages: &[isa_page::Page]) -> TokenStream {
-    let support = cx.support;
-    let pages = pages.iter().map(|page| page.constant().parse::<TokenStream>().expect("an expression"));
-    let mut traces = Traces { cx, functions: Vec::new(), names: HashMap::new() };
-    let forms: Vec<TokenStream> = cx.checked.forms.iter().map(|form| traces.form(form)).collect();
-    let functions = &traces.functions;
-    let bodies = cx.bodies;
-    quote! {
-        #[allow(unused_imports, reason = "a table need not use every shape")]
-        use #support::reference::{page::*, Reference, Step, Trace};
-        #[allow(unused_imports, reason = "a table need not use every shape")]
-        use #support::table::TypeId;
-
-        /// The reference that the spec writes.
-        pub static REFERENCE: Reference = Reference { pages: PAGES, traces: TRACES };
-
-        static PAGES: &[Page] = &[#(#pages),*];
-
-        /// For each form its traces, ascending by the bound that SM numbers stay below.
-        static TRACES: &[&[Trace]] = &[#(&[#forms]),*];
-
-        mod trace {
-            #![allow(unused_variables, reason = "a step need not read every source")]
-            #[allow(unused_imports, reason = "a table need not use every kind of body")]
-            use #bodies as rt;
-            #[allow(unused_imports, reason = "a table need not use every kind of body")]
-            use #support::selector;
-            #(#functions)*
-        }
-    }
+pub(super) fn emit(cx: &Context<'_>, pages: &[PageBuf], code: &mut Code) {
+    let mut traces = Traces::new(cx);
+    cx.checked.forms.iter().enumerate().for_each(|(index, form)| traces.form(index, form));
+    code.line("#[allow(unused_imports, reason = \"a table need not use every shape\")]");
+    code.line(format_args!("use {}::reference::{{Reference, page::*, trace::*}};", cx.support));
+    code.line("#[allow(unused_imports, reason = \"a table need not use every shape\")]");
+    code.line(format_args!("use {}::table::TypeId;", cx.support));
+    code.blank();
+    code.docs("The reference that the spec writes.");
+    let base = match cx.checked.model.has_base {
+        true => format!("Some(&{}::reference::REFERENCE)", cx.support),
+        false => "None".to_owned(),
+    };
+    code.block("pub static REFERENCE: Reference = Reference {", "};", |code| {
+        code.line(format_args!("base: {base},"));
+        code.line("pages: PAGES,");
+        code.line("traces: Traces { lines: LINES, programs: PROGRAMS, steps: STEPS, list: TRACES, starts: STARTS },");
+    });
+    rows_of::<Page>(code, "PAGES", "Page", pages);
+    rows_of::<&str>(code, "LINES", "&str", &traces.lines.list);
+    let programs = &traces.programs.list;
+    list(code, "PROGRAMS", "&[u8]", programs.len(), |code| {
+        programs.iter().for_each(|program| code.line(format_args!("&{program:?},")));
+    });
+    rows_of::<&[Step]>(code, "STEPS", "&[Step]", &traces.steps.list);
+    rows_of::<Trace>(code, "TRACES", "Trace", &traces.list);
+    list(code, "STARTS", "u32", traces.starts.len(), |code| code.list(&traces.starts));
 }
 
+/// The traces so far.
 struct Traces<'a> {
     cx: &'a Context<'a>,
-    functions: Vec<TokenStream>,
-    /// Names of the functions, by what they compute.
-    names: HashMap<(Program, Layout, Vec<ValueId>), Ident>,
+    lines: Pool<String, String>,
+    programs: Pool<Rc<[u8]>, Rc<[u8]>>,
+    steps: Pool<Vec<[usize; 4]>, Vec<StepBuf>>,
+    list: Vec<TraceBuf>,
+    starts: Vec<usize>,
 }
 
-impl Traces<'_> {
-    fn form(&mut self, form: &crate::check::Form) -> TokenStream {
-        let mut list = TokenStream::new();
-        for (below, program) in &form.programs {
-            let lines = pseudo_code_below(self.cx, form, *below);
-            let shown = |id: &ValueId| matches!(program.value(*id).ty, Ty::Lanes { .. });
-            let steps: Vec<Option<ValueId>> = program.steps.iter().map(|step| step.filter(shown)).collect();
-            let known: Vec<ValueId> = steps.iter().flatten().copied().collect();
-            let scalar = Scalar::new(self.cx, form);
-            let key = (erase(&self.cx.checked.model, program), scalar.layout(), known.clone());
-            let next = format_ident!("trace_{}", self.names.len());
-            let functions = &mut self.functions;
-            let name = self.names.entry(key).or_insert_with(|| {
-                functions.push(scalar.trace(&next, program, &known));
-                next
-            });
-            let steps = lines.iter().zip(&steps).map(|(line, step)| {
-                let (ty, lanes) = match step.map(|step| program.value(step).ty) {
-                    Some(Ty::Lanes { lane, lanes }) => (lane.0, lanes),
-                    Some(Ty::Pick { .. }) | None => (0, 0),
-                };
-                let (ty, lanes) = (Literal::u8_unsuffixed(ty as u8), Literal::u8_unsuffixed(lanes as u8));
-                quote!(Step { line: #line, ty: TypeId(#ty), lanes: #lanes })
-            });
-            let below = Literal::u16_unsuffixed(*below);
-            list.extend(quote!(Trace { below: #below, steps: &[#(#steps),*], values: trace::#name },));
-        }
-        list
+impl<'a> Traces<'a> {
+    fn new(cx: &'a Context<'a>) -> Traces<'a> {
+        let (lines, programs, steps) = (Pool::new(), Pool::new(), Pool::new());
+        Traces { cx, lines, programs, steps, list: Vec::new(), starts: vec![0] }
     }
+
+    fn form(&mut self, index: usize, form: &Form) {
+        let checked = self.cx.checked;
+        let patterns = &checked.model.opcodes[form.opcode].entries[form.entry].syntaxes[form.syntax].patterns;
+        for (of, evaluation) in form.programs.iter().zip(&self.cx.plan.evaluations[index]) {
+            let program = &checked.programs[of.program];
+            let bytes: Rc<[u8]> = crate::plan::trace(&checked.model, self.cx.plan, program, patterns).into();
+            let number = self.programs.number(bytes.clone(), || bytes);
+            let lines = pseudo_code(self.cx, form, of.below);
+            let steps: Vec<[usize; 4]> = lines
+                .into_iter()
+                .zip(&program.steps)
+                .map(|(line, step)| {
+                    let line = self.lines.number(line.clone(), || line);
+                    match step.map(|step| (step.0, program.value(step).ty)) {
+                        Some((value, Ty::Lanes { lane, lanes })) => [line, lane.index(), lanes as usize, value],
+                        Some((_, Ty::Pick(_))) | None => [line, 0, 0, 0],
+                    }
+                })
+                .collect();
+            let steps = self.steps.number(steps.clone(), || {
+                let step = |[line, ty, lanes, value]: [usize; 4]| StepBuf {
+                    line: line as u32,
+                    ty: TypeId(ty as u8),
+                    lanes: lanes as u8,
+                    value: value as u8,
+                };
+                steps.into_iter().map(step).collect()
+            });
+            self.list.push(TraceBuf {
+                below: of.below,
+                sources: evaluation.written as u8,
+                program: number as u32,
+                steps: steps as u32,
+            });
+        }
+        self.starts.push(self.list.len());
+    }
+}
+
+/// The pages as modules, for rustdoc.
+pub(crate) fn manual(pages: &[PageBuf], support: &str) -> String {
+    let mut code = Code::default();
+    let krate = support.trim_start_matches(':');
+    for page in pages {
+        let name = camel(&page.opcode);
+        let links = isa_table::markdown::Links { name: &name, item: &format!("{krate}::{name}"), krate };
+        // What shows pages shows those of a table, which last as long as a program; here that is the generator's run.
+        let shown = Page::leak(page.clone());
+        code.line(format_args!("#[doc = {:?}]", isa_table::markdown::page(&shown, &links)));
+        code.line(format_args!("pub mod {} {{}}", identifier(&page.opcode)));
+        code.blank();
+    }
+    code.finish()
 }

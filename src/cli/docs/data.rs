@@ -8,8 +8,8 @@ use std::hash::Hash;
 use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::form;
-use ptx_isa::table::{ABSENT, ABSENT_BIT, Instruction, Item, Kind, Permission, Rule, SelectorInfo, SelectorKind};
-use ptx_isa::text::statement::signature;
+use ptx_isa::selector::{Permission, Selector};
+use ptx_isa::table::{ABSENT, Forbidden, InstructionInfo, Item, Kind, Rule};
 use serde::Serialize;
 
 use super::examples;
@@ -101,7 +101,8 @@ struct Operand {
     notes: Vec<&'static str>,
 }
 
-type Floor = (String, u16);
+/// The version, and the targets in words.
+type Floor = (String, String);
 
 /// Values in order of their first use.
 struct Shared<T> {
@@ -131,43 +132,37 @@ pub(super) fn script() -> serde_json::Result<String> {
     let mut lines = Shared::new();
     let mut traces = Shared::new();
     let mut forms = Vec::new();
-    for form in TABLE.forms {
+    for form in TABLE.forms() {
         let mut place = 0;
-        let list = form.operands.iter().map(|info| {
+        let list = form.operands().iter().map(|info| {
             let described = operand(info, place);
             place += usize::from(!info.destination);
             described
         });
         let list = list.collect();
-        let floor = |floor: &ptx_isa::table::Floor| (floor.ptx.to_string(), floor.sm);
+        let floor = |floor: &ptx_isa::target::Floor| (floor.ptx.to_string(), floor.targets_in_words());
         let mut row = vec![
-            i32::from(form.instruction),
-            i32::from(form.syntax),
-            operands.place(Operands { signature: signature(form), list }),
-            floors.place(floor(&form.floor)),
+            form.instruction().index() as i32,
+            form.line() as i32,
+            operands.place(Operands { signature: form.signature(), list }),
+            floors.place(floor(form.floor())),
         ];
-        match &form.lenient_floor {
-            Some((lenient, note)) => row.extend([floors.place(floor(lenient)), notes.place(*note)]),
+        match form.lenient_floor() {
+            Some(relaxed) => row.extend([floors.place(floor(&relaxed.floor)), notes.place(relaxed.note)]),
             None => row.extend([-1, -1]),
         }
-        let index = TABLE.index_of(form).expect("a form of the table");
         let mut trace = Vec::new();
-        for range in REFERENCE.traces[index] {
-            let steps = range.steps.iter().map(|step| lines.place(step.line) as usize).collect::<Vec<_>>();
+        for (range, steps) in REFERENCE.traces(form) {
+            let steps = steps.into_iter().map(|line| lines.place(line) as usize).collect::<Vec<_>>();
             trace.push((range.below, steps));
         }
         row.push(if trace.is_empty() { -1 } else { traces.place(trace) });
-        row.extend(form.values.iter().map(|value| if *value == ABSENT { -1 } else { i32::from(*value) }));
+        row.extend(form.values().iter().map(|value| if *value == ABSENT { -1 } else { i32::from(*value) }));
         forms.push(row);
     }
     let data = Data {
         types: TABLE.types.iter().map(ty).collect(),
-        instructions: TABLE
-            .instructions
-            .iter()
-            .zip(REFERENCE.pages)
-            .map(|(info, page)| instruction(info, page))
-            .collect(),
+        instructions: TABLE.instructions().zip(REFERENCE.pages()).map(|(info, page)| instruction(info, page)).collect(),
         operands: operands.list,
         floors: floors.list,
         notes: notes.list,
@@ -192,27 +187,26 @@ fn members(set: u64) -> Vec<usize> {
     (0..usize::from(ABSENT)).filter(|member| set >> member & 1 != 0).collect()
 }
 
-fn instruction(info: &'static Instruction, page: &'static ptx_isa::reference::page::Page) -> Instr {
-    let slots = info.slots.iter().zip(page.modifiers).map(|(slot, modifier)| {
+fn instruction(info: InstructionInfo, page: &'static ptx_isa::reference::page::Page) -> Instr {
+    let slots = info.data().slots.iter().zip(page.modifiers).map(|(slot, modifier)| {
         let members: Vec<_> = modifier.members.iter().map(|member| (member.name, member.description)).collect();
-        let types = members.iter().all(|(name, _)| TABLE.types.iter().any(|ty| ty.name == *name));
-        Slot { name: slot.name, types, members }
+        Slot { name: slot.name, types: slot.types, members }
     });
     let items = |items: &[Item]| items.iter().map(|item| (item.slot, item.optional, members(item.members))).collect();
     let syntaxes =
-        info.syntaxes.iter().map(|line| Syntax { text: line.text, items: items(line.items), entry: line.entry });
+        info.syntaxes().iter().map(|line| Syntax { text: line.text, items: items(line.items), entry: line.entry });
     let forbids = |rule: &Rule| {
-        let values = rule.forbids.iter().map(|(slot, set)| {
-            let absent = (set & ABSENT_BIT != 0).then_some(NONE);
+        let values = rule.forbids.iter().map(|Forbidden { slot, values: set }| {
+            let absent = (set >> ABSENT & 1 != 0).then_some(NONE);
             (*slot, members(*set).into_iter().map(|member| member as i8).chain(absent).collect())
         });
         values.collect()
     };
     Instr {
-        opcode: info.opcode,
+        opcode: info.data().opcode,
         slots: slots.collect(),
         syntaxes: syntaxes.collect(),
-        rules: info.rules.iter().map(|rule| Refusal { forbids: forbids(rule), reason: rule.reason }).collect(),
+        rules: info.data().rules.iter().map(|rule| Refusal { forbids: forbids(rule), reason: rule.reason }).collect(),
         entries: page
             .entries
             .iter()
@@ -234,7 +228,7 @@ fn operand(operand: &'static ptx_isa::table::Operand, place: usize) -> Operand {
         ty: operand.ty.0,
         written: operand.destination,
         second: operand.second.as_ref().map(|second| second.name),
-        takes: form::takes(operand).join(", "),
+        takes: form::takes(&TABLE, operand).join(", "),
         sample: sample(operand, place),
         selector: operand.selector.as_ref().map(|selector| (selector.name, written(selector))),
         notes: notes.collect(),
@@ -243,26 +237,15 @@ fn operand(operand: &'static ptx_isa::table::Operand, place: usize) -> Operand {
 
 /// An input for an operand as people write it: the value where it says more than the bits.
 fn sample(operand: &ptx_isa::table::Operand, place: usize) -> String {
-    let text = ptx_isa::value::show(examples::operand_sample(operand, 0, place), &TABLE.types[operand.ty.index()]);
+    let text = ptx_isa::value::show(examples::operand_sample(operand, 0, place), TABLE.ty(operand.ty));
     let value = text.split_once('(').map(|(_, value)| value.trim_end_matches(')').to_owned());
     value
         .filter(|_| operand.selector.is_none())
         .unwrap_or_else(|| text.split(' ').next().unwrap_or_default().to_owned())
 }
 
-/// The default of a selector as it is written.
-fn written(selector: &SelectorInfo) -> String {
-    let digits = |count: u8, digit: &dyn Fn(u8) -> Option<u32>| {
-        let digits: String = (0..count).rev().filter_map(digit).map(|digit| digit.to_string()).collect();
-        format!(".{}{digits}", selector.letter)
-    };
-    match selector.kind {
-        SelectorKind::Lanes { lanes, of: _ } => digits(lanes, &|lane| Some(selector.default >> (4 * lane) & 15)),
-        SelectorKind::Subset { of } => {
-            digits(of, &|lane| (selector.default >> lane & 1 != 0).then_some(u32::from(lane)))
-        }
-        SelectorKind::Listed { words } => {
-            words.get(selector.default as usize).map_or(String::new(), |word| format!(".{word}"))
-        }
-    }
+/// The default of a selector as it is written; nothing where no word is.
+fn written(selector: &Selector) -> String {
+    let word = selector.kind.spell(selector.letter, selector.default);
+    if word.is_empty() { word } else { format!(".{word}") }
 }

@@ -30,7 +30,7 @@ pub(super) struct Row {
 pub(super) fn evaluate(text: &str) -> Option<Evaluated> {
     let statement = Statement::parse(&TABLE, text).ok()?;
     let form = statement.form();
-    if form.evaluators.is_empty() {
+    if !form.has_evaluator() {
         return None;
     }
     let (mut sources, mut destinations) = (Vec::new(), Vec::new());
@@ -44,32 +44,29 @@ pub(super) fn evaluate(text: &str) -> Option<Evaluated> {
             destinations.push(second.name.to_owned());
         }
     }
-    let selectors: Vec<u64> =
-        statement.operands().iter().filter_map(|operand| operand.selector).map(u64::from).collect();
+    let selectors: Vec<u128> =
+        statement.operands().iter().filter_map(|operand| operand.selector).map(u128::from).collect();
     let rows = (0..ROWS).map(|row| self::row(form, row, &selectors, sources.len())).collect();
-    Some(Evaluated { mnemonic: form.mnemonic, sources, destinations, rows })
+    Some(Evaluated { mnemonic: form.mnemonic(), sources, destinations, rows })
 }
 
-fn row(form: &FormInfo, row: usize, selectors: &[u64], shown: usize) -> Row {
-    let types: Vec<&TypeInfo> = form.sources().map(|operand| &TABLE.types[operand.ty.index()]).collect();
-    let inputs: Vec<u64> =
+fn row(form: FormInfo, row: usize, selectors: &[u128], shown: usize) -> Row {
+    let types: Vec<&TypeInfo> = form.sources().map(|operand| TABLE.ty(operand.ty)).collect();
+    let inputs: Vec<u128> =
         form.sources().enumerate().map(|(place, operand)| operand_sample(operand, row, place)).collect();
-    let words: Vec<u64> = inputs.iter().copied().chain(selectors.iter().copied()).collect();
+    let words: Vec<u128> = inputs.iter().copied().chain(selectors.iter().copied()).collect();
     let results = form.evaluate(u16::MAX, &words);
-    let destinations = form.operands.iter().filter(|operand| operand.destination).flat_map(|operand| {
-        let count = 1 + usize::from(operand.second.is_some());
-        std::iter::repeat_n(&TABLE.types[operand.ty.index()], count)
-    });
+    let destinations = form.results().map(|(_, operand)| TABLE.ty(operand.ty));
     let link = inputs.iter().zip(&types).map(|(bits, ty)| format!(";{}", brief(*bits, ty))).collect();
     Row {
         sources: inputs.iter().zip(&types).map(|(bits, ty)| value::show(*bits, ty)).take(shown).collect(),
-        destinations: destinations.zip(results).map(|(ty, bits)| value::show(bits, ty)).collect(),
+        destinations: destinations.zip(results.iter()).map(|(ty, bits)| value::show(*bits, ty)).collect(),
         link,
     }
 }
 
 /// A value as short as an input can be.
-fn brief(bits: u64, ty: &TypeInfo) -> String {
+fn brief(bits: u128, ty: &TypeInfo) -> String {
     match ty.kind {
         Kind::Predicate => bits.to_string(),
         Kind::Bits | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Packed => format!("{bits:#x}"),
@@ -77,8 +74,8 @@ fn brief(bits: u64, ty: &TypeInfo) -> String {
 }
 
 /// A value for an operand: one with parts that differ where parts of it may be picked.
-pub(super) fn operand_sample(operand: &Operand, row: usize, place: usize) -> u64 {
-    let ty = &TABLE.types[operand.ty.index()];
+pub(super) fn operand_sample(operand: &Operand, row: usize, place: usize) -> u128 {
+    let ty = TABLE.ty(operand.ty);
     match operand.selector {
         Some(_) => [0x01fe_7f80, 0x0203_ff7f, 0x8001_7ffe][(row + place) % 3],
         None => sample(ty, row, place),
@@ -86,8 +83,8 @@ pub(super) fn operand_sample(operand: &Operand, row: usize, place: usize) -> u64
 }
 
 /// A value that tells something: rows differ in order, and the last one in kind.
-fn sample(ty: &TypeInfo, row: usize, place: usize) -> u64 {
-    let mask = u64::MAX >> (64 - u32::from(ty.bits.min(64)));
+fn sample(ty: &TypeInfo, row: usize, place: usize) -> u128 {
+    let mask = u128::MAX >> (128 - u32::from(ty.bits.min(128)));
     let parse = |text: &str| value::parse(text, ty).unwrap_or_default() & mask;
     let whole = |values: [[i32; 3]; 3]| parse(&values[row % 3][place % 3].to_string());
     let float = |values: [[f32; 3]; 3]| parse(&values[row % 3][place % 3].to_string());
@@ -97,7 +94,7 @@ fn sample(ty: &TypeInfo, row: usize, place: usize) -> u64 {
         Kind::Signed => whole([[5, -3, 1], [-3, 5, -1], [7, 7, 0]]),
         Kind::Float => float([[1.5, 2.5, -1.0], [2.5, -0.5, 0.0], [f32::NAN, 1.0, 1.0]]),
         Kind::Packed => {
-            let lane = &TABLE.types[ty.lane.index()];
+            let lane = TABLE.ty(ty.lane);
             let lanes = (0..u32::from(ty.lanes)).rev();
             lanes.fold(0, |all, index| {
                 let (row, place) = (row + index as usize, place + index as usize);

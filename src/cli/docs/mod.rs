@@ -95,7 +95,7 @@ struct Index {
 
 impl Index {
     fn forms(&self) -> usize {
-        TABLE.forms.len()
+        TABLE.forms().count()
     }
 
     /// The pages by the chapter of their first section: `9.7.6`.
@@ -131,8 +131,8 @@ struct Forms {
 
 impl Forms {
     fn mnemonics(&self, page: &usize) -> Vec<&'static str> {
-        let own = TABLE.forms.iter().filter(|form| usize::from(form.instruction) == *page);
-        own.map(|form| form.mnemonic).collect()
+        let own = TABLE.forms().filter(|form| form.instruction().index() == *page);
+        own.map(|form| form.mnemonic()).collect()
     }
 }
 

@@ -5,7 +5,7 @@
 
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, Severity};
-use ptx_isa::table::{Kind, TypeId};
+use ptx_isa::table::{Kind, TypeId, TypeSet};
 use ptx_isa::target::{Target, Version};
 use ptx_isa::text::{Options, check};
 
@@ -24,8 +24,7 @@ pub(crate) struct Context {
 
 /// The types that registers can be declared with.
 pub(crate) fn declarable() -> impl Iterator<Item = TypeId> {
-    let all = TABLE.types.iter().fold(0, |all, ty| all | ty.registers);
-    (0..TABLE.types.len() as u8).map(TypeId).filter(move |ty| all >> ty.0 & 1 == 1)
+    TABLE.types.iter().flat_map(|ty| ty.registers.iter()).collect::<TypeSet>().iter()
 }
 
 /// Whether there are vectors of two such registers: those that fit a vector of 128 bits.

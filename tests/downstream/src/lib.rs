@@ -1,8 +1,34 @@
 //! What a project of its own makes of `isa-spec`: a table that extends ours, one that stands alone, and one inline.
 
-/// An instruction more, on our prelude.
+/// An instruction more, on our table.
 pub mod bits {
     include!(concat!(env!("OUT_DIR"), "/bits.rs"));
+
+    /// The reference of both.
+    pub mod reference {
+        include!(concat!(env!("OUT_DIR"), "/bits_reference.rs"));
+    }
+}
+
+/// Instructions of both tables, named by one macro.
+pub mod named {
+    use ptx_isa::construct::Reg;
+    use ptx_isa::text::Statement;
+    use ptx_isa::types::{B32, Pred, U32};
+
+    use crate::bits::ptx;
+
+    /// Ours, of which the crate's own table knows nothing but that it stands on it.
+    pub const SELECTED: u32 = (ptx!(selp.u32).eval)(1, 2, false);
+
+    /// The crate's.
+    pub const COUNTED: u32 = (ptx!(tally.b64).eval)(u64::MAX);
+
+    /// Both with operands.
+    pub fn built<'a>() -> [Statement<'a>; 2] {
+        let (d, a, p) = (Reg::<U32>::new("%r1"), Reg::<B32>::new("%r2"), Reg::<Pred>::new("%p1"));
+        [ptx!(tally.b32 d, a), ptx!(@!p setp.lt.u32 p, d, 7)]
+    }
 }
 
 /// Another machine.
@@ -13,20 +39,20 @@ pub mod toy {
 /// The same as `bits`, written where it is used.
 pub mod inline {
     ptx_isa_macros::isa! {
-        use prelude;
+        use ptx;
         bodies crate::bodies;
 
         /// How many bits are ones.
-        builtin ones<T: .b32, .b64>(x: T) -> .u32;
+        builtin pops<T: .b32, .b64>(x: T) -> .u32;
 
         /// Counts the ones of a word.
-        instruction popc {
+        instruction tally {
             section 9.7.1.15;
-            syntax    { popc.type d, a; .type = { .b32, .b64 }; }
+            syntax    { tally.type d, a; .type = { .b32, .b64 }; }
             operands  { d: .u32; a: .type; }
             requires  { ptx 2.0, sm_20; }
-            semantics { d = ones(a); }
-            examples  { popc.b32 d, a; popc.b64 cnt, X; }
+            semantics { d = pops(a); }
+            examples  { tally.b32 d, a; tally.b64 cnt, X; }
         }
     }
 }
@@ -36,13 +62,23 @@ pub mod bodies {
     pub use ptx_isa::eval::*;
 
     /// How many bits are ones.
-    pub const fn ones_b32(x: u32) -> u32 {
+    pub const fn pops_b32(x: u32) -> u32 {
         x.count_ones()
     }
 
     /// How many bits are ones.
-    pub const fn ones_b64(x: u64) -> u32 {
+    pub const fn pops_b64(x: u64) -> u32 {
         x.count_ones()
+    }
+
+    /// Half of a word.
+    pub const fn half_b32(x: u32) -> u32 {
+        x >> 1
+    }
+
+    /// Half of a number, rounded down.
+    pub const fn half_s32(x: i32) -> i32 {
+        x >> 1
     }
 
     /// The bits of both.

@@ -1,4 +1,4 @@
-use ptx_isa::build::Reg;
+use ptx_isa::construct::Reg;
 use ptx_isa::types::{F32, Pred, S32, U32};
 use ptx_isa_macros::ptx;
 

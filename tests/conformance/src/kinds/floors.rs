@@ -7,17 +7,17 @@ use ptx_isa::table::{ABSENT, FormInfo};
 use ptx_isa::target::{Target, Version};
 
 use super::{Batch, Extent, context};
-use crate::forms::{is_type_slot, one_each, plain_type, statement};
+use crate::forms::{one_each, plain_type, statement};
 
 /// What a floor may depend on: which slots are filled, and with which types.
-fn family(form: &'static FormInfo) -> (u16, u8, Vec<Option<u8>>) {
-    let instruction = &TABLE.instructions[form.instruction as usize];
-    let values = form.values.iter().enumerate();
+fn family(form: FormInfo) -> (usize, usize, Vec<Option<u8>>) {
+    let instruction = form.instruction();
+    let values = form.values().iter().enumerate();
     let values = values.map(|(slot, &value)| match value {
         ABSENT => None,
-        value => Some(if is_type_slot(instruction, slot) { value } else { 0 }),
+        value => Some(if instruction.slots[slot].types { value } else { 0 }),
     });
-    (form.instruction, form.syntax, values.collect())
+    (instruction.index(), form.line(), values.collect())
 }
 
 /// Versions and targets that know each other; for a quick run those at some floor, just below, and the newest.
@@ -25,10 +25,9 @@ fn pairs(quick: bool) -> Vec<(Version, Target)> {
     let mut versions: BTreeSet<Version> = TABLE.versions.iter().copied().collect();
     let mut targets: BTreeSet<Target> = TABLE.targets.iter().map(|info| info.target).collect();
     if quick {
-        let floors = TABLE
-            .forms
-            .iter()
-            .flat_map(|form| [Some(form.floor), form.lenient_floor.map(|(floor, _)| floor)].into_iter().flatten());
+        let floors = TABLE.forms().flat_map(|form| {
+            [Some(form.floor()), form.lenient_floor().map(|relaxed| &relaxed.floor)].into_iter().flatten()
+        });
         let floors: Vec<_> = floors.collect();
         let list = TABLE.versions;
         let places = floors.iter().filter_map(|floor| list.iter().position(|version| *version == floor.ptx));
@@ -38,7 +37,7 @@ fn pairs(quick: bool) -> Vec<(Version, Target)> {
             .collect();
         let numbers: BTreeSet<u16> = targets.iter().map(|target| target.sm).collect();
         let numbers: Vec<u16> = numbers.into_iter().collect();
-        let places = floors.iter().filter_map(|floor| numbers.iter().position(|sm| *sm == floor.sm));
+        let places = floors.iter().filter_map(|floor| numbers.iter().position(|sm| *sm == floor.target().sm));
         let near: BTreeSet<u16> = places
             .flat_map(|place| [numbers[place.saturating_sub(1)], numbers[place]])
             .chain([numbers[numbers.len() - 1]])

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use ptx_isa::TABLE;
 use ptx_isa::table::ABSENT;
 
 use super::{Batch, Extent, newest};
-use crate::forms::{one_each, own_register, statement};
+use crate::forms::{one_each, own_register, statement, words};
 
 /// Modifiers that PTX has and the table may not.
 const FOREIGN: &[&str] = &[
@@ -20,21 +19,21 @@ const BLANKS: &[&str] = &[" ", "\t", "\n", "\r", "\x0c", "\x0b", "/**/", "// c\n
 pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     // One form for each set of slots that are filled, of each entry.
     let mut lines = BTreeSet::new();
+    let words = words();
     for form in one_each(|form| {
-        let filled: Vec<bool> = form.values.iter().map(|value| *value == ABSENT).collect();
-        (form.instruction, form.syntax, filled)
+        let filled: Vec<bool> = form.values().iter().map(|value| *value == ABSENT).collect();
+        (form.instruction().index(), form.line(), filled)
     }) {
         let whole = statement(form, own_register);
-        let operands = whole.strip_prefix(form.mnemonic).expect("a statement begins with its mnemonic");
-        let parts: Vec<&str> = form.mnemonic.split('.').collect();
+        let operands = whole.strip_prefix(form.mnemonic()).expect("a statement begins with its mnemonic");
+        let parts: Vec<&str> = form.mnemonic().split('.').collect();
         let (opcode, modifiers) = parts.split_first().expect("a mnemonic has an opcode");
         let mut add = |modifiers: &[&str]| {
             let dotted: String = modifiers.iter().map(|modifier| format!(".{modifier}")).collect();
             lines.insert(format!("{opcode}{dotted}{operands}"));
         };
         permutations(&mut modifiers.to_vec(), 0, &mut add);
-        let others = TABLE.modifiers.iter().chain(FOREIGN);
-        for other in others {
+        for other in words.iter().chain(FOREIGN) {
             for place in 0..=modifiers.len() {
                 let mut more = modifiers.to_vec();
                 more.insert(place, other);
@@ -61,14 +60,14 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             loud[place] = &upper;
             add(&loud);
         }
-        for (place, _) in whole.char_indices().filter(|(place, c)| *c == '.' && *place < form.mnemonic.len()) {
+        for (place, _) in whole.char_indices().filter(|(place, c)| *c == '.' && *place < form.mnemonic().len()) {
             for blank in BLANKS {
                 lines.insert(format!("{}{blank}{}", &whole[..place], &whole[place..]));
                 lines.insert(format!("{}{blank}{}", &whole[..=place], &whole[place + 1..]));
             }
         }
         for blank in BLANKS {
-            lines.insert(format!("{}{blank}{operands}", form.mnemonic));
+            lines.insert(format!("{}{blank}{operands}", form.mnemonic()));
         }
         lines.insert(whole.to_uppercase());
         lines.insert(format!("{opcode}x{}", &whole[opcode.len()..]));

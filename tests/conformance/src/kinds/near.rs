@@ -1,11 +1,12 @@
 //! Random lines near legal ones: a statement of a random form with operands that mostly fit, then a few edits.
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{FormInfo, Kind, Operand, Permission, SelectorKind};
+use ptx_isa::selector::{self, Permission};
+use ptx_isa::table::{FormInfo, Kind, Operand};
 
 use super::{Batch, Extent, newest, operands};
 use crate::context::{declarable, in_vectors};
-use crate::forms::own_register;
+use crate::forms::{own_register, words};
 use crate::random::Random;
 
 /// How many lines stand in one batch.
@@ -24,7 +25,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
 }
 
 fn line(random: &mut Random, texts: &[String]) -> String {
-    let form = &TABLE.forms[random.below(TABLE.forms.len())];
+    let form = TABLE.form_at(random.below(TABLE.forms.len())).expect("an index below their number");
     let mut tokens = tokens(random, form, texts);
     // Half of all lines stay as they are.
     let edits = [0, 0, 0, 1, 1, 2][random.below(6)];
@@ -35,13 +36,13 @@ fn line(random: &mut Random, texts: &[String]) -> String {
 }
 
 /// The tokens of a statement, blanks among them.
-fn tokens(random: &mut Random, form: &'static FormInfo, texts: &[String]) -> Vec<String> {
+fn tokens(random: &mut Random, form: FormInfo, texts: &[String]) -> Vec<String> {
     let mut tokens = Vec::new();
     if random.once_in(4) {
         let not = if random.once_in(2) { "!" } else { "" };
         tokens.extend(["@", not, "pred_0", " "].map(str::to_owned));
     }
-    let mut parts = form.mnemonic.split('.');
+    let mut parts = form.mnemonic().split('.');
     tokens.push(parts.next().unwrap_or_default().to_owned());
     let mut modifiers: Vec<String> = parts.map(|part| format!(".{part}")).collect();
     if random.once_in(8) && modifiers.len() > 1 {
@@ -49,7 +50,7 @@ fn tokens(random: &mut Random, form: &'static FormInfo, texts: &[String]) -> Vec
         modifiers.swap(one, other);
     }
     tokens.append(&mut modifiers);
-    for (index, operand) in form.operands.iter().enumerate() {
+    for (index, operand) in form.operands().iter().enumerate() {
         if operand.optional && random.once_in(3) {
             break;
         }
@@ -64,7 +65,7 @@ fn write_operand(random: &mut Random, tokens: &mut Vec<String>, index: usize, op
     if operand.negation != Permission::No && random.once_in(3) {
         tokens.push("!".to_owned());
     }
-    let fits: Vec<_> = declarable().filter(|ty| operand.registers >> ty.0 & 1 == 1).collect();
+    let fits: Vec<_> = declarable().filter(|ty| operand.registers.has(*ty)).collect();
     let name = |random: &mut Random| match fits.is_empty() {
         true => own_register(index, operand),
         false => {
@@ -94,18 +95,18 @@ fn write_operand(random: &mut Random, tokens: &mut Vec<String>, index: usize, op
         && random.once_in(2)
     {
         let digits = match selector.kind {
-            SelectorKind::Lanes { lanes, of } => {
+            selector::Kind::Lanes { lanes, of } => {
                 let of = usize::from(of) + usize::from(random.once_in(8));
                 (0..lanes).map(|_| random.below(of).to_string()).collect()
             }
-            SelectorKind::Subset { of } => {
+            selector::Kind::Subset { of } => {
                 let mut digits: Vec<usize> = (0..usize::from(of)).rev().filter(|_| random.once_in(2)).collect();
                 if random.once_in(8) {
                     digits.reverse();
                 }
                 digits.iter().map(usize::to_string).collect()
             }
-            SelectorKind::Listed { words } => {
+            selector::Kind::Listed { words } => {
                 tokens.push(format!(".{}", random.of(words)));
                 return;
             }
@@ -162,7 +163,7 @@ fn edit(random: &mut Random, tokens: &mut Vec<String>) {
         4 => tokens.insert(place, [" ", "\n", "\t", "/**/", "//\n"][random.below(5)].to_owned()),
         5 => tokens[place] = random.of(TOKENS).to_string(),
         6 | 7 => {
-            let modifier = format!(".{}", random.of(TABLE.modifiers));
+            let modifier = format!(".{}", random.of(&words()));
             match tokens[place].starts_with('.') || random.once_in(4) {
                 true => tokens[place] = modifier,
                 false => tokens.insert(place, modifier),

@@ -528,8 +528,8 @@ pub(crate) fn texts(own: &str) -> Vec<String> {
 }
 
 /// A form with each operand written in every way, the others as usual.
-fn lines(form: &'static FormInfo, place: usize, keep: impl Fn(&str) -> bool) -> Vec<String> {
-    let operand = &form.operands[place];
+fn lines(form: FormInfo, place: usize, keep: impl Fn(&str) -> bool) -> Vec<String> {
+    let operand = &form.operands()[place];
     let own = own_register(0, operand);
     let own = own.rsplit_once('_').map_or("", |(own, _)| own);
     let written = statement(
@@ -545,18 +545,24 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     let context = newest();
     let mut seen = HashSet::new();
     let mut short = HashSet::new();
-    for form in TABLE.forms {
+    for form in TABLE.forms() {
         let mut here = Vec::new();
-        for (place, operand) in form.operands.iter().enumerate() {
+        for (place, operand) in form.operands().iter().enumerate() {
             // What the text layer knows of an operand, its name aside.
             let whole = format!("{operand:?}");
             let kind = whole.split_once(", ").map_or("", |(_, rest)| rest).to_owned();
-            if !seen.insert((form.instruction, form.operands.len(), form.floor.sm, place, kind.clone())) {
+            if !seen.insert((
+                form.instruction().index(),
+                form.operands().len(),
+                form.floor().target(),
+                place,
+                kind.clone(),
+            )) {
                 continue;
             }
             // What breaks the grammar does so wherever such an operand stands: once for each is enough.
             let first = short.insert(kind.clone());
-            let every = !extent.quick && short.insert(format!("{} {}", form.instruction, kind));
+            let every = !extent.quick && short.insert(format!("{:?} {kind}", form.instruction()));
             here.extend(
                 lines(form, place, |text| first || every || !breaks(text))
                     .into_iter()

@@ -1,6 +1,7 @@
 //! Every selector and mask behind every operand that has one, and behind one that has none.
 
-use ptx_isa::table::SelectorKind;
+use ptx_isa::selector::{self, Selector};
+use ptx_isa::table::FormInfo;
 
 use super::{Batch, Extent, newest};
 use crate::forms::{one_each, own_register, statement};
@@ -26,12 +27,12 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     words.extend(["B0", "H1", "b_0", "b0b1", "x0", "b0x", "h01h", "b-1", "b 0", "b0 "].map(str::to_owned));
     let forms = one_each(|form| {
         let selectors: Vec<_> =
-            form.operands.iter().map(|operand| operand.selector.map(|info| format!("{info:?}"))).collect();
+            form.operands().iter().map(|operand| operand.selector.map(|info| format!("{info:?}"))).collect();
         (
-            form.instruction,
+            form.instruction().index(),
             selectors,
-            form.operands.len(),
-            format!("{:?}", form.operands.iter().map(|o| o.optional).collect::<Vec<_>>()),
+            form.operands().len(),
+            format!("{:?}", form.operands().iter().map(|o| o.optional).collect::<Vec<_>>()),
         )
     });
     let mut count = extent.seed as usize;
@@ -39,14 +40,14 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         if form.selectors().next().is_none() {
             continue;
         }
-        let digits = |info: &ptx_isa::table::SelectorInfo| match info.kind {
-            SelectorKind::Lanes { lanes, .. } => usize::from(lanes),
-            SelectorKind::Subset { of } => usize::from(of),
-            SelectorKind::Listed { words } => words.iter().map(|word| word.len() - 1).max().unwrap_or(0),
+        let digits = |info: &Selector| match info.kind {
+            selector::Kind::Lanes { lanes, .. } => usize::from(lanes),
+            selector::Kind::Subset { of } => usize::from(of),
+            selector::Kind::Listed { words } => words.iter().map(|word| word.len() - 1).max().unwrap_or(0),
         };
         let mut lines = Vec::new();
-        for place in 0..form.operands.len() {
-            let most = form.operands[place].selector.as_ref().map_or(1, digits);
+        for place in 0..form.operands().len() {
+            let most = form.operands()[place].selector.as_ref().map_or(1, digits);
             for word in &words {
                 count += 1;
                 if word.len() > most + 2 || extent.quick && word.len() > 3 && !count.is_multiple_of(16) {
@@ -60,7 +61,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
 }
 
 /// The statement with this word behind one operand, and no other selector that may be left out.
-fn statement_with(form: &'static ptx_isa::table::FormInfo, place: usize, word: &str) -> String {
+fn statement_with(form: FormInfo, place: usize, word: &str) -> String {
     let text = statement(form, |index, operand| format!("{}\u{0}{index}\u{0}", own_register(index, operand)));
     // The mark shows where the operand ends; a selector that must be written follows it.
     let mark = format!("\u{0}{place}\u{0}");

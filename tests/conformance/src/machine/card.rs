@@ -13,26 +13,29 @@ use ptx_isa::target::Target;
 
 use super::driver::Card;
 use super::kernel::{KEPT, PHASES, STRIDE, guarded, runs};
-use super::{FORMS, VECTORS, replay, vectors};
+use super::{FORMS, VECTORS, constants_reach, replay, vectors};
 
 /// The head of a module for the newest target that a card with this SM number can run.
 fn head(sm: u16) -> String {
     let plain = TABLE.targets.iter().filter(|info| info.target.suffix.is_none() && info.target.sm <= sm);
     let info = plain.max_by_key(|info| info.target.sm).expect("a target for every card");
-    let newest = forms(sm).iter().map(|form| form.floor.ptx).chain([info.since]).max().expect("one is given");
+    let newest = forms(sm).iter().map(|form| form.floor().ptx).chain([info.since]).max().expect("one is given");
     format!(".version {newest}\n.target {}\n.address_size 64\n", Target::sm(info.target.sm))
 }
 
 /// The forms that a card with this SM number knows.
-fn forms(sm: u16) -> Vec<&'static FormInfo> {
-    TABLE.forms.iter().filter(|form| !form.evaluators.is_empty() && form.floor.sm <= sm).collect()
+fn forms(sm: u16) -> Vec<FormInfo> {
+    TABLE
+        .forms()
+        .filter(|form| constants_reach(*form) && form.floor().takes(Target::sm(sm), TABLE.families()))
+        .collect()
 }
 
 /// A module with a kernel for each of these forms.
-fn module(sm: u16, forms: &[&'static FormInfo]) -> String {
+fn module(sm: u16, forms: &[FormInfo]) -> String {
     let kernels = forms.iter().enumerate();
     head(sm)
-        + &kernels.map(|(at, form)| guarded(&format!("k{at}"), form, &vectors::of(form, VECTORS))).collect::<String>()
+        + &kernels.map(|(at, form)| guarded(&format!("k{at}"), *form, &vectors::of(*form, VECTORS))).collect::<String>()
 }
 
 /// Computes all forms on the first card and writes the results; whether all agree with the evaluators.
@@ -56,37 +59,38 @@ pub(crate) fn record(path: &Path, date: &str) -> Result<bool, String> {
             .enumerate()
             .map(|(at, form)| {
                 let sources = form.sources().count();
-                let input = vectors::of(form, VECTORS).into_iter().flat_map(|words| words.into_iter().take(sources));
+                let input = vectors::of(*form, VECTORS).into_iter().flat_map(|words| words.into_iter().take(sources));
+                let input = input.map(|word| word as u64);
                 (format!("k{at}"), input.collect(), PHASES.collect())
             })
             .collect();
         let results = card.run(&module(card.sm, forms), VECTORS, VECTORS * STRIDE as usize / 8, &work)?;
         for (form, phases) in forms.iter().zip(results) {
             let mut words = String::new();
-            for (thread, inputs) in vectors::of(form, VECTORS).iter().enumerate() {
-                let here = replay::word(form, inputs, form.evaluate(card.sm, inputs));
+            for (thread, inputs) in vectors::of(*form, VECTORS).iter().enumerate() {
+                let here = replay::word(*form, inputs, &form.evaluate(card.sm, inputs));
                 for (phase, written) in PHASES.zip(&phases) {
-                    let found = [written[2 * thread], written[2 * thread + 1]];
+                    let found = [written[2 * thread], written[2 * thread + 1]].map(u128::from);
                     if !runs(thread, phase) {
-                        let kept = KEPT.map(|bits| bits & replay::ones(form));
+                        let kept = KEPT.map(|bits| u128::from(bits) & replay::ones(*form));
                         let destinations =
-                            1 + usize::from(form.operands.iter().any(|operand| operand.second.is_some()));
+                            1 + usize::from(form.operands().iter().any(|operand| operand.second.is_some()));
                         if found[..destinations] != kept[..destinations] {
-                            differs(format!("{}: thread {thread} was kept away and wrote {found:x?}", form.mnemonic));
+                            differs(format!("{}: thread {thread} was kept away and wrote {found:x?}", form.mnemonic()));
                         }
                         continue;
                     }
                     count += 1;
-                    let there = replay::word(form, inputs, found);
+                    let there = replay::word(*form, inputs, &found);
                     if there != here {
-                        differs(format!("{} {inputs:x?}: {here} here, {there} there", form.mnemonic));
+                        differs(format!("{} {inputs:x?}: {here} here, {there} there", form.mnemonic()));
                     }
                     if phase < 2 {
                         words.push_str(&there);
                     }
                 }
             }
-            let _ = writeln!(text, "{} {} {words}", form.mnemonic, card.sm);
+            let _ = writeln!(text, "{} {} {words}", form.mnemonic(), card.sm);
         }
     }
     println!("{}: {count} results, {differences} differ", card.name);
@@ -140,9 +144,13 @@ mod tests {
     #[test]
     fn what_is_kept_is_no_result() {
         for form in forms(CARD) {
-            let kept = KEPT[0] & replay::ones(form);
+            let kept = u128::from(KEPT[0]) & replay::ones(form);
             let predicate = replay::ones(form) == 1;
-            assert!(predicate && kept == 1 || replay::word(form, &[], [kept, 0]).starts_with('('), "{}", form.mnemonic);
+            assert!(
+                predicate && kept == 1 || replay::word(form, &[], &[kept, 0]).starts_with('('),
+                "{}",
+                form.mnemonic()
+            );
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{FormInfo, Kind, Operand, SelectorInfo, SelectorKind};
+use ptx_isa::selector::Selector;
+use ptx_isa::table::{FormInfo, Kind, Operand};
 
 use crate::forms::plain_type;
 
@@ -11,26 +12,16 @@ use crate::forms::plain_type;
 pub(crate) const STRIDE: u64 = 16;
 
 /// The words of a selector, as it is written behind an operand; nothing for a listed one that is left out.
-fn selector(info: &SelectorInfo, value: u64) -> String {
-    match info.kind {
-        SelectorKind::Lanes { lanes, .. } => {
-            let digits: String = (0..lanes).rev().map(|lane| (value >> (4 * lane) & 15).to_string()).collect();
-            format!(".{}{digits}", info.letter)
-        }
-        SelectorKind::Subset { of } => {
-            let digits: String =
-                (0..of).rev().filter(|lane| value >> lane & 1 == 1).map(|lane| lane.to_string()).collect();
-            format!(".{}{digits}", info.letter)
-        }
-        SelectorKind::Listed { words } => words.get(value as usize).map_or(String::new(), |word| format!(".{word}")),
-    }
+fn selector(info: &Selector, value: u128) -> String {
+    let word = info.kind.spell(info.letter, value as u32);
+    if word.is_empty() { word } else { format!(".{word}") }
 }
 
 /// The statement of a form on registers named as its operands, with these selectors.
-fn statement(form: &FormInfo, selectors: &[u64]) -> String {
-    let mut text = form.mnemonic.to_owned();
+fn statement(form: FormInfo, selectors: &[u128]) -> String {
+    let mut text = form.mnemonic().to_owned();
     let mut selectors = selectors.iter();
-    for (index, operand) in form.operands.iter().enumerate() {
+    for (index, operand) in form.operands().iter().enumerate() {
         let _ = write!(text, "{} %{}", if index == 0 { "" } else { "," }, operand.name);
         if let Some(second) = &operand.second {
             let _ = write!(text, "|%{}", second.name);
@@ -46,17 +37,17 @@ fn statement(form: &FormInfo, selectors: &[u64]) -> String {
 
 /// The plain type that holds an operand: `pred`, `b16`, `b32` or `b64`.
 fn plain(operand: &Operand) -> &'static str {
-    TABLE.types[plain_type(operand).index()].name
+    TABLE.ty(plain_type(operand)).name
 }
 
 fn is_predicate(operand: &Operand) -> bool {
-    TABLE.types[operand.ty.index()].kind == Kind::Predicate
+    TABLE.ty(operand.ty).kind == Kind::Predicate
 }
 
 /// The registers of a form, each named as its operand.
-fn declarations(form: &FormInfo) -> String {
+fn declarations(form: FormInfo) -> String {
     let mut text = String::from(".reg .b32 %word<2>; ");
-    for operand in form.operands {
+    for operand in form.operands() {
         let ty = plain(operand);
         let _ = write!(text, ".reg .{ty} %{}; ", operand.name);
         if let Some(second) = &operand.second {
@@ -67,9 +58,9 @@ fn declarations(form: &FormInfo) -> String {
 }
 
 /// What moves the results to memory at `offset` from `%out`.
-fn store(form: &FormInfo, offset: u64) -> String {
+fn store(form: FormInfo, offset: u64) -> String {
     let mut text = String::new();
-    for operand in form.operands.iter().filter(|operand| operand.destination) {
+    for operand in form.operands().iter().filter(|operand| operand.destination) {
         let names = [Some(operand.name), operand.second.as_ref().map(|second| second.name)];
         for (number, name) in names.into_iter().flatten().enumerate() {
             let at = offset + 8 * number as u64;
@@ -85,7 +76,7 @@ fn store(form: &FormInfo, offset: u64) -> String {
 }
 
 /// A kernel that computes the form on each of these vectors and stores the results one behind the other.
-pub(crate) fn constants(name: &str, form: &FormInfo, vectors: &[Vec<u64>]) -> String {
+pub(crate) fn constants(name: &str, form: FormInfo, vectors: &[Vec<u128>]) -> String {
     let mut text =
         format!(".entry {name}(.param .u64 {name}_out) {{\n.reg .b64 %out;\nld.param.u64 %out, [{name}_out];\n");
     for (number, inputs) in vectors.iter().enumerate() {
@@ -117,15 +108,15 @@ pub(crate) fn runs(thread: usize, phase: u32) -> bool {
 
 /// A kernel in which each thread computes the form on a vector that it loads, if it is its turn in this phase, and
 /// stores its destinations in any case. The others are kept away by a guard, or by a branch.
-pub(crate) fn guarded(name: &str, form: &FormInfo, vectors: &[Vec<u64>]) -> String {
+pub(crate) fn guarded(name: &str, form: FormInfo, vectors: &[Vec<u128>]) -> String {
     let sources = form.sources().count();
     let mut text = format!(
         ".entry {name}(.param .u64 {name}_in, .param .u64 {name}_out, .param .u32 {name}_phase) {{
-.reg .pred %active, %branch, %mine; .reg .b32 %thread, %phase, %turn; .reg .b64 %in, %out, %offset; {}
+.reg .pred %active, %branch, %mine; .reg .b32 %thread, %phase, %turn; .reg .b64 %in, %out, %word_offset; {}
 ld.param.u64 %in, [{name}_in]; ld.param.u64 %out, [{name}_out]; ld.param.u32 %phase, [{name}_phase];
 mov.u32 %thread, %tid.x;
-mul.wide.u32 %offset, %thread, {}; add.u64 %in, %in, %offset;
-mul.wide.u32 %offset, %thread, {STRIDE}; add.u64 %out, %out, %offset;
+mul.wide.u32 %word_offset, %thread, {}; add.u64 %in, %in, %word_offset;
+mul.wide.u32 %word_offset, %thread, {STRIDE}; add.u64 %out, %out, %word_offset;
 xor.b32 %turn, %thread, %phase; and.b32 %turn, %turn, 1; setp.eq.u32 %active, %turn, 0;
 and.b32 %turn, %phase, 2; setp.ne.u32 %branch, %turn, 0;
 ",
@@ -141,10 +132,10 @@ and.b32 %turn, %phase, 2; setp.ne.u32 %branch, %turn, 0;
             ty => writeln!(text, "ld.global.{ty} %{name}, [%in+{at}];"),
         };
     }
-    for operand in form.operands.iter().filter(|operand| operand.destination) {
+    for operand in form.operands().iter().filter(|operand| operand.destination) {
         let names = [Some(operand.name), operand.second.as_ref().map(|second| second.name)];
         for (name, kept) in names.into_iter().flatten().zip(KEPT) {
-            let _ = match TABLE.types[plain_type(operand).index()].bits {
+            let _ = match TABLE.ty(plain_type(operand)).bits {
                 _ if is_predicate(operand) => writeln!(text, "setp.eq.u32 %{name}, %thread, %thread;"),
                 bits => writeln!(text, "mov.b{bits} %{name}, {:#x};", kept & (u64::MAX >> (64 - bits))),
             };

@@ -23,7 +23,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ptx_isa::TABLE;
-use ptx_isa::table::FormInfo;
+use ptx_isa::table::{FormInfo, Operand, TypeId};
 use rayon::prelude::*;
 
 use crate::assembler::{Assembler, Temporary};
@@ -38,20 +38,21 @@ const FORMS: usize = 24;
 const ARCHITECTURE: &str = "sm_90";
 
 /// An SM number to compile for, for each evaluator of a form: the highest known one below its bound.
-fn targets(form: &FormInfo) -> Vec<u16> {
-    let known = || TABLE.targets.iter().map(|info| info.target.sm).filter(|sm| *sm >= form.floor.sm && *sm <= 90);
-    form.evaluators.iter().filter_map(|evaluator| known().filter(|sm| *sm < evaluator.below).max()).collect()
+fn targets(form: FormInfo) -> Vec<u16> {
+    let known =
+        || TABLE.targets.iter().map(|info| info.target.sm).filter(|sm| *sm >= form.floor().target().sm && *sm <= 90);
+    form.evaluations().iter().filter_map(|evaluation| known().filter(|sm| *sm < evaluation.below).max()).collect()
 }
 
 /// What came of a form.
 type Outcome = Result<String, String>;
 
 /// Compiles forms for a target and runs their code.
-fn compute(assembler: &Assembler, disassembler: &Path, sm: u16, forms: &[&'static FormInfo]) -> Vec<Outcome> {
-    let vectors: Vec<_> = forms.iter().map(|form| vectors::of(form, VECTORS)).collect();
+fn compute(assembler: &Assembler, disassembler: &Path, sm: u16, forms: &[FormInfo]) -> Vec<Outcome> {
+    let vectors: Vec<_> = forms.iter().map(|form| vectors::of(*form, VECTORS)).collect();
     let mut module = format!(".version 8.6\n.target sm_{sm}\n.address_size 64\n");
     for (number, (form, vectors)) in forms.iter().zip(&vectors).enumerate() {
-        module.push_str(&kernel::constants(&format!("k{number}"), form, vectors));
+        module.push_str(&kernel::constants(&format!("k{number}"), *form, vectors));
     }
     let code = Temporary::new("cubin");
     let path = code.path.to_string_lossy();
@@ -80,12 +81,12 @@ fn compute(assembler: &Assembler, disassembler: &Path, sm: u16, forms: &[&'stati
             let mut words = String::new();
             for (number, inputs) in vectors.iter().enumerate() {
                 let at = number as u64 * kernel::STRIDE;
-                let word = |at: u64| memory.get(&at).copied().map_or(0, u64::from);
+                let word = |at: u64| memory.get(&at).copied().map_or(0, u128::from);
                 let output = |at: u64| word(at) | word(at + 4) << 32;
                 if !memory.contains_key(&at) {
                     return Err("a result is missing".to_owned());
                 }
-                words.push_str(&replay::word(form, inputs, [output(at), output(at + 8)]));
+                words.push_str(&replay::word(*form, inputs, &[output(at), output(at + 8)]));
             }
             Ok(words)
         })
@@ -94,15 +95,15 @@ fn compute(assembler: &Assembler, disassembler: &Path, sm: u16, forms: &[&'stati
 
 /// Computes all forms and writes the results; tells what is not covered, and whether all agree with the evaluators.
 pub(crate) fn record(assembler: &Assembler, disassembler: &Path, path: &Path, date: &str) -> bool {
-    let mut wanted: BTreeMap<u16, Vec<&'static FormInfo>> = BTreeMap::new();
-    for form in TABLE.forms.iter().filter(|form| !form.evaluators.is_empty()) {
+    let mut wanted: BTreeMap<u16, Vec<FormInfo>> = BTreeMap::new();
+    for form in TABLE.forms().filter(|form| constants_reach(*form)) {
         for sm in targets(form) {
             wanted.entry(sm).or_default().push(form);
         }
     }
-    let work: Vec<(u16, &[&'static FormInfo])> =
+    let work: Vec<(u16, &[FormInfo])> =
         wanted.iter().flat_map(|(sm, forms)| forms.chunks(FORMS).map(|forms| (*sm, forms))).collect();
-    let done: Vec<(u16, &'static FormInfo, Outcome)> = work
+    let done: Vec<(u16, FormInfo, Outcome)> = work
         .into_par_iter()
         .flat_map_iter(|(sm, forms)| {
             let outcomes = compute(assembler, disassembler, sm, forms);
@@ -121,21 +122,21 @@ pub(crate) fn record(assembler: &Assembler, disassembler: &Path, path: &Path, da
         match outcome {
             Ok(words) => {
                 for (inputs, word) in vectors::of(form, VECTORS).iter().zip(replay::words(&words)) {
-                    let here = replay::word(form, inputs, form.evaluate(sm, inputs));
+                    let here = replay::word(form, inputs, &form.evaluate(sm, inputs));
                     vectors += 1;
                     if here != word {
                         differences += 1;
                         if differences <= 20 {
-                            println!("  {} on sm_{sm}, {inputs:x?}: {here} here, {word} there", form.mnemonic);
+                            println!("  {} on sm_{sm}, {inputs:x?}: {here} here, {word} there", form.mnemonic());
                         }
                     }
                 }
-                *covered.entry(TABLE.instructions[usize::from(form.instruction)].opcode).or_default() += 1;
-                let _ = writeln!(text, "{} {sm} {words}", form.mnemonic);
+                *covered.entry(form.instruction().data().opcode).or_default() += 1;
+                let _ = writeln!(text, "{} {sm} {words}", form.mnemonic());
             }
             Err(problem) => {
                 let kind = problem.split(['`', ' ', '.']).find(|word| !word.is_empty()).unwrap_or_default().to_owned();
-                missing.entry(kind).or_default().push((form.mnemonic, problem));
+                missing.entry(kind).or_default().push((form.mnemonic(), problem));
             }
         }
     }
@@ -146,4 +147,13 @@ pub(crate) fn record(assembler: &Assembler, disassembler: &Path, path: &Path, da
     }
     fs::write(path, text).expect("the file can be written");
     differences == 0
+}
+
+/// Whether a form is run on constants: its operands are registers that `mov` gives a value.
+fn constants_reach(form: FormInfo) -> bool {
+    let moved = |operand: &Operand| {
+        let plain = |ty: TypeId| matches!(TABLE.ty(ty).name, "pred" | "b16" | "b32" | "b64");
+        operand.registers.iter().any(plain)
+    };
+    form.has_evaluator() && form.operands().iter().all(moved)
 }

@@ -1,0 +1,60 @@
+//! From text to validated instructions, against the search for the ends of lines.
+
+use std::hint::black_box;
+
+use ptx_isa::TABLE;
+use ptx_isa::table::TypeSet;
+use ptx_isa::text::module;
+
+use crate::measure::{Random, report};
+
+/// A module of so many statements of the table, in forms drawn at random, as a compiler would write it.
+fn module(random: &mut Random, statements: usize) -> String {
+    let registers = |set: TypeSet| set.iter().next().map_or("", |first| TABLE.ty(first).name);
+    let mut text = String::from(".version 9.0\n.target sm_100\n.address_size 64\n\n.visible .entry kernel()\n{\n");
+    text += "\t.reg .pred \t%q_<100>;\n";
+    let declared = TABLE.types.iter().filter(|ty| !ty.registers.is_empty()).map(|ty| registers(ty.registers));
+    for ty in std::collections::BTreeSet::from_iter(declared.chain(["pred"])) {
+        text += &format!("\t.reg .{ty} \t%{ty}_<100>;\n");
+    }
+    // Forms that the manual lists: of the others each would have a warning.
+    let forms: Vec<_> = TABLE.forms().filter(|form| form.lenient().is_none()).collect();
+    for _ in 0..statements {
+        let form = forms[random.next() as usize % forms.len()];
+        let mut register = |ty: &str| format!("%{ty}_{}", random.next() % 100);
+        let operands = form.operands().iter().filter(|operand| !operand.optional).map(|operand| {
+            let second = operand.second.as_ref().map_or(String::new(), |_| format!("|{}", register("q")));
+            register(registers(operand.registers)) + &second
+        });
+        let operands = operands.collect::<Vec<_>>().join(", ");
+        let guard = if random.next().is_multiple_of(8) { "@%pred_0 " } else { "" };
+        text += &format!("\t{guard}{} \t{operands};\n", form.mnemonic());
+    }
+    text + "}\n"
+}
+
+pub(crate) fn rows(random: &mut Random) {
+    const STATEMENTS: usize = 20_000;
+    let text = module(random, STATEMENTS);
+    let read = |text: &str| {
+        let mut statements = 0;
+        let report = module::read(&TABLE, text.as_bytes(), &module::Options::default(), |statement| {
+            black_box(statement);
+            statements += 1;
+        });
+        (statements, report)
+    };
+    let (statements, found) = read(&text);
+    assert_eq!((statements, found.diagnostics.first()), (STATEMENTS, None));
+    let split = |text: &str| {
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', text.as_bytes()) {
+            black_box(&text[start..end]);
+            start = end + 1;
+        }
+    };
+    let mut ours = || {
+        black_box(read(black_box(&text)));
+    };
+    report("text to validated instructions, lines with memchr", 0.04, 1, &mut ours, &mut || split(black_box(&text)));
+}

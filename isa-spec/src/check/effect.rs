@@ -1,0 +1,79 @@
+//! What has no effect: operands that nothing reads, and modifiers that change nothing.
+
+use std::collections::HashMap;
+
+use super::Form;
+use crate::model::{Opcode, SlotKind};
+use crate::program::{Op, Program};
+use crate::text::{Diagnostic, Errors};
+
+pub(super) fn check(opcode: &Opcode, forms: &[Form], programs: &[Program], errors: &mut Errors) {
+    for number in 0..opcode.entries.len() {
+        let forms: Vec<&Form> = forms.iter().filter(|form| form.entry == number && !form.programs.is_empty()).collect();
+        if !forms.is_empty() {
+            operands(opcode, number, &forms, programs, errors);
+            modifiers(opcode, number, &forms, errors);
+        }
+    }
+}
+
+/// Operands and selectors of an entry that no form reads.
+fn operands(opcode: &Opcode, number: usize, forms: &[&Form], programs: &[Program], errors: &mut Errors) {
+    let entry = &opcode.entries[number];
+    let mut read = vec![false; entry.operands.len()];
+    let mut selected = vec![false; entry.operands.len()];
+    for form in forms {
+        let patterns = &entry.syntaxes[form.syntax].patterns;
+        for value in form.programs.iter().flat_map(|of| &programs[of.program].values) {
+            match value.op {
+                Op::Source(place) => read[patterns[place].operand] = true,
+                Op::Selector(place) => selected[patterns[place].operand] = true,
+                _ => {}
+            }
+        }
+    }
+    for pattern in entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns) {
+        let operand = &entry.operands[pattern.operand];
+        if !pattern.destination && !read[pattern.operand] {
+            let message = format!("nothing reads the operand `{}`", operand.name);
+            errors.push(Diagnostic::new(operand.span, message).help("semantics name every source"));
+        }
+        if let Some(selector) = &pattern.selector
+            && !selected[pattern.operand]
+        {
+            let message = format!("nothing reads `.{}`, the selector of `{}`", selector.spelling.name, operand.name);
+            errors.push(Diagnostic::new(operand.span, message));
+        }
+    }
+}
+
+/// Words that forms have or lack and compute the same.
+fn modifiers(opcode: &Opcode, number: usize, forms: &[&Form], errors: &mut Errors) {
+    let entry = &opcode.entries[number];
+    let by_choice: HashMap<&[Option<usize>], &Form> =
+        forms.iter().map(|form| (form.choice.values.as_slice(), *form)).collect();
+    for (index, slot) in opcode.slots.iter().enumerate().filter(|(_, slot)| slot.kind == SlotKind::Flag) {
+        // Forms with the word, each beside the one that lacks nothing but it.
+        let mut pairs = forms.iter().filter(|form| form.choice.values[index].is_some()).filter_map(|form| {
+            let mut without = form.choice.values.clone();
+            without[index] = None;
+            let without = by_choice.get(without.as_slice())?;
+            Some(form.programs == without.programs)
+        });
+        let Some(first) = pairs.next() else { continue };
+        let changes = !first || pairs.any(|same| !same);
+        let free = entry.free.iter().find(|(free, _)| *free == index);
+        let items = entry.syntaxes.iter().find(|syntax| syntax.items.iter().any(|item| item.slot == index));
+        match (changes, free, items) {
+            (false, None, Some(syntax)) => errors.push(
+                Diagnostic::new(syntax.span, format!("`.{}` changes nothing in any form", slot.name))
+                    .help(format!("if that is so, say it in `syntax`: `free {{ .{} }};`", slot.name)),
+            ),
+            (true, Some((_, span)), _) => {
+                let message = format!("forms with `.{}` compute something else than those without it", slot.name);
+                errors.push(Diagnostic::new(*span, message).label("it is said to be free"));
+            }
+            _ => {}
+        }
+    }
+}

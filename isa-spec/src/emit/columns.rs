@@ -1,0 +1,160 @@
+//! The static table: every fact of the spec that the text layer, the validator and the reference read, in columns.
+
+use std::fmt::Display;
+
+use isa_table::constant::Content;
+use isa_table::program::{Evaluation, Shape};
+use isa_table::table::{DataBuf, Floors, Instruction, Name, Operand, Slip, Syntax, TargetInfo, TypeInfo};
+use isa_table::target::{FloorBuf, Version, in_words};
+
+use super::Context;
+use super::code::Code;
+use super::rows::{Rows, expression, rows};
+use crate::check::Form;
+use crate::model::choice::Scope;
+
+/// The pseudo-code of a form on targets right below an SM number.
+pub(super) fn pseudo_code(cx: &Context<'_>, form: &Form, below: u16) -> Vec<String> {
+    let model = &cx.checked.model;
+    let opcode = &model.opcodes[form.opcode];
+    let scope = Scope { model, opcode, choice: &form.choice, sm: Some(below - 1) };
+    let entry = &opcode.entries[form.entry];
+    crate::pseudo::lines(scope, entry, &entry.syntaxes[form.syntax].patterns)
+}
+
+/// What a form needs: `PTX 1.0, sm_13`, and what the assembler asks for where that is less.
+pub(super) fn floor_words(form: &Form) -> String {
+    let words = |floor: &FloorBuf| format!("PTX {}, `{}`", floor.ptx, in_words(&floor.targets));
+    let lenient = form.lenient_floor.as_ref().map(|(floor, _)| format!(" (the assembler: {})", words(floor)));
+    words(&form.floor) + &lenient.unwrap_or_default()
+}
+
+pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
+    let Rows { data, lines } = rows(cx);
+    let base = if cx.checked.model.has_base { format!("Some(&{}::TABLE)", cx.support) } else { "None".to_owned() };
+    code.blank();
+    code.docs("The whole table that the spec describes.");
+    code.block(format_args!("pub static TABLE: {0}::table::Table = {0}::table::Table {{", cx.support), "};", |code| {
+        code.line(format_args!("base: {base},"));
+        code.line("data: data::DATA,");
+        code.line("operation,");
+        code.line("loops: loops::LOOPS,");
+    });
+    code.blank();
+    code.braces("mod data", |code| {
+        code.line("#[allow(unused_imports, reason = \"a table need not use every shape\")]");
+        code.line(format_args!(
+            "use {}::table::{{*, program::*, selector::{{self, Permission, Selector}}, target::{{Floor, Target, Version}}}};",
+            cx.support
+        ));
+        code.blank();
+        structure(&data, code);
+        rows_of::<TypeInfo>(code, "TYPES", "TypeInfo", &data.types);
+        list(code, "VERSIONS", "Version", data.versions.len(), |code| {
+            code.list(data.versions.iter().map(expression::<Version>));
+        });
+        rows_of::<TargetInfo>(code, "TARGETS", "TargetInfo", &data.targets);
+        rows_of::<Slip>(code, "SLIPS", "Slip", &data.slips);
+        rows_of::<Instruction>(code, "INSTRUCTIONS", "Instruction", &data.instructions);
+        rows_of::<Syntax>(code, "SYNTAXES", "Syntax", &data.syntaxes);
+        rows_of::<&[Operand]>(code, "OPERAND_LISTS", "&[Operand]", &data.forms.operand_lists);
+        rows_of::<Floors>(code, "FLOOR_LIST", "Floors", &data.forms.floor_list);
+        rows_of::<&str>(code, "NOTE_LIST", "&str", &data.forms.note_list);
+        let numbers = |code: &mut Code, name: &str, ty: &str, numbers: &[u32]| {
+            list(code, name, ty, numbers.len(), |code| code.list(numbers));
+        };
+        rows_of::<Name>(code, "NAMES", "Name", &data.forms.names);
+        rows_of::<&str>(code, "LONG_NAMES", "&str", &data.forms.long_names);
+        numbers(code, "FACTORS", "u32", &data.forms.factors);
+        list(code, "PLACES", "u16", data.forms.places.len(), |code| code.list(&data.forms.places));
+        let grouped = Grouped { cx, lines: &lines };
+        grouped.column(code, "SYNTAX", "u16", &data.forms.syntax);
+        grouped.column(code, "OPERANDS", "u16", &data.forms.operands);
+        grouped.column(code, "FLOORS", "u16", &data.forms.floors);
+        grouped.column(code, "NOTES", "u16", &data.forms.notes);
+        grouped.column(code, "EVALUATIONS", "u32", &data.forms.evaluations);
+        list(code, "VALUES", "u8", data.forms.values.len(), |code| code.list(&data.forms.values));
+        programs(cx, &data, code);
+    });
+}
+
+/// The columns of forms, by the names of their fields.
+const COLUMNS: [&str; 8] = ["names", "long_names", "syntax", "values", "operands", "floors", "notes", "evaluations"];
+
+/// What the columns index.
+const POOLS: [&str; 5] = ["operand_lists", "floor_list", "note_list", "factors", "places"];
+
+/// The programs' fields, and where they are.
+const PROGRAMS: [(&str, &str); 4] =
+    [("shapes", "SHAPES"), ("evaluations", "RUNS"), ("places", "PLACES_READ"), ("data", "WORDS")];
+
+/// Where everything is.
+fn structure(data: &DataBuf, code: &mut Code) {
+    code.block("pub(super) const DATA: Data = Data {", "};", |code| {
+        code.line("types: TYPES,");
+        code.line("versions: VERSIONS,");
+        code.line("targets: TARGETS,");
+        code.line(format_args!("families: {},", expression::<&[&[u16]]>(&data.families)));
+        code.line("instructions: INSTRUCTIONS,");
+        code.line("syntaxes: SYNTAXES,");
+        code.block("forms: Forms {", "},", |code| {
+            for name in COLUMNS.iter().chain(&POOLS) {
+                code.line(format_args!("{name}: {},", name.to_ascii_uppercase()));
+            }
+        });
+        code.block("programs: Programs {", "},", |code| {
+            for (field, name) in PROGRAMS {
+                code.line(format_args!("{field}: {name},"));
+            }
+        });
+        code.line(format_args!("lenient: {},", expression::<&[Option<&str>]>(&data.lenient)));
+        code.line("slips: SLIPS,");
+    });
+}
+
+pub(super) fn list(code: &mut Code, name: &str, ty: &str, count: usize, inside: impl FnOnce(&mut Code)) {
+    code.blank();
+    code.block(format_args!("static {name}: &[{ty}; {count}] = &["), "];", inside);
+}
+
+/// A list with a row for each element.
+pub(super) fn rows_of<T: Content>(code: &mut Code, name: &str, ty: &str, rows: &[T::Buf]) {
+    list(code, name, ty, rows.len(), |code| rows.iter().for_each(|row| code.line(expression::<T>(row) + ",")));
+}
+
+fn programs(cx: &Context<'_>, data: &DataBuf, code: &mut Code) {
+    list(code, "SHAPES", "Shape", data.programs.shapes.len(), |code| {
+        for (planned, shape) in cx.plan.shapes.iter().zip(&data.programs.shapes) {
+            let first = planned.forms.first().map_or("", |form| cx.checked.forms[*form].mnemonic.as_str());
+            let more = planned.forms.len().saturating_sub(1);
+            code.line(format_args!("// {first}{}", if more > 0 { format!(" and {more} more") } else { String::new() }));
+            code.line(expression::<Shape>(shape) + ",");
+        }
+    });
+    rows_of::<Evaluation>(code, "RUNS", "Evaluation", &data.programs.evaluations);
+    list(code, "PLACES_READ", "u8", data.programs.places.len(), |code| code.list(&data.programs.places));
+    let words = data.programs.data.iter().map(expression::<u64>);
+    list(code, "WORDS", "u64", data.programs.data.len(), |code| code.list(words));
+}
+
+/// Columns of forms, broken where their syntax line changes.
+struct Grouped<'a> {
+    cx: &'a Context<'a>,
+    /// The first form of each line, with the line's number in the table.
+    lines: &'a [(usize, usize)],
+}
+
+impl Grouped<'_> {
+    fn column<T: Display>(&self, code: &mut Code, name: &str, ty: &str, column: &[T]) {
+        list(code, name, ty, column.len(), |code| {
+            for (index, (start, _)) in self.lines.iter().enumerate() {
+                let end = self.lines.get(index + 1).map_or(column.len(), |(next, _)| *next);
+                let form = &self.cx.checked.forms[*start];
+                let entry = &self.cx.checked.model.opcodes[form.opcode].entries[form.entry];
+                let syntax = &entry.syntaxes[form.syntax];
+                code.line(format_args!("// {}, {}", syntax.text, self.cx.place(syntax.span)));
+                code.list(&column[*start..end]);
+            }
+        });
+    }
+}

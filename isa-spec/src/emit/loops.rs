@@ -1,0 +1,498 @@
+//! Loops over lanes: for each shape that has one, safe code for 32 threads, which the support crate compiles for every
+//! SIMD level.
+//!
+//! A value is an array of 32 times its lanes, a predicate a mask. What is computed lane by lane becomes a loop; the rest
+//! are operations on whole arrays and masks.
+//!
+//! ```text
+//! fn chunk<L: Simd>(simd: L, (s0, s1): (&[u32; 32], &[u32; 32]), (k0, k1): (u32, u32)) -> ([u32; 32],) {
+//!     let mut v4: [u32; 32] = [0; 32];
+//!     let mut i = 0;
+//!     while i < 32 {
+//!         v4[i] = either(rt::lt_f32(f32::from_bits(s0[i]), f32::from_bits(s1[i])), k0, k1);
+//!         i += 1;
+//!     }
+//!     (v4,)
+//! }
+//! ```
+
+use isa_table::program::Param as Data;
+
+use super::Context;
+use super::code::Code;
+use super::rust::{body, concrete, from_bits, to_bits};
+use crate::model::{Model, Param};
+use crate::plan::{Lane, Op, Shape, Table, Value, each_lane};
+use crate::program::Callee;
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
+    code.docs("What forms compute over lanes, apart from their data.");
+    code.line(
+        "#[allow(clippy::needless_range_loop, clippy::manual_memcpy, reason = \"the shape that becomes vectors\")]",
+    );
+    code.line("#[allow(clippy::nonminimal_bool, reason = \"an operator's definition is kept as the spec has it\")]");
+    code.line(
+        "#[allow(clippy::unnecessary_cast, clippy::useless_conversion, reason = \"one text for masks of all widths\")]",
+    );
+    code.line("#[allow(clippy::let_and_return, reason = \"one text for tests of one step and of many\")]");
+    code.line("#[allow(unused_imports, unused_variables, reason = \"a loop need not use every shape and source\")]");
+    code.braces("mod loops", |code| items(cx, code));
+}
+
+fn items(cx: &Context<'_>, code: &mut Code) {
+    let count = cx.plan.loops.len();
+    code.line(format_args!("use {}::lanes::{{self, *}};", cx.support));
+    code.line(format_args!("use {}::selector::Lanes;", cx.support));
+    code.line(format_args!("use {} as rt;", cx.bodies));
+    code.blank();
+    code.docs("The code of each loop at every SIMD level.");
+    code.block("pub(super) static LOOPS: &[&[Run]] = &[", "];", |code| {
+        code.list((0..count).map(|number| format!("lanes::code::<Loop{number}>()")));
+    });
+    for (number, shape) in cx.plan.loops.iter().enumerate() {
+        let planned = &cx.plan.shapes[*shape];
+        let first = &cx.checked.forms[planned.forms[0]];
+        let syntax = &cx.checked.model.opcodes[first.opcode].entries[first.entry].syntaxes[first.syntax];
+        let more = match planned.forms.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        code.blank();
+        code.docs(&format!("`{}`{more}; `{}`.", first.mnemonic, cx.place(syntax.span)));
+        Chunk::new(&cx.checked.model, &planned.shape).emit(&format!("Loop{number}"), code);
+    }
+}
+
+/// Where a lane of thread `i` stands among those of all.
+fn element(lanes: u32, lane: u32) -> String {
+    match (lanes, lane) {
+        (1, _) => "i".to_owned(),
+        (_, 0) => format!("{lanes} * i"),
+        _ => format!("{lanes} * i + {lane}"),
+    }
+}
+
+/// How a value comes about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// It is a source, a selector, or an operation on whole values.
+    Whole,
+    /// In a loop over lanes.
+    Lane,
+}
+
+struct Chunk<'a> {
+    model: &'a Model,
+    shape: &'a Shape,
+    /// The values that are needed whole, as an array or a mask.
+    whole: Vec<bool>,
+}
+
+impl<'a> Chunk<'a> {
+    fn new(model: &'a Model, shape: &'a Shape) -> Chunk<'a> {
+        let mut chunk = Chunk { model, shape, whole: vec![false; shape.values.len()] };
+        for (index, value) in shape.values.iter().enumerate() {
+            if chunk.way(index) == Way::Whole {
+                chunk.whole[index] = true;
+                value.op.args().into_iter().for_each(|arg| chunk.whole[arg] = true);
+            }
+        }
+        shape.outputs.iter().for_each(|output| chunk.whole[*output] = true);
+        chunk
+    }
+
+    fn value(&self, index: usize) -> &'a Value {
+        &self.shape.values[index]
+    }
+
+    fn way(&self, index: usize) -> Way {
+        let value = self.value(index);
+        let whole = match &value.op {
+            Op::Source(_) | Op::Selector(_) | Op::Lane(..) | Op::Truth { .. } | Op::Spread(_) => true,
+            Op::Constant(_) => value.is_predicate(),
+            Op::Splat(_) => false,
+            Op::Call { callee, .. } => !each_lane(self.model, callee.builtin),
+            Op::Reinterpret(of) => self.value(*of).lanes != value.lanes,
+            Op::Select(condition, _, _) => {
+                self.way(*condition) == Way::Whole || self.value(*condition).lanes != value.lanes
+            }
+        };
+        if whole { Way::Whole } else { Way::Lane }
+    }
+
+    /// The lanes of a chunk.
+    fn count(&self, index: usize) -> u32 {
+        WARP * self.value(index).lanes
+    }
+
+    fn bits(&self, index: usize) -> u32 {
+        self.value(index).bits().expect("selectors have no lanes of their own")
+    }
+
+    /// The type of a mask of a value's lanes.
+    fn mask_type(&self, index: usize) -> String {
+        format!("u{}", self.count(index))
+    }
+
+    fn array_type(&self, index: usize) -> String {
+        format!("[u{}; {}]", self.bits(index), self.count(index))
+    }
+
+    /// The type of the register that holds a value; of a mask where it is a predicate.
+    fn register_type(&self, index: usize, predicate: &str) -> String {
+        let value = self.value(index);
+        match value.lane {
+            Lane::Predicate => predicate.to_owned(),
+            _ => format!("[u{}; {WARP}]", self.bits(index) * value.lanes),
+        }
+    }
+
+    fn emit(&self, name: &str, code: &mut Code) {
+        let tuple = |items: Vec<String>| match items.as_slice() {
+            [only] => format!("({only},)"),
+            _ => format!("({})", items.join(", ")),
+        };
+        let sources = self.shape.sources();
+        let source_types = sources.iter().map(|source| self.register_type(*source, "Mask")).collect();
+        let source_names = (0..sources.len()).map(|number| format!("s{number}")).collect();
+        let output_types = self.shape.outputs.iter().map(|output| self.register_type(*output, "u32")).collect();
+        let param_types = self.shape.params.iter().map(|param| match param {
+            Data::Constant(bits) => format!("u{bits}"),
+            Data::Truth(leaves) => format!("Truth{leaves}"),
+            Data::Pick(..) => "Pick".to_owned(),
+            Data::Subset(_) => "Subset".to_owned(),
+        });
+        let param_names = (0..self.shape.params.len()).map(|param| format!("k{param}")).collect();
+        code.line(format_args!("struct {name};"));
+        code.braces(format_args!("impl Loop for {name}"), |code| {
+            code.line(format_args!("type Sources = {};", tuple(source_types)));
+            code.line(format_args!("type Outputs = {};", tuple(output_types)));
+            code.line(format_args!("type Params = {};", tuple(param_types.collect())));
+            code.line("#[inline(always)]");
+            let head = format!(
+                "fn chunk<L: Simd>(simd: L, {}: <Self::Sources as Sources>::Refs<'_>, {}: Self::Params) -> Self::Outputs",
+                tuple(source_names),
+                tuple(param_names)
+            );
+            code.braces(head, |code| {
+                for index in 0..self.shape.values.len() {
+                    if self.whole[index] {
+                        self.stage(index, code);
+                    }
+                }
+                let outputs = self.shape.outputs.iter().map(|output| {
+                    let value = self.value(*output);
+                    match value.is_predicate() || value.lanes == 1 {
+                        true => self.by_value(*output),
+                        false => format!("reinterpret({})", self.by_value(*output)),
+                    }
+                });
+                code.line(tuple(outputs.collect()));
+            });
+        });
+    }
+
+    /// Whether a value's name stands for a reference.
+    fn is_reference(&self, index: usize) -> bool {
+        let value = self.value(index);
+        matches!(value.op, Op::Source(_)) && !value.is_predicate() && value.lanes == 1
+    }
+
+    /// The name of a value's array or mask.
+    fn name(&self, index: usize) -> String {
+        match self.value(index).op {
+            Op::Source(number) if self.value(index).is_predicate() || self.value(index).lanes == 1 => {
+                format!("s{number}")
+            }
+            _ => format!("v{index}"),
+        }
+    }
+
+    fn by_value(&self, index: usize) -> String {
+        let name = self.name(index);
+        if self.is_reference(index) { format!("*{name}") } else { name }
+    }
+
+    fn by_reference(&self, index: usize) -> String {
+        let name = self.name(index);
+        if self.is_reference(index) { name } else { format!("&{name}") }
+    }
+
+    /// The statements that make a value's array or mask.
+    fn stage(&self, index: usize, code: &mut Code) {
+        let value = self.value(index);
+        let name = format!("v{index}");
+        if self.way(index) == Way::Lane {
+            return self.looped(index, code);
+        }
+        let text = match &value.op {
+            Op::Source(_) if value.is_predicate() || value.lanes == 1 => return,
+            Op::Source(number) => {
+                return code.line(format_args!("let {name}: {} = reinterpret(*s{number});", self.array_type(index)));
+            }
+            Op::Selector(param) => match value.lane {
+                Lane::Pick(_) => return,
+                _ => format!("k{param}.mask() as {}", self.mask_type(index)),
+            },
+            Op::Constant(word) => match word {
+                0 => format!("0 as {}", self.mask_type(index)),
+                _ => format!("{}::MAX", self.mask_type(index)),
+            },
+            Op::Splat(_) => unreachable!("it is read as it is"),
+            Op::Spread(of) => {
+                let of = self.name(*of);
+                match value.lanes {
+                    2 => format!("simd.twice({of})"),
+                    _ => format!("lanes::spread({of}, {}) as {}", value.lanes, self.mask_type(index)),
+                }
+            }
+            Op::Truth { table, leaves } => {
+                let count = leaves.len();
+                let table = match table {
+                    Table::Param(param) => format!("k{param}"),
+                    Table::Fixed(outcomes) => format!("Truth{count}::of({outcomes:#b})"),
+                };
+                let leaves = leaves
+                    .iter()
+                    .map(|(leaf, complement)| format!("{}{}", if *complement { "!" } else { "" }, self.name(*leaf)));
+                format!("{table}.apply([{}])", leaves.collect::<Vec<_>>().join(", "))
+            }
+            Op::Lane(of, lane) => {
+                let lanes = self.value(*of).lanes;
+                if value.is_predicate() {
+                    format!("simd.lane::<{lanes}>({} as u128, {lane})", self.name(*of))
+                } else {
+                    let of = self.name(*of);
+                    return self.each(index, code, |_| format!("{of}[{}]", element(lanes, *lane)));
+                }
+            }
+            Op::Reinterpret(of) => {
+                let text = format!("reinterpret({})", self.by_value(*of));
+                return code.line(format_args!("let {name}: {} = {text};", self.array_type(index)));
+            }
+            Op::Select(condition, a, b) => self.select(index, *condition, *a, *b),
+            Op::Call { callee, args } if self.model.builtins[callee.builtin.0].warp => self.call_for_warp(callee, args),
+            Op::Call { callee, args } => return self.call_by_thread(index, callee, args, code),
+        };
+        code.line(format_args!("let {name} = {text};"));
+    }
+
+    /// A call of a body for all threads of a warp.
+    fn call_for_warp(&self, callee: &Callee, args: &[usize]) -> String {
+        let params = &self.model.builtins[callee.builtin.0].signature.params;
+        // A body for any number of lanes is told how many.
+        let any = params.iter().position(|param| *param == Param::GenericLanes);
+        let lanes = any.map_or(String::new(), |index| format!("::<_, {}>", self.value(args[index]).lanes));
+        let args = args.iter().map(|arg| match (&self.value(*arg).op, self.value(*arg).lane) {
+            (Op::Selector(param), Lane::Pick(_)) => format!("&k{param}"),
+            (_, Lane::Predicate) if self.value(*arg).lanes > 1 => format!("{} as u128", self.name(*arg)),
+            (_, Lane::Predicate) => self.name(*arg),
+            _ => self.by_reference(*arg),
+        });
+        let args = args.collect::<Vec<_>>().join(", ");
+        format!("rt::warp::{}{lanes}(simd, {args})", body(self.model, callee))
+    }
+
+    /// Calls of a body that takes and gives whole values, one for each thread.
+    fn call_by_thread(&self, index: usize, callee: &Callee, args: &[usize], code: &mut Code) {
+        let value = self.value(index);
+        let lane_of = |arg: usize, lane: u32| {
+            let lanes = self.value(arg).lanes;
+            let at = element(lanes, lane);
+            match self.value(arg).is_predicate() {
+                true => format!("({} >> ({at}) & 1 != 0)", self.name(arg)),
+                false => format!("{}[{at}]", self.name(arg)),
+            }
+        };
+        let params = &self.model.builtins[callee.builtin.0].signature.params;
+        let args = args.iter().zip(params).map(|(arg, param)| {
+            if let Some(text) = self.scalar(*arg) {
+                return self.typed(&text, *param, callee);
+            }
+            let lanes = self.value(*arg).lanes;
+            let own = |lane: u32| self.typed(&lane_of(*arg, lane), *param, callee);
+            match lanes {
+                1 => own(0),
+                _ => format!("[{}]", (0..lanes).map(own).collect::<Vec<_>>().join(", ")),
+            }
+        });
+        let call = format!("rt::{}({})", body(self.model, callee), args.collect::<Vec<_>>().join(", "));
+        let result = concrete(self.model.builtins[callee.builtin.0].signature.result, callee);
+        let bits = |text: &str| match result {
+            Some(result) => to_bits(self.model, self.model.ty(result).lane, text),
+            None => text.to_owned(),
+        };
+        let count = self.count(index);
+        let ty = if value.is_predicate() { "i8".to_owned() } else { format!("u{}", self.bits(index)) };
+        code.line(format_args!("let mut v{index}: [{ty}; {count}] = [0; {count}];"));
+        code.line("let mut i = 0;");
+        code.braces(format_args!("while i < {WARP}"), |code| {
+            code.line(format_args!("let each = {call};"));
+            for lane in 0..value.lanes {
+                let own = bits(&if value.lanes == 1 { "each".to_owned() } else { format!("each[{lane}]") });
+                let own = if value.is_predicate() { format!("-i8::from({own})") } else { own };
+                code.line(format_args!("v{index}[{}] = {own};", element(value.lanes, lane)));
+            }
+            code.line("i += 1;");
+        });
+        if value.is_predicate() {
+            code.line(format_args!("let v{index} = simd.mask(&v{index}, 8) as {};", self.mask_type(index)));
+        }
+    }
+
+    /// A choice by a mask.
+    fn select(&self, index: usize, condition: usize, a: usize, b: usize) -> String {
+        let value = self.value(index);
+        let mask = self.name(condition);
+        let whole = |arg: usize| match self.scalar(arg) {
+            Some(text) => format!("&[{text}; {}]", self.count(index)),
+            None => self.by_reference(arg),
+        };
+        if self.value(condition).lanes == value.lanes {
+            return format!("simd.select(u128::from({mask}), {}, {})", whole(a), whole(b));
+        }
+        // A predicate for a whole packed value: registers are chosen.
+        let bits = self.bits(index) * value.lanes;
+        let array = format!("[u{bits}; {WARP}]");
+        let register = |arg: usize| match self.scalar(arg) {
+            Some(text) => format!("[{text}; {}]", self.count(index)),
+            None => self.by_value(arg),
+        };
+        let (a, b) = (register(a), register(b));
+        let chosen = format!("simd.select(u128::from({mask}), &reinterpret::<_, {array}>({a}), &reinterpret({b}))");
+        format!("reinterpret::<_, {}>({chosen})", self.array_type(index))
+    }
+
+    /// An array whose elements are computed one by one.
+    fn each(&self, index: usize, code: &mut Code, element: impl FnOnce(&mut Vec<String>) -> String) {
+        let count = self.count(index);
+        let value = self.value(index);
+        let mut lets = Vec::new();
+        let text = element(&mut lets);
+        let (ty, text) = match value.is_predicate() {
+            true => (format!("[i8; {count}]"), format!("-i8::from({text})")),
+            false => (self.array_type(index), text),
+        };
+        code.line(format_args!("let mut v{index}: {ty} = [0; {count}];"));
+        code.line("let mut i = 0;");
+        code.braces(format_args!("while i < {count}"), |code| {
+            lets.iter().for_each(|line| code.line(line));
+            code.line(format_args!("v{index}[i] = {text};"));
+            code.line("i += 1;");
+        });
+        if value.is_predicate() {
+            let compared = self.widest(index);
+            code.line(format_args!("let v{index} = simd.mask(&v{index}, {compared}) as {};", self.mask_type(index)));
+        }
+    }
+
+    /// The loop that computes a value in each lane.
+    fn looped(&self, index: usize, code: &mut Code) {
+        if let Some(text) = self.scalar(index) {
+            return code.line(format_args!("let v{index} = [{text}; {}];", self.count(index)));
+        }
+        // A test is done in the width of its sources, and only its outcome is widened.
+        if let Op::Select(condition, a, b) = self.value(index).op
+            && let (Some(a), Some(b)) = (self.scalar(a), self.scalar(b))
+            && self.widest(condition) < self.bits(index)
+        {
+            let mut lets = Vec::new();
+            let test = self.read(condition, &mut lets, &mut vec![false; self.shape.values.len()]);
+            let (name, ty, bits) = (format!("v{index}"), self.array_type(index), self.widest(condition));
+            let test = if lets.is_empty() { test } else { format!("{{ {} {test} }}", lets.join(" ")) };
+            return code.line(format_args!(
+                "let {name}: {ty} = simd.choose::<{bits}, _, {}>(|i| {test}, {a}, {b});",
+                self.count(index)
+            ));
+        }
+        let mut done = vec![false; self.shape.values.len()];
+        self.each(index, code, |lets| self.compute(index, lets, &mut done));
+    }
+
+    /// A value that is the same in all lanes, as one lane.
+    fn scalar(&self, index: usize) -> Option<String> {
+        let value = self.value(index);
+        match value.op {
+            Op::Splat(param) => Some(format!("k{param}")),
+            Op::Constant(word) if value.is_predicate() => Some((word != 0).to_string()),
+            Op::Constant(word) => Some(format!("{word:#x}_u{}", self.bits(index))),
+            Op::Selector(param) => match value.lane {
+                Lane::Pick(pick) => Some(format!("Lanes::<{}, {}>::from_bits(k{param}.packed())", pick.lanes, pick.of)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The bits of the widest lanes that the computation of a value reads.
+    fn widest(&self, index: usize) -> u32 {
+        let read = |arg: &usize| match self.scalar(*arg) {
+            Some(_) => 0,
+            None if self.whole[*arg] => self.bits(*arg),
+            None => self.bits(*arg).max(self.widest(*arg)),
+        };
+        self.value(index).op.args().iter().map(read).max().unwrap_or(0)
+    }
+
+    /// A value in lane `i`, read where it is an array.
+    fn read(&self, index: usize, lets: &mut Vec<String>, done: &mut Vec<bool>) -> String {
+        if let Some(text) = self.scalar(index) {
+            return text;
+        }
+        let value = self.value(index);
+        if self.whole[index] || self.way(index) == Way::Whole {
+            let name = self.name(index);
+            return if value.is_predicate() { format!("({name} >> i & 1 != 0)") } else { format!("{name}[i]") };
+        }
+        let name = format!("x{index}");
+        if !done[index] {
+            done[index] = true;
+            let text = self.compute(index, lets, done);
+            lets.push(format!("let {name} = {text};"));
+        }
+        name
+    }
+
+    /// A value in lane `i`, computed.
+    fn compute(&self, index: usize, lets: &mut Vec<String>, done: &mut Vec<bool>) -> String {
+        match &self.value(index).op {
+            Op::Reinterpret(of) => self.read(*of, lets, done),
+            Op::Select(condition, a, b) => {
+                let condition = self.read(*condition, lets, done);
+                let (a, b) = (self.read(*a, lets, done), self.read(*b, lets, done));
+                format!("either({condition}, {a}, {b})")
+            }
+            Op::Call { callee, args } => {
+                let params = &self.model.builtins[callee.builtin.0].signature.params;
+                let args: Vec<String> = args
+                    .iter()
+                    .zip(params)
+                    .map(|(arg, param)| self.typed(&self.read(*arg, lets, done), *param, callee))
+                    .collect();
+                let call = format!("rt::{}({})", body(self.model, callee), args.join(", "));
+                match concrete(self.model.builtins[callee.builtin.0].signature.result, callee) {
+                    Some(result) => to_bits(self.model, result, &call),
+                    None => call,
+                }
+            }
+            Op::Source(_)
+            | Op::Constant(_)
+            | Op::Splat(_)
+            | Op::Selector(_)
+            | Op::Lane(..)
+            | Op::Spread(_)
+            | Op::Truth { .. } => unreachable!("whole values and scalars are read"),
+        }
+    }
+
+    /// Bits as a builtin's body takes them.
+    fn typed(&self, text: &str, param: Param, callee: &Callee) -> String {
+        match concrete(param, callee) {
+            Some(id) => from_bits(self.model, self.model.ty(id).lane, text),
+            None => text.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What programs on bits call: one function, an arm for each builtin and type.
+
+use super::Context;
+use super::code::Code;
+use super::rust::{body, concrete, lane_type, whole_type};
+use crate::model::{Model, Param, TypeId};
+use crate::plan::{Operation, each_lane};
+
+pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
+    code.blank();
+    code.docs("What programs on bits call, by number.");
+    code.line("#[allow(clippy::match_single_binding, reason = \"a table may have one operation, or none\")]");
+    code.braces("fn operation(number: u16, x: &[u128]) -> u128", |code| {
+        code.line("#[allow(unused_imports, reason = \"a table need not use every kind of body\")]");
+        code.line(format_args!("use {} as rt;", cx.bodies));
+        code.line("#[allow(unused_imports, reason = \"a table may have no operations\")]");
+        code.line(format_args!("use {}::eval::bits::{{self, Word}};", cx.support));
+        code.braces("match number", |code| {
+            for (number, operation) in cx.plan.operations.iter().enumerate() {
+                code.line(format_args!("{number} => {},", call(&cx.checked.model, cx.support, operation)));
+            }
+            code.line("_ => bits::unknown(number, x),");
+        });
+    });
+}
+
+fn call(model: &Model, support: &str, operation: &Operation) -> String {
+    let Operation { callee, lanes } = operation;
+    let signature = &model.builtins[callee.builtin.0].signature;
+    let each = each_lane(model, callee.builtin);
+    let of = |id: TypeId| if each { lane_type(model, id) } else { whole_type(model, id) };
+    let args = signature.params.iter().enumerate().map(|(index, param)| {
+        let ty = match (*param, lanes) {
+            (Param::Pick(pick), _) => format!("{support}::selector::Lanes<{}, {}>", pick.lanes, pick.of),
+            (Param::GenericLanes, Some(lanes)) => {
+                format!("[{}; {lanes}]", lane_type(model, callee.ty.expect("it tells the parameter")))
+            }
+            (param, _) => of(concrete(param, callee).expect("a selector is handled above")),
+        };
+        format!("bits::arg::<{ty}>(x, {index})")
+    });
+    format!("rt::{}({}).into_word()", body(model, callee), args.collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,315 @@
+//! The contents of a table's columns and pools.
+
+use isa_table::constant::Content;
+use isa_table::hash;
+use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
+use isa_table::table::{
+    self, DataBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors, FloorsBuf, ForbiddenBuf, FormsBuf, InstructionBuf,
+    ItemBuf, Lenient, Name, Operand, OperandBuf, RelaxedBuf, RuleBuf, SecondBuf, SlipBuf, SlotBuf, Stand, SyntaxBuf,
+    TargetInfoBuf, TypeInfoBuf,
+};
+
+use super::Context;
+use super::pool::{Pool, Runs};
+use crate::check::{ABSENT, Form};
+use crate::model::choice::Scope;
+use crate::model::{Kind, Model, Opcode, Pattern, Permission, SlotKind};
+
+/// A note without its line breaks.
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The first paragraph of a description, in one line.
+fn summary(docs: &str) -> String {
+    one_line(docs.split("\n\n").next().unwrap_or_default())
+}
+
+/// The data of a table, and where its forms' syntax lines change: the first form of each run of one line, and the line.
+pub(super) struct Rows {
+    pub(super) data: DataBuf,
+    pub(super) lines: Vec<(usize, usize)>,
+}
+
+pub(super) fn rows(cx: &Context<'_>) -> Rows {
+    let model = &cx.checked.model;
+    let types = model.types.iter().map(|ty| TypeInfoBuf {
+        name: ty.name.clone(),
+        kind: ty.kind,
+        bits: ty.bits as u16,
+        exponent: ty.exponent as u8,
+        lanes: ty.lanes as u8,
+        lane: ty.lane,
+        registers: ty.registers,
+        constants: ty.constants,
+        description: one_line(&ty.docs),
+    });
+    let targets = model.targets.iter().map(|(target, since)| TargetInfoBuf { target: *target, since: *since });
+    let lenient = Lenient::ALL.iter().map(|what| {
+        let note = model.lenient.iter().find(|(other, _)| other == what);
+        note.map(|(_, note)| one_line(note))
+    });
+    let slips = model.slips.iter().filter(|slip| !(model.has_base && slip.base)).map(|slip| SlipBuf {
+        note: one_line(&slip.text),
+        taken: slip.taken,
+        code: slip.code.clone(),
+        patterns: slip.patterns.clone(),
+    });
+    let (mut instructions, mut syntaxes) = (Instructions::default(), Vec::new());
+    for (index, (opcode, rules)) in model.opcodes.iter().zip(&cx.checked.rules).enumerate() {
+        instructions.first_syntaxes.push(syntaxes.len());
+        instructions.add(cx, index, opcode, rules, &mut syntaxes);
+    }
+    let (forms, lines) = forms(cx, &instructions.first_syntaxes);
+    let (programs, evaluations) = programs(cx);
+    let data = DataBuf {
+        types: types.collect(),
+        versions: model.versions.clone(),
+        targets: targets.collect(),
+        families: model.families.clone(),
+        instructions: instructions.list,
+        syntaxes,
+        forms: FormsBuf { evaluations, ..forms },
+        programs,
+        lenient: lenient.collect(),
+        slips: slips.collect(),
+    };
+    Rows { data, lines }
+}
+
+/// The columns of forms but for their evaluations.
+fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, usize)>) {
+    let model = &cx.checked.model;
+    let (mut operand_lists, mut floors, mut notes) = (Pool::new(), Pool::new(), Pool::new());
+    // The first note is none.
+    notes.number(String::new(), String::new);
+    let mnemonics: Vec<&str> = cx.checked.forms.iter().map(|form| form.mnemonic.as_str()).collect();
+    let hash::Places { factors, places } = hash::build(&mnemonics);
+    let mut columns = FormsBuf {
+        names: Vec::new(),
+        long_names: Vec::new(),
+        syntax: Vec::new(),
+        values: Vec::new(),
+        operands: Vec::new(),
+        floors: Vec::new(),
+        notes: Vec::new(),
+        evaluations: Vec::new(),
+        operand_lists: Vec::new(),
+        floor_list: Vec::new(),
+        note_list: Vec::new(),
+        factors,
+        places,
+    };
+    let mut lines: Vec<(usize, usize)> = Vec::new();
+    for (index, form) in cx.checked.forms.iter().enumerate() {
+        columns.names.push(Name::of(&form.mnemonic, &mut columns.long_names));
+        let opcode = &model.opcodes[form.opcode];
+        let before: usize = opcode.entries[..form.entry].iter().map(|entry| entry.syntaxes.len()).sum();
+        let line = first_syntaxes[form.opcode] + before + form.syntax;
+        if lines.last().is_none_or(|(_, last)| *last != line) {
+            lines.push((index, line));
+        }
+        columns.syntax.push(line as u16);
+        let values = form.choice.values.iter().map(|value| value.map_or(ABSENT, |member| member as u8));
+        columns.values.extend(values);
+        let operands = operands(model, opcode, form);
+        let key = expression::<&[Operand]>(&operands);
+        columns.operands.push(operand_lists.number(key, || operands) as u16);
+        let own = FloorsBuf {
+            manual: form.floor.clone(),
+            assembler: form
+                .lenient_floor
+                .as_ref()
+                .map(|(floor, note)| RelaxedBuf { floor: floor.clone(), note: one_line(note) }),
+        };
+        columns.floors.push(floors.number(expression::<Floors>(&own), || own) as u16);
+        let note = form.lenient.as_ref().map_or(String::new(), |note| one_line(note));
+        columns.notes.push(notes.number(note.clone(), || note) as u16);
+    }
+    columns.operand_lists = operand_lists.list;
+    columns.floor_list = floors.list;
+    columns.note_list = notes.list;
+    (columns, lines)
+}
+
+/// The programs, and where the evaluations of each form begin.
+fn programs(cx: &Context<'_>) -> (ProgramsBuf, Vec<u32>) {
+    let (mut places, mut words, mut runs) = (Runs::new(), Runs::new(), Runs::new());
+    let mut starts = Vec::new();
+    for list in &cx.plan.evaluations {
+        let run = list.iter().enumerate().map(|(place, of)| {
+            let more = place + 1 < list.len();
+            (of.below, of.written, more, of.shape, places.start(&of.sources), words.start(&of.data))
+        });
+        let run: Vec<_> = run.collect();
+        starts.push(if run.is_empty() { table::NO_EVALUATION } else { runs.start(&run) as u32 });
+    }
+    let evaluations = runs.list.iter().map(|(below, written, more, shape, places, data)| EvaluationBuf {
+        below: *below,
+        sources: *written as u8,
+        more: *more,
+        shape: *shape as u32,
+        places: *places as u32,
+        data: *data as u32,
+    });
+    let shapes = cx.plan.shapes.iter().map(|planned| ShapeBuf {
+        code: planned.code.clone(),
+        outputs: planned.shape.outputs.iter().map(|output| *output as u8).collect(),
+        params: planned.shape.params.clone(),
+        places: planned.shape.places().iter().map(|bits| *bits as u8).collect(),
+        lanes: planned.lanes.clone(),
+    });
+    let (shapes, evaluations) = (shapes.collect(), evaluations.collect());
+    (ProgramsBuf { shapes, evaluations, places: places.list, data: words.list }, starts)
+}
+
+/// The Rust expression of a value that is being made.
+pub(super) fn expression<T: Content>(buf: &T::Buf) -> String {
+    let mut text = String::new();
+    T::write(buf, &mut text);
+    text
+}
+
+/// The instructions so far.
+#[derive(Default)]
+struct Instructions {
+    list: Vec<InstructionBuf>,
+    /// Where the syntax lines of each begin.
+    first_syntaxes: Vec<usize>,
+}
+
+impl Instructions {
+    fn add(
+        &mut self,
+        cx: &Context<'_>,
+        index: usize,
+        opcode: &Opcode,
+        rules: &[crate::check::Rule],
+        syntaxes: &mut Vec<SyntaxBuf>,
+    ) {
+        let forms = cx.checked.forms.iter().filter(|form| form.opcode == index).count();
+        let (first_form, first_value) = self.list.last().map_or((0, 0), |last| {
+            let values = u32::from(last.forms) * last.slots.len() as u32;
+            (last.first_form + last.forms, last.first_value + values)
+        });
+        let first_syntax = syntaxes.len() as u16;
+        for (number, entry) in opcode.entries.iter().enumerate() {
+            syntaxes.extend(entry.syntaxes.iter().map(|syntax| {
+                SyntaxBuf {
+                    items: syntax
+                        .items
+                        .iter()
+                        .map(|item| ItemBuf {
+                            slot: item.slot as u8,
+                            optional: item.optional,
+                            members: item.members.iter().fold(0, |set, member| set | 1 << member),
+                        })
+                        .collect(),
+                    text: format!("{};", syntax.text),
+                    instruction: index as u16,
+                    entry: number as u8,
+                }
+            }));
+        }
+        let slots = opcode.slots.iter().map(|slot| SlotBuf {
+            name: slot.name.clone(),
+            members: slot.members.iter().map(|member| member.spelling.clone()).collect(),
+            types: slot.kind == SlotKind::Type,
+            of_opcode: matches!(slot.kind, SlotKind::Operator(words) if cx.checked.model.operators[words.0].of_opcode),
+        });
+        let rules = rules.iter().map(|rule| RuleBuf {
+            forbids: rule
+                .forbids
+                .iter()
+                .map(|(slot, values)| ForbiddenBuf { slot: *slot as u8, values: *values })
+                .collect(),
+            reason: rule.reason.clone(),
+        });
+        let entries = opcode.entries.iter().map(|entry| EntryBuf {
+            section: entry.section.clone(),
+            summary: summary(&entry.docs),
+            description: entry.docs.clone(),
+            source: cx.place(entry.span),
+            errata: entry
+                .errata
+                .iter()
+                .map(|erratum| ErratumBuf {
+                    subject: one_line(&erratum.subject),
+                    manual: erratum.manual.clone(),
+                    machine: erratum.machine.clone(),
+                })
+                .collect(),
+            examples: entry
+                .examples
+                .iter()
+                .map(|example| ExampleBuf { text: example.text.clone(), refused: example.refused })
+                .collect(),
+        });
+        self.list.push(InstructionBuf {
+            opcode: opcode.name.clone(),
+            slots: slots.collect(),
+            rules: rules.collect(),
+            entries: entries.collect(),
+            first_syntax,
+            syntaxes: syntaxes.len() as u16 - first_syntax,
+            first_form,
+            forms: forms as u16,
+            first_value,
+        });
+    }
+}
+
+fn operands(model: &Model, opcode: &Opcode, form: &Form) -> Vec<OperandBuf> {
+    let syntax = &opcode.entries[form.entry].syntaxes[form.syntax];
+    syntax.patterns.iter().map(|pattern| operand(model, opcode, form, pattern)).collect()
+}
+
+fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> OperandBuf {
+    let entry = &opcode.entries[form.entry];
+    let operand = &entry.operands[pattern.operand];
+    let ty = opcode.operand_type(operand, &form.choice).expect("checked: operands have types");
+    let scope = Scope { model, opcode, choice: &form.choice, sm: None };
+    let may = |stand: Stand| {
+        !operand.without.iter().any(|(stands, condition)| {
+            stands.contains(&stand)
+                && condition.as_ref().is_none_or(|condition| scope.holds(condition).expect("checked"))
+        })
+    };
+    let destination = pattern.destination;
+    OperandBuf {
+        name: operand.name.clone(),
+        ty,
+        registers: model.registers_of(operand, ty),
+        destination,
+        second: pattern.second.as_ref().map(|(second, optional)| SecondBuf {
+            name: entry.operands[*second].name.clone(),
+            optional: noted(optional),
+        }),
+        trailing_sink: noted(&pattern.trailing_sink),
+        // Nothing but a predicate can be negated, whatever its place allows.
+        negation: match model.ty(ty).kind {
+            Kind::Predicate => noted(&pattern.negation),
+            _ => Permission::No,
+        },
+        sink: operand.sink,
+        constants: !destination && may(Stand::Constants),
+        sums: !destination && may(Stand::Sums),
+        elements: may(Stand::Elements),
+        functions: !destination && may(Stand::Functions),
+        selector: pattern.selector.as_ref().map(|selector| {
+            let mut spelling = selector.spelling.clone();
+            spelling.omission = noted(&spelling.omission);
+            spelling
+        }),
+        optional: pattern.optional,
+    }
+}
+
+/// A permission whose note is in one line.
+fn noted(permission: &Permission<String>) -> Permission<String> {
+    match permission {
+        Permission::No => Permission::No,
+        Permission::Yes => Permission::Yes,
+        Permission::Lenient(note) => Permission::Lenient(one_line(note)),
+    }
+}

@@ -1,0 +1,101 @@
+//! Rust's types and expressions for types and values of a spec.
+
+use isa_table::names::snake;
+
+use crate::model::{Kind, Model, Param, TypeId};
+use crate::program::Callee;
+
+/// The Rust type of one lane.
+pub(super) fn lane_type(model: &Model, lane: TypeId) -> String {
+    let ty = model.ty(lane);
+    match (ty.kind, ty.bits) {
+        (Kind::Predicate, _) => "bool".to_owned(),
+        (Kind::Bits | Kind::Unsigned | Kind::Packed, bits) => format!("u{bits}"),
+        (Kind::Signed, bits) => format!("i{bits}"),
+        (Kind::Float, 32 | 64) => format!("f{}", ty.bits),
+        (Kind::Float, _) => format!("rt::{}", ty.name),
+    }
+}
+
+/// The Rust type of a whole value of a type.
+pub(super) fn whole_type(model: &Model, id: TypeId) -> String {
+    let ty = model.ty(id);
+    let lane = lane_type(model, ty.lane);
+    if ty.lanes == 1 { lane } else { format!("[{lane}; {}]", ty.lanes) }
+}
+
+/// The name of a builtin's body: types are named as in a mnemonic, the result's first, and words are constants.
+///
+/// ```text
+/// builtin convert<T: .f32; U: .s32>(a: T, r: Rounding) -> U;      convert_s32_f32::<{ rt::rounding::RZ }>
+/// ```
+pub(super) fn body(model: &Model, callee: &Callee) -> String {
+    let name = &model.builtins[callee.builtin.0].signature.name;
+    let types: String = callee.to.iter().chain(&callee.ty).map(|ty| format!("_{}", model.ty(*ty).name)).collect();
+    let mut text = if types.is_empty() { isa_table::names::identifier(name) } else { format!("{name}{types}") };
+    let modes = callee.modes.iter().map(|(words, member)| {
+        let words = &model.operators[words.0];
+        format!("{{ rt::{}::{} }}", snake(&words.name), snake(&words.members[*member].name).to_ascii_uppercase())
+    });
+    let modes: Vec<String> = modes.collect();
+    if !modes.is_empty() {
+        text += &format!("::<{}>", modes.join(", "));
+    }
+    text
+}
+
+/// The type that a parameter has in a call.
+pub(super) fn concrete(param: Param, callee: &Callee) -> Option<TypeId> {
+    match param {
+        Param::Type(id) => Some(id),
+        Param::Generic | Param::GenericLanes => callee.ty,
+        Param::To => callee.to,
+        Param::Pick(_) => None,
+    }
+}
+
+/// One lane as an unsigned integer of its width.
+pub(super) fn to_bits(model: &Model, lane: TypeId, value: &str) -> String {
+    match model.ty(lane).kind {
+        Kind::Float => format!("{value}.to_bits()"),
+        Kind::Signed => format!("{value}.cast_unsigned()"),
+        Kind::Predicate | Kind::Bits | Kind::Unsigned | Kind::Packed => value.to_owned(),
+    }
+}
+
+/// One lane from an unsigned integer of its width.
+pub(super) fn from_bits(model: &Model, lane: TypeId, word: &str) -> String {
+    match model.ty(lane).kind {
+        Kind::Float => format!("{}::from_bits({word})", lane_type(model, lane)),
+        Kind::Signed => format!("{word}.cast_signed()"),
+        Kind::Predicate | Kind::Bits | Kind::Unsigned | Kind::Packed => word.to_owned(),
+    }
+}
+
+/// Whether a text is one name or number, or closes its own brackets, so that anything may stand behind it.
+pub(super) fn is_atom(text: &str) -> bool {
+    // Words of a call, `::<{ … }>`, belong to its name.
+    if let Some((name, rest)) = text.split_once("::<{")
+        && let Some((_, behind)) = rest.split_once("}>")
+    {
+        return is_atom(&format!("{name}{behind}"));
+    }
+    let mut depth = 0;
+    for (index, letter) in text.char_indices() {
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            _ if depth > 0 || letter.is_alphanumeric() || matches!(letter, '_' | ':' | '.' | '#') => {}
+            _ => return false,
+        }
+        if depth == 0 && text.starts_with('(') && index + 1 < text.len() && letter == ')' {
+            return text[index + 1..].starts_with(['.', '[']);
+        }
+    }
+    true
+}
+
+/// The text in parentheses, unless anything may stand behind it.
+pub(super) fn atom(text: &str) -> String {
+    if is_atom(text) { text.to_owned() } else { format!("({text})") }
+}

@@ -1,0 +1,199 @@
+//! A choice of modifiers, and the conditions that it decides: `.ftz`, `.stype == .f32`, `.dtype in float`,
+//! `target < sm_20`.
+//!
+//! This module knows no values: what it cannot decide is left to the machine.
+
+use crate::model::{Meaning, Model, Opcode, Slot, SlotKind, TypeId};
+use crate::syntax::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
+use crate::text::Diagnostic;
+
+/// One member, or none, for each slot of an opcode.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Choice {
+    pub values: Vec<Option<usize>>,
+}
+
+/// What conditions are decided with.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    pub model: &'a Model,
+    pub opcode: &'a Opcode,
+    pub choice: &'a Choice,
+    /// An SM number of the range of targets; `None` where conditions must not ask.
+    pub sm: Option<u16>,
+}
+
+type Decision<E = Diagnostic> = Result<Option<bool>, E>;
+
+impl Choice {
+    /// The mnemonic: opcode and modifiers in the order of a syntax line's slots.
+    pub(crate) fn mnemonic(&self, opcode: &Opcode, slots: impl Iterator<Item = usize>) -> String {
+        let mut text = opcode.name.clone();
+        for slot in slots {
+            if let Some(member) = self.values[slot] {
+                text.push('.');
+                text += &opcode.slots[slot].members[member].spelling;
+            }
+        }
+        text
+    }
+
+    /// The type chosen in a slot of types.
+    pub(crate) fn ty(&self, opcode: &Opcode, slot: usize) -> Option<TypeId> {
+        match opcode.slots[slot].members[self.values[slot]?].meaning {
+            Meaning::Type(ty) => Some(ty),
+            Meaning::Operator(_) | Meaning::Flag => None,
+        }
+    }
+}
+
+impl Scope<'_> {
+    /// The value of a condition that the modifiers must decide.
+    pub(crate) fn holds(&self, expr: &Expr) -> Result<bool, Diagnostic> {
+        self.decide(expr)?.ok_or_else(|| {
+            Diagnostic::new(expr.span, "modifiers alone do not decide this condition")
+                .help("use `.ftz`, `.type == .f32`, `.type in { … }`, and `&&`, `||`, `!` of such")
+        })
+    }
+
+    /// The value of a condition, or `None` where it is not about modifiers and targets alone.
+    pub(crate) fn decide(&self, expr: &Expr) -> Decision {
+        self.decide_given(expr, &|_| None)
+    }
+
+    /// The same, where whoever asks knows more: what `given` tells of an expression within the condition goes first.
+    pub(crate) fn decide_given<E: From<Diagnostic>>(
+        &self,
+        expr: &Expr,
+        given: &dyn Fn(&Expr) -> Option<Decision<E>>,
+    ) -> Decision<E> {
+        if let Some(decision) = given(expr) {
+            return decision;
+        }
+        let decide = |expr: &Expr| self.decide_given(expr, given);
+        match &expr.kind {
+            ExprKind::Dotted(name) => {
+                let slot = self.slot(&name.to_string()).ok_or_else(|| self.unknown(expr, &name.to_string()))?;
+                Ok(Some(self.choice.values[slot].is_some()))
+            }
+            ExprKind::Unary(UnaryOp::Not, inner) => Ok(decide(inner)?.map(|value| !value)),
+            ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), a, b) => match (decide(a)?, decide(b)?)
+            {
+                (Some(a), Some(b)) => Ok(Some(if *op == BinaryOp::LogicalAnd { a && b } else { a || b })),
+                _ => Err(Diagnostic::new(expr.span, "`&&` and `||` combine conditions on modifiers and targets")
+                    .help("predicates are combined with `&` and `|`")
+                    .into()),
+            },
+            ExprKind::Binary(op, a, b) => Ok(self.comparison(*op, a, b)?),
+            ExprKind::In(value, set) => Ok(Some(self.member_of(value, set)?)),
+            ExprKind::Choose(condition, a, b) => match decide(condition)? {
+                Some(true) => decide(a),
+                Some(false) => decide(b),
+                None => Ok(None),
+            },
+            ExprKind::Unary(UnaryOp::Neg | UnaryOp::Complement, _)
+            | ExprKind::Name(_)
+            | ExprKind::Target(_)
+            | ExprKind::Integer(_)
+            | ExprKind::Float(_)
+            | ExprKind::Infix(..)
+            | ExprKind::Call(..)
+            | ExprKind::As(..)
+            | ExprKind::Index(..) => Ok(None),
+        }
+    }
+
+    fn comparison(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Decision {
+        match (&a.kind, &b.kind) {
+            (ExprKind::Name(name), ExprKind::Target(target)) if name == "target" => {
+                let Some(sm) = self.sm else {
+                    return Err(Diagnostic::new(a.span, "the target is known in semantics only")
+                        .help("floors are written in `requires`"));
+                };
+                match op {
+                    BinaryOp::Lt => Ok(Some(sm < target.value.sm)),
+                    BinaryOp::Ge => Ok(Some(sm >= target.value.sm)),
+                    _ => Err(Diagnostic::new(a.span, "targets are compared with `<` and `>=`")),
+                }
+            }
+            (ExprKind::Dotted(slot), ExprKind::Dotted(member)) => {
+                let equal = self.slot_is(a, &slot.to_string(), b, &member.to_string())?;
+                match op {
+                    BinaryOp::Eq => Ok(Some(equal)),
+                    BinaryOp::Ne => Ok(Some(!equal)),
+                    _ => Err(Diagnostic::new(a.span, "modifiers are compared with `==` and `!=`")),
+                }
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn slot_is(&self, a: &Expr, slot: &str, b: &Expr, member: &str) -> Result<bool, Diagnostic> {
+        let index = self.slot(slot).ok_or_else(|| self.unknown(a, slot))?;
+        let members = &self.opcode.slots[index].members;
+        let Some(wanted) = members.iter().position(|other| other.spelling == member) else {
+            return Err(Diagnostic::new(b.span, format!("`.{slot}` has no member `.{member}`"))
+                .suggest(member, members.iter().map(|member| member.spelling.as_str())));
+        };
+        Ok(self.choice.values[index] == Some(wanted))
+    }
+
+    fn member_of(&self, value: &Expr, set: &[TypeSet]) -> Result<bool, Diagnostic> {
+        let ExprKind::Dotted(name) = &value.kind else {
+            return Err(Diagnostic::new(value.span, "`in` asks what a modifier is: expected a set like `.type`"));
+        };
+        let name = name.to_string();
+        let slot = self.slot(&name).ok_or_else(|| self.unknown(value, &name))?;
+        let members = &self.opcode.slots[slot].members;
+        let chosen = self.choice.values[slot];
+        let mut found = false;
+        for item in set {
+            match item {
+                TypeSet::Type(member) => {
+                    let text = member.to_string();
+                    let index = members.iter().position(|other| other.spelling == text).ok_or_else(|| {
+                        Diagnostic::new(member.span(), format!("`.{name}` has no member `.{text}`"))
+                            .suggest(&text, members.iter().map(|member| member.spelling.as_str()))
+                    })?;
+                    found |= chosen == Some(index);
+                }
+                TypeSet::Class(class) => {
+                    let text = class.to_string();
+                    let class = self.model.class_named(&text).ok_or_else(|| {
+                        Diagnostic::new(class.span(), format!("there is no class `{text}`"))
+                            .suggest(&text, self.model.classes.iter().map(|class| class.name.as_str()))
+                    })?;
+                    found |= self.choice.ty(self.opcode, slot).is_some_and(|ty| class.types.contains(&ty));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    pub(crate) fn slot(&self, name: &str) -> Option<usize> {
+        self.opcode.slots.iter().position(|slot| slot.name == name)
+    }
+
+    /// The slot that stands for an operator in semantics.
+    pub(crate) fn operator_slot(&self, name: &str) -> Option<(usize, &Slot)> {
+        let index = self.slot(name)?;
+        let slot = &self.opcode.slots[index];
+        let SlotKind::Operator(id) = slot.kind else { return None };
+        (!self.model.operators[id.0].params.is_empty()).then_some((index, slot))
+    }
+
+    fn unknown(&self, expr: &Expr, name: &str) -> Diagnostic {
+        Diagnostic::new(expr.span, format!("no syntax line of `{}` has a modifier `.{name}`", self.opcode.name))
+            .suggest(name, self.opcode.slots.iter().map(|slot| slot.name.as_str()))
+    }
+}
+
+/// The slots that a condition asks about.
+pub(crate) fn slots_asked(expr: &Expr, opcode: &Opcode, found: &mut Vec<usize>) {
+    expr.walk(&mut |expr| {
+        if let ExprKind::Dotted(name) = &expr.kind {
+            let slot = opcode.slots.iter().position(|slot| name == &slot.name);
+            found.extend(slot.filter(|slot| !found.contains(slot)));
+        }
+    });
+}

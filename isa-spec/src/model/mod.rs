@@ -1,0 +1,470 @@
+//! The resolved spec: names have become indices; what was written is kept for what is computed from it.
+//!
+//! This module holds data only. [`resolve`] makes it, [`crate::check`] reads it.
+//!
+//! ```text
+//! instruction selp { …            Opcode { name: "selp",
+//!     selp.type d, a, b, c;           slots:   [Slot { name: "type", members: b16, b32, … }],
+//!     .type = { .b16, .b32, … };      entries: [Entry { syntaxes: [Syntax { items: [.type], patterns: [d, a, b, c] }],
+//!     d, a, b: .type; c: .pred;                         operands: [d: slot 0, a: slot 0, b: slot 0, c: .pred], … }] }
+//! ```
+
+pub(crate) mod choice;
+mod resolve;
+
+use std::rc::Rc;
+
+pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
+pub(crate) use isa_table::table::{Constants, Kind, Lenient, Stand, TypeId, TypeSet};
+pub(crate) use isa_table::target::{Target, Version};
+use proc_macro2::{Span, TokenStream};
+pub use resolve::resolve;
+
+use crate::syntax::ast::{Docs, Example, Expr, Stmt};
+
+/// Index into [`Model::builtins`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct BuiltinId(pub usize);
+
+/// Index into [`Model::operators`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct OperatorId(pub usize);
+
+/// What a map has for each type.
+pub(crate) type Pairs = Rc<[(TypeId, TypeId)]>;
+
+/// A resolved spec: what [`check`](crate::check()) takes.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// The module with the builtins' bodies, where the spec names it.
+    pub(crate) bodies: Option<TokenStream>,
+    /// Whether there are entries of a table that this one stands on.
+    pub(crate) has_base: bool,
+    /// Ascending.
+    pub(crate) versions: Vec<Version>,
+    /// Ascending, each with the first version that knows it.
+    pub(crate) targets: Vec<(Target, Version)>,
+    /// The SM numbers of each family of targets.
+    pub(crate) families: Vec<Vec<u16>>,
+    /// Those of a library first.
+    pub(crate) types: Vec<Type>,
+    pub(crate) classes: Vec<Class>,
+    pub(crate) builtins: Vec<Builtin>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) operators: Vec<Operator>,
+    pub(crate) lenient: Vec<(Lenient, Docs)>,
+    pub(crate) slips: Vec<Slip>,
+    /// The lists of words that selectors are chosen from.
+    pub(crate) words: Vec<Vec<String>>,
+    pub(crate) maps: Vec<(String, Pairs)>,
+    /// Sorted by name.
+    pub(crate) opcodes: Vec<Opcode>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Type {
+    pub name: String,
+    /// Whether a library declares it.
+    pub base: bool,
+    pub docs: Docs,
+    pub kind: Kind,
+    /// Of the whole value.
+    pub bits: u32,
+    /// Bits of a float's exponent; 0 for the other kinds.
+    pub exponent: u32,
+    pub lanes: u32,
+    /// Of one lane; the type itself where it is not packed.
+    pub lane: TypeId,
+    pub registers: TypeSet,
+    /// What may be written for an operand in place of a register.
+    pub constants: Constants,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    pub name: String,
+    pub docs: Docs,
+    pub types: Vec<TypeId>,
+}
+
+/// What a builtin or a function takes and gives.
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub name: String,
+    pub docs: Docs,
+    /// How it is called: `flush(x)`.
+    pub text: String,
+    /// The types its parameter ranges over, if it has one.
+    pub generic: Option<Vec<TypeId>>,
+    /// The types that the result's own parameter ranges over, if it has one: the caller names it.
+    pub to: Option<Vec<TypeId>>,
+    /// Of values; lists of words come behind them.
+    pub params: Vec<Param>,
+    /// The lists of words of which it takes one each.
+    pub modes: Vec<OperatorId>,
+    pub result: Param,
+}
+
+/// What has a body in Rust.
+#[derive(Clone, Debug)]
+pub(crate) struct Builtin {
+    pub signature: Signature,
+    /// Whether there is a body for all lanes of a warp at once.
+    pub warp: bool,
+}
+
+/// What is said by builtins and other functions.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub signature: Signature,
+    /// The names of its parameters, words behind values.
+    pub names: Vec<String>,
+    /// The names of its type parameter and of its result's.
+    pub types: [Option<String>; 2],
+    /// Values with names of their own.
+    pub lets: Vec<(String, Expr)>,
+    pub body: Expr,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Param {
+    Type(TypeId),
+    Generic,
+    /// Any number of lanes of the type parameter.
+    GenericLanes,
+    /// The result's own type.
+    To,
+    Pick(Pick),
+}
+
+/// The lanes that a selector picks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pick {
+    pub lanes: u8,
+    pub of: u8,
+    /// The list of words that it is one of, as an index of [`Model::words`].
+    pub words: Option<usize>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Operator {
+    pub name: String,
+    pub span: Span,
+    /// Whether a library declares it.
+    pub base: bool,
+    pub docs: Docs,
+    /// None where it is a list of words.
+    pub params: Vec<String>,
+    pub members: Vec<OperatorMember>,
+    /// Whether its words belong to the opcode and stand right behind it.
+    pub of_opcode: bool,
+    /// What the operator means where its modifier is left out.
+    pub absent: Option<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OperatorMember {
+    pub name: String,
+    pub docs: Docs,
+    /// None where it is a word.
+    pub body: Option<Expr>,
+    pub domain: Vec<TypeId>,
+    /// The domain as it was written: `unsigned integers, floats`.
+    pub domain_text: String,
+}
+
+/// Where the assembler's verdict is not followed.
+#[derive(Clone, Debug)]
+pub(crate) struct Slip {
+    /// Whether a library says so.
+    pub base: bool,
+    pub text: Docs,
+    /// Whether the assembler takes it, and the table refuses it.
+    pub taken: bool,
+    /// The code of the table's refusal, in kebab case; empty where the assembler refuses.
+    pub code: String,
+    /// Statements with `*` for any text.
+    pub patterns: Vec<String>,
+}
+
+/// Forms that the manual does not list and the assembler takes.
+#[derive(Clone, Debug)]
+pub(crate) struct LenientForms {
+    pub span: Span,
+    pub condition: Expr,
+    pub text: Docs,
+}
+
+/// An opcode with all its entries.
+#[derive(Clone, Debug)]
+pub(crate) struct Opcode {
+    pub name: String,
+    pub slots: Vec<Slot>,
+    pub entries: Vec<Entry>,
+}
+
+/// A place for a modifier, shared by the entries of an opcode.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub name: String,
+    pub kind: SlotKind,
+    pub members: Vec<Member>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SlotKind {
+    /// One of an operator's members.
+    Operator(OperatorId),
+    /// A type.
+    Type,
+    /// A fixed word that is there or not.
+    Flag,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub spelling: String,
+    pub meaning: Meaning,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// Index into [`Operator::members`].
+    Operator(usize),
+    Type(TypeId),
+    Flag,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub span: Span,
+    /// Whether it is of the table that this one stands on.
+    pub base: bool,
+    pub docs: Docs,
+    pub section: String,
+    pub syntaxes: Vec<Syntax>,
+    pub operands: Vec<Operand>,
+    /// What the entry is not about: another entry may be.
+    pub narrowed: Vec<OnlyIf>,
+    /// Slots of modifiers that are said to change nothing.
+    pub free: Vec<(usize, Span)>,
+    pub legal: Vec<OnlyIf>,
+    pub requires: Vec<Requirement>,
+    /// `None` where the entry says that it has none.
+    pub semantics: Option<Vec<Stmt>>,
+    pub lenient_floors: Vec<(Requirement, Docs)>,
+    /// Forms that only the assembler takes: which, and why.
+    pub lenient_forms: Vec<LenientForms>,
+    pub errata: Vec<Erratum>,
+    pub examples: Vec<Example>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Syntax {
+    pub span: Span,
+    /// The line as it was written, blanks evened.
+    pub text: String,
+    pub items: Vec<Item>,
+    pub patterns: Vec<Pattern>,
+    pub condition: Option<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    /// Index into [`Opcode::slots`].
+    pub slot: usize,
+    pub optional: bool,
+    /// The members this line allows, indices into [`Slot::members`].
+    pub members: Vec<usize>,
+}
+
+/// An operand of a syntax line: names are indices into [`Entry::operands`].
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub operand: usize,
+    pub destination: bool,
+    pub second: Option<(usize, Permission<String>)>,
+    /// A bar and a sink behind a destination that has no second one.
+    pub trailing_sink: Permission<String>,
+    pub negation: Permission<String>,
+    pub selector: Option<Selector>,
+    /// Whether this operand and those behind it may be left out.
+    pub optional: bool,
+}
+
+/// The lanes or the mask behind an operand.
+#[derive(Clone, Debug)]
+pub(crate) struct Selector {
+    pub spelling: SelectorBuf,
+    /// What semantics get; `None` for a mask, which is a predicate for each lane.
+    pub pick: Option<Pick>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Operand {
+    pub name: String,
+    pub span: Span,
+    pub ty: OperandType,
+    /// The registers it may be, where the entry says so; else its type says.
+    pub registers: Option<TypeSet>,
+    /// What cannot stand for it: always, or where a condition holds.
+    pub without: Vec<(Vec<Stand>, Option<Rc<Expr>>)>,
+    pub sink: bool,
+    /// Said so in an entry without semantics, which would tell.
+    pub destination: bool,
+    /// Whether it may be a wider register of its type's kind, of which it is the lowest bits.
+    pub wider: bool,
+    /// Whether nothing but a constant may stand for it.
+    pub immediate: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum OperandType {
+    Fixed(TypeId),
+    /// The type in a slot.
+    Slot(usize),
+    /// What a map has for the type in a slot.
+    Mapped(usize, Pairs),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OnlyIf {
+    pub subject: Expr,
+    pub condition: Expr,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Requirement {
+    pub span: Span,
+    pub condition: Option<Expr>,
+    pub ptx: Option<Version>,
+    /// One of these; none where it asks for no target.
+    pub targets: Vec<Target>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Erratum {
+    pub subject: Docs,
+    pub manual: String,
+    pub machine: String,
+}
+
+impl Model {
+    pub(crate) fn ty(&self, id: TypeId) -> &Type {
+        &self.types[id.index()]
+    }
+
+    /// The registers that an operand of some type may be.
+    pub(crate) fn registers_of(&self, operand: &Operand, ty: TypeId) -> TypeSet {
+        let own = self.ty(ty);
+        if operand.immediate {
+            return TypeSet::default();
+        }
+        let registers = operand.registers.unwrap_or(own.registers);
+        // Of a type without registers of its own there are no wider ones.
+        if !operand.wider || !own.registers.has(ty) {
+            return registers;
+        }
+        let kin = |other: &Type| other.bits > own.bits && (other.kind == own.kind || other.kind == Kind::Bits);
+        let integer = matches!(own.kind, Kind::Unsigned | Kind::Signed);
+        self.type_ids().filter(|(_, other)| kin(other)).fold(registers, |all, (id, other)| match integer {
+            true => other.registers.iter().filter(|found| self.ty(*found).kind != Kind::Float).fold(all, TypeSet::with),
+            false if other.kind == Kind::Bits => all.with(id),
+            false => all,
+        })
+    }
+
+    /// Every type with its index.
+    pub(crate) fn type_ids(&self) -> impl Iterator<Item = (TypeId, &Type)> {
+        self.types.iter().enumerate().map(|(index, ty)| (TypeId(index as u8), ty))
+    }
+
+    pub(crate) fn type_named(&self, name: &str) -> Option<TypeId> {
+        self.type_ids().find(|(_, ty)| ty.name == name).map(|(id, _)| id)
+    }
+
+    /// The type of truth values.
+    pub(crate) fn predicate(&self) -> Option<TypeId> {
+        self.type_ids().find(|(_, ty)| ty.kind == Kind::Predicate).map(|(id, _)| id)
+    }
+
+    pub(crate) fn operator_named(&self, name: &str) -> Option<OperatorId> {
+        self.operators.iter().position(|operator| operator.name == name).map(OperatorId)
+    }
+
+    pub(crate) fn class_named(&self, name: &str) -> Option<&Class> {
+        self.classes.iter().find(|class| class.name == name)
+    }
+
+    /// Whether one target has what another one is said to have.
+    pub(crate) fn target_has(&self, target: Target, wanted: Target) -> bool {
+        let families: Vec<&[u16]> = self.families.iter().map(Vec::as_slice).collect();
+        isa_table::target::Families(&families).has(target, wanted)
+    }
+
+    /// The same without what the table says that this one stands on.
+    pub(crate) fn own(mut self) -> Model {
+        self.opcodes.retain(|opcode| !opcode.is_base());
+        self
+    }
+
+    /// The same with one opcode only.
+    pub(crate) fn only(&self, opcode: &str) -> Model {
+        let opcodes = self.opcodes.iter().filter(|other| other.name == opcode).cloned().collect();
+        Model { opcodes, ..self.clone() }
+    }
+
+    /// The targets that have what one of these and one of those have.
+    pub(crate) fn targets_of_both(&self, these: &[Target], those: &[Target]) -> Vec<Target> {
+        let families: Vec<&[u16]> = self.families.iter().map(Vec::as_slice).collect();
+        isa_table::target::Families(&families).both(these, those)
+    }
+}
+
+impl Opcode {
+    /// Whether all that is said of it is said by the table that this one stands on.
+    pub(crate) fn is_base(&self) -> bool {
+        self.entries.iter().all(|entry| entry.base)
+    }
+
+    /// The type of an operand for a choice of modifiers; `None` where the choice leaves it open.
+    pub(crate) fn operand_type(&self, operand: &Operand, choice: &choice::Choice) -> Option<TypeId> {
+        match &operand.ty {
+            OperandType::Fixed(ty) => Some(*ty),
+            OperandType::Slot(slot) => choice.ty(self, *slot),
+            OperandType::Mapped(slot, pairs) => {
+                let ty = choice.ty(self, *slot)?;
+                pairs.iter().find(|(from, _)| *from == ty).map(|(_, to)| *to)
+            }
+        }
+    }
+
+    /// Every type that an operand may have.
+    pub(crate) fn operand_types(&self, operand: &Operand) -> Vec<TypeId> {
+        let of_slot = |slot: usize| {
+            self.slots[slot].members.iter().filter_map(|member| match member.meaning {
+                Meaning::Type(ty) => Some(ty),
+                Meaning::Operator(_) | Meaning::Flag => None,
+            })
+        };
+        match &operand.ty {
+            OperandType::Fixed(ty) => vec![*ty],
+            OperandType::Slot(slot) => of_slot(*slot).collect(),
+            OperandType::Mapped(slot, pairs) => {
+                let to = |ty| pairs.iter().find(|(from, _)| *from == ty).map(|(_, to)| *to);
+                of_slot(*slot).filter_map(to).collect()
+            }
+        }
+    }
+}
+
+impl Syntax {
+    /// How many operands may be written, and those that then are: all, or all but those at the end that may be left out.
+    pub(crate) fn arities(&self) -> impl Iterator<Item = &[Pattern]> {
+        let least = self.patterns.iter().filter(|pattern| !pattern.optional).count();
+        (least..=self.patterns.len())
+            .filter(move |count| *count == least || *count == self.patterns.len())
+            .map(|count| &self.patterns[..count])
+    }
+}

@@ -1,0 +1,183 @@
+//! An entry: its parts, and what they say of each other.
+
+use std::collections::HashSet;
+
+use super::Resolver;
+use super::operands::{entry_patterns, merge_shapes, syntax_text};
+use crate::model::{Entry, Erratum, Item, LenientForms, OnlyIf, Opcode, Requirement, Syntax};
+use crate::syntax::ast;
+use crate::text::Diagnostic;
+
+impl Resolver {
+    pub(super) fn entry(&mut self, entry: ast::Instruction, base: bool) {
+        let name = entry.opcode.to_string();
+        self.opcode_is_a_word(&entry.opcode);
+        let index = self.model.opcodes.iter().position(|opcode| opcode.name == name).unwrap_or_else(|| {
+            self.model.opcodes.push(Opcode { name: name.clone(), slots: Vec::new(), entries: Vec::new() });
+            self.model.opcodes.len() - 1
+        });
+        let mut slots = std::mem::take(&mut self.model.opcodes[index].slots);
+        self.whole(&entry);
+        let before = self.errors.len();
+        let declared = self.sets(&entry);
+        let mut operands = Vec::new();
+        let mut used = HashSet::new();
+        // Slots first: the types of operands name them.
+        let mut lines: Vec<(Vec<Item>, &ast::SyntaxLine)> = Vec::new();
+        for line in entry.syntax.iter().chain(&entry.lenient_syntax) {
+            if line.opcode != name {
+                self.error(
+                    Diagnostic::new(line.opcode.span(), format!("this entry is about `{name}`"))
+                        .label("another opcode")
+                        .also(entry.opcode.span(), "the entry"),
+                );
+            }
+            lines.push((self.items(line, &declared, &mut slots, &mut used), line));
+        }
+        if slots.len() > isa_table::limits::SLOTS {
+            let message = format!("`{name}` has more than {} different modifiers", isa_table::limits::SLOTS);
+            self.error(Diagnostic::new(entry.opcode.span(), message));
+        }
+        self.operands(&entry, &slots, &mut operands);
+        let mut syntaxes: Vec<Syntax> = Vec::new();
+        let mut written = HashSet::new();
+        let strict = entry.syntax.len();
+        for (number, (items, line)) in lines.into_iter().enumerate() {
+            let written_operands: Vec<usize> = self.names(line, &operands);
+            written.extend(written_operands);
+            let patterns = self.patterns(line, &entry, &operands, &declared, &mut used);
+            if number < strict {
+                let text = syntax_text(line);
+                let span = line.opcode.span();
+                syntaxes.push(Syntax { span, text, items, patterns, condition: None });
+            } else {
+                self.relax(line, &items, &patterns, &mut syntaxes);
+            }
+        }
+        for (syntax, line) in syntaxes.iter_mut().zip(entry.syntax) {
+            syntax.condition = line.condition;
+        }
+        merge_shapes(&mut syntaxes);
+        // Where a line misspells a name, what it meant is not superfluous.
+        let whole = self.errors.len() == before;
+        for (index, operand) in operands.iter().enumerate() {
+            if whole && !written.contains(&index) {
+                let names = entry_patterns(&syntaxes, &operands);
+                self.error(
+                    Diagnostic::new(operand.span, format!("no syntax line names the operand `{}`", operand.name))
+                        .suggest(&operand.name, names.iter().map(String::as_str)),
+                );
+            }
+        }
+        for set in &entry.sets {
+            let set_name = set.name.to_string();
+            if whole && !used.contains(&set_name) {
+                let flags: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
+                self.error(
+                    Diagnostic::new(set.name.span(), format!("no syntax line uses `.{set_name}`"))
+                        .suggest(&set_name, flags),
+                );
+            }
+        }
+        let mut free = Vec::new();
+        for word in &entry.free {
+            let text = word.to_string();
+            match slots.iter().position(|slot| slot.name == text) {
+                Some(slot) => free.push((slot, word.span())),
+                None => self.error(
+                    Diagnostic::new(word.span(), format!("no syntax line has the modifier `.{text}`"))
+                        .suggest(&text, slots.iter().map(|slot| slot.name.as_str())),
+                ),
+            }
+        }
+        let mut requires = Vec::new();
+        for requirement in entry.requires {
+            requires.push(self.requirement(requirement));
+        }
+        let mut lenient_floors = Vec::new();
+        for floor in entry.lenient_floors {
+            if floor.docs.is_empty() {
+                let span = floor.requirement.span;
+                self.error(Diagnostic::new(span, "a lenient floor says why in a `///` line"));
+            }
+            lenient_floors.push((self.requirement(floor.requirement), floor.docs));
+        }
+        let mut lenient_forms = Vec::new();
+        for ast::LenientForms { docs: text, span, condition } in entry.lenient_forms {
+            if text.is_empty() {
+                self.error(Diagnostic::new(span, "what only the assembler takes is explained in a `///` line"));
+            }
+            lenient_forms.push(LenientForms { span, condition, text });
+        }
+        let resolved = Entry {
+            span: entry.opcode.span(),
+            base,
+            docs: entry.docs,
+            section: entry.section.map(|(text, _)| text).unwrap_or_default(),
+            syntaxes,
+            operands,
+            narrowed: entry.narrowed.into_iter().map(only_if).collect(),
+            free,
+            legal: entry.legal.into_iter().map(only_if).collect(),
+            requires,
+            semantics: match entry.semantics {
+                Some(ast::Semantics::Statements(statements)) => Some(statements),
+                Some(ast::Semantics::None) | None => None,
+            },
+            lenient_floors,
+            lenient_forms,
+            errata: entry
+                .errata
+                .into_iter()
+                .map(|erratum| Erratum { subject: erratum.docs, manual: erratum.manual, machine: erratum.machine })
+                .collect(),
+            examples: entry.examples,
+        };
+        let opcode = &mut self.model.opcodes[index];
+        opcode.slots = slots;
+        opcode.entries.push(resolved);
+    }
+
+    /// The parts that every entry has.
+    pub(super) fn whole(&mut self, entry: &ast::Instruction) {
+        let span = entry.opcode.span();
+        let opcode = &entry.opcode;
+        let missing = [
+            (entry.docs.is_empty(), "description", "write what it does in `///` lines above it, in your own words"),
+            (entry.section.is_none(), "section", "add `section 9.7.6.1;`"),
+            (entry.syntax.is_empty(), "syntax line", "add `syntax { … }`"),
+            (
+                entry.semantics.is_none(),
+                "semantics",
+                "add `semantics { … }`, or `semantics none;` if it is only syntax",
+            ),
+            (entry.examples.is_empty(), "example", "add `examples { … }`"),
+        ];
+        for (absent, what, help) in missing {
+            if absent {
+                self.error(Diagnostic::new(span, format!("the entry `{opcode}` has no {what}")).help(help));
+            }
+        }
+    }
+
+    /// An opcode gives generated items their names.
+    fn opcode_is_a_word(&mut self, opcode: &proc_macro2::Ident) {
+        let text = opcode.to_string();
+        if text.contains(|letter: char| letter.is_ascii_uppercase()) {
+            let message = format!("an opcode is written in small letters, not `{text}`");
+            let small = text.to_ascii_lowercase();
+            self.error(Diagnostic::new(opcode.span(), message).help(format!("write `{small}`")));
+        }
+    }
+
+    fn requirement(&mut self, requirement: ast::Requirement) -> Requirement {
+        let ast::Requirement { span, condition, ptx, targets } = requirement;
+        let ptx = ptx.map(|version| self.version(&version));
+        let targets = targets.iter().map(|target| self.target(target)).collect();
+        Requirement { span, condition, ptx, targets }
+    }
+}
+
+fn only_if(rule: ast::OnlyIf) -> OnlyIf {
+    OnlyIf { subject: rule.subject, condition: rule.condition, span: rule.span }
+}

@@ -1,0 +1,96 @@
+//! From the syntax tree to the model: every name finds what it names, or is reported with the nearest that exists.
+//!
+//! `prelude` resolves what instructions are described with, `entry` an instruction, with its `sets` of modifiers and its
+//! `operands`. This module knows no types of expressions and no legality: names inside semantics are resolved where their
+//! types are, in [`crate::check`].
+
+mod entry;
+mod operands;
+mod prelude;
+mod sets;
+
+use proc_macro2::Span;
+
+use super::{Member, Model, Opcode, Selector, SlotKind};
+use crate::syntax::ast::{self, Spec};
+use crate::text::{Diagnostic, Errors};
+
+/// Resolves a whole spec.
+///
+/// # Errors
+///
+/// Every name that names nothing, stands twice or stands in the wrong place.
+pub fn resolve(spec: Spec) -> Result<Model, Errors> {
+    let mut resolver =
+        Resolver { model: Model::default(), errors: Errors::new(), since: Vec::new(), members: Vec::new() };
+    let Spec { items, library } = spec;
+    if let Some(mistake) = nothing_to_stand_on(&items, &library) {
+        return Err(mistake.into());
+    }
+    // Items may stand in any order: types first, what is built from types next, entries last.
+    let (mut types, mut classes, mut maps) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut signatures, mut operators, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+    let own = library.len();
+    for (index, (_, item)) in library.into_iter().chain(items).enumerate() {
+        let base = index < own;
+        match item {
+            // What it names has joined the spec: see `crate::library`.
+            ast::Item::Use(_) => {}
+            ast::Item::Bodies { path, span } => resolver.bodies(path, span),
+            ast::Item::Versions(list) => resolver.versions(list),
+            ast::Item::Targets(groups) => resolver.targets(groups),
+            ast::Item::Families(families) => resolver.families(families),
+            ast::Item::Types(list) => types.extend(list.into_iter().map(|ty| (ty, base))),
+            ast::Item::Class(class) => classes.push(class),
+            ast::Item::Builtin(_) | ast::Item::Function(_) => signatures.push(item),
+            ast::Item::Operator(operator) => operators.push((operator, base)),
+            ast::Item::Words(words) => resolver.words(words, base),
+            ast::Item::Map(map) => maps.push(map),
+            ast::Item::Lenient(notes) => resolver.lenient(notes),
+            ast::Item::Slips(slips) => resolver.slips(slips, base),
+            ast::Item::Instruction(entry) => entries.push((entry, base)),
+        }
+    }
+    resolver.known_versions();
+    resolver.types(types);
+    classes.into_iter().for_each(|class| resolver.class(class));
+    maps.into_iter().for_each(|map| resolver.map(map));
+    signatures.into_iter().for_each(|item| resolver.callable(item));
+    operators.into_iter().for_each(|(operator, base)| resolver.operator(operator, base));
+    entries.into_iter().for_each(|(entry, base)| resolver.entry(entry, base));
+    resolver.model.opcodes.sort_by(|a, b| a.name.cmp(&b.name));
+    resolver.model.has_base = resolver.model.opcodes.iter().any(Opcode::is_base);
+    resolver.errors.finish(resolver.model)
+}
+
+/// A spec without versions, targets and types has forgotten its prelude: all else would follow from that.
+fn nothing_to_stand_on(items: &[(Span, ast::Item)], library: &[(Span, ast::Item)]) -> Option<Diagnostic> {
+    let has = |wanted: fn(&ast::Item) -> bool| items.iter().chain(library).any(|(_, item)| wanted(item));
+    let first = items.iter().find_map(|(_, item)| match item {
+        ast::Item::Instruction(entry) => Some(entry.opcode.span()),
+        _ => None,
+    })?;
+    let nothing = !has(|item| matches!(item, ast::Item::Versions(_) | ast::Item::Targets(_) | ast::Item::Types(_)));
+    let message = "this spec declares no versions, no targets and no types";
+    nothing.then(|| Diagnostic::new(first, message).help("did you forget `use prelude;`?"))
+}
+
+struct Resolver {
+    model: Model,
+    errors: Errors,
+    /// Versions that targets named so far, and targets that families did.
+    since: Vec<ast::Version>,
+    members: Vec<ast::Target>,
+}
+
+/// What the sets of an entry say about one name.
+enum Declared {
+    Listed { kind: SlotKind, members: Vec<Member> },
+    Selector(Selector),
+}
+
+impl Resolver {
+    fn error(&mut self, diagnostic: Diagnostic) {
+        self.errors.push(diagnostic);
+    }
+}

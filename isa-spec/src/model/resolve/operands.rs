@@ -1,0 +1,337 @@
+//! The operands of an entry: their types, and how its lines write them.
+
+use std::collections::HashSet;
+
+use proc_macro2::Ident;
+
+use super::{Declared, Resolver};
+use crate::model::{Item, Operand, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Stand, Syntax, TypeId};
+use crate::syntax::{ast, walk};
+use crate::text::Diagnostic;
+
+/// Attributes of operands.
+const ATTRIBUTES: [&str; 5] = ["register", "sink", "destination", "wider", "immediate"];
+
+impl Resolver {
+    pub(super) fn operands(&mut self, entry: &ast::Instruction, slots: &[Slot], operands: &mut Vec<Operand>) {
+        for group in &entry.operands {
+            let ty_name = group.ty.to_string();
+            let map = group.map.as_ref().and_then(|map| self.map_named(map));
+            let slot = slots.iter().position(|slot| slot.name == ty_name && slot.kind == SlotKind::Type);
+            let ty = match (slot, self.model.type_named(&ty_name)) {
+                (Some(slot), _) if group.map.is_some() => match map {
+                    Some(pairs) => OperandType::Mapped(slot, pairs),
+                    None => OperandType::Slot(slot),
+                },
+                (None, Some(_)) if group.map.is_some() => {
+                    let message = format!("`.{ty_name}` is no set of types here");
+                    self.error(Diagnostic::new(group.ty.span(), message));
+                    OperandType::Fixed(TypeId(0))
+                }
+                (Some(slot), _) => OperandType::Slot(slot),
+                (None, Some(ty)) => OperandType::Fixed(ty),
+                (None, None) => {
+                    let names = slots.iter().filter(|slot| slot.kind == SlotKind::Type).map(|slot| slot.name.as_str());
+                    let names: Vec<&str> = names.chain(self.model.types.iter().map(|ty| ty.name.as_str())).collect();
+                    let span = group.ty.span();
+                    let diagnostic = match entry.sets.iter().any(|set| group.ty == set.name) {
+                        true => Diagnostic::new(span, format!("no syntax line has the modifier `.{ty_name}`"))
+                            .suggest(&ty_name, slots.iter().map(|slot| slot.name.as_str())),
+                        false => {
+                            Diagnostic::new(span, format!("`.{ty_name}` is neither a type nor a set of types here"))
+                                .suggest(&ty_name, names)
+                        }
+                    };
+                    self.error(diagnostic);
+                    // Any type: the operands have names all the same.
+                    OperandType::Fixed(TypeId(0))
+                }
+            };
+            for attribute in &group.attributes {
+                let text = attribute.to_string();
+                if !ATTRIBUTES.contains(&text.as_str()) {
+                    self.error(
+                        Diagnostic::new(attribute.span(), format!("`{text}` is no attribute of operands"))
+                            .suggest(&text, ATTRIBUTES),
+                    );
+                }
+                if text == "destination" && matches!(entry.semantics, Some(ast::Semantics::Statements(_))) {
+                    self.error(
+                        Diagnostic::new(attribute.span(), "semantics tell which operands are destinations")
+                            .help("`destination` is for entries with `semantics none;`"),
+                    );
+                }
+            }
+            let registers = group
+                .registers
+                .as_ref()
+                .map(|registers| registers.iter().filter_map(|register| self.type_id(register)).collect());
+            let mut without = Vec::new();
+            if group.attributes.iter().any(|attribute| attribute == "register") {
+                without.push((Stand::ALL.to_vec(), None));
+            }
+            for ast::Without { kinds, condition } in &group.without {
+                let mut stands = Vec::new();
+                for kind in kinds {
+                    let text = kind.to_string();
+                    match Stand::ALL.iter().find(|stand| stand.name() == text) {
+                        Some(stand) => stands.push(*stand),
+                        None => self.error(
+                            Diagnostic::new(kind.span(), format!("an operand cannot be without `{text}`"))
+                                .suggest(&text, Stand::ALL.iter().map(|stand| stand.name())),
+                        ),
+                    }
+                }
+                without.push((stands, condition.clone()));
+            }
+            let has = |name: &str| group.attributes.iter().any(|attribute| attribute == name);
+            for name in &group.names {
+                let text = name.to_string();
+                if operands.iter().any(|other| other.name == text) {
+                    self.error(Diagnostic::new(name.span(), format!("the operand `{text}` stands twice")));
+                    continue;
+                }
+                operands.push(Operand {
+                    name: text,
+                    span: name.span(),
+                    ty: ty.clone(),
+                    registers,
+                    without: without.clone(),
+                    sink: has("sink"),
+                    destination: has("destination"),
+                    wider: has("wider"),
+                    immediate: has("immediate"),
+                });
+            }
+        }
+    }
+
+    fn map_named(&mut self, name: &Ident) -> Option<Pairs> {
+        let text = name.to_string();
+        let found = self.model.maps.iter().find(|(other, _)| *other == text).map(|(_, pairs)| pairs.clone());
+        if found.is_none() {
+            self.error(
+                Diagnostic::new(name.span(), format!("there is no map `{text}`"))
+                    .suggest(&text, self.model.maps.iter().map(|(name, _)| name.as_str())),
+            );
+        }
+        found
+    }
+
+    pub(super) fn operand(&mut self, name: &Ident, operands: &[Operand]) -> Option<usize> {
+        let text = name.to_string();
+        let found = operands.iter().position(|operand| operand.name == text);
+        if found.is_none() {
+            self.error(
+                Diagnostic::new(name.span(), format!("the operand `{text}` has no type"))
+                    .suggest(&text, operands.iter().map(|operand| operand.name.as_str()))
+                    .label("not in the `operands` block"),
+            );
+        }
+        found
+    }
+
+    /// The operands that a line writes, those that have types.
+    pub(super) fn names(&self, line: &ast::SyntaxLine, operands: &[Operand]) -> Vec<usize> {
+        let names = line.operands.iter().flat_map(|pattern| {
+            std::iter::once(&pattern.name).chain(pattern.second.as_ref().map(|(second, _)| second))
+        });
+        names.filter_map(|name| operands.iter().position(|operand| name == &operand.name)).collect()
+    }
+
+    pub(super) fn patterns(
+        &mut self,
+        line: &ast::SyntaxLine,
+        entry: &ast::Instruction,
+        operands: &[Operand],
+        declared: &[(String, Declared)],
+        used: &mut HashSet<String>,
+    ) -> Vec<Pattern> {
+        let mut patterns: Vec<Pattern> = Vec::new();
+        for pattern in &line.operands {
+            let Some(operand) = self.operand(&pattern.name, operands) else { continue };
+            if patterns.iter().any(|other| other.operand == operand) {
+                self.error(Diagnostic::new(pattern.name.span(), "this operand stands twice in this line"));
+            }
+            let mut second = None;
+            let mut trailing_sink = Permission::No;
+            if let Some((name, optional)) = &pattern.second
+                && name == "_"
+            {
+                trailing_sink = if *optional { Permission::Yes } else { Permission::No };
+            } else if let Some((name, optional)) = &pattern.second {
+                let permission = if *optional { Permission::Yes } else { Permission::No };
+                second = self.operand(name, operands).map(|operand| (operand, permission));
+            }
+            let mut selector = None;
+            if let Some((name, optional)) = &pattern.selector {
+                let text = name.to_string();
+                used.insert(text.clone());
+                match declared.iter().find(|(other, _)| *other == text) {
+                    Some((_, Declared::Selector(found))) => {
+                        let mut found = found.clone();
+                        found.spelling.omission = if *optional { Permission::Yes } else { Permission::No };
+                        selector = Some(found);
+                    }
+                    Some((_, Declared::Listed { .. })) | None => {
+                        let names = declared
+                            .iter()
+                            .filter(|(_, body)| matches!(body, Declared::Selector(_)))
+                            .map(|(name, _)| name.as_str());
+                        let diagnostic =
+                            Diagnostic::new(name.span(), format!("`.{text}` is no set of lanes or masks here"))
+                                .suggest(&text, names)
+                                .label("declare it with `lanes` or `subset`");
+                        self.error(diagnostic);
+                    }
+                }
+            }
+            // A pair is always written; of the others semantics tell, or the entry says.
+            let destination = second.is_some()
+                || match &entry.semantics {
+                    Some(ast::Semantics::Statements(statements)) => assigns(statements, &pattern.name),
+                    Some(ast::Semantics::None) | None => operands[operand].destination,
+                };
+            patterns.push(Pattern {
+                operand,
+                destination,
+                second,
+                trailing_sink,
+                negation: if pattern.negatable { Permission::Yes } else { Permission::No },
+                selector,
+                optional: false,
+            });
+        }
+        patterns
+    }
+
+    /// Lets a lenient line relax the operands of the strict lines with the same modifiers.
+    pub(super) fn relax(
+        &mut self,
+        line: &ast::SyntaxLine,
+        items: &[Item],
+        patterns: &[Pattern],
+        syntaxes: &mut [Syntax],
+    ) {
+        if line.docs.is_empty() {
+            self.error(Diagnostic::new(line.opcode.span(), "a lenient line says why in a `///` line"));
+        }
+        let same_items = |syntax: &Syntax| {
+            syntax.items.len() == items.len()
+                && syntax.items.iter().zip(items).all(|(a, b)| a.slot == b.slot && a.optional == b.optional)
+        };
+        let mut relaxed = 0;
+        for syntax in syntaxes.iter_mut().filter(|syntax| same_items(syntax)) {
+            let same_operands = syntax.patterns.len() == patterns.len()
+                && syntax.patterns.iter().zip(patterns).all(|(a, b)| {
+                    a.operand == b.operand && a.second.as_ref().map(|s| s.0) == b.second.as_ref().map(|s| s.0)
+                });
+            if !same_operands {
+                continue;
+            }
+            for (strict, lenient) in syntax.patterns.iter_mut().zip(patterns) {
+                if strict.negation == Permission::No && lenient.negation == Permission::Yes {
+                    strict.negation = Permission::Lenient(line.docs.clone());
+                    relaxed += 1;
+                }
+                if strict.trailing_sink == Permission::No && lenient.trailing_sink == Permission::Yes {
+                    strict.trailing_sink = Permission::Lenient(line.docs.clone());
+                    relaxed += 1;
+                }
+                if let (Some(strict), Some(lenient)) = (&mut strict.selector, &lenient.selector)
+                    && strict.spelling.omission == Permission::No
+                    && lenient.spelling.omission == Permission::Yes
+                {
+                    strict.spelling.omission = Permission::Lenient(line.docs.clone());
+                    relaxed += 1;
+                }
+                if let (Some((_, strict)), Some((_, Permission::Yes))) = (&mut strict.second, &lenient.second)
+                    && *strict == Permission::No
+                {
+                    *strict = Permission::Lenient(line.docs.clone());
+                    relaxed += 1;
+                }
+            }
+        }
+        if relaxed == 0 {
+            self.error(
+                Diagnostic::new(line.opcode.span(), "this lenient line relaxes nothing")
+                    .help("it repeats a syntax line, with `{!}`, `[|q]` or `[|_]` where that line has none"),
+            );
+        }
+    }
+}
+
+pub(super) fn entry_patterns(syntaxes: &[Syntax], operands: &[Operand]) -> Vec<String> {
+    let patterns = syntaxes.iter().flat_map(|syntax| &syntax.patterns);
+    patterns.map(|pattern| operands[pattern.operand].name.clone()).collect()
+}
+
+/// Lines that spell the same mnemonics, the longer ones with more operands at their end, become one line whose last
+/// operands may be left out.
+pub(super) fn merge_shapes(syntaxes: &mut Vec<Syntax>) {
+    let continues = |short: &Syntax, long: &Syntax| {
+        let same_items = short.items.len() == long.items.len()
+            && short
+                .items
+                .iter()
+                .zip(&long.items)
+                .all(|(a, b)| a.slot == b.slot && a.optional == b.optional && a.members == b.members);
+        let selector = |pattern: &Pattern| pattern.selector.as_ref().map(|selector| selector.spelling.name.clone());
+        let prefix = short.patterns.iter().zip(&long.patterns).all(|(a, b)| {
+            // What may not be left out of the longer line may be missing from the shorter one.
+            let of_long = b.selector.as_ref().is_some_and(|selector| selector.spelling.omission != Permission::Yes);
+            let same_selector = selector(a) == selector(b) || a.selector.is_none() && of_long;
+            a.operand == b.operand && a.destination == b.destination && a.second == b.second && same_selector
+        });
+        let plain = short.condition.is_none() && long.condition.is_none();
+        plain && same_items && prefix && short.patterns.len() < long.patterns.len()
+    };
+    let mut index = 0;
+    while index < syntaxes.len() {
+        match syntaxes.iter().position(|long| continues(&syntaxes[index], long)) {
+            Some(long) => {
+                let short = syntaxes.remove(index);
+                let long = &mut syntaxes[if long > index { long - 1 } else { long }];
+                long.patterns[short.patterns.len()..].iter_mut().for_each(|pattern| pattern.optional = true);
+                long.text = format!("{}; {}", short.text, long.text);
+            }
+            None => index += 1,
+        }
+    }
+}
+
+/// Whether semantics give a name a value: such an operand is a destination.
+fn assigns(semantics: &[ast::Stmt], name: &Ident) -> bool {
+    let mut found = false;
+    walk::statements(semantics, &mut |statement| {
+        found |= matches!(statement, ast::Stmt::Assign { target, value: _ } if target == name);
+    });
+    found
+}
+
+/// A syntax line as it was written, blanks evened.
+pub(super) fn syntax_text(line: &ast::SyntaxLine) -> String {
+    let mut text = line.opcode.to_string();
+    for modifier in &line.modifiers {
+        let name = &modifier.name;
+        text += &if modifier.optional { format!("{{.{name}}}") } else { format!(".{name}") };
+    }
+    let operands: Vec<String> = line.operands.iter().map(pattern_text).collect();
+    text + " " + &operands.join(", ")
+}
+
+fn pattern_text(pattern: &ast::Pattern) -> String {
+    let name = |ident: &Ident| ident.to_string();
+    let own = name(&pattern.name);
+    let second = pattern.second.as_ref().map(|(second, optional)| (name(second), *optional));
+    let selector = pattern.selector.as_ref().map(|(selector, optional)| (name(selector), *optional));
+    let operand = isa_table::notation::Operand {
+        name: &own,
+        negated: pattern.negatable,
+        second: second.as_ref().map(|(name, optional)| (name.as_str(), *optional)),
+        selector: selector.as_ref().map(|(name, optional)| (name.as_str(), *optional)),
+        optional: false,
+    };
+    operand.to_string()
+}

@@ -1,0 +1,512 @@
+//! What instructions are described with: versions, targets, types, classes, builtins, functions, operators, and what the
+//! assembler takes beyond the manual.
+
+use proc_macro2::{Ident, Span, TokenStream};
+
+use super::Resolver;
+use crate::model::{
+    Builtin, Class, Function, Kind, Lenient, Operator, OperatorMember, Param, Pick, Signature, Slip, Target, Type,
+    TypeId, TypeSet, Version,
+};
+use crate::syntax::ast::{self, ParamType, TypeShape};
+use crate::text::Diagnostic;
+
+const KINDS: [(&str, Kind); 5] = [
+    ("predicate", Kind::Predicate),
+    ("bits", Kind::Bits),
+    ("unsigned", Kind::Unsigned),
+    ("signed", Kind::Signed),
+    ("float", Kind::Float),
+];
+
+const CONSTANTS: [&str; 3] = ["integer", "float", "single"];
+
+/// The most lanes that a selector picks, and the most that it picks from: each is a digit.
+const PICKED: std::ops::RangeInclusive<u32> = 1..=8;
+const PICKED_FROM: std::ops::RangeInclusive<u32> = 1..=10;
+
+impl Resolver {
+    pub(super) fn bodies(&mut self, path: TokenStream, span: Span) {
+        if self.model.bodies.replace(path).is_some() {
+            self.error(
+                Diagnostic::new(span, "the bodies are in a module already")
+                    .help("a spec has one module of bodies; it may re-export others: `pub use ptx_isa::eval::*;`"),
+            );
+        }
+    }
+
+    pub(super) fn versions(&mut self, list: Vec<ast::Version>) {
+        for version in list {
+            match self.model.versions.binary_search(&value(&version)) {
+                Ok(_) => self.error(Diagnostic::new(version.span, "this version stands twice")),
+                Err(place) => self.model.versions.insert(place, value(&version)),
+            }
+        }
+    }
+
+    pub(super) fn targets(&mut self, groups: Vec<ast::TargetGroup>) {
+        for ast::TargetGroup { since, targets } in groups {
+            for target in targets {
+                match self.model.targets.binary_search_by_key(&target.value, |(known, _)| *known) {
+                    Ok(_) => self.error(Diagnostic::new(target.span, "this target stands twice")),
+                    Err(place) => self.model.targets.insert(place, (target.value, value(&since))),
+                }
+            }
+            self.since.push(since);
+        }
+    }
+
+    pub(super) fn families(&mut self, families: Vec<Vec<ast::Target>>) {
+        for family in families {
+            for target in &family {
+                if self.model.families.iter().flatten().any(|sm| *sm == target.value.sm) {
+                    self.error(Diagnostic::new(target.span, "this target stands in a family already"));
+                }
+            }
+            self.model.families.push(family.iter().map(|target| target.value.sm).collect());
+            self.members.extend(family);
+        }
+    }
+
+    /// Checks what items before this one named: they may stand in any order.
+    pub(super) fn known_versions(&mut self) {
+        for version in std::mem::take(&mut self.since) {
+            self.version(&version);
+        }
+        for target in std::mem::take(&mut self.members) {
+            self.target(&target);
+        }
+    }
+
+    /// A version that the prelude lists.
+    pub(super) fn version(&mut self, version: &ast::Version) -> Version {
+        let known = value(version);
+        if !self.model.versions.contains(&known) {
+            let number = |version: &Version| i32::from(version.major) * 10 + i32::from(version.minor);
+            let nearest = self.model.versions.iter().min_by_key(|other| number(other).abs_diff(number(&known)));
+            let help = nearest.map_or_else(
+                || "the prelude lists no versions: add `ptx 1.0, …;`".to_owned(),
+                |nearest| format!("the nearest version that the prelude lists is {nearest}"),
+            );
+            self.error(Diagnostic::new(version.span, format!("there is no PTX version {known}")).help(help));
+        }
+        known
+    }
+
+    /// A target that the prelude lists.
+    pub(super) fn target(&mut self, target: &ast::Target) -> Target {
+        if self.model.targets.iter().all(|(known, _)| *known != target.value) {
+            let nearest = self.model.targets.iter().min_by_key(|(known, _)| known.sm.abs_diff(target.value.sm));
+            let help = nearest.map_or_else(
+                || "the prelude lists no targets: add `targets { … }`".to_owned(),
+                |(nearest, _)| format!("the nearest target that the prelude lists is `{nearest}`"),
+            );
+            self.error(Diagnostic::new(target.span, "there is no such target").help(help));
+        }
+        target.value
+    }
+
+    pub(super) fn types(&mut self, items: Vec<(ast::Type, bool)>) {
+        let names: Vec<String> = items.iter().map(|(item, _)| item.name.to_string()).collect();
+        if let Some((item, _)) = items.get(isa_table::limits::TYPES) {
+            let message = format!("a table holds at most {} types", isa_table::limits::TYPES);
+            return self.error(Diagnostic::new(item.name.span(), message));
+        }
+        for (index, (item, base)) in items.into_iter().enumerate() {
+            if names[..index].contains(&names[index]) {
+                self.error(Diagnostic::new(item.name.span(), format!("the type `.{}` stands twice", names[index])));
+            }
+            let mut ty = Type {
+                name: names[index].clone(),
+                base,
+                docs: item.docs,
+                kind: Kind::Bits,
+                bits: 0,
+                exponent: 0,
+                lanes: 1,
+                lane: TypeId(index as u8),
+                registers: TypeSet::default(),
+                constants: Default::default(),
+            };
+            match &item.shape {
+                TypeShape::Scalar { kind, bits, exponent } => self.scalar(&mut ty, kind, *bits, *exponent),
+                TypeShape::Packed { lanes, of } => self.packed(&mut ty, *lanes, of, &names[..index]),
+            }
+            for register in &item.registers {
+                match names.iter().position(|name| register == name) {
+                    Some(found) => ty.registers = ty.registers.with(TypeId(found as u8)),
+                    None => self.unknown_type(register, &names),
+                }
+            }
+            for constant in &item.constants {
+                match constant.to_string().as_str() {
+                    "integer" => ty.constants.integer = true,
+                    "float" => ty.constants.float = true,
+                    "single" => ty.constants.single = true,
+                    other => self.error(
+                        Diagnostic::new(constant.span(), format!("`{constant}` is no kind of constant"))
+                            .suggest(other, CONSTANTS),
+                    ),
+                }
+            }
+            self.model.types.push(ty);
+        }
+    }
+
+    fn scalar(&mut self, ty: &mut Type, kind: &Ident, bits: ast::Number, exponent: Option<ast::Number>) {
+        match KINDS.iter().find(|(name, _)| kind == name) {
+            Some((_, found)) => ty.kind = *found,
+            None => self.error(
+                Diagnostic::new(kind.span(), format!("`{kind}` is no kind of type"))
+                    .suggest(&kind.to_string(), KINDS.map(|(name, _)| name)),
+            ),
+        }
+        ty.bits = bits.value;
+        let widths: &[u32] = match ty.kind {
+            Kind::Predicate => &[1],
+            Kind::Float => &[16, 32, 64],
+            _ => &[8, 16, 32, 64, 128],
+        };
+        if !widths.contains(&bits.value) {
+            self.error(Diagnostic::new(bits.span, format!("no `{kind}` type has {} bits", bits.value)));
+        }
+        // IEEE 754's own, unless the type says otherwise.
+        let usual = [(16, 5), (32, 8), (64, 11)].iter().find(|(width, _)| *width == bits.value);
+        match (ty.kind, exponent) {
+            (Kind::Float, Some(exponent)) if (2..bits.value.min(12) - 1).contains(&exponent.value) => {
+                ty.exponent = exponent.value;
+            }
+            (_, Some(exponent)) => self.error(Diagnostic::new(
+                exponent.span,
+                format!("no `{kind}` type of {} bits has such an exponent", bits.value),
+            )),
+            (Kind::Float, None) => ty.exponent = usual.map_or(0, |(_, exponent)| *exponent),
+            (_, None) => {}
+        }
+    }
+
+    fn packed(&mut self, ty: &mut Type, lanes: ast::Number, of: &Ident, before: &[String]) {
+        ty.kind = Kind::Packed;
+        ty.lanes = lanes.value;
+        match before.iter().position(|name| of == name) {
+            Some(lane) => {
+                ty.lane = TypeId(lane as u8);
+                ty.bits = lanes.value.saturating_mul(self.model.types[lane].bits);
+                if !(2..=isa_table::limits::LANES).contains(&lanes.value) || ty.bits > 64 {
+                    self.error(Diagnostic::new(lanes.span, "a packed type has 2 to 8 lanes and at most 64 bits"));
+                }
+            }
+            None => self.error(
+                Diagnostic::new(of.span(), format!("no type `.{of}` stands before this one"))
+                    .suggest(&of.to_string(), before.iter().map(String::as_str)),
+            ),
+        }
+    }
+
+    fn unknown_type(&mut self, name: &Ident, names: &[String]) {
+        self.error(
+            Diagnostic::new(name.span(), format!("there is no type `.{name}`"))
+                .suggest(&name.to_string(), names.iter().map(String::as_str)),
+        );
+    }
+
+    pub(super) fn type_id(&mut self, name: &Ident) -> Option<TypeId> {
+        let found = self.model.type_named(&name.to_string());
+        if found.is_none() {
+            let names: Vec<String> = self.model.types.iter().map(|ty| ty.name.clone()).collect();
+            self.unknown_type(name, &names);
+        }
+        found
+    }
+
+    pub(super) fn class(&mut self, class: ast::Class) {
+        let name = class.name.to_string();
+        if self.model.class_named(&name).is_some() {
+            self.error(Diagnostic::new(class.name.span(), format!("the class `{name}` stands twice")));
+        }
+        let types = class.types.iter().filter_map(|ty| self.type_id(ty)).collect();
+        self.model.classes.push(Class { name, docs: class.docs, types });
+    }
+
+    /// The types of a set, and the set in words.
+    fn type_set(&mut self, set: &[ast::TypeSet]) -> (Vec<TypeId>, String) {
+        let mut types = Vec::new();
+        let mut words = Vec::new();
+        for item in set {
+            match item {
+                ast::TypeSet::Type(name) => {
+                    types.extend(self.type_id(name));
+                    words.push(format!("`.{name}`"));
+                }
+                ast::TypeSet::Class(name) => match self.model.class_named(&name.to_string()) {
+                    Some(class) => {
+                        types.extend(&class.types);
+                        words.push(class.docs.clone());
+                    }
+                    None => {
+                        let diagnostic = Diagnostic::new(name.span(), format!("there is no class `{name}`"))
+                            .suggest(&name.to_string(), self.model.classes.iter().map(|class| class.name.as_str()));
+                        self.error(diagnostic);
+                    }
+                },
+            }
+        }
+        let text = match words.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+            None => String::new(),
+        };
+        (types, text)
+    }
+
+    /// A builtin or a function.
+    pub(super) fn callable(&mut self, item: ast::Item) {
+        match item {
+            ast::Item::Builtin(builtin) => {
+                if let Some(signature) = self.signature(&builtin.signature, "builtin") {
+                    self.model.builtins.push(Builtin { signature, warp: builtin.warp });
+                }
+            }
+            ast::Item::Function(function) => {
+                if let Some(signature) = self.signature(&function.signature, "function") {
+                    let names = function.signature.params.iter().map(|(name, _)| name.to_string()).collect();
+                    let ast::Signature { generic, to, .. } = &function.signature;
+                    let types = [generic, to].map(|ty| ty.as_ref().map(|(name, _)| name.to_string()));
+                    let lets = function.lets.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+                    self.model.functions.push(Function { signature, names, types, lets, body: function.body });
+                }
+            }
+            _ => unreachable!("the caller sorts items"),
+        }
+    }
+
+    fn signature(&mut self, written: &ast::Signature, what: &str) -> Option<Signature> {
+        let name_of = |ty: &Option<(Ident, Vec<ast::TypeSet>)>| ty.as_ref().map(|(name, _)| name.to_string());
+        let (parameter, own) = (name_of(&written.generic), name_of(&written.to));
+        let generic = written.generic.as_ref().map(|(_, set)| self.type_set(set).0);
+        let to = written.to.as_ref().map(|(_, set)| self.type_set(set).0);
+        let mut modes = Vec::new();
+        let mut params = Vec::new();
+        for (name, ty) in &written.params {
+            match ty {
+                ParamType::Generic(words) if self.model.operator_named(&words.to_string()).is_some() => {
+                    modes.extend(self.model.operator_named(&words.to_string()));
+                }
+                ty => {
+                    params.extend(self.param(ty, parameter.as_deref(), what));
+                    if !modes.is_empty() {
+                        let message = "values stand before words";
+                        self.error(Diagnostic::new(name.span(), message));
+                    }
+                }
+            }
+        }
+        let result = match &written.result {
+            ParamType::Generic(name) if own.as_deref() == Some(&name.to_string()) => Param::To,
+            result => self.param(result, parameter.as_deref(), what)?,
+        };
+        if to.is_some() && result != Param::To {
+            self.error(Diagnostic::new(written.name.span(), "the second type parameter is the result's, and is not"));
+        }
+        let resolved = params.len() + modes.len() == written.params.len();
+        if generic.is_some()
+            && resolved
+            && !params.iter().any(|param| matches!(param, Param::Generic | Param::GenericLanes))
+        {
+            self.error(Diagnostic::new(written.name.span(), "no parameter tells what the type parameter is"));
+        }
+        let name = written.name.to_string();
+        let builtins = self.model.builtins.iter().map(|builtin| &builtin.signature);
+        let functions = self.model.functions.iter().map(|function| &function.signature);
+        let overlaps = |other: &Signature| {
+            let generics = other.generic.as_ref().zip(generic.as_ref());
+            other.name == name
+                && other.params.len() == params.len()
+                && generics.is_none_or(|(a, b)| a.iter().any(|ty| b.contains(ty)))
+                && other.to.as_ref().zip(to.as_ref()).is_none_or(|(a, b)| a.iter().any(|ty| b.contains(ty)))
+        };
+        if builtins.chain(functions).any(overlaps) {
+            self.error(
+                Diagnostic::new(written.name.span(), format!("the {what} `{name}` stands twice for one type"))
+                    .help("builtins and functions of one name range over different types"),
+            );
+        }
+        for (index, (param, _)) in written.params.iter().enumerate() {
+            if written.params[..index].iter().any(|(other, _)| other == param) {
+                self.error(Diagnostic::new(param.span(), format!("the parameter `{param}` stands twice")));
+            }
+        }
+        let names: Vec<String> = written.params.iter().map(|(name, _)| name.to_string()).collect();
+        let text = format!("{name}({})", names.join(", "));
+        Some(Signature { name, docs: written.docs.clone(), text, generic, to, params, modes, result })
+    }
+
+    fn param(&mut self, ty: &ParamType, parameter: Option<&str>, what: &str) -> Option<Param> {
+        match ty {
+            ParamType::Type(name) => self.type_id(name).map(Param::Type),
+            ParamType::Generic(name) | ParamType::Lanes(name) if parameter != Some(&name.to_string()) => {
+                self.error(
+                    Diagnostic::new(name.span(), format!("`{name}` is no type parameter of this {what}"))
+                        .help("types are written with a dot, like `.u32`"),
+                );
+                None
+            }
+            ParamType::Generic(_) => Some(Param::Generic),
+            ParamType::Lanes(_) => Some(Param::GenericLanes),
+            ParamType::Pick { span, lanes, of } => self.pick(*span, lanes.value, of.value).map(Param::Pick),
+            ParamType::Listed { span, words } => {
+                let words = words.iter().map(Ident::to_string).collect();
+                self.pick_of_words(*span, words).map(Param::Pick)
+            }
+        }
+    }
+
+    /// The lanes that digits pick.
+    pub(super) fn pick(&mut self, span: Span, lanes: u32, of: u32) -> Option<Pick> {
+        if !PICKED.contains(&lanes) || !PICKED_FROM.contains(&of) {
+            self.error(Diagnostic::new(span, "a selector picks 1 to 8 lanes of at most 10"));
+            return None;
+        }
+        Some(Pick { lanes: lanes as u8, of: of as u8, words: None })
+    }
+
+    /// What one of some words, or none of them, picks.
+    pub(super) fn pick_of_words(&mut self, span: Span, words: Vec<String>) -> Option<Pick> {
+        // One more stands for none of them.
+        let of = words.len() as u32 + 1;
+        if !PICKED_FROM.contains(&of) {
+            self.error(Diagnostic::new(span, "a selector is one of at most 9 words"));
+            return None;
+        }
+        let list = self.model.words.iter().position(|other| *other == words).unwrap_or_else(|| {
+            self.model.words.push(words);
+            self.model.words.len() - 1
+        });
+        Some(Pick { lanes: 1, of: of as u8, words: Some(list) })
+    }
+
+    /// Words come before what names them.
+    pub(super) fn words(&mut self, words: ast::Words, base: bool) {
+        let ast::Words { docs, name, of_opcode, members } = words;
+        let text = name.to_string();
+        if self.model.operator_named(&text).is_some() {
+            self.error(Diagnostic::new(name.span(), format!("the words `{name}` stand twice")));
+        }
+        let mut list: Vec<OperatorMember> = Vec::new();
+        for (docs, member) in members {
+            let name = member.to_string();
+            if list.iter().any(|other| other.name == name) {
+                self.error(Diagnostic::new(member.span(), format!("`{name}` stands twice in this list")));
+            }
+            list.push(OperatorMember { name, docs, body: None, domain: Vec::new(), domain_text: String::new() });
+        }
+        let span = name.span();
+        let (params, absent) = (Vec::new(), None);
+        self.model.operators.push(Operator { name: text, span, base, docs, params, members: list, of_opcode, absent });
+    }
+
+    pub(super) fn map(&mut self, map: ast::Map) {
+        let name = map.name.to_string();
+        if self.model.maps.iter().any(|(other, _)| *other == name) {
+            self.error(Diagnostic::new(map.name.span(), format!("the map `{name}` stands twice")));
+        }
+        let pair = |(from, to): &(Ident, Ident)| Some((self.type_id(from)?, self.type_id(to)?));
+        let pairs = map.pairs.iter().filter_map(pair).collect();
+        self.model.maps.push((name, pairs));
+    }
+
+    pub(super) fn operator(&mut self, operator: ast::Operator, base: bool) {
+        let name = operator.name.to_string();
+        if self.model.operator_named(&name).is_some() {
+            self.error(Diagnostic::new(operator.name.span(), format!("the operator `{name}` stands twice")));
+        }
+        if operator.params.is_empty() {
+            self.error(
+                Diagnostic::new(operator.name.span(), format!("the operator `{name}` has no operands"))
+                    .help(format!("write `operator {name}(a, b)`")),
+            );
+        }
+        for (index, param) in operator.params.iter().enumerate() {
+            if operator.params[..index].contains(param) {
+                self.error(Diagnostic::new(param.span(), format!("the operand `{param}` stands twice")));
+            }
+        }
+        let mut resolved = Operator {
+            name,
+            span: operator.name.span(),
+            base,
+            docs: operator.docs,
+            params: operator.params.iter().map(Ident::to_string).collect(),
+            members: Vec::new(),
+            of_opcode: false,
+            absent: None,
+        };
+        for member in operator.members {
+            let name = member.name.to_string();
+            if name == "absent" {
+                if resolved.absent.replace(member.body).is_some() {
+                    self.error(Diagnostic::new(member.name.span(), "`absent` stands twice in this operator"));
+                }
+                continue;
+            }
+            if resolved.members.iter().any(|other| other.name == name) {
+                self.error(Diagnostic::new(member.name.span(), format!("`{name}` stands twice in this operator")));
+            }
+            if member.domain.is_empty() {
+                self.error(
+                    Diagnostic::new(member.name.span(), format!("`{name}` does not say what types it is for"))
+                        .help("write `for` and classes or types behind its meaning"),
+                );
+            }
+            let (domain, domain_text) = self.type_set(&member.domain);
+            let body = Some(member.body);
+            resolved.members.push(OperatorMember { name, docs: member.docs, body, domain, domain_text });
+        }
+        self.model.operators.push(resolved);
+    }
+
+    pub(super) fn slips(&mut self, slips: Vec<ast::Slip>, base: bool) {
+        for slip in slips {
+            let taken = slip.verdict == "takes";
+            let mistake = match &slip.code {
+                _ if !taken && slip.verdict != "refuses" => Some("a slip is what the assembler `takes` or `refuses`"),
+                None if taken => Some("behind `takes` stands the code of the table's refusal"),
+                Some(_) if !taken => Some("behind `refuses` stands no code: the table takes such statements"),
+                _ => None,
+            };
+            if let Some(message) = mistake {
+                let help = "`takes selector \"*.b01*\";`, `refuses \"*.b01*\";`";
+                self.error(Diagnostic::new(slip.verdict.span(), message).help(help));
+            }
+            if slip.docs.is_empty() {
+                self.error(Diagnostic::new(slip.verdict.span(), "a slip is described in a `///` line"));
+            }
+            let code = slip.code.map_or_else(String::new, |code| code.to_string().replace('_', "-"));
+            self.model.slips.push(Slip { base, text: slip.docs, taken, code, patterns: slip.patterns });
+        }
+    }
+
+    pub(super) fn lenient(&mut self, notes: Vec<ast::LenientNote>) {
+        for note in notes {
+            let name = note.name.to_string();
+            if note.docs.is_empty() {
+                self.error(Diagnostic::new(note.name.span(), "a lenient note says why in a `///` line"));
+            }
+            let Some(what) = Lenient::ALL.iter().find(|what| what.name() == name) else {
+                self.error(
+                    Diagnostic::new(note.name.span(), format!("`{name}` is nothing the statement grammar can relax"))
+                        .suggest(&name, Lenient::ALL.iter().map(|what| what.name())),
+                );
+                continue;
+            };
+            if self.model.lenient.iter().any(|(other, _)| other == what) {
+                self.error(Diagnostic::new(note.name.span(), format!("`{name}` stands twice")));
+            }
+            self.model.lenient.push((*what, note.docs));
+        }
+    }
+}
+
+fn value(version: &ast::Version) -> Version {
+    Version::new(version.major, version.minor)
+}

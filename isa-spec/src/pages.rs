@@ -1,0 +1,452 @@
+//! From the checked model to the pages of the reference, one for each opcode.
+//!
+//! A page says what the spec says and what follows from it for the forms. This module knows no renderer.
+
+use std::rc::Rc;
+
+use std::collections::BTreeSet;
+
+use isa_table::page::{
+    CellBuf as Cell, EntryBuf, ErratumBuf as Erratum, ExampleBuf as Example, FloorBuf as Floor,
+    FunctionBuf as Function, GroupBuf as Group, ItemBuf as Item, LineBuf as Line, MatrixBuf as Matrix,
+    MemberBuf as Member, ModifierBuf as Modifier, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
+};
+use isa_table::target::in_words;
+
+use crate::check::{ABSENT, Checked, Form, words};
+use crate::model::{
+    Constants, Entry, Meaning, Model, Opcode, OperandType, Pattern, Permission, Requirement, Selector, SelectorKind,
+    Slot, SlotKind, Stand, TypeId, TypeSet,
+};
+use crate::pseudo;
+use crate::syntax::ast::{Expr, ExprKind};
+use crate::syntax::walk;
+use crate::text::Sources;
+
+fn one_line(docs: &str) -> String {
+    docs.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The pages of all opcodes, in the model's order.
+pub(crate) fn pages(checked: &Checked, sources: &Sources) -> Vec<Page> {
+    let opcodes = checked.model.opcodes.iter().enumerate();
+    opcodes.map(|(index, opcode)| Pager { checked, sources, index, opcode }.page()).collect()
+}
+
+struct Pager<'a> {
+    checked: &'a Checked,
+    sources: &'a Sources,
+    index: usize,
+    opcode: &'a Opcode,
+}
+
+impl<'a> Pager<'a> {
+    fn model(&self) -> &'a Model {
+        &self.checked.model
+    }
+
+    fn forms(&self) -> impl Iterator<Item = &'a Form> {
+        let index = self.index;
+        self.checked.forms.iter().filter(move |form| form.opcode == index)
+    }
+
+    fn page(&self) -> Page {
+        Page {
+            opcode: self.opcode.name.clone(),
+            forms: self.forms().count() as u32,
+            entries: self.opcode.entries.iter().enumerate().map(|(number, entry)| self.entry(number, entry)).collect(),
+            modifiers: self.opcode.slots.iter().enumerate().map(|(index, slot)| self.modifier(index, slot)).collect(),
+            matrices: self.matrices(),
+            functions: self.functions(),
+        }
+    }
+
+    fn entry(&self, number: usize, entry: &Entry) -> EntryBuf {
+        let mut paragraphs = entry.docs.split("\n\n").map(one_line);
+        EntryBuf {
+            section: entry.section.clone(),
+            source: self.sources.cite(entry.span),
+            forms: self.forms().filter(|form| form.entry == number).count() as u32,
+            summary: paragraphs.next().unwrap_or_default(),
+            details: paragraphs.collect(),
+            syntax: (0..entry.syntaxes.len()).map(|line| self.line(number, entry, line)).collect(),
+            operands: self.operands(entry),
+            rules: entry
+                .legal
+                .iter()
+                .map(|rule| format!("{} needs {}", words(&rule.subject), words(&rule.condition)))
+                .collect(),
+            semantics: pseudo::unfilled(entry.semantics.as_deref().unwrap_or_default()),
+            floors: floors(entry),
+            lenient: lenient(entry),
+            errata: entry
+                .errata
+                .iter()
+                .map(|erratum| Erratum {
+                    subject: one_line(&erratum.subject),
+                    manual: one_line(&erratum.manual),
+                    machine: one_line(&erratum.machine),
+                })
+                .collect(),
+            examples: entry
+                .examples
+                .iter()
+                .map(|example| Example { text: example.text.clone(), refused: example.refused })
+                .collect(),
+        }
+    }
+
+    fn line(&self, number: usize, entry: &Entry, line: usize) -> Line {
+        let syntax = &entry.syntaxes[line];
+        let items = syntax.items.iter().map(|item| {
+            let slot = &self.opcode.slots[item.slot];
+            // Members that a condition of the line leaves nothing of are not shown.
+            let forms = self.forms().filter(|form| (form.entry, form.syntax) == (number, line));
+            let found: BTreeSet<usize> = forms.filter_map(|form| form.choice.values[item.slot]).collect();
+            Item {
+                name: slot.name.clone(),
+                members: found.into_iter().map(|member| slot.members[member].spelling.clone()).collect(),
+                optional: item.optional,
+            }
+        });
+        Line {
+            text: format!("{};", syntax.text),
+            items: items.collect(),
+            operands: syntax.patterns.iter().map(|pattern| notation(entry, pattern)).collect(),
+        }
+    }
+
+    fn operands(&self, entry: &Entry) -> Vec<Operand> {
+        let mut found = Vec::new();
+        for (index, operand) in entry.operands.iter().enumerate() {
+            let patterns: Vec<&Pattern> =
+                entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns).filter(|p| p.operand == index).collect();
+            let seconds = entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns);
+            let second = seconds.filter_map(|pattern| pattern.second.as_ref()).find(|(second, _)| *second == index);
+            let written = second.is_some() || patterns.iter().any(|pattern| pattern.destination);
+            let (ty, types) = match &operand.ty {
+                OperandType::Fixed(ty) => (format!(".{}", self.model().ty(*ty).name), vec![*ty]),
+                OperandType::Slot(slot) => {
+                    let slot = &self.opcode.slots[*slot];
+                    (format!(".{}", slot.name), self.types_of(entry, slot))
+                }
+                OperandType::Mapped(slot, pairs) => {
+                    let maps = &self.model().maps;
+                    let map = maps.iter().find(|(_, other)| Rc::ptr_eq(other, pairs)).map_or("", |(name, _)| name);
+                    (format!("{map}(.{})", self.opcode.slots[*slot].name), self.opcode.operand_types(operand))
+                }
+            };
+            let mut takes = match operand.immediate {
+                true => Vec::new(),
+                false => vec![registers(self.model(), operand.registers, &types)],
+            };
+            if operand.wider {
+                takes.push("a wider register of its kind, of which it is the lowest bits".into());
+            }
+            if operand.sink {
+                takes.push("the sink `_`".into());
+            }
+            let constants = types.iter().any(|ty| self.model().ty(*ty).constants != Constants::default());
+            let never = |stand| operand.without.iter().any(|(stands, when)| when.is_none() && stands.contains(&stand));
+            if !never(Stand::Constants) && constants && !written {
+                takes.push(constant_kinds(self.model(), &types));
+            }
+            if patterns.iter().any(|pattern| pattern.negation == Permission::Yes) {
+                takes.push(format!("`!{}` for its complement", operand.name));
+            }
+            if patterns.iter().any(|pattern| pattern.optional) {
+                takes.push("it may be left out, with all behind it".into());
+            }
+            if second.is_some_and(|(_, optional)| *optional == Permission::Yes) {
+                takes.push("it may be left out".into());
+            }
+            if let Some(selector) = patterns.iter().find_map(|pattern| pattern.selector.as_ref()) {
+                takes.push(selector_words(selector));
+            }
+            found.push(Operand {
+                name: operand.name.clone(),
+                written,
+                ty: ty.to_owned(),
+                types: types.iter().map(|ty| self.model().ty(*ty).name.clone()).collect(),
+                takes,
+            });
+        }
+        // Destinations are written first.
+        found.sort_by_key(|operand| !operand.written);
+        found
+    }
+
+    /// The types that an entry's lines have in a slot.
+    fn types_of(&self, entry: &Entry, slot: &Slot) -> Vec<TypeId> {
+        let items = entry.syntaxes.iter().flat_map(|syntax| &syntax.items);
+        let members: Vec<usize> = items
+            .filter(|item| self.opcode.slots[item.slot].name == slot.name)
+            .flat_map(|item| item.members.iter().copied())
+            .collect();
+        let own = slot.members.iter().enumerate().filter(|(index, _)| members.contains(index));
+        own.filter_map(|(_, member)| match member.meaning {
+            Meaning::Type(ty) => Some(ty),
+            Meaning::Operator(_) | Meaning::Flag => None,
+        })
+        .collect()
+    }
+
+    fn modifier(&self, index: usize, slot: &Slot) -> Modifier {
+        let members = slot.members.iter().map(|member| {
+            let (description, domain) = match (member.meaning, slot.kind) {
+                (Meaning::Operator(place), SlotKind::Operator(operator)) => {
+                    let found = &self.model().operators[operator.0].members[place];
+                    (one_line(&found.docs), found.domain_text.clone())
+                }
+                (Meaning::Type(ty), _) => (one_line(&self.model().ty(ty).docs), String::new()),
+                (Meaning::Operator(_) | Meaning::Flag, _) => (String::new(), String::new()),
+            };
+            Member { name: member.spelling.clone(), description, domain }
+        });
+        let description = match slot.kind {
+            SlotKind::Operator(operator) => one_line(&self.model().operators[operator.0].docs),
+            SlotKind::Type | SlotKind::Flag => String::new(),
+        };
+        Modifier {
+            name: slot.name.clone(),
+            description,
+            optional: self.forms().any(|form| form.choice.values[index].is_none()),
+            members: members.collect(),
+        }
+    }
+
+    /// Matrices of each type modifier against those that do not go with all of its members.
+    fn matrices(&self) -> Vec<Matrix> {
+        let slots = &self.opcode.slots;
+        let types: Vec<usize> = (0..slots.len()).filter(|slot| slots[*slot].kind == SlotKind::Type).collect();
+        let first = (0..slots.len()).find(|slot| matches!(slots[*slot].kind, SlotKind::Operator(_)));
+        let mut found = Vec::new();
+        for across in &types {
+            let partial: Vec<usize> = (0..slots.len())
+                .filter(|down| down != across && !self.goes_with_all(*down, *across))
+                // Two types are set against each other once.
+                .filter(|down| slots[*down].kind != SlotKind::Type || down < across)
+                .collect();
+            if !partial.is_empty() {
+                let leading = first.or(types.iter().copied().find(|slot| slot != across));
+                let mut downs: Vec<usize> = leading.into_iter().chain(partial).filter(|down| down != across).collect();
+                downs.dedup();
+                downs.sort_by_key(|down| (slots[*down].kind == SlotKind::Flag, *down));
+                downs.dedup();
+                found.push(self.matrix(*across, &downs));
+            }
+        }
+        if let (true, Some(across)) = (found.is_empty(), types.last()) {
+            let leading = first.or(types.first().copied().filter(|slot| slot != across));
+            found.push(self.matrix(*across, leading.as_slice()));
+        }
+        found
+    }
+
+    fn goes_with_all(&self, down: usize, across: usize) -> bool {
+        let rows = 0..self.opcode.slots[down].members.len();
+        let columns = 0..self.opcode.slots[across].members.len();
+        rows.into_iter()
+            .all(|row| columns.clone().all(|column| self.with(&[(down, row), (across, column)]).next().is_some()))
+    }
+
+    /// The forms that have these members.
+    fn with(&self, members: &[(usize, usize)]) -> impl Iterator<Item = &'a Form> {
+        self.forms().filter(move |form| members.iter().all(|(slot, member)| form.choice.values[*slot] == Some(*member)))
+    }
+
+    fn matrix(&self, across: usize, downs: &[usize]) -> Matrix {
+        let columns = &self.opcode.slots[across];
+        let cells = |row: Option<(usize, usize)>| {
+            (0..columns.members.len())
+                .map(|column| {
+                    let pair: Vec<(usize, usize)> = row.into_iter().chain([(across, column)]).collect();
+                    self.cell(&pair)
+                })
+                .collect()
+        };
+        let mut groups: Vec<Group> = downs
+            .iter()
+            .map(|down| {
+                let slot = &self.opcode.slots[*down];
+                let rows = slot.members.iter().enumerate().map(|(index, member)| Row {
+                    name: format!(".{}", member.spelling),
+                    cells: cells(Some((*down, index))),
+                });
+                Group { name: slot.name.clone(), rows: rows.collect() }
+            })
+            .collect();
+        if groups.is_empty() {
+            groups.push(Group {
+                name: String::new(),
+                rows: vec![Row { name: self.opcode.name.clone(), cells: cells(None) }],
+            });
+        }
+        Matrix {
+            across: columns.name.clone(),
+            columns: columns.members.iter().map(|member| member.spelling.clone()).collect(),
+            groups,
+        }
+    }
+
+    fn cell(&self, members: &[(usize, usize)]) -> Cell {
+        let forms: Vec<&Form> = self.with(members).collect();
+        let Some(first) = forms.first() else {
+            let reason = self.reason(members);
+            return Cell { forms: 0, ptx: String::new(), target: String::new(), reason, example: String::new() };
+        };
+        let ptx = forms.iter().map(|form| form.floor.ptx).min().expect("there is a first");
+        let lowest = forms.iter().map(|form| &form.floor.targets).min().expect("there is a first");
+        Cell {
+            forms: forms.len() as u32,
+            ptx: ptx.to_string(),
+            target: in_words(lowest),
+            reason: String::new(),
+            example: first.mnemonic.clone(),
+        }
+    }
+
+    /// The rule that refuses the members together, whatever stands beside them.
+    fn reason(&self, members: &[(usize, usize)]) -> String {
+        let refuses = |forbids: &[(usize, u64)]| {
+            let hit = |slot: usize, values: u64| {
+                members.iter().find(|(other, _)| *other == slot).is_some_and(|(_, member)| values >> member & 1 != 0)
+            };
+            members.iter().any(|(slot, _)| forbids.iter().any(|(other, _)| other == slot))
+                && forbids.iter().all(|(slot, values)| {
+                    let known = members.iter().any(|(other, _)| other == slot);
+                    if known { hit(*slot, *values) } else { self.is_full(*slot, *values) }
+                })
+        };
+        let rule = self.checked.rules[self.index].iter().find(|rule| refuses(&rule.forbids));
+        rule.map_or_else(|| "no syntax line has both".to_owned(), |rule| rule.reason.clone())
+    }
+
+    /// Whether a set holds all that may stand in a slot.
+    fn is_full(&self, slot: usize, values: u64) -> bool {
+        let mut all = self.forms().map(|form| form.choice.values[slot].map_or(ABSENT, |member| member as u8));
+        all.all(|value| values >> value & 1 != 0)
+    }
+
+    /// The functions that the pseudo-code of any form calls.
+    fn functions(&self) -> Vec<Function> {
+        let mut names = Vec::new();
+        let mut visit = |expr: &Expr| {
+            if let ExprKind::Call(name, ..) = &expr.kind {
+                names.push(name.to_string());
+            }
+        };
+        for entry in &self.opcode.entries {
+            walk::expressions(entry.semantics.as_deref().unwrap_or_default(), &mut visit);
+        }
+        for slot in &self.opcode.slots {
+            if let SlotKind::Operator(operator) = slot.kind {
+                for member in &slot.members {
+                    if let Meaning::Operator(place) = member.meaning {
+                        let member = &self.model().operators[operator.0].members[place];
+                        member.body.iter().for_each(|body| body.walk(&mut visit));
+                    }
+                }
+            }
+        }
+        let mut found: Vec<Function> = Vec::new();
+        for name in names {
+            let builtins = self.model().builtins.iter().map(|builtin| &builtin.signature);
+            let functions = self.model().functions.iter().map(|function| &function.signature);
+            let Some(signature) = builtins.chain(functions).find(|signature| signature.name == name) else { continue };
+            if found.iter().all(|function| function.signature != signature.text) {
+                found.push(Function { signature: signature.text.clone(), description: one_line(&signature.docs) });
+            }
+        }
+        found
+    }
+}
+
+/// An operand in the manual's notation: `{!}c`, `p[|q]`, `a{.asel}`.
+fn notation(entry: &Entry, pattern: &Pattern) -> String {
+    let name = |operand: usize| entry.operands[operand].name.as_str();
+    let selector = pattern.selector.as_ref().map(|selector| &selector.spelling);
+    let operand = isa_table::notation::Operand {
+        name: name(pattern.operand),
+        negated: pattern.negation == Permission::Yes,
+        second: pattern.second.as_ref().map(|(second, optional)| (name(*second), *optional == Permission::Yes)),
+        selector: selector.map(|selector| (selector.name.as_str(), selector.omission != Permission::No)),
+        optional: false,
+    };
+    if pattern.optional { format!("{{{operand}}}") } else { operand.to_string() }
+}
+
+fn floors(entry: &Entry) -> Vec<Floor> {
+    let floor = |requirement: &Requirement, lenient| Floor {
+        subject: requirement.condition.as_ref().map(pseudo::text),
+        ptx: requirement.ptx.map(|version| version.to_string()),
+        target: Some(in_words(&requirement.targets)).filter(|words| !words.is_empty()),
+        lenient,
+    };
+    let manual = entry.requires.iter().map(|requirement| floor(requirement, None));
+    let assembler = entry.lenient_floors.iter().map(|(requirement, note)| floor(requirement, Some(one_line(note))));
+    manual.chain(assembler).collect()
+}
+
+/// The notes on what may be written beyond the manual.
+fn lenient(entry: &Entry) -> Vec<String> {
+    let mut notes: Vec<String> = entry.lenient_forms.iter().map(|forms| one_line(&forms.text)).collect();
+    for pattern in entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns) {
+        let second = pattern.second.as_ref().map_or(&Permission::No, |(_, optional)| optional);
+        let omission = pattern.selector.as_ref().map_or(&Permission::No, |selector| &selector.spelling.omission);
+        for permission in [second, &pattern.trailing_sink, &pattern.negation, omission] {
+            if let Permission::Lenient(note) = permission {
+                let note = one_line(note);
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+    }
+    notes
+}
+
+fn registers(model: &Model, own: Option<TypeSet>, types: &[TypeId]) -> String {
+    let named = |set: TypeSet| {
+        let names: Vec<String> = set.iter().map(|ty| format!("`.{}`", model.ty(ty).name)).collect();
+        format!("a register: {}", names.join(", "))
+    };
+    match (own, types) {
+        (Some(own), _) => named(own),
+        (None, [only]) => named(model.ty(*only).registers),
+        (None, _) => "a register that fits the type".into(),
+    }
+}
+
+fn constant_kinds(model: &Model, types: &[TypeId]) -> String {
+    let has = |wanted: fn(Constants) -> bool| types.iter().any(|ty| wanted(model.ty(*ty).constants));
+    match (has(|takes| takes.integer), has(|takes| takes.float || takes.single)) {
+        (true, true) => "a constant of its type".into(),
+        (true, false) => "an integer constant".into(),
+        (false, _) => "a float constant".into(),
+    }
+}
+
+fn selector_words(selector: &Selector) -> String {
+    let spelling = &selector.spelling;
+    let letter = spelling.letter;
+    let what = match &spelling.kind {
+        SelectorKind::Lanes { lanes, of } => {
+            format!("`.{letter}` and a digit for each of {lanes} lanes, the highest first: which of {of} it is")
+        }
+        SelectorKind::Subset { of } => format!("`.{letter}` and the digits of the lanes that count, of {of}, falling"),
+        SelectorKind::Listed { words } => {
+            let words = words.iter().map(|word| format!("`.{word}`")).collect::<Vec<_>>().join(", ");
+            format!("one of {words}")
+        }
+    };
+    let name = &spelling.name;
+    if spelling.omission == Permission::No {
+        return format!("behind it `.{name}`: {what}");
+    }
+    let default = match spelling.kind.spell(letter, spelling.default) {
+        none if none.is_empty() => "none of them".to_owned(),
+        default => format!("`.{default}`"),
+    };
+    format!("behind it `.{name}`: {what}; left out it is {default}")
+}

@@ -1,0 +1,109 @@
+//! Shapes as bytes, as tables hold them.
+
+use isa_table::program::{Outcomes, Value as Coded};
+
+use super::lift::algebra;
+use super::shape::{Lane, Op, Shape, Table, Value};
+use super::{Operation, Operations, each_lane};
+use crate::model::{Model, Param, Pattern};
+use crate::program::{self, Program, Ty, ValueId};
+
+/// The values of a shape as bytes. A value that is another one's bits is that other one.
+pub(super) fn encode(model: &Model, shape: &Shape, operations: &mut Operations) -> Vec<u8> {
+    let mut code = Vec::new();
+    for value in &shape.values {
+        let (bits, lanes) = (value.bits().unwrap_or(0) as u8, value.lanes as u8);
+        let coded = match &value.op {
+            Op::Source(number) => Coded::Source { source: *number as u8, bits: bits * lanes },
+            Op::Selector(param) => Coded::Selector { param: *param as u8 },
+            Op::Constant(word) => {
+                let each = (0..lanes).map(|lane| u128::from(*word) << (u32::from(lane) * u32::from(bits)));
+                Coded::Constant(each.fold(0, |all, lane| all | lane))
+            }
+            Op::Splat(param) => Coded::Splat { param: *param as u8, bits, lanes },
+            // The same bits: one lane that is all of it.
+            Op::Reinterpret(of) => Coded::Lane { of: *of as u8, lane: 0, bits: bits * lanes },
+            Op::Lane(of, lane) => Coded::Lane { of: *of as u8, lane: *lane as u8, bits },
+            Op::Spread(of) => Coded::Spread { of: *of as u8, lanes },
+            Op::Select(condition, a, b) => {
+                let deciding = shape.values[*condition].lanes as u8;
+                let each = bits * lanes / deciding;
+                Coded::Select { args: [*condition as u8, *a as u8, *b as u8], lanes: deciding, bits: each }
+            }
+            Op::Truth { table, leaves } => {
+                let table = match table {
+                    Table::Param(param) => Outcomes::Param(*param as u8),
+                    Table::Fixed(outcomes) => Outcomes::Fixed(*outcomes),
+                };
+                let leaves: Vec<(u8, u8)> =
+                    leaves.iter().map(|(leaf, complement)| (*leaf as u8, u8::from(*complement))).collect();
+                Coded::Truth { table, lanes, leaves: &leaves }.encode(&mut code);
+                continue;
+            }
+            Op::Call { callee, args } => {
+                let params = &model.builtins[callee.builtin.0].signature.params;
+                let together = params.iter().position(|param| *param == Param::GenericLanes);
+                let together = together.map(|index| shape.values[args[index]].lanes);
+                let operation = operations.number(Operation { callee: callee.clone(), lanes: together });
+                let each = each_lane(model, callee.builtin);
+                let args: Vec<(u8, u8)> = args
+                    .iter()
+                    .map(|arg| {
+                        let value = &shape.values[*arg];
+                        let whole = !each || value.lanes == 1 || matches!(value.lane, Lane::Pick(_));
+                        (*arg as u8, if whole { 0 } else { value.bits().unwrap_or(0) as u8 })
+                    })
+                    .collect();
+                let (lanes, bits) = if each { (lanes, bits) } else { (1, bits * lanes) };
+                Coded::Call { operation, lanes, bits, args: &args }.encode(&mut code);
+                continue;
+            }
+        };
+        coded.encode(&mut code);
+    }
+    code
+}
+
+/// A program as it was lowered: see [`super::trace`].
+pub(super) fn encode_program(
+    model: &Model,
+    operations: &[Operation],
+    program: &Program,
+    patterns: &[Pattern],
+) -> Vec<u8> {
+    let read = |place: usize| patterns[..place].iter().filter(|pattern| !pattern.destination).count();
+    let selectors = |place: usize| patterns[..place].iter().filter(|pattern| pattern.selector.is_some()).count();
+    let values = program.values.iter().map(|value| {
+        let ids = |ids: &[ValueId]| ids.iter().map(|id| id.0).collect::<Vec<usize>>();
+        let truth = |leaves: &[ValueId], outcomes: &dyn Fn(&[bool]) -> bool| {
+            let count = leaves.len();
+            let outcome = |spelt: usize| outcomes(&(0..count).map(|leaf| spelt >> leaf & 1 != 0).collect::<Vec<_>>());
+            let table = (0..1 << count).fold(0, |table, spelt| table | u8::from(outcome(spelt)) << spelt);
+            Op::Truth { table: Table::Fixed(table), leaves: leaves.iter().map(|leaf| (leaf.0, false)).collect() }
+        };
+        let op = match &value.op {
+            program::Op::Source(place) => Op::Source(read(*place)),
+            program::Op::Selector(place) => Op::Selector(selectors(*place)),
+            program::Op::Constant(bits) => Op::Constant(*bits),
+            program::Op::Call { callee, args } => match algebra(model, callee) {
+                Some(function) => truth(args, &function),
+                None => Op::Call { callee: callee.clone(), args: ids(args) },
+            },
+            program::Op::Select(c, a, b) if value.ty.is_predicate(model) => {
+                truth(&[*c, *a, *b], &|x| if x[0] { x[1] } else { x[2] })
+            }
+            program::Op::Select(c, a, b) => Op::Select(c.0, a.0, b.0),
+            program::Op::Lane(of, lane) => Op::Lane(of.0, *lane),
+            program::Op::Reinterpret(of) => Op::Reinterpret(of.0),
+            program::Op::Spread(of) => Op::Spread(of.0),
+        };
+        let lane = match value.ty {
+            Ty::Pick(pick) => Lane::Pick(pick),
+            ty if ty.is_predicate(model) => Lane::Predicate,
+            ty => Lane::Bits(ty.bits(model).unwrap_or(0)),
+        };
+        Value { op, lane, lanes: value.ty.lanes() }
+    });
+    let shape = Shape { values: values.collect(), outputs: Vec::new(), params: Vec::new() };
+    encode(model, &shape, &mut Operations::known(operations))
+}

@@ -1,0 +1,391 @@
+//! From programs to shapes: what tells programs apart becomes data.
+//!
+//! Constants become parameters; the algebra of predicates becomes truth tables; sources are numbered in the order of
+//! their first use. Programs that are equal then share a shape. In the end, what is the same for all that share one is put
+//! back ([`fix`]): it need not be data.
+//!
+//! ```text
+//! set.lt.and.u32.f32   t = a < b;        r = t & c;   d = r ? 0xffffffff : 0;
+//! set.geu.or.f32.f32   t = !(a < b);     r = t | c;   d = r ? 1.0 : 0.0;
+//!
+//! both are             d = Table0(a < b, c) ? Constant1 : Constant2
+//! with the data        the table of `t & c`,  0xffffffff, 0
+//!                      the table of `!t | c`, 0x3f800000, 0
+//! ```
+//!
+//! Every predicate that is a source is a leaf of a truth table, so that a `!` before it is data, too.
+
+use std::collections::HashMap;
+
+use isa_table::program::Param;
+
+use super::shape::{Lane, Op, Shape, Table, Value};
+use crate::model::{Kind, Model, Param as Taken, SelectorKind};
+use crate::program::{self, Callee, Program, Ty, ValueId};
+
+/// What is data of one form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Datum {
+    /// Bits, of so many.
+    Constant(u64, u32),
+    /// Outcomes, for so many leaves.
+    Truth(u8, usize),
+    /// The selector behind the operand at this place.
+    Selector(usize),
+}
+
+/// A program taken apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Lifted {
+    pub shape: Shape,
+    /// The operands that its sources are, by place among those of the form.
+    pub sources: Vec<usize>,
+    /// What its parameters are.
+    pub data: Vec<Datum>,
+}
+
+/// The most leaves of a truth table.
+const LEAVES: usize = 3;
+
+/// Takes a program apart. `selector` tells how the selector behind an operand is written.
+pub(crate) fn lift<'m>(
+    model: &'m Model,
+    program: &'m Program,
+    selector: impl Fn(usize) -> &'m SelectorKind<Vec<String>>,
+) -> Lifted {
+    let mut lifting = Lifting {
+        model,
+        program,
+        selector: &selector,
+        shape: Shape { values: Vec::new(), outputs: Vec::new(), params: Vec::new() },
+        places: HashMap::new(),
+        sources: Vec::new(),
+        data: Vec::new(),
+    };
+    for output in &program.outputs {
+        let value = match program.value(*output).ty.is_predicate(model) {
+            // Whether an outcome or its complement is wanted, is data.
+            true => lifting.truth(*output),
+            false => lifting.value(*output),
+        };
+        lifting.shape.outputs.push(value);
+    }
+    Lifted { shape: lifting.shape, sources: lifting.sources, data: lifting.data }
+}
+
+/// A value that predicates are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Leaf {
+    id: ValueId,
+    /// Which of its lanes, where one is asked for.
+    lane: Option<u32>,
+}
+
+struct Lifting<'m, 's> {
+    model: &'m Model,
+    program: &'m Program,
+    selector: &'s dyn Fn(usize) -> &'m SelectorKind<Vec<String>>,
+    shape: Shape,
+    /// Where values of the program stand in the shape.
+    places: HashMap<ValueId, usize>,
+    sources: Vec<usize>,
+    data: Vec<Datum>,
+}
+
+impl Lifting<'_, '_> {
+    fn push(&mut self, op: Op, lane: Lane, lanes: u32) -> usize {
+        let value = Value { op, lane, lanes };
+        let found = self.shape.values.iter().position(|other| *other == value);
+        found.unwrap_or_else(|| {
+            self.shape.values.push(value);
+            self.shape.values.len() - 1
+        })
+    }
+
+    fn lane(&self, ty: Ty) -> (Lane, u32) {
+        match ty {
+            Ty::Pick(pick) => (Lane::Pick(pick), 1),
+            Ty::Lanes { lane, lanes } => match self.model.ty(lane).kind {
+                Kind::Predicate => (Lane::Predicate, lanes),
+                _ => (Lane::Bits(self.model.ty(lane).bits), lanes),
+            },
+        }
+    }
+
+    fn param(&mut self, datum: Datum, param: Param) -> usize {
+        let found = self.data.iter().position(|other| *other == datum);
+        found.unwrap_or_else(|| {
+            self.data.push(datum);
+            self.shape.params.push(param);
+            self.data.len() - 1
+        })
+    }
+
+    /// A value; a predicate without a table where it is a test as it stands.
+    fn value(&mut self, id: ValueId) -> usize {
+        let value = self.program.value(id);
+        if value.ty.is_predicate(self.model) {
+            return self.predicate(id);
+        }
+        self.raw(id)
+    }
+
+    /// A value that is no function of predicates.
+    fn raw(&mut self, id: ValueId) -> usize {
+        if let Some(place) = self.places.get(&id) {
+            return *place;
+        }
+        let value = self.program.value(id);
+        let (lane, lanes) = self.lane(value.ty);
+        let op = match &value.op {
+            program::Op::Source(place) => {
+                let number = self.sources.iter().position(|other| other == place).unwrap_or_else(|| {
+                    self.sources.push(*place);
+                    self.sources.len() - 1
+                });
+                Op::Source(number)
+            }
+            program::Op::Selector(place) => {
+                let param = match (self.selector)(*place) {
+                    SelectorKind::Subset { of } => Param::Subset(*of),
+                    SelectorKind::Lanes { lanes, of } => Param::Pick(*lanes, *of),
+                    SelectorKind::Listed { words } => Param::Pick(1, words.len() as u8 + 1),
+                };
+                Op::Selector(self.param(Datum::Selector(*place), param))
+            }
+            program::Op::Constant(bits) => match lane {
+                Lane::Bits(width) => Op::Splat(self.param(Datum::Constant(*bits, width), Param::Constant(width as u8))),
+                Lane::Predicate | Lane::Pick(_) => Op::Constant(*bits),
+            },
+            program::Op::Call { callee, args } => {
+                let args = args.iter().map(|arg| self.value(*arg)).collect();
+                Op::Call { callee: callee.clone(), args }
+            }
+            program::Op::Select(condition, a, b) => {
+                let (condition, swapped) = self.condition(*condition);
+                let [a, b] = if swapped { [b, a] } else { [a, b] }.map(|id| self.value(*id));
+                Op::Select(condition, a, b)
+            }
+            program::Op::Lane(of, index) => Op::Lane(self.value(*of), *index),
+            program::Op::Reinterpret(of) => {
+                let inner = self.value(*of);
+                if (self.shape.values[inner].lane, self.shape.values[inner].lanes) == (lane, lanes) {
+                    self.places.insert(id, inner);
+                    return inner;
+                }
+                Op::Reinterpret(inner)
+            }
+            program::Op::Spread(of) => Op::Spread(self.source_or_predicate(*of)),
+        };
+        let place = self.push(op, lane, lanes);
+        self.places.insert(id, place);
+        place
+    }
+
+    /// A predicate for all lanes: a source as it is, as the table around it takes care of its `!`.
+    fn source_or_predicate(&mut self, id: ValueId) -> usize {
+        if self.is_source(id) { self.raw(id) } else { self.predicate(id) }
+    }
+
+    fn is_source(&self, id: ValueId) -> bool {
+        match self.program.value(id).op {
+            program::Op::Source(_) => true,
+            program::Op::Spread(of) => self.is_source(of),
+            _ => false,
+        }
+    }
+
+    /// The leaves of a predicate, tests before sources; each part of an algebraic expression with too many leaves is one.
+    fn leaves(&self, id: ValueId, lane: Option<u32>) -> Vec<Leaf> {
+        let Some(args) = self.algebraic(id) else {
+            return match &self.program.value(id).op {
+                program::Op::Lane(of, index) => self.leaves(*of, Some(*index)),
+                _ => vec![Leaf { id, lane }],
+            };
+        };
+        let parts: Vec<Vec<Leaf>> = args.iter().map(|arg| self.leaves(*arg, lane)).collect();
+        let mut all: Vec<Leaf> = Vec::new();
+        for leaf in parts.iter().flatten() {
+            if !all.contains(leaf) {
+                all.push(*leaf);
+            }
+        }
+        if all.len() > LEAVES {
+            all = args.iter().map(|arg| Leaf { id: *arg, lane }).collect();
+        }
+        all.sort_by_key(|leaf| self.is_source(leaf.id));
+        all
+    }
+
+    /// The predicates that a predicate is a function of, where it is made by the algebra of predicates.
+    fn algebraic(&self, id: ValueId) -> Option<Vec<ValueId>> {
+        match &self.program.value(id).op {
+            program::Op::Call { callee, args } => {
+                algebra(self.model, callee)?;
+                Some(args.clone())
+            }
+            program::Op::Select(condition, a, b) if self.program.value(id).ty.is_predicate(self.model) => {
+                Some(vec![*condition, *a, *b])
+            }
+            program::Op::Constant(_) => Some(Vec::new()),
+            _ => None,
+        }
+    }
+
+    /// The outcome of a predicate for outcomes of its leaves.
+    fn outcome(&self, id: ValueId, lane: Option<u32>, leaves: &[Leaf], spelt: usize) -> bool {
+        if let Some(index) = leaves.iter().position(|leaf| *leaf == Leaf { id, lane }) {
+            return spelt >> index & 1 != 0;
+        }
+        let of = |id: ValueId| self.outcome(id, lane, leaves, spelt);
+        match &self.program.value(id).op {
+            program::Op::Lane(inner, index) => self.outcome(*inner, Some(*index), leaves, spelt),
+            program::Op::Constant(bits) => *bits != 0,
+            program::Op::Select(condition, a, b) => of(if of(*condition) { *a } else { *b }),
+            program::Op::Call { callee, args } => {
+                let function = algebra(self.model, callee).expect("a leaf, or of the algebra");
+                function(&args.iter().map(|arg| of(*arg)).collect::<Vec<bool>>())
+            }
+            _ => unreachable!("a leaf, or of the algebra"),
+        }
+    }
+
+    fn outcomes(&self, id: ValueId, leaves: &[Leaf]) -> u8 {
+        (0..1 << leaves.len()).fold(0, |table, spelt| table | u8::from(self.outcome(id, None, leaves, spelt)) << spelt)
+    }
+
+    /// A leaf's place in the shape.
+    fn leaf(&mut self, leaf: Leaf) -> usize {
+        let value = match self.algebraic(leaf.id) {
+            Some(_) => self.predicate(leaf.id),
+            None => self.raw(leaf.id),
+        };
+        match leaf.lane {
+            Some(lane) => self.push(Op::Lane(value, lane), Lane::Predicate, 1),
+            None => value,
+        }
+    }
+
+    /// A predicate as a test where it is one, else by its truth table.
+    fn predicate(&mut self, id: ValueId) -> usize {
+        match self.leaves(id, None).as_slice() {
+            [only] if !self.is_source(only.id) && self.outcomes(id, &[*only]) == IDENTITY => self.leaf(*only),
+            _ => self.truth(id),
+        }
+    }
+
+    /// The condition of a choice, and whether what is chosen is to be swapped.
+    fn condition(&mut self, id: ValueId) -> (usize, bool) {
+        match self.leaves(id, None).as_slice() {
+            [only] if !self.is_source(only.id) => (self.leaf(*only), self.outcomes(id, &[*only]) != IDENTITY),
+            _ => (self.truth(id), false),
+        }
+    }
+
+    /// A predicate by its truth table.
+    fn truth(&mut self, id: ValueId) -> usize {
+        let leaves = self.leaves(id, None);
+        let table = self.outcomes(id, &leaves);
+        let (_, lanes) = self.lane(self.program.value(id).ty);
+        if leaves.is_empty() {
+            return self.push(Op::Constant(u64::from(table & 1)), Lane::Predicate, lanes);
+        }
+        let places: Vec<usize> = leaves.iter().map(|leaf| self.leaf(*leaf)).collect();
+        // The table that another predicate has of complemented tests serves as well.
+        let tests = leaves.iter().filter(|leaf| !self.is_source(leaf.id)).count();
+        let shared = (0..1_usize << tests).find_map(|complement| {
+            let wanted = Datum::Truth(complemented(table, leaves.len(), complement), leaves.len());
+            self.data.iter().position(|datum| *datum == wanted).map(|param| (param, complement))
+        });
+        let (param, complement) = shared
+            .unwrap_or_else(|| (self.param(Datum::Truth(table, leaves.len()), Param::Truth(leaves.len() as u8)), 0));
+        let leaves = places.into_iter().enumerate().map(|(index, place)| (place, complement >> index & 1 != 0));
+        let op = Op::Truth { table: Table::Param(param), leaves: leaves.collect() };
+        self.push(op, Lane::Predicate, lanes)
+    }
+}
+
+/// The table of a predicate that is its one leaf.
+const IDENTITY: u8 = 0b10;
+
+/// The table that gives for leaves, those in the mask complemented, what another gives for them as they are.
+fn complemented(table: u8, leaves: usize, complement: usize) -> u8 {
+    (0..1 << leaves).fold(0, |found, spelt| found | (table >> (spelt ^ complement) & 1) << spelt)
+}
+
+/// What a builtin of predicates makes of truth values, where it is one of the algebra's.
+pub(super) fn algebra(model: &Model, callee: &Callee) -> Option<fn(&[bool]) -> bool> {
+    let signature = &model.builtins[callee.builtin.0].signature;
+    let predicates = model.ty(callee.ty?).kind == Kind::Predicate;
+    let lane_by_lane =
+        signature.result == Taken::Generic && signature.params.iter().all(|param| *param == Taken::Generic);
+    if !predicates || !lane_by_lane {
+        return None;
+    }
+    // The builtins that the operators `!`, `&`, `|` and `^` stand for.
+    match (signature.name.as_str(), signature.params.len()) {
+        ("not", 1) => Some(|x| !x[0]),
+        ("and", 2) => Some(|x| x[0] & x[1]),
+        ("or", 2) => Some(|x| x[0] | x[1]),
+        ("xor", 2) => Some(|x| x[0] ^ x[1]),
+        _ => None,
+    }
+}
+
+/// Puts parameters back that are the same in all programs of one shape: the shape without them, and for each parameter
+/// whether it stays.
+pub(crate) fn fix(shape: &Shape, data: &[&[Datum]]) -> (Shape, Vec<bool>) {
+    let asks_source = |param: usize| {
+        shape.values.iter().any(|value| match &value.op {
+            Op::Truth { table: Table::Param(own), leaves } if *own == param => {
+                leaves.iter().any(|(leaf, _)| is_source(shape, *leaf))
+            }
+            _ => false,
+        })
+    };
+    let kept: Vec<bool> = (0..shape.params.len())
+        .map(|param| {
+            let same = data.iter().all(|other| other[param] == data[0][param]);
+            matches!(data[0][param], Datum::Selector(_)) || !same || asks_source(param)
+        })
+        .collect();
+    let number = |param: usize| kept[..param].iter().filter(|kept| **kept).count();
+    let mut fixed = shape.clone();
+    for value in &mut fixed.values {
+        match &mut value.op {
+            Op::Splat(param) | Op::Selector(param) if kept[*param] => *param = number(*param),
+            Op::Splat(param) => {
+                let Datum::Constant(bits, _) = data[0][*param] else { unreachable!("a constant's parameter") };
+                value.op = Op::Constant(bits);
+            }
+            Op::Truth { table, leaves: _ } => {
+                let Table::Param(param) = *table else { unreachable!("fixed once") };
+                *table = match data[0][param] {
+                    _ if kept[param] => Table::Param(number(param)),
+                    Datum::Truth(outcomes, _) => Table::Fixed(outcomes),
+                    Datum::Constant(..) | Datum::Selector(_) => unreachable!("a table's parameter"),
+                };
+            }
+            Op::Selector(_)
+            | Op::Source(_)
+            | Op::Constant(_)
+            | Op::Call { .. }
+            | Op::Select(..)
+            | Op::Lane(..)
+            | Op::Reinterpret(_)
+            | Op::Spread(_) => {}
+        }
+    }
+    let mut kept_params = kept.iter();
+    fixed.params.retain(|_| *kept_params.next().expect("one for each"));
+    (fixed, kept)
+}
+
+/// Whether a leaf of a truth table is a source, or one for each lane.
+fn is_source(shape: &Shape, value: usize) -> bool {
+    match shape.values[value].op {
+        Op::Source(_) => true,
+        Op::Spread(of) => is_source(shape, of),
+        _ => false,
+    }
+}

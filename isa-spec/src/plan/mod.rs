@@ -1,0 +1,247 @@
+//! The plan: which shapes, operations and loops there are, who shares what, and why a form does not run over lanes.
+//!
+//! ```text
+//! checked model        4,251 forms, some hundred programs
+//!   lift               programs that are equal once constants, tables and selectors are data share a shape
+//!   operations         what shapes call, each builtin and type once
+//!   loops              a shape runs over lanes by one loop, or thread by thread for a reason that is told
+//! ```
+//!
+//! This module knows no Rust; [`crate::emit`] writes what is planned.
+
+mod code;
+mod lift;
+mod shape;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use isa_table::limits::PLACES;
+use isa_table::program::Lanes;
+
+use crate::check::{Checked, Form};
+use crate::model::{BuiltinId, Model, Param, Pattern};
+use crate::program::{Callee, Program};
+use lift::{Datum, Lifted};
+pub(crate) use shape::{Lane, Op, Shape, Table, Value};
+
+/// What a table is made of, beside its forms.
+pub(crate) struct Plan {
+    /// What programs call, by number.
+    pub operations: Vec<Operation>,
+    pub shapes: Vec<Planned>,
+    /// The shapes that have a loop, by the loop's number.
+    pub loops: Vec<usize>,
+    /// For each form how it is evaluated: in the order of its programs.
+    pub evaluations: Vec<Vec<Evaluation>>,
+}
+
+/// A function that programs call: a builtin for one type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Operation {
+    pub callee: Callee,
+    /// How many lanes it takes at once, where it takes any number.
+    pub lanes: Option<u32>,
+}
+
+/// A shape and what becomes of it.
+pub(crate) struct Planned {
+    pub shape: Shape,
+    /// Its values as bytes.
+    pub code: Vec<u8>,
+    /// Its loop, or why it has none.
+    pub lanes: Lanes<String>,
+    /// The forms that share it, by their index.
+    pub forms: Vec<usize>,
+}
+
+/// How a form is evaluated on a range of targets with so many source operands.
+pub(crate) struct Evaluation {
+    pub below: u16,
+    /// How many source operands are written.
+    pub written: usize,
+    pub shape: usize,
+    /// For each source of the shape, which of the operands it is that are read.
+    pub sources: Vec<u8>,
+    /// For each parameter its bits, its outcomes, or which of the form's selectors it is.
+    pub data: Vec<u64>,
+}
+
+/// Plans the table of a checked model.
+pub(crate) fn plan(checked: &Checked) -> Plan {
+    let model = &checked.model;
+    let mut lifted: HashMap<usize, Lifted> = HashMap::new();
+    // Shapes before what is the same for all is put back, each with the programs that have it.
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut numbers: HashMap<Shape, usize> = HashMap::new();
+    let mut group_of: HashMap<usize, usize> = HashMap::new();
+    for form in &checked.forms {
+        for of in &form.programs {
+            if lifted.contains_key(&of.program) {
+                continue;
+            }
+            let patterns = &model.opcodes[form.opcode].entries[form.entry].syntaxes[form.syntax].patterns;
+            let selector = |place: usize| {
+                let selector = patterns[place].selector.as_ref().expect("lowered from it");
+                &selector.spelling.kind
+            };
+            let program = lift::lift(model, &checked.programs[of.program], selector);
+            let group = *numbers.entry(program.shape.clone()).or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            groups[group].push(of.program);
+            group_of.insert(of.program, group);
+            lifted.insert(of.program, program);
+        }
+    }
+    let mut operations = Operations::default();
+    let mut loops = Vec::new();
+    let mut kept = Vec::new();
+    let mut shapes: Vec<Planned> = Vec::new();
+    for (number, programs) in groups.iter().enumerate() {
+        let data: Vec<&[Datum]> = programs.iter().map(|program| lifted[program].data.as_slice()).collect();
+        let (shape, keeps) = lift::fix(&lifted[&programs[0]].shape, &data);
+        let code = code::encode(model, &shape, &mut operations);
+        let lanes = match without_lanes(&shape) {
+            Some(why) => Lanes::None(why),
+            None => {
+                loops.push(number);
+                Lanes::Loop((loops.len() - 1) as u32)
+            }
+        };
+        kept.push(keeps);
+        shapes.push(Planned { shape, code, lanes, forms: Vec::new() });
+    }
+    let mut evaluations = Vec::new();
+    for (index, form) in checked.forms.iter().enumerate() {
+        let mut list = Vec::new();
+        for of in &form.programs {
+            let shape = group_of[&of.program];
+            if shapes[shape].forms.last() != Some(&index) {
+                shapes[shape].forms.push(index);
+            }
+            list.push(evaluation(model, form, of.operands, of.below, &lifted[&of.program], shape, &kept[shape]));
+        }
+        evaluations.push(list);
+    }
+    Plan { operations: operations.list, shapes, loops, evaluations }
+}
+
+fn evaluation(
+    model: &Model,
+    form: &Form,
+    operands: usize,
+    below: u16,
+    lifted: &Lifted,
+    shape: usize,
+    kept: &[bool],
+) -> Evaluation {
+    let patterns = &model.opcodes[form.opcode].entries[form.entry].syntaxes[form.syntax].patterns;
+    let read = |place: usize| patterns[..place].iter().filter(|pattern| !pattern.destination).count();
+    let selectors = |place: usize| patterns[..place].iter().filter(|pattern| pattern.selector.is_some()).count();
+    let data = lifted.data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(datum, _)| match *datum {
+        Datum::Constant(bits, _) => bits,
+        Datum::Truth(outcomes, _) => outcomes.into(),
+        Datum::Selector(place) => selectors(place) as u64,
+    });
+    Evaluation {
+        below,
+        written: read(operands),
+        shape,
+        sources: lifted.sources.iter().map(|place| read(*place) as u8).collect(),
+        data: data.collect(),
+    }
+}
+
+/// The operations so far.
+#[derive(Default)]
+struct Operations {
+    list: Vec<Operation>,
+    numbers: HashMap<Operation, u16>,
+}
+
+impl Operations {
+    /// Those that a plan has already.
+    fn known(list: &[Operation]) -> Operations {
+        let numbers = list.iter().cloned().enumerate().map(|(number, operation)| (operation, number as u16));
+        Operations { list: list.to_vec(), numbers: numbers.collect() }
+    }
+
+    fn number(&mut self, operation: Operation) -> u16 {
+        let next = self.list.len() as u16;
+        let list = &mut self.list;
+        *self.numbers.entry(operation).or_insert_with_key(|operation| {
+            list.push(operation.clone());
+            next
+        })
+    }
+}
+
+/// Bits of a register that a loop reads or writes; 1 for predicates.
+const REGISTERS: [u32; 4] = [1, 16, 32, 64];
+
+/// Bits of a lane that a loop computes with.
+const LANES: [u32; 5] = [1, 8, 16, 32, 64];
+
+/// Why a shape has no loop, if it has none.
+fn without_lanes(shape: &Shape) -> Option<String> {
+    let places = shape.places();
+    if places.len() > PLACES {
+        return Some(format!("it has {} sources and destinations, and a loop has at most {PLACES}", places.len()));
+    }
+    if shape.sources().is_empty() {
+        return Some("it has no source".into());
+    }
+    if let Some(bits) = places.iter().find(|bits| !REGISTERS.contains(bits)) {
+        return Some(format!("an operand has {bits} bits, and the registers of warps have 16, 32 or 64"));
+    }
+    for value in &shape.values {
+        if let Some(bits) = value.bits().filter(|bits| !LANES.contains(bits)) {
+            return Some(format!("a value has lanes of {bits} bits, and loops know 8, 16, 32 and 64"));
+        }
+        if !matches!(value.lanes, 1 | 2 | 4) {
+            return Some(format!("a value has {} lanes, and loops know 1, 2 and 4", value.lanes));
+        }
+    }
+    None
+}
+
+/// Whether a builtin works on its arguments lane by lane: it takes no lanes together and makes no packed value.
+pub(crate) fn each_lane(model: &Model, builtin: BuiltinId) -> bool {
+    let signature = &model.builtins[builtin.0].signature;
+    signature.params.iter().chain([&signature.result]).all(|param| match param {
+        Param::Type(ty) => model.ty(*ty).lanes == 1,
+        Param::Generic | Param::To | Param::Pick(_) => true,
+        Param::GenericLanes => false,
+    })
+}
+
+/// What [`Plan`] comes to, for whoever edits a spec.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let forms = self.evaluations.iter().filter(|list| !list.is_empty()).count();
+        writeln!(
+            f,
+            "{forms} forms with evaluators, {} shapes, {} loops, {} operations",
+            self.shapes.len(),
+            self.loops.len(),
+            self.operations.len()
+        )?;
+        let mut without: Vec<(&str, usize)> = Vec::new();
+        for planned in &self.shapes {
+            let Lanes::None(why) = &planned.lanes else { continue };
+            match without.iter_mut().find(|(other, _)| other == why) {
+                Some((_, forms)) => *forms += planned.forms.len(),
+                None => without.push((why, planned.forms.len())),
+            }
+        }
+        without.iter().try_for_each(|(why, forms)| writeln!(f, "{forms} forms run thread by thread: {why}"))
+    }
+}
+
+/// A program as it was lowered, as bytes, with the values of its steps where they were: for whoever shows them. Each
+/// selector is a parameter: its number among those of the form.
+pub(crate) fn trace(model: &Model, plan: &Plan, program: &Program, patterns: &[Pattern]) -> Vec<u8> {
+    code::encode_program(model, &plan.operations, program, patterns)
+}

@@ -1,0 +1,365 @@
+//! For build scripts: `.isa` files in, Rust files in `OUT_DIR` out. For macros: tokens in, tokens out.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use isa_table::table::Table;
+use proc_macro2::TokenStream;
+
+use crate::emit::{self, Context, Parts};
+use crate::library::{self, PTX};
+use crate::pages;
+use crate::plan::{Plan, plan};
+use crate::text::{Errors, Sources};
+use crate::{Checked, Model, Spec, check, parse, resolve};
+
+/// The way from spec files to Rust files, for a `build.rs`.
+#[derive(Clone)]
+pub struct Build {
+    sources: Sources,
+    support: String,
+    bodies: String,
+    loops: Option<String>,
+    scalar: Option<String>,
+    catalog: Option<String>,
+    manual: Option<String>,
+    reference: Option<String>,
+    with_scalar: bool,
+    with_ptx: Option<String>,
+    failed: Option<String>,
+}
+
+impl Default for Build {
+    fn default() -> Build {
+        Build::new()
+    }
+}
+
+/// A spec that holds together, and what is to be written of it.
+struct Ready {
+    checked: Checked,
+    plan: Plan,
+    sources: Sources,
+    support: String,
+    bodies: String,
+}
+
+impl Ready {
+    fn context(&self) -> Context<'_> {
+        Context {
+            checked: &self.checked,
+            plan: &self.plan,
+            sources: &self.sources,
+            support: &self.support,
+            bodies: &self.bodies,
+        }
+    }
+}
+
+impl Build {
+    /// No sources yet; the generated code relies on the crate `ptx_isa`.
+    pub fn new() -> Build {
+        Build {
+            sources: Sources::new(),
+            support: "::ptx_isa".to_owned(),
+            bodies: "::ptx_isa::eval".to_owned(),
+            loops: None,
+            scalar: None,
+            catalog: None,
+            manual: None,
+            reference: None,
+            with_scalar: false,
+            with_ptx: None,
+            failed: None,
+        }
+    }
+
+    /// Adds the prelude of `ptx-isa`: its types, builtins and operators.
+    #[must_use]
+    pub fn prelude(mut self) -> Build {
+        let (name, text) = PTX[0];
+        self.sources.add(name, text);
+        self
+    }
+
+    /// Adds the prelude and the whole table of `ptx-isa`, to be generated anew. A spec that says `use ptx;` stands on the
+    /// table that there is, and has its own instructions generated only.
+    #[must_use]
+    pub fn ptx(mut self) -> Build {
+        for (name, text) in PTX {
+            self.sources.add(name, text);
+        }
+        self
+    }
+
+    /// Adds a spec file; cargo runs the build script again when it changes.
+    #[must_use]
+    pub fn file(mut self, path: impl AsRef<Path>) -> Build {
+        let path = path.as_ref();
+        println!("cargo::rerun-if-changed={}", path.display());
+        match fs::read_to_string(path) {
+            Ok(text) => self.sources.add(path.display().to_string(), &text),
+            Err(error) => self.fail(path, &error),
+        }
+        self
+    }
+
+    fn fail(&mut self, path: &Path, error: &io::Error) {
+        let message = format!("cannot read {}: {error}\n", path.display());
+        self.failed.get_or_insert(message);
+    }
+
+    /// Adds spec text under a name for reports.
+    #[must_use]
+    pub fn text(mut self, name: &str, text: &str) -> Build {
+        self.sources.add(name, text);
+        self
+    }
+
+    /// The path of the crate `ptx-isa` as the generated code sees it; `::ptx_isa` if not said.
+    #[must_use]
+    pub fn support(mut self, path: &str) -> Build {
+        self.support = path.to_owned();
+        self
+    }
+
+    /// The path of the module with the builtins' bodies; `::ptx_isa::eval` if not said.
+    #[must_use]
+    pub fn bodies(mut self, path: &str) -> Build {
+        self.bodies = path.to_owned();
+        self
+    }
+
+    /// The table's own file also has a macro `ptx!`, as the crate `ptx-isa-macros` has it for the table of `ptx-isa`: it
+    /// names and builds instructions of this table and of the one that it stands on. `path` is where the file is included,
+    /// as the whole crate sees it: `crate::mine`.
+    #[must_use]
+    pub fn with_ptx(mut self, path: &str) -> Build {
+        self.with_ptx = Some(path.to_owned());
+        self
+    }
+
+    /// The table's own file also has the module `scalar`, with a typed function for each form.
+    #[must_use]
+    pub fn with_scalar(mut self) -> Build {
+        self.with_scalar = true;
+        self
+    }
+
+    /// [`write`](Build::write) also writes this file, the loops over lanes: the items of a module `loops` beside the table.
+    /// Else the table's own file has that module.
+    #[must_use]
+    pub fn loops(mut self, name: &str) -> Build {
+        self.loops = Some(name.to_owned());
+        self
+    }
+
+    /// [`write`](Build::write) also writes this file: the module `scalar`, with a typed function for each form.
+    #[must_use]
+    pub fn scalar(mut self, name: &str) -> Build {
+        self.scalar = Some(name.to_owned());
+        self
+    }
+
+    /// [`write`](Build::write) also writes this file: a call of a macro `functions!`, which whoever includes the file
+    /// defines, with a line for each function of the module `scalar`: the mnemonic, the name, and `_` for each parameter.
+    ///
+    /// ```text
+    /// functions! {
+    ///     "set.lt.u32.f32" set_lt_u32_f32(_, _);
+    /// }
+    /// ```
+    #[must_use]
+    pub fn catalog(mut self, name: &str) -> Build {
+        self.catalog = Some(name.to_owned());
+        self
+    }
+
+    /// [`write`](Build::write) also writes this file: a module for each opcode whose documentation is its page.
+    #[must_use]
+    pub fn manual(mut self, name: &str) -> Build {
+        self.manual = Some(name.to_owned());
+        self
+    }
+
+    /// [`write`](Build::write) also writes this file: the pages as data, and the values of pseudo-code line by line.
+    #[must_use]
+    pub fn reference(mut self, name: &str) -> Build {
+        self.reference = Some(name.to_owned());
+        self
+    }
+
+    /// The generated module as Rust.
+    ///
+    /// # Errors
+    ///
+    /// The report of every mistake of the first stage that found one.
+    pub fn generate(&self) -> Result<String, String> {
+        let ready = self.ready()?;
+        Ok(self.table(&ready))
+    }
+
+    /// What the table will be made of: shapes, loops, operations, and why forms do not run over lanes.
+    ///
+    /// # Errors
+    ///
+    /// The report of every mistake of the first stage that found one.
+    pub fn plan(&self) -> Result<String, String> {
+        Ok(self.ready()?.plan.to_string())
+    }
+
+    /// The table's own file.
+    fn table(&self, ready: &Ready) -> String {
+        let table = emit::table(&ready.context(), Parts { loops: self.loops.is_none(), typed: self.with_scalar });
+        let ptx = self.with_ptx.as_ref().map(|path| emit::ptx(path, &ready.bodies, &self.sources));
+        table + &ptx.unwrap_or_default()
+    }
+
+    /// The model, with all that `use` names, and the sources that its spans are of.
+    fn model(&self) -> Result<(Model, Sources), String> {
+        if let Some(message) = &self.failed {
+            return Err(message.clone());
+        }
+        let render = |errors: Errors, sources: &Sources| errors.render(sources, false);
+        let spec = self.sources.tokens().and_then(parse).map_err(|errors| render(errors, &self.sources))?;
+        let library = library::wanted(&spec, &self.sources).map_err(|errors| render(errors, &self.sources))?;
+        let files = library.names().count();
+        let sources = library.then(&self.sources);
+        let model = sources
+            .tokens()
+            .and_then(parse)
+            .map(|spec| spec.split(|span| sources.file_number(span) < files))
+            .and_then(resolve)
+            .map_err(|errors| render(errors, &sources))?;
+        Ok((model, sources))
+    }
+
+    fn ready(&self) -> Result<Ready, String> {
+        let (model, sources) = self.model()?;
+        let checked = check(model.own()).map_err(|errors| errors.render(&sources, false))?;
+        Ok(Ready::new(checked, sources, self))
+    }
+
+    /// The functions of forms, one at a time.
+    ///
+    /// # Errors
+    ///
+    /// The report of every mistake of the first stage that found one.
+    pub fn functions(&self) -> Result<Functions, String> {
+        let (model, sources) = self.model()?;
+        Ok(Functions { model, sources, build: self.clone(), ready: HashMap::new() })
+    }
+
+    /// The files to write, by name.
+    fn files(&self, table: &str) -> Result<Vec<(String, String)>, String> {
+        let ready = self.ready()?;
+        let cx = ready.context();
+        let mut files = vec![(table.to_owned(), self.table(&ready))];
+        files.extend(self.loops.clone().map(|name| (name, emit::loops(&cx))));
+        files.extend(self.scalar.clone().map(|name| (name, emit::typed(&cx))));
+        files.extend(self.catalog.clone().map(|name| (name, emit::catalog(&cx))));
+        if self.manual.is_some() || self.reference.is_some() {
+            let pages = pages::pages(&ready.checked, &ready.sources);
+            files.extend(self.manual.clone().map(|name| (name, emit::manual(&pages, &ready.support))));
+            files.extend(self.reference.clone().map(|name| (name, emit::reference(&cx, &pages))));
+        }
+        Ok(files)
+    }
+
+    /// Writes the generated module to a file in `OUT_DIR`; on a mistake in the spec, reports it and ends the build.
+    ///
+    /// # Panics
+    ///
+    /// If `OUT_DIR` is not set or cannot be written: outside a build script, that is.
+    pub fn write(&self, name: &str) {
+        match self.files(name) {
+            Ok(files) => {
+                let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR for build scripts"));
+                for (name, text) in files {
+                    fs::write(out.join(name), text).expect("OUT_DIR can be written");
+                }
+            }
+            Err(report) => {
+                for line in report.lines() {
+                    println!("cargo::error={line}");
+                }
+                std::process::exit(1);
+            }
+        }
+    }
+}
+
+/// The functions of a spec's forms, one at a time: what `ptx!` expands to. An opcode is checked when one of its forms is
+/// asked for.
+pub struct Functions {
+    model: Model,
+    sources: Sources,
+    build: Build,
+    ready: HashMap<String, Ready>,
+}
+
+impl Functions {
+    /// The table of the spec's own instructions, on top of another one: all that can be read of it.
+    ///
+    /// # Errors
+    ///
+    /// The report of every mistake.
+    pub fn table(&self, base: &'static Table) -> Result<&'static Table, String> {
+        let checked = check(self.model.clone().own()).map_err(|errors| errors.render(&self.sources, false))?;
+        Ok(emit::leaked(&Ready::new(checked, self.sources.clone(), &self.build).context(), base))
+    }
+
+    /// The function of a form with this mnemonic, under a name; `None` if there is no such form, or it has no evaluator.
+    pub fn function(&mut self, mnemonic: &str, name: &str) -> Option<String> {
+        let opcode = mnemonic.split('.').next()?;
+        if !self.ready.contains_key(opcode) {
+            let checked = check(self.model.only(opcode)).ok()?;
+            self.ready.insert(opcode.to_owned(), Ready::new(checked, self.sources.clone(), &self.build));
+        }
+        emit::function(&self.ready.get(opcode)?.context(), mnemonic, name)
+    }
+}
+
+impl Ready {
+    fn new(checked: Checked, sources: Sources, build: &Build) -> Ready {
+        let own = checked.model.bodies.as_ref().map(|path| path.to_string().replace(' ', ""));
+        let plan = plan(&checked);
+        let (support, bodies) = (build.support.clone(), own.unwrap_or_else(|| build.bodies.clone()));
+        Ready { checked, plan, sources, support, bodies }
+    }
+}
+
+/// The generated module of a spec given as tokens, for a macro: spans and errors point into the tokens.
+///
+/// # Errors
+///
+/// Every mistake of the first stage that found one.
+pub fn expand(tokens: TokenStream) -> Result<TokenStream, Errors> {
+    let mut spec = parse(tokens)?;
+    let sources = library::wanted(&spec, &Sources::new())?;
+    spec.library = parse(sources.tokens_beside()?)?.items;
+    let checked = resolve(spec).map(Model::own).and_then(check)?;
+    let ready = Ready::new(checked, sources, &Build::new());
+    let text = emit::table(&ready.context(), Parts { loops: true, typed: true });
+    Ok(text.parse().expect("generated code lexes"))
+}
+
+/// Runs every stage up to the checked model. What `use` names must be among the sources.
+///
+/// # Errors
+///
+/// Every mistake of the first stage that found one.
+pub fn compile(sources: &Sources) -> Result<Checked, Errors> {
+    sources.tokens().and_then(parse).and_then(resolve).and_then(check)
+}
+
+impl Spec {
+    /// Tells the items that a library brings from the spec's own, by where they begin.
+    fn split(mut self, is_library: impl Fn(proc_macro2::Span) -> bool) -> Spec {
+        let (library, items) = self.items.into_iter().partition(|(start, _)| is_library(*start));
+        self.items = items;
+        self.library = library;
+        self
+    }
+}

@@ -1,0 +1,513 @@
+//! The syntax tree of the spec language: what was written, with its spans, and nothing of what it means.
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, Span, TokenStream};
+
+/// A description: the `///` lines before an item, joined, without the leading blank.
+pub(crate) type Docs = String;
+
+/// A whole spec: its items in order.
+#[derive(Clone, Debug, Default)]
+pub struct Spec {
+    /// Each with the place where it begins.
+    pub(crate) items: Vec<(Span, Item)>,
+    /// The items of what it builds on.
+    pub(crate) library: Vec<(Span, Item)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Item {
+    /// `use prelude;`
+    Use(Ident),
+    /// `bodies crate::bodies;`
+    Bodies {
+        path: TokenStream,
+        span: Span,
+    },
+    Versions(Vec<Version>),
+    Targets(Vec<TargetGroup>),
+    /// `families { sm_100, sm_103; }`
+    Families(Vec<Vec<Target>>),
+    Types(Vec<Type>),
+    Class(Class),
+    Builtin(Builtin),
+    Function(Function),
+    Operator(Operator),
+    Words(Words),
+    Map(Map),
+    Lenient(Vec<LenientNote>),
+    Slips(Vec<Slip>),
+    Instruction(Instruction),
+}
+
+/// `7.8`
+#[derive(Clone, Debug)]
+pub(crate) struct Version {
+    pub span: Span,
+    pub major: u8,
+    pub minor: u8,
+}
+
+/// `ptx 1.0: sm_10, sm_11;`
+#[derive(Clone, Debug)]
+pub(crate) struct TargetGroup {
+    pub since: Version,
+    pub targets: Vec<Target>,
+}
+
+/// `sm_90a`
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub span: Span,
+    pub value: isa_table::target::Target,
+}
+
+/// `.b16: bits 16 registers { … } constants { … };`
+#[derive(Clone, Debug)]
+pub(crate) struct Type {
+    pub docs: Docs,
+    pub name: Ident,
+    pub shape: TypeShape,
+    pub registers: Vec<Ident>,
+    pub constants: Vec<Ident>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum TypeShape {
+    /// `bits 16`, `float 16 exponent 8`
+    Scalar { kind: Ident, bits: Number, exponent: Option<Number> },
+    /// `2 of .f16`
+    Packed { lanes: Number, of: Ident },
+}
+
+/// A small number and where it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Number {
+    pub value: u32,
+    pub span: Span,
+}
+
+/// `class float = { .f32, .f64 };`
+#[derive(Clone, Debug)]
+pub(crate) struct Class {
+    pub docs: Docs,
+    pub name: Ident,
+    pub types: Vec<Ident>,
+}
+
+/// Types named one by one or by class: `unsigned, .f32`.
+#[derive(Clone, Debug)]
+pub(crate) enum TypeSet {
+    Type(Ident),
+    Class(Ident),
+}
+
+/// What builtins and functions say of what they take and give: `lt<T: unsigned, float>(a: T, b: T) -> .pred`
+#[derive(Clone, Debug)]
+pub(crate) struct Signature {
+    pub docs: Docs,
+    pub name: Ident,
+    /// The parameter's name and the types it ranges over.
+    pub generic: Option<(Ident, Vec<TypeSet>)>,
+    /// The second parameter, which the caller names: the result's.
+    pub to: Option<(Ident, Vec<TypeSet>)>,
+    pub params: Vec<(Ident, ParamType)>,
+    pub result: ParamType,
+}
+
+/// `builtin count<T: .pred>(x: [T]) -> .u32 warp;`
+#[derive(Clone, Debug)]
+pub(crate) struct Builtin {
+    pub signature: Signature,
+    /// Whether there is a body for all lanes of a warp at once.
+    pub warp: bool,
+}
+
+/// `fn gt<T: unsigned>(a: T, b: T) -> .pred { b < a }`, with names for values before the last expression
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub signature: Signature,
+    pub lets: Vec<(Ident, Expr)>,
+    pub body: Expr,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ParamType {
+    /// `.u32`
+    Type(Ident),
+    /// `T`, or a list of words
+    Generic(Ident),
+    /// `[T]`: any number of lanes
+    Lanes(Ident),
+    /// `lanes 4 of 8`
+    Pick { span: Span, lanes: Number, of: Number },
+    /// `one of { .b0, .b1 }`: a listed selector with these words in this order
+    Listed { span: Span, words: Vec<Ident> },
+}
+
+/// `operator CmpOp(a, b) { … }`
+#[derive(Clone, Debug)]
+pub(crate) struct Operator {
+    pub docs: Docs,
+    pub name: Ident,
+    pub params: Vec<Ident>,
+    pub members: Vec<OperatorMember>,
+}
+
+/// `lo = a < b for unsigned;`
+#[derive(Clone, Debug)]
+pub(crate) struct OperatorMember {
+    pub docs: Docs,
+    pub name: Ident,
+    pub body: Expr,
+    /// Empty for `absent`.
+    pub domain: Vec<TypeSet>,
+}
+
+/// `words Rounding { rn; rz; }`, `words Direction of opcode { l; r; }`: what modifiers say that change how something is computed
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    pub docs: Docs,
+    pub name: Ident,
+    /// `of opcode`: they stand right behind the opcode.
+    pub of_opcode: bool,
+    pub members: Vec<(Docs, Ident)>,
+}
+
+/// `map wide { .u16: .u32; .u32: .u64; }`: a type for each of some types
+#[derive(Clone, Debug)]
+pub(crate) struct Map {
+    pub name: Ident,
+    pub pairs: Vec<(Ident, Ident)>,
+}
+
+/// `takes selector "*.b01*", "*.b12*";` with its description: where the assembler's verdict is not followed
+#[derive(Clone, Debug)]
+pub(crate) struct Slip {
+    pub docs: Docs,
+    /// `takes` or `refuses`
+    pub verdict: Ident,
+    /// The code of the table's own refusal, where it refuses.
+    pub code: Option<Ident>,
+    pub patterns: Vec<String>,
+}
+
+/// `modifier_order;` with its description
+#[derive(Clone, Debug)]
+pub(crate) struct LenientNote {
+    pub docs: Docs,
+    pub name: Ident,
+}
+
+/// `instruction set { … }`
+#[derive(Clone, Debug)]
+pub(crate) struct Instruction {
+    pub docs: Docs,
+    pub opcode: Ident,
+    pub section: Option<(String, Span)>,
+    pub syntax: Vec<SyntaxLine>,
+    pub sets: Vec<Set>,
+    /// What every line is narrowed by.
+    pub narrowed: Vec<OnlyIf>,
+    /// `free { .sync };`: modifiers of which nothing depends.
+    pub free: Vec<Ident>,
+    pub operands: Vec<OperandType>,
+    pub legal: Vec<OnlyIf>,
+    pub requires: Vec<Requirement>,
+    pub semantics: Option<Semantics>,
+    pub lenient_syntax: Vec<SyntaxLine>,
+    pub lenient_floors: Vec<LenientFloor>,
+    pub lenient_forms: Vec<LenientForms>,
+    pub errata: Vec<Erratum>,
+    pub examples: Vec<Example>,
+}
+
+/// What an entry says of what it computes.
+#[derive(Clone, Debug)]
+pub(crate) enum Semantics {
+    /// `semantics none;`: syntax and validity without an evaluator.
+    None,
+    /// `semantics { … }`
+    Statements(Vec<Stmt>),
+}
+
+/// `set.CmpOp{.ftz}.dtype.stype  d, a, b, {!}c  where … ;`
+#[derive(Clone, Debug)]
+pub(crate) struct SyntaxLine {
+    /// For a lenient line, the note that says so.
+    pub docs: Docs,
+    pub opcode: Ident,
+    pub modifiers: Vec<Modifier>,
+    pub operands: Vec<Pattern>,
+    pub condition: Option<Expr>,
+}
+
+/// `.dtype` or `{.ftz}`
+#[derive(Clone, Debug)]
+pub(crate) struct Modifier {
+    pub name: Ident,
+    pub optional: bool,
+}
+
+/// An operand of a syntax line.
+#[derive(Clone, Debug)]
+pub(crate) struct Pattern {
+    pub name: Ident,
+    /// `{!}` before it.
+    pub negatable: bool,
+    /// `|q`, `[|q]` or `[|_]` behind it.
+    pub second: Option<(Ident, bool)>,
+    /// `{.mask}` behind it, or `.dsel`, which may not be left out.
+    pub selector: Option<(Ident, bool)>,
+}
+
+/// `.dtype = { .u32, .s32 };` and its relatives
+#[derive(Clone, Debug)]
+pub(crate) struct Set {
+    pub name: Ident,
+    pub body: SetBody,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum SetBody {
+    /// `CmpOp { .eq, .ne }` or `{ .u32, .s32 }`
+    Listed { operator: Option<Ident>, members: Vec<Ident> },
+    /// `lanes .b 4 of 8 default .b3210`
+    Lanes { letter: Ident, lanes: Number, of: Number, default: Ident },
+    /// `subset .b of 4 default .b3210`
+    Subset { letter: Ident, of: Number, default: Ident },
+}
+
+/// `forms where .CmpOp in { .lo };` with its description: forms that only the assembler takes
+#[derive(Clone, Debug)]
+pub(crate) struct LenientForms {
+    pub docs: Docs,
+    pub span: Span,
+    pub condition: Expr,
+}
+
+/// What cannot stand for an operand: always, or where a condition on the modifiers holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Without {
+    pub kinds: Vec<Ident>,
+    pub condition: Option<Rc<Expr>>,
+}
+
+/// `a, b: .stype register;`
+#[derive(Clone, Debug)]
+pub(crate) struct OperandType {
+    pub names: Vec<Ident>,
+    /// The map before the type: `wide(.type)`.
+    pub map: Option<Ident>,
+    pub ty: Ident,
+    /// `register`, `sink`, `destination`
+    pub attributes: Vec<Ident>,
+    /// `registers { .b32 }`
+    pub registers: Option<Vec<Ident>>,
+    /// `without { constants, sums } where .type == .bf16`
+    pub without: Vec<Without>,
+}
+
+/// `.ftz only if .stype == .f32;`
+#[derive(Clone, Debug)]
+pub(crate) struct OnlyIf {
+    pub subject: Expr,
+    pub condition: Expr,
+    pub span: Span,
+}
+
+/// `.stype == .f64: ptx 1.4, sm_13;`
+#[derive(Clone, Debug)]
+pub(crate) struct Requirement {
+    pub span: Span,
+    pub condition: Option<Expr>,
+    pub ptx: Option<Version>,
+    /// One of these: `sm_100a | sm_110a`.
+    pub targets: Vec<Target>,
+}
+
+/// A floor of the assembler below the manual's, and the note that says so.
+#[derive(Clone, Debug)]
+pub(crate) struct LenientFloor {
+    pub docs: Docs,
+    pub requirement: Requirement,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Erratum {
+    pub docs: Docs,
+    pub manual: String,
+    pub machine: String,
+}
+
+/// A statement as an example, and whether it is refused although the manual shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Example {
+    pub span: Span,
+    pub refused: bool,
+    /// The statement as it is written in PTX.
+    pub text: String,
+    pub opcode: Ident,
+    pub modifiers: Vec<Ident>,
+    pub operands: Vec<ExampleOperand>,
+}
+
+/// `!c`, `p|q`, `a.b3210`
+#[derive(Clone, Debug)]
+pub(crate) struct ExampleOperand {
+    pub span: Span,
+    pub negated: bool,
+    pub name: String,
+    pub second: Option<String>,
+    pub selector: Option<Ident>,
+}
+
+/// A statement of semantics.
+#[derive(Clone, Debug)]
+pub(crate) enum Stmt {
+    /// `t = a CmpOp b;`
+    Assign { target: Ident, value: Expr },
+    /// `if (.add) { … } else { … }`
+    If { condition: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt> },
+}
+
+/// An expression of semantics, or a condition of `legal`, `requires` and `where`.
+#[derive(Clone, Debug)]
+pub(crate) struct Expr {
+    pub span: Span,
+    pub kind: ExprKind,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ExprKind {
+    /// An operand, a selector, a local or `target`.
+    Name(Ident),
+    /// `.ftz`, `.stype`, `.f32`
+    Dotted(Ident),
+    /// `sm_20`
+    Target(Target),
+    /// From `-0x8000_0000_0000_0000` to `0xffff_ffff_ffff_ffff`.
+    Integer(i128),
+    Float(f64),
+    Unary(UnaryOp, Box<Expr>),
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// `a CmpOp b`
+    Infix(Ident, Box<Expr>, Box<Expr>),
+    /// `flush(a)`, `BoolOp(t, c)`, `convert.s32(a)`
+    Call(Ident, Option<Ident>, Vec<Expr>),
+    /// `c ? a : b`
+    Choose(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `c as .u8x4`
+    As(Box<Expr>, Ident),
+    /// `.dtype in float`, `.type in { .f16, .bf16 }`
+    In(Box<Expr>, Vec<TypeSet>),
+    /// `t[0]`
+    Index(Box<Expr>, Number),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnaryOp {
+    Not,
+    Complement,
+    Neg,
+}
+
+/// Operators of expressions; each but the logical ones stands for the builtin of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BinaryOp {
+    /// `||`, of conditions known per form
+    LogicalOr,
+    /// `&&`, of conditions known per form
+    LogicalAnd,
+    Or,
+    Xor,
+    And,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    Shl,
+    Shr,
+    Add,
+    Sub,
+    Mul,
+}
+
+impl UnaryOp {
+    pub(crate) const fn builtin(self) -> &'static str {
+        match self {
+            UnaryOp::Not | UnaryOp::Complement => "not",
+            UnaryOp::Neg => "neg",
+        }
+    }
+
+    pub(crate) const fn symbol(self) -> &'static str {
+        match self {
+            UnaryOp::Not => "!",
+            UnaryOp::Complement => "~",
+            UnaryOp::Neg => "-",
+        }
+    }
+}
+
+impl BinaryOp {
+    /// The builtin an operator stands for.
+    pub(crate) const fn builtin(self) -> &'static str {
+        match self {
+            BinaryOp::LogicalOr | BinaryOp::Or => "or",
+            BinaryOp::LogicalAnd | BinaryOp::And => "and",
+            BinaryOp::Xor => "xor",
+            BinaryOp::Eq => "eq",
+            BinaryOp::Ne => "ne",
+            BinaryOp::Lt => "lt",
+            BinaryOp::Le => "le",
+            BinaryOp::Gt => "gt",
+            BinaryOp::Ge => "ge",
+            BinaryOp::Shl => "shl",
+            BinaryOp::Shr => "shr",
+            BinaryOp::Add => "add",
+            BinaryOp::Sub => "sub",
+            BinaryOp::Mul => "mul",
+        }
+    }
+
+    pub(crate) const fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::LogicalOr => "||",
+            BinaryOp::LogicalAnd => "&&",
+            BinaryOp::Or => "|",
+            BinaryOp::Xor => "^",
+            BinaryOp::And => "&",
+            BinaryOp::Eq => "==",
+            BinaryOp::Ne => "!=",
+            BinaryOp::Lt => "<",
+            BinaryOp::Le => "<=",
+            BinaryOp::Gt => ">",
+            BinaryOp::Ge => ">=",
+            BinaryOp::Shl => "<<",
+            BinaryOp::Shr => ">>",
+            BinaryOp::Add => "+",
+            BinaryOp::Sub => "-",
+            BinaryOp::Mul => "*",
+        }
+    }
+
+    /// How tightly it binds, as in C: higher binds tighter.
+    pub(crate) const fn precedence(self) -> u8 {
+        match self {
+            BinaryOp::LogicalOr => 1,
+            BinaryOp::LogicalAnd => 2,
+            BinaryOp::Or => 3,
+            BinaryOp::Xor => 4,
+            BinaryOp::And => 5,
+            BinaryOp::Eq | BinaryOp::Ne => 6,
+            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => 7,
+            BinaryOp::Shl | BinaryOp::Shr => 8,
+            BinaryOp::Add | BinaryOp::Sub => 9,
+            BinaryOp::Mul => 10,
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The spec language as it is written: its tree, and the way from tokens to it.
+//!
+//! This module knows no meaning: a name is a word with a place.
+
+pub(crate) mod ast;
+mod parse;
+pub(crate) mod walk;
+
+pub use ast::Spec;
+pub use parse::parse;

@@ -1,0 +1,432 @@
+//! Entries: everything between the braces of `instruction`.
+
+use std::rc::Rc;
+
+use proc_macro2::{Ident, Span, TokenTree};
+use syn::parse::{ParseStream, Result};
+use syn::{LitStr, Token, token};
+
+use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
+use crate::syntax::ast::{
+    Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, LenientForms, Modifier, OnlyIf, OperandType,
+    Pattern, Requirement, Semantics, Set, SetBody, SyntaxLine, Without,
+};
+use crate::text::Errors;
+
+const BLOCKS: [&str; 9] =
+    ["section", "syntax", "operands", "legal", "requires", "semantics", "lenient", "erratum", "examples"];
+
+/// A line of a `syntax` block: a spelling or a set.
+enum SyntaxItem {
+    Line(SyntaxLine),
+    Set(Set),
+    Narrowed(OnlyIf),
+    Free(Vec<Ident>),
+}
+
+/// A line of a `lenient` block: a spelling, a floor, or forms.
+enum LenientItem {
+    Line(SyntaxLine),
+    Floor(LenientFloor),
+    Forms(LenientForms),
+}
+
+pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -> Result<Instruction> {
+    let opcode = word(input)?;
+    let mut entry = Instruction {
+        docs,
+        opcode,
+        section: None,
+        syntax: Vec::new(),
+        sets: Vec::new(),
+        narrowed: Vec::new(),
+        free: Vec::new(),
+        operands: Vec::new(),
+        legal: Vec::new(),
+        requires: Vec::new(),
+        semantics: None,
+        lenient_syntax: Vec::new(),
+        lenient_floors: Vec::new(),
+        lenient_forms: Vec::new(),
+        errata: Vec::new(),
+        examples: Vec::new(),
+    };
+    let content;
+    syn::braced!(content in input);
+    let mut seen = Vec::new();
+    statements(&content, errors, |input, errors| block(input, &mut entry, &mut seen, errors));
+    Ok(entry)
+}
+
+fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, errors: &mut Errors) -> Result<()> {
+    let name = word(input)?;
+    let text = name.to_string();
+    if !BLOCKS.contains(&text.as_str()) {
+        let near = crate::text::nearest(&text, BLOCKS);
+        let hint = near.map_or_else(|| format!("one of {}", BLOCKS.join(", ")), |near| format!("`{near}`"));
+        return Err(syn::Error::new(name.span(), format!("`{text}` is no part of an entry; expected {hint}")));
+    }
+    if text != "erratum" {
+        once(seen, &name, errors);
+    }
+    if text == "section" {
+        entry.section = Some(section(input)?);
+        return Ok(());
+    }
+    if text == "semantics" && peek_keyword(input, "none") {
+        word(input)?;
+        entry.semantics = Some(Semantics::None);
+        return semicolon(input);
+    }
+    let content;
+    syn::braced!(content in input);
+    match text.as_str() {
+        "syntax" => {
+            for item in statements(&content, errors, |input, _| syntax_item(input)) {
+                match item {
+                    SyntaxItem::Line(line) => entry.syntax.push(line),
+                    SyntaxItem::Set(set) => entry.sets.push(set),
+                    SyntaxItem::Narrowed(rule) => entry.narrowed.push(rule),
+                    SyntaxItem::Free(names) => entry.free.extend(names),
+                }
+            }
+        }
+        "operands" => entry.operands = statements(&content, errors, |input, _| operand_type(input)),
+        "legal" => entry.legal = statements(&content, errors, |input, _| only_if(input)),
+        "requires" => entry.requires = statements(&content, errors, |input, _| requirement(input)),
+        "semantics" => {
+            let list = statements(&content, errors, |input, errors| expr::statement(input, errors, 0));
+            entry.semantics = Some(Semantics::Statements(list));
+        }
+        "lenient" => {
+            for item in statements(&content, errors, |input, _| lenient_item(input)) {
+                match item {
+                    LenientItem::Line(line) => entry.lenient_syntax.push(line),
+                    LenientItem::Floor(floor) => entry.lenient_floors.push(floor),
+                    LenientItem::Forms(forms) => entry.lenient_forms.push(forms),
+                }
+            }
+        }
+        "erratum" => match erratum(&content) {
+            Ok(erratum) => entry.errata.push(erratum),
+            // The block is behind us: what follows it is another one.
+            Err(error) => errors.push_syn(&error),
+        },
+        _ => entry.examples = statements(&content, errors, |input, _| example(input)),
+    }
+    Ok(())
+}
+
+/// `9.7.6.1;` lexes as two floats and dots: the text is what was written.
+fn section(input: ParseStream) -> Result<(String, Span)> {
+    let mut text = String::new();
+    let span = input.span();
+    while input.peek(syn::Lit) || input.peek(Token![.]) {
+        text += &input.parse::<TokenTree>()?.to_string();
+    }
+    let plain = text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    if !plain {
+        return Err(syn::Error::new(span, "expected a section like `9.7.6.1`"));
+    }
+    semicolon(input)?;
+    Ok((text, span))
+}
+
+fn syntax_item(input: ParseStream) -> Result<SyntaxItem> {
+    if input.peek(Token![where]) {
+        input.parse::<Token![where]>()?;
+        return only_if(input).map(SyntaxItem::Narrowed);
+    }
+    if peek_keyword(input, "free") && input.peek2(token::Brace) && !optional_modifier_follows(input) {
+        word(input)?;
+        let names = members(input)?;
+        semicolon(input)?;
+        return Ok(SyntaxItem::Free(names));
+    }
+    if input.peek(Token![.]) { set(input).map(SyntaxItem::Set) } else { line(input).map(SyntaxItem::Line) }
+}
+
+/// Whether what comes next is an instruction called `free` with a modifier that may be left out: `free{.x} a;`.
+fn optional_modifier_follows(input: ParseStream) -> bool {
+    let fork = input.fork();
+    word(&fork).is_ok() && fork.parse::<TokenTree>().is_ok() && !fork.peek(Token![;])
+}
+
+fn line(input: ParseStream) -> Result<SyntaxLine> {
+    let docs = super::docs(input)?;
+    let opcode = word(input)?;
+    let mut modifiers = Vec::new();
+    loop {
+        if input.peek(Token![.]) {
+            modifiers.push(Modifier { name: dotted(input)?, optional: false });
+        } else if input.peek(token::Brace) && !negation_follows(input) {
+            let content;
+            syn::braced!(content in input);
+            modifiers.push(Modifier { name: dotted(&content)?, optional: true });
+            if !content.is_empty() {
+                return Err(content.error("expected `}` behind one optional modifier"));
+            }
+        } else {
+            break;
+        }
+    }
+    let mut operands = vec![pattern(input)?];
+    while input.peek(Token![,]) {
+        input.parse::<Token![,]>()?;
+        operands.push(pattern(input)?);
+    }
+    let mut condition = None;
+    if input.peek(Token![where]) {
+        input.parse::<Token![where]>()?;
+        condition = Some(expr::expr(input)?);
+    }
+    semicolon(input)?;
+    Ok(SyntaxLine { docs, opcode, modifiers, operands, condition })
+}
+
+fn negation_follows(input: ParseStream) -> bool {
+    let fork = input.fork();
+    matches!(fork.parse::<TokenTree>(), Ok(TokenTree::Group(group)) if group.stream().to_string() == "!")
+}
+
+fn pattern(input: ParseStream) -> Result<Pattern> {
+    let negatable = input.peek(token::Brace) && negation_follows(input);
+    if negatable {
+        input.parse::<TokenTree>()?;
+    }
+    let name = word(input)?;
+    let mut pattern = Pattern { name, negatable, second: None, selector: None };
+    if input.peek(Token![|]) {
+        input.parse::<Token![|]>()?;
+        pattern.second = Some((word(input)?, false));
+    } else if input.peek(token::Bracket) {
+        let content;
+        syn::bracketed!(content in input);
+        content.parse::<Token![|]>()?;
+        pattern.second = Some((word(&content)?, true));
+    } else if input.peek(token::Brace) {
+        let content;
+        syn::braced!(content in input);
+        pattern.selector = Some((dotted(&content)?, true));
+    } else if input.peek(Token![.]) {
+        pattern.selector = Some((dotted(input)?, false));
+    }
+    Ok(pattern)
+}
+
+fn set(input: ParseStream) -> Result<Set> {
+    let name = dotted(input)?;
+    input.parse::<Token![=]>()?;
+    let body = if input.peek(token::Brace) {
+        SetBody::Listed { operator: None, members: members(input)? }
+    } else {
+        let word = word(input)?;
+        match word.to_string().as_str() {
+            "lanes" => {
+                let letter = dotted(input)?;
+                let lanes = number(input)?;
+                keyword(input, "of")?;
+                let of = number(input)?;
+                SetBody::Lanes { letter, lanes, of, default: default(input)? }
+            }
+            "subset" => {
+                let letter = dotted(input)?;
+                keyword(input, "of")?;
+                let of = number(input)?;
+                SetBody::Subset { letter, of, default: default(input)? }
+            }
+            _ => SetBody::Listed { operator: Some(word), members: members(input)? },
+        }
+    };
+    semicolon(input)?;
+    Ok(Set { name, body })
+}
+
+fn default(input: ParseStream) -> Result<Ident> {
+    keyword(input, "default")?;
+    dotted(input)
+}
+
+fn operand_type(input: ParseStream) -> Result<OperandType> {
+    let mut names = vec![word(input)?];
+    while input.peek(Token![,]) {
+        input.parse::<Token![,]>()?;
+        names.push(word(input)?);
+    }
+    input.parse::<Token![:]>()?;
+    let mut map = None;
+    let ty = if input.peek(Token![.]) {
+        dotted(input)?
+    } else {
+        map = Some(word(input)?);
+        let content;
+        syn::parenthesized!(content in input);
+        dotted(&content)?
+    };
+    let mut attributes = Vec::new();
+    let mut registers = None;
+    let mut without = Vec::new();
+    while input.peek(syn::Ident) {
+        if peek_keyword(input, "registers") {
+            word(input)?;
+            registers = Some(members(input)?);
+        } else if peek_keyword(input, "without") {
+            word(input)?;
+            let content;
+            syn::braced!(content in input);
+            let kinds = content.parse_terminated(word, Token![,])?.into_iter().collect();
+            let mut condition = None;
+            if input.peek(Token![where]) {
+                input.parse::<Token![where]>()?;
+                condition = Some(Rc::new(expr::expr(input)?));
+            }
+            without.push(Without { kinds, condition });
+        } else {
+            attributes.push(word(input)?);
+        }
+    }
+    semicolon(input)?;
+    Ok(OperandType { names, map, ty, attributes, registers, without })
+}
+
+fn only_if(input: ParseStream) -> Result<OnlyIf> {
+    let subject = expr::expr(input)?;
+    keyword(input, "only")?;
+    input.parse::<Token![if]>()?;
+    let condition = expr::expr(input)?;
+    let span = expr::join(subject.span, condition.span);
+    semicolon(input)?;
+    Ok(OnlyIf { subject, condition, span })
+}
+
+fn requirement(input: ParseStream) -> Result<Requirement> {
+    let mut requirement = Requirement { span: input.span(), condition: None, ptx: None, targets: Vec::new() };
+    if !peek_keyword(input, "ptx") && input.fork().call(target).is_err() {
+        let condition = expr::expr(input)?;
+        requirement.span = condition.span;
+        requirement.condition = Some(condition);
+        input.parse::<Token![:]>()?;
+    }
+    floor(input, &mut requirement)?;
+    semicolon(input)?;
+    Ok(requirement)
+}
+
+/// `ptx 7.8, sm_90`, `sm_100a | sm_110a`: one or both.
+fn floor(input: ParseStream, requirement: &mut Requirement) -> Result<()> {
+    loop {
+        if peek_keyword(input, "ptx") {
+            word(input)?;
+            requirement.ptx = Some(version(input)?);
+        } else {
+            requirement.targets = vec![target(input)?];
+            while input.peek(Token![|]) {
+                input.parse::<Token![|]>()?;
+                requirement.targets.push(target(input)?);
+            }
+        }
+        if !input.peek(Token![,]) {
+            return Ok(());
+        }
+        input.parse::<Token![,]>()?;
+    }
+}
+
+fn lenient_item(input: ParseStream) -> Result<LenientItem> {
+    let docs = super::docs(input)?;
+    if peek_keyword(input, "forms") && input.peek2(Token![where]) {
+        let span = word(input)?.span();
+        input.parse::<Token![where]>()?;
+        let condition = expr::expr(input)?;
+        semicolon(input)?;
+        return Ok(LenientItem::Forms(LenientForms { docs, span, condition }));
+    }
+    // A spelling begins with a word and a dot; a floor with a dot, or has a colon.
+    if input.peek(syn::Ident) && input.peek2(Token![.]) {
+        return Ok(LenientItem::Line(SyntaxLine { docs, ..line(input)? }));
+    }
+    Ok(LenientItem::Floor(LenientFloor { docs, requirement: requirement(input)? }))
+}
+
+fn erratum(input: ParseStream) -> Result<Erratum> {
+    let docs = super::docs(input)?;
+    keyword(input, "manual")?;
+    let manual: LitStr = input.parse()?;
+    semicolon(input)?;
+    keyword(input, "machine")?;
+    let machine: LitStr = input.parse()?;
+    semicolon(input)?;
+    Ok(Erratum { docs, manual: manual.value(), machine: machine.value() })
+}
+
+fn example(input: ParseStream) -> Result<Example> {
+    let span = input.span();
+    let refused = peek_keyword(input, "refused") && input.peek2(syn::Ident);
+    if refused {
+        word(input)?;
+    }
+    let mut text = String::new();
+    if input.peek(Token![@]) {
+        input.parse::<Token![@]>()?;
+        let bang = if input.parse::<Option<Token![!]>>()?.is_some() { "!" } else { "" };
+        text = format!("@{bang}{} ", word(input)?);
+    }
+    let opcode = word(input)?;
+    text += &opcode.to_string();
+    let mut modifiers = Vec::new();
+    while input.peek(Token![.]) {
+        let modifier = dotted(input)?;
+        text += &format!(".{modifier}");
+        modifiers.push(modifier);
+    }
+    let mut operands = vec![example_operand(input)?];
+    while input.peek(Token![,]) {
+        input.parse::<Token![,]>()?;
+        operands.push(example_operand(input)?);
+    }
+    let written: Vec<String> = operands.iter().map(ToString::to_string).collect();
+    text += &format!(" {};", written.join(", "));
+    let end = input.span();
+    semicolon(input)?;
+    Ok(Example { span: expr::join(span, end), refused, text, opcode, modifiers, operands })
+}
+
+fn example_operand(input: ParseStream) -> Result<ExampleOperand> {
+    let span = input.span();
+    let negated = input.parse::<Option<Token![!]>>()?.is_some();
+    let name = operand_name(input)?;
+    let mut second = None;
+    if input.peek(Token![|]) {
+        input.parse::<Token![|]>()?;
+        second = Some(operand_name(input)?);
+    }
+    let selector = if input.peek(Token![.]) { Some(dotted(input)?) } else { None };
+    Ok(ExampleOperand { span, negated, name, second, selector })
+}
+
+impl std::fmt::Display for ExampleOperand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let bang = if self.negated { "!" } else { "" };
+        write!(f, "{bang}{}", self.name)?;
+        if let Some(second) = &self.second {
+            write!(f, "|{second}")?;
+        }
+        self.selector.as_ref().map_or(Ok(()), |selector| write!(f, ".{selector}"))
+    }
+}
+
+/// A register, a constant or the sink.
+fn operand_name(input: ParseStream) -> Result<String> {
+    let mut text = String::new();
+    if input.peek(Token![-]) || input.peek(Token![%]) {
+        text += &input.parse::<TokenTree>()?.to_string();
+    }
+    if input.peek(syn::Lit) {
+        return Ok(text + &input.parse::<TokenTree>()?.to_string());
+    }
+    if input.peek(Token![_]) {
+        input.parse::<Token![_]>()?;
+        return Ok("_".to_owned());
+    }
+    Ok(text + &word(input)?.to_string())
+}

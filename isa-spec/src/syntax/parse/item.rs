@@ -1,0 +1,323 @@
+//! Items of the prelude, and the way to the entries.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Result};
+use syn::punctuated::Punctuated;
+use syn::{LitStr, Token, token};
+
+use super::{
+    dotted, expr, keyword, members, number, peek_keyword, semicolon, statements, target, type_set, version, word,
+};
+use crate::syntax::ast::{
+    Builtin, Class, Docs, Function, Item, LenientNote, Map, Operator, OperatorMember, ParamType, Signature, Slip, Spec,
+    TargetGroup, Type, TypeSet, TypeShape, Words,
+};
+use crate::text::Errors;
+
+const ITEMS: [&str; 15] = [
+    "use",
+    "bodies",
+    "ptx",
+    "targets",
+    "families",
+    "types",
+    "class",
+    "builtin",
+    "fn",
+    "operator",
+    "words",
+    "map",
+    "lenient",
+    "slips",
+    "instruction",
+];
+
+/// A path of Rust: `crate::bodies`.
+fn path(input: ParseStream) -> Result<TokenStream> {
+    let mut tokens = TokenStream::new();
+    loop {
+        if let Some(colons) = input.parse::<Option<Token![::]>>()? {
+            colons.to_tokens(&mut tokens);
+        }
+        input.call(Ident::parse_any)?.to_tokens(&mut tokens);
+        if !input.peek(Token![::]) {
+            return Ok(tokens);
+        }
+    }
+}
+
+pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
+    let items = statements(input, errors, |input, errors| {
+        // A file's own description; files may follow each other, and one may hold nothing else.
+        super::file_docs(input)?;
+        let start = input.span();
+        if input.is_empty() { Ok(None) } else { item(input, errors).map(|item| Some((start, item))) }
+    });
+    spec.items = items.into_iter().flatten().collect();
+}
+
+fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
+    let docs = super::docs(input)?;
+    let name = word(input)?;
+    match name.to_string().as_str() {
+        "use" => {
+            let library = word(input)?;
+            semicolon(input)?;
+            Ok(Item::Use(library))
+        }
+        "bodies" => {
+            let path = path(input)?;
+            semicolon(input)?;
+            Ok(Item::Bodies { path, span: name.span() })
+        }
+        "ptx" => {
+            let list = punctuated(input, version)?;
+            semicolon(input)?;
+            Ok(Item::Versions(list))
+        }
+        "targets" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Targets(statements(&content, errors, |input, _| target_group(input))))
+        }
+        "families" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Families(statements(&content, errors, |input, _| {
+                let family = punctuated(input, target)?;
+                semicolon(input)?;
+                Ok(family)
+            })))
+        }
+        "types" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Types(statements(&content, errors, |input, _| type_item(input))))
+        }
+        "class" => class(input, docs).map(Item::Class),
+        "builtin" => builtin(input, docs).map(Item::Builtin),
+        "fn" => function(input, docs).map(Item::Function),
+        "operator" => operator(input, docs, errors).map(Item::Operator),
+        "words" => {
+            let name = word(input)?;
+            let of_opcode = peek_keyword(input, "of");
+            if of_opcode {
+                word(input)?;
+                keyword(input, "opcode")?;
+            }
+            let content;
+            syn::braced!(content in input);
+            let members = statements(&content, errors, |input, _| {
+                let member = (super::docs(input)?, word(input)?);
+                semicolon(input)?;
+                Ok(member)
+            });
+            Ok(Item::Words(Words { docs, name, of_opcode, members }))
+        }
+        "map" => {
+            let name = word(input)?;
+            let content;
+            syn::braced!(content in input);
+            let pairs = statements(&content, errors, |input, _| {
+                let from = dotted(input)?;
+                input.parse::<Token![:]>()?;
+                let pair = (from, dotted(input)?);
+                semicolon(input)?;
+                Ok(pair)
+            });
+            Ok(Item::Map(Map { name, pairs }))
+        }
+        "lenient" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Lenient(statements(&content, errors, |input, _| {
+                let note = LenientNote { docs: super::docs(input)?, name: word(input)? };
+                semicolon(input)?;
+                Ok(note)
+            })))
+        }
+        "slips" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Slips(statements(&content, errors, |input, _| {
+                let docs = super::docs(input)?;
+                let verdict = word(input)?;
+                let code = if input.peek(LitStr) { None } else { Some(word(input)?) };
+                let patterns = Punctuated::<LitStr, Token![,]>::parse_separated_nonempty(input)?;
+                semicolon(input)?;
+                Ok(Slip { docs, verdict, code, patterns: patterns.iter().map(LitStr::value).collect() })
+            })))
+        }
+        "instruction" => super::instruction::instruction(input, docs, errors).map(Item::Instruction),
+        other => {
+            let near = crate::text::nearest(other, ITEMS);
+            let hint = near.map_or_else(|| format!("one of {}", ITEMS.join(", ")), |near| format!("`{near}`"));
+            Err(syn::Error::new(name.span(), format!("`{other}` begins no item; expected {hint}")))
+        }
+    }
+}
+
+fn punctuated<T>(input: ParseStream, mut parse: impl FnMut(ParseStream) -> Result<T>) -> Result<Vec<T>> {
+    let mut list = vec![parse(input)?];
+    while input.peek(Token![,]) {
+        input.parse::<Token![,]>()?;
+        list.push(parse(input)?);
+    }
+    Ok(list)
+}
+
+fn target_group(input: ParseStream) -> Result<TargetGroup> {
+    keyword(input, "ptx")?;
+    let since = version(input)?;
+    input.parse::<Token![:]>()?;
+    let targets = punctuated(input, target)?;
+    semicolon(input)?;
+    Ok(TargetGroup { since, targets })
+}
+
+fn type_item(input: ParseStream) -> Result<Type> {
+    let docs = super::docs(input)?;
+    let name = dotted(input)?;
+    input.parse::<Token![:]>()?;
+    let shape = if input.peek(syn::LitInt) {
+        let lanes = number(input)?;
+        keyword(input, "of")?;
+        TypeShape::Packed { lanes, of: dotted(input)? }
+    } else {
+        let (kind, bits) = (word(input)?, number(input)?);
+        let mut exponent = None;
+        if peek_keyword(input, "exponent") {
+            word(input)?;
+            exponent = Some(number(input)?);
+        }
+        TypeShape::Scalar { kind, bits, exponent }
+    };
+    let mut ty = Type { docs, name, shape, registers: Vec::new(), constants: Vec::new() };
+    if peek_keyword(input, "registers") {
+        word(input)?;
+        ty.registers = members(input)?;
+    }
+    if peek_keyword(input, "constants") {
+        word(input)?;
+        ty.constants = members(input)?;
+    }
+    semicolon(input)?;
+    Ok(ty)
+}
+
+fn class(input: ParseStream, docs: Docs) -> Result<Class> {
+    let name = word(input)?;
+    input.parse::<Token![=]>()?;
+    let types = members(input)?;
+    semicolon(input)?;
+    Ok(Class { docs, name, types })
+}
+
+/// `T: unsigned, float`
+fn type_parameter(input: ParseStream) -> Result<(Ident, Vec<TypeSet>)> {
+    let parameter = word(input)?;
+    input.parse::<Token![:]>()?;
+    Ok((parameter, type_set(input)?))
+}
+
+/// `lt<T: unsigned, float>(a: T, b: T) -> .pred`, `convert<T: .f32; U: .s32, .u32>(a: T) -> U`
+fn signature(input: ParseStream, docs: Docs) -> Result<Signature> {
+    let name = word(input)?;
+    let (mut generic, mut to) = (None, None);
+    if input.peek(Token![<]) {
+        input.parse::<Token![<]>()?;
+        generic = Some(type_parameter(input)?);
+        if input.peek(Token![;]) {
+            input.parse::<Token![;]>()?;
+            to = Some(type_parameter(input)?);
+        }
+        input.parse::<Token![>]>()?;
+    }
+    let content;
+    syn::parenthesized!(content in input);
+    let params = content.parse_terminated(
+        |input: ParseStream| {
+            let name = word(input)?;
+            input.parse::<Token![:]>()?;
+            Ok((name, param_type(input)?))
+        },
+        Token![,],
+    )?;
+    input.parse::<Token![->]>()?;
+    let result = param_type(input)?;
+    Ok(Signature { docs, name, generic, to, params: params.into_iter().collect(), result })
+}
+
+fn builtin(input: ParseStream, docs: Docs) -> Result<Builtin> {
+    let signature = signature(input, docs)?;
+    let warp = peek_keyword(input, "warp");
+    if warp {
+        word(input)?;
+    }
+    semicolon(input)?;
+    Ok(Builtin { signature, warp })
+}
+
+fn function(input: ParseStream, docs: Docs) -> Result<Function> {
+    let signature = signature(input, docs)?;
+    let content;
+    syn::braced!(content in input);
+    let mut lets = Vec::new();
+    while content.peek2(Token![=]) && !content.peek2(Token![==]) {
+        let name = word(&content)?;
+        content.parse::<Token![=]>()?;
+        lets.push((name, expr::expr(&content)?));
+        semicolon(&content)?;
+    }
+    let body = expr::expr(&content)?;
+    if content.is_empty() { Ok(Function { signature, lets, body }) } else { Err(content.error("expected `}`")) }
+}
+
+fn param_type(input: ParseStream) -> Result<ParamType> {
+    if input.peek(Token![.]) {
+        return dotted(input).map(ParamType::Type);
+    }
+    if input.peek(token::Bracket) {
+        let content;
+        syn::bracketed!(content in input);
+        return word(&content).map(ParamType::Lanes);
+    }
+    let name = word(input)?;
+    if name == "one" && peek_keyword(input, "of") {
+        word(input)?;
+        return Ok(ParamType::Listed { span: name.span(), words: members(input)? });
+    }
+    if name != "lanes" {
+        return Ok(ParamType::Generic(name));
+    }
+    let lanes = number(input)?;
+    keyword(input, "of")?;
+    Ok(ParamType::Pick { span: name.span(), lanes, of: number(input)? })
+}
+
+fn operator(input: ParseStream, docs: Docs, errors: &mut Errors) -> Result<Operator> {
+    let name = word(input)?;
+    let content;
+    syn::parenthesized!(content in input);
+    let params = content.parse_terminated(word, Token![,])?.into_iter().collect();
+    let content;
+    syn::braced!(content in input);
+    let members = statements(&content, errors, |input, _| operator_member(input));
+    Ok(Operator { docs, name, params, members })
+}
+
+fn operator_member(input: ParseStream) -> Result<OperatorMember> {
+    let docs = super::docs(input)?;
+    let name: Ident = word(input)?;
+    input.parse::<Token![=]>()?;
+    let body = expr::expr(input)?;
+    let mut domain = Vec::new();
+    if input.peek(Token![for]) {
+        input.parse::<Token![for]>()?;
+        domain = type_set(input)?;
+    }
+    semicolon(input)?;
+    Ok(OperatorMember { docs, name, body, domain })
+}

@@ -1,0 +1,209 @@
+//! From tokens to the syntax tree.
+//!
+//! A mistake ends the statement it is in, not the file: parsing goes on behind the next semicolon or block, so that
+//! all mistakes of a spec are reported at once. This module knows no meaning: names are resolved later.
+
+mod expr;
+mod instruction;
+mod item;
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::ext::IdentExt;
+use syn::parse::{ParseStream, Parser, Result};
+use syn::{Lit, LitInt, LitStr, Token, token};
+
+use crate::syntax::ast::{Docs, Number, Spec, Target, TypeSet, Version};
+use crate::text::{Diagnostic, Errors};
+
+/// Parses a whole spec.
+///
+/// # Errors
+///
+/// Every mistake of syntax, at its token.
+pub fn parse(tokens: TokenStream) -> std::result::Result<Spec, Errors> {
+    let mut errors = Errors::new();
+    let mut spec = Spec::default();
+    let last = tokens.clone().into_iter().last().map(|tree| match tree {
+        TokenTree::Group(group) => group.span_close(),
+        other => other.span(),
+    });
+    let parser = |input: ParseStream| {
+        item::spec(input, &mut spec, &mut errors);
+        Ok(())
+    };
+    // What the parser left in a nested group is the tail of a mistake that is already in the list.
+    if let Err(error) = parser.parse2(tokens)
+        && errors.is_empty()
+    {
+        errors.push_syn(&error);
+    }
+    if let Some(last) = last {
+        errors.place_ends(last);
+    }
+    errors.finish(spec)
+}
+
+/// Parses statements to the end of the input; a mistake skips to behind the next semicolon or block.
+fn statements<T>(
+    input: ParseStream,
+    errors: &mut Errors,
+    mut parse: impl FnMut(ParseStream, &mut Errors) -> Result<T>,
+) -> Vec<T> {
+    let mut list = Vec::new();
+    while !input.is_empty() {
+        match parse(input, errors) {
+            Ok(statement) => list.push(statement),
+            Err(error) => {
+                errors.push_syn(&error);
+                skip_statement(input);
+            }
+        }
+    }
+    list
+}
+
+fn skip_statement(input: ParseStream) {
+    while let Ok(tree) = input.parse::<TokenTree>() {
+        match tree {
+            TokenTree::Punct(punct) if punct.as_char() == ';' => return,
+            TokenTree::Group(group)
+                if group.delimiter() == proc_macro2::Delimiter::Brace && !input.peek(Token![;]) && !goes_on(input) =>
+            {
+                return;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether a statement goes on behind a group in braces, as in `{.ftz}.type` and `{!}c`.
+fn goes_on(input: ParseStream) -> bool {
+    input.peek(Token![.]) || input.peek(Token![,]) || (input.peek(syn::Ident) && !input.peek2(token::Brace))
+}
+
+/// The `///` lines before an item.
+fn docs(input: ParseStream) -> Result<Docs> {
+    let mut lines = Vec::new();
+    while input.peek(Token![#]) && !input.peek2(Token![!]) {
+        input.parse::<Token![#]>()?;
+        lines.push(doc_line(input)?);
+    }
+    Ok(lines.join("\n"))
+}
+
+/// The `//!` lines of a file, which nothing reads.
+fn file_docs(input: ParseStream) -> Result<()> {
+    while input.peek(Token![#]) && input.peek2(Token![!]) {
+        input.parse::<Token![#]>()?;
+        input.parse::<Token![!]>()?;
+        doc_line(input)?;
+    }
+    Ok(())
+}
+
+/// What a `///` becomes behind its `#`: `[doc = " text"]`.
+fn doc_line(input: ParseStream) -> Result<String> {
+    let content;
+    syn::bracketed!(content in input);
+    let name = word(&content)?;
+    if name != "doc" {
+        return Err(syn::Error::new(name.span(), "the one attribute of a spec is a description, `/// text`"));
+    }
+    content.parse::<Token![=]>()?;
+    let text = content.parse::<LitStr>()?.value();
+    Ok(text.strip_prefix(' ').unwrap_or(&text).trim_end().to_owned())
+}
+
+/// Any word, Rust's keywords too.
+fn word(input: ParseStream) -> Result<Ident> {
+    let description = input.peek(Token![#]);
+    input.call(Ident::parse_any).map_err(|error| {
+        let message = if description { "no description belongs here" } else { "expected a name" };
+        syn::Error::new(error.span(), message)
+    })
+}
+
+/// A given word.
+fn keyword(input: ParseStream, expected: &str) -> Result<()> {
+    if peek_keyword(input, expected) {
+        word(input).map(drop)
+    } else {
+        Err(input.error(format!("expected `{expected}`")))
+    }
+}
+
+fn peek_keyword(input: ParseStream, expected: &str) -> bool {
+    input.fork().call(Ident::parse_any).is_ok_and(|ident| ident == expected)
+}
+
+/// `.f32`
+fn dotted(input: ParseStream) -> Result<Ident> {
+    input.parse::<Token![.]>()?;
+    word(input)
+}
+
+/// `7.8`
+fn version(input: ParseStream) -> Result<Version> {
+    let literal: Lit = input.parse().map_err(|error| syn::Error::new(error.span(), "expected a version like `7.8`"))?;
+    let span = literal.span();
+    let text = match &literal {
+        Lit::Float(float) => float.to_string(),
+        Lit::Int(int) => int.to_string(),
+        _ => String::new(),
+    };
+    let parts = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+    let (major, minor) = parts.ok_or_else(|| syn::Error::new(span, "expected a version like `7.8`"))?;
+    Ok(Version { span, major, minor })
+}
+
+/// `sm_90a`
+fn target(input: ParseStream) -> Result<Target> {
+    let ident = word(input)?;
+    target_of(&ident).ok_or_else(|| syn::Error::new(ident.span(), "expected a target like `sm_90`"))
+}
+
+fn target_of(ident: &Ident) -> Option<Target> {
+    Some(Target { span: ident.span(), value: ident.to_string().parse().ok()? })
+}
+
+fn number(input: ParseStream) -> Result<Number> {
+    let literal: LitInt = input.parse().map_err(|error| syn::Error::new(error.span(), "expected a whole number"))?;
+    Ok(Number { value: literal.base10_parse()?, span: literal.span() })
+}
+
+/// `unsigned, .f32`: at least one.
+fn type_set(input: ParseStream) -> Result<Vec<TypeSet>> {
+    let mut list = Vec::new();
+    loop {
+        list.push(if input.peek(Token![.]) { TypeSet::Type(dotted(input)?) } else { TypeSet::Class(word(input)?) });
+        if !input.peek(Token![,]) {
+            return Ok(list);
+        }
+        input.parse::<Token![,]>()?;
+    }
+}
+
+/// `{ .u32, eq }`: members with or without a dot.
+fn members(input: ParseStream) -> Result<Vec<Ident>> {
+    let content;
+    syn::braced!(content in input);
+    let list = content.parse_terminated(
+        |input: ParseStream| if input.peek(Token![.]) { dotted(input) } else { word(input) },
+        Token![,],
+    )?;
+    Ok(list.into_iter().collect())
+}
+
+/// A closing semicolon, with the error at the token that stands in its place.
+fn semicolon(input: ParseStream) -> Result<()> {
+    input.parse::<Token![;]>().map(drop)
+}
+
+/// Reports a block that stands twice.
+fn once(seen: &mut Vec<String>, ident: &Ident, errors: &mut Errors) {
+    let name = ident.to_string();
+    if seen.contains(&name) {
+        errors.push(Diagnostic::new(ident.span(), format!("`{name}` stands twice in this entry")));
+    }
+    seen.push(name);
+}

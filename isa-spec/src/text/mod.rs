@@ -1,0 +1,11 @@
+//! The texts of a spec and what is said about them: files, places, mistakes, reports.
+//!
+//! This module knows no grammar.
+
+mod render;
+mod report;
+mod source;
+
+pub(crate) use report::nearest;
+pub use report::{Diagnostic, Errors};
+pub use source::{Place, Sources};

@@ -1,0 +1,261 @@
+//! Mistakes in a spec: collected by each stage, shown all at once.
+//!
+//! This module knows no grammar, no rule and no file; a stage says what is wrong, where, and what would be right.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Range;
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote_spanned;
+
+/// One mistake.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    pub(super) at: At,
+    pub(super) message: String,
+    pub(super) label: Option<String>,
+    pub(super) secondary: Vec<(Span, String)>,
+    pub(super) help: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum At {
+    Span(Span),
+    Offsets(Range<usize>),
+    /// The spec as a whole.
+    Spec,
+}
+
+impl Diagnostic {
+    /// A mistake at a token or a run of tokens.
+    pub fn new(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { at: At::Span(span), message: message.into(), label: None, secondary: Vec::new(), help: None }
+    }
+
+    /// A mistake in text that has no tokens.
+    pub(crate) fn at_offsets(range: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { at: At::Offsets(range), ..Diagnostic::new(Span::call_site(), message) }
+    }
+
+    /// A mistake of the spec as a whole.
+    pub(crate) fn whole(message: impl Into<String>) -> Diagnostic {
+        Diagnostic { at: At::Spec, ..Diagnostic::new(Span::call_site(), message) }
+    }
+
+    /// Says under the caret what is there.
+    pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Points at another place that explains the mistake.
+    pub fn also(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
+        self.secondary.push((span, label.into()));
+        self
+    }
+
+    /// Blames another place; the present one becomes what explains the mistake.
+    pub(crate) fn blame(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
+        if let At::Span(before) = std::mem::replace(&mut self.at, At::Span(span)) {
+            self.secondary.push((before, label.into()));
+            self.label = None;
+        }
+        self
+    }
+
+    /// Says what would be right.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Adds the nearest of some names as help, if one is near.
+    pub fn suggest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+        match nearest(wrong, names) {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
+
+    /// What is wrong, in one line.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(super) fn range(&self) -> Range<usize> {
+        match &self.at {
+            At::Span(span) => span.byte_range(),
+            At::Offsets(range) => range.clone(),
+            At::Spec => 0..0,
+        }
+    }
+
+    /// What two reports of one mistake share: place and message.
+    fn identity(&self) -> Identity {
+        let place = match &self.at {
+            At::Span(span) => extent(*span),
+            At::Offsets(range) => Extent { offsets: range.clone(), ..Extent::default() },
+            At::Spec => Extent::default(),
+        };
+        (place, self.message.clone())
+    }
+}
+
+/// Where a span is. Lines and columns are known inside a compiler, too; offsets are not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Extent {
+    offsets: Range<usize>,
+    lines: Range<usize>,
+    columns: Range<usize>,
+}
+
+type Identity = (Extent, String);
+
+fn extent(span: Span) -> Extent {
+    let (start, end) = (span.start(), span.end());
+    Extent { offsets: span.byte_range(), lines: start.line..end.line, columns: start.column..end.column }
+}
+
+/// The name that is nearest to a misspelt one, if it is near enough to be meant.
+pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_of(wrong, &mut names.into_iter())
+}
+
+fn nearest_of<'a>(wrong: &str, names: &mut dyn Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (distance, name) = names.map(|name| (edit_distance(wrong, name), name)).min()?;
+    let length = wrong.chars().count();
+    (distance <= 1 + length / 4 && distance < length).then_some(name)
+}
+
+/// The least number of characters to insert, delete, replace or swap with their neighbour.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for (i, x) in a.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let replaced = rows[i][j] + usize::from(x != y);
+            let mut least = replaced.min(row[j] + 1).min(rows[i][j + 1] + 1);
+            if i > 0 && j > 0 && *x == b[j - 1] && a[i - 1] == *y {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+/// The mistakes of one stage.
+#[derive(Clone, Debug, Default)]
+pub struct Errors {
+    list: Vec<Diagnostic>,
+    known: HashSet<Identity>,
+}
+
+impl Errors {
+    /// None yet.
+    pub fn new() -> Errors {
+        Errors::default()
+    }
+
+    /// Adds a mistake, unless it is there already: what several forms share is found in each of them.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        if self.known.insert(diagnostic.identity()) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// Places the mistakes of a parser that ran out of tokens at the last one.
+    pub(crate) fn place_ends(&mut self, last: Span) {
+        let nowhere = extent(Span::call_site());
+        for diagnostic in &mut self.list {
+            if matches!(diagnostic.at, At::Span(span) if extent(span) == nowhere) {
+                diagnostic.at = At::Span(last);
+                diagnostic.label = Some("the spec ends here".to_owned());
+            }
+        }
+    }
+
+    /// Adds the mistakes of a parser.
+    pub(crate) fn push_syn(&mut self, error: &syn::Error) {
+        error.into_iter().for_each(|error| self.push(Diagnostic::new(error.span(), error.to_string())));
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The value, if nothing went wrong.
+    ///
+    /// # Errors
+    ///
+    /// All mistakes, if there is one.
+    pub fn finish<T>(self, value: T) -> Result<T, Errors> {
+        if self.is_empty() { Ok(value) } else { Err(self) }
+    }
+
+    /// The mistakes in the order they were found.
+    pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.list.iter()
+    }
+
+    /// All mistakes as `compile_error!` under the tokens, for a macro.
+    pub fn into_compile_errors(self) -> TokenStream {
+        self.list
+            .into_iter()
+            .map(|diagnostic| {
+                let span = match diagnostic.at {
+                    At::Span(span) => span,
+                    At::Offsets(_) | At::Spec => Span::call_site(),
+                };
+                let mut message = diagnostic.message;
+                if let Some(help) = diagnostic.help {
+                    message += "\nhelp: ";
+                    message += &help;
+                }
+                quote_spanned!(span=> ::core::compile_error! { #message })
+            })
+            .collect()
+    }
+}
+
+impl From<Diagnostic> for Errors {
+    fn from(diagnostic: Diagnostic) -> Errors {
+        let mut errors = Errors::new();
+        errors.push(diagnostic);
+        errors
+    }
+}
+
+impl fmt::Display for Errors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for diagnostic in &self.list {
+            writeln!(f, "{}", diagnostic.message)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Errors {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_name_is_near() {
+        assert_eq!(nearest("dtpye", ["stype", "dtype"]), Some("dtype"));
+        assert_eq!(nearest("onse", ["ne", "ones"]), Some("ones"));
+        assert_eq!(nearest("u23", ["u16", "u32", "u8"]), Some("u32"));
+        assert_eq!(nearest("x", ["dtype"]), None);
+        assert_eq!(nearest("x", ["a", "b"]), None);
+    }
+}

@@ -1,0 +1,179 @@
+//! Spec files and the way from a span back to file, line and column.
+//!
+//! The files are lexed as one text, so that an offset names its file by itself. This module knows no grammar.
+
+use std::cell::OnceCell;
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+
+use crate::text::{Diagnostic, Errors};
+
+/// Deeper brackets than this are refused: the parser's own recursion would exhaust the stack.
+const MAX_BRACKETS: usize = 256;
+
+/// The first bracket that is nested too deeply.
+fn too_deep(tokens: &TokenStream) -> Option<Span> {
+    let mut open = vec![tokens.clone().into_iter()];
+    while let Some(innermost) = open.last_mut() {
+        match innermost.next() {
+            Some(TokenTree::Group(group)) if open.len() > MAX_BRACKETS => return Some(group.span_open()),
+            Some(TokenTree::Group(group)) => open.push(group.stream().into_iter()),
+            Some(_) => {}
+            None => drop(open.pop()),
+        }
+    }
+    None
+}
+
+/// The files of one spec, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    files: Vec<File>,
+    /// All texts, one after the other.
+    text: String,
+    /// What the lexer calls the text, where tokens of other origin stand beside it: those of a macro's input.
+    beside: OnceCell<String>,
+}
+
+#[derive(Clone, Debug)]
+struct File {
+    name: String,
+    start: usize,
+}
+
+/// A place in a spec file, as editors count: lines and columns from 1, columns in characters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The file's name as it was given.
+    pub file: &'a str,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+}
+
+impl Sources {
+    /// No files yet.
+    pub fn new() -> Sources {
+        Sources::default()
+    }
+
+    /// Adds a file; `name` is what reports call it.
+    pub fn add(&mut self, name: impl Into<String>, text: &str) {
+        self.files.push(File { name: name.into(), start: self.text.len() });
+        // Rust's lexer takes a byte order mark at the start of a text only, and this is one of several.
+        self.text.push_str(text.strip_prefix('\u{feff}').unwrap_or(text));
+        self.text.push('\n');
+    }
+
+    /// The names of the files, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| file.name.as_str())
+    }
+
+    /// The name and the text of each file, in order.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.names().enumerate().map(|(index, name)| (name, self.text_of(index)))
+    }
+
+    /// The tokens of all files.
+    ///
+    /// # Errors
+    ///
+    /// What does not lex as Rust tokens, at most one mistake for each file.
+    pub fn tokens(&self) -> Result<TokenStream, Errors> {
+        let mut errors = Errors::new();
+        for (index, file) in self.files.iter().enumerate() {
+            if let Err(error) = self.text_of(index).parse::<TokenStream>() {
+                let at = error.span().byte_range();
+                errors.push(Diagnostic::at_offsets(
+                    file.start + at.start..file.start + at.end,
+                    "this does not lex: a bracket without its partner, an open string or a stray character",
+                ));
+            }
+        }
+        errors.finish(())?;
+        let tokens = self.text.parse().expect("files that lex apart lex together");
+        match too_deep(&tokens) {
+            Some(span) => Err(Diagnostic::new(span, "brackets are nested too deeply").into()),
+            None => Ok(tokens),
+        }
+    }
+
+    /// Where an offset into the text of all files lies.
+    pub fn place(&self, offset: usize) -> Place<'_> {
+        let index = self.file_at(offset);
+        let file = &self.files[index];
+        let before = &self.text[file.start..offset.min(self.text.len())];
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        Place {
+            file: &file.name,
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+        }
+    }
+
+    /// Where a span of these files' tokens starts.
+    pub fn place_of(&self, span: Span) -> Place<'_> {
+        self.place(span.byte_range().start)
+    }
+
+    /// The number of the file that a span of these files' tokens starts in.
+    pub(crate) fn file_number(&self, span: Span) -> usize {
+        self.file_at(span.byte_range().start)
+    }
+
+    /// The file and line of a span, `comparison.isa:8`, for generated code.
+    pub(crate) fn cite(&self, span: Span) -> String {
+        if self.beside.get().is_some_and(|own| *own != span.file()) {
+            return format!("{}:{}", span.file(), span.start().line);
+        }
+        let place = self.place_of(span);
+        format!("{}:{}", place.file, place.line)
+    }
+
+    /// The tokens of all files, which are to stand beside tokens that a macro was given.
+    ///
+    /// # Errors
+    ///
+    /// What does not lex, as [`Sources::tokens`] says.
+    pub(crate) fn tokens_beside(&self) -> Result<TokenStream, Errors> {
+        // The compiler gives the tokens of a text no places; the stand-in of proc_macro2 does.
+        proc_macro2::fallback::force();
+        let tokens = self.tokens();
+        proc_macro2::fallback::unforce();
+        let first = tokens.as_ref().ok().and_then(|tokens| tokens.clone().into_iter().next());
+        let own = first.map_or_else(String::new, |token| token.span().file());
+        self.beside.set(own).expect("a spec is lexed once");
+        tokens
+    }
+
+    /// Whether there is a file of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.name == name)
+    }
+
+    /// These files, then those of another list.
+    pub(crate) fn then(mut self, other: &Sources) -> Sources {
+        for index in 0..other.files.len() {
+            let text = other.text_of(index);
+            self.add(other.files[index].name.clone(), text.strip_suffix('\n').unwrap_or(text));
+        }
+        self
+    }
+
+    /// The name, the whole text and the start of the file that holds an offset.
+    pub(crate) fn file(&self, offset: usize) -> (&str, &str, usize) {
+        let index = self.file_at(offset);
+        (&self.files[index].name, self.text_of(index), self.files[index].start)
+    }
+
+    fn file_at(&self, offset: usize) -> usize {
+        self.files.partition_point(|file| file.start <= offset).saturating_sub(1)
+    }
+
+    fn text_of(&self, index: usize) -> &str {
+        let end = self.files.get(index + 1).map_or(self.text.len(), |next| next.start);
+        &self.text[self.files[index].start..end]
+    }
+}

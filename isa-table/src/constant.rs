@@ -1,0 +1,166 @@
+//! Contents of a table: data that stands in a `static`, and the same data while it is still being made.
+//!
+//! A type of contents has `'static` strings and lists. Its counterpart, named with `Buf` behind, owns them: the generator
+//! fills that one in and writes it as the Rust expression of the other. A table that is needed at once, in a macro, is
+//! leaked instead of written.
+//!
+//! All of this is the feature `write`: who only reads tables has no use for it.
+//!
+//! ```
+//! # #[cfg(feature = "write")] {
+//! use isa_table::constant::Content;
+//! use isa_table::page::{Function, FunctionBuf};
+//!
+//! let function = FunctionBuf { signature: "flush(x)".into(), description: "Subnormal numbers become zero.".into() };
+//! let mut text = String::new();
+//! Function::write(&function, &mut text);
+//! assert_eq!(text, r#"Function { signature: "flush(x)", description: "Subnormal numbers become zero." }"#);
+//! assert_eq!(Function::leak(function).signature, "flush(x)");
+//! # }
+//! ```
+
+#[cfg(feature = "write")]
+use alloc::{boxed::Box, format, string::String, vec::Vec};
+
+/// Data that stands in a `static`.
+#[cfg(feature = "write")]
+pub trait Content: Sized + 'static {
+    /// The same while it is being made.
+    type Buf;
+
+    /// Appends the Rust expression that gives it. Paths are those of this crate's types without the modules.
+    fn write(buf: &Self::Buf, out: &mut String);
+
+    /// Makes it last as long as the program.
+    fn leak(buf: Self::Buf) -> Self;
+}
+
+#[cfg(feature = "write")]
+impl Content for &'static str {
+    type Buf = String;
+
+    fn write(buf: &String, out: &mut String) {
+        // Escapes that Rust does not know do not come up: `Debug` of strings is made for Rust.
+        out.push_str(&format!("{buf:?}"));
+    }
+
+    fn leak(buf: String) -> &'static str {
+        buf.leak()
+    }
+}
+
+#[cfg(feature = "write")]
+impl<T: Content> Content for &'static [T] {
+    type Buf = Vec<T::Buf>;
+
+    fn write(buf: &Vec<T::Buf>, out: &mut String) {
+        out.push_str("&[");
+        list::<T>(buf, out);
+        out.push(']');
+    }
+
+    fn leak(buf: Vec<T::Buf>) -> &'static [T] {
+        Box::leak(buf.into_iter().map(T::leak).collect())
+    }
+}
+
+/// Appends elements, parted by commas.
+#[cfg(feature = "write")]
+fn list<T: Content>(elements: &[T::Buf], out: &mut String) {
+    for (index, element) in elements.iter().enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        T::write(element, out);
+    }
+}
+
+#[cfg(feature = "write")]
+impl<T: Content> Content for Option<T> {
+    type Buf = Option<T::Buf>;
+
+    fn write(buf: &Option<T::Buf>, out: &mut String) {
+        match buf {
+            Some(value) => {
+                out.push_str("Some(");
+                T::write(value, out);
+                out.push(')');
+            }
+            None => out.push_str("None"),
+        }
+    }
+
+    fn leak(buf: Option<T::Buf>) -> Option<T> {
+        buf.map(T::leak)
+    }
+}
+
+/// Contents that are their own counterpart, and the expression of a value.
+macro_rules! plain {
+    ($($ty:ty = |$value:ident| $text:expr;)*) => {$(
+        #[cfg(feature = "write")]
+        impl $crate::constant::Content for $ty {
+            type Buf = $ty;
+
+            fn write($value: &$ty, out: &mut alloc::string::String) {
+                out.push_str(&$text);
+            }
+
+            fn leak(buf: $ty) -> $ty {
+                buf
+            }
+        }
+    )*};
+}
+
+pub(crate) use plain;
+
+plain! {
+    bool = |value| alloc::format!("{value}");
+    char = |value| alloc::format!("{value:?}");
+    u8 = |value| alloc::format!("{value}");
+    u16 = |value| alloc::format!("{value}");
+    u32 = |value| alloc::format!("{value}");
+    u64 = |value| if *value > 9999 { alloc::format!("{value:#x}") } else { alloc::format!("{value}") };
+    u128 = |value| if *value > 9999 { alloc::format!("{value:#x}") } else { alloc::format!("{value}") };
+}
+
+/// Declares structs of contents, each with its counterpart.
+macro_rules! contents {
+    ($($(#[$docs:meta])* $name:ident, $buf:ident { $($(#[$field_docs:meta])* $field:ident: $ty:ty,)* })*) => {$(
+        $(#[$docs])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name {
+            $($(#[$field_docs])* pub $field: $ty,)*
+        }
+
+        #[doc = concat!("A [`", stringify!($name), "`] that is being made.")]
+        #[cfg(feature = "write")]
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $buf {
+            $($(#[$field_docs])* pub $field: <$ty as $crate::constant::Content>::Buf,)*
+        }
+
+        #[cfg(feature = "write")]
+        impl $crate::constant::Content for $name {
+            type Buf = $buf;
+
+            fn write(buf: &$buf, out: &mut alloc::string::String) {
+                out.push_str(concat!(stringify!($name), " {"));
+                let mut separator = " ";
+                $(
+                    out.push_str(core::mem::replace(&mut separator, ", "));
+                    out.push_str(concat!(stringify!($field), ": "));
+                    <$ty as $crate::constant::Content>::write(&buf.$field, out);
+                )*
+                out.push_str(" }");
+            }
+
+            fn leak(buf: $buf) -> $name {
+                $name { $($field: <$ty as $crate::constant::Content>::leak(buf.$field),)* }
+            }
+        }
+    )*};
+}
+
+pub(crate) use contents;

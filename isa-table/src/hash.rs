@@ -1,0 +1,217 @@
+//! The perfect hash of mnemonics: the generator places forms with it, the library finds them with it.
+//!
+//! A text's hash names a bucket and, with the bucket's factor, a place. [`build`] finds factors by which every text has a
+//! place of its own.
+//!
+//! ```
+//! # #[cfg(feature = "write")] {
+//! use isa_table::hash::{Key, Places, build};
+//!
+//! let Places { factors, places } = build(&["selp.b16", "selp.b32"]);
+//! let hash = Key::of(b"selp.b32").hash();
+//! assert_eq!(places[isa_table::hash::find(hash, &factors, places.len())], 1);
+//! # }
+//! ```
+
+#[cfg(feature = "write")]
+use alloc::{vec, vec::Vec};
+
+/// The bytes of a name in a table; a longer one stands elsewhere.
+pub const SHORT: usize = 24;
+
+/// A text as three words.
+#[derive(Clone, Copy, Debug)]
+pub struct Key([u64; 3]);
+
+impl PartialEq for Key {
+    /// In words: the one comparison of all bytes that would be derived waits for the words of both to be stored.
+    #[inline(always)]
+    fn eq(&self, other: &Key) -> bool {
+        let ([a, b, c], [d, e, f]) = (self.0, other.0);
+        (a ^ d) | (b ^ e) | (c ^ f) == 0
+    }
+}
+
+impl Eq for Key {}
+
+impl Key {
+    /// The key of a text of 8 to [`SHORT`] bytes, as most mnemonics are: its bytes, and zeros behind them. It is made without
+    /// a loop. Equal keys are equal texts, as none that ends in a zero has one.
+    #[inline(always)]
+    pub fn exact(text: &[u8]) -> Option<Key> {
+        let length @ 8..=SHORT = text.len() else { return None };
+        let last = word(text, length - 8);
+        if last >> 56 == 0 {
+            return None;
+        }
+        // In two steps, as a shift by all 64 bits is none.
+        let behind = |end: usize| last >> (4 * (end - length)) >> (4 * (end - length));
+        Some(Key(match length {
+            ..=16 => [word(text, 0), behind(16), 0],
+            _ => [word(text, 0), word(text, 8), behind(SHORT)],
+        }))
+    }
+
+    /// The key of a name as a table holds it.
+    #[inline(always)]
+    pub fn padded(name: &[u8; SHORT]) -> Key {
+        let [first, middle, last] = name.as_chunks::<8>().0 else { unreachable!("three words") };
+        Key([first, middle, last].map(|word| u64::from_le_bytes(*word)))
+    }
+
+    /// The key of any text. Where it is longer than [`SHORT`] others may have it too.
+    pub fn of(text: &[u8]) -> Key {
+        if text.len() <= SHORT {
+            let mut name = [0; SHORT];
+            name[..text.len()].copy_from_slice(text);
+            return Key::padded(&name);
+        }
+        let (words, rest) = text.as_chunks();
+        let middle = words.iter().fold(0, |middle, word| fold(middle ^ u64::from_le_bytes(*word) ^ A, B));
+        let last = rest.iter().fold(text.len() as u64, |last, byte| last << 8 | u64::from(*byte));
+        Key([0, middle, last])
+    }
+
+    /// The hash of the text. What the last bytes add is turned, as a product carries nothing down and the highest bits
+    /// alone could not be parted by a factor.
+    #[inline(always)]
+    pub fn hash(self) -> u64 {
+        let Key([first, middle, last]) = self;
+        fold(first ^ A, middle ^ B).wrapping_add(last.wrapping_mul(C).rotate_left(32))
+    }
+}
+
+/// The bucket of a hash among so many, a power of two of at most 2²⁰.
+#[inline(always)]
+fn bucket(hash: u64, buckets: usize) -> usize {
+    (hash >> 44) as usize & (buckets - 1)
+}
+
+/// The place of a hash among so many, a power of two of at most 2²⁰, with its bucket's factor.
+#[inline(always)]
+fn place(hash: u64, factor: u32, places: usize) -> usize {
+    bucket(hash.wrapping_mul(factor as u64), places)
+}
+
+/// The place of a hash among so many, by the factors of all buckets. Both lengths are powers of two.
+#[inline(always)]
+pub fn find(hash: u64, factors: &[u32], places: usize) -> usize {
+    place(hash, factors[bucket(hash, factors.len())], places)
+}
+
+const A: u64 = 0x9e37_79b9_7f4a_7c15;
+const B: u64 = 0xff51_afd7_ed55_8ccd;
+const C: u64 = 0x94d0_49bb_1331_11eb;
+
+#[inline(always)]
+fn word(text: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(*text[at..].first_chunk().expect("eight bytes"))
+}
+
+/// Both halves of the product in one.
+#[inline(always)]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// Factors of buckets and forms in places; both lengths are powers of two.
+#[cfg(feature = "write")]
+#[derive(Debug)]
+pub struct Places {
+    /// A factor for each bucket.
+    pub factors: Vec<u32>,
+    /// The index of the text in each place; [`EMPTY`] where there is none.
+    pub places: Vec<u16>,
+}
+
+/// Marks a place without a form.
+pub const EMPTY: u16 = u16::MAX;
+
+#[cfg(feature = "write")]
+/// How many factors are tried for a bucket.
+const TRIES: u32 = 1 << 14;
+
+/// Places every text; the id of a text is its index.
+///
+/// # Panics
+///
+/// If two texts have one hash, so that no factor parts them: among as many texts as a table holds that is one chance in
+/// ten thousand million.
+#[cfg(feature = "write")]
+pub fn build(texts: &[&str]) -> Places {
+    let hashes: Vec<u64> = texts.iter().map(|text| Key::of(text.as_bytes()).hash()).collect();
+    let mut sorted = hashes.clone();
+    sorted.sort_unstable();
+    assert!(sorted.windows(2).all(|pair| pair[0] != pair[1]), "two mnemonics have one hash");
+    let buckets = (texts.len() / 3).next_power_of_two();
+    let mut places = (texts.len() + 1).next_power_of_two();
+    loop {
+        if let Some(found) = try_build(&hashes, buckets, places) {
+            return found;
+        }
+        places *= 2;
+    }
+}
+
+#[cfg(feature = "write")]
+fn try_build(hashes: &[u64], buckets: usize, size: usize) -> Option<Places> {
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); buckets];
+    for (id, hash) in hashes.iter().enumerate() {
+        members[bucket(*hash, buckets)].push(id);
+    }
+    let mut order: Vec<usize> = (0..buckets).collect();
+    order.sort_by_key(|index| core::cmp::Reverse(members[*index].len()));
+    let mut places = vec![EMPTY; size];
+    let mut factors = vec![1; buckets];
+    for index in order {
+        let ids = &members[index];
+        let spots = |factor| ids.iter().map(move |id| place(hashes[*id], factor, size));
+        factors[index] = (0..TRIES).map(factor).find(|factor| {
+            let free = spots(*factor).all(|spot| places[spot] == EMPTY);
+            free && spots(*factor).enumerate().all(|(i, spot)| spots(*factor).take(i).all(|other| other != spot))
+        })?;
+        for (id, spot) in ids.iter().zip(spots(factors[index])) {
+            places[spot] = *id as u16;
+        }
+    }
+    Some(Places { factors, places })
+}
+
+#[cfg(feature = "write")]
+/// An odd factor that carries low bits of a hash up, another one for each try.
+fn factor(number: u32) -> u32 {
+    (number + 1).wrapping_mul(0x9e37_79b9) | 1
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use super::*;
+    use alloc::string::String;
+
+    /// Each text has its place in a small table, wherever they differ.
+    #[test]
+    fn texts_that_differ_in_one_byte_have_places_of_their_own() {
+        for length in [1, 7, 8, 9, 15, 16, 17, 23, 24, 25, 33] {
+            for index in 0..length {
+                for count in [1, 2, 3, 26] {
+                    let text = |number: u8| {
+                        let mut bytes = vec![b'.'; length];
+                        bytes[index] = b'a' + number;
+                        String::from_utf8(bytes).unwrap()
+                    };
+                    // Two letters apart by 64 differ in the two highest bits only.
+                    let mut texts: Vec<String> = (0..count).map(text).collect();
+                    texts.push(texts[0].replace('a', "!"));
+                    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                    let Places { factors, places } = build(&texts);
+                    assert!(places.len() <= 4 * texts.len(), "{} for {texts:?}", places.len());
+                    for (id, text) in texts.iter().enumerate() {
+                        let hash = Key::of(text.as_bytes()).hash();
+                        assert_eq!(usize::from(places[find(hash, &factors, places.len())]), id, "{text}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Names of generated items: what a spec's name becomes in Rust.
+//!
+//! ```
+//! use isa_table::names;
+//!
+//! assert_eq!(names::camel("bool_op"), "BoolOp");
+//! assert_eq!(names::snake("CmpOp"), "cmp_op");
+//! assert_eq!(names::function("set.lt.u32.f32"), "set_lt_u32_f32");
+//! assert_eq!(names::constant("set.lt.u32.f32"), "LT_U32_F32");
+//! ```
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+
+/// Words that Rust keeps for itself.
+const KEYWORDS: [&str; 47] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum",
+    "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
+    "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait", "true", "try", "typeof", "unsafe",
+    "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+/// Words that have no raw spelling, and the customary one.
+const RESPELT: [(&str, &str); 6] =
+    [("type", "ty"), ("self", "self_"), ("Self", "Self_"), ("super", "super_"), ("crate", "crate_"), ("_", "__")];
+
+/// A name as an identifier: raw where it is a keyword.
+pub fn identifier(name: &str) -> String {
+    if let Some((_, other)) = RESPELT.iter().find(|(word, _)| *word == name) {
+        return (*other).to_owned();
+    }
+    if name.starts_with(|first: char| first.is_ascii_digit()) {
+        return format!("_{name}");
+    }
+    if KEYWORDS.contains(&name) { format!("r#{name}") } else { name.to_owned() }
+}
+
+/// The name of a type or variant: `bool_op` and `cp.async` become `BoolOp` and `CpAsync`.
+pub fn camel(text: &str) -> String {
+    let mut name = String::new();
+    for part in text.split(|letter: char| !letter.is_ascii_alphanumeric()) {
+        let mut letters = part.chars();
+        name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+    }
+    identifier(&name)
+}
+
+/// The name of a function, field or operand: `CmpOp` and `cp.async` become `cmp_op` and `cp_async`.
+pub fn snake(text: &str) -> String {
+    let mut name = String::new();
+    for (index, letter) in text.chars().enumerate() {
+        if letter.is_ascii_uppercase() {
+            // `NaN` is one word.
+            let within = index > 1 && text.as_bytes()[index - 2].is_ascii_uppercase();
+            if index > 0 && !within && !name.ends_with('_') {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_lowercase());
+        } else {
+            name.push(if letter.is_ascii_alphanumeric() { letter } else { '_' });
+        }
+    }
+    identifier(&name)
+}
+
+/// The name of the function that evaluates a form.
+pub fn function(mnemonic: &str) -> String {
+    snake(mnemonic)
+}
+
+/// The name of a form among the constants of its instruction: its modifiers; `FORM` where it has none.
+pub fn constant(mnemonic: &str) -> String {
+    let Some((_, modifiers)) = mnemonic.split_once('.') else { return "FORM".to_owned() };
+    let name: String = modifiers
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() { letter.to_ascii_uppercase() } else { '_' })
+        .collect();
+    identifier(&name)
+}
+
+/// The name of an operand's type among the marker types: the type's own; where an instruction narrows which registers
+/// fit, with theirs behind it. Where none fits, only constants do.
+pub fn marker(ty: &str, narrowed: Option<&[&str]>) -> String {
+    let name = camel(ty);
+    match narrowed {
+        None => name,
+        Some([]) => name + "Constant",
+        Some(registers) => registers.iter().fold(name + "From", |name, register| name + &camel(register)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_identifiers_whatever_they_come_from() {
+        assert_eq!([snake("type"), snake("match"), snake("immLut")], ["ty", "r#match", "imm_lut"]);
+        assert_eq!([snake("self"), snake("_"), snake("2d")], ["self_", "__", "_2d"]);
+        assert_eq!([camel("sp::2:4"), camel("2d"), camel("self")], ["Sp24", "_2d", "Self_"]);
+        assert_eq!([constant("exit"), constant("tex.2d.v4.f32.s32")], ["FORM", "_2D_V4_F32_S32"]);
+        assert_eq!((snake("NaN"), snake("CmpOp")), ("nan".to_owned(), "cmp_op".to_owned()));
+        assert_eq!(marker("u32", None), "U32");
+        assert_eq!(marker("u32", Some(&["b32", "s32"])), "U32FromB32S32");
+        assert_eq!(marker("u32", Some(&[])), "U32Constant");
+    }
+}

@@ -1,0 +1,208 @@
+//! A page of an instruction reference: what it says, and how it looks as Markdown ([`markdown`](crate::markdown)).
+//!
+//! `isa-spec` writes the pages from a checked spec; rustdoc, the terminal and the site show them. All of a page is
+//! here, so that no renderer has anything of its own to say. This module knows no instruction and no spec.
+
+use crate::constant::contents;
+
+contents! {
+    /// All that the reference says of one opcode.
+    Page, PageBuf {
+        /// The opcode.
+        opcode: &'static str,
+        /// How many forms it has.
+        forms: u32,
+        /// The entries of the spec, in its order.
+        entries: &'static [Entry],
+        /// The modifiers of all entries.
+        modifiers: &'static [Modifier],
+        /// Which modifiers go together.
+        matrices: &'static [Matrix],
+        /// What the functions of the pseudo-code do.
+        functions: &'static [Function],
+    }
+
+    /// One entry of the spec: the opcode as one section of the manual describes it.
+    Entry, EntryBuf {
+        /// The manual's section.
+        section: &'static str,
+        /// Spec file and line.
+        source: &'static str,
+        /// How many forms it has.
+        forms: u32,
+        /// The first paragraph of the description.
+        summary: &'static str,
+        /// The other paragraphs.
+        details: &'static [&'static str],
+        /// The ways to write it.
+        syntax: &'static [Line],
+        /// The operands of all lines.
+        operands: &'static [Operand],
+        /// What must hold beyond the syntax.
+        rules: &'static [&'static str],
+        /// What it computes, a line each.
+        semantics: &'static [&'static str],
+        /// Since when and where it exists.
+        floors: &'static [Floor],
+        /// What the assembler takes beyond the manual.
+        lenient: &'static [&'static str],
+        /// Where the manual contradicts itself or the machine.
+        errata: &'static [Erratum],
+        /// Statements.
+        examples: &'static [Example],
+    }
+
+    /// A line of syntax.
+    Line, LineBuf {
+        /// The line in the manual's notation.
+        text: &'static str,
+        /// Its modifiers.
+        items: &'static [Item],
+        /// Its operands, in the manual's notation.
+        operands: &'static [&'static str],
+    }
+
+    /// A modifier of a line of syntax.
+    Item, ItemBuf {
+        /// The name that stands for its members.
+        name: &'static str,
+        /// What may stand here, without dots.
+        members: &'static [&'static str],
+        /// Whether it may be left out.
+        optional: bool,
+    }
+
+    /// An operand.
+    Operand, OperandBuf {
+        /// Its name.
+        name: &'static str,
+        /// Whether it is written; else it is read.
+        written: bool,
+        /// Its type, or the modifier that names it.
+        ty: &'static str,
+        /// The types that the modifier may name, without dots.
+        types: &'static [&'static str],
+        /// What may be written for it, each a phrase.
+        takes: &'static [&'static str],
+    }
+
+    /// Since when, and on what, the forms of a condition exist.
+    Floor, FloorBuf {
+        /// The condition on modifiers; none for all forms.
+        subject: Option<&'static str>,
+        /// The first PTX version.
+        ptx: Option<&'static str>,
+        /// The lowest target.
+        target: Option<&'static str>,
+        /// Why the assembler asks for less than the manual; none where this is the manual's word.
+        lenient: Option<&'static str>,
+    }
+
+    /// A place for a modifier.
+    Modifier, ModifierBuf {
+        /// Its name, without a dot.
+        name: &'static str,
+        /// What it is about; empty for types and words.
+        description: &'static str,
+        /// Whether some form goes without it.
+        optional: bool,
+        /// What may stand there.
+        members: &'static [Member],
+    }
+
+    /// What may stand in a modifier's place.
+    Member, MemberBuf {
+        /// The spelling, without a dot.
+        name: &'static str,
+        /// What it means.
+        description: &'static str,
+        /// The types it works on, in words; empty for types and words.
+        domain: &'static str,
+    }
+
+    /// Which members of some modifiers (rows) go with those of another (columns).
+    Matrix, MatrixBuf {
+        /// The modifier of the columns.
+        across: &'static str,
+        /// Its members.
+        columns: &'static [&'static str],
+        /// The rows, by modifier.
+        groups: &'static [Group],
+    }
+
+    /// Rows of a matrix that belong to one modifier.
+    Group, GroupBuf {
+        /// The modifier; empty where rows are of no modifier.
+        name: &'static str,
+        /// A row for each member.
+        rows: &'static [Row],
+    }
+
+    /// A row of a matrix.
+    Row, RowBuf {
+        /// The member.
+        name: &'static str,
+        /// A cell for each column.
+        cells: &'static [Cell],
+    }
+
+    /// Whether two modifiers go together.
+    Cell, CellBuf {
+        /// How many forms have both.
+        forms: u32,
+        /// The first PTX version of any of them.
+        ptx: &'static str,
+        /// The lowest target of any of them.
+        target: &'static str,
+        /// Why no form has both.
+        reason: &'static str,
+        /// The first form that has both.
+        example: &'static str,
+    }
+
+    /// A function of the pseudo-code.
+    Function, FunctionBuf {
+        /// How it is called.
+        signature: &'static str,
+        /// What it does.
+        description: &'static str,
+    }
+
+    /// A place where the manual contradicts itself or the machine.
+    Erratum, ErratumBuf {
+        /// What it is about.
+        subject: &'static str,
+        /// What the manual says.
+        manual: &'static str,
+        /// What the machine or the assembler does.
+        machine: &'static str,
+    }
+
+    /// A statement that shows the instruction.
+    Example, ExampleBuf {
+        /// The statement, with its semicolon.
+        text: &'static str,
+        /// Whether the assembler refuses it although the manual shows it.
+        refused: bool,
+    }
+}
+
+impl Page {
+    /// The first sentence that tells what the instruction does.
+    pub fn summary(&self) -> &'static str {
+        self.entries.first().map_or("", |entry| entry.summary)
+    }
+
+    /// What a member of a modifier means.
+    pub fn member(&self, modifier: &str, member: &str) -> Option<&'static Member> {
+        let modifier = self.modifiers.iter().find(|other| other.name == modifier)?;
+        modifier.members.iter().find(|other| other.name == member)
+    }
+}
+
+impl Modifier {
+    /// Whether it is one word that is there or not.
+    pub fn is_word(&self) -> bool {
+        matches!(self.members, [only] if only.name == self.name)
+    }
+}

@@ -1,0 +1,1061 @@
+//! The shape of an instruction table.
+//!
+//! What grows with forms stands in columns of numbers ([`Forms`]), which index pools that many forms share; what grows
+//! with instructions stands in structs. A table may stand on another one: then it holds its own instructions only, and
+//! answers for both. Types, versions and targets are the exception: each table lists all it knows, its base's first, so
+//! that an index means the same in both.
+//!
+//! This module knows no instruction, no type by name and no version: every value here is written by the generator from a
+//! spec.
+
+use alloc::string::String;
+use core::fmt;
+use core::ops::Deref;
+
+use crate::constant::{contents, plain};
+use crate::hash::{self, Key, SHORT};
+use crate::limits::{OUTPUTS, SLOTS, VALUES};
+use crate::notation;
+use crate::program::{self, Evaluation, Lanes, Operation, Programs, Run, Shape};
+use crate::selector::{Permission, Selector};
+use crate::target::{Families, Floor, Target, Version};
+
+/// Index of a type in the types of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TypeId(pub u8);
+
+impl TypeId {
+    /// The index into the types of a table.
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A set of types.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TypeSet(pub u128);
+
+impl TypeSet {
+    /// Whether a type is in it.
+    #[inline(always)]
+    pub const fn has(self, ty: TypeId) -> bool {
+        self.0 >> (ty.0 & 127) & 1 != 0
+    }
+
+    /// Whether it has no type.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The set with one type more.
+    #[must_use]
+    pub const fn with(self, ty: TypeId) -> TypeSet {
+        TypeSet(self.0 | 1 << ty.0)
+    }
+
+    /// Its types, ascending.
+    pub fn iter(self) -> impl Iterator<Item = TypeId> {
+        (0..128).map(TypeId).filter(move |ty| self.has(*ty))
+    }
+}
+
+impl FromIterator<TypeId> for TypeSet {
+    fn from_iter<I: IntoIterator<Item = TypeId>>(types: I) -> TypeSet {
+        types.into_iter().fold(TypeSet::default(), TypeSet::with)
+    }
+}
+
+/// A whole instruction table, as one spec describes it: data, and what computes.
+pub struct Table {
+    /// The table that this one stands on.
+    pub base: Option<&'static Table>,
+    /// What can be read.
+    pub data: Data,
+    /// What the programs call.
+    pub operation: Operation,
+    /// The code of each loop at every SIMD level.
+    pub loops: &'static [&'static [Run]],
+}
+
+impl Deref for Table {
+    type Target = Data;
+
+    #[inline(always)]
+    fn deref(&self) -> &Data {
+        &self.data
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("forms", &self.forms.len()).finish_non_exhaustive()
+    }
+}
+
+contents! {
+    /// What can be read in a table.
+    Data, DataBuf {
+        /// Every type an operand or a register can have; indexed by [`TypeId`].
+        types: &'static [TypeInfo],
+        /// Every PTX version the assembler knows, ascending.
+        versions: &'static [Version],
+        /// Every target, ascending by number, then by suffix.
+        targets: &'static [TargetInfo],
+        /// The families of targets: the SM numbers of each.
+        families: &'static [&'static [u16]],
+        /// One for each of this table's own opcodes, sorted by opcode.
+        instructions: &'static [Instruction],
+        /// The syntax lines of all its instructions.
+        syntaxes: &'static [Syntax],
+        /// Every legal form of its instructions.
+        forms: Forms,
+        /// What they compute.
+        programs: Programs,
+        /// What the assembler takes in any statement beyond the manual: for each [`Lenient`] the note that says so; `None`
+        /// where the spec has no such note, and the thing is refused.
+        lenient: &'static [Option<&'static str>],
+        /// Where this table does not follow the assembler's verdict.
+        slips: &'static [Slip],
+    }
+}
+
+contents! {
+    /// Statements on which the assembler's verdict and this table's differ on purpose.
+    Slip, SlipBuf {
+        /// What the assembler does.
+        note: &'static str,
+        /// Whether it takes the statement, which this table refuses; else it is the other way round.
+        taken: bool,
+        /// The code of this table's refusal, in kebab case; empty where the table takes it.
+        code: &'static str,
+        /// What such statements look like without blanks and comments: `*` stands for any text.
+        patterns: &'static [&'static str],
+    }
+
+    /// A type of operands and registers.
+    TypeInfo, TypeInfoBuf {
+        /// The name without its dot: `u32`.
+        name: &'static str,
+        /// How its bits are read.
+        kind: Kind,
+        /// Width in bits of the whole value.
+        bits: u16,
+        /// Bits of a float's exponent; 0 for types that are no floats.
+        exponent: u8,
+        /// Lanes of a packed type; 1 for the others.
+        lanes: u8,
+        /// The type of one lane; itself for types that are not packed.
+        lane: TypeId,
+        /// The declared register types that an operand of this type may have.
+        /// Empty for types that no register has (they exist inside semantics only).
+        registers: TypeSet,
+        /// The constants that an operand of this type takes.
+        constants: Constants,
+        /// What the type is, in words.
+        description: &'static str,
+    }
+
+    /// A target and the first PTX version that knows it.
+    TargetInfo, TargetInfoBuf {
+        /// The target.
+        target: Target,
+        /// The first PTX version that knows it.
+        since: Version,
+    }
+
+    /// Everything the spec says of one opcode that does not depend on the form.
+    Instruction, InstructionBuf {
+        /// The opcode as PTX spells it.
+        opcode: &'static str,
+        /// The places for modifiers over all syntax lines, in the order of the first line that has each.
+        slots: &'static [Slot],
+        /// Combinations of modifiers that the spec refuses, each with its reason. Any combination that no syntax line
+        /// spells is illegal as well.
+        rules: &'static [Rule],
+        /// The entries of the spec that describe this opcode, in the spec's order.
+        entries: &'static [Entry],
+        /// The syntax lines of all entries, in the spec's order: the first one's index in the syntax lines of a table.
+        first_syntax: u16,
+        /// How many lines there are.
+        syntaxes: u16,
+        /// The first form's index in the table's own columns.
+        first_form: u16,
+        /// How many forms there are.
+        forms: u16,
+        /// Where in [`Forms::values`] those of the first form begin.
+        first_value: u32,
+    }
+
+    /// One `instruction` item of the spec; an opcode may have several.
+    Entry, EntryBuf {
+        /// The manual's section: `9.7.6.1`.
+        section: &'static str,
+        /// One line of what it does.
+        summary: &'static str,
+        /// All of the description, paragraphs parted by blank lines.
+        description: &'static str,
+        /// The spec file and line: `comparison.isa:8`.
+        source: &'static str,
+        /// Where the manual contradicts itself or the machine.
+        errata: &'static [Erratum],
+        /// The examples of the spec, each a statement.
+        examples: &'static [Example],
+    }
+
+    /// A place where the manual contradicts itself or the machine.
+    Erratum, ErratumBuf {
+        /// What it concerns.
+        subject: &'static str,
+        /// What the manual says.
+        manual: &'static str,
+        /// What the machine or the assembler does.
+        machine: &'static str,
+    }
+
+    /// An example of the spec.
+    Example, ExampleBuf {
+        /// The statement, ending in a semicolon.
+        text: &'static str,
+        /// Whether the assembler refuses it although the manual shows it.
+        refused: bool,
+    }
+
+    /// A place for a modifier in a mnemonic.
+    Slot, SlotBuf {
+        /// The name the spec gives it, without a dot: `CmpOp`, `ftz`, `dtype`.
+        name: &'static str,
+        /// The spellings that any syntax line allows here, without their dots, in the spec's order.
+        /// [`FormInfo::values`] and [`Rule::forbids`] index this list.
+        members: &'static [&'static str],
+        /// Whether they are types.
+        types: bool,
+        /// Whether they belong to the opcode and stand right behind it, in whatever order the others are.
+        of_opcode: bool,
+    }
+
+    /// One line of a syntax block.
+    Syntax, SyntaxBuf {
+        /// The modifiers, in the manual's order.
+        items: &'static [Item],
+        /// The line as the spec writes it: `set.CmpOp{.ftz}.dtype.stype d, a, b;`.
+        text: &'static str,
+        /// The index of its instruction in [`Table::instructions`].
+        instruction: u16,
+        /// The index of its entry in [`Instruction::entries`].
+        entry: u8,
+    }
+
+    /// A modifier of a syntax line.
+    Item, ItemBuf {
+        /// Index into [`Instruction::slots`].
+        slot: u8,
+        /// Whether it may be left out.
+        optional: bool,
+        /// The members of the slot that this line allows: bit `i` is `Slot::members[i]`.
+        members: u64,
+    }
+
+    /// A combination of modifiers that the spec refuses, and why.
+    Rule, RuleBuf {
+        /// Refused where all of these hold.
+        forbids: &'static [Forbidden],
+        /// The reason, as a sentence without a full stop: "`.lo` is for unsigned integers".
+        reason: &'static str,
+    }
+
+    /// Values of a slot.
+    Forbidden, ForbiddenBuf {
+        /// Index into [`Instruction::slots`].
+        slot: u8,
+        /// The values: bit `i` is `Slot::members[i]`, bit [`ABSENT`] is "absent".
+        values: u64,
+    }
+
+    /// One operand of a form.
+    Operand, OperandBuf {
+        /// Its name in the manual: `d`, `a`, `p`.
+        name: &'static str,
+        /// Its type in this form.
+        ty: TypeId,
+        /// The declared register types it may have.
+        registers: TypeSet,
+        /// Whether it is written rather than read.
+        destination: bool,
+        /// A second destination behind a bar, as in `p|q`.
+        second: Option<Second>,
+        /// Whether a bar and a sink may stand behind a destination that has no second one, as in `p|_`.
+        trailing_sink: Permission,
+        /// Whether `!` may stand before it.
+        negation: Permission,
+        /// Whether `_` may stand for it.
+        sink: bool,
+        /// Whether a constant may stand for it; which ones, its type says.
+        constants: bool,
+        /// Whether a register or variable plus a constant may stand for it.
+        sums: bool,
+        /// Whether an element of a vector register may stand for it.
+        elements: bool,
+        /// Whether the name of a function may stand for it.
+        functions: bool,
+        /// The lanes or mask that may be written behind it: `a.b3210`.
+        selector: Option<Selector>,
+        /// Whether it may be left out, and with it all operands behind it.
+        optional: bool,
+    }
+
+    /// The second destination of a pair.
+    Second, SecondBuf {
+        /// Its name in the manual: `q`.
+        name: &'static str,
+        /// Whether it may be left out.
+        optional: Permission,
+    }
+
+    /// What a form needs.
+    Floors, FloorsBuf {
+        /// What the manual asks for.
+        manual: Floor,
+        /// What the assembler asks for, where that is less.
+        assembler: Option<Relaxed>,
+    }
+
+    /// A floor of the assembler's that is lower than the manual's.
+    Relaxed, RelaxedBuf {
+        /// What the assembler asks for.
+        floor: Floor,
+        /// The note that says so.
+        note: &'static str,
+    }
+
+    /// The forms of a table, in columns: a form is a number, the index of each.
+    Forms, FormsBuf {
+        /// The mnemonics, filled up with zeros; see [`LONG`] for those that are longer.
+        names: &'static [Name],
+        /// Mnemonics that are longer than a [`Name`].
+        long_names: &'static [&'static str],
+        /// The index of each one's syntax line in the syntax lines of a table.
+        syntax: &'static [u16],
+        /// The members chosen in the slots of its instruction, or [`ABSENT`]; those of one form after the other's.
+        values: &'static [u8],
+        /// Which of [`Forms::operand_lists`] are its operands.
+        operands: &'static [u16],
+        /// Which of [`Forms::floor_list`] are its floors.
+        floors: &'static [u16],
+        /// Which of [`Forms::note_list`] says that only the assembler takes it; 0 where the manual lists it, too.
+        notes: &'static [u16],
+        /// Where in [`Programs::evaluations`] its evaluations begin; [`NO_EVALUATION`] where it has none.
+        evaluations: &'static [u32],
+        /// Operands in order of writing.
+        operand_lists: &'static [&'static [Operand]],
+        /// What forms need.
+        floor_list: &'static [Floors],
+        /// Why forms are taken that the manual does not list; the first one is none.
+        note_list: &'static [&'static str],
+        /// The perfect hash of mnemonics: factors of buckets.
+        factors: &'static [u32],
+        /// The perfect hash of mnemonics: forms in places.
+        places: &'static [u16],
+    }
+}
+
+/// A mnemonic, filled up with zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name(pub [u8; SHORT]);
+
+/// The first byte of a [`Name`] that is too short for the mnemonic: behind it is the mnemonic's number among
+/// [`Forms::long_names`], the lower byte first.
+pub const LONG: u8 = u8::MAX;
+
+#[cfg(feature = "write")]
+impl Name {
+    /// The name of a mnemonic; too long a one goes to the list.
+    pub fn of(mnemonic: &str, long_names: &mut alloc::vec::Vec<String>) -> Name {
+        let mut name = [0; SHORT];
+        match name.get_mut(..mnemonic.len()) {
+            Some(start) => start.copy_from_slice(mnemonic.as_bytes()),
+            None => {
+                let [low, high] = (long_names.len() as u16).to_le_bytes();
+                name[..3].copy_from_slice(&[LONG, low, high]);
+                long_names.push(mnemonic.into());
+            }
+        }
+        Name(name)
+    }
+}
+
+/// In [`Forms::evaluations`]: the form has no evaluator.
+pub const NO_EVALUATION: u32 = u32::MAX;
+
+/// The value of a slot that stands for "absent".
+pub const ABSENT: u8 = 63;
+
+/// In place of a member: a modifier that the slot does not have.
+pub const FOREIGN: u8 = ABSENT + 1;
+
+/// The constants that an operand of a type takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Constants {
+    /// Integer expressions, truncated to the type's width.
+    pub integer: bool,
+    /// Float expressions: `1.0`, `0d` and sixteen hex digits, and what is computed from such.
+    pub float: bool,
+    /// The bits of a single-precision float, spelt `0f` and eight hex digits.
+    pub single: bool,
+}
+
+/// How the bits of a type are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A truth value.
+    Predicate,
+    /// Uninterpreted bits.
+    Bits,
+    /// An unsigned integer.
+    Unsigned,
+    /// A two's complement integer.
+    Signed,
+    /// A float.
+    Float,
+    /// Several lanes of another type.
+    Packed,
+}
+
+plain! {
+    Name = |name| alloc::format!("Name(*b\"{}\")", name.0.escape_ascii());
+    TypeId = |ty| alloc::format!("TypeId({})", ty.0);
+    TypeSet = |set| alloc::format!("TypeSet({:#x})", set.0);
+    Kind = |kind| alloc::format!("Kind::{kind:?}");
+    Constants = |constants| alloc::format!("{constants:?}");
+}
+
+/// Names, and what they are called in a spec.
+macro_rules! named {
+    ($(#[$docs:meta])* $name:ident { $($(#[$variant_docs:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$docs])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$variant_docs])* $variant,)* }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: &[$name] = &[$($name::$variant),*];
+
+            /// What a spec calls it.
+            pub const fn name(self) -> &'static str {
+                match self { $($name::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+named! {
+    /// What the assembler may take in any statement beyond the manual.
+    Lenient {
+        /// Modifiers in another order than the manual's.
+        ModifierOrder = "modifier_order",
+        /// Blanks before a modifier or selector.
+        BlankBeforeModifier = "blank_before_modifier",
+        /// One predicate as both destinations.
+        RepeatedDestination = "repeated_destination",
+        /// A constant as a predicate operand.
+        ConstantPredicate = "constant_predicate",
+        /// A register or variable plus a constant as a source.
+        RegisterPlusConstant = "register_plus_constant",
+        /// Leading zeros in the number of a register.
+        LeadingZeros = "leading_zeros",
+        /// The name of a function as a source.
+        FunctionAsSource = "function_as_source",
+        /// A bar and a sink behind a destination that has no second one.
+        SinkBehindDestination = "sink_behind_destination",
+    }
+}
+
+named! {
+    /// What may stand for an operand beside a register.
+    Stand {
+        /// Constants.
+        Constants = "constants",
+        /// A register or variable plus a constant.
+        Sums = "sums",
+        /// Elements of vectors.
+        Elements = "elements",
+        /// Names of functions.
+        Functions = "functions",
+    }
+}
+
+impl Table {
+    /// The form with this canonical mnemonic: modifiers in the manual's order, no blanks.
+    #[inline]
+    pub fn form(&'static self, mnemonic: &str) -> Option<FormInfo> {
+        match self.forms.index(mnemonic) {
+            Some(index) => Some(FormInfo { table: self, index: index as u32 }),
+            None => self.form_of_base(mnemonic),
+        }
+    }
+
+    fn form_of_base(&self, mnemonic: &str) -> Option<FormInfo> {
+        let opcode = mnemonic.split('.').next().unwrap_or_default();
+        // An opcode that this table describes is all its own.
+        self.base.filter(|_| self.own(opcode).is_none())?.form(mnemonic)
+    }
+
+    /// This table's own form with this index.
+    pub fn form_at(&'static self, index: usize) -> Option<FormInfo> {
+        (index < self.forms.len()).then_some(FormInfo { table: self, index: index as u32 })
+    }
+
+    /// Every form: those of the table that this one stands on, then its own.
+    pub fn forms(&'static self) -> impl Iterator<Item = FormInfo> {
+        let instructions = self.instructions();
+        instructions.flat_map(|instruction| instruction.forms())
+    }
+
+    fn own(&self, opcode: &str) -> Option<usize> {
+        self.instructions.binary_search_by(|instruction| instruction.opcode.cmp(opcode)).ok()
+    }
+
+    /// The instruction with this opcode.
+    pub fn instruction(&'static self, opcode: &str) -> Option<InstructionInfo> {
+        match self.own(opcode) {
+            Some(index) => Some(InstructionInfo { table: self, index }),
+            None => self.base?.instruction(opcode),
+        }
+    }
+
+    /// Every instruction: those of the table that this one stands on, then its own, each sorted by opcode.
+    pub fn instructions(&'static self) -> alloc::boxed::Box<dyn Iterator<Item = InstructionInfo>> {
+        let own = (0..self.instructions.len()).map(move |index| InstructionInfo { table: self, index });
+        match self.base {
+            Some(base) => {
+                let kept = move |instruction: &InstructionInfo| self.own(instruction.opcode).is_none();
+                alloc::boxed::Box::new(base.instructions().filter(kept).chain(own))
+            }
+            None => alloc::boxed::Box::new(own),
+        }
+    }
+
+    /// What is known of a type.
+    #[inline]
+    pub fn ty(&self, id: TypeId) -> &'static TypeInfo {
+        &self.types[id.index()]
+    }
+
+    /// The type with this name, without its dot.
+    pub fn type_named(&self, name: &str) -> Option<TypeId> {
+        self.types.iter().position(|ty| ty.name == name).map(|index| TypeId(index as u8))
+    }
+
+    /// The families of targets.
+    pub fn families(&self) -> Families<'static> {
+        Families(self.families)
+    }
+
+    /// The note that the assembler takes something beyond the manual, if it does.
+    #[inline]
+    pub fn takes(&self, lenient: Lenient) -> Option<&'static str> {
+        self.lenient[lenient as usize]
+    }
+
+    /// The index of this table's own form of an instruction with these members in its slots; [`ABSENT`] leaves a slot
+    /// out, and [`FOREIGN`] is a modifier that the slot does not have.
+    ///
+    /// # Errors
+    ///
+    /// The rules that refuse the combination.
+    pub fn select(&'static self, instruction: usize, values: &[u8]) -> Result<usize, IllegalForm> {
+        let instruction = InstructionInfo { table: self, index: instruction };
+        let refusal = IllegalForm::new(instruction, values);
+        let spelt = instruction.syntaxes().iter().find(|syntax| syntax.spells(values));
+        let index = spelt.and_then(|syntax| self.forms.index(&instruction.spell(syntax, values)));
+        index.ok_or(refusal)
+    }
+}
+
+impl Forms {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.syntax.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The mnemonic of a form.
+    #[inline]
+    pub fn mnemonic(&self, index: usize) -> &'static str {
+        let Name(name) = &self.names[index];
+        match name {
+            [LONG, low, high, ..] => self.long_names[usize::from(u16::from_le_bytes([*low, *high]))],
+            _ => {
+                let length = name.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+                core::str::from_utf8(&name[..length]).expect("mnemonics are text")
+            }
+        }
+    }
+
+    /// The form with this canonical mnemonic.
+    #[inline(always)]
+    pub fn index(&self, mnemonic: &str) -> Option<usize> {
+        match Key::exact(mnemonic.as_bytes()) {
+            Some(key) => {
+                let index = self.place(key);
+                (Key::padded(&self.names.get(index)?.0) == key).then_some(index)
+            }
+            None => self.index_of_any(mnemonic),
+        }
+    }
+
+    #[inline(never)]
+    fn index_of_any(&self, mnemonic: &str) -> Option<usize> {
+        let index = self.place(Key::of(mnemonic.as_bytes()));
+        (index < self.len() && self.mnemonic(index) == mnemonic).then_some(index)
+    }
+
+    /// The form in the place of a key, if there is one.
+    #[inline(always)]
+    fn place(&self, key: Key) -> usize {
+        self.places[hash::find(key.hash(), self.factors, self.places.len())].into()
+    }
+}
+
+/// An instruction of a table.
+#[derive(Clone, Copy)]
+pub struct InstructionInfo {
+    table: &'static Table,
+    index: usize,
+}
+
+impl Deref for InstructionInfo {
+    type Target = Instruction;
+
+    fn deref(&self) -> &Instruction {
+        self.data()
+    }
+}
+
+impl InstructionInfo {
+    /// All that does not depend on the form.
+    pub fn data(&self) -> &'static Instruction {
+        &self.table.instructions[self.index]
+    }
+
+    /// The index among the table's own instructions.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The table whose own it is.
+    pub fn table(&self) -> &'static Table {
+        self.table
+    }
+
+    /// The syntax lines of all its entries, in the spec's order.
+    pub fn syntaxes(&self) -> &'static [Syntax] {
+        let Instruction { first_syntax, syntaxes, .. } = *self.data();
+        &self.table.syntaxes[usize::from(first_syntax)..][..usize::from(syntaxes)]
+    }
+
+    /// Its forms, grouped by syntax line.
+    pub fn forms(&self) -> impl Iterator<Item = FormInfo> + use<> {
+        let (table, first) = (self.table, u32::from(self.data().first_form));
+        (first..first + u32::from(self.data().forms)).map(move |index| FormInfo { table, index })
+    }
+
+    /// The mnemonic that a syntax line makes of members in slots.
+    pub fn spell(&self, syntax: &Syntax, values: &[u8]) -> String {
+        let mut mnemonic = String::from(self.opcode);
+        for item in syntax.items {
+            let slot = &self.slots[usize::from(item.slot)];
+            if let Some(member) = slot.members.get(usize::from(values[usize::from(item.slot)])) {
+                mnemonic.push('.');
+                mnemonic.push_str(member);
+            }
+        }
+        mnemonic
+    }
+}
+
+impl fmt::Debug for InstructionInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.opcode)
+    }
+}
+
+impl Syntax {
+    /// Whether the line has a place for every modifier, and every place that needs a modifier has one.
+    pub fn spells(&self, values: &[u8]) -> bool {
+        let mut places = 0;
+        let fits = self.items.iter().all(|item| {
+            places |= 1_u64 << item.slot;
+            match values[item.slot as usize] {
+                ABSENT => item.optional,
+                value => value < ABSENT && item.members >> value & 1 != 0,
+            }
+        });
+        fits && values.iter().enumerate().all(|(slot, value)| *value == ABSENT || places >> slot & 1 != 0)
+    }
+}
+
+impl Rule {
+    /// Whether the rule refuses a combination of modifiers.
+    pub fn refuses(&self, values: &[u8]) -> bool {
+        let holds = |value: u8, set: u64| value <= ABSENT && set >> value & 1 != 0;
+        self.forbids.iter().all(|forbidden| holds(values[usize::from(forbidden.slot)], forbidden.values))
+    }
+}
+
+impl Operand {
+    /// What the manual writes of it.
+    pub fn notation(&self) -> notation::Operand<'static> {
+        notation::Operand {
+            name: self.name,
+            negated: self.negation == Permission::Yes,
+            second: self.second.map(|second| (second.name, second.optional == Permission::Yes)),
+            selector: self.selector.map(|selector| (selector.name, selector.omission != Permission::No)),
+            optional: self.optional,
+        }
+    }
+}
+
+/// A legal form of a table, with all that the table knows of it: an opcode with all its modifiers.
+#[derive(Clone, Copy)]
+pub struct FormInfo {
+    table: &'static Table,
+    index: u32,
+}
+
+impl PartialEq for FormInfo {
+    fn eq(&self, other: &FormInfo) -> bool {
+        self.index == other.index && core::ptr::eq(self.table, other.table)
+    }
+}
+
+impl Eq for FormInfo {}
+
+impl core::hash::Hash for FormInfo {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.index.hash(state);
+    }
+}
+
+impl fmt::Debug for FormInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mnemonic())
+    }
+}
+
+impl FormInfo {
+    /// The table whose own it is.
+    #[inline(always)]
+    pub fn table(self) -> &'static Table {
+        self.table
+    }
+
+    /// The index among the table's own forms.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+
+    /// The canonical mnemonic: `set.lt.and.ftz.u32.f32`.
+    #[inline]
+    pub fn mnemonic(self) -> &'static str {
+        self.table.forms.mnemonic(self.index())
+    }
+
+    /// The instruction.
+    pub fn instruction(self) -> InstructionInfo {
+        InstructionInfo { table: self.table, index: usize::from(self.syntax().instruction) }
+    }
+
+    /// The syntax line that spells it.
+    pub fn syntax(self) -> &'static Syntax {
+        &self.table.syntaxes[usize::from(self.table.forms.syntax[self.index()])]
+    }
+
+    /// The index of its syntax line among those of its instruction.
+    pub fn line(self) -> usize {
+        usize::from(self.table.forms.syntax[self.index()] - self.instruction().first_syntax)
+    }
+
+    /// The entry of the spec that describes it.
+    pub fn entry(self) -> &'static Entry {
+        &self.instruction().data().entries[usize::from(self.syntax().entry)]
+    }
+
+    /// The manual's section that describes it.
+    pub fn section(self) -> &'static str {
+        self.entry().section
+    }
+
+    /// The member chosen in each slot of the instruction, or [`ABSENT`].
+    pub fn values(self) -> &'static [u8] {
+        let Instruction { first_value, first_form, slots, .. } = self.instruction().data();
+        let before = (self.index() - usize::from(*first_form)) * slots.len();
+        &self.table.forms.values[*first_value as usize + before..][..slots.len()]
+    }
+
+    /// The operands in order of writing, types resolved.
+    #[inline]
+    pub fn operands(self) -> &'static [Operand] {
+        self.table.forms.operand_lists[usize::from(self.table.forms.operands[self.index()])]
+    }
+
+    /// The operands as the manual writes them: `p[|q], a, b{, c}`.
+    pub fn signature(self) -> String {
+        notation::list(self.operands().iter().map(Operand::notation))
+    }
+
+    #[inline]
+    fn floors(self) -> &'static Floors {
+        &self.table.forms.floor_list[usize::from(self.table.forms.floors[self.index()])]
+    }
+
+    /// What the manual asks for.
+    #[inline]
+    pub fn floor(self) -> &'static Floor {
+        &self.floors().manual
+    }
+
+    /// Where the assembler asks for less: its own floor and the note that says so.
+    pub fn lenient_floor(self) -> Option<&'static Relaxed> {
+        self.floors().assembler.as_ref()
+    }
+
+    /// Where the manual does not list it and only the assembler takes it: the note that says so.
+    #[inline]
+    pub fn lenient(self) -> Option<&'static str> {
+        match self.table.forms.notes[self.index()] {
+            0 => None,
+            note => Some(self.table.forms.note_list[usize::from(note)]),
+        }
+    }
+
+    /// The source operands in order of writing.
+    pub fn sources(self) -> impl Iterator<Item = &'static Operand> {
+        self.operands().iter().filter(|operand| !operand.destination)
+    }
+
+    /// The selectors behind operands, in order of writing.
+    pub fn selectors(self) -> impl Iterator<Item = &'static Selector> {
+        self.operands().iter().filter_map(|operand| operand.selector.as_ref())
+    }
+
+    /// The names of what it writes, in the order of its results.
+    pub fn results(self) -> impl Iterator<Item = (&'static str, &'static Operand)> {
+        let destinations = self.operands().iter().filter(|operand| operand.destination);
+        destinations.flat_map(|operand| {
+            core::iter::once((operand.name, operand)).chain(operand.second.map(|second| (second.name, operand)))
+        })
+    }
+
+    /// Its evaluations: for ranges of targets, ascending, and for how many sources are written.
+    pub fn evaluations(self) -> &'static [Evaluation] {
+        let first = self.table.forms.evaluations[self.index()];
+        if first == NO_EVALUATION {
+            return &[];
+        }
+        let from = &self.table.programs.evaluations[first as usize..];
+        let last = from.iter().position(|evaluation| !evaluation.more).unwrap_or_default();
+        &from[..=last]
+    }
+
+    /// Whether its entry describes what it computes.
+    pub fn has_evaluator(self) -> bool {
+        self.table.forms.evaluations[self.index()] != NO_EVALUATION
+    }
+
+    /// How it is evaluated on targets with this SM number, with so many source operands.
+    pub fn evaluator(self, sm: u16, sources: usize) -> Option<Evaluator> {
+        let written = |evaluation: &&Evaluation| usize::from(evaluation.sources) == sources;
+        let mut fits = self.evaluations().iter().filter(written);
+        let evaluation = fits.clone().find(|evaluation| sm < evaluation.below).or_else(|| fits.next_back())?;
+        Some(Evaluator { form: self, evaluation })
+    }
+
+    /// Bits in, bits out: what the form computes for one thread on targets with this SM number; `u16::MAX` is the newest.
+    ///
+    /// `inputs` holds a word for each source operand in order of writing (a predicate in bit 0, with its `!` applied;
+    /// packed lanes as in their register), then one for each selector behind an operand, in order of writing, packed
+    /// as [`selector::Kind`](crate::selector::Kind) says. Operands at the end that may be left out need not be given. Bits
+    /// above an operand's width are ignored.
+    ///
+    /// # Panics
+    ///
+    /// If the form has no evaluator for so many inputs.
+    pub fn evaluate(self, sm: u16, inputs: &[u128]) -> Outputs {
+        let sources = inputs.len().wrapping_sub(self.selectors().count());
+        let evaluator = self.evaluator(sm, sources);
+        evaluator.expect("the form has an evaluator for as many inputs").evaluate(inputs)
+    }
+}
+
+/// How a form is evaluated on a range of targets, with so many of its sources.
+#[derive(Clone, Copy, Debug)]
+pub struct Evaluator {
+    form: FormInfo,
+    evaluation: &'static Evaluation,
+}
+
+impl Evaluator {
+    /// The form.
+    pub fn form(self) -> FormInfo {
+        self.form
+    }
+
+    /// The program, which other forms may share.
+    pub fn shape(self) -> &'static Shape {
+        &self.form.table.programs.shapes[self.evaluation.shape as usize]
+    }
+
+    /// For each source of the program the operand it is, as a number among the operands that are read.
+    pub fn sources(self) -> &'static [u8] {
+        let count = self.shape().places.len() - self.shape().outputs.len();
+        &self.form.table.programs.places[self.evaluation.places as usize..][..count]
+    }
+
+    /// For each parameter of the program its constant, its truth table, or the number of its selector.
+    pub fn data(self) -> &'static [u64] {
+        &self.form.table.programs.data[self.evaluation.data as usize..][..self.shape().params.len()]
+    }
+
+    /// How many source operands it is for.
+    pub fn written(self) -> usize {
+        usize::from(self.evaluation.sources)
+    }
+
+    /// The code of its loop at every SIMD level; none where the library was built without.
+    ///
+    /// # Errors
+    ///
+    /// Why it has no loop.
+    pub fn code(self) -> Result<&'static [Run], &'static str> {
+        match self.shape().lanes {
+            Lanes::Loop(index) => Ok(self.form.table.loops.get(index as usize).copied().unwrap_or_default()),
+            Lanes::None(why) => Err(why),
+        }
+    }
+
+    /// What it computes: see [`FormInfo::evaluate`].
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer inputs than sources and selectors.
+    #[inline]
+    pub fn evaluate(self, inputs: &[u128]) -> Outputs {
+        let (shape, sources, written) = (self.shape(), self.sources(), self.written());
+        let mut values = [0; VALUES];
+        program::run(
+            shape.code,
+            self.data(),
+            |source| inputs[usize::from(sources[source])],
+            |selector| inputs[written + selector],
+            self.form.table.operation,
+            &mut values,
+        );
+        let mut outputs = Outputs { words: [0; OUTPUTS], count: shape.outputs.len() };
+        for (word, output) in outputs.words.iter_mut().zip(shape.outputs) {
+            *word = values[usize::from(*output)];
+        }
+        outputs
+    }
+}
+
+/// What a form computes: a word for each destination in order of writing, second destinations behind their first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Outputs {
+    words: [u128; OUTPUTS],
+    count: usize,
+}
+
+impl Deref for Outputs {
+    type Target = [u128];
+
+    #[inline]
+    fn deref(&self) -> &[u128] {
+        &self.words[..self.count]
+    }
+}
+
+impl<const N: usize> PartialEq<[u128; N]> for Outputs {
+    fn eq(&self, other: &[u128; N]) -> bool {
+        **self == other[..]
+    }
+}
+
+impl fmt::Debug for Outputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+/// The index of a modifier among the members of a slot, or [`FOREIGN`].
+pub fn member<T: PartialEq>(members: &[T], value: T) -> u8 {
+    members.iter().position(|member| *member == value).map_or(FOREIGN, |index| index as u8)
+}
+
+/// The index of a modifier among the members of a slot, [`ABSENT`] or [`FOREIGN`].
+pub fn optional_member<T: PartialEq>(members: &[T], value: Option<T>) -> u8 {
+    value.map_or(ABSENT, |value| member(members, value))
+}
+
+/// No form has this mnemonic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownMnemonic;
+
+impl fmt::Display for UnknownMnemonic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no form of the table has this mnemonic")
+    }
+}
+
+impl core::error::Error for UnknownMnemonic {}
+
+/// A combination of modifiers that is no form; shown as text it gives the reasons.
+#[derive(Clone, Copy)]
+pub struct IllegalForm {
+    instruction: InstructionInfo,
+    values: [u8; SLOTS],
+}
+
+impl IllegalForm {
+    fn new(instruction: InstructionInfo, given: &[u8]) -> IllegalForm {
+        let mut values = [ABSENT; SLOTS];
+        values[..given.len()].copy_from_slice(given);
+        IllegalForm { instruction, values }
+    }
+
+    /// The instruction whose modifiers they are.
+    pub fn instruction(&self) -> InstructionInfo {
+        self.instruction
+    }
+
+    /// The rules that refuse the combination; none where no syntax line spells it.
+    pub fn rules(&self) -> impl Iterator<Item = &'static Rule> {
+        self.instruction.data().rules.iter().filter(|rule| rule.refuses(&self.values))
+    }
+}
+
+impl fmt::Display for IllegalForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rules = self.rules().peekable();
+        if rules.peek().is_none() {
+            write!(f, "no syntax line of `{}` has these modifiers:", self.instruction.opcode)?;
+            return self.instruction.syntaxes().iter().try_for_each(|syntax| write!(f, " `{}`", syntax.text));
+        }
+        for (index, rule) in rules.enumerate() {
+            write!(f, "{}{}", if index > 0 { "; " } else { "" }, rule.reason)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for IllegalForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "IllegalForm({self})")
+    }
+}
+
+impl core::error::Error for IllegalForm {}

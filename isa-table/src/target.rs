@@ -1,0 +1,216 @@
+//! PTX versions and targets, as `.version` and `.target` name them, and what a form asks of both.
+//!
+//! A target has what every target of a lower number has. Beyond that, `sm_90a` has what no other target has, and
+//! `sm_100f` what only later targets of its family have. This module knows no list of versions, targets or families:
+//! which exist, a [`Table`](crate::table::Table) says.
+//!
+//! ```
+//! use isa_table::target::{Families, Target, Version};
+//!
+//! let version: Version = "7.8".parse().unwrap();
+//! assert!(version < Version::new(8, 0));
+//!
+//! let target = |name: &str| name.parse::<Target>().unwrap();
+//! let families = Families(&[&[100, 103], &[120, 121]]);
+//! assert!(families.has(target("sm_100"), target("sm_90")) && families.has(target("sm_90a"), target("sm_90")));
+//! assert!(!families.has(target("sm_100a"), target("sm_90a")), "what `sm_90a` adds is its own");
+//! assert!(families.has(target("sm_103a"), target("sm_100f")) && !families.has(target("sm_120a"), target("sm_100f")));
+//! ```
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use crate::constant::{contents, plain};
+
+/// A version of PTX: `7.8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Version {
+    /// The part before the dot.
+    pub major: u8,
+    /// The part behind the dot.
+    pub minor: u8,
+}
+
+impl Version {
+    /// The version `major.minor`.
+    pub const fn new(major: u8, minor: u8) -> Version {
+        Version { major, minor }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// A target architecture: `sm_90a`. The order is by number, then by suffix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Target {
+    /// The SM number: 90 for `sm_90a`.
+    pub sm: u16,
+    /// The letter behind the number, if there is one.
+    pub suffix: Option<char>,
+}
+
+impl Target {
+    /// The target `sm_N` without a suffix.
+    pub const fn sm(sm: u16) -> Target {
+        Target { sm, suffix: None }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}", self.sm)?;
+        self.suffix.map_or(Ok(()), |suffix| write!(f, "{suffix}"))
+    }
+}
+
+plain! {
+    Version = |version| alloc::format!("Version::new({}, {})", version.major, version.minor);
+    Target = |target| alloc::format!("Target {{ sm: {}, suffix: {:?} }}", target.sm, target.suffix);
+}
+
+/// The suffix of targets that have what no other target has.
+const ARCHITECTURE: char = 'a';
+
+/// The suffix of targets that have what later targets of their family have, too.
+const FAMILY: char = 'f';
+
+/// The families of targets: the SM numbers of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Families<'a>(pub &'a [&'a [u16]]);
+
+impl Families<'_> {
+    /// Whether a target has what another one is said to have.
+    pub fn has(self, target: Target, wanted: Target) -> bool {
+        match wanted.suffix {
+            None => target.sm >= wanted.sm,
+            Some(FAMILY) => {
+                let same = target.sm == wanted.sm
+                    || self.0.iter().any(|family| family.contains(&target.sm) && family.contains(&wanted.sm));
+                same && target.sm >= wanted.sm && matches!(target.suffix, Some(ARCHITECTURE | FAMILY))
+            }
+            Some(_) => target == wanted,
+        }
+    }
+
+    /// The targets that have what one of these and one of those have, the fewest that tell it.
+    pub fn both(self, these: &[Target], those: &[Target]) -> Vec<Target> {
+        let mut found = Vec::new();
+        for one in these {
+            for other in those {
+                let both = match (self.has(*one, *other), self.has(*other, *one)) {
+                    (true, _) => Some(*one),
+                    (false, true) => Some(*other),
+                    (false, false) => None,
+                };
+                found.extend(both.filter(|both| !found.contains(both)));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+}
+
+contents! {
+    /// The first version of PTX that has a form, and the targets that have it: one of these, or whatever has what one of
+    /// these has.
+    Floor, FloorBuf {
+        /// The first version.
+        ptx: Version,
+        /// The targets, the lowest first; never empty.
+        targets: &'static [Target],
+    }
+}
+
+impl Floor {
+    /// The lowest target.
+    pub fn target(&self) -> Target {
+        self.targets[0]
+    }
+
+    /// Whether a target is one of those that have the form.
+    #[inline]
+    pub fn takes(&self, target: Target, families: Families<'_>) -> bool {
+        self.targets.iter().any(|wanted| families.has(target, *wanted))
+    }
+
+    /// The targets in words: `sm_90a`, `sm_100f or sm_110f`.
+    pub fn targets_in_words(&self) -> String {
+        in_words(self.targets)
+    }
+}
+
+/// Targets in words: `sm_90a`, `sm_100f or sm_110f`.
+pub fn in_words(targets: &[Target]) -> String {
+    let mut text = String::new();
+    for (index, target) in targets.iter().enumerate() {
+        text += if index > 0 { " or " } else { "" };
+        text += &alloc::string::ToString::to_string(target);
+    }
+    text
+}
+
+impl PartialEq for Floor {
+    fn eq(&self, other: &Floor) -> bool {
+        (self.ptx, self.targets) == (other.ptx, other.targets)
+    }
+}
+
+impl Eq for Floor {}
+
+impl fmt::Display for Floor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PTX {}, {}", self.ptx, self.targets_in_words())
+    }
+}
+
+/// The text is not spelt like a version or a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameError {
+    /// A version is two numbers parted by a dot.
+    Version,
+    /// A target is `sm_`, a number and at most one lower-case letter.
+    Target,
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NameError::Version => "a PTX version is two numbers parted by a dot, like `7.8`",
+            NameError::Target => "a target is `sm_`, a number and at most one letter, like `sm_90a`",
+        })
+    }
+}
+
+impl core::error::Error for NameError {}
+
+impl FromStr for Version {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Version, NameError> {
+        let (major, minor) = text.split_once('.').ok_or(NameError::Version)?;
+        Ok(Version::new(number(major).ok_or(NameError::Version)?, number(minor).ok_or(NameError::Version)?))
+    }
+}
+
+impl FromStr for Target {
+    type Err = NameError;
+
+    fn from_str(text: &str) -> Result<Target, NameError> {
+        let rest = text.strip_prefix("sm_").ok_or(NameError::Target)?;
+        let suffix = rest.chars().next_back().filter(char::is_ascii_lowercase);
+        let digits = suffix.map_or(rest, |_| &rest[..rest.len() - 1]);
+        Ok(Target { sm: number(digits).ok_or(NameError::Target)?, suffix })
+    }
+}
+
+/// A decimal number without a sign, which the standard parser would take.
+fn number<N: FromStr>(digits: &str) -> Option<N> {
+    let plain = digits.bytes().all(|b| b.is_ascii_digit());
+    digits.parse().ok().filter(|_| plain)
+}

@@ -1,0 +1,169 @@
+//! The table that an invocation is about: this library's, or one that stands on it; and what stands for its forms in Rust.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use isa_spec::{Build, Functions};
+use isa_table::names;
+use proc_macro2::{Ident, Span, TokenStream};
+use ptx_isa::TABLE;
+use ptx_isa::table::{FormInfo, Operand, Table};
+use ptx_isa::text::Statement;
+use ptx_isa::text::statement::Value;
+use quote::{quote, quote_spanned};
+
+use crate::ptx::Written;
+
+/// A table, and where it and the builtins' bodies are in Rust.
+pub(crate) struct Tables {
+    pub table: &'static Table,
+    path: TokenStream,
+    bodies: TokenStream,
+    /// The name and text of each file of its spec; none of ours.
+    files: Vec<String>,
+}
+
+/// A spec that was read.
+struct Read {
+    functions: Functions,
+    /// The table of its own instructions, if it has any.
+    table: Option<&'static Table>,
+}
+
+thread_local! {
+    /// The specs that were read so far, by their files: an invocation reads none that another one has read.
+    static READ: RefCell<HashMap<Vec<String>, Read>> = RefCell::default();
+}
+
+/// Does something with the spec of these files, which stands on ours.
+fn with_spec<R>(files: &[String], act: impl FnOnce(&mut Read) -> R) -> Result<R, String> {
+    // The tokens of the spec outlast this invocation, and those of the compiler do not.
+    proc_macro2::fallback::force();
+    let result = READ.with_borrow_mut(|read| {
+        if !read.contains_key(files) {
+            let build = if files.is_empty() { Build::new().ptx() } else { Build::new() };
+            let build =
+                files.as_chunks().0.iter().fold(build, |build, [name, text]: &[String; 2]| build.text(name, text));
+            let functions = build.functions()?;
+            let table = if files.is_empty() { None } else { Some(functions.table(&TABLE)?) };
+            read.insert(files.to_vec(), Read { functions, table });
+        }
+        Ok(act(read.get_mut(files).expect("it was just read")))
+    });
+    proc_macro2::fallback::unforce();
+    result
+}
+
+/// A name that the generator gives, as Rust writes it.
+fn name(text: &str) -> Ident {
+    match text.strip_prefix("r#") {
+        Some(word) => Ident::new_raw(word, Span::call_site()),
+        None => Ident::new(text, Span::call_site()),
+    }
+}
+
+impl Tables {
+    /// The table of `ptx-isa`. Its spec is read when a function is asked for.
+    pub(crate) fn ours() -> Tables {
+        Tables { table: &TABLE, path: quote!(::ptx_isa), bodies: quote!(::ptx_isa::eval), files: Vec::new() }
+    }
+
+    /// The table of another spec, which stands on ours.
+    pub(crate) fn joined(path: TokenStream, bodies: TokenStream, files: &[String]) -> Result<Tables, String> {
+        let table = with_spec(files, |read| read.table)?.unwrap_or(&TABLE);
+        Ok(Tables { table, path, bodies, files: files.to_vec() })
+    }
+
+    /// The form's constant: `::ptx_isa::Setp::LT_S32`.
+    fn constant(&self, form: FormInfo) -> TokenStream {
+        let ty = name(&names::camel(form.instruction().opcode));
+        let constant = name(&names::constant(form.mnemonic()));
+        let ours = Tables::ours().path;
+        let path = if std::ptr::eq(form.table(), &TABLE) { &ours } else { &self.path };
+        quote!(#path::#ty::#constant)
+    }
+
+    /// The function that evaluates a form, written out; `None` where the form has no evaluator.
+    fn function(&self, form: FormInfo) -> Option<TokenStream> {
+        let own = !std::ptr::eq(form.table(), &TABLE);
+        let name = names::function(form.mnemonic());
+        let text =
+            with_spec(if own { &self.files } else { &[] }, |read| read.functions.function(form.mnemonic(), &name));
+        text.expect("a spec that was read holds together")?.parse().ok()
+    }
+
+    /// The form alone: its evaluator and all that the table says of it.
+    pub(crate) fn named(&self, form: FormInfo) -> TokenStream {
+        let constant = self.constant(form);
+        let bodies = if std::ptr::eq(form.table(), &TABLE) { &Tables::ours().bodies } else { &self.bodies };
+        match self.function(form) {
+            Some(function) => {
+                let name = name(&names::function(form.mnemonic()));
+                quote!({
+                    #[allow(unused_imports, reason = "a form need not call a body")]
+                    use #bodies as rt;
+                    #function
+                    ::ptx_isa::construct::Named { form: #constant, eval: #name }
+                })
+            }
+            None => quote!(::ptx_isa::construct::Named { form: #constant, eval: () }),
+        }
+    }
+
+    /// The marker of an operand's type, as the generator names it: with the registers behind it where the entry narrows
+    /// them.
+    fn marker(&self, info: &Operand) -> Ident {
+        let ty = self.table.ty(info.ty);
+        let registers: Vec<&str> = info.registers.iter().map(|register| self.table.ty(register).name).collect();
+        name(&names::marker(ty.name, (info.registers != ty.registers).then_some(&registers)))
+    }
+
+    /// An instruction: its operands are expressions that have to fit.
+    pub(crate) fn build(
+        &self,
+        statement: &Statement<'_>,
+        guard: Option<TokenStream>,
+        written: &[Written],
+    ) -> TokenStream {
+        let constant = self.constant(statement.form());
+        let path = &self.path;
+        let helpers = quote!(::ptx_isa::construct::checked_by_macro);
+        let operands = statement.operands_with_info().zip(written).map(|((info, operand), written)| {
+            let one = |expression: &Option<TokenStream>| match expression {
+                None => quote!(#helpers::sink()),
+                Some(expression) => {
+                    let span = expression.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
+                    let function = Ident::new(if info.constants { "source" } else { "register" }, span);
+                    let mut marker = self.marker(info);
+                    marker.set_span(span);
+                    let path = path.clone().into_iter().map(|mut token| {
+                        token.set_span(span);
+                        token
+                    });
+                    quote_spanned! {span=>
+                        ::ptx_isa::construct::checked_by_macro::#function::<#(#path)*::types::#marker, _>(#expression)
+                    }
+                }
+            };
+            let mut tokens = one(&written.value);
+            if let Value::Negated(_) = operand.value {
+                tokens = quote!(#helpers::negated(#tokens));
+            }
+            if let Some(second) = &written.second {
+                let second = one(second);
+                tokens = quote!(#helpers::pair(#tokens, #second));
+            }
+            match (operand.selector, &info.selector) {
+                (Some(bits), Some(selector)) if bits != selector.default => quote!(#helpers::selected(#tokens, #bits)),
+                _ => tokens,
+            }
+        });
+        let guard = match guard {
+            Some(guard) => quote!(::core::option::Option::Some(#guard)),
+            None => quote!(::core::option::Option::None),
+        };
+        quote! {
+            #helpers::statement(&#path::TABLE, #constant.info(), #guard, &[#(#operands),*])
+        }
+    }
+}

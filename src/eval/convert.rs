@@ -1,0 +1,248 @@
+//! Conversion between integers and floats, and between floats.
+//!
+//! ```
+//! use ptx_isa::eval::{self, integer_rounding, rounding};
+//!
+//! assert_eq!(eval::integer_s8_f32::<{ integer_rounding::RNI }>(2.5), 2);
+//! assert_eq!(eval::integer_u32_f32::<{ integer_rounding::RZI }>(-1.0), 0);
+//! assert_eq!(eval::real_f32_u32::<{ rounding::RZ }>(u32::MAX), 4294967040.0);
+//! assert_eq!(eval::clamp_s8_u32(300), 127);
+//! assert_eq!(eval::e4m3_f32(1000.0), 0x7e);
+//! ```
+
+use super::rounding::{RN, RP};
+use super::soft::{self, BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64};
+use super::{bf16, f16};
+
+/// The words of `IntegerRounding`: the same roundings, to integers.
+pub mod integer_rounding {
+    pub use crate::eval::rounding::{RM as RMI, RN as RNI, RP as RPI, RZ as RZI};
+}
+
+/// Each integer type to each, the nearest number in place of one that it does not have.
+macro_rules! clamps {
+    ($($from:ty: $($to:ty = $name:ident)*;)*) => {$($(
+        /// The nearest number of the type.
+        #[inline(always)]
+        pub const fn $name(x: $from) -> $to {
+            const LEAST: i128 = <$to>::MIN as i128;
+            const MOST: i128 = <$to>::MAX as i128;
+            if (x as i128) < LEAST { <$to>::MIN } else if (x as i128) > MOST { <$to>::MAX } else { x as $to }
+        }
+    )*)*};
+}
+
+clamps! {
+    u8: u8 = clamp_u8_u8 u16 = clamp_u16_u8 u32 = clamp_u32_u8 u64 = clamp_u64_u8 i8 = clamp_s8_u8 i16 = clamp_s16_u8 i32 = clamp_s32_u8 i64 = clamp_s64_u8;
+    u16: u8 = clamp_u8_u16 u16 = clamp_u16_u16 u32 = clamp_u32_u16 u64 = clamp_u64_u16 i8 = clamp_s8_u16 i16 = clamp_s16_u16 i32 = clamp_s32_u16 i64 = clamp_s64_u16;
+    u32: u8 = clamp_u8_u32 u16 = clamp_u16_u32 u32 = clamp_u32_u32 u64 = clamp_u64_u32 i8 = clamp_s8_u32 i16 = clamp_s16_u32 i32 = clamp_s32_u32 i64 = clamp_s64_u32;
+    u64: u8 = clamp_u8_u64 u16 = clamp_u16_u64 u32 = clamp_u32_u64 u64 = clamp_u64_u64 i8 = clamp_s8_u64 i16 = clamp_s16_u64 i32 = clamp_s32_u64 i64 = clamp_s64_u64;
+    i8: u8 = clamp_u8_s8 u16 = clamp_u16_s8 u32 = clamp_u32_s8 u64 = clamp_u64_s8 i8 = clamp_s8_s8 i16 = clamp_s16_s8 i32 = clamp_s32_s8 i64 = clamp_s64_s8;
+    i16: u8 = clamp_u8_s16 u16 = clamp_u16_s16 u32 = clamp_u32_s16 u64 = clamp_u64_s16 i8 = clamp_s8_s16 i16 = clamp_s16_s16 i32 = clamp_s32_s16 i64 = clamp_s64_s16;
+    i32: u8 = clamp_u8_s32 u16 = clamp_u16_s32 u32 = clamp_u32_s32 u64 = clamp_u64_s32 i8 = clamp_s8_s32 i16 = clamp_s16_s32 i32 = clamp_s32_s32 i64 = clamp_s64_s32;
+    i64: u8 = clamp_u8_s64 u16 = clamp_u16_s64 u32 = clamp_u32_s64 u64 = clamp_u64_s64 i8 = clamp_s8_s64 i16 = clamp_s16_s64 i32 = clamp_s32_s64 i64 = clamp_s64_s64;
+}
+
+/// Each float type to each integer type.
+macro_rules! integers {
+    ($($from:ty, $format:ident: $($to:ty = $name:ident)*;)*) => {$($(
+        /// The number rounded to an integer, the nearest one of the type in place of one that it does not have. NaN is zero,
+        /// but the highest bit alone where either has 64 bits.
+        #[inline(always)]
+        pub const fn $name<const ROUNDING: u8>(x: $from) -> $to {
+            let bits = x.to_bits() as u64;
+            if x.is_nan() {
+                let wide = <$from>::MANTISSA_DIGITS == 53 || <$to>::BITS == 64;
+                return if wide { (1 as $to) << (<$to>::BITS - 1) } else { 0 };
+            }
+            let (negative, magnitude) = soft::to_integer($format, bits, ROUNDING);
+            let (least, most) = ((<$to>::MIN as i128).unsigned_abs() as u64, <$to>::MAX as u64);
+            if negative {
+                if magnitude >= least { <$to>::MIN } else { (magnitude as $to).wrapping_neg() }
+            } else if magnitude > most {
+                <$to>::MAX
+            } else {
+                magnitude as $to
+            }
+        }
+    )*)*};
+}
+
+integers! {
+    f16, F16: u8 = integer_u8_f16 u16 = integer_u16_f16 u32 = integer_u32_f16 u64 = integer_u64_f16 i8 = integer_s8_f16 i16 = integer_s16_f16 i32 = integer_s32_f16 i64 = integer_s64_f16;
+    bf16, BF16: u8 = integer_u8_bf16 u16 = integer_u16_bf16 u32 = integer_u32_bf16 u64 = integer_u64_bf16 i8 = integer_s8_bf16 i16 = integer_s16_bf16 i32 = integer_s32_bf16 i64 = integer_s64_bf16;
+    f32, F32: u8 = integer_u8_f32 u16 = integer_u16_f32 u32 = integer_u32_f32 u64 = integer_u64_f32 i8 = integer_s8_f32 i16 = integer_s16_f32 i32 = integer_s32_f32 i64 = integer_s64_f32;
+    f64, F64: u8 = integer_u8_f64 u16 = integer_u16_f64 u32 = integer_u32_f64 u64 = integer_u64_f64 i8 = integer_s8_f64 i16 = integer_s16_f64 i32 = integer_s32_f64 i64 = integer_s64_f64;
+}
+
+/// Each integer type to each float type; to the nearest number as the host does it, where it has the type.
+macro_rules! reals {
+    ($($from:ty: $($to:ty, $format:ident, $bits:ty $(, $host:ty)? = $name:ident)*;)*) => {$($(
+        /// The integer as a float.
+        #[inline(always)]
+        pub const fn $name<const ROUNDING: u8>(x: $from) -> $to {
+            $(if ROUNDING == RN {
+                return x as $host;
+            })?
+            <$to>::from_bits(soft::from_integer($format, x as i128, ROUNDING) as $bits)
+        }
+    )*)*};
+}
+
+reals! {
+    u8: f16, F16, u16 = real_f16_u8 bf16, BF16, u16 = real_bf16_u8 f32, F32, u32, f32 = real_f32_u8 f64, F64, u64, f64 = real_f64_u8;
+    u16: f16, F16, u16 = real_f16_u16 bf16, BF16, u16 = real_bf16_u16 f32, F32, u32, f32 = real_f32_u16 f64, F64, u64, f64 = real_f64_u16;
+    u32: f16, F16, u16 = real_f16_u32 bf16, BF16, u16 = real_bf16_u32 f32, F32, u32, f32 = real_f32_u32 f64, F64, u64, f64 = real_f64_u32;
+    u64: f16, F16, u16 = real_f16_u64 bf16, BF16, u16 = real_bf16_u64 f32, F32, u32, f32 = real_f32_u64 f64, F64, u64, f64 = real_f64_u64;
+    i8: f16, F16, u16 = real_f16_s8 bf16, BF16, u16 = real_bf16_s8 f32, F32, u32, f32 = real_f32_s8 f64, F64, u64, f64 = real_f64_s8;
+    i16: f16, F16, u16 = real_f16_s16 bf16, BF16, u16 = real_bf16_s16 f32, F32, u32, f32 = real_f32_s16 f64, F64, u64, f64 = real_f64_s16;
+    i32: f16, F16, u16 = real_f16_s32 bf16, BF16, u16 = real_bf16_s32 f32, F32, u32, f32 = real_f32_s32 f64, F64, u64, f64 = real_f64_s32;
+    i64: f16, F16, u16 = real_f16_s64 bf16, BF16, u16 = real_bf16_s64 f32, F32, u32, f32 = real_f32_s64 f64, F64, u64, f64 = real_f64_s64;
+}
+
+/// Each float type to each.
+macro_rules! resizes {
+    ($($from:ty, $format:ident: $($to:ty, $to_format:ident, $bits:ty = $name:ident)*;)*) => {$($(
+        /// The number in the other format.
+        #[inline(always)]
+        pub const fn $name<const ROUNDING: u8>(x: $from) -> $to {
+            <$to>::from_bits(soft::convert($format, $to_format, x.to_bits() as u64, ROUNDING) as $bits)
+        }
+    )*)*};
+}
+
+resizes! {
+    f16, F16: bf16, BF16, u16 = resize_bf16_f16 f32, F32, u32 = resize_f32_f16 f64, F64, u64 = resize_f64_f16;
+    bf16, BF16: f16, F16, u16 = resize_f16_bf16 f32, F32, u32 = resize_f32_bf16 f64, F64, u64 = resize_f64_bf16;
+    f32, F32: f16, F16, u16 = resize_f16_f32 bf16, BF16, u16 = resize_bf16_f32 f64, F64, u64 = resize_f64_f32;
+    f64, F64: f16, F16, u16 = resize_f16_f64 bf16, BF16, u16 = resize_bf16_f64 f32, F32, u32 = resize_f32_f64;
+}
+
+/// Rounding to integers within a format.
+macro_rules! integrals {
+    ($($ty:ty, $format:ident, $bits:ty: $name:ident $finite:ident;)*) => {$(
+        /// The number rounded to an integer, in its own format.
+        #[inline(always)]
+        pub const fn $name<const ROUNDING: u8>(x: $ty) -> $ty {
+            <$ty>::from_bits(soft::integral($format, x.to_bits() as u64, ROUNDING) as $bits)
+        }
+        /// The greatest number of its sign in place of an infinity.
+        #[inline(always)]
+        pub const fn $finite(x: $ty) -> $ty {
+            let bits = x.to_bits();
+            let infinite = bits & (<$bits>::MAX >> 1) == <$ty>::INFINITY.to_bits();
+            <$ty>::from_bits(bits - infinite as $bits)
+        }
+    )*};
+}
+
+integrals! {
+    f16, F16, u16: integral_f16 finite_f16;
+    bf16, BF16, u16: integral_bf16 finite_bf16;
+    f32, F32, u32: integral_f32 finite_f32;
+    f64, F64, u64: integral_f64 finite_f64;
+}
+
+/// The greatest number of `tf32` in place of an infinity.
+#[inline(always)]
+pub const fn tensor_finite(x: u32) -> u32 {
+    if x & 0x7fff_ffff == 0x7f80_0000 { x - 0x2000 } else { x }
+}
+
+/// Two bytes in one register.
+#[inline(always)]
+pub const fn pair_b8(low: u8, high: u8) -> [u8; 2] {
+    [low, high]
+}
+
+/// Two floats in one register.
+#[inline(always)]
+pub const fn pair_f32(low: f32, high: f32) -> [f32; 2] {
+    [low, high]
+}
+
+/// The exponent of a power of two near the magnitude of `x`; all ones where it is NaN or too great.
+#[inline(always)]
+pub const fn power_f32<const ROUNDING: u8>(x: f32) -> u8 {
+    let bits = x.to_bits() & 0x7fff_ffff;
+    let (exponent, fraction) = (bits >> 23, bits & 0x7f_ffff);
+    if exponent == 0xff {
+        return 0xff;
+    }
+    // The least power is half of the least normal number.
+    let above = if exponent == 0 { fraction > 0x40_0000 } else { fraction != 0 };
+    (exponent + (ROUNDING == RP && above) as u32) as u8
+}
+
+/// The exponent of a power of two near the magnitude of `x`; all ones where it is NaN.
+#[inline(always)]
+pub const fn finite_power_f32<const ROUNDING: u8>(x: f32) -> u8 {
+    let exponent = power_f32::<ROUNDING>(x);
+    if exponent == 0xff && !x.is_nan() { 0xfe } else { exponent }
+}
+
+/// A power of two.
+#[inline(always)]
+pub const fn from_power_bf16_b8(x: u8) -> bf16 {
+    bf16::from_bits(match x {
+        0 => 0x40,
+        0xff => 0x7fff,
+        _ => (x as u16) << 7,
+    })
+}
+
+/// Two halves in one register.
+#[inline(always)]
+pub const fn pair_f16(low: f16, high: f16) -> [f16; 2] {
+    [low, high]
+}
+
+/// Two bfloats in one register.
+#[inline(always)]
+pub const fn pair_bf16(low: bf16, high: bf16) -> [bf16; 2] {
+    [low, high]
+}
+
+/// The 19 bits of `tf32` in a word: rounded to nearest, to the greater magnitude of two.
+#[inline(always)]
+pub const fn tensor_away(x: f32) -> u32 {
+    let bits = x.to_bits();
+    if x.is_nan() { 0x7fff_ffff } else { bits.wrapping_add(0x1000 * (!x.is_infinite()) as u32) & !0x1fff }
+}
+
+/// The 19 bits of `tf32` in a word.
+#[inline(always)]
+pub const fn tensor<const ROUNDING: u8>(x: f32) -> u32 {
+    let bits = x.to_bits();
+    if x.is_nan() {
+        return 0x7fff_ffff;
+    }
+    let odd = bits >> 13 & 1;
+    let added = if ROUNDING == RN && !x.is_infinite() { 0xfff + odd } else { 0 };
+    (bits + added) & !0x1fff
+}
+
+/// Floats to and from narrow formats.
+macro_rules! narrow {
+    ($($narrow:ident: $($from:ty, $format:ident = $to_name:ident)*; $wide_half:ident $wide_bfloat:ident;)*) => {$(
+        $(
+            /// The nearest number of the narrow format; the greatest one where it ends.
+            #[inline(always)]
+            pub const fn $to_name(x: $from) -> u8 { soft::narrow($format, $narrow, x.to_bits() as u64) }
+        )*
+        /// The number as a half.
+        #[inline(always)]
+        pub const fn $wide_half(x: u8) -> f16 { f16::from_bits(soft::widen($narrow, F16, x) as u16) }
+        /// The number as a bfloat.
+        #[inline(always)]
+        pub const fn $wide_bfloat(x: u8) -> bf16 { bf16::from_bits(soft::widen($narrow, BF16, x) as u16) }
+    )*};
+}
+
+narrow! {
+    E4M3: f32, F32 = e4m3_f32 f16, F16 = e4m3_f16 bf16, BF16 = e4m3_bf16; from_e4m3_f16_b8 from_e4m3_bf16_b8;
+    E5M2: f32, F32 = e5m2_f32 f16, F16 = e5m2_f16 bf16, BF16 = e5m2_bf16; from_e5m2_f16_b8 from_e5m2_bf16_b8;
+    E2M3: f32, F32 = e2m3_f32 f16, F16 = e2m3_f16 bf16, BF16 = e2m3_bf16; from_e2m3_f16_b8 from_e2m3_bf16_b8;
+    E3M2: f32, F32 = e3m2_f32 f16, F16 = e3m2_f16 bf16, BF16 = e3m2_bf16; from_e3m2_f16_b8 from_e3m2_bf16_b8;
+    E2M1: f32, F32 = e2m1_f32 f16, F16 = e2m1_f16 bf16, BF16 = e2m1_bf16; from_e2m1_f16_b8 from_e2m1_bf16_b8;
+}

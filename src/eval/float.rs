@@ -1,0 +1,163 @@
+//! Floats: sums, products, quotients and roots with each rounding, signs, and the lesser and greater of two.
+//!
+//! A NaN that an operation gives is the machine's: all ones without a sign, but for `f64`, which keeps that of an operand.
+//!
+//! ```
+//! use ptx_isa::eval::{self, rounding};
+//!
+//! assert_eq!(eval::add_f32::<{ rounding::RP }>(1.0, 1e-30), 1.0 + f32::EPSILON);
+//! assert_eq!(eval::minimum_f32(-0.0, 0.0).to_bits(), (-0.0_f32).to_bits());
+//! assert_eq!(eval::invalid_f32(0.0).to_bits(), 0x7fff_ffff);
+//! ```
+
+use super::soft::{self, BF16, F16, F32, F64};
+use super::{bf16, f16};
+
+/// The words of `Rounding`, in the order of the spec.
+pub mod rounding {
+    /// To the nearest, to the even one of two.
+    pub const RN: u8 = 0;
+    /// Towards zero.
+    pub const RZ: u8 = 1;
+    /// Towards negative infinity.
+    pub const RM: u8 = 2;
+    /// Towards positive infinity.
+    pub const RP: u8 = 3;
+}
+
+use rounding::RN;
+
+/// Arithmetic through integers; sums and products to the nearest number as the host does them, where it has the type.
+macro_rules! arithmetic {
+    ($($ty:ty, $format:ident, $bits:ty $(, $finish:ident)?: $add:ident $mul:ident $fma:ident;)*) => {$(
+        /// `a + b`
+        #[inline(always)]
+        pub const fn $add<const ROUNDING: u8>(a: $ty, b: $ty) -> $ty {
+            $(if ROUNDING == RN {
+                return $finish(a + b, a, b);
+            })?
+            <$ty>::from_bits(soft::add($format, a.to_bits() as u64, b.to_bits() as u64, ROUNDING) as $bits)
+        }
+        /// `a · b`
+        #[inline(always)]
+        pub const fn $mul<const ROUNDING: u8>(a: $ty, b: $ty) -> $ty {
+            $(if ROUNDING == RN {
+                return $finish(a * b, a, b);
+            })?
+            <$ty>::from_bits(soft::mul($format, a.to_bits() as u64, b.to_bits() as u64, ROUNDING) as $bits)
+        }
+        /// `a · b + c` with one rounding.
+        #[inline(always)]
+        pub const fn $fma<const ROUNDING: u8>(a: $ty, b: $ty, c: $ty) -> $ty {
+            let (a, b, c) = (a.to_bits() as u64, b.to_bits() as u64, c.to_bits() as u64);
+            <$ty>::from_bits(soft::fma($format, a, b, c, ROUNDING) as $bits)
+        }
+    )*};
+}
+
+arithmetic! {
+    f16, F16, u16: add_f16 mul_f16 fma_f16;
+    bf16, BF16, u16: add_bf16 mul_bf16 fma_bf16;
+    f32, F32, u32, finish_f32: add_f32 mul_f32 fma_f32;
+    f64, F64, u64, finish_f64: add_f64 mul_f64 fma_f64;
+}
+
+/// Quotients and roots, and signs that are copied: halves have none.
+macro_rules! quotients {
+    ($($ty:ty, $format:ident, $bits:ty: $div:ident $sqrt:ident $copysign:ident;)*) => {$(
+        /// `a / b`
+        #[inline(always)]
+        pub const fn $div<const ROUNDING: u8>(a: $ty, b: $ty) -> $ty {
+            <$ty>::from_bits(soft::div($format, a.to_bits() as u64, b.to_bits() as u64, ROUNDING) as $bits)
+        }
+        /// The square root.
+        #[inline(always)]
+        pub const fn $sqrt<const ROUNDING: u8>(a: $ty) -> $ty {
+            <$ty>::from_bits(soft::sqrt($format, a.to_bits() as u64, ROUNDING) as $bits)
+        }
+        /// `x` with the sign of `sign`.
+        #[inline(always)]
+        pub const fn $copysign(x: $ty, sign: $ty) -> $ty { x.copysign(sign) }
+    )*};
+}
+
+quotients! {
+    f32, F32, u32: div_f32 sqrt_f32 copysign_f32;
+    f64, F64, u64: div_f64 sqrt_f64 copysign_f64;
+}
+
+/// Whatever NaN the host gives becomes the machine's.
+#[inline(always)]
+const fn finish_f32(result: f32, _: f32, _: f32) -> f32 {
+    if result.is_nan() { f32::from_bits(0x7fff_ffff) } else { result }
+}
+
+/// A NaN among the operands is kept, the first one first.
+#[inline(always)]
+const fn finish_f64(result: f64, a: f64, b: f64) -> f64 {
+    const QUIET: u64 = 1 << 51;
+    let kept = if a.is_nan() { a } else { b };
+    let nan = if kept.is_nan() { kept.to_bits() | QUIET } else { 0xfff8 << 48 };
+    if result.is_nan() { f64::from_bits(nan) } else { result }
+}
+
+/// Signs, and the lesser and greater of two.
+macro_rules! signs {
+    ($($ty:ty, $bits:ty, $signed:ty, $nan:literal: $invalid:ident $magnitude:ident $opposite:ident
+        $product:ident $minimum:ident $maximum:ident $key:ident;)*) => {$(
+        /// What an invalid operation gives.
+        #[inline(always)]
+        pub const fn $invalid(_: $ty) -> $ty { <$ty>::from_bits($nan) }
+        /// Without its sign; a NaN stays what it is.
+        #[inline(always)]
+        pub const fn $magnitude(x: $ty) -> $ty { <$ty>::from_bits(x.to_bits() & (<$bits>::MAX >> 1)) }
+        /// With the other sign; a NaN stays what it is but for that.
+        #[inline(always)]
+        pub const fn $opposite(x: $ty) -> $ty { <$ty>::from_bits(x.to_bits() ^ !(<$bits>::MAX >> 1)) }
+        /// `x` with the sign that `a · b` has.
+        #[inline(always)]
+        pub const fn $product(x: $ty, a: $ty, b: $ty) -> $ty {
+            let sign = (a.to_bits() ^ b.to_bits()) & !(<$bits>::MAX >> 1);
+            <$ty>::from_bits(x.to_bits() & (<$bits>::MAX >> 1) | sign)
+        }
+        /// A number in the order of numbers, with −0 before +0.
+        #[inline(always)]
+        const fn $key(x: $ty) -> $signed {
+            let bits = x.to_bits() as $signed;
+            bits ^ ((bits >> (<$bits>::BITS - 1)) as $bits >> 1) as $signed
+        }
+        /// The lesser one, −0 before +0; the number where one is NaN.
+        #[inline(always)]
+        pub const fn $minimum(a: $ty, b: $ty) -> $ty {
+            let lesser = if $key(b) < $key(a) { b } else { a };
+            let number = if a.is_nan() { b } else if b.is_nan() { a } else { lesser };
+            if number.is_nan() { <$ty>::from_bits($nan) } else { number }
+        }
+        /// The greater one, +0 behind −0; the number where one is NaN.
+        #[inline(always)]
+        pub const fn $maximum(a: $ty, b: $ty) -> $ty {
+            let greater = if $key(a) < $key(b) { b } else { a };
+            let number = if a.is_nan() { b } else if b.is_nan() { a } else { greater };
+            if number.is_nan() { <$ty>::from_bits($nan) } else { number }
+        }
+    )*};
+}
+
+signs! {
+    f16, u16, i16, 0x7fff: invalid_f16 magnitude_f16 opposite_f16 product_sign_f16 minimum_f16 maximum_f16 order_f16;
+    bf16, u16, i16, 0x7fff: invalid_bf16 magnitude_bf16 opposite_bf16 product_sign_bf16 minimum_bf16 maximum_bf16 order_bf16;
+    f32, u32, i32, 0x7fff_ffff: invalid_f32 magnitude_f32 opposite_f32 product_sign_f32 minimum_f32 maximum_f32 order_f32;
+    f64, u64, i64, 0xfff8_0000_0000_0000: invalid_f64 magnitude_f64 opposite_f64 product_sign_f64 minimum_f64 maximum_f64 order_f64;
+}
+
+/// Whether it is the NaN that stands for what is outside of a tensor.
+#[inline(always)]
+pub const fn outside_f16(x: f16) -> bool {
+    x.to_bits() == 0xffff
+}
+
+/// Whether it is the NaN that stands for what is outside of a tensor.
+#[inline(always)]
+pub const fn outside_bf16(x: bf16) -> bool {
+    x.to_bits() == 0xffff
+}

@@ -1,0 +1,408 @@
+//! Floats of any format as integers: one rounding for sums, products, quotients, roots and conversions.
+//!
+//! A finite number is `magnitude · 2^exponent`, with a magnitude of up to 128 bits; [`round`] brings it into a format.
+//!
+//! ```
+//! use ptx_isa::eval::soft::{self, F32};
+//! use ptx_isa::eval::rounding;
+//!
+//! let third = soft::div(F32, 1.0_f32.to_bits() as u64, 3.0_f32.to_bits() as u64, rounding::RP);
+//! assert_eq!(third as u32, (1.0_f32 / 3.0).to_bits());
+//! ```
+
+use super::rounding::{RM, RN, RP};
+
+/// A format of IEEE 754's shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Format {
+    /// Bits of the exponent.
+    pub exponent: u32,
+    /// Bits of the fraction.
+    pub fraction: u32,
+    /// The biased exponent of one.
+    pub bias: i32,
+}
+
+/// Half precision.
+pub const F16: Format = Format { exponent: 5, fraction: 10, bias: 15 };
+/// The upper half of single precision.
+pub const BF16: Format = Format { exponent: 8, fraction: 7, bias: 127 };
+/// Single precision.
+pub const F32: Format = Format { exponent: 8, fraction: 23, bias: 127 };
+/// Double precision.
+pub const F64: Format = Format { exponent: 11, fraction: 52, bias: 1023 };
+
+impl Format {
+    /// The exponent of a normal number's last place, less its biased exponent.
+    const fn offset(self) -> i32 {
+        self.bias + self.fraction as i32
+    }
+
+    /// The biased exponent of infinities and NaNs.
+    const fn top(self) -> u64 {
+        (1 << self.exponent) - 1
+    }
+
+    /// The sign as a bit in its place.
+    const fn sign(self, negative: bool) -> u64 {
+        (negative as u64) << (self.exponent + self.fraction)
+    }
+
+    const fn infinity(self, negative: bool) -> u64 {
+        self.sign(negative) | self.top() << self.fraction
+    }
+
+    /// What an invalid operation gives.
+    pub const fn nan(self) -> u64 {
+        match self.fraction {
+            // The one of the machine has a sign.
+            52 => 0xfff8 << 48,
+            _ => self.sign(true) - 1,
+        }
+    }
+
+    const fn is_nan(self, bits: u64) -> bool {
+        bits & (self.sign(true) - 1) > self.infinity(false)
+    }
+
+    const fn is_infinite(self, bits: u64) -> bool {
+        bits & (self.sign(true) - 1) == self.infinity(false)
+    }
+
+    const fn is_negative(self, bits: u64) -> bool {
+        bits & self.sign(true) != 0
+    }
+
+    /// The NaN that an operation on NaNs gives.
+    const fn propagate(self, a: u64, b: u64, c: u64) -> u64 {
+        // Only doubles keep what a NaN says.
+        if self.fraction != 52 {
+            return self.nan();
+        }
+        let quiet = 1 << 51;
+        if self.is_nan(a) {
+            a | quiet
+        } else if self.is_nan(b) {
+            b | quiet
+        } else {
+            c | quiet
+        }
+    }
+
+    /// A finite number's magnitude, with its highest bit in the fraction's place above, and exponent; zero has none.
+    const fn split(self, bits: u64) -> (u64, i32) {
+        let fraction = bits & ((1 << self.fraction) - 1);
+        let biased = bits >> self.fraction & self.top();
+        if fraction == 0 && biased == 0 {
+            return (0, 0);
+        }
+        let (magnitude, biased) = if biased == 0 { (fraction, 1) } else { (fraction | 1 << self.fraction, biased) };
+        let shift = magnitude.leading_zeros() - (63 - self.fraction);
+        (magnitude << shift, biased as i32 - self.offset() - shift as i32)
+    }
+}
+
+/// A format of at most eight bits, which ends with numbers rather than with infinities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Narrow {
+    /// The format as if its exponents went on.
+    format: Format,
+    /// The bits of its greatest number.
+    most: u8,
+    /// The bits that NaN becomes.
+    nan: u8,
+    /// Where its sign is.
+    sign: u32,
+}
+
+/// A format whose exponents go on above those of some bits.
+const fn endless(fraction: u32, bias: i32) -> Format {
+    Format { exponent: 12, fraction, bias }
+}
+
+/// Four bits of exponent, three of fraction.
+pub const E4M3: Narrow = Narrow { format: endless(3, 7), most: 0x7e, nan: 0x7f, sign: 7 };
+/// Five bits of exponent, two of fraction.
+pub const E5M2: Narrow = Narrow { format: endless(2, 15), most: 0x7b, nan: 0x7f, sign: 7 };
+/// Two bits of exponent, three of fraction.
+pub const E2M3: Narrow = Narrow { format: endless(3, 1), most: 0x1f, nan: 0x1f, sign: 5 };
+/// Three bits of exponent, two of fraction.
+pub const E3M2: Narrow = Narrow { format: endless(2, 3), most: 0x1f, nan: 0x1f, sign: 5 };
+/// Two bits of exponent, one of fraction.
+pub const E2M1: Narrow = Narrow { format: endless(1, 1), most: 0x7, nan: 0x7, sign: 3 };
+
+/// The nearest number of a narrow format, the greatest one in place of all that is greater.
+pub const fn narrow(from: Format, to: Narrow, a: u64) -> u8 {
+    if from.is_nan(a) {
+        return to.nan;
+    }
+    let sign = (from.is_negative(a) as u8) << to.sign;
+    if from.is_infinite(a) {
+        return sign | to.most;
+    }
+    let (magnitude, exponent) = from.split(a);
+    let bits = round(to.format, false, magnitude as u128, exponent, false, RN);
+    sign | if bits > to.most as u64 { to.most } else { bits as u8 }
+}
+
+/// A number of a narrow format in a wider one.
+pub const fn widen(from: Narrow, to: Format, a: u8) -> u64 {
+    let magnitude = (a & ((1 << from.sign) - 1)) as u64;
+    let negative = a >> from.sign & 1 != 0;
+    if magnitude > from.most as u64 {
+        // Five bits of exponent leave room for an infinity.
+        return if from.most == 0x7b && magnitude == 0x7c { to.infinity(negative) } else { to.nan() };
+    }
+    let (magnitude, exponent) = from.format.split(magnitude);
+    round(to, negative, magnitude as u128, exponent, false, RN)
+}
+
+/// What is cut off below the last place that is kept.
+#[derive(Clone, Copy)]
+enum Rest {
+    None,
+    Less,
+    Half,
+    More,
+}
+
+impl Rest {
+    /// From what is cut off and half of the last place; `more` says that there is something below what is known.
+    const fn of(rest: u128, half: u128, more: bool) -> Rest {
+        if rest == 0 && !more {
+            Rest::None
+        } else if rest < half {
+            Rest::Less
+        } else if rest == half && !more {
+            Rest::Half
+        } else {
+            Rest::More
+        }
+    }
+
+    /// Whether the magnitude that is kept, odd or even, becomes the next one.
+    const fn goes_up(self, mode: u8, negative: bool, odd: bool) -> bool {
+        match (mode, self) {
+            (_, Rest::None) => false,
+            (RN, Rest::Less) => false,
+            (RN, Rest::Half) => odd,
+            (RN, Rest::More) => true,
+            (RM, _) => negative,
+            (RP, _) => !negative,
+            _ => false,
+        }
+    }
+}
+
+/// Brings `magnitude · 2^exponent` into a format. `more` says that there is something below the magnitude's last place;
+/// the magnitude then has at least two places more than the format.
+pub const fn round(to: Format, negative: bool, magnitude: u128, exponent: i32, more: bool, mode: u8) -> u64 {
+    let sign = to.sign(negative);
+    if magnitude == 0 {
+        return sign;
+    }
+    let length = 128 - magnitude.leading_zeros() as i32;
+    // The biased exponent if it is normal, and where its last place is.
+    let biased = exponent + length - 1 - to.fraction as i32 + to.offset();
+    let biased = if biased < 1 { 1 } else { biased };
+    let drop = biased - to.offset() - exponent;
+    let (mut kept, rest) = match drop {
+        ..=0 => (magnitude << -drop, Rest::of(0, 1, more)),
+        1..128 => (magnitude >> drop, Rest::of(magnitude & ((1 << drop) - 1), 1 << (drop - 1), more)),
+        128 => (0, Rest::of(magnitude, 1 << 127, more)),
+        _ => (0, Rest::Less),
+    };
+    kept += rest.goes_up(mode, negative, kept & 1 != 0) as u128;
+    // The place above the fraction counts as one in the exponent: subnormals have none.
+    let bits = (((biased - 1) as u128) << to.fraction) + kept;
+    if bits >= (to.top() as u128) << to.fraction {
+        let infinite = matches!((mode, negative), (RN, _) | (RM, true) | (RP, false));
+        return sign | (to.infinity(false) - !infinite as u64);
+    }
+    sign | bits as u64
+}
+
+/// `a · b + c` with one rounding.
+pub const fn fma(f: Format, a: u64, b: u64, c: u64, mode: u8) -> u64 {
+    let negative = f.is_negative(a) != f.is_negative(b);
+    if f.is_nan(a) || f.is_nan(b) || f.is_nan(c) {
+        return f.propagate(a, b, c);
+    }
+    let ((x, xe), (y, ye), (z, ze)) = (f.split(a), f.split(b), f.split(c));
+    if f.is_infinite(a) || f.is_infinite(b) {
+        let zero = !f.is_infinite(a) && x == 0 || !f.is_infinite(b) && y == 0;
+        let opposed = f.is_infinite(c) && f.is_negative(c) != negative;
+        return if zero || opposed { f.nan() } else { f.infinity(negative) };
+    }
+    if f.is_infinite(c) {
+        return c;
+    }
+    sum(f, (negative, x as u128 * y as u128, xe + ye), (f.is_negative(c), z as u128, ze), mode)
+}
+
+/// `a + b` with one rounding.
+pub const fn add(f: Format, a: u64, b: u64, mode: u8) -> u64 {
+    if f.is_nan(a) || f.is_nan(b) {
+        return f.propagate(a, b, b);
+    }
+    if f.is_infinite(a) {
+        return if f.is_infinite(b) && a != b { f.nan() } else { a };
+    }
+    if f.is_infinite(b) {
+        return b;
+    }
+    let ((x, xe), (y, ye)) = (f.split(a), f.split(b));
+    sum(f, (f.is_negative(a), x as u128, xe), (f.is_negative(b), y as u128, ye), mode)
+}
+
+/// The sum of two numbers; the first has up to 106 places, the second up to 53.
+const fn sum(f: Format, a: (bool, u128, i32), b: (bool, u128, i32), mode: u8) -> u64 {
+    let ((a_negative, a, ae), (b_negative, b, be)) = (a, b);
+    if a == 0 && b == 0 {
+        let negative = if a_negative == b_negative { a_negative } else { mode == RM };
+        return f.sign(negative);
+    }
+    if a == 0 {
+        return round(f, b_negative, b, be, false, mode);
+    }
+    if b == 0 {
+        return round(f, a_negative, a, ae, false, mode);
+    }
+    // Both with the highest bit in place 125; what is below the last place then is too small to matter but for its being
+    // there.
+    let (left, right) = (a.leading_zeros() - 2, b.leading_zeros() - 2);
+    let (a, ae, b, be) = (a << left, ae - left as i32, b << right, be - right as i32);
+    let a_first = ae > be || ae == be && a >= b;
+    let (negative, big, exponent) = if a_first { (a_negative, a, ae) } else { (b_negative, b, be) };
+    let (small, apart) = if a_first { (b, ae - be) } else { (a, be - ae) };
+    let (small, more) = if apart > 126 { (0, true) } else { (small >> apart, small & ((1 << apart) - 1) != 0) };
+    if a_negative == b_negative {
+        return round(f, negative, big + small, exponent, more, mode);
+    }
+    let difference = big - small - more as u128;
+    if difference == 0 && !more {
+        return f.sign(mode == RM);
+    }
+    round(f, negative, difference, exponent, more, mode)
+}
+
+/// `a · b`
+pub const fn mul(f: Format, a: u64, b: u64, mode: u8) -> u64 {
+    let negative = f.is_negative(a) != f.is_negative(b);
+    if f.is_nan(a) || f.is_nan(b) {
+        return f.propagate(a, b, b);
+    }
+    let ((x, xe), (y, ye)) = (f.split(a), f.split(b));
+    if f.is_infinite(a) || f.is_infinite(b) {
+        let zero = !f.is_infinite(a) && x == 0 || !f.is_infinite(b) && y == 0;
+        return if zero { f.nan() } else { f.infinity(negative) };
+    }
+    round(f, negative, x as u128 * y as u128, xe + ye, false, mode)
+}
+
+/// `a / b`
+pub const fn div(f: Format, a: u64, b: u64, mode: u8) -> u64 {
+    let negative = f.is_negative(a) != f.is_negative(b);
+    if f.is_nan(a) || f.is_nan(b) {
+        return f.propagate(a, b, b);
+    }
+    match (f.is_infinite(a), f.is_infinite(b)) {
+        (true, true) => return f.nan(),
+        (true, false) => return f.infinity(negative),
+        (false, true) => return f.sign(negative),
+        (false, false) => {}
+    }
+    let ((x, xe), (y, ye)) = (f.split(a), f.split(b));
+    match (x, y) {
+        (0, 0) => return f.nan(),
+        (_, 0) => return f.infinity(negative),
+        (0, _) => return f.sign(negative),
+        _ => {}
+    }
+    let up = f.fraction + 4;
+    let wide = (x as u128) << up;
+    let (quotient, rest) = (wide / y as u128, wide % y as u128);
+    round(f, negative, quotient, xe - ye - up as i32, rest != 0, mode)
+}
+
+/// The square root.
+pub const fn sqrt(f: Format, a: u64, mode: u8) -> u64 {
+    if f.is_nan(a) {
+        return f.propagate(a, a, a);
+    }
+    let (x, exponent) = f.split(a);
+    if f.is_infinite(a) && !f.is_negative(a) || !f.is_infinite(a) && x == 0 {
+        return a;
+    }
+    if f.is_negative(a) {
+        return f.nan();
+    }
+    // Twice as many places as the root is to have, at an even exponent.
+    let up = f.fraction as i32 + 6;
+    let up = up + ((exponent - up) & 1);
+    let wide = (x as u128) << up;
+    let root = wide.isqrt();
+    round(f, false, root, (exponent - up) / 2, root * root != wide, mode)
+}
+
+/// The number of one format in another.
+pub const fn convert(from: Format, to: Format, a: u64, mode: u8) -> u64 {
+    let negative = from.is_negative(a);
+    if from.is_nan(a) {
+        return match (from.fraction, to.fraction) {
+            (_, 52) => {
+                let fraction = (a & ((1 << from.fraction) - 1)) << (52 - from.fraction);
+                to.sign(negative) | (0xfff << 51) | fraction
+            }
+            _ => to.nan(),
+        };
+    }
+    if from.is_infinite(a) {
+        return to.infinity(negative);
+    }
+    let (magnitude, exponent) = from.split(a);
+    round(to, negative, magnitude as u128, exponent, false, mode)
+}
+
+/// An integer as a float.
+pub const fn from_integer(to: Format, value: i128, mode: u8) -> u64 {
+    round(to, value < 0, value.unsigned_abs(), 0, false, mode)
+}
+
+/// A number rounded to an integer: whether it is negative, and its magnitude; at most `u64::MAX`, which stands for all
+/// that is greater. NaN is zero.
+pub const fn to_integer(from: Format, a: u64, mode: u8) -> (bool, u64) {
+    let negative = from.is_negative(a);
+    if from.is_nan(a) {
+        return (false, 0);
+    }
+    if from.is_infinite(a) {
+        return (negative, u64::MAX);
+    }
+    let (magnitude, exponent) = from.split(a);
+    if exponent >= 0 {
+        let room = magnitude.leading_zeros() as i32;
+        return (negative, if exponent > room { u64::MAX } else { magnitude << exponent });
+    }
+    let drop = -exponent as u32;
+    let (kept, rest) = if drop > 64 {
+        (0, Rest::of(magnitude as u128, u128::MAX, false))
+    } else {
+        let wide = (magnitude as u128) << 64 >> drop;
+        ((wide >> 64) as u64, Rest::of(wide as u64 as u128, 1 << 63, false))
+    };
+    (negative, kept + rest.goes_up(mode, negative, kept & 1 != 0) as u64)
+}
+
+/// The number rounded to an integer, in its own format. A NaN becomes that of an operation.
+pub const fn integral(f: Format, a: u64, mode: u8) -> u64 {
+    if f.is_nan(a) {
+        return f.propagate(a, a, a);
+    }
+    let (magnitude, exponent) = f.split(a);
+    if f.is_infinite(a) || exponent >= 0 || magnitude == 0 {
+        return a;
+    }
+    let (negative, whole) = to_integer(f, a, mode);
+    if whole == 0 { f.sign(f.is_negative(a)) } else { round(f, negative, whole as u128, 0, false, RN) }
+}

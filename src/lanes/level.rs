@@ -1,0 +1,178 @@
+//! SIMD levels: which ones a machine has, and what each does with instructions of its own.
+
+use super::params::{WHOLE_FIRST, WHOLE_SECOND};
+use super::values::sealed;
+use super::{Pick, WARP, Word};
+
+/// Names of levels, portable first. On x86-64 that level has no vectors: machines without AVX2 are rare, and vectors of the
+/// instructions that every such machine has were most of the code of all levels together.
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+const LEVELS: [&str; 3] = ["portable", "avx2", "avx512"];
+/// Names of levels, portable first.
+#[cfg(any(not(target_arch = "x86_64"), not(feature = "simd")))]
+const LEVELS: [&str; 1] = ["portable"];
+
+/// A SIMD level that this machine has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Level(pub(super) u8);
+
+impl Level {
+    /// The level that every machine has.
+    pub const PORTABLE: Level = Level(0);
+
+    /// The levels that this machine has, the best one last. Without the feature `std` the compiler's flags decide.
+    pub fn available() -> impl Iterator<Item = Level> + Clone {
+        (0..LEVELS.len() as u8).filter(|level| Level::has(*level)).map(Level)
+    }
+
+    /// The best level that this machine has.
+    pub fn best() -> Level {
+        Level::available().last().unwrap_or(Level::PORTABLE)
+    }
+
+    /// `portable`, `avx2` or `avx512`.
+    pub fn name(self) -> &'static str {
+        LEVELS[self.0 as usize]
+    }
+
+    /// The index of its code among that of a loop; `None` where threads run one by one.
+    pub(super) fn vectors(self) -> Option<usize> {
+        let first = u8::from(cfg!(any(target_arch = "x86_64", not(feature = "simd"))));
+        self.0.checked_sub(first).map(usize::from)
+    }
+
+    #[cfg(all(target_arch = "x86_64", feature = "simd"))]
+    fn has(level: u8) -> bool {
+        #[cfg(all(feature = "std", not(miri)))]
+        macro_rules! has {
+            ($($feature:tt)*) => { true $(&& std::arch::is_x86_feature_detected!($feature))* };
+        }
+        #[cfg(not(all(feature = "std", not(miri))))]
+        macro_rules! has {
+            ($($feature:tt)*) => { cfg!(not(miri)) $(&& cfg!(target_feature = $feature))* };
+        }
+        match level {
+            0 => true,
+            1 => has!("avx2" "bmi1" "bmi2"),
+            _ => has!("avx2" "bmi1" "bmi2" "avx512f" "avx512bw" "avx512dq" "avx512vl"),
+        }
+    }
+
+    #[cfg(any(not(target_arch = "x86_64"), not(feature = "simd")))]
+    fn has(level: u8) -> bool {
+        level == 0
+    }
+}
+
+impl core::fmt::Debug for Level {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a SIMD level does with instructions of its own. A value exists only in functions with the level's features.
+///
+/// A mask has the bit of lane `i` at place `i`; packed values have 64 or 128 lanes.
+pub trait Simd: Copy + sealed::Sealed {
+    /// Whether comparisons make masks, one bit a lane, rather than lanes of ones and zeros.
+    const MASKS: bool;
+    /// The sign bits of lanes: 32, 64 or 128. They come of comparisons of lanes of so many bits.
+    fn mask<const N: usize>(self, lanes: &[i8; N], compared: u32) -> u128;
+    /// The bits at even places, and those at odd places.
+    fn unzip(self, mask: u64) -> (u32, u32);
+    /// Each bit twice.
+    fn twice(self, mask: u32) -> u64;
+    /// The first where the mask is set, else the second.
+    fn select<W: Word, const N: usize>(self, mask: u128, yes: &[W; N], no: &[W; N]) -> [W; N];
+    /// How many of the `EACH` (2 or 4) neighbours of each lane are set.
+    fn count<const EACH: usize>(self, mask: u128) -> [u32; WARP];
+    /// The bytes that a selector picks from each pair of words.
+    fn pick(self, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u8; 128];
+
+    /// One of two constants in each lane, by a test of lanes of `TESTED` bits, fewer than `W` has.
+    #[inline(always)]
+    fn choose<const TESTED: u32, W: Word, const N: usize>(self, test: impl Fn(usize) -> bool, yes: W, no: W) -> [W; N] {
+        let mut lanes = [no; N];
+        let mut lane = 0;
+        if Self::MASKS {
+            let mut outcomes = [0; N];
+            while lane < N {
+                outcomes[lane] = -i8::from(test(lane));
+                lane += 1;
+            }
+            return self.select(self.mask(&outcomes, TESTED), &[yes; N], &lanes);
+        }
+        if TESTED == 16 && N == WARP {
+            let mut outcomes = [0_u16; WARP];
+            while lane < N {
+                outcomes[lane] = if test(lane) { u16::MAX } else { 0 };
+                lane += 1;
+            }
+            let wide: [W; WARP] = self.widen(&outcomes);
+            lane = 0;
+            while lane < N {
+                lanes[lane] = if wide[lane].is_ones() { yes } else { no };
+                lane += 1;
+            }
+            return lanes;
+        }
+        while lane < N {
+            lanes[lane] = if test(lane) { yes } else { no };
+            lane += 1;
+        }
+        lanes
+    }
+
+    /// Lanes of ones and zeros with more bits.
+    #[inline(always)]
+    fn widen<V: Word, W: Word>(self, lanes: &[V; WARP]) -> [W; WARP] {
+        widen(lanes)
+    }
+
+    /// One of each `EACH` bits.
+    #[inline(always)]
+    fn lane<const EACH: usize>(self, mask: u128, lane: u32) -> u32 {
+        let (lower, upper) = (self.unzip(mask as u64), self.unzip((mask >> 64) as u64));
+        let join = |lower: u32, upper: u32| u64::from(lower) | u64::from(upper) << 32;
+        let half = if lane.is_multiple_of(2) { join(lower.0, upper.0) } else { join(lower.1, upper.1) };
+        match (EACH, lane / 2) {
+            (2, _) => half as u32,
+            (_, 0) => self.unzip(half).0,
+            _ => self.unzip(half).1,
+        }
+    }
+}
+
+/// Whether a selector picks a word as it is: the first of two, or the second.
+#[inline(always)]
+pub fn whole<'a>(a: &'a [u32; WARP], b: &'a [u32; WARP], pick: &Pick) -> Option<&'a [u32; WARP]> {
+    match pick.whole {
+        WHOLE_FIRST => Some(a),
+        WHOLE_SECOND => Some(b),
+        _ => None,
+    }
+}
+
+/// Each bit `each` times.
+#[inline(always)]
+pub fn spread(mask: u32, each: u32) -> u128 {
+    let ones = (1_u128 << each) - 1;
+    let (mut spread, mut lane) = (0, 0);
+    while lane < WARP as u32 {
+        spread |= (u128::from(mask >> lane & 1) * ones) << (lane * each);
+        lane += 1;
+    }
+    spread
+}
+
+/// Lanes of ones and zeros with more bits, one by one.
+#[inline(always)]
+pub(super) fn widen<V: Word, W: Word>(lanes: &[V; WARP]) -> [W; WARP] {
+    let mut wide = [W::default(); WARP];
+    let mut lane = 0;
+    while lane < WARP {
+        wide[lane] = lanes[lane].widen();
+        lane += 1;
+    }
+    wide
+}

@@ -1,0 +1,66 @@
+//! Loops over lanes: 32 threads of a warp at once, several warps of a block, or slices of any length, at each SIMD level.
+//!
+//! The generator writes a [`Loop`] as safe code for 32 threads; this module compiles it for every level, moves operands
+//! between memory and loops, and applies guards. It knows no instruction, no modifier and no builtin. It is the one module
+//! with `unsafe`: functions that need a CPU feature, and raw pointers to operands. Both are private to the crate; what is
+//! public here is what generated code names, and is safe.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `values` | lanes, masks, sources and destinations: what a loop gets and gives |
+//! | `params` | what tells instructions of one loop apart: constants, truth tables, selectors |
+//! | `level`, `portable`, `x86` | SIMD levels: which ones a machine has, and what each does with instructions of its own |
+//! | `run` | how a loop runs: the code of a level around the generated body |
+//! | `step` | decoded instructions, and the register files they run over |
+//! | `slice` | the same over slices |
+//! | `thread` | the level that needs no vectors: programs on bits, thread by thread |
+//!
+//! A new SIMD level is a type that implements [`Simd`], a line in `run`, and its name in `level`.
+//!
+//! Two promises hold all of it, and `step` and `slice` keep them:
+//!
+//! 1. **Level.** A function of a level is called only through [`Level`], a value of which exists only where the
+//!    machine has the level's features.
+//! 2. **Places.** Every operand place that a loop uses points to 32 lanes of the operand's width for each of the chunks it
+//!    is called for, or to one word of predicates for each, aligned, readable, and writable where it is a destination.
+//!    Destinations overlap no source of another chunk. The parameters of the loop stand where the step says.
+#![allow(unsafe_code, reason = "the one module that calls functions of CPU features and follows operand pointers")]
+#![cfg_attr(not(feature = "simd"), allow(dead_code, reason = "without loops threads run one by one"))]
+// What is shown of this module is for generated code.
+#![allow(missing_docs, reason = "traits and types that generated code names; each has a comment where it matters")]
+
+mod level;
+mod params;
+#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
+mod portable;
+mod run;
+mod slice;
+mod step;
+pub(crate) mod thread;
+mod values;
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+mod x86;
+
+pub use isa_table::program::Run;
+pub use level::{Level, Simd, spread, whole};
+pub(crate) use params::words;
+pub use params::{MaskWord, OneParam, Params, Pick, Subset, Truth1, Truth2, Truth3};
+pub use run::code;
+pub(crate) use slice::{Bound, SliceCode};
+pub use slice::{Slice, SliceMut};
+pub(crate) use step::{Code, File, Step};
+pub use values::*;
+
+/// Lanes of a warp.
+pub const WARP: usize = 32;
+
+/// The bit of each lane in a mask.
+pub const BIT: [u32; WARP] = {
+    let mut bits = [0; WARP];
+    let mut lane = 0;
+    while lane < WARP {
+        bits[lane] = 1 << lane;
+        lane += 1;
+    }
+    bits
+};

@@ -1,0 +1,203 @@
+//! How a loop runs: the code of each level around the generated body.
+
+use isa_table::limits::PLACES;
+
+#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
+use super::portable::Portable;
+use super::step::Head;
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+use super::x86::{Avx2, Avx512};
+use super::{Loop, Outputs, Params, Run, Simd, Sources, Width};
+
+/// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+pub const fn code<K: Loop>() -> &'static [Run] {
+    const { &[avx2::run::<K>(), avx512::run::<K>()] }
+}
+
+/// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.
+#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
+pub const fn code<K: Loop>() -> &'static [Run] {
+    const { &[portable::run::<K>()] }
+}
+
+/// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.
+#[cfg(not(feature = "simd"))]
+pub const fn code<K: Loop>() -> &'static [Run] {
+    &[]
+}
+
+#[cfg(feature = "simd")]
+/// The functions of each level. Inlining brings the body into functions that have the features.
+macro_rules! levels {
+    ($($name:ident $simd:expr, $(#[$feature:meta])*;)*) => {$(
+        mod $name {
+            use super::*;
+
+            pub(super) const fn run<K: Loop>() -> Run {
+                Run { warp: warp::<K>, chunks: chunks::<K> }
+            }
+
+            /// # Safety
+            ///
+            /// The module's promises: see [`over_warp`].
+            $(#[$feature])*
+            unsafe fn warp<K: Loop>(registers: *mut u8, step: *const u8) {
+                // SAFETY: the caller's promises; by the first one the features are there.
+                unsafe { over_warp::<K, _>($simd, registers, step) }
+            }
+
+            /// # Safety
+            ///
+            /// The module's promises: see [`over_chunks`].
+            $(#[$feature])*
+            unsafe fn chunks<K: Loop>(
+                registers: *mut u8,
+                at: *const *mut u8,
+                step: *const u8,
+                count: usize,
+                strides: *const usize,
+            ) {
+                // SAFETY: the caller's promises; by the first one the features are there.
+                unsafe { over_chunks::<K, _>($simd, registers, at, step, count, strides) }
+            }
+        }
+    )*};
+}
+
+#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
+levels! {
+    portable Portable(()),;
+}
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+levels! {
+    avx2 Avx2(()), #[target_feature(enable = "avx2,bmi1,bmi2")];
+    avx512 Avx512(()), #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl")];
+}
+
+/// Runs a loop over one warp. The operands are at the step's offsets in its registers. Lanes are written that are active and
+/// that the step's guard has.
+///
+/// What the step says is read where it is used: held in registers of the machine, these would have to be saved before.
+///
+/// # Safety
+///
+/// The module's promises. `step` points to a step of this loop.
+#[inline(always)]
+unsafe fn over_warp<K: Loop, L: Simd>(simd: L, registers: *mut u8, step: *const u8) {
+    // SAFETY: the caller's promises.
+    unsafe {
+        let params = params::<K>(step);
+        if !K::Params::SELECTS {
+            return warp::<K, L>(simd, params, registers, step);
+        }
+        // Where a loop is run, what selectors mostly pick is known, and nothing is asked.
+        match params.usual() {
+            Some(params) => warp::<K, L>(simd, params, registers, step),
+            None => warp::<K, L>(simd, params.unusual(), registers, step),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`over_warp`].
+#[inline(always)]
+unsafe fn warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mut u8, step: *const u8) {
+    let outputs = K::Outputs::COUNT;
+    // SAFETY: the caller's promises: behind the head there is an offset for each place, then the parameters.
+    unsafe {
+        let at = |place: usize, _| registers.add(step.add(Head::place(place)).cast::<u32>().read() as usize);
+        let head = step.cast::<Head>();
+        // A warp begins with the mask of its active lanes.
+        let guard = registers.add((*head).guard as usize).cast::<u32>().read();
+        let mask = (guard ^ (*head).flip) & registers.cast::<u32>().read();
+        let sources = K::Sources::load(|source, width| at(outputs + source, width).cast_const());
+        // The sources are not used any more when the outputs are stored.
+        K::chunk(simd, sources, params).store_masked(simd, at, mask);
+    }
+}
+
+/// Runs a loop over chunks of 32 lanes, at least one. The first chunk of each operand is at the step's offset in
+/// `registers`; or, if that is null, where `at` points, destinations first. `strides` says for each [`Width`] how many bytes
+/// a chunk is behind the other. All lanes are written.
+///
+/// # Safety
+///
+/// The module's promises. `step` points to a step of this loop; its guard is not looked at.
+#[inline(always)]
+unsafe fn over_chunks<K: Loop, L: Simd>(
+    simd: L,
+    registers: *mut u8,
+    at: *const *mut u8,
+    step: *const u8,
+    count: usize,
+    strides: *const usize,
+) {
+    let places = K::Outputs::COUNT + K::Sources::COUNT;
+    let mut firsts = [registers; PLACES];
+    // SAFETY: the caller's promises.
+    unsafe {
+        let mut place = 0;
+        while place < places {
+            firsts[place] = match registers.is_null() {
+                true => at.add(place).read(),
+                false => registers.add(step.add(Head::place(place)).cast::<u32>().read() as usize),
+            };
+            place += 1;
+        }
+        let strides = strides.cast::<[usize; Width::COUNT]>().read();
+        let params = params::<K>(step);
+        if !K::Params::SELECTS {
+            return chunks::<K, L>(simd, params, &firsts, count, &strides);
+        }
+        match params.usual() {
+            Some(params) => chunks::<K, L>(simd, params, &firsts, count, &strides),
+            None => chunks::<K, L>(simd, params.unusual(), &firsts, count, &strides),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`over_chunks`].
+#[inline(always)]
+unsafe fn chunks<K: Loop, L: Simd>(
+    simd: L,
+    params: K::Params,
+    firsts: &[*mut u8; PLACES],
+    mut count: usize,
+    strides: &[usize; Width::COUNT],
+) {
+    let outputs = K::Outputs::COUNT;
+    let mut offsets = [0; Width::COUNT];
+    // SAFETY: the caller's promises: there are as many places, and each chunk of them is there.
+    unsafe {
+        loop {
+            let at = |place: usize, width: Width| firsts[place].add(offsets[width as usize]);
+            let sources = K::Sources::load(|source, width| at(outputs + source, width).cast_const());
+            K::chunk(simd, sources, params).store(at);
+            count -= 1;
+            if count == 0 {
+                return;
+            }
+            let mut width = 0;
+            while width < Width::COUNT {
+                offsets[width] += strides[width];
+                width += 1;
+            }
+        }
+    }
+}
+
+/// The parameters of a step: they stand behind the places.
+///
+/// # Safety
+///
+/// `step` points to a step of this loop.
+#[inline(always)]
+unsafe fn params<K: Loop>(step: *const u8) -> K::Params {
+    let places = K::Outputs::COUNT + K::Sources::COUNT;
+    // SAFETY: the caller's promise.
+    unsafe { K::Params::load(step.add(Head::params(places))) }
+}

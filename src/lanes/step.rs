@@ -1,0 +1,317 @@
+//! Decoded instructions, and the registers that they run over.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem::MaybeUninit;
+use core::ops::Range;
+
+use isa_table::limits::PLACES;
+
+use super::thread::Thread;
+use super::{Level, Run, WARP, Width, Word};
+
+/// What a step begins with. Behind it are the offsets of its operands in the registers of a warp, in bytes, destinations
+/// first; then the parameters of its loop.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(super) struct Head {
+    run: unsafe fn(*mut u8, *const u8),
+    /// The guard's mask, and what it is xored with.
+    pub guard: u32,
+    pub flip: u32,
+}
+
+impl Head {
+    /// Where the offset of a place stands in a step.
+    pub(super) const fn place(place: usize) -> usize {
+        size_of::<Head>() + 4 * place
+    }
+
+    /// Where the parameters of a step with so many places stand.
+    pub(super) const fn params(places: usize) -> usize {
+        Head::place(places)
+    }
+
+    /// Where a step that runs thread by thread points to its [`Thread`]: behind as many places as there may be.
+    const THREAD: usize = Head::place(PLACES).next_multiple_of(8);
+}
+
+const _: () = assert!(Head::THREAD + size_of::<*const Thread>() <= 64);
+
+/// Sixty-four bytes: a cache line, and as much as the widest vector. They hold pointers, too.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line(MaybeUninit<[u8; 64]>);
+
+/// A step that is being decoded.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// Offsets of operands in the registers of a warp: destinations, then sources.
+    pub at: Vec<u32>,
+    /// The guard's offset and whether its complement is meant; without one, the offset of a predicate that is true.
+    pub guard: Result<(u32, bool), u32>,
+    /// The parameters of the loop.
+    pub params: Vec<u32>,
+}
+
+/// Sixty-four bytes of registers.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+struct Registers([u8; 64]);
+
+/// The registers of the warps of a block: bytes that operands of any width lie in, at multiples of their size.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct File {
+    lines: Vec<Registers>,
+}
+
+impl File {
+    /// So many bytes, all zero.
+    pub(crate) fn new(bytes: usize) -> File {
+        File { lines: alloc::vec![Registers([0; 64]); bytes.div_ceil(64)] }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        64 * self.lines.len()
+    }
+
+    /// So many words at an offset, which is a multiple of their size.
+    pub(crate) fn words<W: Word>(&self, offset: usize, count: usize) -> &[W] {
+        self.inside::<W>(offset, count);
+        // SAFETY: the words lie inside the lines, aligned, and any bits are integers.
+        unsafe { core::slice::from_raw_parts(self.lines.as_ptr().cast::<u8>().add(offset).cast(), count) }
+    }
+
+    /// So many words at an offset, which is a multiple of their size, to write.
+    pub(crate) fn words_mut<W: Word>(&mut self, offset: usize, count: usize) -> &mut [W] {
+        self.inside::<W>(offset, count);
+        // SAFETY: as in `words`.
+        unsafe { core::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<u8>().add(offset).cast(), count) }
+    }
+
+    fn inside<W: Word>(&self, offset: usize, count: usize) {
+        let end = count.checked_mul(size_of::<W>()).and_then(|bytes| bytes.checked_add(offset));
+        let inside = end.is_some_and(|end| end <= self.bytes());
+        assert!(offset.is_multiple_of(size_of::<W>()) && inside, "inside the file");
+    }
+}
+
+/// Instructions that run over the warps of a block.
+#[derive(Clone, Default)]
+pub(crate) struct Code {
+    /// The steps, one behind the other.
+    lines: Vec<Line>,
+    /// Where each begins.
+    starts: Vec<u32>,
+    /// For each what runs it wide, if it has a loop and no guard.
+    wide: Vec<Option<Run>>,
+    /// Those that run thread by thread: steps point to them.
+    threads: Vec<Arc<Thread>>,
+    /// The bytes that the registers of a warp have at least.
+    bytes: usize,
+}
+
+// SAFETY: the pointers in steps are to what the code owns, which is sent and shared with it, and to functions.
+unsafe impl Send for Code {}
+// SAFETY: as above; nothing is changed through them.
+unsafe impl Sync for Code {}
+
+impl core::fmt::Debug for Code {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Code").field("steps", &self.starts.len()).finish_non_exhaustive()
+    }
+}
+
+impl Code {
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The bytes from one warp to the next: whole lines, and an odd number of them, so that a register of many warps does
+    /// not fall into the same few sets of a cache.
+    pub(crate) const fn stride(bytes: usize) -> usize {
+        64 * (bytes.div_ceil(64) | 1)
+    }
+
+    /// Adds an instruction, of a loop at a level or thread by thread. `widths` are the bits of a lane of each place, 1 for
+    /// predicates.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many places as widths, or an operand is not aligned.
+    pub(crate) fn push(&mut self, step: Step, loops: &[Run], level: Level, widths: &[u8], thread: Thread) {
+        let Step { at, guard, params } = step;
+        let (guard_at, complemented) = guard.unwrap_or_else(|always| (always, false));
+        assert!(at.len() == widths.len(), "an offset for each place");
+        for (at, bits) in at.iter().zip(widths).chain([(&guard_at, &1)]) {
+            let (at, size) = (*at as usize, if *bits == 1 { 4 } else { usize::from(*bits) * WARP / 8 });
+            assert!(at.is_multiple_of(size.min(64)), "registers are aligned");
+            self.bytes = self.bytes.max(at + size);
+        }
+        let run = at_level(loops, level);
+        let flip = if complemented { u32::MAX } else { 0 };
+        let head = Head { run: run.map_or(by_thread, |run| run.warp), guard: guard_at, flip };
+        self.starts.push(self.lines.len() as u32);
+        match run {
+            Some(_) => self.lines.extend(lines(head, &at, &params)),
+            None => {
+                let mut lines = lines(head, &at, &[]);
+                let thread = Arc::new(thread);
+                // SAFETY: a step without parameters is one line, which has room for the pointer behind all places.
+                unsafe {
+                    lines.as_mut_ptr().byte_add(Head::THREAD).cast::<*const Thread>().write(Arc::as_ptr(&thread))
+                };
+                self.threads.push(thread);
+                self.lines.extend(lines);
+            }
+        }
+        self.wide.push(run.filter(|_| guard.is_err()));
+    }
+
+    /// Runs some of the instructions over some of the warps of a block, whose registers are `stride` bytes behind each other.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many instructions or warps, or the block is another program's.
+    #[inline]
+    pub(crate) fn run(&self, steps: Range<usize>, warps: Range<usize>, file: &mut File, stride: usize) {
+        assert!(self.bytes <= stride && warps.end * stride <= file.bytes(), "a block of another program");
+        assert!(steps.end <= self.len(), "there are fewer instructions");
+        // SAFETY: the file has the warps.
+        let first = unsafe { file.lines.as_mut_ptr().cast::<u8>().add(warps.start.min(warps.end) * stride) };
+        match warps.len() {
+            0 => {}
+            // SAFETY: a warp of the file, with all that a step uses.
+            1 => unsafe { self.over_warp(steps, first) },
+            // SAFETY: as above, for each of them.
+            count => unsafe { self.over_warps(steps, first, count, stride) },
+        }
+    }
+
+    /// Runs some of the instructions over one warp.
+    ///
+    /// # Safety
+    ///
+    /// At `registers` are those of a warp of this program, and there are so many instructions.
+    #[inline(always)]
+    unsafe fn over_warp(&self, steps: Range<usize>, registers: *mut u8) {
+        let starts = &self.starts[steps];
+        let lines = self.lines.as_ptr();
+        let Some((first, rest)) = starts.split_first() else { return };
+        // SAFETY: where a step begins there is a head. A level's code is in a step only if the machine has its features. Every
+        // place that a loop uses was counted when the step was added, so it lies inside the registers, aligned; loops read
+        // their sources before they write, so that it does not matter which places are the same.
+        unsafe {
+            let mut step = lines.add(*first as usize).cast::<u8>();
+            let mut run = (*step.cast::<Head>()).run;
+            for next in rest {
+                // What comes next is known before this one is called: a wrong guess of it is noticed early.
+                let next = lines.add(*next as usize).cast::<u8>();
+                let next_run = (*next.cast::<Head>()).run;
+                run(registers, step);
+                (step, run) = (next, next_run);
+            }
+            run(registers, step);
+        }
+    }
+
+    /// Runs some of the instructions over several warps: each at once over all of them, where it has no guard and all lanes
+    /// are active.
+    ///
+    /// # Safety
+    ///
+    /// From `first` on are the registers of so many warps of this program, and there are so many instructions.
+    unsafe fn over_warps(&self, steps: Range<usize>, first: *mut u8, count: usize, stride: usize) {
+        // SAFETY: the caller's promises; the rest is as in `over_warp`.
+        unsafe {
+            let warps = || (0..count).map(|warp| first.add(warp * stride));
+            let all = warps().all(|registers| registers.cast::<u32>().read() == u32::MAX);
+            let strides = [stride; Width::COUNT];
+            for (start, wide) in self.starts[steps.clone()].iter().zip(&self.wide[steps]) {
+                let step = self.lines.as_ptr().add(*start as usize).cast::<u8>();
+                match wide {
+                    Some(wide) if all => (wide.chunks)(first, core::ptr::null(), step, count, strides.as_ptr()),
+                    _ => warps().for_each(|registers| ((*step.cast::<Head>()).run)(registers, step)),
+                }
+            }
+        }
+    }
+}
+
+/// The code of a loop at a level; `None` where it runs thread by thread.
+fn at_level(loops: &[Run], level: Level) -> Option<Run> {
+    level.vectors().and_then(|index| loops.get(index)).copied()
+}
+
+/// A step in whole lines.
+fn lines(head: Head, at: &[u32], params: &[u32]) -> Vec<Line> {
+    let bytes = Head::params(at.len()) + 4 * params.len();
+    let mut lines = alloc::vec![Line(MaybeUninit::zeroed()); bytes.div_ceil(64)];
+    let step = lines.as_mut_ptr().cast::<u8>();
+    // SAFETY: the lines have room for the head, and behind it for so many words.
+    unsafe {
+        step.cast::<Head>().write(head);
+        for (number, word) in at.iter().chain(params).enumerate() {
+            step.add(Head::place(number)).cast::<u32>().write(*word);
+        }
+    }
+    lines
+}
+
+/// Runs a step thread by thread over a warp.
+///
+/// # Safety
+///
+/// As a loop's code for a warp; the step has a [`Thread`].
+unsafe fn by_thread(registers: *mut u8, step: *const u8) {
+    let mut at = [core::ptr::null_mut(); PLACES];
+    // SAFETY: the caller's promises.
+    unsafe {
+        let Head { guard, flip, .. } = step.cast::<Head>().read();
+        let thread = &*step.add(Head::THREAD).cast::<*const Thread>().read();
+        for (place, at) in at.iter_mut().enumerate().take(thread.places()) {
+            *at = registers.add(step.add(Head::place(place)).cast::<u32>().read() as usize);
+        }
+        let mask = (registers.add(guard as usize).cast::<u32>().read() ^ flip) & registers.cast::<u32>().read();
+        thread.run(&at, 0, mask);
+    }
+}
+
+/// A loop that runs over slices.
+#[derive(Clone)]
+pub(super) struct Slices {
+    run: Run,
+    /// A step with the parameters alone.
+    lines: Vec<Line>,
+}
+
+impl Slices {
+    /// A loop at a level, with so many places; `None` where it runs thread by thread.
+    pub(super) fn new(loops: &[Run], level: Level, places: usize, params: &[u32]) -> Option<Slices> {
+        let run = at_level(loops, level)?;
+        let head = Head { run: run.warp, guard: 0, flip: 0 };
+        Some(Slices { run, lines: lines(head, &alloc::vec![0; places], params) })
+    }
+
+    /// Runs it over so many chunks of the operands, at least one.
+    ///
+    /// # Safety
+    ///
+    /// The module's promises, for so many chunks at each place.
+    #[inline(always)]
+    pub(super) unsafe fn run(&self, at: &[*mut u8; PLACES], chunks: usize) {
+        /// Lanes lie one behind the other.
+        static STRIDES: [usize; Width::COUNT] = [4, 2 * WARP, 4 * WARP, 8 * WARP];
+        // SAFETY: the caller's promise.
+        unsafe {
+            let step = self.lines.as_ptr().cast();
+            (self.run.chunks)(core::ptr::null_mut(), at.as_ptr(), step, chunks, STRIDES.as_ptr());
+        }
+    }
+}
+
+impl core::fmt::Debug for Slices {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Slices")
+    }
+}

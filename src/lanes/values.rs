@@ -1,0 +1,260 @@
+//! Lanes, and what the generator writes on them: loops over 32 threads.
+
+use super::{Params, Simd, WARP};
+
+/// An integer that holds the bits of a lane.
+pub trait Word: Copy + Default + PartialEq + sealed::Sealed + 'static {
+    const BITS: u32;
+    const ONES: Self;
+    fn truncate(bits: u64) -> Self;
+    /// `yes` if this is all ones, `no` if it is zero.
+    fn choose(self, yes: Self, no: Self) -> Self;
+    /// Whether this, which is all ones or zero, is all ones: its sign tells.
+    fn is_ones(self) -> bool;
+    /// All ones or zero in more bits.
+    fn widen<W: Word>(self) -> W;
+}
+
+pub(super) mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! words {
+    ($($ty:ident)*) => {$(
+        impl sealed::Sealed for $ty {}
+        impl Word for $ty {
+            const BITS: u32 = $ty::BITS;
+            const ONES: $ty = $ty::MAX;
+            #[inline(always)]
+            fn truncate(bits: u64) -> $ty { bits as $ty }
+            #[inline(always)]
+            fn choose(self, yes: $ty, no: $ty) -> $ty { ((yes ^ no) & self) ^ no }
+            #[inline(always)]
+            fn is_ones(self) -> bool { self.cast_signed() < 0 }
+            #[inline(always)]
+            fn widen<W: Word>(self) -> W { W::truncate(i64::from(self.cast_signed()).cast_unsigned()) }
+        }
+        impl<const N: usize> sealed::Sealed for [$ty; N] {}
+        impl<const N: usize> Plain for [$ty; N] {
+            #[cfg(target_endian = "big")]
+            fn little_endian(mut self) -> Self {
+                for lane in &mut self { *lane = lane.to_le(); }
+                self
+            }
+        }
+    )*};
+}
+
+words!(u8 u16 u32 u64);
+
+/// Lanes that any bits are.
+pub trait Plain: Copy + sealed::Sealed {
+    #[cfg(target_endian = "big")]
+    fn little_endian(self) -> Self;
+}
+
+/// The same bits as other lanes: a packed value's lane 0 is the lowest of its word.
+#[inline(always)]
+pub fn reinterpret<T: Plain, U: Plain>(value: T) -> U {
+    const { assert!(size_of::<T>() == size_of::<U>()) };
+    #[cfg(target_endian = "big")]
+    let value = value.little_endian();
+    // SAFETY: both are arrays of integers of the same size, for which every bit pattern is a value.
+    let value: U = unsafe { core::mem::transmute_copy(&value) };
+    #[cfg(target_endian = "big")]
+    let value = value.little_endian();
+    value
+}
+
+/// One of two values. Both are there: behind a branch they would be read one by one, from either place.
+#[inline(always)]
+pub fn either<W: Word>(first: bool, yes: W, no: W) -> W {
+    W::truncate(u64::from(first).wrapping_neg()).choose(yes, no)
+}
+
+/// What 32 threads compute, and what they compute it from.
+pub trait Loop: 'static {
+    type Sources: Sources;
+    type Outputs: Outputs;
+    type Params: Params;
+    fn chunk<L: Simd>(simd: L, sources: <Self::Sources as Sources>::Refs<'_>, params: Self::Params) -> Self::Outputs;
+}
+
+/// The predicates of 32 threads, one bit each.
+#[derive(Clone, Copy, Debug)]
+pub struct Mask;
+
+/// What a lane of an operand is: a predicate, or so many bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Width {
+    Predicate,
+    B16,
+    B32,
+    B64,
+}
+
+impl Width {
+    pub(super) const COUNT: usize = 4;
+
+    /// The width of lanes of so many bits; of predicates for 1.
+    pub(super) const fn of(bits: u32) -> Width {
+        match bits {
+            1 => Width::Predicate,
+            16 => Width::B16,
+            32 => Width::B32,
+            _ => Width::B64,
+        }
+    }
+}
+
+/// A source of a [`Loop`]: `[u32; 32]` and the like, or [`Mask`].
+pub trait Source: 'static {
+    const WIDTH: Width;
+    type Ref<'a>;
+    /// # Safety
+    ///
+    /// `at` points to a chunk of this kind, which nothing writes while the result lives.
+    unsafe fn load<'a>(at: *const u8) -> Self::Ref<'a>;
+}
+
+impl<W: Word> Source for [W; WARP] {
+    const WIDTH: Width = Width::of(W::BITS);
+    type Ref<'a> = &'a [W; WARP];
+    #[inline(always)]
+    unsafe fn load<'a>(at: *const u8) -> &'a [W; WARP] {
+        // SAFETY: the caller's promise.
+        unsafe { &*at.cast::<[W; WARP]>() }
+    }
+}
+
+impl Source for Mask {
+    const WIDTH: Width = Width::Predicate;
+    type Ref<'a> = u32;
+    #[inline(always)]
+    unsafe fn load<'a>(at: *const u8) -> Self::Ref<'a> {
+        // SAFETY: the caller's promise.
+        unsafe { *at.cast::<u32>() }
+    }
+}
+
+/// The sources of a [`Loop`]: a tuple.
+pub trait Sources: 'static {
+    const COUNT: usize;
+    type Refs<'a>;
+    /// # Safety
+    ///
+    /// As [`Source::load`], for what `at` says of each.
+    unsafe fn load<'a>(at: impl Fn(usize, Width) -> *const u8) -> Self::Refs<'a>;
+}
+
+/// A destination of a [`Loop`]: `[u32; 32]` and the like, or predicates as a `u32`.
+pub trait Output: 'static {
+    const WIDTH: Width;
+    /// Writes all lanes.
+    ///
+    /// # Safety
+    ///
+    /// `at` points to a chunk of this kind that may be written.
+    unsafe fn store(self, at: *mut u8);
+    /// Writes the lanes that a mask has.
+    ///
+    /// # Safety
+    ///
+    /// As [`Output::store`].
+    unsafe fn store_masked<L: Simd>(self, simd: L, at: *mut u8, mask: u32);
+}
+
+impl<W: Word> Output for [W; WARP] {
+    const WIDTH: Width = Width::of(W::BITS);
+    #[inline(always)]
+    unsafe fn store(self, at: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { *at.cast::<[W; WARP]>() = self };
+    }
+    #[inline(always)]
+    unsafe fn store_masked<L: Simd>(self, simd: L, at: *mut u8, mask: u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let at = at.cast::<[W; WARP]>();
+            *at = simd.select(mask.into(), &self, &*at);
+        }
+    }
+}
+
+impl Output for u32 {
+    const WIDTH: Width = Width::Predicate;
+    #[inline(always)]
+    unsafe fn store(self, at: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { *at.cast::<u32>() = self };
+    }
+    #[inline(always)]
+    unsafe fn store_masked<L: Simd>(self, _: L, at: *mut u8, mask: u32) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let at = at.cast::<u32>();
+            *at = ((self ^ *at) & mask) ^ *at;
+        }
+    }
+}
+
+/// The destinations of a [`Loop`]: a tuple.
+pub trait Outputs: 'static {
+    const COUNT: usize;
+    /// # Safety
+    ///
+    /// As [`Output::store`], for what `at` says of each.
+    unsafe fn store(self, at: impl Fn(usize, Width) -> *mut u8);
+    /// # Safety
+    ///
+    /// As [`Output::store_masked`], for what `at` says of each.
+    unsafe fn store_masked<L: Simd>(self, simd: L, at: impl Fn(usize, Width) -> *mut u8, mask: u32);
+}
+
+macro_rules! tuples {
+    ($count:literal: $($name:ident $place:literal)*) => {
+        impl<$($name: Source),*> Sources for ($($name,)*) {
+            const COUNT: usize = $count;
+            type Refs<'a> = ($($name::Ref<'a>,)*);
+            #[inline(always)]
+            unsafe fn load<'a>(at: impl Fn(usize, Width) -> *const u8) -> Self::Refs<'a> {
+                // SAFETY: the caller's promise.
+                unsafe { ($($name::load(at($place, $name::WIDTH)),)*) }
+            }
+        }
+
+        impl<$($name: Output),*> Outputs for ($($name,)*) {
+            const COUNT: usize = $count;
+            #[inline(always)]
+            #[allow(non_snake_case, reason = "a value is named as its type")]
+            unsafe fn store(self, at: impl Fn(usize, Width) -> *mut u8) {
+                let ($($name,)*) = self;
+                // SAFETY: the caller's promise.
+                unsafe { $($name.store(at($place, $name::WIDTH));)* }
+            }
+            #[inline(always)]
+            #[allow(non_snake_case, reason = "a value is named as its type")]
+            unsafe fn store_masked<L: Simd>(self, simd: L, at: impl Fn(usize, Width) -> *mut u8, mask: u32) {
+                // Writing some lanes costs more than writing all.
+                let lanes = false $(|| !matches!($name::WIDTH, Width::Predicate))*;
+                // SAFETY: the caller's promise.
+                unsafe {
+                    if lanes && mask == u32::MAX {
+                        return self.store(at);
+                    }
+                    let ($($name,)*) = self;
+                    $($name.store_masked(simd, at($place, $name::WIDTH), mask);)*
+                }
+            }
+        }
+    };
+}
+
+tuples!(1: A 0);
+tuples!(2: A 0 B 1);
+tuples!(3: A 0 B 1 C 2);
+tuples!(4: A 0 B 1 C 2 D 3);
+tuples!(5: A 0 B 1 C 2 D 3 E 4);
+tuples!(6: A 0 B 1 C 2 D 3 E 4 F 5);
+tuples!(7: A 0 B 1 C 2 D 3 E 4 F 5 G 6);
+tuples!(8: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7);

@@ -1,0 +1,145 @@
+//! Directives: which there are, and those that say nothing of statements.
+
+use alloc::format;
+use core::ops::Range;
+
+use super::Checker;
+use crate::diagnostic::Code;
+use crate::text::reader::{Read, fail};
+
+impl<'a> Checker<'_, '_, 'a> {
+    pub(super) fn directive(&mut self) {
+        let start = self.cursor().at();
+        let before = self.reader.notes.len();
+        if let Err(error) = self.one_directive() {
+            self.reader.notes.truncate(before);
+            self.reader.notes.push(*error);
+            // The rest of the line may be anything; what follows is likely to be whole.
+            if self.cursor().at() == start {
+                self.cursor().bump();
+            }
+            while !self.cursor().at_end() && !matches!(self.cursor().peek(), b';' | b'{' | b'}' | b'\n') {
+                self.cursor().bump();
+            }
+            self.cursor().eat(b';');
+            self.cut_off = self.cursor().at_end();
+        }
+    }
+
+    fn one_directive(&mut self) -> Read<()> {
+        let start = self.cursor().at();
+        let name = self.cursor().dot_word();
+        let span = start..self.cursor().at();
+        match name {
+            "version" => return self.version_line(span),
+            "target" => return self.target_line(span),
+            _ => self.header_ends(span.clone()),
+        }
+        match name {
+            "address_size" => self.address_size(span),
+            "loc" => self.loc(span),
+            "file" if self.scopes.depth() == 0 => self.file(span),
+            "section" => self.section(span),
+            "pragma" => self.pragma(span),
+            "reg" => self.declaration(span, true),
+            "global" | "const" | "shared" | "local" | "param" | "tex" => self.declaration(span, false),
+            "entry" | "func" => self.function(span, name == "entry"),
+            "file" => fail(Code::Syntax, span, "`.file` stands outside of functions"),
+            "visible" | "extern" | "weak" | "common" => Ok(()),
+            _ => self.skip_directive(span),
+        }
+    }
+
+    /// Passes so many integers.
+    pub(super) fn numbers(&mut self, span: Range<usize>, count: usize) -> Read<()> {
+        for _ in 0..count {
+            self.cursor().skip_blanks();
+            if !self.cursor().at_digit() {
+                return fail(Code::Syntax, span, format!("this is followed by {count} numbers"));
+            }
+            self.cursor().word_part();
+        }
+        Ok(())
+    }
+
+    /// Passes a comma, if there is one.
+    fn comma(&mut self) -> bool {
+        let end = self.reader.cursor;
+        self.cursor().skip_blanks();
+        let found = self.cursor().eat(b',');
+        if !found {
+            self.reader.cursor = end;
+        }
+        found
+    }
+
+    /// `.loc 1 2 3` and, behind commas, `function_name NAME` and `inlined_at 1 2 3`.
+    fn loc(&mut self, span: Range<usize>) -> Read<()> {
+        self.numbers(span.clone(), 3)?;
+        while self.comma() {
+            self.cursor().skip_blanks();
+            if !self.cursor().at_word() {
+                return fail(Code::Syntax, self.reader.cursor.token(), "a name is expected here");
+            }
+            if self.cursor().word() == "inlined_at" {
+                self.numbers(span.clone(), 3)?;
+                continue;
+            }
+            self.cursor().skip_blanks();
+            if self.cursor().at_word() {
+                self.cursor().word();
+            }
+            self.cursor().skip_blanks();
+            if self.cursor().eat(b'+') {
+                self.numbers(span.clone(), 1)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `.file 1 "name"` and, behind commas, a time and a size.
+    fn file(&mut self, span: Range<usize>) -> Read<()> {
+        self.numbers(span.clone(), 1)?;
+        self.cursor().skip_blanks();
+        if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
+            return fail(Code::Syntax, span, "`.file` is followed by a number and a string");
+        }
+        while self.comma() {
+            self.numbers(span.clone(), 1)?;
+        }
+        Ok(())
+    }
+
+    /// `.section .name { … }`: data for debuggers.
+    fn section(&mut self, span: Range<usize>) -> Read<()> {
+        self.cursor().skip_blanks();
+        if self.cursor().at_dot_word() {
+            self.cursor().dot_word();
+        } else if self.cursor().at_word() {
+            self.cursor().word();
+        }
+        self.cursor().skip_blanks();
+        if !self.cursor().eat(b'{') {
+            return fail(Code::Syntax, span, "`.section` is followed by a name and `{`");
+        }
+        self.skip_braces(span)
+    }
+
+    /// `.pragma "one", "two";`
+    pub(super) fn pragma(&mut self, span: Range<usize>) -> Read<()> {
+        loop {
+            self.cursor().skip_blanks();
+            if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
+                return fail(Code::Syntax, span, "`.pragma` is followed by a string");
+            }
+            if !self.comma() {
+                break;
+            }
+        }
+        self.cursor().skip_blanks();
+        if self.cursor().eat(b';') {
+            return Ok(());
+        }
+        fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this")
+    }
+}

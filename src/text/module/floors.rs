@@ -1,0 +1,62 @@
+//! What version and target say of a statement.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+
+use super::Checker;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::table::{FormInfo, Relaxed};
+use crate::target::Floor;
+use crate::text::reader::Read;
+
+impl<'a> Checker<'_, '_, 'a> {
+    #[inline]
+    pub(super) fn floor(&mut self, form: FormInfo, opcode: usize) -> Read<()> {
+        if self.below(form.floor()) == (false, false) {
+            return Ok(());
+        }
+        self.below_floor(form, opcode)
+    }
+
+    /// Whether the version and the target are below a floor. What is not known is not.
+    #[inline]
+    fn below(&self, floor: &Floor) -> (bool, bool) {
+        let families = self.reader.table.families();
+        (
+            self.version.is_some_and(|version| version < floor.ptx),
+            self.target.is_some_and(|target| !floor.takes(target, families)),
+        )
+    }
+
+    #[cold]
+    fn below_floor(&mut self, form: FormInfo, opcode: usize) -> Read<()> {
+        let span = self.mnemonic_at(opcode);
+        let (mnemonic, mut floor) = (form.mnemonic(), form.floor());
+        if let Some(Relaxed { floor: lenient, note }) = form.lenient_floor() {
+            if self.below(lenient) == (false, false) {
+                let message = format!("`{mnemonic}` needs {floor}");
+                let code = if self.below(floor).0 { Code::PtxVersion } else { Code::Target };
+                return self.reader.lenient(Some(note), code, span, &message);
+            }
+            floor = lenient;
+        }
+        let (old_version, old_target) = self.below(floor);
+        let have = |name: Option<String>| name.unwrap_or_default();
+        let version = || have(self.version.map(|version| format!("{version}")));
+        let target = || have(self.target.map(|target| format!("{target}")));
+        let (ptx, wanted) = (floor.ptx, floor.targets_in_words());
+        let diagnostic = if old_version {
+            let message = format!("`{mnemonic}` needs PTX {ptx}, and this is PTX {}", version());
+            Diagnostic::error(Code::PtxVersion, span, message).with_help(format!("write `.version {ptx}` or later"))
+        } else {
+            let message = format!("`{mnemonic}` needs {wanted}, and the target is {}", target());
+            let more = if floor.target().suffix.is_none() { " or higher" } else { "" };
+            let help = format!("write `.target {}`{more}", floor.target());
+            Diagnostic::error(Code::Target, span, message).with_help(help)
+        };
+        let both = old_version && old_target;
+        let note = format!("it also needs {wanted}, and the target is {}", target());
+        Err(Box::new(if both { diagnostic.with_note(note) } else { diagnostic }))
+    }
+}

@@ -1,0 +1,170 @@
+//! The lines that begin a module: `.version`, `.target`, `.address_size`.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::Checker;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::target::{Target, Version};
+use crate::text::lexer::span_of;
+use crate::text::reader::{Read, fail};
+
+/// Which of the lines that begin a module may come next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Header {
+    Version,
+    Target,
+    Targets,
+    Done,
+}
+
+/// What may follow the architecture in `.target`.
+const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
+
+/// What begins those of them of which only one may be given.
+const TEXTURE_MODE: &str = "texmode_";
+
+impl<'a> Checker<'_, '_, 'a> {
+    pub(super) fn header_ends(&mut self, span: Range<usize>) {
+        if self.header == Header::Done {
+            return;
+        }
+        if self.header == Header::Version && self.options.ptx.is_none() {
+            let error = Diagnostic::error(Code::PtxVersion, span.clone(), "no `.version` stands before this");
+            self.reader.notes.push(
+                error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
+            );
+        } else if self.header <= Header::Target && self.options.target.is_none() {
+            let error = Diagnostic::error(Code::Target, span, "no `.target` stands before this");
+            self.reader.notes.push(
+                error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
+            );
+        }
+        self.header = Header::Done;
+    }
+
+    pub(super) fn version_line(&mut self, span: Range<usize>) -> Read<()> {
+        if self.header != Header::Version {
+            return fail(Code::Syntax, span, "`.version` is the first line of a module, and the only one of its kind");
+        }
+        self.header = Header::Target;
+        let end = self.cursor().at();
+        self.cursor().skip_blanks();
+        let start = self.cursor().at();
+        if self.text()[end..start].contains('\n') {
+            return fail(Code::PtxVersion, span, "`.version` is followed by two numbers on the same line");
+        }
+        while self.cursor().at_digit() || self.cursor().peek() == b'.' && self.cursor().peek_at(1).is_ascii_digit() {
+            self.cursor().bump();
+        }
+        let span = start..self.cursor().at();
+        let text = &self.text()[span.clone()];
+        let Ok(version) = text.parse::<Version>() else {
+            let span = if span.is_empty() { self.reader.cursor.token() } else { span };
+            return fail(Code::PtxVersion, span, "`.version` is followed by two numbers parted by a dot");
+        };
+        let known = self.reader.table.versions;
+        if !known.contains(&version) {
+            let below = known.iter().rev().find(|known| **known < version);
+            let above = known.iter().find(|known| **known > version);
+            let near: Vec<String> = below.into_iter().chain(above).map(|near| format!("{near}")).collect();
+            let error = Diagnostic::error(Code::PtxVersion, span, format!("there is no PTX {version}"));
+            return Err(Box::new(error.with_help(format!("the nearest is {}", near.join(" or ")))));
+        }
+        self.version = self.options.ptx.or(Some(version));
+        Ok(())
+    }
+
+    pub(super) fn target_line(&mut self, span: Range<usize>) -> Read<()> {
+        match self.header {
+            Header::Target | Header::Targets => self.header = Header::Targets,
+            Header::Version => self.header_ends(span.clone()),
+            Header::Done => return fail(Code::Syntax, span, "`.target` follows `.version`, before all else"),
+        }
+        let mut first = true;
+        let mut texture = None;
+        loop {
+            self.cursor().skip_blanks();
+            if !self.cursor().at_word() {
+                return fail(Code::Target, self.reader.cursor.token(), "`.target` is followed by a target");
+            }
+            let name = self.cursor().word();
+            if first || !TARGET_OPTIONS.contains(&name) {
+                self.target(name, first)?;
+            } else if let Some(mode) = name.strip_prefix(TEXTURE_MODE) {
+                if texture.is_some_and(|other| other != mode) {
+                    return fail(Code::Target, span_of(self.text(), name), "there is one texture mode");
+                }
+                texture = Some(mode);
+            }
+            first = false;
+            let end = self.reader.cursor;
+            self.cursor().skip_blanks();
+            if !self.cursor().eat(b',') {
+                self.reader.cursor = end;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes the target of a `.target` line; the last one counts.
+    pub(super) fn target(&mut self, name: &'a str, first: bool) -> Read<()> {
+        let span = span_of(self.text(), name);
+        let targets = self.reader.table.targets;
+        let Some(target) = target_of(name) else {
+            let message =
+                if first { format!("`{name}` is no target") } else { format!("`{name}` is no target and no option") };
+            return fail(Code::Target, span, message);
+        };
+        let Some(known) = targets.iter().find(|known| known.target == target) else {
+            let mut near: Vec<&Target> = targets.iter().map(|known| &known.target).collect();
+            near.sort_by_key(|near| near.sm.abs_diff(target.sm));
+            let near: Vec<String> = near.into_iter().take(2).map(|near| format!("{near}")).collect();
+            let error = Diagnostic::error(Code::Target, span, format!("there is no target {target}"));
+            return Err(Box::new(error.with_help(format!("the nearest are {}", near.join(" and ")))));
+        };
+        if self.options.target.is_some() {
+            return Ok(());
+        }
+        self.target = Some(target);
+        match self.version {
+            Some(version) if version < known.since && self.options.ptx.is_none() => {
+                let error = Diagnostic::error(Code::Target, span, format!("PTX {version} does not know {target}"));
+                Err(Box::new(error.with_help(format!("it came with PTX {}", known.since))))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `.address_size 64`, once, behind `.target`.
+    pub(super) fn address_size(&mut self, span: Range<usize>) -> Read<()> {
+        self.cursor().skip_blanks();
+        let token = self.cursor().token();
+        let bits = &self.text()[token.clone()];
+        if !bits.bytes().all(|byte| byte.is_ascii_digit()) || bits.is_empty() {
+            return fail(Code::Syntax, token, "`.address_size` is followed by a number of bits");
+        }
+        self.cursor().seek(token.end);
+        if core::mem::replace(&mut self.address_sized, true) {
+            return fail(Code::Syntax, span, "`.address_size` stands once");
+        }
+        if !matches!(bits, "32" | "64") {
+            return fail(Code::Syntax, token, "an address has 32 or 64 bits");
+        }
+        Ok(())
+    }
+}
+
+/// The target that a name in `.target` means: `sm_90a`, and as the assembler takes it `compute_90A`.
+fn target_of(name: &str) -> Option<Target> {
+    let rest = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
+    let digits = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let mut letters = rest[digits.len()..].chars();
+    let (suffix, more) = (letters.next(), letters.next());
+    let digits = digits.bytes().all(|byte| byte.is_ascii_digit()).then_some(digits)?;
+    let sm = digits.parse().ok().filter(|_| more.is_none())?;
+    Some(Target { sm, suffix: suffix.map(|letter| letter.to_ascii_lowercase()) })
+}

@@ -1,0 +1,307 @@
+//! Whole PTX files, as compilers write them, and the assembler's verdict on every statement in the table.
+//!
+//! ```
+//! use ptx_isa::text::{Options, check};
+//!
+//! let module = b"
+//! .version 7.0
+//! .target sm_80
+//! .visible .entry kernel(.param .u64 kernel_param_0)
+//! {
+//!     .reg .pred %p<2>;
+//!     .reg .f32  %f<3>;
+//!     mov.f32 %f1, 0f00000000;
+//!     setp.lt.f32 %p1, %f1, %f3;
+//! }";
+//! let report = check(&ptx_isa::TABLE, module, &Options::default());
+//! assert_eq!((report.in_table, report.outside), (1, 1));
+//! let error = &report.diagnostics[0];
+//! assert_eq!(error.message, "`%f3` is not declared here");
+//! assert_eq!(error.help.as_deref(), Some("`%f<3>` declares `%f0` to `%f2`"));
+//! ```
+//!
+//! The reader knows PTX's frame: directives, declarations, functions, scopes and labels. An instruction that the table
+//! does not have is passed over and counted; it is never an error. Each bad statement is reported once, and reading goes
+//! on behind it.
+
+mod declarations;
+mod directives;
+mod floors;
+mod functions;
+mod header;
+mod recovery;
+mod registers;
+
+use alloc::collections::BTreeSet;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use header::Header;
+
+use super::lexer::{Cursor, has_directive};
+use super::reader::{Opening, Read, Reader, fail};
+use super::scope::Scopes;
+use super::statement::Statement;
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::table::Table;
+use crate::target::{Target, Version};
+
+/// What is known of a text from elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The PTX version, whatever `.version` says. Bare statements, which have no such line, need it.
+    pub ptx: Option<Version>,
+    /// The target, whatever `.target` says. Bare statements, which have no such line, need it.
+    pub target: Option<Target>,
+}
+
+/// What is to be said of a text.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// All findings, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many statements have an opcode of the table, mistaken ones included.
+    pub in_table: usize,
+    /// How many instructions are not in the table.
+    pub outside: usize,
+    /// The version that the statements were checked against, where one is known.
+    pub version: Option<Version>,
+    /// The target that the last statement was checked against, where one is known.
+    pub target: Option<Target>,
+}
+
+impl Report {
+    /// How many findings are errors.
+    pub fn errors(&self) -> usize {
+        self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
+    }
+
+    /// How many findings are warnings.
+    pub fn warnings(&self) -> usize {
+        self.diagnostics.len() - self.errors()
+    }
+}
+
+/// Checks every statement of a text that is in the table.
+///
+/// A text without `.version` and `.target` is taken as bare statements: they stand in no function, and their registers
+/// are declared only if the text declares any.
+pub fn check(table: &'static Table, source: &[u8], options: &Options) -> Report {
+    read(table, source, options, |_| {})
+}
+
+/// Checks every statement of a text that is in the table, and shows each that has no error.
+pub fn read(table: &'static Table, source: &[u8], options: &Options, mut visit: impl FnMut(&Statement<'_>)) -> Report {
+    let mut report = Report { version: options.ptx, target: options.target, ..Report::default() };
+    let text = match core::str::from_utf8(source) {
+        Ok(text) => text,
+        Err(error) => {
+            let at = error.valid_up_to();
+            let message = "the text is not UTF-8 from here on, so that none of it was read";
+            report.diagnostics.push(Diagnostic::error(Code::Encoding, at..at + 1, message));
+            return report;
+        }
+    };
+    let bare = !has_directive(text, ".version") && !has_directive(text, ".target");
+    let mut checker = Checker {
+        reader: Reader { table, cursor: Cursor::new(text), notes: &mut report.diagnostics },
+        scopes: Scopes::new(),
+        bare,
+        declares: !bare || has_directive(text, ".reg"),
+        options,
+        version: options.ptx,
+        target: options.target,
+        header: Header::Version,
+        address_sized: false,
+        function: None,
+        bodies: BTreeSet::new(),
+        braces: Vec::new(),
+        cut_off: false,
+        rubbish: 0,
+        in_table: 0,
+        outside: 0,
+        visit: &mut visit,
+    };
+    checker.module();
+    let Checker { version, target, in_table, outside, .. } = checker;
+    report.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    Report { version, target, in_table, outside, ..report }
+}
+
+struct Checker<'n, 'o, 'a> {
+    reader: Reader<'n, 'a>,
+    scopes: Scopes<'a>,
+    /// Whether statements may stand outside of functions.
+    bare: bool,
+    /// Whether the text declares registers, so that each must be.
+    declares: bool,
+    options: &'o Options,
+    version: Option<Version>,
+    target: Option<Target>,
+    header: Header,
+    /// Whether `.address_size` was read.
+    address_sized: bool,
+    /// The function whose body is open.
+    function: Option<&'a str>,
+    /// The functions that have a body.
+    bodies: BTreeSet<&'a str>,
+    /// Where each open brace stands.
+    braces: Vec<usize>,
+    /// Whether the text ends where the last error is.
+    cut_off: bool,
+    /// The end of the last line of which it was said that it holds something that begins no statement.
+    rubbish: usize,
+    in_table: usize,
+    outside: usize,
+    visit: &'o mut dyn FnMut(&Statement<'_>),
+}
+
+impl<'a> Checker<'_, '_, 'a> {
+    fn module(&mut self) {
+        loop {
+            self.cursor().skip_blanks();
+            if self.cursor().at_end() {
+                break;
+            }
+            match self.cursor().peek() {
+                b'{' => self.open_brace(),
+                b'}' => self.close_brace(),
+                b'.' if self.cursor().at_dot_word() => self.directive(),
+                b'@' if self.cursor().peek_at(1) == b'@' && self.scopes.depth() == 0 => self.cursor().skip_line(),
+                b'#' => self.line_marker(),
+                b'@' => self.statement(),
+                _ if self.cursor().at_word() => self.statement(),
+                _ => self.rubbish(),
+            }
+        }
+        self.end();
+    }
+
+    fn cursor(&mut self) -> &mut Cursor<'a> {
+        &mut self.reader.cursor
+    }
+
+    fn text(&self) -> &'a str {
+        self.reader.cursor.text()
+    }
+
+    fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
+        self.reader.notes.push(Diagnostic::error(code, span, message));
+    }
+
+    /// `# 3 "file"` tells where the text came from.
+    fn line_marker(&mut self) {
+        let start = self.cursor().at();
+        self.cursor().bump();
+        self.cursor().skip_blanks();
+        if !self.cursor().at_digit() {
+            self.error(Code::Syntax, start..start + 1, "`#` is followed by a line number");
+        }
+        self.cursor().skip_line();
+    }
+
+    /// What begins no statement is reported once a line.
+    fn rubbish(&mut self) {
+        let token = self.cursor().token();
+        let empty = self.cursor().peek() == b';';
+        while empty && self.cursor().eat(b';') {
+            self.cursor().skip_blanks();
+        }
+        if empty {
+            return self.error(Code::Syntax, token, "a `;` stands behind a statement, and there is none");
+        }
+        // Whatever may begin a statement is looked at again.
+        self.cursor().bump();
+        while !self.cursor().at_end()
+            && !self.cursor().at_word()
+            && !matches!(self.cursor().peek(), b'.' | b'@' | b';' | b'{' | b'}' | b'\n')
+        {
+            self.cursor().bump();
+        }
+        self.cut_off = self.cursor().at_end();
+        if token.start >= self.rubbish {
+            let rest = &self.text().as_bytes()[token.start..];
+            self.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let found = self.text()[token.clone()].escape_debug();
+            let message = format!("a statement is expected here, not `{found}`");
+            self.error(Code::Syntax, token, message);
+        }
+    }
+
+    fn end(&mut self) {
+        let length = self.text().len();
+        if let Some(at) = self.reader.cursor.unterminated {
+            return self.error(Code::Syntax, at..at + 2, "this comment has no end");
+        }
+        if self.cut_off {
+            return;
+        }
+        self.header_ends(length..length);
+        if let Some(&at) = self.braces.last() {
+            self.error(Code::Syntax, at..at + 1, "there is no `}` for this `{`: the text ends within it");
+        }
+    }
+
+    fn statement(&mut self) {
+        let before = self.reader.notes.len();
+        let start = self.cursor().at();
+        self.header_ends(start..start + 1);
+        let mut opcode = start;
+        if let Err(error) = self.one_statement(&mut opcode) {
+            self.reader.notes.truncate(before);
+            // A comment without an end is told of at the end.
+            if self.cursor().unterminated.is_none() {
+                self.reader.notes.push(*error);
+            }
+            self.recover(opcode);
+            self.cut_off = self.cursor().at_end();
+        }
+    }
+
+    /// Reads a statement. Tells through `opcode` where behind the guard it begins.
+    #[inline]
+    fn one_statement(&mut self, opcode: &mut usize) -> Read<()> {
+        let guard = self.reader.guard()?;
+        *opcode = self.reader.cursor.at();
+        if !self.reader.cursor.at_word() {
+            return fail(Code::Syntax, self.reader.cursor.token(), "a guard is followed by an instruction");
+        }
+        let form = match self.reader.opening() {
+            Ok(Opening::Form(form)) => form,
+            Ok(Opening::Label(name)) => return self.label(guard, name),
+            Ok(Opening::Outside) => return self.outside(*opcode),
+            Err(error) => {
+                self.in_table += 1;
+                return Err(error);
+            }
+        };
+        self.in_table += 1;
+        let mut statement = Statement::new(self.reader.table, guard, form);
+        let read = self.reader.operands(&mut statement);
+        if !matches!(read, Ok(true)) && self.reader.cursor.at_end() {
+            return self.no_end(*opcode);
+        }
+        read?;
+        self.stands_in_function(*opcode)?;
+        self.guard_is_predicate(guard)?;
+        self.registers(&statement)?;
+        self.floor(form, *opcode)?;
+        (self.visit)(&statement);
+        Ok(())
+    }
+
+    fn outside(&mut self, opcode: usize) -> Read<()> {
+        self.outside += 1;
+        self.stands_in_function(opcode)?;
+        self.skip_statement(opcode)
+    }
+
+    fn mnemonic_at(&self, opcode: usize) -> Range<usize> {
+        let mut cursor = self.reader.cursor;
+        cursor.seek(opcode);
+        cursor.dotted_word();
+        opcode..cursor.at()
+    }
+}

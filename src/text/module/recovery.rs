@@ -1,0 +1,135 @@
+//! How reading goes on behind what could not be read.
+
+use core::ops::Range;
+
+use super::Checker;
+use crate::diagnostic::Code;
+use crate::text::reader::{Read, fail};
+
+impl<'a> Checker<'_, '_, 'a> {
+    pub(super) fn no_end<T>(&self, opcode: usize) -> Read<T> {
+        fail(Code::Syntax, self.mnemonic_at(opcode), "the text ends within this statement")
+    }
+
+    /// Goes behind a statement that could not be read.
+    pub(super) fn recover(&mut self, opcode: usize) {
+        if self.cursor().at_end() {
+            return;
+        }
+        self.cursor().seek(opcode);
+        if self.cursor().at_word() || matches!(self.cursor().peek(), b'@') {
+            // Whatever else is wrong with the statement, it has been reported already.
+            let _ = self.skip_statement(opcode);
+        } else if !matches!(self.cursor().peek(), b'{' | b'}' | b'.') {
+            self.cursor().bump();
+        }
+    }
+
+    /// Goes behind the semicolon of a statement of which nothing but its extent matters.
+    ///
+    /// # Errors
+    ///
+    /// There is no semicolon: the text ends, a scope does, or the next line begins a statement.
+    pub(super) fn skip_statement(&mut self, opcode: usize) -> Read<()> {
+        let mut braces = 0_usize;
+        let mut end = self.cursor().at();
+        loop {
+            let start = self.cursor().at();
+            self.cursor().skip_to_stop();
+            let passed = &self.text()[start..self.reader.cursor.at()];
+            if let Some(last) = passed.bytes().rposition(|byte| !byte.is_ascii_whitespace()) {
+                end = start + last + 1;
+            }
+            match self.cursor().peek() {
+                _ if self.cursor().at_end() => return self.no_end(opcode),
+                b';' => {
+                    self.cursor().bump();
+                    return Ok(());
+                }
+                b'{' => braces += 1,
+                b'}' if braces == 0 => {
+                    return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this");
+                }
+                b'}' => {
+                    braces -= 1;
+                    end = self.cursor().at() + 1;
+                }
+                b'"' if self.cursor().skip_string() => continue,
+                b'"' => return self.no_end(opcode),
+                b'\n' if braces == 0 => {
+                    if let Some(next) = self.next_statement(opcode, end) {
+                        self.cursor().seek(next.start);
+                        return fail(Code::Syntax, next, "`;` is missing before this");
+                    }
+                }
+                b'/' => {
+                    let at = self.cursor().at();
+                    self.cursor().skip_blanks();
+                    if self.cursor().at() > at {
+                        // The line end is looked at by the loop.
+                        let passed = &self.text()[at..self.reader.cursor.at()];
+                        let line_end = passed.rfind('\n').map_or(self.reader.cursor.at(), |line_end| at + line_end);
+                        self.cursor().seek(line_end);
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+            self.cursor().bump();
+        }
+    }
+
+    /// The first token behind the line end here, if a statement begins there although the one before, whose last
+    /// character is before `end`, has no semicolon: an operand is not followed by a name.
+    fn next_statement(&self, opcode: usize, end: usize) -> Option<Range<usize>> {
+        let last = self.text().as_bytes()[end - 1];
+        if !(last.is_ascii_alphanumeric() || matches!(last, b'_' | b'$' | b']' | b')' | b'}')) {
+            return None;
+        }
+        let mut operands = self.reader.cursor;
+        operands.seek(opcode);
+        operands.dotted_word();
+        operands.skip_blanks();
+        if operands.at() >= end || operands.at_dot_word() {
+            return None;
+        }
+        let mut next = self.reader.cursor;
+        next.skip_blanks();
+        let token = next.token();
+        // A short word behind a dot may be an element or a selector.
+        let directive = next.at_dot_word()
+            && token.len() > 3
+            && !self.text()[token.clone()].ends_with(|c: char| c.is_ascii_digit());
+        (next.at_word() || directive || matches!(next.peek(), b'@' | b'{')).then_some(token)
+    }
+
+    /// Goes behind the brace that closes the one just passed.
+    pub(super) fn skip_braces(&mut self, span: Range<usize>) -> Read<()> {
+        let mut open = 1;
+        while open > 0 {
+            match self.cursor().find(|byte| matches!(byte, b'{' | b'}')) {
+                Some(b'{') => open += 1,
+                Some(_) => open -= 1,
+                None => return fail(Code::Syntax, span, "the text ends within this"),
+            }
+            self.cursor().bump();
+        }
+        Ok(())
+    }
+
+    /// Any other directive: it ends at a semicolon.
+    pub(super) fn skip_directive(&mut self, span: Range<usize>) -> Read<()> {
+        loop {
+            let found = self.cursor().find(|byte| matches!(byte, b';' | b'{' | b'}'));
+            match found {
+                Some(b'}') => return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this"),
+                Some(_) => self.cursor().bump(),
+                None => return fail(Code::Syntax, span, "the text ends within this"),
+            }
+            match found {
+                Some(b'{') => self.skip_braces(span.clone())?,
+                _ => return Ok(()),
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What declarations say of the operands of a statement.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Checker;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::table::{self, Kind, Lenient, TypeId};
+use crate::text::lexer::span_of;
+use crate::text::reader::{Read, fail};
+use crate::text::scope::Symbol;
+use crate::text::statement::{Guard, Register, Second, Statement, Value};
+
+impl<'a> Checker<'_, '_, 'a> {
+    pub(super) fn guard_is_predicate(&mut self, guard: Option<Guard<'a>>) -> Read<()> {
+        let Some(Guard { register: name, .. }) = guard else { return Ok(()) };
+        if !self.declares {
+            return Ok(());
+        }
+        let types = self.reader.table.types;
+        match self.find(name)? {
+            Some(Symbol::Register { ty, vector: false }) if types[ty.index()].kind == Kind::Predicate => Ok(()),
+            Some(_) => fail(Code::Guard, span_of(self.text(), name), format!("`{name}` is no predicate register")),
+            None => fail(
+                Code::Guard,
+                span_of(self.text(), name),
+                format!("`{name}` is not declared here, and a guard is a predicate register"),
+            ),
+        }
+    }
+
+    /// What a name is declared as, if it is. Leading zeros are looked at here.
+    #[inline]
+    pub(super) fn find(&mut self, name: &'a str) -> Read<Option<Symbol>> {
+        let Some(found) = self.scopes.find(name) else { return Ok(None) };
+        if found.leading_zeros {
+            let message = format!("`{name}` is the number of a register with leading zeros");
+            let note = self.reader.table.takes(Lenient::LeadingZeros);
+            self.reader.lenient(note, Code::LeadingZeros, span_of(self.text(), name), &message)?;
+        }
+        Ok(Some(found.symbol))
+    }
+
+    #[inline]
+    pub(super) fn registers(&mut self, statement: &Statement<'a>) -> Read<()> {
+        if !self.declares {
+            return Ok(());
+        }
+        for (info, operand) in statement.operands_with_info() {
+            match operand.value {
+                Value::Register(register) | Value::Negated(register) => self.register(info, register)?,
+                Value::Sum { name, .. } => self.summand(info, name)?,
+                Value::Constant(_) | Value::Sink | Value::Absent => {}
+            }
+            if let Some(Second::Register(name)) = operand.second {
+                self.register(info, Register { name, element: None })?;
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn register(&mut self, info: &'static table::Operand, register: Register<'a>) -> Read<()> {
+        let Register { name, element } = register;
+        let symbol = self.find(name)?;
+        let fitting = info.registers;
+        match symbol {
+            Some(Symbol::Register { ty, vector }) if fitting.has(ty) && vector == element.is_some() => Ok(()),
+            _ => self.misfit(info, register, symbol),
+        }
+    }
+
+    #[cold]
+    fn misfit(&mut self, info: &'static table::Operand, register: Register<'a>, symbol: Option<Symbol>) -> Read<()> {
+        let Register { name, element } = register;
+        let span = span_of(self.text(), name);
+        let table = self.reader.table;
+        let wanted = &table.types[info.ty.index()];
+        let message = match symbol {
+            None => return self.undeclared(name),
+            Some(Symbol::Register { ty, vector }) if vector == element.is_some() => {
+                let fits = table.types.iter().enumerate().filter(|(index, _)| info.registers.has(TypeId(*index as u8)));
+                let fits: Vec<String> = fits.map(|(_, ty)| format!("`.{}`", ty.name)).collect();
+                let message = format!(
+                    "`{register}` is a `.{}` register, and `{}` is a `.{}`",
+                    table.types[ty.index()].name,
+                    info.name,
+                    wanted.name
+                );
+                let help = format!("`{}` stands in a register of type {}", info.name, fits.join(", "));
+                return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
+            }
+            Some(Symbol::Register { vector: true, .. }) => {
+                let message = format!("`{name}` is a vector, not a register");
+                let help = format!("take one element, as in `{name}.x`");
+                return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
+            }
+            Some(Symbol::Register { vector: false, .. }) => format!("`{name}` is no vector"),
+            Some(Symbol::Function) if info.functions && wanted.kind != Kind::Predicate && element.is_none() => {
+                let note = table.takes(Lenient::FunctionAsSource);
+                return self.reader.lenient(
+                    note,
+                    Code::OperandType,
+                    span,
+                    &format!("`{name}` is a function, not a register"),
+                );
+            }
+            Some(Symbol::Function) => format!("`{name}` is a function, not a register"),
+            Some(Symbol::Variable) => format!("`{name}` is a variable, not a register"),
+            Some(Symbol::Label) => format!("`{name}` is a label, not a register"),
+        };
+        fail(Code::OperandType, span, message)
+    }
+
+    fn undeclared<T>(&self, name: &str) -> Read<T> {
+        let diagnostic = Diagnostic::error(
+            Code::UndeclaredRegister,
+            span_of(self.text(), name),
+            format!("`{name}` is not declared here"),
+        );
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        Err(Box::new(match self.scopes.family(stem) {
+            Some(count) if count > 0 => {
+                diagnostic.with_help(format!("`{stem}<{count}>` declares `{stem}0` to `{stem}{}`", count - 1))
+            }
+            _ if name.starts_with('%') => {
+                diagnostic.with_help("declare it with `.reg`; a special register has to be moved to a register first")
+            }
+            _ => diagnostic.with_help("declare it with `.reg`"),
+        }))
+    }
+
+    /// A name plus a constant: its size does not matter, but its kind does.
+    fn summand(&mut self, info: &'static table::Operand, name: &'a str) -> Read<()> {
+        let symbol = self.find(name)?;
+        let types = self.reader.table.types;
+        let wanted = &types[info.ty.index()];
+        let integer = matches!(wanted.kind, Kind::Bits | Kind::Unsigned | Kind::Signed);
+        let fits = match symbol {
+            None => return self.undeclared(name),
+            Some(Symbol::Register { ty, vector: false }) => {
+                let kind = types[ty.index()].kind;
+                let same =
+                    |(index, ty): (usize, &table::TypeInfo)| info.registers.has(TypeId(index as u8)) && ty.kind == kind;
+                let loose = types.iter().enumerate().any(same) || integer && kind == Kind::Packed;
+                info.registers.has(ty) || loose && info.functions
+            }
+            Some(Symbol::Register { .. }) => false,
+            Some(Symbol::Variable) => integer,
+            Some(Symbol::Function | Symbol::Label) => info.functions && wanted.kind != Kind::Predicate,
+        };
+        if fits {
+            return Ok(());
+        }
+        let message = format!("`{name}` plus a constant is no `.{}`", wanted.name);
+        fail(Code::OperandType, span_of(self.text(), name), message)
+    }
+}

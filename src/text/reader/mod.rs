@@ -1,0 +1,282 @@
+//! Reads one statement: guard, opcode, operands, semicolon; and says what is missing where one ends too early.
+
+mod operand;
+
+use operand::operand_span;
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::lexer::Cursor;
+use super::mnemonic;
+use super::statement::{Guard, MAX_OPERANDS, Statement, Value};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::selector::Permission;
+use crate::table::{FormInfo, Lenient, Table};
+
+/// Boxed, so that what is not an error stays small.
+pub(crate) type Read<T> = Result<T, Box<Diagnostic>>;
+
+pub(crate) fn fail<T>(code: Code, span: Range<usize>, message: impl Into<String>) -> Read<T> {
+    Err(Box::new(Diagnostic::error(code, span, message)))
+}
+
+/// What a statement turns out to be from its first word.
+pub(crate) enum Opening<'a> {
+    /// A form of the table; operands follow.
+    Form(FormInfo),
+    /// A label; the colon is passed.
+    Label(&'a str),
+    /// An instruction that is not in the table; the word is passed.
+    Outside,
+}
+
+/// Reads statements from a text.
+pub(crate) struct Reader<'n, 'a> {
+    pub(crate) table: &'static Table,
+    pub(crate) cursor: Cursor<'a>,
+    /// Receives warnings.
+    pub(crate) notes: &'n mut Vec<Diagnostic>,
+}
+
+impl<'a> Reader<'_, 'a> {
+    pub(crate) fn statement(&mut self) -> Read<Statement<'a>> {
+        self.cursor.skip_blanks();
+        let guard = self.guard()?;
+        if !self.cursor.at_word() {
+            return fail(Code::Syntax, self.cursor.token(), "an opcode is expected here");
+        }
+        let start = self.cursor;
+        let form = match self.opening()? {
+            Opening::Form(form) => form,
+            Opening::Label(_) => return fail(Code::Syntax, start.token(), "a label is no part of a statement"),
+            Opening::Outside => {
+                let mut cursor = start;
+                return match mnemonic::read(self.table, &mut cursor) {
+                    Err(refusal) => Err(Box::new(refusal.into_diagnostic())),
+                    Ok(_) => fail(Code::Syntax, start.token(), "an opcode is expected here"),
+                };
+            }
+        };
+        let mut statement = Statement::new(self.table, guard, form);
+        self.operands(&mut statement)?;
+        self.cursor.skip_blanks();
+        if let Some(at) = self.cursor.unterminated {
+            return fail(Code::Syntax, at..at + 2, "this comment has no end");
+        }
+        if !self.cursor.at_end() {
+            return fail(Code::Syntax, self.cursor.token(), "one statement is expected, and this is behind it");
+        }
+        Ok(statement)
+    }
+
+    /// Reads `@p` or `@!p`, if it is there, and the blanks behind it.
+    pub(crate) fn guard(&mut self) -> Read<Option<Guard<'a>>> {
+        if !self.cursor.eat(b'@') {
+            return Ok(None);
+        }
+        self.cursor.skip_blanks();
+        let negated = self.cursor.eat(b'!');
+        self.cursor.skip_blanks();
+        if !self.cursor.at_word() || self.is_sink() {
+            return fail(Code::Guard, self.cursor.token(), "a guard is `@` or `@!` and a predicate register");
+        }
+        let register = self.cursor.word();
+        self.cursor.skip_blanks();
+        Ok(Some(Guard { register, negated }))
+    }
+
+    /// Whether the word here is `_`.
+    fn is_sink(&self) -> bool {
+        self.cursor.peek() == b'_' && self.cursor.token().len() == 1
+    }
+
+    /// Reads the mnemonic or label that a statement begins with. The cursor must be at a word; blanks behind it are passed.
+    #[inline]
+    pub(crate) fn opening(&mut self) -> Read<Opening<'a>> {
+        let start = self.cursor;
+        if let Some(form) = self.table.form(self.cursor.dotted_word()) {
+            self.cursor.skip_blanks();
+            if form.lenient().is_none() && !matches!(self.cursor.peek(), b'.' | b':') {
+                return Ok(Opening::Form(form));
+            }
+        }
+        self.cursor = start;
+        self.unusual_opening()
+    }
+
+    /// Reads an opening that is no canonical mnemonic, or one that only the assembler takes.
+    fn unusual_opening(&mut self) -> Read<Opening<'a>> {
+        let start = self.cursor;
+        let word = self.cursor.word();
+        let end = self.cursor;
+        if self.table.instruction(word).is_none() || !matches!(self.cursor.peek(), b'.') {
+            self.cursor.skip_blanks();
+            if self.cursor.peek() == b':' && self.cursor.peek_at(1) != b':' {
+                self.cursor.seek(self.cursor.at() + 1);
+                return Ok(Opening::Label(word));
+            }
+            if self.table.instruction(word).is_none() {
+                self.cursor = end;
+                return Ok(Opening::Outside);
+            }
+        }
+        self.cursor = start;
+        match mnemonic::read(self.table, &mut self.cursor) {
+            Ok(resolved) => {
+                let span = start.at()..self.cursor.at();
+                let canonical = resolved.form.mnemonic();
+                if let Some(note) = resolved.form.lenient() {
+                    let message = format!("the manual does not list `{canonical}`");
+                    self.lenient(Some(note), Code::UnlistedForm, span.clone(), &message)?;
+                }
+                if resolved.reordered {
+                    let message = format!("the modifiers of `{canonical}` stand in another order than the manual's");
+                    self.lenient(
+                        self.table.takes(Lenient::ModifierOrder),
+                        Code::ModifierOrder,
+                        span.clone(),
+                        &message,
+                    )?;
+                }
+                if resolved.blanks {
+                    let message = format!("blanks stand before a modifier of `{canonical}`");
+                    self.lenient(
+                        self.table.takes(Lenient::BlankBeforeModifier),
+                        Code::BlankBeforeModifier,
+                        span,
+                        &message,
+                    )?;
+                }
+                self.cursor.skip_blanks();
+                Ok(Opening::Form(resolved.form))
+            }
+            Err(refusal) => Err(Box::new(refusal.into_diagnostic())),
+        }
+    }
+
+    /// A warning where the spec has a note that the assembler takes this, an error where it has none.
+    pub(crate) fn lenient(
+        &mut self,
+        note: Option<&'static str>,
+        code: Code,
+        span: Range<usize>,
+        message: &str,
+    ) -> Read<()> {
+        let Some(note) = note else { return fail(code, span, message) };
+        self.notes.push(Diagnostic::warning(code, span, message).with_note(note));
+        Ok(())
+    }
+
+    fn permitted(&mut self, permission: Permission, code: Code, span: Range<usize>, message: &str) -> Read<()> {
+        match permission {
+            Permission::Yes => Ok(()),
+            Permission::Lenient(note) => self.lenient(Some(note), code, span, message),
+            Permission::No => fail(code, span, message),
+        }
+    }
+
+    /// Reads the operands of a form and the semicolon behind them, which may be left out at the end of the text; tells
+    /// whether it is there.
+    #[inline]
+    pub(crate) fn operands(&mut self, statement: &mut Statement<'a>) -> Read<bool> {
+        let infos = statement.form.operands();
+        if infos.len() > MAX_OPERANDS {
+            let message = format!("this reader takes at most {MAX_OPERANDS} operands");
+            return fail(Code::OperandCount, self.cursor.token(), message);
+        }
+        let first = self.cursor;
+        for (index, info) in infos.iter().enumerate() {
+            self.cursor.skip_blanks();
+            if index > 0 && !self.cursor.eat(b',') {
+                if !info.optional || !(self.cursor.peek() == b';' || self.cursor.at_end()) {
+                    return self.no_comma(statement.form, index);
+                }
+                statement.operands[index..infos.len()].iter_mut().for_each(|left| left.value = Value::Absent);
+                break;
+            }
+            if index > 0 {
+                self.cursor.skip_blanks();
+            }
+            self.operand(statement.form, index, info, &mut statement.operands[index])?;
+        }
+        self.cursor.skip_blanks();
+        if infos.iter().any(|info| info.selector.is_some_and(|selector| selector.omission != Permission::Yes)) {
+            self.omissions(statement, first)?;
+        }
+        let ended = self.cursor.eat(b';');
+        if ended || self.cursor.at_end() { Ok(ended) } else { self.no_semicolon(statement.form) }
+    }
+
+    /// Checks the selectors that must stand where all operands are written, and only there.
+    fn omissions(&mut self, statement: &Statement<'a>, first: Cursor<'a>) -> Read<()> {
+        let whole = statement.operands().iter().all(|operand| operand.value != Value::Absent);
+        for (index, (info, operand)) in statement.operands_with_info().enumerate() {
+            let Some(selector) = info.selector.filter(|selector| selector.omission != Permission::Yes) else {
+                continue;
+            };
+            let written = operand.selector != Some(selector.default);
+            if written && !whole {
+                let span = operand_span(first, index);
+                let message = format!("`{}` has a `.{}` only where all operands are written", info.name, selector.name);
+                return fail(Code::Selector, span, message);
+            }
+            if !written && whole {
+                let message = format!("`{}` has no `.{}`", info.name, selector.name);
+                let span = operand_span(first, index);
+                self.permitted(selector.omission, Code::Selector, span, &message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Something else than a comma stands behind an operand.
+    #[cold]
+    fn no_comma<T>(&self, form: FormInfo, read: usize) -> Read<T> {
+        if self.cursor.peek() == b';' || self.cursor.at_end() {
+            return self.wrong_count(form, read, self.cursor.token());
+        }
+        fail(Code::Syntax, self.cursor.token(), "`,` is expected here")
+    }
+
+    /// Something else than a semicolon stands behind the last operand.
+    #[cold]
+    fn no_semicolon<T>(&self, form: FormInfo) -> Read<T> {
+        if self.cursor.peek() != b',' {
+            return fail(Code::Syntax, self.cursor.token(), "`;` is missing before this");
+        }
+        let mut cursor = self.cursor;
+        let mut count = form.operands().len();
+        let mut surplus = None;
+        while cursor.eat(b',') {
+            cursor.skip_blanks();
+            if matches!(cursor.peek(), b';' | b',') || cursor.at_end() {
+                return fail(Code::Syntax, cursor.token(), "an operand is expected here");
+            }
+            let start = cursor.at();
+            while !cursor.at_end() && !matches!(cursor.peek(), b',' | b';' | b'}' | b'\n') {
+                cursor.bump();
+            }
+            surplus.get_or_insert(start..cursor.at());
+            count += 1;
+            cursor.skip_blanks();
+        }
+        self.wrong_count(form, count, surplus.unwrap_or(self.cursor.token()))
+    }
+
+    fn wrong_count<T>(&self, form: FormInfo, count: usize, span: Range<usize>) -> Read<T> {
+        let most = form.operands().len();
+        let least = form.operands().iter().filter(|operand| !operand.optional).count();
+        let takes = if least == most { format!("{most}") } else { format!("{least} to {most}") };
+        let message = format!("`{}` takes {takes} operands, not {count}", form.mnemonic());
+        let mut diagnostic = Diagnostic::error(Code::OperandCount, span, message);
+        diagnostic.note = Some(format!("it is written `{} {}`", form.mnemonic(), form.signature()));
+        if let Some(near) = mnemonic::nearest_with_operands(form, count) {
+            diagnostic.help = Some(format!("with {count} operands it is `{} {}`", near.mnemonic(), near.signature()));
+        }
+        Err(Box::new(diagnostic))
+    }
+}

@@ -1,0 +1,276 @@
+//! Reads one operand: a register, an element of a vector, a selector, a sink, a constant, a negation, a second register.
+
+use alloc::boxed::Box;
+use alloc::format;
+use core::ops::Range;
+
+use super::{Read, Reader, fail};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::selector::{Permission, Selector};
+use crate::table::{self, FormInfo, Kind, Lenient, TypeInfo};
+use crate::text::constant::{self, WARP_NAME};
+use crate::text::lexer::{Cursor, span_of};
+use crate::text::statement::{ELEMENTS, Operand, Register, Second, Value};
+
+impl<'a> Reader<'_, 'a> {
+    #[inline]
+    pub(super) fn operand(
+        &mut self,
+        form: FormInfo,
+        index: usize,
+        info: &'static table::Operand,
+        operand: &mut Operand<'a>,
+    ) -> Read<()> {
+        operand.selector = info.selector.map(|selector| selector.default);
+        if self.cursor.at_word() && !self.is_sink() {
+            let start = self.cursor;
+            let name = self.cursor.word();
+            // The usual operand: a register and nothing else.
+            let alone = info.second.as_ref().is_none_or(|second| second.optional == Permission::Yes);
+            if alone && matches!(self.cursor.peek(), b',' | b';') && name != WARP_NAME && !info.registers.is_empty() {
+                operand.value = Value::Register(Register { name, element: None });
+                return Ok(());
+            }
+            self.cursor = start;
+        }
+        self.unusual_operand(form, index, info, operand)
+    }
+
+    fn unusual_operand(
+        &mut self,
+        form: FormInfo,
+        index: usize,
+        info: &'static table::Operand,
+        operand: &mut Operand<'a>,
+    ) -> Read<()> {
+        let start = self.cursor.at();
+        match self.cursor.peek() {
+            b'!' if self.negates_a_name() => self.negated(info, operand)?,
+            _ if self.is_sink() => {
+                self.cursor.word();
+                if !info.sink {
+                    let message = format!("`_` cannot stand for `{}` of `{}`", info.name, form.mnemonic());
+                    return fail(Code::Sink, start..start + 1, message);
+                }
+            }
+            _ if self.cursor.at_word() && self.cursor.text()[self.cursor.token()] != *WARP_NAME => {
+                self.named(info, operand)?;
+            }
+            b'[' => return fail(Code::OperandType, start..start + 1, format!("`{}` is no address", info.name)),
+            b'{' => return fail(Code::OperandType, start..start + 1, format!("`{}` is no vector", info.name)),
+            b';' if index > 0 => return fail(Code::Syntax, self.cursor.token(), "an operand is expected here"),
+            b';' | 0 => return self.wrong_count(form, index, self.cursor.token()),
+            b'.' | b'+' | b'-' | b'~' | b'!' | b'(' | b'0'..=b'9' | b'A'..=b'Z' => self.constant(info, operand)?,
+            _ => return fail(Code::Syntax, self.cursor.token(), "an operand is expected here"),
+        }
+        self.second(form, info, start, operand)
+    }
+
+    /// Whether a name that is no constant follows the `!` here.
+    fn negates_a_name(&self) -> bool {
+        let mut cursor = self.cursor;
+        cursor.bump();
+        cursor.skip_blanks();
+        cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME
+    }
+
+    fn negated(&mut self, info: &'static table::Operand, operand: &mut Operand<'a>) -> Read<()> {
+        let start = self.cursor.at();
+        self.cursor.bump();
+        self.cursor.skip_blanks();
+        if self.is_sink() {
+            return fail(Code::Sink, self.cursor.token(), "`_` cannot be negated");
+        }
+        let name = self.cursor.word();
+        let message = format!("`{}` cannot be negated", info.name);
+        self.permitted(info.negation, Code::Negation, start..self.cursor.at(), &message)?;
+        operand.value = Value::Negated(Register { name, element: None });
+        Ok(())
+    }
+
+    /// Reads a name, and the element, selector or sum behind it.
+    fn named(&mut self, info: &'static table::Operand, operand: &mut Operand<'a>) -> Read<()> {
+        let name = self.cursor.word();
+        if info.registers.is_empty() {
+            let message = format!("`{}` is a constant, not a register", info.name);
+            return fail(Code::OperandType, span_of(self.cursor.text(), name), message);
+        }
+        let mut register = Register { name, element: None };
+        let end = self.cursor;
+        self.cursor.skip_blanks();
+        if self.cursor.at_dot_word() {
+            let span = self.cursor.at()..self.cursor.at() + 1 + self.cursor_dot_word_len();
+            if self.cursor.at() > end.at() {
+                let note = self.table.takes(Lenient::BlankBeforeModifier);
+                let message = format!("blanks stand before `{}`", &self.cursor.text()[span.clone()]);
+                self.lenient(note, Code::BlankBeforeModifier, span.clone(), &message)?;
+            }
+            let word = self.cursor.dot_word();
+            match &info.selector {
+                Some(selector) => operand.selector = Some(self.selector(info, selector, word, span)?),
+                None => register.element = Some(element(info, word, span)?),
+            }
+        } else if self.cursor.peek() == b'+' {
+            let start = span_of(self.cursor.text(), name).start;
+            self.cursor.bump();
+            let addend = constant::integer(&mut self.cursor).map_err(constant_error)?;
+            let span = start..self.cursor.at();
+            if !info.sums {
+                let message = format!("`{}` is a register, not a sum", info.name);
+                return fail(Code::OperandType, span, message);
+            }
+            let note = self.table.takes(Lenient::RegisterPlusConstant);
+            self.lenient(
+                note,
+                Code::RegisterPlusConstant,
+                span,
+                "a register or variable plus a constant is no operand",
+            )?;
+            operand.value = Value::Sum { name, addend };
+            return Ok(());
+        } else {
+            self.cursor = end;
+        }
+        operand.value = Value::Register(register);
+        Ok(())
+    }
+
+    fn cursor_dot_word_len(&self) -> usize {
+        let mut cursor = self.cursor;
+        cursor.dot_word().len()
+    }
+
+    fn selector(&self, info: &table::Operand, selector: &Selector, word: &str, span: Range<usize>) -> Read<u32> {
+        selector.parse(word).ok_or_else(|| {
+            let message = format!("`.{word}` is no `.{}` of `{}`", selector.name, info.name);
+            Box::new(
+                Diagnostic::error(Code::Selector, span, message).with_help(selector.kind.describe(selector.letter)),
+            )
+        })
+    }
+
+    fn constant(&mut self, info: &'static table::Operand, operand: &mut Operand<'a>) -> Read<()> {
+        let start = self.cursor.at();
+        let value = constant::expression(&mut self.cursor).map_err(constant_error)?;
+        let span = start..self.cursor.at();
+        if !info.constants || info.destination {
+            let message = format!("`{}` is a register, not a constant", info.name);
+            return fail(Code::Constant, span, message);
+        }
+        let ty = self.table.ty(info.ty);
+        let bits = value.bits(ty).map_err(|error| {
+            let diagnostic = Diagnostic::error(Code::Constant, span.clone(), format!("{error}"));
+            Box::new(match describe_constants(ty) {
+                Some(takes) => diagnostic.with_help(format!("it takes {takes}")),
+                None => diagnostic.with_help("it takes registers only"),
+            })
+        })?;
+        if ty.kind == Kind::Predicate {
+            let message = format!("`{}` is a constant in place of a predicate", info.name);
+            self.lenient(self.table.takes(Lenient::ConstantPredicate), Code::Constant, span, &message)?;
+        }
+        operand.value = Value::Constant(bits);
+        Ok(())
+    }
+
+    /// Reads the second destination, if there is one, and checks that there may be one, or none.
+    fn second(
+        &mut self,
+        form: FormInfo,
+        info: &'static table::Operand,
+        start: usize,
+        operand: &mut Operand<'a>,
+    ) -> Read<()> {
+        let end = self.cursor;
+        self.cursor.skip_blanks();
+        let has_element = matches!(operand.value, Value::Register(Register { element: Some(_), .. }));
+        if self.cursor.peek() != b'|' || !info.destination || has_element {
+            self.cursor = end;
+            let Some(second) = &info.second else { return Ok(()) };
+            let message = format!("`{}` has a second destination, `{}|{}`", form.mnemonic(), info.name, second.name);
+            return self.permitted(second.optional, Code::Destination, start..end.at(), &message);
+        }
+        let bar = self.cursor.at();
+        self.cursor.bump();
+        self.cursor.skip_blanks();
+        if !self.cursor.at_word() {
+            return fail(Code::Syntax, self.cursor.token(), "a register or `_` is expected behind `|`");
+        }
+        let span = self.cursor.token();
+        let sink = self.is_sink();
+        let name = self.cursor.word();
+        match info.second {
+            None if sink && operand.value != Value::Sink => {
+                let message = format!("`{}` has one destination", form.mnemonic());
+                let selector = self.cursor.text()[start..end.at()].contains('.');
+                match (info.trailing_sink, self.table.takes(Lenient::SinkBehindDestination)) {
+                    (Permission::No, note @ Some(_)) if !selector => {
+                        self.lenient(note, Code::Destination, bar..span.end, &message)?;
+                    }
+                    (permission, _) => self.permitted(permission, Code::Destination, bar..span.end, &message)?,
+                }
+            }
+            None => {
+                let message = format!("`{}` has one destination", form.mnemonic());
+                return fail(Code::Destination, bar..span.end, message);
+            }
+            Some(_) if sink && (operand.value == Value::Sink || !info.sink) => {
+                return fail(Code::Sink, span, "`_` may stand for one destination, not for both");
+            }
+            Some(_) if operand.value == Value::Register(Register { name, element: None }) => {
+                let note = self.table.takes(Lenient::RepeatedDestination);
+                self.lenient(note, Code::Destination, span, &format!("`{name}` is both destinations"))?;
+            }
+            Some(_) => {}
+        }
+        operand.second = Some(if sink { Second::Sink } else { Second::Register(name) });
+        Ok(())
+    }
+}
+
+fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(Code::Constant, error.span, format!("{}", error.kind)))
+}
+
+fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
+    let found = ELEMENTS.iter().position(|names| names.contains(&word));
+    match found {
+        Some(index) if info.elements => Ok(index as u8),
+        Some(_) => fail(Code::OperandType, span, format!("`{}` is a register, not an element of a vector", info.name)),
+        None if word.bytes().any(|byte| byte.is_ascii_digit()) => {
+            fail(Code::Selector, span, format!("`{}` takes no selector", info.name))
+        }
+        None => fail(Code::OperandType, span, format!("`.{word}` is no element of a vector")),
+    }
+}
+
+fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
+    let takes = ty.constants;
+    Some(match (takes.integer, takes.float, takes.single) {
+        (true, false, false) => "integers",
+        (true, true, _) => "integers and floats",
+        (true, false, true) => "integers and `0f…`",
+        (false, true, _) => "floats: write a point, `0f…` or `0d…`",
+        (false, false, true) => "`0f…`",
+        (false, false, false) => return None,
+    })
+}
+
+/// Where an operand stands, of those that begin at a place.
+pub(super) fn operand_span(mut cursor: Cursor<'_>, index: usize) -> Range<usize> {
+    for _ in 0..index {
+        while !cursor.at_end() && cursor.peek() != b',' {
+            cursor.bump();
+        }
+        cursor.eat(b',');
+    }
+    cursor.skip_blanks();
+    let start = cursor.at();
+    let mut end = start;
+    while !cursor.at_end() && !matches!(cursor.peek(), b',' | b';') {
+        let blank = cursor.peek().is_ascii_whitespace();
+        cursor.bump();
+        end = if blank { end } else { cursor.at() };
+    }
+    start..end
+}

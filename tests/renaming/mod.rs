@@ -1,0 +1,188 @@
+//! The spec of PTX in other words: every opcode, modifier word and operand renamed, floors shifted, copies beside each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use ptx_isa::TABLE;
+
+/// The files of the spec, the prelude first, without descriptions and comments: prose has words of its own.
+pub(crate) fn spec() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("isa-spec/ptx");
+    let mut files: Vec<(String, String)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let described = |line: &str| match line.trim_start() {
+                comment if comment.starts_with("///") => line.replace(comment, "/// 0."),
+                comment if comment.starts_with("//") => String::new(),
+                _ => line.to_owned(),
+            };
+            let text = text.lines().map(described).collect::<Vec<_>>().join("\n");
+            (path.file_name().unwrap().to_string_lossy().into_owned(), text)
+        })
+        .collect();
+    files.sort_by_key(|(name, _)| (name != "prelude.isa", name.clone()));
+    files
+}
+
+/// The generated Rust of a spec.
+pub(crate) fn generated(files: &[(String, String)]) -> String {
+    let build = isa_spec::Build::new();
+    let build = files.iter().fold(build, |build, (name, text)| build.text(name, text));
+    build.generate().unwrap_or_else(|report| panic!("{report}"))
+}
+
+/// New words for old ones, of the same length but for single letters.
+pub(crate) struct Renaming {
+    words: BTreeMap<String, String>,
+    /// Words behind a dot stay as they are.
+    opcodes_only: bool,
+}
+
+impl Renaming {
+    /// Nonsense for some words, which no text with which it is to be compared has. It sorts as the words do.
+    pub(crate) fn nonsense(words: &BTreeSet<String>, texts: &[&str]) -> Renaming {
+        let mut taken = BTreeSet::new();
+        for text in texts {
+            pieces(text, |part| _ = taken.insert(part.to_ascii_lowercase()));
+        }
+        // The first two letters put it in order.
+        let letters = || 'a'..='z';
+        let mut starts = letters().flat_map(|first| letters().map(move |second| format!("{first}{second}")));
+        let mut new = |word: &String| {
+            let mut start = starts.by_ref().map(|start| format!("{start:j<width$}", width = word.len()));
+            start.find(|new| !taken.contains(new)).expect("there is nonsense enough")
+        };
+        Renaming { words: words.iter().map(|word| (word.clone(), new(word))).collect(), opcodes_only: false }
+    }
+
+    /// Copies of opcodes: the letter behind each of them.
+    pub(crate) fn copies(letter: char) -> Renaming {
+        let words = opcodes().into_iter().map(|opcode| (opcode.clone(), format!("{opcode}{letter}"))).collect();
+        Renaming { words, opcodes_only: true }
+    }
+
+    /// A spec in the new words.
+    pub(crate) fn spec(&self, text: &str) -> String {
+        let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let mut new = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find(inside) {
+            let (before, from) = rest.split_at(start);
+            let (word, behind) = from.split_at(from.find(|c| !inside(c)).unwrap_or(from.len()));
+            new.push_str(before);
+            // A letter behind `lanes` and `subset` is a selector's, a name before a bracket is a builtin's, also with the
+            // type between that it is to give.
+            let letter = ["lanes .", "subset ."].iter().any(|words| before.ends_with(words) || new.ends_with(words));
+            let typed = behind.strip_prefix('.').and_then(|rest| rest.split_once('(')).is_some_and(|(ty, _)| {
+                !ty.is_empty() && ty.chars().all(inside) && !word.starts_with(|c: char| c.is_ascii_digit())
+            });
+            let kept = (self.opcodes_only || letter) && before.ends_with('.')
+                || behind.starts_with(['(', '<']) && !before.ends_with('.')
+                || typed && !before.ends_with('.');
+            let other = self.words.get(word).filter(|_| !kept);
+            new.push_str(other.map_or(word, String::as_str));
+            rest = behind;
+        }
+        new + rest
+    }
+
+    /// Rust with the new words in its names, whatever their case: `SET_LT`, `set_lt` and `SetLt` are all `set`, `lt`.
+    pub(crate) fn rust(&self, text: &str) -> String {
+        let mut new = String::new();
+        pieces(text, |part| match self.words.get(&part.to_ascii_lowercase()) {
+            None => new.push_str(part),
+            Some(other) => {
+                let shouting = part.bytes().all(|byte| !byte.is_ascii_lowercase());
+                let upper = |at: usize| part.as_bytes()[0].is_ascii_uppercase() && (at == 0 || shouting);
+                let cased = other.chars().enumerate().map(|(at, c)| if upper(at) { c.to_ascii_uppercase() } else { c });
+                new.extend(cased);
+            }
+        });
+        new
+    }
+}
+
+/// Cuts a text into the words of its names and what is between them.
+fn pieces<'a>(text: &'a str, mut piece: impl FnMut(&'a str)) {
+    let bytes = text.as_bytes();
+    let kind = |at: usize| match bytes[at] {
+        b'a'..=b'z' | b'0'..=b'9' => 0,
+        b'A'..=b'Z' => 1,
+        _ => 2,
+    };
+    let mut start = 0;
+    for at in 1..=bytes.len() {
+        let cut = at == bytes.len()
+            || match (kind(at - 1), kind(at)) {
+                (1, 0) => bytes[at - 1].is_ascii_uppercase() && at - start > 1 && bytes[at].is_ascii_lowercase(),
+                // `U32` and `LT` go on, `SetLt` does not.
+                (0, 1) => bytes[start..at].iter().any(u8::is_ascii_lowercase) || bytes[at - 1].is_ascii_lowercase(),
+                (a, b) => a != b || a == 2,
+            };
+        if cut {
+            piece(&text[start..at]);
+            start = at;
+        }
+    }
+}
+
+/// Every opcode of the table.
+pub(crate) fn opcodes() -> BTreeSet<String> {
+    TABLE.instructions.iter().map(|instruction| instruction.opcode.to_owned()).collect()
+}
+
+/// Every word of a modifier that is no type, and every operand's name.
+pub(crate) fn words() -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    for form in TABLE.forms() {
+        let instruction = form.instruction();
+        for operand in form.operands() {
+            words.extend([operand.name].into_iter().chain(operand.second.map(|second| second.name)).map(str::to_owned));
+        }
+        words.extend(instruction.slots.iter().flat_map(|slot| slot.members.iter().map(|word| (*word).to_owned())));
+    }
+    // `NaN` is a word with capitals, by which names are told apart here.
+    words.retain(|word| {
+        TABLE.types.iter().all(|ty| ty.name != word) && !word.contains(|c: char| c.is_ascii_uppercase())
+    });
+    words
+}
+
+/// A spec with every version ten greater and every target a thousand.
+pub(crate) fn later(text: &str) -> String {
+    let mut new = String::new();
+    let mut rest = text;
+    // Whether versions go on: `ptx 1.0, 1.1;`
+    let mut versions = false;
+    while let Some(first) = rest.chars().next() {
+        let digits = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
+        let behind = &rest[digits.len()..];
+        let add = match digits.is_empty() {
+            true => 0,
+            false if new.ends_with("sm_") => 1000,
+            false if versions && behind.starts_with('.') => 10,
+            false => 0,
+        };
+        let length = digits.len().max(first.len_utf8());
+        match digits.parse::<u32>() {
+            Ok(number) if add > 0 => new.push_str(&(number + add).to_string()),
+            _ => new.push_str(&rest[..length]),
+        }
+        rest = &rest[length..];
+        versions = new.ends_with("ptx") || versions && matches!(first, '0'..='9' | '.' | ',' | ' ' | '\n');
+    }
+    new
+}
+
+/// A spec with so many copies of every instruction, each under other opcodes.
+pub(crate) fn copies(count: u8) -> Vec<(String, String)> {
+    let mut files = spec();
+    let own = files.split_off(1);
+    for letter in ('a'..).take(count.into()) {
+        let renaming = Renaming::copies(letter);
+        files.extend(own.iter().map(|(name, text)| (format!("{letter}/{name}"), renaming.spec(text))));
+    }
+    files
+}
