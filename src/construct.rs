@@ -30,7 +30,7 @@ use core::ops::Not;
 
 use crate::Form;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{self, FormInfo, Table, TypeId};
+use crate::table::{self, FormInfo, Table, TypeId, TypeInfo};
 use crate::text::Statement;
 use crate::text::statement::{Guard, Operand, Register, Second, Value};
 
@@ -87,8 +87,8 @@ impl<'a, T: Type> Reg<'a, T> {
     }
 
     /// Two destinations: `p|q`.
-    pub fn pair(self, second: Reg<'a, T>) -> Argument<'a> {
-        Argument { second: Some(Second::Register(second.name)), ..self.into() }
+    pub fn pair<U: Type>(self, second: Reg<'a, U>) -> Argument<'a> {
+        Argument::from(self).and(second)
     }
 
     /// The register with lanes, a mask or a part behind it, as PTX spells them without the dot: `b3210`.
@@ -144,6 +144,8 @@ impl<'a, O: Accepts<R>, R: Type> Source<'a, O> for Reg<'a, R> {
 pub struct Argument<'a> {
     value: Given<'a>,
     second: Option<Second<'a>>,
+    /// The type of the second register.
+    second_ty: Option<TypeId>,
     selector: Option<&'a str>,
 }
 
@@ -157,7 +159,11 @@ enum Given<'a> {
 
 impl<'a> Argument<'a> {
     /// `_`: the result is dropped.
-    pub const SINK: Argument<'static> = Argument { value: Given::Sink, second: None, selector: None };
+    pub const SINK: Argument<'static> = Argument::alone(Given::Sink);
+
+    const fn alone(value: Given<'a>) -> Argument<'a> {
+        Argument { value, second: None, second_ty: None, selector: None }
+    }
 
     /// The same with a sink as second destination: `p|_`.
     #[must_use]
@@ -168,21 +174,19 @@ impl<'a> Argument<'a> {
     /// The same with a second destination: `_|q`.
     #[must_use]
     pub fn and<T: Type>(self, second: Reg<'a, T>) -> Argument<'a> {
-        Argument { second: Some(Second::Register(second.name)), ..self }
+        Argument { second: Some(Second::Register(second.name)), second_ty: Some(T::ID), ..self }
     }
 }
 
 impl<'a, T: Type> From<Reg<'a, T>> for Argument<'a> {
     fn from(register: Reg<'a, T>) -> Argument<'a> {
-        let value = Given::Register { name: register.name, ty: T::ID, negated: false };
-        Argument { value, second: None, selector: None }
+        Argument::alone(Given::Register { name: register.name, ty: T::ID, negated: false })
     }
 }
 
 impl<'a, T: Type> From<Negated<'a, T>> for Argument<'a> {
     fn from(Negated(register): Negated<'a, T>) -> Argument<'a> {
-        let value = Given::Register { name: register.name, ty: T::ID, negated: true };
-        Argument { value, second: None, selector: None }
+        Argument::alone(Given::Register { name: register.name, ty: T::ID, negated: true })
     }
 }
 
@@ -196,7 +200,7 @@ macro_rules! integers {
 
         impl From<$ty> for Argument<'_> {
             fn from(value: $ty) -> Self {
-                Argument { value: Given::Integer(value as i64 as u64), second: None, selector: None }
+                Argument::alone(Given::Integer(value as i64 as u64))
             }
         }
     )*};
@@ -215,7 +219,7 @@ macro_rules! floats {
 
         impl From<$ty> for Argument<'_> {
             fn from(value: $ty) -> Self {
-                Argument { value: Given::Float(f64::from(value)), second: None, selector: None }
+                Argument::alone(Given::Float(f64::from(value)))
             }
         }
     )*};
@@ -279,10 +283,17 @@ pub fn checked<'a>(
 /// What the text layer cannot see: the types of registers, and the kind of a number.
 fn fits(table: &Table, info: &table::Operand, argument: &Argument<'_>) -> Result<(), Diagnostic> {
     let wanted = &table.types[info.ty.index()];
-    let refuse = |what: String| {
-        let message = format!("`{}` is a `.{}` operand, not {what}", info.name, wanted.name);
+    let no = |name: &str, wanted: &TypeInfo, what: String| {
+        let message = format!("`{name}` is a `.{}` operand, not {what}", wanted.name);
         Err(Diagnostic::error(Code::OperandType, 0..0, message))
     };
+    let refuse = |what| no(info.name, wanted, what);
+    if let (Some(second), Some(ty), Some(Second::Register(name))) = (&info.second, argument.second_ty, argument.second)
+        && !second.registers.has(ty)
+    {
+        let what = format!("a `.{}` register: `{name}`", table.types[ty.index()].name);
+        return no(second.name, table.ty(second.ty), what);
+    }
     match argument.value {
         Given::Register { ty, name, .. } if !info.registers.has(ty) => {
             refuse(format!("a `.{}` register: `{name}`", table.types[ty.index()].name))

@@ -63,6 +63,10 @@ impl Evaluator {
         complemented: u32,
     ) -> Result<Evaluator, DecodeError> {
         let written = form.sources().count();
+        if form.is_collective() {
+            let why = "what a thread computes depends on others of its warp";
+            return Err(DecodeError::NoLanes { form: form.mnemonic(), why });
+        }
         let Decoded { evaluator, mut data, loops } = Decoded::new(form, sm, written, selectors)?;
         let shape = evaluator.shape();
         let widths = &shape.places[shape.outputs.len()..];

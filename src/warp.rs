@@ -46,7 +46,7 @@ use isa_table::program::{Outcomes, Param, Reader, Shape, Value as Coded};
 pub use crate::lanes::Level;
 use crate::lanes::thread::Thread;
 use crate::lanes::{Code, File, Step, WARP, words};
-use crate::table::{Evaluator, FormInfo};
+use crate::table::{self, Evaluator, FormInfo};
 use crate::text::statement::{Register, Second, Statement, Value};
 
 /// How many registers a warp has, by width.
@@ -93,7 +93,7 @@ pub enum DecodeError {
     NoEvaluator(&'static str),
     /// Too few or too many destinations, sources or selectors.
     Count(&'static str),
-    /// An operand that no register of a warp holds.
+    /// An operand that no register of a warp holds; over slices, a form that is for whole warps.
     NoLanes {
         /// The instruction.
         form: &'static str,
@@ -127,7 +127,7 @@ impl fmt::Display for DecodeError {
         match self {
             DecodeError::NoEvaluator(name) => write!(f, "`{name}` has no evaluator"),
             DecodeError::Count(name) => write!(f, "`{name}` has another number of operands"),
-            DecodeError::NoLanes { form, why } => write!(f, "`{form}` does not run over warps: {why}"),
+            DecodeError::NoLanes { form, why } => write!(f, "`{form}` does not run over lanes: {why}"),
             DecodeError::Register { form, register, count, bits } => {
                 write!(f, "`{form}` names register {register} of {count} with {bits} bits")
             }
@@ -162,8 +162,14 @@ const ACTIVE: usize = 0;
 const ALWAYS: usize = 4;
 const SINK: usize = 8;
 
-/// Where the predicates begin.
-const PREDICATES: usize = 12;
+/// Where the states begin, which no operand names, and behind them the predicates.
+const STATES: usize = 12;
+const PREDICATES: usize = STATES + isa_table::limits::STATES * size(1);
+
+/// The offset of a state.
+fn state(operand: &table::Operand) -> Option<usize> {
+    operand.state.map(|number| STATES + usize::from(number) * size(1))
+}
 
 impl Layout {
     fn new(registers: Registers) -> Layout {
@@ -237,8 +243,10 @@ impl Program {
     /// If the form has no evaluator for lanes, or the operands are not those of the form.
     pub fn push(&mut self, form: FormInfo, operands: &Operands<'_>) -> Result<(), DecodeError> {
         let name = form.mnemonic();
-        let decoded = Decoded::new(form, self.sm, operands.sources.len(), operands.selectors)?;
-        if operands.destinations.len() != form.results().count() {
+        let (read, written) = form.states().iter().partition::<Vec<_>, _>(|operand| !operand.destination);
+        let sources = operands.sources.len();
+        let decoded = Decoded::new(form, self.sm, sources + read.len(), operands.selectors)?;
+        if operands.destinations.len() + written.len() != form.results().count() {
             return Err(DecodeError::Count(name));
         }
         let Decoded { evaluator, mut data, loops } = decoded;
@@ -251,9 +259,15 @@ impl Program {
                 (None, _) => self.lane_sink(),
             } as u32);
         }
+        at.extend(written.into_iter().filter_map(state).map(|offset| offset as u32));
         for (index, operand) in evaluator.sources().iter().enumerate() {
             let bits = u32::from(shape.places[shape.outputs.len() + index]);
-            at.push(match operands.sources[usize::from(*operand)] {
+            let operand = usize::from(*operand);
+            if let Some(offset) = operand.checked_sub(sources).and_then(|number| state(read[number])) {
+                at.push(offset as u32);
+                continue;
+            }
+            at.push(match operands.sources[operand] {
                 Source::Register(register) => self.register(name, bits, register)?,
                 Source::Not(register) if bits == 1 => {
                     complement(shape, &mut data, index);
@@ -424,7 +438,7 @@ impl Decoded {
     /// for the defaults.
     pub(crate) fn new(form: FormInfo, sm: u16, sources: usize, selectors: &[u32]) -> Result<Decoded, DecodeError> {
         let name = form.mnemonic();
-        if !form.has_evaluator() {
+        if form.evaluations().is_empty() {
             return Err(DecodeError::NoEvaluator(name));
         }
         let evaluator = form.evaluator(sm, sources).ok_or(DecodeError::Count(name))?;

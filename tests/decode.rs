@@ -156,3 +156,102 @@ fn a_range_of_a_program_runs_alone() {
     program.run_range(1..2, 0..1, &mut warps);
     assert_eq!([1, 2, 3].map(|register| warps.b32(0, register)[31]), [0, u32::MAX, 0]);
 }
+
+/// A thread's words of 32 bits.
+fn words(value: u128) -> [u32; 4] {
+    core::array::from_fn(|word| (value >> (32 * word)) as u32)
+}
+
+/// What lines make of two numbers of four words, `r0` to `r3` and `r4` to `r7`, in each lane: the first four registers.
+fn of_words(lines: &str, numbers: impl Fn(usize) -> (u128, u128)) -> Vec<u128> {
+    let mut program = Program::new(REGISTERS, 90);
+    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let statement = Statement::parse(&TABLE, line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        program.push_statement(&statement, number).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+    let mut warps = program.warps(1);
+    for lane in 0..32 {
+        let (a, b) = numbers(lane);
+        for (register, word) in words(a).into_iter().chain(words(b)).enumerate() {
+            warps.b32_mut(0, register as u32)[lane] = word;
+        }
+    }
+    program.run(&mut warps);
+    let word = |lane: usize, register: u32| u128::from(warps.b32(0, register)[lane]) << (32 * register);
+    (0..32).map(|lane| (0..4).map(|register| word(lane, register)).sum()).collect()
+}
+
+/// Numbers whose words are often all ones or zero, so that carries go far.
+fn numbers(lane: usize) -> (u128, u128) {
+    let part = |seed: u64| match seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61 {
+        0..=2 => 0_u128,
+        3..=5 => 0xffff_ffff,
+        _ => u128::from(seed.wrapping_mul(0xd134_2543_de82_ef95) >> 32),
+    };
+    let number = |from: u64| (0..4).fold(0, |all, word| all << 32 | part(from + word));
+    (number(lane as u64 * 8), number(lane as u64 * 8 + 4))
+}
+
+#[test]
+fn a_carry_goes_from_one_statement_to_the_next() {
+    let sum = of_words(
+        "add.cc.u32 r0, r0, r4;
+         addc.cc.u32 r1, r1, r5;
+         addc.cc.s32 r2, r2, r6;
+         addc.u32 r3, r3, r7;",
+        numbers,
+    );
+    let difference = of_words(
+        "sub.cc.u32 r0, r0, r4;
+         subc.cc.u32 r1, r1, r5;
+         subc.cc.s32 r2, r2, r6;
+         subc.u32 r3, r3, r7;",
+        numbers,
+    );
+    // The product of the lower halves, word by word.
+    let product = of_words(
+        "mul.lo.u32 r2, r0, r5;
+         mul.hi.u32 r3, r0, r5;
+         mad.lo.cc.u32 r2, r1, r4, r2;
+         madc.hi.cc.u32 r3, r1, r4, r3;
+         addc.u32 r6, 0, 0;
+         mul.hi.u32 r7, r0, r4;
+         mul.lo.u32 r0, r0, r4;
+         mad.lo.cc.u32 r3, r1, r5, r3;
+         madc.hi.u32 r6, r1, r5, r6;
+         add.cc.u32 r1, r2, r7;
+         addc.cc.u32 r2, r3, 0;
+         addc.u32 r3, r6, 0;",
+        numbers,
+    );
+    for lane in 0..32 {
+        let (a, b) = numbers(lane);
+        assert_eq!(sum[lane], a.wrapping_add(b), "{a:x} + {b:x}");
+        assert_eq!(difference[lane], a.wrapping_sub(b), "{a:x} - {b:x}");
+        let low = |x: u128| u128::from(x as u64);
+        assert_eq!(product[lane], low(a) * low(b), "{:x} * {:x}", low(a), low(b));
+    }
+    // What an addition carries is not what the manual calls a borrow.
+    let mixed = of_words("add.cc.u32 r0, r0, r4; \n subc.u32 r1, r1, r5;", numbers);
+    for (lane, found) in mixed.into_iter().enumerate() {
+        let (a, b) = numbers(lane);
+        let [[a0, a1, ..], [b0, b1, ..]] = [words(a), words(b)];
+        let carry = a0.checked_add(b0).is_none();
+        assert_eq!(found >> 32 & 0xffff_ffff, a1.wrapping_add(!b1).wrapping_add(carry.into()).into());
+    }
+}
+
+#[test]
+fn a_carry_is_given_and_taken_by_its_name() {
+    let form = TABLE.form("madc.hi.cc.u64").unwrap();
+    let states: Vec<_> = form.states().iter().map(|state| (state.name, state.destination)).collect();
+    assert_eq!(states, [("CC.CF", false), ("CC.CF", true)]);
+    assert_eq!((form.operands().len(), form.sources().count(), form.results().count()), (4, 4, 2));
+    let ones = u128::from(u64::MAX);
+    assert_eq!(form.evaluate(90, &[ones, ones, 1, 1]), [0, 1]);
+    assert_eq!(form.evaluate(90, &[ones, ones, 1, 0]), [ones, 0]);
+    // Without `.cc` nothing goes on.
+    let alone: Vec<_> = TABLE.form("subc.u32").unwrap().states().iter().map(|state| state.destination).collect();
+    assert_eq!(alone, [false]);
+    assert_eq!(ptx_isa::scalar::subc_cc_u32(0, 1, true), (u32::MAX, false));
+}

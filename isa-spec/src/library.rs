@@ -8,20 +8,7 @@ use crate::text::Sources;
 use crate::text::{Diagnostic, Errors};
 
 /// The prelude and the table of `ptx-isa`, by name.
-pub const PTX: [(&str, &str); 12] = [
-    ("prelude.isa", include_str!("../ptx/prelude.isa")),
-    ("float.isa", include_str!("../ptx/float.isa")),
-    ("comparison.isa", include_str!("../ptx/comparison.isa")),
-    ("half.isa", include_str!("../ptx/half.isa")),
-    ("carry.isa", include_str!("../ptx/carry.isa")),
-    ("integer.isa", include_str!("../ptx/integer.isa")),
-    ("logic.isa", include_str!("../ptx/logic.isa")),
-    ("mixed.isa", include_str!("../ptx/mixed.isa")),
-    ("conversion.isa", include_str!("../ptx/conversion.isa")),
-    ("movement.isa", include_str!("../ptx/movement.isa")),
-    ("video.isa", include_str!("../ptx/video.isa")),
-    ("video_arithmetic.isa", include_str!("../ptx/video_arithmetic.isa")),
-];
+pub const PTX: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
 
 /// A library's name, and how many files of [`PTX`] it has.
 const LIBRARIES: [(&str, usize); 2] = [("prelude", 1), ("ptx", PTX.len())];

@@ -71,11 +71,7 @@ impl<'a> Pager<'a> {
             details: paragraphs.collect(),
             syntax: (0..entry.syntaxes.len()).map(|line| self.line(number, entry, line)).collect(),
             operands: self.operands(entry),
-            rules: entry
-                .legal
-                .iter()
-                .map(|rule| format!("{} needs {}", words(&rule.subject), words(&rule.condition)))
-                .collect(),
+            rules: rules(entry),
             semantics: pseudo::unfilled(entry.semantics.as_deref().unwrap_or_default()),
             floors: floors(entry),
             lenient: lenient(entry),
@@ -112,7 +108,7 @@ impl<'a> Pager<'a> {
         Line {
             text: format!("{};", syntax.text),
             items: items.collect(),
-            operands: syntax.patterns.iter().map(|pattern| notation(entry, pattern)).collect(),
+            operands: entry.written(&syntax.patterns).iter().map(|pattern| notation(entry, pattern)).collect(),
         }
     }
 
@@ -136,9 +132,11 @@ impl<'a> Pager<'a> {
                     (format!("{map}(.{})", self.opcode.slots[*slot].name), self.opcode.operand_types(operand))
                 }
             };
-            let mut takes = match operand.immediate {
-                true => Vec::new(),
-                false => vec![registers(self.model(), operand.registers, &types)],
+            let state = operand.state.as_ref().map(|state| &self.model().states[state.number]);
+            let mut takes = match (operand.immediate, state) {
+                (true, _) => Vec::new(),
+                (false, Some(state)) => vec![format!("`{state}`, which no statement names")],
+                (false, None) => vec![registers(self.model(), operand.registers, &types)],
             };
             if operand.wider {
                 takes.push("a wider register of its kind, of which it is the lowest bits".into());
@@ -148,7 +146,7 @@ impl<'a> Pager<'a> {
             }
             let constants = types.iter().any(|ty| self.model().ty(*ty).constants != Constants::default());
             let never = |stand| operand.without.iter().any(|(stands, when)| when.is_none() && stands.contains(&stand));
-            if !never(Stand::Constants) && constants && !written {
+            if !never(Stand::Constants) && constants && !written && state.is_none() {
                 takes.push(constant_kinds(self.model(), &types));
             }
             if patterns.iter().any(|pattern| pattern.negation == Permission::Yes) {
@@ -376,6 +374,17 @@ fn notation(entry: &Entry, pattern: &Pattern) -> String {
     if pattern.optional { format!("{{{operand}}}") } else { operand.to_string() }
 }
 
+/// What is refused, and what there is no more.
+fn rules(entry: &Entry) -> Vec<String> {
+    let legal =
+        entry.legal.iter().map(|rule| format!("{} needs {}", words(&rule.subject), words(&rule.condition)));
+    let removed = entry.requires.iter().filter(|requirement| requirement.removed).map(|requirement| {
+        let since = requirement.ptx.map_or_else(String::new, |ptx| ptx.to_string());
+        format!("From PTX {since} on not for {} or higher", in_words(&requirement.targets))
+    });
+    legal.chain(removed).collect()
+}
+
 fn floors(entry: &Entry) -> Vec<Floor> {
     let floor = |requirement: &Requirement, lenient| Floor {
         subject: requirement.condition.as_ref().map(pseudo::text),
@@ -383,7 +392,7 @@ fn floors(entry: &Entry) -> Vec<Floor> {
         target: Some(in_words(&requirement.targets)).filter(|words| !words.is_empty()),
         lenient,
     };
-    let manual = entry.requires.iter().map(|requirement| floor(requirement, None));
+    let manual = entry.requires.iter().filter(|requirement| !requirement.removed).map(|requirement| floor(requirement, None));
     let assembler = entry.lenient_floors.iter().map(|(requirement, note)| floor(requirement, Some(one_line(note))));
     manual.chain(assembler).collect()
 }

@@ -19,7 +19,11 @@ use crate::text::Diagnostic;
 pub(crate) fn lines(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Vec<String> {
     let names = patterns.iter().map(|pattern| entry.operands[pattern.operand].name.clone()).collect();
     let mut writer = Writer { scope: Some(scope), operands: names, known: HashMap::new(), lines: Vec::new() };
-    writer.filled(entry.semantics.as_deref().unwrap_or_default());
+    // A state goes by its own name.
+    let states = patterns.iter().filter(|pattern| entry.operands[pattern.operand].state.is_some());
+    let shown = |pattern: &Pattern| (entry.shown(scope.model, pattern).to_owned(), ATOM);
+    let states = states.map(|pattern| (entry.operands[pattern.operand].name.clone(), shown(pattern))).collect();
+    writer.filled(entry.semantics.as_deref().unwrap_or_default(), &states);
     writer.lines
 }
 
@@ -90,7 +94,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn filled(&mut self, statements: &[Stmt]) {
+    fn filled(&mut self, statements: &[Stmt], states: &Bound) {
         for statement in statements {
             match statement {
                 Stmt::Assign { target, value } => {
@@ -100,13 +104,14 @@ impl<'a> Writer<'a> {
                             self.known.insert(name, known);
                         }
                         _ => {
-                            let (text, _) = self.expr(value, &Bound::new());
+                            let (text, _) = self.expr(value, states);
+                            let name = states.get(&name).map_or(&name, |(state, _)| state);
                             self.lines.push(format!("{name} = {text};"));
                         }
                     }
                 }
                 Stmt::If { condition, then, otherwise } => {
-                    self.filled(if self.decide(condition) == Some(true) { then } else { otherwise });
+                    self.filled(if self.decide(condition) == Some(true) { then } else { otherwise }, states);
                 }
             }
         }

@@ -87,7 +87,7 @@ impl Build {
     /// table that there is, and has its own instructions generated only.
     #[must_use]
     pub fn ptx(mut self) -> Build {
-        for (name, text) in PTX {
+        for &(name, text) in PTX {
             self.sources.add(name, text);
         }
         self

@@ -15,6 +15,9 @@ pub const TYPES: usize = 128;
 /// Operands of a form as they are written: `p|q` is one.
 pub const OPERANDS: usize = 8;
 
+/// What a thread holds beside its registers.
+pub const STATES: usize = 4;
+
 /// Values that a form gives.
 pub const OUTPUTS: usize = 4;
 

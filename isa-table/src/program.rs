@@ -115,6 +115,8 @@ pub enum Lanes<Text = &'static str> {
     Loop(u32),
     /// Thread by thread, for this reason.
     None(Text),
+    /// By whole warps: what a thread computes depends on others of its warp.
+    Warp,
 }
 
 #[cfg(feature = "write")]
@@ -125,6 +127,7 @@ impl Content for Lanes {
         out.push_str(&match buf {
             Lanes::Loop(index) => format!("Lanes::Loop({index})"),
             Lanes::None(why) => format!("Lanes::None({why:?})"),
+            Lanes::Warp => "Lanes::Warp".into(),
         });
     }
 
@@ -132,6 +135,7 @@ impl Content for Lanes {
         match buf {
             Lanes::Loop(index) => Lanes::Loop(index),
             Lanes::None(why) => Lanes::None(why.leak()),
+            Lanes::Warp => Lanes::Warp,
         }
     }
 }
@@ -174,7 +178,8 @@ pub enum Value<'a> {
         lanes: u8,
         /// The width of a lane of the result.
         bits: u8,
-        /// Values with the width of their lanes; 0 for one that the operation gets whole.
+        /// Values with the width of their lanes; 0 for one that the operation gets whole, [`ALL_THREADS`] for one that it
+        /// gets of every thread of the warp.
         args: &'a [(u8, u8)],
     },
     /// The second where the first is true, else the third.
@@ -211,7 +216,37 @@ pub enum Value<'a> {
         /// Values with whether each is complemented first; the first one is bit 0 of the outcome's number.
         leaves: &'a [(u8, u8)],
     },
+    /// What a thread is in its warp.
+    Own(Own),
 }
+
+/// What a thread is in its warp, of which a program may ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Own {
+    /// Its number.
+    Lane,
+    /// Which threads execute with it, a bit each.
+    Active,
+}
+
+impl Own {
+    /// Every one.
+    pub const ALL: [Own; 2] = [Own::Lane, Own::Active];
+
+    /// What specs call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Own::Lane => "lane",
+            Own::Active => "active",
+        }
+    }
+}
+
+/// Threads of a warp.
+pub const WARP: usize = 32;
+
+/// In place of an argument's width: the operation gets the value of every thread of the warp.
+pub const ALL_THREADS: u8 = u8::MAX;
 
 /// The outcomes of a function of predicates: bit `i` is that for leaves which spell `i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -251,6 +286,7 @@ impl<'a> Value<'a> {
                 code.extend([8, fixed, table, lanes, leaves.len() as u8]);
                 leaves.iter().for_each(|&(leaf, complement)| code.extend([leaf, complement]));
             }
+            Value::Own(own) => code.extend([9, own as u8]),
         }
     }
 }
@@ -325,6 +361,7 @@ impl<'c> Reader<'c> {
                 let [of, lanes] = self.take();
                 Value::Spread { of, lanes }
             }
+            9 => Value::Own(Own::ALL[usize::from(self.take::<1>()[0])]),
             _ => {
                 let [fixed, table, lanes, count] = self.take();
                 let table = if fixed == 0 { Outcomes::Param(table) } else { Outcomes::Fixed(table) };
@@ -352,24 +389,22 @@ fn join(lanes: u8, bits: u8, of: impl Fn(u8) -> u128) -> u128 {
     (0..lanes).fold(0, |word, lane| word | low(of(lane), bits) << (u32::from(lane) * u32::from(bits)))
 }
 
-/// Computes the values of a program, the first one first. `data` are the words of its parameters, `source` gives the
-/// word of a source, `selector` that of a selector.
-pub fn run(
-    code: &[u8],
-    data: &[u64],
-    source: impl Fn(usize) -> u128,
-    selector: impl Fn(usize) -> u128,
-    operation: impl Fn(u16, &[u128]) -> u128,
-    values: &mut [u128; VALUES],
-) {
-    let mut reader = Reader::new(code);
-    let mut index = 0;
-    while let Some(value) = reader.next() {
-        let of = |number: u8| values[usize::from(number)];
-        let param = |number: u8| data[usize::from(number)];
-        values[index] = match value {
-            Value::Source { source: number, bits } => low(source(number.into()), bits),
-            Value::Selector { param: number } => selector(param(number) as usize),
+/// What a thread's values are computed from.
+struct Inputs<'d, S, P, O> {
+    data: &'d [u64],
+    source: S,
+    selector: P,
+    operation: O,
+}
+
+impl<S: Fn(usize) -> u128, P: Fn(usize) -> u128, O: Fn(u16, &[u128]) -> u128> Inputs<'_, S, P, O> {
+    /// A value of one thread, from earlier ones and what the thread is in its warp.
+    #[inline(always)]
+    fn compute(&self, value: &Value<'_>, of: impl Fn(u8) -> u128, own: impl Fn(Own) -> u128) -> u128 {
+        let param = |number: u8| self.data[usize::from(number)];
+        match *value {
+            Value::Source { source: number, bits } => low((self.source)(number.into()), bits),
+            Value::Selector { param: number } => (self.selector)(param(number) as usize),
             Value::Constant(word) => word,
             Value::Splat { param: number, bits, lanes } => join(lanes, bits, |_| param(number).into()),
             Value::Call { operation: number, lanes, bits, args } => join(lanes, bits, |index| {
@@ -377,7 +412,7 @@ pub fn run(
                 for (word, (arg, bits)) in words.iter_mut().zip(args) {
                     *word = if *bits == 0 { of(*arg) } else { lane(of(*arg), index, *bits) };
                 }
-                operation(number, &words[..args.len()])
+                (self.operation)(number, &words[..args.len()])
             }),
             Value::Select { args: [condition, a, b], lanes, bits } => join(lanes, bits, |index| {
                 let chosen = if of(condition) >> index & 1 != 0 { a } else { b };
@@ -397,7 +432,71 @@ pub fn run(
                     u128::from(outcomes >> spelt & 1)
                 })
             }
-        };
+            Value::Own(what) => own(what),
+        }
+    }
+}
+
+/// Computes the values of a program for one thread, the first one first. `data` are the words of its parameters, `source`
+/// gives the word of a source, `selector` that of a selector.
+pub fn run(
+    code: &[u8],
+    data: &[u64],
+    source: impl Fn(usize) -> u128,
+    selector: impl Fn(usize) -> u128,
+    operation: impl Fn(u16, &[u128]) -> u128,
+    values: &mut [u128; VALUES],
+) {
+    let inputs = Inputs { data, source, selector, operation };
+    let mut reader = Reader::new(code);
+    let mut index = 0;
+    while let Some(value) = reader.next() {
+        values[index] = inputs.compute(&value, |number| values[usize::from(number)], |_| 0);
+        index += 1;
+    }
+}
+
+/// The values of a program in every thread of a warp.
+pub type WarpValues = [[u128; WARP]; VALUES];
+
+/// Computes the values of a program for the threads of a warp, of which `active` has a bit for each that executes: as
+/// [`run`], and the program may ask for values of other threads. `source` gives the word of a source in a thread.
+pub fn run_warp(
+    code: &[u8],
+    data: &[u64],
+    active: u32,
+    source: impl Fn(usize, usize) -> u128,
+    selector: impl Fn(usize) -> u128,
+    operation: impl Fn(u16, &[u128]) -> u128,
+    values: &mut WarpValues,
+) {
+    let mut reader = Reader::new(code);
+    let mut index = 0;
+    while let Some(value) = reader.next() {
+        for thread in 0..WARP {
+            values[index][thread] = match value {
+                Value::Call { operation: number, args, .. } if args.iter().any(|(_, bits)| *bits == ALL_THREADS) => {
+                    let mut words = [0; WARP + ARGS];
+                    let mut count = 0;
+                    for (arg, bits) in args {
+                        let all = &values[usize::from(*arg)];
+                        let taken = if *bits == ALL_THREADS { &all[..] } else { &all[thread..=thread] };
+                        words[count..][..taken.len()].copy_from_slice(taken);
+                        count += taken.len();
+                    }
+                    operation(number, &words[..count])
+                }
+                _ => {
+                    let source = |number| source(number, thread);
+                    let own = |own| match own {
+                        Own::Lane => thread as u128,
+                        Own::Active => active.into(),
+                    };
+                    let inputs = Inputs { data, source, selector: &selector, operation: &operation };
+                    inputs.compute(&value, |number| values[usize::from(number)][thread], own)
+                }
+            };
+        }
         index += 1;
     }
 }

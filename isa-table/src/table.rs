@@ -9,6 +9,7 @@
 //! spec.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
 
@@ -16,7 +17,7 @@ use crate::constant::{contents, plain};
 use crate::hash::{self, Key, SHORT};
 use crate::limits::{OUTPUTS, SLOTS, VALUES};
 use crate::notation;
-use crate::program::{self, Evaluation, Lanes, Operation, Programs, Run, Shape};
+use crate::program::{self, Evaluation, Lanes, Operation, Programs, Run, Shape, WARP};
 use crate::selector::{Permission, Selector};
 use crate::target::{Families, Floor, Target, Version};
 
@@ -301,12 +302,18 @@ contents! {
         selector: Option<Selector>,
         /// Whether it may be left out, and with it all operands behind it.
         optional: bool,
+        /// The number of the state that it is: no statement writes it, and a program carries it from one to the next.
+        state: Option<u8>,
     }
 
     /// The second destination of a pair.
     Second, SecondBuf {
         /// Its name in the manual: `q`.
         name: &'static str,
+        /// Its type in this form.
+        ty: TypeId,
+        /// The declared register types it may have.
+        registers: TypeSet,
         /// Whether it may be left out.
         optional: Permission,
     }
@@ -800,7 +807,20 @@ impl FormInfo {
     /// The operands in order of writing, types resolved.
     #[inline]
     pub fn operands(self) -> &'static [Operand] {
-        self.table.forms.operand_lists[usize::from(self.table.forms.operands[self.index()])]
+        self.operands_and_states().0
+    }
+
+    /// What it reads and writes of a thread's state beside its operands: no statement names it.
+    #[inline]
+    pub fn states(self) -> &'static [Operand] {
+        self.operands_and_states().1
+    }
+
+    #[inline]
+    fn operands_and_states(self) -> (&'static [Operand], &'static [Operand]) {
+        let list = self.table.forms.operand_lists[usize::from(self.table.forms.operands[self.index()])];
+        let states = list.iter().rev().take_while(|operand| operand.state.is_some()).count();
+        list.split_at(list.len() - states)
     }
 
     /// The operands as the manual writes them: `p[|q], a, b{, c}`.
@@ -833,9 +853,9 @@ impl FormInfo {
         }
     }
 
-    /// The source operands in order of writing.
+    /// The source operands in order of writing, then the states that it reads.
     pub fn sources(self) -> impl Iterator<Item = &'static Operand> {
-        self.operands().iter().filter(|operand| !operand.destination)
+        self.operands().iter().chain(self.states()).filter(|operand| !operand.destination)
     }
 
     /// The selectors behind operands, in order of writing.
@@ -843,11 +863,13 @@ impl FormInfo {
         self.operands().iter().filter_map(|operand| operand.selector.as_ref())
     }
 
-    /// The names of what it writes, in the order of its results.
-    pub fn results(self) -> impl Iterator<Item = (&'static str, &'static Operand)> {
-        let destinations = self.operands().iter().filter(|operand| operand.destination);
+    /// The names and types of what it writes, in the order of its results: those of operands in order of writing, then
+    /// those of states.
+    pub fn results(self) -> impl Iterator<Item = (&'static str, TypeId)> {
+        let destinations = self.operands().iter().chain(self.states()).filter(|operand| operand.destination);
         destinations.flat_map(|operand| {
-            core::iter::once((operand.name, operand)).chain(operand.second.map(|second| (second.name, operand)))
+            let second = operand.second.map(|second| (second.name, second.ty));
+            core::iter::once((operand.name, operand.ty)).chain(second)
         })
     }
 
@@ -862,9 +884,15 @@ impl FormInfo {
         &from[..=last]
     }
 
-    /// Whether its entry describes what it computes.
+    /// Whether its entry describes what a thread computes, and that depends on the thread alone.
     pub fn has_evaluator(self) -> bool {
-        self.table.forms.evaluations[self.index()] != NO_EVALUATION
+        !self.evaluations().is_empty() && !self.is_collective()
+    }
+
+    /// Whether what a thread computes depends on others of its warp.
+    pub fn is_collective(self) -> bool {
+        let of_warp = |evaluation: &Evaluation| self.table.programs.shapes[evaluation.shape as usize].lanes == Lanes::Warp;
+        self.evaluations().first().is_some_and(of_warp)
     }
 
     /// How it is evaluated on targets with this SM number, with so many source operands.
@@ -884,11 +912,26 @@ impl FormInfo {
     ///
     /// # Panics
     ///
-    /// If the form has no evaluator for so many inputs.
+    /// If the form has no evaluator for so many inputs, or is a collective one.
     pub fn evaluate(self, sm: u16, inputs: &[u128]) -> Outputs {
-        let sources = inputs.len().wrapping_sub(self.selectors().count());
-        let evaluator = self.evaluator(sm, sources);
-        evaluator.expect("the form has an evaluator for as many inputs").evaluate(inputs)
+        assert!(!self.is_collective(), "what a thread computes depends on others of its warp");
+        self.evaluator_for(sm, inputs.len()).evaluate(inputs)
+    }
+
+    /// As [`FormInfo::evaluate`], for the threads of a warp at once: `inputs` holds for each source and selector a word a
+    /// thread, `active` has a bit for each thread that executes. Gives for each destination a word a thread; those of
+    /// threads that do not execute mean nothing.
+    ///
+    /// # Panics
+    ///
+    /// If the form has no evaluator for so many inputs.
+    pub fn evaluate_warp(self, sm: u16, active: u32, inputs: &[[u128; WARP]]) -> Vec<[u128; WARP]> {
+        self.evaluator_for(sm, inputs.len()).evaluate_warp(active, inputs)
+    }
+
+    fn evaluator_for(self, sm: u16, inputs: usize) -> Evaluator {
+        let evaluator = self.evaluator(sm, inputs.wrapping_sub(self.selectors().count()));
+        evaluator.expect("the form has an evaluator for as many inputs")
     }
 }
 
@@ -935,6 +978,7 @@ impl Evaluator {
         match self.shape().lanes {
             Lanes::Loop(index) => Ok(self.form.table.loops.get(index as usize).copied().unwrap_or_default()),
             Lanes::None(why) => Err(why),
+            Lanes::Warp => Err("what a thread computes depends on others of its warp"),
         }
     }
 
@@ -960,6 +1004,26 @@ impl Evaluator {
             *word = values[usize::from(*output)];
         }
         outputs
+    }
+
+    /// What the threads of a warp compute: see [`FormInfo::evaluate_warp`].
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer inputs than sources and selectors.
+    pub fn evaluate_warp(self, active: u32, inputs: &[[u128; WARP]]) -> Vec<[u128; WARP]> {
+        let (shape, sources, written) = (self.shape(), self.sources(), self.written());
+        let mut values = [[0; WARP]; VALUES];
+        program::run_warp(
+            shape.code,
+            self.data(),
+            active,
+            |source, thread| inputs[usize::from(sources[source])][thread],
+            |selector| inputs[written + selector][0],
+            self.form.table.operation,
+            &mut values,
+        );
+        shape.outputs.iter().map(|output| values[usize::from(*output)]).collect()
     }
 }
 

@@ -71,6 +71,12 @@ impl fmt::Display for Target {
 
 plain! {
     Version = |version| alloc::format!("Version::new({}, {})", version.major, version.minor);
+    Removed = |removed| {
+        let (mut ptx, mut target) = (String::new(), String::new());
+        Version::write(&removed.ptx, &mut ptx);
+        Target::write(&removed.target, &mut target);
+        alloc::format!("Removed {{ ptx: {ptx}, target: {target} }}")
+    };
     Target = |target| alloc::format!("Target {{ sm: {}, suffix: {:?} }}", target.sm, target.suffix);
 }
 
@@ -124,6 +130,23 @@ contents! {
         ptx: Version,
         /// The targets, the lowest first; never empty.
         targets: &'static [Target],
+        /// From when on it is gone again, if it is.
+        removed: Option<Removed>,
+    }
+}
+
+/// Since when a form is gone, and on which targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// The first version of PTX that has it no more.
+    pub ptx: Version,
+    /// The lowest target where that is so.
+    pub target: Target,
+}
+
+impl fmt::Display for Removed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "gone from PTX {} on for {} or higher", self.ptx, self.target)
     }
 }
 
@@ -137,6 +160,12 @@ impl Floor {
     #[inline]
     pub fn takes(&self, target: Target, families: Families<'_>) -> bool {
         self.targets.iter().any(|wanted| families.has(target, *wanted))
+    }
+
+    /// Whether a version has the form no more on a target.
+    #[inline]
+    pub fn is_gone(&self, ptx: Version, target: Target) -> bool {
+        self.removed.is_some_and(|removed| ptx >= removed.ptx && target.sm >= removed.target.sm)
     }
 
     /// The targets in words: `sm_90a`, `sm_100f or sm_110f`.
@@ -157,7 +186,7 @@ pub fn in_words(targets: &[Target]) -> String {
 
 impl PartialEq for Floor {
     fn eq(&self, other: &Floor) -> bool {
-        (self.ptx, self.targets) == (other.ptx, other.targets)
+        (self.ptx, self.targets, self.removed) == (other.ptx, other.targets, other.removed)
     }
 }
 
@@ -165,7 +194,8 @@ impl Eq for Floor {}
 
 impl fmt::Display for Floor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PTX {}, {}", self.ptx, self.targets_in_words())
+        write!(f, "PTX {}, {}", self.ptx, self.targets_in_words())?;
+        self.removed.map_or(Ok(()), |removed| write!(f, "; {removed}"))
     }
 }
 

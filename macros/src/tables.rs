@@ -7,7 +7,7 @@ use isa_spec::{Build, Functions};
 use isa_table::names;
 use proc_macro2::{Ident, Span, TokenStream};
 use ptx_isa::TABLE;
-use ptx_isa::table::{FormInfo, Operand, Table};
+use ptx_isa::table::{FormInfo, Table, TypeId, TypeSet};
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::Value;
 use quote::{quote, quote_spanned};
@@ -112,10 +112,10 @@ impl Tables {
 
     /// The marker of an operand's type, as the generator names it: with the registers behind it where the entry narrows
     /// them.
-    fn marker(&self, info: &Operand) -> Ident {
-        let ty = self.table.ty(info.ty);
-        let registers: Vec<&str> = info.registers.iter().map(|register| self.table.ty(register).name).collect();
-        name(&names::marker(ty.name, (info.registers != ty.registers).then_some(&registers)))
+    fn marker(&self, (ty, registers): (TypeId, TypeSet)) -> Ident {
+        let ty = self.table.ty(ty);
+        let names: Vec<&str> = registers.iter().map(|register| self.table.ty(register).name).collect();
+        name(&names::marker(ty.name, (registers != ty.registers).then_some(&names)))
     }
 
     /// An instruction: its operands are expressions that have to fit.
@@ -129,12 +129,12 @@ impl Tables {
         let path = &self.path;
         let helpers = quote!(::ptx_isa::construct::checked_by_macro);
         let operands = statement.operands_with_info().zip(written).map(|((info, operand), written)| {
-            let one = |expression: &Option<TokenStream>| match expression {
+            let one = |expression: &Option<TokenStream>, ty| match expression {
                 None => quote!(#helpers::sink()),
                 Some(expression) => {
                     let span = expression.clone().into_iter().next().map_or_else(Span::call_site, |token| token.span());
                     let function = Ident::new(if info.constants { "source" } else { "register" }, span);
-                    let mut marker = self.marker(info);
+                    let mut marker = self.marker(ty);
                     marker.set_span(span);
                     let path = path.clone().into_iter().map(|mut token| {
                         token.set_span(span);
@@ -145,12 +145,12 @@ impl Tables {
                     }
                 }
             };
-            let mut tokens = one(&written.value);
+            let mut tokens = one(&written.value, (info.ty, info.registers));
             if let Value::Negated(_) = operand.value {
                 tokens = quote!(#helpers::negated(#tokens));
             }
-            if let Some(second) = &written.second {
-                let second = one(second);
+            if let (Some(expression), Some(second)) = (&written.second, &info.second) {
+                let second = one(expression, (second.ty, second.registers));
                 tokens = quote!(#helpers::pair(#tokens, #second));
             }
             match (operand.selector, &info.selector) {

@@ -6,11 +6,13 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 
 use ptx_isa::TABLE;
+use ptx_isa::table::TypeInfo;
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
-use super::evaluate::{described, evaluate};
+use super::evaluate::{Outputs, WARP, Words, described, evaluate};
 use super::names;
 
 /// One request of a batch.
@@ -21,8 +23,12 @@ struct Request<'a> {
     inst: Cow<'a, str>,
     #[serde(borrow, default)]
     target: Option<Cow<'a, str>>,
+    /// For a warp: the threads that execute, a bit each.
+    #[serde(borrow, default)]
+    active: Option<Cow<'a, str>>,
+    /// A word for each name, or one for each thread.
     #[serde(borrow, rename = "in", default)]
-    inputs: HashMap<Cow<'a, str>, Cow<'a, str>>,
+    inputs: HashMap<Cow<'a, str>, &'a RawValue>,
 }
 
 /// Answers each line of an input; tells whether all of them could be.
@@ -74,20 +80,76 @@ fn answer_line(line: &[u8], target: Option<Target>, answer: &mut String) -> Resu
         let help = error.help.as_deref().map(|help| format!(" ({help})")).unwrap_or_default();
         format!("{}{help}", error.message)
     })?;
-    let outputs = evaluate(&statement, target, |name, ty| match request.inputs.get(&name) {
-        Some(text) => bits(text)
-            .filter(|bits| ty.bits >= 128 || bits >> ty.bits == 0)
-            .ok_or_else(|| format!("`{name}`: `{text}` is not {} bits in hex or decimal", ty.bits)),
-        None => Err(format!("`{name}` has no value: give {}", described(ty))),
-    });
-    let outputs = outputs.map_err(|problems| problems.join("; "))?;
+    let active = request.active.as_deref().map(names::mask).transpose()?;
+    let each = |given: &&RawValue| given.get().starts_with('[');
     answer.push_str("{\"out\":{");
-    for (index, output) in outputs.list.iter().enumerate() {
-        let comma = if index > 0 { "," } else { "" };
-        let _ = write!(answer, "{comma}\"{}\":\"{:#x}\"", output.name, output.bits);
+    if active.is_some() || statement.form().is_collective() || request.inputs.values().any(each) {
+        let outputs = evaluated::<[u128; WARP]>(&statement, target, active.unwrap_or(u32::MAX), &request)?;
+        for (index, output) in outputs.list.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            let _ = write!(answer, "{comma}\"{}\":[", output.name);
+            for (thread, bits) in output.bits.iter().enumerate() {
+                let comma = if thread > 0 { "," } else { "" };
+                // A thread that does not execute writes nothing.
+                let _ = match outputs.written >> thread & 1 {
+                    0 => write!(answer, "{comma}null"),
+                    _ => write!(answer, "{comma}\"{bits:#x}\""),
+                };
+            }
+            answer.push(']');
+        }
+    } else {
+        let outputs = evaluated::<u128>(&statement, target, 1, &request)?;
+        for (index, output) in outputs.list.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            let _ = write!(answer, "{comma}\"{}\":\"{:#x}\"", output.name, output.bits);
+        }
     }
     answer.push_str("}}");
     Ok(())
+}
+
+/// What a statement computes from the inputs of a request.
+fn evaluated<W: Given>(
+    statement: &Statement<'_>,
+    target: Option<Target>,
+    active: u32,
+    request: &Request<'_>,
+) -> Result<Outputs<W>, String> {
+    let outputs = evaluate(statement, target, active, |name, ty| match request.inputs.get(&name) {
+        Some(given) => W::read(given.get(), ty).map_err(|problem| format!("`{name}`: {problem}")),
+        None => Err(format!("`{name}` has no value: give {}", described(ty))),
+    });
+    outputs.map_err(|problems| problems.join("; "))
+}
+
+/// A word of one thread, or of each, as JSON has it.
+trait Given: Words {
+    fn read(json: &str, ty: &TypeInfo) -> Result<Self, String>;
+}
+
+impl Given for u128 {
+    fn read(json: &str, ty: &TypeInfo) -> Result<u128, String> {
+        let text: Cow<'_, str> = match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+            Some(plain) if !plain.contains('\\') => Cow::Borrowed(plain),
+            _ => serde_json::from_str(json).map_err(|_| format!("`{json}` is no string"))?,
+        };
+        bits(&text)
+            .filter(|bits| ty.bits >= 128 || bits >> ty.bits == 0)
+            .ok_or_else(|| format!("`{text}` is not {} bits in hex or decimal", ty.bits))
+    }
+}
+
+impl Given for [u128; WARP] {
+    fn read(json: &str, ty: &TypeInfo) -> Result<Self, String> {
+        if !json.starts_with('[') {
+            return u128::read(json, ty).map(Self::same);
+        }
+        let words: Vec<&RawValue> = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let words = words.iter().map(|word| u128::read(word.get(), ty)).collect::<Result<Vec<_>, _>>()?;
+        let count = words.len();
+        words.try_into().map_err(|_| format!("a warp has {WARP} threads, and here are {count} values"))
+    }
 }
 
 fn bits(text: &str) -> Option<u128> {

@@ -7,22 +7,23 @@ use std::path::Path;
 
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::LineIndex;
+use ptx_isa::table::TypeInfo;
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
 use ptx_isa::value;
 
-use super::evaluate::{Outputs, described, evaluate};
+use super::evaluate::{Outputs, WARP, Words, described, evaluate};
 use super::{EvalArguments, Outcome, batch, report};
 
 pub(super) fn run(arguments: &EvalArguments) -> io::Result<Outcome> {
     match (&arguments.batch, &arguments.statement) {
         (Some(path), _) => from_file(path, arguments.target),
-        (None, Some(statement)) => single(statement, &arguments.inputs, arguments.target),
+        (None, Some(statement)) => single(statement, arguments),
         (None, None) => unreachable!("clap asks for one of them"),
     }
 }
 
-fn single(text: &str, inputs: &[String], target: Option<Target>) -> io::Result<Outcome> {
+fn single(text: &str, arguments: &EvalArguments) -> io::Result<Outcome> {
     let mut notes = Vec::new();
     let parsed = Statement::parse_with(&TABLE, text, &mut notes);
     let (statement, findings) = match parsed {
@@ -36,13 +37,29 @@ fn single(text: &str, inputs: &[String], target: Option<Target>) -> io::Result<O
     }
     drop(errors);
     let Some(statement) = statement else { return Ok(Outcome::InputErrors) };
-    match evaluate_named(&statement, inputs, target) {
-        Ok(outputs) => {
-            let mut out = anstream::stdout().lock();
-            for output in outputs.list.iter() {
-                writeln!(out, "{} = {}", output.name, value::show(output.bits, output.ty))?;
+    let mut lines = Vec::new();
+    let done = if arguments.active.is_some() || statement.form().is_collective() {
+        evaluate_named::<[u128; WARP]>(&statement, arguments).map(|outputs| {
+            for output in &outputs.list {
+                let threads = (0..WARP).filter(|thread| outputs.written >> thread & 1 != 0);
+                lines.extend(threads.map(|thread| {
+                    format!("{}[{thread}] = {}", output.name, value::show(output.bits[thread], output.ty))
+                }));
             }
-            if outputs.skipped {
+            outputs.written
+        })
+    } else {
+        evaluate_named::<u128>(&statement, arguments).map(|outputs| {
+            let shown = outputs.list.iter();
+            lines.extend(shown.map(|output| format!("{} = {}", output.name, value::show(output.bits, output.ty))));
+            outputs.written
+        })
+    };
+    match done {
+        Ok(written) => {
+            let mut out = anstream::stdout().lock();
+            lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            if written == 0 {
                 writeln!(out, "the guard is false: nothing is written")?;
             }
             Ok(Outcome::Fine)
@@ -54,15 +71,44 @@ fn single(text: &str, inputs: &[String], target: Option<Target>) -> io::Result<O
     }
 }
 
+/// A word of one thread, or of each, as people write it.
+trait Written: Words {
+    fn parse(text: &str, ty: &TypeInfo) -> Result<Self, String>;
+
+    /// The threads that execute where nothing is said.
+    const ACTIVE: u32;
+}
+
+impl Written for u128 {
+    const ACTIVE: u32 = 1;
+
+    fn parse(text: &str, ty: &TypeInfo) -> Result<u128, String> {
+        value::parse(text, ty)
+    }
+}
+
+impl Written for [u128; WARP] {
+    const ACTIVE: u32 = u32::MAX;
+
+    /// One for all threads, or one for each, parted by commas.
+    fn parse(text: &str, ty: &TypeInfo) -> Result<Self, String> {
+        if !text.contains(',') {
+            return value::parse(text, ty).map(Self::same);
+        }
+        let words = text.split(',').map(|word| value::parse(word.trim(), ty)).collect::<Result<Vec<_>, _>>()?;
+        let count = words.len();
+        words.try_into().map_err(|_| format!("a warp has {WARP} threads, and here are {count} values"))
+    }
+}
+
 /// Evaluates with inputs as people write them; all that is wrong with them is told at once.
-fn evaluate_named(
+fn evaluate_named<W: Written>(
     statement: &Statement<'_>,
-    inputs: &[String],
-    target: Option<Target>,
-) -> Result<Outputs, Vec<String>> {
+    arguments: &EvalArguments,
+) -> Result<Outputs<W>, Vec<String>> {
     let mut problems = Vec::new();
     let mut given: HashMap<&str, &str> = HashMap::new();
-    for input in inputs {
+    for input in &arguments.inputs {
         match input.split_once('=') {
             Some((name, value)) => {
                 if given.insert(name.trim(), value.trim()).is_some() {
@@ -73,10 +119,11 @@ fn evaluate_named(
         }
     }
     let mut used = Vec::new();
-    let outputs = evaluate(statement, target, |name, ty| {
+    let active = arguments.active.unwrap_or(W::ACTIVE);
+    let outputs = evaluate(statement, arguments.target, active, |name, ty| {
         used.push(name.to_string());
         match given.get(&*name) {
-            Some(text) => value::parse(text, ty).map_err(|problem| format!("`{name}`: {problem}")),
+            Some(text) => W::parse(text, ty).map_err(|problem| format!("`{name}`: {problem}")),
             None => Err(format!("`{name}` has no value: give {name}=…, {}", described(ty))),
         }
     });

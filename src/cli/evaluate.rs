@@ -3,13 +3,66 @@
 use std::borrow::Cow;
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{Kind, TypeInfo};
+use ptx_isa::table::{FormInfo, Kind, TypeInfo};
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::{Register, Second, Value};
 
+/// Threads of a warp.
+pub(super) const WARP: usize = isa_table::program::WARP;
+
 /// A statement has at most so many words to read: its sources and its selectors.
 const MAX_INPUTS: usize = 16;
+
+/// A word of one thread, or one of each thread of a warp.
+pub(super) trait Words: Copy {
+    /// The same word in every thread.
+    fn same(word: u128) -> Self;
+
+    fn map(self, change: impl Fn(u128) -> u128) -> Self;
+
+    /// The lowest bit of each thread.
+    fn mask(self) -> u32;
+
+    /// What a form computes in threads of a mask.
+    fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<Self>;
+}
+
+impl Words for u128 {
+    fn same(word: u128) -> u128 {
+        word
+    }
+
+    fn map(self, change: impl Fn(u128) -> u128) -> u128 {
+        change(self)
+    }
+
+    fn mask(self) -> u32 {
+        self as u32 & 1
+    }
+
+    fn compute(form: FormInfo, sm: u16, _: u32, inputs: &[u128]) -> Vec<u128> {
+        form.evaluate(sm, inputs).to_vec()
+    }
+}
+
+impl Words for [u128; WARP] {
+    fn same(word: u128) -> Self {
+        [word; WARP]
+    }
+
+    fn map(self, change: impl Fn(u128) -> u128) -> Self {
+        self.map(change)
+    }
+
+    fn mask(self) -> u32 {
+        self.iter().rev().fold(0, |mask, word| mask << 1 | *word as u32 & 1)
+    }
+
+    fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<Self> {
+        form.evaluate_warp(sm, active, inputs)
+    }
+}
 
 /// What a value of a type looks like, for a message.
 pub(super) fn described(ty: &TypeInfo) -> String {
@@ -20,36 +73,36 @@ pub(super) fn described(ty: &TypeInfo) -> String {
 }
 
 /// A destination and what it received.
-pub(super) struct Output {
+pub(super) struct Output<W> {
     pub name: String,
-    pub bits: u128,
+    pub bits: W,
     pub ty: &'static TypeInfo,
 }
 
 /// What a statement wrote; sinks are left out.
-#[derive(Default)]
-pub(super) struct Outputs {
-    pub list: Vec<Output>,
-    /// Whether the guard kept the statement from writing.
-    pub skipped: bool,
+pub(super) struct Outputs<W> {
+    pub list: Vec<Output<W>>,
+    /// The threads that wrote: those that are active and that the guard does not keep from it.
+    pub written: u32,
 }
 
-/// Computes a statement; `input` gives the bits of a register by name.
-pub(super) fn evaluate<'a>(
+/// Computes a statement in active threads; `input` gives the bits of a register by name.
+pub(super) fn evaluate<'a, W: Words>(
     statement: &Statement<'a>,
     target: Option<Target>,
-    mut input: impl FnMut(Cow<'a, str>, &'static TypeInfo) -> Result<u128, String>,
-) -> Result<Outputs, Vec<String>> {
+    active: u32,
+    mut input: impl FnMut(Cow<'a, str>, &'static TypeInfo) -> Result<W, String>,
+) -> Result<Outputs<W>, Vec<String>> {
     let form = statement.form();
     let mut problems = Vec::new();
-    if !form.has_evaluator() {
+    if form.evaluations().is_empty() {
         return Err(vec![format!("`{}` is in the table without semantics", form.mnemonic())]);
     }
     if let Some(target) = target.filter(|target| !form.floor().takes(*target, TABLE.families())) {
         let needed = form.floor().targets_in_words();
         problems.push(format!("`{}` needs `{needed}`; the target is `{target}`", form.mnemonic()));
     }
-    let mut words = [0; MAX_INPUTS];
+    let mut words = [W::same(0); MAX_INPUTS];
     let mut count = 0;
     let mut push = |word| {
         words[count] = word;
@@ -58,24 +111,32 @@ pub(super) fn evaluate<'a>(
     let mut read = |name, ty| {
         input(name, ty).unwrap_or_else(|problem| {
             problems.push(problem);
-            0
+            W::same(0)
         })
     };
     for (info, operand) in statement.operands_with_info().filter(|(info, _)| !info.destination) {
         let ty = TABLE.ty(info.ty);
         push(match operand.value {
             Value::Register(register) => read(name_of(register), ty),
-            Value::Negated(register) => read(name_of(register), ty) ^ 1,
-            Value::Sum { name, addend } => read(Cow::Borrowed(name), ty).wrapping_add(addend.into()),
-            Value::Constant(bits) => bits.into(),
-            Value::Sink => 0,
+            Value::Negated(register) => read(name_of(register), ty).map(|word| word ^ 1),
+            Value::Sum { name, addend } => {
+                read(Cow::Borrowed(name), ty).map(|word| word.wrapping_add(addend.into()))
+            }
+            Value::Constant(bits) => W::same(bits.into()),
+            Value::Sink => W::same(0),
             Value::Absent => continue,
         });
     }
-    statement.operands().iter().filter_map(|operand| operand.selector).for_each(|selector| push(selector.into()));
-    let taken = match statement.guard() {
-        Some(guard) => read(Cow::Borrowed(guard.register), predicate()) & 1 != u128::from(guard.negated),
-        None => true,
+    for state in form.states().iter().filter(|state| !state.destination) {
+        push(read(Cow::Borrowed(state.name), TABLE.ty(state.ty)));
+    }
+    statement.operands().iter().filter_map(|operand| operand.selector).for_each(|selector| push(W::same(selector.into())));
+    let executing = match statement.guard() {
+        Some(guard) => {
+            let mask = read(Cow::Borrowed(guard.register), predicate()).mask();
+            active & if guard.negated { !mask } else { mask }
+        }
+        None => active,
     };
     // Results, in the order in which the evaluator gives them: nothing for a sink.
     let mut written = Vec::new();
@@ -85,13 +146,16 @@ pub(super) fn evaluate<'a>(
             Value::Register(register) => Some((name_of(register), ty)),
             _ => None,
         });
-        if info.second.is_some() {
+        if let Some(second) = &info.second {
+            let ty = TABLE.ty(second.ty);
             written.push(match operand.second {
                 Some(Second::Register(name)) => Some((Cow::Borrowed(name), ty)),
                 Some(Second::Sink) | None => None,
             });
         }
     }
+    let states = form.states().iter().filter(|state| state.destination);
+    written.extend(states.map(|state| Some((Cow::Borrowed(state.name), TABLE.ty(state.ty)))));
     for (index, (name, _)) in written.iter().flatten().enumerate() {
         if written.iter().flatten().take(index).any(|(other, _)| other == name) {
             problems.push(format!("both destinations are `{name}`: which of the two results is left is not defined"));
@@ -100,15 +164,15 @@ pub(super) fn evaluate<'a>(
     if !problems.is_empty() {
         return Err(problems);
     }
-    if !taken {
-        return Ok(Outputs { skipped: true, ..Outputs::default() });
+    if executing == 0 {
+        return Ok(Outputs { list: Vec::new(), written: 0 });
     }
-    let results = form.evaluate(target.map_or(u16::MAX, |target| target.sm), &words[..count]);
-    let outputs = written.into_iter().zip(results.iter()).filter_map(|(destination, bits)| {
+    let results = W::compute(form, target.map_or(u16::MAX, |target| target.sm), executing, &words[..count]);
+    let outputs = written.into_iter().zip(results).filter_map(|(destination, bits)| {
         let (name, ty) = destination?;
-        Some(Output { name: name.into_owned(), bits: *bits, ty })
+        Some(Output { name: name.into_owned(), bits, ty })
     });
-    Ok(Outputs { list: outputs.collect(), skipped: false })
+    Ok(Outputs { list: outputs.collect(), written: executing })
 }
 
 /// A register's name as the statement writes it: `r` or `v.x`.

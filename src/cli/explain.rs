@@ -71,7 +71,7 @@ impl<W: Write> Terminal<W> {
             )?;
         }
         self.heading("Operands")?;
-        for operand in form.operands() {
+        for operand in form.operands().iter().chain(form.states()) {
             let ty = TABLE.ty(operand.ty);
             let name = match &operand.second {
                 Some(second) => format!("{}|{}", operand.name, second.name),

@@ -73,6 +73,9 @@ struct EvalArguments {
     /// Compute as this target does; the newest if not given
     #[arg(long, value_name = "sm_XX", value_parser = names::known_target)]
     target: Option<Target>,
+    /// Compute for a warp, of which these threads execute, a bit each; all of them if not given and threads depend on others
+    #[arg(long, value_name = "MASK", value_parser = names::mask)]
+    active: Option<u32>,
     /// Read one JSON object a line and answer each with one; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["statement", "inputs"])]
     batch: Option<PathBuf>,

@@ -23,3 +23,12 @@ pub(super) fn known_version(text: &str) -> Result<Version, String> {
     let before = TABLE.versions.iter().rev().find(|known| **known < version).or(TABLE.versions.first());
     Err(before.map_or_else(String::new, |near| format!("there is no PTX version {version}; the nearest is {near}")))
 }
+
+/// A mask of the threads of a warp: `0xffff`.
+pub(super) fn mask(text: &str) -> Result<u32, String> {
+    let found = match text.strip_prefix("0x") {
+        Some(hex) => u32::from_str_radix(hex, 16),
+        None => text.parse(),
+    };
+    found.map_err(|_| format!("`{text}` is no mask of 32 bits in hex or decimal"))
+}

@@ -1,5 +1,7 @@
 //! Words of programs on bits as values of Rust's types, for generated code.
 
+use isa_table::program::WARP;
+
 use super::{bf16, f16};
 use crate::selector::Lanes;
 
@@ -79,6 +81,12 @@ impl<T: Word, const LANES: usize> Word for [T; LANES] {
 #[inline(always)]
 pub fn arg<T: Word>(words: &[u128], index: usize) -> T {
     T::from_word(words[index])
+}
+
+/// An argument of an operation, the value in every thread of a warp.
+#[inline(always)]
+pub fn threads<T: Word>(words: &[u128], index: usize) -> [T; WARP] {
+    core::array::from_fn(|thread| T::from_word(words[index + thread]))
 }
 
 /// No operation has this number.

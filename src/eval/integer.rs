@@ -48,6 +48,23 @@ modular! {
 
 pub use {shr_b8 as shr_u8, shr_b16 as shr_u16, shr_b32 as shr_u32, shr_b64 as shr_u64};
 
+/// The carry out of a sum of three: the third is zero or one.
+macro_rules! carries {
+    ($($ty:ty: $carry:ident;)*) => {$(
+        /// Whether `a + b`, and one more where `c` is true, does not fit.
+        #[inline(always)]
+        pub const fn $carry(a: $ty, b: $ty, c: bool) -> bool {
+            let (sum, first) = a.overflowing_add(b);
+            first | sum.overflowing_add(c as $ty).1
+        }
+    )*};
+}
+
+carries! {
+    u32: carry_b32;
+    u64: carry_b64;
+}
+
 /// What depends on the sign: sums that saturate, and shifts.
 macro_rules! saturating {
     ($($ty:ty: $add:ident $sub:ident;)*) => {$(

@@ -15,6 +15,7 @@ pub use half::{bf16, f16};
 
 pub mod approx;
 pub mod bits;
+pub mod collective;
 pub mod convert;
 pub mod float;
 pub mod integer;
@@ -22,6 +23,7 @@ pub mod soft;
 pub mod warp;
 
 pub use approx::*;
+pub use collective::*;
 pub use convert::*;
 pub use float::*;
 pub use integer::*;

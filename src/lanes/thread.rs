@@ -2,10 +2,11 @@
 //!
 //! It is the level of machines without AVX2, of builds without the feature `simd`, and of forms that have no loop.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use isa_table::limits::{PLACES, VALUES};
-use isa_table::program::{self, Operation, Shape};
+use isa_table::program::{self, Lanes, Operation, Shape};
 
 use super::{BIT, WARP};
 
@@ -77,6 +78,10 @@ impl Thread {
             *place = (*at, *bits);
         }
         let (outputs, sources) = places.split_at(self.shape.outputs.len());
+        if self.shape.lanes == Lanes::Warp {
+            // SAFETY: the caller's promise.
+            return unsafe { self.run_warp(outputs, sources, chunk, mask) };
+        }
         for lane in (0..WARP).filter(|lane| mask & BIT[*lane] != 0) {
             let mut values = [0; VALUES];
             program::run(
@@ -91,6 +96,31 @@ impl Thread {
             for (place, output) in outputs.iter().zip(self.shape.outputs) {
                 // SAFETY: the caller's promise.
                 unsafe { put(*place, chunk, lane, values[usize::from(*output)]) };
+            }
+        }
+    }
+
+    /// Runs the lanes of a chunk together; those are written that a mask has.
+    ///
+    /// # Safety
+    ///
+    /// As [`Thread::run`], for outputs and sources.
+    unsafe fn run_warp(&self, outputs: &[Place], sources: &[Place], chunk: usize, mask: u32) {
+        let mut values = Box::new([[0; WARP]; VALUES]);
+        program::run_warp(
+            self.shape.code,
+            &self.data,
+            mask,
+            // SAFETY: the caller's promise.
+            |source, lane| unsafe { get(sources[source], chunk, lane) },
+            |packed| packed as u128,
+            self.operation,
+            &mut values,
+        );
+        for (place, output) in outputs.iter().zip(self.shape.outputs) {
+            for lane in (0..WARP).filter(|lane| mask & BIT[*lane] != 0) {
+                // SAFETY: the caller's promise.
+                unsafe { put(*place, chunk, lane, values[usize::from(*output)][lane]) };
             }
         }
     }

@@ -81,11 +81,19 @@ pub fn width(ty: &TypeInfo) -> String {
 pub fn takes(table: &Table, operand: &Operand) -> Vec<String> {
     let ty = table.ty(operand.ty);
     let mut list = Vec::new();
+    if operand.state.is_some() {
+        list.push("a state of the thread, which no statement names".to_string());
+        return list;
+    }
     let registers: Vec<String> = operand.registers.iter().map(|id| format!(".{}", table.ty(id).name)).collect();
-    list.push(format!("registers {}", registers.join(" ")));
+    if !registers.is_empty() {
+        list.push(format!("registers {}", registers.join(" ")));
+    }
     if let Some(second) = &operand.second {
         let how = if second.optional == Permission::Yes { "may be followed by" } else { "is followed by" };
-        list.push(format!("{how} |{}", second.name));
+        let ty = table.ty(second.ty);
+        let ty = if second.ty == operand.ty { String::new() } else { format!(", a .{}, {}", ty.name, width(ty)) };
+        list.push(format!("{how} |{}{ty}", second.name));
     }
     if operand.sink {
         list.push("the sink _".to_string());

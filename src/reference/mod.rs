@@ -91,8 +91,11 @@ impl Reference {
     }
 
     /// What each line of a form's pseudo-code computes on a target, for inputs as [`FormInfo::evaluate`] takes them;
-    /// nothing where the form has no evaluator for so many inputs.
+    /// nothing where the form has no evaluator for so many inputs, or is a collective one.
     pub fn trace(&self, form: FormInfo, sm: u16, inputs: &[u128]) -> Vec<Computed> {
+        if form.is_collective() {
+            return Vec::new();
+        }
         let sources = inputs.len().wrapping_sub(form.selectors().count());
         let Some((own, _)) = self.owner(form.instruction().opcode) else { return Vec::new() };
         let mut fits = own.traces.of(form.index()).iter().filter(|trace| usize::from(trace.sources) == sources);

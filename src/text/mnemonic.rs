@@ -102,7 +102,7 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
     let speller = Speller { table, instruction, opcode: opcode_span };
     match speller.legal(&tokens) {
         Some(form) => {
-            if let Some(reason) = speller.torn_off(form, &tokens, blanks) {
+            if let Some(reason) = speller.torn_off(form, &tokens) {
                 return Err(Refusal { reasons: vec![reason], nearest: vec![form] });
             }
             let written = tokens.iter().map(|token| token.text);
@@ -271,13 +271,13 @@ impl Speller {
     }
 
     /// Why a form is not meant whose opcode has words of its own, and they stand elsewhere.
-    fn torn_off(&self, form: FormInfo, tokens: &[Token<'_>], blanks: bool) -> Option<Diagnostic> {
+    fn torn_off(&self, form: FormInfo, tokens: &[Token<'_>]) -> Option<Diagnostic> {
         let own = form.mnemonic().split('.').nth(1)?;
         let slots = self.instruction.data().slots.iter().filter(|slot| slot.of_opcode);
         let belongs = slots.flat_map(|slot| slot.members).any(|member| *member == own);
         let apart = |token: &&Token<'_>| token.span.start != self.opcode.end + 1;
         let token = tokens.iter().find(|token| token.text == own).filter(apart)?;
-        if !belongs || tokens[0].text == own && !blanks {
+        if !belongs {
             return None;
         }
         let opcode = self.instruction.opcode;

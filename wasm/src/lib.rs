@@ -65,6 +65,9 @@ pub fn reply(request: &str) -> String {
         Err(error) => return format!("error\t{}\n", error.message),
     };
     let form = statement.form();
+    if form.is_collective() {
+        return format!("error\t`{}` computes with other threads of the warp\n", form.mnemonic());
+    }
     if !form.has_evaluator() {
         return format!("error\t`{}` is in the table without semantics\n", form.mnemonic());
     }
@@ -94,8 +97,8 @@ pub fn reply(request: &str) -> String {
         answer += &format!("step\t{}{lanes}\n", computed.line);
     }
     let results = form.evaluate(sm, &words);
-    for ((name, operand), bits) in form.results().zip(results.iter()) {
-        let ty = TABLE.ty(operand.ty);
+    for ((name, ty), bits) in form.results().zip(results.iter()) {
+        let ty = TABLE.ty(ty);
         answer += &format!("out\t{name}\t{}{}\n", value::show(*bits, ty), lanes(*bits, ty));
     }
     answer

@@ -23,7 +23,7 @@ fn operands(opcode: &Opcode, number: usize, forms: &[&Form], programs: &[Program
     let mut read = vec![false; entry.operands.len()];
     let mut selected = vec![false; entry.operands.len()];
     for form in forms {
-        let patterns = &entry.syntaxes[form.syntax].patterns;
+        let patterns = &form.patterns;
         for value in form.programs.iter().flat_map(|of| &programs[of.program].values) {
             match value.op {
                 Op::Source(place) => read[patterns[place].operand] = true,
@@ -34,9 +34,13 @@ fn operands(opcode: &Opcode, number: usize, forms: &[&Form], programs: &[Program
     }
     for pattern in entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns) {
         let operand = &entry.operands[pattern.operand];
-        if !pattern.destination && !read[pattern.operand] {
+        if operand.unread && read[pattern.operand] {
+            let message = format!("`{}` is said to be unread, and semantics read it", operand.name);
+            errors.push(Diagnostic::new(operand.span, message));
+        }
+        if !pattern.destination && !read[pattern.operand] && !operand.unread {
             let message = format!("nothing reads the operand `{}`", operand.name);
-            errors.push(Diagnostic::new(operand.span, message).help("semantics name every source"));
+            errors.push(Diagnostic::new(operand.span, message).help("semantics name every source; `unread` is for one that no value depends on"));
         }
         if let Some(selector) = &pattern.selector
             && !selected[pattern.operand]

@@ -38,7 +38,7 @@ fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &
     let Some(form) = form.filter(|form| form.entry == number) else {
         return Err(Diagnostic::new(example.span, "another entry of this opcode describes this form"));
     };
-    let patterns = &entry.syntaxes[form.syntax].patterns;
+    let patterns = entry.written(&form.patterns);
     let least = patterns.iter().filter(|pattern| !pattern.optional).count();
     if !(least..=patterns.len()).contains(&example.operands.len()) {
         return Err(Diagnostic::new(

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use isa_table::target::FloorBuf;
+use isa_table::target::{FloorBuf, Removed};
 
 use crate::model::choice::{Choice, Scope};
 use crate::model::{Entry, Model, Opcode, Requirement, Syntax};
@@ -30,6 +30,8 @@ pub(crate) fn floors(
         strict.push(applies(requirement)?.then_some(requirement));
     }
     let model = scope.model;
+    let removal = strict.iter().flatten().find(|requirement| requirement.removed);
+    let removed = removal.and_then(|removal| Some(Removed { ptx: removal.ptx?, target: *removal.targets.first()? }));
     let floor = highest(model, strict.iter().copied().flatten())?.ok_or_else(|| {
         Diagnostic::new(syntax.span, "a form of this line has no floor")
             .help("`requires` names a PTX version and a target for every form: `ptx 1.0, sm_10;`")
@@ -56,7 +58,7 @@ pub(crate) fn floors(
         }
         None => None,
     };
-    Ok((floor, lenient))
+    Ok((FloorBuf { removed, ..floor }, lenient.map(|(lenient, note)| (FloorBuf { removed, ..lenient }, note))))
 }
 
 /// For each lenient floor of an entry the requirement that it stands in for: the one of the same condition.
@@ -87,7 +89,7 @@ fn highest<'a>(
 ) -> Result<Option<FloorBuf>, Diagnostic> {
     let mut ptx = None;
     let mut targets = Vec::new();
-    for requirement in requirements {
+    for requirement in requirements.filter(|requirement| !requirement.removed) {
         ptx = ptx.max(requirement.ptx);
         if requirement.targets.is_empty() {
             continue;
@@ -104,7 +106,7 @@ fn highest<'a>(
         }
         targets = both;
     }
-    Ok(ptx.filter(|_| !targets.is_empty()).map(|ptx| FloorBuf { ptx, targets }))
+    Ok(ptx.filter(|_| !targets.is_empty()).map(|ptx| FloorBuf { ptx, targets, removed: None }))
 }
 
 /// The ranges of targets that semantics tell apart: each with the bound it stays below and an SM number in it.

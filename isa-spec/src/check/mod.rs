@@ -17,7 +17,7 @@ use isa_table::limits;
 use isa_table::target::FloorBuf;
 
 use crate::model::choice::{Choice, Scope};
-use crate::model::{Entry, LenientForms, Model, OnlyIf, Opcode, Syntax};
+use crate::model::{Entry, LenientForms, Model, OnlyIf, Opcode, Pattern, Syntax, arities};
 use crate::program::Program;
 use crate::program::lower::{LowerError, lower, unused_locals};
 use crate::text::{Diagnostic, Errors};
@@ -45,6 +45,8 @@ pub(crate) struct Form {
     pub syntax: usize,
     pub choice: Choice,
     pub mnemonic: String,
+    /// Those of its line, and the states that this form reads or writes.
+    pub patterns: Vec<Pattern>,
     pub floor: FloorBuf,
     /// The assembler's floor and the note, where it is below the manual's.
     pub lenient_floor: Option<(FloorBuf, String)>,
@@ -160,6 +162,13 @@ struct OpcodeChecker<'a> {
     /// The entry and line that spell a mnemonic.
     spelt: HashMap<String, (usize, usize)>,
     errors: Errors,
+}
+
+impl Checked {
+    /// Whether a form computes something, and a thread without others of its warp.
+    pub(crate) fn by_thread(&self, form: &Form) -> bool {
+        form.programs.first().is_some_and(|of| !self.programs[of.program].is_collective(&self.model))
+    }
 }
 
 impl OpcodeChecker<'_> {
@@ -284,13 +293,21 @@ impl OpcodeChecker<'_> {
         for condition in conditions.filter_map(|(_, condition)| condition.as_ref()) {
             scope.holds(condition)?;
         }
-        self.operand_types(entry, syntax, &choice)?;
+        let mut patterns = Vec::new();
+        for pattern in &syntax.patterns {
+            let state = entry.operands[pattern.operand].state.as_ref();
+            let condition = state.and_then(|state| state.condition.as_ref());
+            if condition.map_or(Ok(true), |condition| scope.holds(condition))? {
+                patterns.push(pattern.clone());
+            }
+        }
+        self.operand_types(entry, &patterns, &choice)?;
         let mut programs: Vec<FormProgram> = Vec::new();
-        for patterns in syntax.arities().filter(|_| entry.semantics.is_some()) {
-            let whole = patterns.len() == syntax.patterns.len();
+        for written in arities(&patterns).filter(|_| entry.semantics.is_some()) {
+            let whole = written.len() == patterns.len();
             let semantics = entry.semantics.as_deref().unwrap_or_default();
             for (below, sm) in floor::target_ranges(semantics) {
-                let program = match lower(Scope { sm: Some(sm), ..scope }, entry, semantics, patterns, whole) {
+                let program = match lower(Scope { sm: Some(sm), ..scope }, entry, semantics, written, whole) {
                     Ok(program) => program,
                     Err(LowerError::Domain(domain)) => {
                         self.rules.domain(self.model, self.opcode, &choice, domain);
@@ -305,7 +322,7 @@ impl OpcodeChecker<'_> {
                         format!("this takes {} operations, and a form may {}", program.values.len(), limits::VALUES);
                     return Err(Diagnostic::new(syntax.span, message).into());
                 }
-                let (operands, program) = (patterns.len(), self.programs.number(program));
+                let (operands, program) = (written.len(), self.programs.number(program));
                 match programs.last_mut() {
                     Some(last) if (last.operands, last.program) == (operands, program) => last.below = below,
                     _ => programs.push(FormProgram { operands, below, program }),
@@ -326,6 +343,7 @@ impl OpcodeChecker<'_> {
             syntax: line,
             choice,
             mnemonic,
+            patterns,
             floor,
             lenient_floor,
             lenient,
@@ -336,9 +354,10 @@ impl OpcodeChecker<'_> {
 
 impl OpcodeChecker<'_> {
     /// Every operand has a type that registers hold.
-    fn operand_types(&self, entry: &Entry, syntax: &Syntax, choice: &Choice) -> Result<(), Errors> {
-        for pattern in &syntax.patterns {
-            let operand = &entry.operands[pattern.operand];
+    fn operand_types(&self, entry: &Entry, patterns: &[Pattern], choice: &Choice) -> Result<(), Errors> {
+        let second = |pattern: &Pattern| pattern.second.as_ref().map(|(second, _)| *second);
+        for operand in patterns.iter().flat_map(|pattern| [Some(pattern.operand), second(pattern)]).flatten() {
+            let operand = &entry.operands[operand];
             let Some(ty) = self.opcode.operand_type(operand, choice) else {
                 let message = format!("a syntax line leaves the type of `{}` open", operand.name);
                 return Err(Diagnostic::new(operand.span, message).into());

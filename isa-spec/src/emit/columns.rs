@@ -19,7 +19,7 @@ pub(super) fn pseudo_code(cx: &Context<'_>, form: &Form, below: u16) -> Vec<Stri
     let opcode = &model.opcodes[form.opcode];
     let scope = Scope { model, opcode, choice: &form.choice, sm: Some(below - 1) };
     let entry = &opcode.entries[form.entry];
-    crate::pseudo::lines(scope, entry, &entry.syntaxes[form.syntax].patterns)
+    crate::pseudo::lines(scope, entry, &form.patterns)
 }
 
 /// What a form needs: `PTX 1.0, sm_13`, and what the assembler asks for where that is less.
@@ -44,7 +44,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     code.braces("mod data", |code| {
         code.line("#[allow(unused_imports, reason = \"a table need not use every shape\")]");
         code.line(format_args!(
-            "use {}::table::{{*, program::*, selector::{{self, Permission, Selector}}, target::{{Floor, Target, Version}}}};",
+            "use {}::table::{{*, program::*, selector::{{self, Permission, Selector}}, target::{{Floor, Removed, Target, Version}}}};",
             cx.support
         ));
         code.blank();

@@ -111,7 +111,7 @@ impl<'a> Chunk<'a> {
     fn way(&self, index: usize) -> Way {
         let value = self.value(index);
         let whole = match &value.op {
-            Op::Source(_) | Op::Selector(_) | Op::Lane(..) | Op::Truth { .. } | Op::Spread(_) => true,
+            Op::Source(_) | Op::Selector(_) | Op::Lane(..) | Op::Truth { .. } | Op::Spread(_) | Op::Own(_) => true,
             Op::Constant(_) => value.is_predicate(),
             Op::Splat(_) => false,
             Op::Call { callee, .. } => !each_lane(self.model, callee.builtin),
@@ -242,6 +242,7 @@ impl<'a> Chunk<'a> {
                 _ => format!("{}::MAX", self.mask_type(index)),
             },
             Op::Splat(_) => unreachable!("it is read as it is"),
+            Op::Own(_) => unreachable!("a shape of whole warps has no loop"),
             Op::Spread(of) => {
                 let of = self.name(*of);
                 match value.lanes {
@@ -303,7 +304,7 @@ impl<'a> Chunk<'a> {
             let lanes = self.value(arg).lanes;
             let at = element(lanes, lane);
             match self.value(arg).is_predicate() {
-                true => format!("({} >> ({at}) & 1 != 0)", self.name(arg)),
+                true => format!("{} >> ({at}) & 1 != 0", self.name(arg)),
                 false => format!("{}[{at}]", self.name(arg)),
             }
         };
@@ -443,14 +444,17 @@ impl<'a> Chunk<'a> {
             return text;
         }
         let value = self.value(index);
-        if self.whole[index] || self.way(index) == Way::Whole {
-            let name = self.name(index);
-            return if value.is_predicate() { format!("({name} >> i & 1 != 0)") } else { format!("{name}[i]") };
+        let held = self.whole[index] || self.way(index) == Way::Whole;
+        if held && !value.is_predicate() {
+            return format!("{}[i]", self.name(index));
         }
         let name = format!("x{index}");
         if !done[index] {
             done[index] = true;
-            let text = self.compute(index, lets, done);
+            let text = match held {
+                true => format!("{} >> i & 1 != 0", self.name(index)),
+                false => self.compute(index, lets, done),
+            };
             lets.push(format!("let {name} = {text};"));
         }
         name
@@ -484,6 +488,7 @@ impl<'a> Chunk<'a> {
             | Op::Selector(_)
             | Op::Lane(..)
             | Op::Spread(_)
+            | Op::Own(_)
             | Op::Truth { .. } => unreachable!("whole values and scalars are read"),
         }
     }

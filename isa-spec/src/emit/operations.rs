@@ -1,5 +1,7 @@
 //! What programs on bits call: one function, an arm for each builtin and type.
 
+use isa_table::program::WARP;
+
 use super::Context;
 use super::code::Code;
 use super::rust::{body, concrete, lane_type, whole_type};
@@ -29,7 +31,11 @@ fn call(model: &Model, support: &str, operation: &Operation) -> String {
     let signature = &model.builtins[callee.builtin.0].signature;
     let each = each_lane(model, callee.builtin);
     let of = |id: TypeId| if each { lane_type(model, id) } else { whole_type(model, id) };
-    let args = signature.params.iter().enumerate().map(|(index, param)| {
+    // Where the words of an argument begin: one, or one for each thread.
+    let mut next = 0;
+    let args = signature.params.iter().zip(&signature.of_warp).map(|(param, of_warp)| {
+        let (index, read) = (next, if *of_warp { "threads" } else { "arg" });
+        next += if *of_warp { WARP } else { 1 };
         let ty = match (*param, lanes) {
             (Param::Pick(pick), _) => format!("{support}::selector::Lanes<{}, {}>", pick.lanes, pick.of),
             (Param::GenericLanes, Some(lanes)) => {
@@ -37,7 +43,7 @@ fn call(model: &Model, support: &str, operation: &Operation) -> String {
             }
             (param, _) => of(concrete(param, callee).expect("a selector is handled above")),
         };
-        format!("bits::arg::<{ty}>(x, {index})")
+        format!("bits::{read}::<{ty}>(x, {index})")
     });
     format!("rt::{}({}).into_word()", body(model, callee), args.collect::<Vec<_>>().join(", "))
 }

@@ -62,10 +62,9 @@ impl<'a> Traces<'a> {
 
     fn form(&mut self, index: usize, form: &Form) {
         let checked = self.cx.checked;
-        let patterns = &checked.model.opcodes[form.opcode].entries[form.entry].syntaxes[form.syntax].patterns;
         for (of, evaluation) in form.programs.iter().zip(&self.cx.plan.evaluations[index]) {
             let program = &checked.programs[of.program];
-            let bytes: Rc<[u8]> = crate::plan::trace(&checked.model, self.cx.plan, program, patterns).into();
+            let bytes: Rc<[u8]> = crate::plan::trace(&checked.model, self.cx.plan, program, &form.patterns).into();
             let number = self.programs.number(bytes.clone(), || bytes);
             let lines = pseudo_code(self.cx, form, of.below);
             let steps: Vec<[usize; 4]> = lines

@@ -260,8 +260,7 @@ impl Instructions {
 }
 
 fn operands(model: &Model, opcode: &Opcode, form: &Form) -> Vec<OperandBuf> {
-    let syntax = &opcode.entries[form.entry].syntaxes[form.syntax];
-    syntax.patterns.iter().map(|pattern| operand(model, opcode, form, pattern)).collect()
+    form.patterns.iter().map(|pattern| operand(model, opcode, form, pattern)).collect()
 }
 
 fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> OperandBuf {
@@ -277,13 +276,15 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
     };
     let destination = pattern.destination;
     OperandBuf {
-        name: operand.name.clone(),
+        name: entry.shown(model, pattern).to_owned(),
         ty,
         registers: model.registers_of(operand, ty),
         destination,
-        second: pattern.second.as_ref().map(|(second, optional)| SecondBuf {
-            name: entry.operands[*second].name.clone(),
-            optional: noted(optional),
+        second: pattern.second.as_ref().map(|(second, optional)| {
+            let second = &entry.operands[*second];
+            let ty = opcode.operand_type(second, &form.choice).expect("checked: operands have types");
+            let registers = model.registers_of(second, ty);
+            SecondBuf { name: second.name.clone(), ty, registers, optional: noted(optional) }
         }),
         trailing_sink: noted(&pattern.trailing_sink),
         // Nothing but a predicate can be negated, whatever its place allows.
@@ -302,6 +303,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
             spelling
         }),
         optional: pattern.optional,
+        state: operand.state.as_ref().map(|state| state.number as u8),
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn emit_module(cx: &Context<'_>, code: &mut Code) {
     code.braces("pub mod scalar", |code| {
         code.line("#![allow(unused_imports, reason = \"a table need not use every kind of body\")]");
         code.line(format_args!("use {} as rt;", cx.bodies));
-        for form in cx.checked.forms.iter().filter(|form| !form.programs.is_empty()) {
+        for form in cx.checked.forms.iter().filter(|form| cx.checked.by_thread(form)) {
             code.blank();
             emit(cx, form, &names::function(&form.mnemonic), code);
         }
@@ -31,7 +31,7 @@ pub(super) fn emit_module(cx: &Context<'_>, code: &mut Code) {
 /// A call of `functions!` with each function of the module.
 pub(super) fn emit_catalog(cx: &Context<'_>, code: &mut Code) {
     code.braces("functions!", |code| {
-        for form in cx.checked.forms.iter().filter(|form| !form.programs.is_empty()) {
+        for form in cx.checked.forms.iter().filter(|form| cx.checked.by_thread(form)) {
             let params = vec!["_"; Typed::new(cx, form).params().len()].join(", ");
             code.line(format_args!("{:?} {}({params});", form.mnemonic, names::function(&form.mnemonic)));
         }
@@ -54,7 +54,7 @@ struct Typed<'a> {
 impl<'a> Typed<'a> {
     fn new(cx: &'a Context<'a>, form: &'a Form) -> Typed<'a> {
         let entry = &cx.checked.model.opcodes[form.opcode].entries[form.entry];
-        Typed { cx, form, entry, patterns: &entry.syntaxes[form.syntax].patterns }
+        Typed { cx, form, entry, patterns: &form.patterns }
     }
 
     fn model(&self) -> &'a Model {
@@ -179,6 +179,7 @@ impl<'a> Typed<'a> {
                 snake(&selector.spelling.name)
             }
             Op::Constant(bits) => self.constant(*bits, value.ty),
+            Op::Own(_) => unreachable!("functions are of one thread"),
             Op::Lane(inner, lane) => format!("{}[{lane}]", atom(text(inner))),
             Op::Spread(inner) => format!("[{}; {}]", text(inner), value.ty.lanes()),
             Op::Reinterpret(inner) => self.reinterpret(text(inner), program.value(*inner).ty, value.ty),

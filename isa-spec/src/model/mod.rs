@@ -14,6 +14,7 @@ mod resolve;
 
 use std::rc::Rc;
 
+pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{Constants, Kind, Lenient, Stand, TypeId, TypeSet};
 pub(crate) use isa_table::target::{Target, Version};
@@ -51,12 +52,16 @@ pub struct Model {
     pub(crate) classes: Vec<Class>,
     pub(crate) builtins: Vec<Builtin>,
     pub(crate) functions: Vec<Function>,
+    /// What a thread is in its warp, with its type and what it says.
+    pub(crate) own: Vec<(Own, TypeId, Docs)>,
     pub(crate) operators: Vec<Operator>,
     pub(crate) lenient: Vec<(Lenient, Docs)>,
     pub(crate) slips: Vec<Slip>,
     /// The lists of words that selectors are chosen from.
     pub(crate) words: Vec<Vec<String>>,
     pub(crate) maps: Vec<(String, Pairs)>,
+    /// The names of what a thread holds beside its registers.
+    pub(crate) states: Vec<String>,
     /// Sorted by name.
     pub(crate) opcodes: Vec<Opcode>,
 }
@@ -100,6 +105,8 @@ pub(crate) struct Signature {
     pub to: Option<Vec<TypeId>>,
     /// Of values; lists of words come behind them.
     pub params: Vec<Param>,
+    /// For each of them whether it is the value in every thread of the warp.
+    pub of_warp: Vec<bool>,
     /// The lists of words of which it takes one each.
     pub modes: Vec<OperatorId>,
     pub result: Param,
@@ -316,6 +323,18 @@ pub(crate) struct Operand {
     pub wider: bool,
     /// Whether nothing but a constant may stand for it.
     pub immediate: bool,
+    /// Whether no value depends on it: it is only said who waits for whom.
+    pub unread: bool,
+    pub state: Option<State>,
+}
+
+/// What an operand is that no statement writes: part of the state of a thread.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    /// Index into [`Model::states`].
+    pub number: usize,
+    /// The forms that have it; all of them if there is none.
+    pub condition: Option<Expr>,
 }
 
 #[derive(Clone, Debug)]
@@ -338,6 +357,8 @@ pub(crate) struct OnlyIf {
 pub(crate) struct Requirement {
     pub span: Span,
     pub condition: Option<Expr>,
+    /// Whether it says from when on there are no such forms.
+    pub removed: bool,
     pub ptx: Option<Version>,
     /// One of these; none where it asks for no target.
     pub targets: Vec<Target>,
@@ -459,12 +480,24 @@ impl Opcode {
     }
 }
 
-impl Syntax {
-    /// How many operands may be written, and those that then are: all, or all but those at the end that may be left out.
-    pub(crate) fn arities(&self) -> impl Iterator<Item = &[Pattern]> {
-        let least = self.patterns.iter().filter(|pattern| !pattern.optional).count();
-        (least..=self.patterns.len())
-            .filter(move |count| *count == least || *count == self.patterns.len())
-            .map(|count| &self.patterns[..count])
+impl Entry {
+    /// What a pattern's operand is called: by its own name, or by the state's that it is.
+    pub(crate) fn shown<'a>(&'a self, model: &'a Model, pattern: &Pattern) -> &'a str {
+        let operand = &self.operands[pattern.operand];
+        operand.state.as_ref().map_or(&operand.name, |state| &model.states[state.number])
     }
+
+    /// Those of some operands that a statement writes.
+    pub(crate) fn written<'a>(&'a self, patterns: &'a [Pattern]) -> &'a [Pattern] {
+        let states = patterns.iter().rev().take_while(|pattern| self.operands[pattern.operand].state.is_some());
+        &patterns[..patterns.len() - states.count()]
+    }
+}
+
+/// How many operands may be written, and those that then are: all, or all but those at the end that may be left out.
+pub(crate) fn arities(patterns: &[Pattern]) -> impl Iterator<Item = &[Pattern]> {
+    let least = patterns.iter().filter(|pattern| !pattern.optional).count();
+    (least..=patterns.len())
+        .filter(move |count| *count == least || *count == patterns.len())
+        .map(|count| &patterns[..count])
 }

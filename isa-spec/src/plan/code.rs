@@ -1,11 +1,11 @@
 //! Shapes as bytes, as tables hold them.
 
-use isa_table::program::{Outcomes, Value as Coded};
+use isa_table::program::{ALL_THREADS, Outcomes, Value as Coded};
 
 use super::lift::algebra;
 use super::shape::{Lane, Op, Shape, Table, Value};
 use super::{Operation, Operations, each_lane};
-use crate::model::{Model, Param, Pattern};
+use crate::model::{Model, Param, Pattern, Signature};
 use crate::program::{self, Program, Ty, ValueId};
 
 /// The values of a shape as bytes. A value that is another one's bits is that other one.
@@ -25,6 +25,7 @@ pub(super) fn encode(model: &Model, shape: &Shape, operations: &mut Operations) 
             Op::Reinterpret(of) => Coded::Lane { of: *of as u8, lane: 0, bits: bits * lanes },
             Op::Lane(of, lane) => Coded::Lane { of: *of as u8, lane: *lane as u8, bits },
             Op::Spread(of) => Coded::Spread { of: *of as u8, lanes },
+            Op::Own(own) => Coded::Own(*own),
             Op::Select(condition, a, b) => {
                 let deciding = shape.values[*condition].lanes as u8;
                 let each = bits * lanes / deciding;
@@ -41,17 +42,19 @@ pub(super) fn encode(model: &Model, shape: &Shape, operations: &mut Operations) 
                 continue;
             }
             Op::Call { callee, args } => {
-                let params = &model.builtins[callee.builtin.0].signature.params;
+                let Signature { params, of_warp, .. } = &model.builtins[callee.builtin.0].signature;
                 let together = params.iter().position(|param| *param == Param::GenericLanes);
                 let together = together.map(|index| shape.values[args[index]].lanes);
                 let operation = operations.number(Operation { callee: callee.clone(), lanes: together });
                 let each = each_lane(model, callee.builtin);
                 let args: Vec<(u8, u8)> = args
                     .iter()
-                    .map(|arg| {
+                    .zip(of_warp)
+                    .map(|(arg, of_warp)| {
                         let value = &shape.values[*arg];
                         let whole = !each || value.lanes == 1 || matches!(value.lane, Lane::Pick(_));
-                        (*arg as u8, if whole { 0 } else { value.bits().unwrap_or(0) as u8 })
+                        let bits = if whole { 0 } else { value.bits().unwrap_or(0) as u8 };
+                        (*arg as u8, if *of_warp { ALL_THREADS } else { bits })
                     })
                     .collect();
                 let (lanes, bits) = if each { (lanes, bits) } else { (1, bits * lanes) };
@@ -96,6 +99,7 @@ pub(super) fn encode_program(
             program::Op::Lane(of, lane) => Op::Lane(of.0, *lane),
             program::Op::Reinterpret(of) => Op::Reinterpret(of.0),
             program::Op::Spread(of) => Op::Spread(of.0),
+            program::Op::Own(own) => Op::Own(*own),
         };
         let lane = match value.ty {
             Ty::Pick(pick) => Lane::Pick(pick),

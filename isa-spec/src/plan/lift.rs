@@ -176,6 +176,7 @@ impl Lifting<'_, '_> {
                 Op::Reinterpret(inner)
             }
             program::Op::Spread(of) => Op::Spread(self.source_or_predicate(*of)),
+            program::Op::Own(own) => Op::Own(*own),
         };
         let place = self.push(op, lane, lanes);
         self.places.insert(id, place);
@@ -373,7 +374,8 @@ pub(crate) fn fix(shape: &Shape, data: &[&[Datum]]) -> (Shape, Vec<bool>) {
             | Op::Select(..)
             | Op::Lane(..)
             | Op::Reinterpret(_)
-            | Op::Spread(_) => {}
+            | Op::Spread(_)
+            | Op::Own(_) => {}
         }
     }
     let mut kept_params = kept.iter();

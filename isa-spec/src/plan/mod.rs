@@ -80,7 +80,7 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
             if lifted.contains_key(&of.program) {
                 continue;
             }
-            let patterns = &model.opcodes[form.opcode].entries[form.entry].syntaxes[form.syntax].patterns;
+            let patterns = &form.patterns;
             let selector = |place: usize| {
                 let selector = patterns[place].selector.as_ref().expect("lowered from it");
                 &selector.spelling.kind
@@ -104,6 +104,7 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
         let (shape, keeps) = lift::fix(&lifted[&programs[0]].shape, &data);
         let code = code::encode(model, &shape, &mut operations);
         let lanes = match without_lanes(&shape) {
+            _ if checked.programs[programs[0]].is_collective(model) => Lanes::Warp,
             Some(why) => Lanes::None(why),
             None => {
                 loops.push(number);
@@ -121,7 +122,7 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
             if shapes[shape].forms.last() != Some(&index) {
                 shapes[shape].forms.push(index);
             }
-            list.push(evaluation(model, form, of.operands, of.below, &lifted[&of.program], shape, &kept[shape]));
+            list.push(evaluation(form, of.operands, of.below, &lifted[&of.program], shape, &kept[shape]));
         }
         evaluations.push(list);
     }
@@ -129,7 +130,6 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
 }
 
 fn evaluation(
-    model: &Model,
     form: &Form,
     operands: usize,
     below: u16,
@@ -137,7 +137,7 @@ fn evaluation(
     shape: usize,
     kept: &[bool],
 ) -> Evaluation {
-    let patterns = &model.opcodes[form.opcode].entries[form.entry].syntaxes[form.syntax].patterns;
+    let patterns = &form.patterns;
     let read = |place: usize| patterns[..place].iter().filter(|pattern| !pattern.destination).count();
     let selectors = |place: usize| patterns[..place].iter().filter(|pattern| pattern.selector.is_some()).count();
     let data = lifted.data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(datum, _)| match *datum {

@@ -4,7 +4,7 @@
 
 use isa_table::program::Param;
 
-use crate::model::Pick;
+use crate::model::{Own, Pick};
 use crate::program::Callee;
 
 /// A program with parameters.
@@ -54,6 +54,8 @@ pub(crate) enum Op {
     Reinterpret(usize),
     /// A predicate for each lane.
     Spread(usize),
+    /// What the thread is in its warp.
+    Own(Own),
     /// A function of predicates, lane by lane: its outcomes, and its leaves, each with whether it is complemented first.
     Truth {
         table: Table,
@@ -72,7 +74,7 @@ impl Op {
     /// The values it reads.
     pub(crate) fn args(&self) -> Vec<usize> {
         match self {
-            Op::Source(_) | Op::Constant(_) | Op::Splat(_) | Op::Selector(_) => Vec::new(),
+            Op::Source(_) | Op::Constant(_) | Op::Splat(_) | Op::Selector(_) | Op::Own(_) => Vec::new(),
             Op::Call { callee: _, args } => args.clone(),
             Op::Select(condition, a, b) => vec![*condition, *a, *b],
             Op::Lane(of, _) | Op::Reinterpret(of) | Op::Spread(of) => vec![*of],

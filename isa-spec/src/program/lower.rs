@@ -470,6 +470,9 @@ impl<'a> Lowering<'a> {
             };
             return Ok(self.push(Op::Selector(place), ty, None));
         }
+        if let Some((own, ty, _)) = self.model().own.iter().find(|(own, ..)| own.name() == name) {
+            return Ok(self.push(Op::Own(*own), self.ty_of(*ty), None));
+        }
         let operands = self.patterns.iter().map(|pattern| self.entry.operands[pattern.operand].name.as_str());
         let selectors = self.patterns.iter().filter_map(|pattern| pattern.selector.as_ref());
         let names =

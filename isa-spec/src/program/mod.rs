@@ -15,7 +15,7 @@
 
 pub(crate) mod lower;
 
-use crate::model::{BuiltinId, Kind, Model, OperatorId, Pick, TypeId};
+use crate::model::{BuiltinId, Kind, Model, OperatorId, Own, Pick, TypeId};
 
 /// Index into [`Program::values`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,6 +78,8 @@ pub(crate) enum Op {
     Reinterpret(ValueId),
     /// A predicate for each lane.
     Spread(ValueId),
+    /// What the thread is in its warp.
+    Own(Own),
 }
 
 /// A builtin, for the types and words that it is called with.
@@ -106,7 +108,7 @@ impl Op {
     /// The values it reads.
     pub(crate) fn args(&self) -> Vec<ValueId> {
         match self {
-            Op::Source(_) | Op::Selector(_) | Op::Constant(_) => Vec::new(),
+            Op::Source(_) | Op::Selector(_) | Op::Constant(_) | Op::Own(_) => Vec::new(),
             Op::Call { args, .. } => args.clone(),
             Op::Select(c, a, b) => vec![*c, *a, *b],
             Op::Lane(value, _) | Op::Reinterpret(value) | Op::Spread(value) => vec![*value],
@@ -115,7 +117,7 @@ impl Op {
 
     pub(crate) fn map_args(&mut self, map: impl Fn(ValueId) -> ValueId) {
         match self {
-            Op::Source(_) | Op::Selector(_) | Op::Constant(_) => {}
+            Op::Source(_) | Op::Selector(_) | Op::Constant(_) | Op::Own(_) => {}
             Op::Call { args, .. } => args.iter_mut().for_each(|arg| *arg = map(*arg)),
             Op::Select(c, a, b) => [c, a, b].into_iter().for_each(|arg| *arg = map(*arg)),
             Op::Lane(value, _) | Op::Reinterpret(value) | Op::Spread(value) => *value = map(*value),
@@ -124,6 +126,15 @@ impl Op {
 }
 
 impl Program {
+    /// Whether what a thread computes depends on others of its warp.
+    pub(crate) fn is_collective(&self, model: &Model) -> bool {
+        self.values.iter().any(|value| match &value.op {
+            Op::Own(_) => true,
+            Op::Call { callee, args: _ } => model.builtins[callee.builtin.0].signature.of_warp.contains(&true),
+            _ => false,
+        })
+    }
+
     pub(crate) fn value(&self, id: ValueId) -> &Value {
         &self.values[id.0]
     }

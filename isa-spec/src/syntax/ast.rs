@@ -32,6 +32,7 @@ pub(crate) enum Item {
     Types(Vec<Type>),
     Class(Class),
     Builtin(Builtin),
+    Own(Own),
     Function(Function),
     Operator(Operator),
     Words(Words),
@@ -132,10 +133,20 @@ pub(crate) struct Function {
     pub body: Expr,
 }
 
+/// `own lane: .u32;`: what a thread is in its warp
+#[derive(Clone, Debug)]
+pub(crate) struct Own {
+    pub docs: Docs,
+    pub name: Ident,
+    pub ty: Ident,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum ParamType {
     /// `.u32`
     Type(Ident),
+    /// `warp .u32`: the value in every thread of the warp
+    Warp(Box<ParamType>),
     /// `T`, or a list of words
     Generic(Ident),
     /// `[T]`: any number of lanes
@@ -307,6 +318,16 @@ pub(crate) struct OperandType {
     pub registers: Option<Vec<Ident>>,
     /// `without { constants, sums } where .type == .bf16`
     pub without: Vec<Without>,
+    pub state: Option<State>,
+}
+
+/// `state CC.CF where .cc`: what no statement writes, and a program carries from one to the next
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub span: Span,
+    pub name: String,
+    /// The forms that have it; all of them if there is none.
+    pub condition: Option<Expr>,
 }
 
 /// `.ftz only if .stype == .f32;`
@@ -322,6 +343,8 @@ pub(crate) struct OnlyIf {
 pub(crate) struct Requirement {
     pub span: Span,
     pub condition: Option<Expr>,
+    /// `removed ptx 6.4, sm_70;`: later versions do not know it on these targets.
+    pub removed: bool,
     pub ptx: Option<Version>,
     /// One of these: `sm_100a | sm_110a`.
     pub targets: Vec<Target>,

@@ -56,7 +56,7 @@ fn row(form: FormInfo, row: usize, selectors: &[u128], shown: usize) -> Row {
         form.sources().enumerate().map(|(place, operand)| operand_sample(operand, row, place)).collect();
     let words: Vec<u128> = inputs.iter().copied().chain(selectors.iter().copied()).collect();
     let results = form.evaluate(u16::MAX, &words);
-    let destinations = form.results().map(|(_, operand)| TABLE.ty(operand.ty));
+    let destinations = form.results().map(|(_, ty)| TABLE.ty(ty));
     let link = inputs.iter().zip(&types).map(|(bits, ty)| format!(";{}", brief(*bits, ty))).collect();
     Row {
         sources: inputs.iter().zip(&types).map(|(bits, ty)| value::show(*bits, ty)).take(shown).collect(),

@@ -13,10 +13,27 @@ use crate::text::reader::Read;
 impl<'a> Checker<'_, '_, 'a> {
     #[inline]
     pub(super) fn floor(&mut self, form: FormInfo, opcode: usize) -> Read<()> {
-        if self.below(form.floor()) == (false, false) {
+        let floor = form.floor();
+        if floor.removed.is_some() {
+            self.gone(form, opcode)?;
+        }
+        if self.below(floor) == (false, false) {
             return Ok(());
         }
         self.below_floor(form, opcode)
+    }
+
+    /// What later versions have no more on later targets.
+    #[cold]
+    fn gone(&self, form: FormInfo, opcode: usize) -> Read<()> {
+        let (Some(version), Some(target), Some(removed)) = (self.version, self.target, form.floor().removed) else {
+            return Ok(());
+        };
+        if !form.floor().is_gone(version, target) {
+            return Ok(());
+        }
+        let message = format!("`{}` is {removed}", form.mnemonic());
+        Err(Box::new(Diagnostic::error(Code::PtxVersion, self.mnemonic_at(opcode), message)))
     }
 
     /// Whether the version and the target are below a floor. What is not known is not.

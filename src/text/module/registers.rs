@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{self, Kind, Lenient, TypeId};
+use crate::table::{self, Kind, Lenient, TypeId, TypeSet};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
@@ -50,19 +50,20 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         for (info, operand) in statement.operands_with_info() {
             match operand.value {
-                Value::Register(register) | Value::Negated(register) => self.register(info, register)?,
+                Value::Register(register) | Value::Negated(register) => self.register(&Place::of(info), register)?,
                 Value::Sum { name, .. } => self.summand(info, name)?,
                 Value::Constant(_) | Value::Sink | Value::Absent => {}
             }
-            if let Some(Second::Register(name)) = operand.second {
-                self.register(info, Register { name, element: None })?;
+            if let (Some(Second::Register(name)), Some(second)) = (operand.second, &info.second) {
+                let place = Place { name: second.name, ty: second.ty, registers: second.registers, functions: false };
+                self.register(&place, Register { name, element: None })?;
             }
         }
         Ok(())
     }
 
     #[inline]
-    fn register(&mut self, info: &'static table::Operand, register: Register<'a>) -> Read<()> {
+    fn register(&mut self, info: &Place, register: Register<'a>) -> Read<()> {
         let Register { name, element } = register;
         let symbol = self.find(name)?;
         let fitting = info.registers;
@@ -73,7 +74,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     #[cold]
-    fn misfit(&mut self, info: &'static table::Operand, register: Register<'a>, symbol: Option<Symbol>) -> Read<()> {
+    fn misfit(&mut self, info: &Place, register: Register<'a>, symbol: Option<Symbol>) -> Read<()> {
         let Register { name, element } = register;
         let span = span_of(self.text(), name);
         let table = self.reader.table;
@@ -156,5 +157,20 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let message = format!("`{name}` plus a constant is no `.{}`", wanted.name);
         fail(Code::OperandType, span_of(self.text(), name), message)
+    }
+}
+
+/// What a register stands for: an operand, or the second destination behind it.
+struct Place {
+    name: &'static str,
+    ty: TypeId,
+    registers: TypeSet,
+    /// Whether the name of a function may stand for it.
+    functions: bool,
+}
+
+impl Place {
+    fn of(info: &'static table::Operand) -> Place {
+        Place { name: info.name, ty: info.ty, registers: info.registers, functions: info.functions }
     }
 }

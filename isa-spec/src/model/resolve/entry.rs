@@ -54,14 +54,15 @@ impl Resolver {
                 self.relax(line, &items, &patterns, &mut syntaxes);
             }
         }
-        for (syntax, line) in syntaxes.iter_mut().zip(entry.syntax) {
-            syntax.condition = line.condition;
+        for (syntax, line) in syntaxes.iter_mut().zip(&entry.syntax) {
+            syntax.condition = line.condition.clone();
         }
         merge_shapes(&mut syntaxes);
+        self.states(&entry, &operands, &mut syntaxes);
         // Where a line misspells a name, what it meant is not superfluous.
         let whole = self.errors.len() == before;
         for (index, operand) in operands.iter().enumerate() {
-            if whole && !written.contains(&index) {
+            if whole && operand.state.is_none() && !written.contains(&index) {
                 let names = entry_patterns(&syntaxes, &operands);
                 self.error(
                     Diagnostic::new(operand.span, format!("no syntax line names the operand `{}`", operand.name))
@@ -171,10 +172,14 @@ impl Resolver {
     }
 
     fn requirement(&mut self, requirement: ast::Requirement) -> Requirement {
-        let ast::Requirement { span, condition, ptx, targets } = requirement;
+        let ast::Requirement { span, condition, removed, ptx, targets } = requirement;
+        if removed && (ptx.is_none() || targets.len() != 1) {
+            let message = "what is removed has a version and a target";
+            self.error(Diagnostic::new(span, message).help("write `removed ptx 6.4, sm_70;`"));
+        }
         let ptx = ptx.map(|version| self.version(&version));
         let targets = targets.iter().map(|target| self.target(target)).collect();
-        Requirement { span, condition, ptx, targets }
+        Requirement { span, condition, removed, ptx, targets }
     }
 }
 

@@ -30,6 +30,7 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
     // Items may stand in any order: types first, what is built from types next, entries last.
     let (mut types, mut classes, mut maps) = (Vec::new(), Vec::new(), Vec::new());
     let (mut signatures, mut operators, mut entries) = (Vec::new(), Vec::new(), Vec::new());
+    let mut own_values = Vec::new();
     let own = library.len();
     for (index, (_, item)) in library.into_iter().chain(items).enumerate() {
         let base = index < own;
@@ -43,6 +44,7 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
             ast::Item::Types(list) => types.extend(list.into_iter().map(|ty| (ty, base))),
             ast::Item::Class(class) => classes.push(class),
             ast::Item::Builtin(_) | ast::Item::Function(_) => signatures.push(item),
+            ast::Item::Own(item) => own_values.push(item),
             ast::Item::Operator(operator) => operators.push((operator, base)),
             ast::Item::Words(words) => resolver.words(words, base),
             ast::Item::Map(map) => maps.push(map),
@@ -55,6 +57,7 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
     resolver.types(types);
     classes.into_iter().for_each(|class| resolver.class(class));
     maps.into_iter().for_each(|map| resolver.map(map));
+    own_values.into_iter().for_each(|item| resolver.own(item));
     signatures.into_iter().for_each(|item| resolver.callable(item));
     operators.into_iter().for_each(|(operator, base)| resolver.operator(operator, base));
     entries.into_iter().for_each(|(entry, base)| resolver.entry(entry, base));

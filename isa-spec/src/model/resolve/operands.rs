@@ -2,15 +2,18 @@
 
 use std::collections::HashSet;
 
+use isa_table::limits;
 use proc_macro2::Ident;
 
 use super::{Declared, Resolver};
-use crate::model::{Item, Operand, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Stand, Syntax, TypeId};
+use crate::model::{
+    Item, Kind, Operand, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Stand, State, Syntax, TypeId,
+};
 use crate::syntax::{ast, walk};
 use crate::text::Diagnostic;
 
 /// Attributes of operands.
-const ATTRIBUTES: [&str; 5] = ["register", "sink", "destination", "wider", "immediate"];
+const ATTRIBUTES: [&str; 6] = ["register", "sink", "destination", "wider", "immediate", "unread"];
 
 impl Resolver {
     pub(super) fn operands(&mut self, entry: &ast::Instruction, slots: &[Slot], operands: &mut Vec<Operand>) {
@@ -85,6 +88,7 @@ impl Resolver {
                 without.push((stands, condition.clone()));
             }
             let has = |name: &str| group.attributes.iter().any(|attribute| attribute == name);
+            let state = group.state.as_ref().map(|state| self.state(state, &ty));
             for name in &group.names {
                 let text = name.to_string();
                 if operands.iter().any(|other| other.name == text) {
@@ -101,7 +105,56 @@ impl Resolver {
                     destination: has("destination"),
                     wider: has("wider"),
                     immediate: has("immediate"),
+                    unread: has("unread"),
+                    state: state.clone(),
                 });
+            }
+        }
+    }
+
+    /// The state that operands are, by its name: new, or one that other entries have.
+    fn state(&mut self, state: &ast::State, ty: &OperandType) -> State {
+        let ast::State { span, name, condition } = state;
+        if !matches!(ty, OperandType::Fixed(ty) if self.model.ty(*ty).kind == Kind::Predicate) {
+            self.error(Diagnostic::new(*span, format!("`{name}` is no predicate, and a state is one")));
+        }
+        let states = &mut self.model.states;
+        let number = states.iter().position(|other| other == name).unwrap_or_else(|| {
+            states.push(name.clone());
+            states.len() - 1
+        });
+        if number >= limits::STATES {
+            let message = format!("a table has at most {} states", limits::STATES);
+            self.error(Diagnostic::new(*span, message));
+        }
+        State { number, condition: condition.clone() }
+    }
+
+    /// What every line has behind its operands: the states that the entry reads and writes.
+    pub(super) fn states(&mut self, entry: &ast::Instruction, operands: &[Operand], syntaxes: &mut [Syntax]) {
+        for (index, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.state.is_some()) {
+            let destination = match &entry.semantics {
+                Some(ast::Semantics::Statements(statements)) => assigns(statements, &operand.name),
+                Some(ast::Semantics::None) | None => operand.destination,
+            };
+            for syntax in &mut *syntaxes {
+                if syntax.patterns.iter().any(|pattern| pattern.operand == index) {
+                    let message = format!("`{}` is a state, which no line writes", operand.name);
+                    self.errors.push(Diagnostic::new(syntax.span, message));
+                } else if syntax.patterns.iter().any(|pattern| pattern.optional) {
+                    let message = "an entry with a state has no operands that may be left out";
+                    self.errors.push(Diagnostic::new(operand.span, message));
+                } else {
+                    syntax.patterns.push(Pattern {
+                        operand: index,
+                        destination,
+                        second: None,
+                        trailing_sink: Permission::No,
+                        negation: Permission::No,
+                        selector: None,
+                        optional: false,
+                    });
+                }
             }
         }
     }
@@ -189,7 +242,7 @@ impl Resolver {
             // A pair is always written; of the others semantics tell, or the entry says.
             let destination = second.is_some()
                 || match &entry.semantics {
-                    Some(ast::Semantics::Statements(statements)) => assigns(statements, &pattern.name),
+                    Some(ast::Semantics::Statements(statements)) => assigns(statements, &pattern.name.to_string()),
                     Some(ast::Semantics::None) | None => operands[operand].destination,
                 };
             patterns.push(Pattern {
@@ -302,7 +355,7 @@ pub(super) fn merge_shapes(syntaxes: &mut Vec<Syntax>) {
 }
 
 /// Whether semantics give a name a value: such an operand is a destination.
-fn assigns(semantics: &[ast::Stmt], name: &Ident) -> bool {
+fn assigns(semantics: &[ast::Stmt], name: &str) -> bool {
     let mut found = false;
     walk::statements(semantics, &mut |statement| {
         found |= matches!(statement, ast::Stmt::Assign { target, value: _ } if target == name);

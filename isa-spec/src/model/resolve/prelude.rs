@@ -5,7 +5,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 
 use super::Resolver;
 use crate::model::{
-    Builtin, Class, Function, Kind, Lenient, Operator, OperatorMember, Param, Pick, Signature, Slip, Target, Type,
+    Builtin, Class, Function, Kind, Lenient, Operator, OperatorMember, Own, Param, Pick, Signature, Slip, Target, Type,
     TypeId, TypeSet, Version,
 };
 use crate::syntax::ast::{self, ParamType, TypeShape};
@@ -280,6 +280,19 @@ impl Resolver {
         }
     }
 
+    pub(super) fn own(&mut self, item: ast::Own) {
+        let text = item.name.to_string();
+        let ty = self.type_id(&item.ty);
+        match (Own::ALL.iter().find(|own| own.name() == text), ty) {
+            (Some(own), Some(ty)) => self.model.own.push((*own, ty, item.docs)),
+            (None, _) => self.error(
+                Diagnostic::new(item.name.span(), format!("a thread knows no `{text}` of its own"))
+                    .suggest(&text, Own::ALL.iter().map(|own| own.name())),
+            ),
+            (Some(_), None) => {}
+        }
+    }
+
     fn signature(&mut self, written: &ast::Signature, what: &str) -> Option<Signature> {
         let name_of = |ty: &Option<(Ident, Vec<ast::TypeSet>)>| ty.as_ref().map(|(name, _)| name.to_string());
         let (parameter, own) = (name_of(&written.generic), name_of(&written.to));
@@ -287,13 +300,23 @@ impl Resolver {
         let to = written.to.as_ref().map(|(_, set)| self.type_set(set).0);
         let mut modes = Vec::new();
         let mut params = Vec::new();
+        let mut of_warp = Vec::new();
         for (name, ty) in &written.params {
+            let (ty, whole) = match ty {
+                ParamType::Warp(inner) => (&**inner, true),
+                ty => (ty, false),
+            };
             match ty {
                 ParamType::Generic(words) if self.model.operator_named(&words.to_string()).is_some() => {
                     modes.extend(self.model.operator_named(&words.to_string()));
                 }
                 ty => {
-                    params.extend(self.param(ty, parameter.as_deref(), what));
+                    params.extend(self.param(ty, name.span(), parameter.as_deref(), what));
+                    of_warp.push(whole);
+                    if whole && what != "builtin" {
+                        let message = "a function's values are those of one thread";
+                        self.error(Diagnostic::new(name.span(), message).help("builtins ask other threads"));
+                    }
                     if !modes.is_empty() {
                         let message = "values stand before words";
                         self.error(Diagnostic::new(name.span(), message));
@@ -303,7 +326,7 @@ impl Resolver {
         }
         let result = match &written.result {
             ParamType::Generic(name) if own.as_deref() == Some(&name.to_string()) => Param::To,
-            result => self.param(result, parameter.as_deref(), what)?,
+            result => self.param(result, written.name.span(), parameter.as_deref(), what)?,
         };
         if to.is_some() && result != Param::To {
             self.error(Diagnostic::new(written.name.span(), "the second type parameter is the result's, and is not"));
@@ -338,10 +361,10 @@ impl Resolver {
         }
         let names: Vec<String> = written.params.iter().map(|(name, _)| name.to_string()).collect();
         let text = format!("{name}({})", names.join(", "));
-        Some(Signature { name, docs: written.docs.clone(), text, generic, to, params, modes, result })
+        Some(Signature { name, docs: written.docs.clone(), text, generic, to, params, of_warp, modes, result })
     }
 
-    fn param(&mut self, ty: &ParamType, parameter: Option<&str>, what: &str) -> Option<Param> {
+    fn param(&mut self, ty: &ParamType, written: Span, parameter: Option<&str>, what: &str) -> Option<Param> {
         match ty {
             ParamType::Type(name) => self.type_id(name).map(Param::Type),
             ParamType::Generic(name) | ParamType::Lanes(name) if parameter != Some(&name.to_string()) => {
@@ -349,6 +372,11 @@ impl Resolver {
                     Diagnostic::new(name.span(), format!("`{name}` is no type parameter of this {what}"))
                         .help("types are written with a dot, like `.u32`"),
                 );
+                None
+            }
+            ParamType::Warp(inner) => {
+                self.param(inner, written, parameter, what);
+                self.error(Diagnostic::new(written, "a result is the value of one thread"));
                 None
             }
             ParamType::Generic(_) => Some(Param::Generic),

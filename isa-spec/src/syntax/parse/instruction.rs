@@ -9,7 +9,7 @@ use syn::{LitStr, Token, token};
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
     Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, LenientForms, Modifier, OnlyIf, OperandType,
-    Pattern, Requirement, Semantics, Set, SetBody, SyntaxLine, Without,
+    Pattern, Requirement, Semantics, Set, SetBody, State, SyntaxLine, Without,
 };
 use crate::text::Errors;
 
@@ -266,6 +266,7 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
     let mut attributes = Vec::new();
     let mut registers = None;
     let mut without = Vec::new();
+    let mut state = None;
     while input.peek(syn::Ident) {
         if peek_keyword(input, "registers") {
             word(input)?;
@@ -281,12 +282,24 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
                 condition = Some(Rc::new(expr::expr(input)?));
             }
             without.push(Without { kinds, condition });
+        } else if peek_keyword(input, "state") {
+            let span = word(input)?.span();
+            let mut name = word(input)?.to_string();
+            while input.peek(Token![.]) {
+                name += &format!(".{}", dotted(input)?);
+            }
+            let mut condition = None;
+            if input.peek(Token![where]) {
+                input.parse::<Token![where]>()?;
+                condition = Some(expr::expr(input)?);
+            }
+            state = Some(State { span, name, condition });
         } else {
             attributes.push(word(input)?);
         }
     }
     semicolon(input)?;
-    Ok(OperandType { names, map, ty, attributes, registers, without })
+    Ok(OperandType { names, map, ty, attributes, registers, without, state })
 }
 
 fn only_if(input: ParseStream) -> Result<OnlyIf> {
@@ -300,12 +313,20 @@ fn only_if(input: ParseStream) -> Result<OnlyIf> {
 }
 
 fn requirement(input: ParseStream) -> Result<Requirement> {
-    let mut requirement = Requirement { span: input.span(), condition: None, ptx: None, targets: Vec::new() };
-    if !peek_keyword(input, "ptx") && input.fork().call(target).is_err() {
+    let mut requirement =
+        Requirement { span: input.span(), condition: None, removed: false, ptx: None, targets: Vec::new() };
+    let floor_follows = |input: ParseStream| {
+        peek_keyword(input, "ptx") || peek_keyword(input, "removed") || input.fork().call(target).is_ok()
+    };
+    if !floor_follows(input) {
         let condition = expr::expr(input)?;
         requirement.span = condition.span;
         requirement.condition = Some(condition);
         input.parse::<Token![:]>()?;
+    }
+    if peek_keyword(input, "removed") {
+        word(input)?;
+        requirement.removed = true;
     }
     floor(input, &mut requirement)?;
     semicolon(input)?;

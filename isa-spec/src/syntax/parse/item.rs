@@ -11,12 +11,12 @@ use super::{
     dotted, expr, keyword, members, number, peek_keyword, semicolon, statements, target, type_set, version, word,
 };
 use crate::syntax::ast::{
-    Builtin, Class, Docs, Function, Item, LenientNote, Map, Operator, OperatorMember, ParamType, Signature, Slip, Spec,
-    TargetGroup, Type, TypeSet, TypeShape, Words,
+    Builtin, Class, Docs, Function, Item, LenientNote, Map, Operator, OperatorMember, Own, ParamType, Signature, Slip,
+    Spec, TargetGroup, Type, TypeSet, TypeShape, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 15] = [
+const ITEMS: [&str; 16] = [
     "use",
     "bodies",
     "ptx",
@@ -25,6 +25,7 @@ const ITEMS: [&str; 15] = [
     "types",
     "class",
     "builtin",
+    "own",
     "fn",
     "operator",
     "words",
@@ -98,6 +99,13 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
         }
         "class" => class(input, docs).map(Item::Class),
         "builtin" => builtin(input, docs).map(Item::Builtin),
+        "own" => {
+            let name = word(input)?;
+            input.parse::<Token![:]>()?;
+            let ty = dotted(input)?;
+            semicolon(input)?;
+            Ok(Item::Own(Own { docs, name, ty }))
+        }
         "fn" => function(input, docs).map(Item::Function),
         "operator" => operator(input, docs, errors).map(Item::Operator),
         "words" => {
@@ -285,6 +293,9 @@ fn param_type(input: ParseStream) -> Result<ParamType> {
         return word(&content).map(ParamType::Lanes);
     }
     let name = word(input)?;
+    if name == "warp" && !input.peek(Token![,]) && !input.is_empty() {
+        return param_type(input).map(|ty| ParamType::Warp(Box::new(ty)));
+    }
     if name == "one" && peek_keyword(input, "of") {
         word(input)?;
         return Ok(ParamType::Listed { span: name.span(), words: members(input)? });

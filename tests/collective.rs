@@ -1,0 +1,191 @@
+//! What the threads of a warp do together, against loops over its threads.
+
+use ptx_isa::TABLE;
+use ptx_isa::text::Statement;
+use ptx_isa::text::statement::Register;
+use ptx_isa::warp::{Program, Registers};
+
+mod reference;
+use reference::Random;
+
+type Warp = [u128; 32];
+
+/// What the manual says that a thread receives: for each destination a word. `a`, `b`, `c` and the mask are those of the
+/// statement, as far as it has them; threads outside of `active` do not take part.
+fn expected(mnemonic: &str, active: u32, sources: &[Warp], thread: usize) -> Vec<u128> {
+    let parts: Vec<&str> = mnemonic.split('.').collect();
+    let word = |source: usize| sources[source][thread];
+    let mask = if parts.contains(&"sync") { word(sources.len() - 1) as u32 } else { u32::MAX } & active;
+    let inside: Vec<usize> = (0..32).filter(|thread| mask >> thread & 1 != 0).collect();
+    let bits = |chosen: &dyn Fn(usize) -> bool| inside.iter().filter(|t| chosen(**t)).fold(0, |all, t| all | 1_u128 << t);
+    match parts[0] {
+        "shfl" => {
+            let lane = thread as i64;
+            let (b, c) = (word(1) as i64 & 31, word(2) as i64);
+            let segment = c >> 8 & 31;
+            let most = lane & segment | c & 31 & !segment;
+            let (from, valid) = match parts[parts.len() - 2] {
+                "up" => (lane - b, lane - b >= most),
+                "down" => (lane + b, lane + b <= most),
+                "bfly" => (lane ^ b, lane ^ b <= most),
+                _ => {
+                    let from = lane & segment | b & !segment;
+                    (from, from <= most)
+                }
+            };
+            let from = if valid { from } else { lane };
+            vec![sources[0][from as usize], valid.into()]
+        }
+        "vote" => {
+            let yes = bits(&|thread| sources[0][thread] & 1 != 0);
+            let all = u128::from(mask);
+            vec![match *parts.iter().find(|part| ["ballot", "all", "any", "uni"].contains(part)).unwrap() {
+                "ballot" => yes,
+                "all" => (yes == all).into(),
+                "any" => (yes != 0).into(),
+                _ => (yes == 0 || yes == all).into(),
+            }]
+        }
+        "match" => {
+            let same = bits(&|other| sources[0][other] == word(0));
+            match parts[1] {
+                "any" => vec![same],
+                _ if same == u128::from(mask) => vec![same, 1],
+                _ => vec![0, 0],
+            }
+        }
+        "activemask" => vec![active.into()],
+        "elect" => {
+            let first = inside.first().copied().unwrap_or(32);
+            vec![first as u128, u128::from(first == thread)]
+        }
+        "redux" if parts.contains(&"f32") => {
+            let value = |thread: &usize| {
+                let x = f32::from_bits(sources[0][*thread] as u32);
+                if parts.contains(&"abs") { x.abs() } else { x }
+            };
+            let (numbers, others): (Vec<f32>, Vec<f32>) = inside.iter().map(value).partition(|x| !x.is_nan());
+            let mut numbers: Vec<f32> = numbers;
+            numbers.sort_by(f32::total_cmp);
+            let found = if parts.contains(&"min") { numbers.first() } else { numbers.last() };
+            match found {
+                Some(found) if others.is_empty() || !parts.contains(&"NaN") => vec![found.to_bits().into()],
+                _ => vec![0x7fff_ffff],
+            }
+        }
+        "redux" => {
+            let signed = parts.contains(&"s32");
+            let value = |thread: &usize| {
+                let word = sources[0][*thread] as u32;
+                if signed { i64::from(word.cast_signed()) } else { i64::from(word) }
+            };
+            let values = inside.iter().map(value);
+            let found = match parts[2] {
+                "add" => values.sum(),
+                "min" => values.min().unwrap_or(if signed { i32::MAX.into() } else { u32::MAX.into() }),
+                "max" => values.max().unwrap_or(if signed { i32::MIN.into() } else { 0 }),
+                "and" => values.fold(-1, |all, x| all & x),
+                "or" => values.fold(0, |all, x| all | x),
+                _ => values.fold(0, |all, x| all ^ x),
+            };
+            vec![(found as u32).into()]
+        }
+        _ => panic!("{mnemonic}"),
+    }
+}
+
+/// Words that are often alike, and floats of all kinds.
+fn words(bits: u16, random: &mut Random) -> Warp {
+    const FLOATS: [u32; 8] =
+        [0, 0x8000_0000, 0x7fc0_0000, 0xff80_0001, 0x3f80_0000, 0xbf80_0000, 0x7f80_0000, 0x0000_0001];
+    let (style, one) = (random.below(4), random.below(1 << 64));
+    core::array::from_fn(|_| {
+        let word = match style {
+            0 => one,
+            1 => FLOATS[random.below(8) as usize].into(),
+            2 => random.below(3),
+            _ => random.below(1 << 64),
+        };
+        word & (u128::MAX >> (128 - u32::from(bits)))
+    })
+}
+
+#[test]
+fn collectives_compute_what_the_manual_says() {
+    let forms: Vec<_> = TABLE.forms().filter(|form| form.is_collective()).collect();
+    // shfl, vote, match, activemask, redux, elect: counted by hand.
+    assert_eq!(forms.len(), 2 * 4 + 2 * 4 + 4 + 1 + 6 + 3 + 8 + 1);
+    let mut random = Random::new(7);
+    for form in forms {
+        let mnemonic = form.mnemonic();
+        for round in 0..200 {
+            let active = if round % 4 == 0 { u32::MAX } else { random.below(1 << 32) as u32 };
+            let mut sources: Vec<Warp> = form.sources().map(|x| words(TABLE.ty(x.ty).bits, &mut random)).collect();
+            if mnemonic.contains("sync") {
+                // The mask is the same in all threads, which it mostly has.
+                let mask = if round % 3 == 0 { random.below(1 << 32) } else { u32::MAX.into() };
+                *sources.last_mut().unwrap() = [mask; 32];
+            }
+            let found = form.evaluate_warp(u16::MAX, active, &sources);
+            for thread in (0..32).filter(|thread| active >> thread & 1 != 0) {
+                let expected = expected(mnemonic, active, &sources, thread);
+                let found: Vec<u128> = found.iter().map(|words| words[thread]).collect();
+                assert_eq!(found, expected, "{mnemonic} in thread {thread} of {active:#x} for {sources:x?}");
+            }
+        }
+    }
+}
+
+/// The number of a register, and where it has threads of its own a mask or words.
+fn number(register: Register<'_>) -> Option<u32> {
+    register.name[1..].parse().ok()
+}
+
+#[test]
+fn a_program_exchanges_what_its_threads_hold() {
+    let lines = [
+        // The number of true predicates below each thread, and their sum over the warp.
+        "vote.sync.ballot.b32 r1, p0, 0xffffffff;",
+        "and.b32 r2, r1, r3;",
+        "popc.b32 r2, r2;",
+        "redux.sync.add.u32 r4, r2, 0xffffffff;",
+        // A reduction by butterflies, of those threads only for which the predicate holds.
+        "@p0 activemask.b32 r5;",
+        "shfl.sync.bfly.b32 r6|p1, r2, 16, 31, 0xffffffff;",
+        "@!p0 shfl.sync.idx.b32 r6, r2, 0, 31, 0;",
+    ];
+    let registers = Registers { b32: 8, pred: 2, ..Registers::default() };
+    let mut program = Program::new(registers, 90);
+    for line in lines {
+        program.push_statement(&Statement::parse(&TABLE, line).unwrap(), number).unwrap();
+    }
+    let mut warps = program.warps(2);
+    let chosen = [0x8421_f00f_u32, 0x0000_ffff];
+    for (warp, chosen) in chosen.into_iter().enumerate() {
+        *warps.pred_mut(warp, 0) = chosen;
+        *warps.b32_mut(warp, 3) = core::array::from_fn(|lane| (1 << lane) - 1);
+    }
+    program.run(&mut warps);
+    for (warp, chosen) in chosen.into_iter().enumerate() {
+        let below = |lane: usize| (chosen & ((1 << lane) - 1)).count_ones();
+        assert_eq!(*warps.b32(warp, 1), [chosen; 32]);
+        assert_eq!(*warps.b32(warp, 4), [(0..32).map(below).sum(); 32]);
+        for lane in 0..32 {
+            let holds = chosen >> lane & 1 != 0;
+            assert_eq!(warps.b32(warp, 5)[lane], if holds { chosen } else { 0 });
+            assert_eq!(warps.b32(warp, 6)[lane], if holds { below(lane ^ 16) } else { below(0) });
+        }
+        assert_eq!(warps.pred(warp, 1), u32::MAX);
+    }
+}
+
+#[test]
+fn slices_and_single_threads_have_no_collectives() {
+    let form = TABLE.form("activemask.b32").unwrap();
+    let error = ptx_isa::slice::Evaluator::new(form, 90).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "`activemask.b32` does not run over lanes: what a thread computes depends on others of its warp"
+    );
+    assert!(!form.has_evaluator() && form.is_collective());
+}
