@@ -3,6 +3,8 @@
 
 mod reference;
 
+use std::cmp::Ordering;
+
 use ptx_isa::TABLE;
 use reference::{Random, edges};
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
@@ -312,4 +314,75 @@ fn forms_compute_what_the_manual_says() {
         told += usize::from(told_here);
     }
     assert!(told > 900, "{told}");
+}
+
+/// The places of a register that parts of it take, the first one lowest.
+fn apart(word: u128, bits: u32, count: usize) -> Vec<u128> {
+    (0..count as u32).map(|part| word >> (part * bits) & (u128::MAX >> (128 - bits))).collect()
+}
+
+#[test]
+fn values_side_by_side_are_what_the_manual_says() {
+    let mut random = Random::new(11);
+    let (mut moved, mut packed, mut compared) = (0, 0, 0);
+    for form in TABLE.forms() {
+        let name = form.name();
+        let parts: Vec<&str> = name.split('.').collect();
+        let widths: Vec<u32> = form.sources().map(|operand| TABLE.ty(operand.ty).bits.into()).collect();
+        for _ in 0..300 {
+            let small = random.below(2) == 0;
+            let word = |bits: &u32, random: &mut Random| match (small, bits) {
+                (_, 128) => random.below(1 << 64) << 64 | random.below(1 << 64),
+                (true, 32) => u128::from((random.below(600) as i32 - 300).cast_unsigned()),
+                (_, bits) => random.below(1 << bits.min(&64)),
+            };
+            let inputs: Vec<u128> = widths.iter().map(|bits| word(bits, &mut random)).collect();
+            let expected = match (parts[0], parts[parts.len() - 1]) {
+                ("mov", "into2" | "into4") => {
+                    apart(inputs[0], widths[0] / form.results().count() as u32, form.results().count())
+                }
+                ("mov", "of2" | "of4") => {
+                    let bits = widths[0];
+                    vec![inputs.iter().rev().fold(0, |all, part| if bits == 128 { *part } else { all << bits | part })]
+                }
+                ("mov", _) => vec![inputs[0]],
+                ("cvt", "s32" | "b32") if parts[1] == "pack" => {
+                    let to = integer(parts[3]).unwrap();
+                    let number = |word: u128| to.word(to.clamp(i128::from(word as u32 as i32)));
+                    let above = inputs.get(2).copied().unwrap_or(0) << (2 * to.1);
+                    vec![(above | number(inputs[0]) << to.1 | number(inputs[1])) & 0xffff_ffff]
+                }
+                ("set", "u8x4" | "s8x4" | "u16x2" | "s16x2") => {
+                    let (ty, count) = parts[2].split_once('x').unwrap();
+                    let (ty, count) = (integer(ty).unwrap(), count.parse().unwrap());
+                    let lanes = apart(inputs[0], ty.1, count).into_iter().zip(apart(inputs[1], ty.1, count));
+                    let lanes = lanes.map(|(a, b)| match (parts[1], ty.value(a).cmp(&ty.value(b))) {
+                        ("eq" | "le" | "ge" | "ls" | "hs", Ordering::Equal)
+                        | ("ne" | "lt" | "le" | "lo" | "ls", Ordering::Less)
+                        | ("ne" | "gt" | "ge" | "hi" | "hs", Ordering::Greater) => u128::MAX >> (128 - ty.1),
+                        _ => 0,
+                    });
+                    let lanes: Vec<u128> = lanes.collect();
+                    vec![lanes.into_iter().rev().fold(0, |all, lane| all << ty.1 | lane)]
+                }
+                ("clmad", _) => {
+                    // One bit of the product after the other.
+                    let bit = |word: u128, at: u32| word >> at & 1;
+                    let sum = |at: u32| {
+                        (0..=at.min(63))
+                            .filter(|i| at - i < 64 && bit(inputs[0], *i) & bit(inputs[1], at - i) != 0)
+                            .count()
+                    };
+                    let product = (0..127).fold(0, |all, at| all | (sum(at) as u128 & 1) << at);
+                    vec![(if parts[1] == "hi" { product >> 64 } else { product } ^ inputs[2]) & u128::from(u64::MAX)]
+                }
+                _ => break,
+            };
+            assert_eq!(*form.evaluate(u16::MAX, &inputs), expected, "{name} of {inputs:x?}");
+        }
+        moved += usize::from(parts[0] == "mov");
+        packed += usize::from(parts[1] == "pack");
+        compared += usize::from(parts[0] == "set" && parts.len() == 3);
+    }
+    assert_eq!((moved, packed, compared), (27, 8, 32));
 }

@@ -19,7 +19,9 @@ fn form(mnemonic: &str) -> Form {
 #[test]
 fn every_form_is_built_from_its_modifiers() {
     for &form in Form::ALL {
-        assert_eq!(Instruction::from(form).form().unwrap(), form);
+        // Modifiers do not tell forms apart that have vectors as operands.
+        let built = Instruction::from(form).form().unwrap();
+        assert!(built.info().shapes().any(|shape| shape == form.info()), "{form}");
     }
 }
 
@@ -56,7 +58,7 @@ fn an_illegal_choice_of_modifiers_is_refused_with_the_reason() {
         cmp_op: CmpOp::Lt,
         bool_op: Some(BoolOp::And),
         ftz: false,
-        dtype: ScalarType::B8,
+        dtype: Some(ScalarType::B8),
         stype: ScalarType::S32,
     };
     assert!(refusal(set.form()).starts_with("no syntax line of `set` has these modifiers"));

@@ -17,7 +17,8 @@ fn expected(mnemonic: &str, active: u32, sources: &[Warp], thread: usize) -> Vec
     let word = |source: usize| sources[source][thread];
     let mask = if parts.contains(&"sync") { word(sources.len() - 1) as u32 } else { u32::MAX } & active;
     let inside: Vec<usize> = (0..32).filter(|thread| mask >> thread & 1 != 0).collect();
-    let bits = |chosen: &dyn Fn(usize) -> bool| inside.iter().filter(|t| chosen(**t)).fold(0, |all, t| all | 1_u128 << t);
+    let bits =
+        |chosen: &dyn Fn(usize) -> bool| inside.iter().filter(|t| chosen(**t)).fold(0, |all, t| all | 1_u128 << t);
     match parts[0] {
         "shfl" => {
             let lane = thread as i64;
@@ -183,9 +184,6 @@ fn a_program_exchanges_what_its_threads_hold() {
 fn slices_and_single_threads_have_no_collectives() {
     let form = TABLE.form("activemask.b32").unwrap();
     let error = ptx_isa::slice::Evaluator::new(form, 90).unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "`activemask.b32` does not run over lanes: what a thread computes depends on others of its warp"
-    );
+    assert_eq!(error, "`activemask.b32` does not run over lanes: what a thread computes depends on others of its warp");
     assert!(!form.has_evaluator() && form.is_collective());
 }

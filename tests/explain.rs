@@ -117,7 +117,7 @@ fn traces_end_with_what_the_evaluators_give() {
                 let computed = trace.iter().rev().find(|computed| computed.line.starts_with(&format!("{name} = ")));
                 let computed = computed.expect("a line gives the destination its value");
                 let bits = TABLE.ty(computed.step.ty).bits;
-                computed.lanes.iter().rev().fold(0, |all, lane| all << bits | lane)
+                computed.lanes.iter().rev().fold(0_u128, |all, lane| all.unbounded_shl(bits.into()) | lane)
             };
             for ((name, _), output) in form.results().zip(outputs.iter()) {
                 assert_eq!(value(name), *output, "{form:?} {trace:?}");

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use ptx_isa::TABLE;
 use ptx_isa::selector;
 use ptx_isa::slice::{Evaluator, Slice, SliceMut};
-use ptx_isa::table::{FormInfo, Kind};
+use ptx_isa::table::{FormInfo, Kind, TypeId};
 use ptx_isa::warp::{Level, Operands, Program, Registers, Source, Warps};
 
 #[cfg(all(unix, not(miri)))]
@@ -61,22 +61,18 @@ struct Signature {
     destinations: Vec<u32>,
 }
 
-fn bits(form: FormInfo, predicate: &dyn Fn(&ptx_isa::table::Operand) -> bool) -> Vec<u32> {
-    let mut list = Vec::new();
-    for operand in form.operands().iter().filter(|operand| predicate(operand)) {
-        let ty = TABLE.ty(operand.ty);
-        let bits = if ty.kind == Kind::Predicate { 1 } else { u32::from(ty.bits) };
-        list.push(bits);
-        if operand.destination && operand.second.is_some() {
-            list.push(bits);
-        }
-    }
-    list
+/// The width of a lane's value; 1 for predicates.
+fn width(ty: TypeId) -> u32 {
+    let ty = TABLE.ty(ty);
+    if ty.kind == Kind::Predicate { 1 } else { u32::from(ty.bits) }
 }
 
 impl Signature {
     fn of(form: FormInfo) -> Signature {
-        Signature { sources: bits(form, &|o| !o.destination), destinations: bits(form, &|o| o.destination) }
+        Signature {
+            sources: form.sources().map(|operand| width(operand.ty)).collect(),
+            destinations: form.results().map(|(_, ty)| width(ty)).collect(),
+        }
     }
 }
 
@@ -150,7 +146,7 @@ fn check_warps(form: FormInfo, sm: u16, level: Level, count: usize, random: &mut
         .destinations
         .iter()
         .enumerate()
-        .map(|(index, _)| (index == 0 || !random.one_in(4)).then(|| index as u32 * 4 + (random.next() % 4) as u32))
+        .map(|(index, _)| (index == 0 || !random.one_in(4)).then(|| index as u32 * 2 + (random.next() % 2) as u32))
         .collect();
     let sources: Vec<Source> = signature
         .sources
@@ -216,7 +212,8 @@ fn warps_compute_what_scalar_functions_do() {
     for level in Level::available() {
         // Forms of one shape share their code: the first one stands for all but their data.
         let mut shapes = BTreeSet::new();
-        for form in forms() {
+        // A state is the program's own: see the tests of decoded statements.
+        for form in forms().filter(|form| form.states().is_empty()) {
             let evaluator = form.evaluator(90, form.sources().count());
             let first = evaluator.is_some_and(|evaluator| shapes.insert(std::ptr::from_ref(evaluator.shape())));
             let rounds = if cfg!(miri) {
@@ -294,7 +291,7 @@ fn check_slice(form: FormInfo, level: Level, lanes: usize, offset: usize, random
     let mut d = Buffer::new(signature.destinations[0], lanes + offset, random);
     let old: Vec<u128> = (0..lanes + offset).map(|lane| d.get(lane)).collect();
     let two = signature.destinations.len() > 1 && !random.one_in(4);
-    let mut e = Buffer::new(1, lanes + offset, random);
+    let mut e = Buffer::new(signature.destinations.get(1).copied().unwrap_or(1), lanes + offset, random);
     let start = |buffer: &Buffer| if matches!(buffer, Buffer::Mask(_)) { 0 } else { offset };
     let slices: Vec<Slice> = sources.iter().map(|source| source.slice(offset)).collect();
     let e_slice = if two { e.slice_mut(offset) } else { SliceMut::Sink };
@@ -308,7 +305,7 @@ fn check_slice(form: FormInfo, level: Level, lanes: usize, offset: usize, random
         let outputs = form.evaluate(90, &inputs);
         let what = || format!("{} {level:?}, {lanes} lanes from {offset}, lane {lane}", form.mnemonic());
         assert_eq!(d.get(start(&d) + lane), outputs[0], "{}", what());
-        assert!(!two || e.get(lane) == outputs[1], "{}", what());
+        assert!(!two || e.get(start(&e) + lane) == outputs[1], "{}", what());
     }
     // What stands before and behind the lanes is as it was.
     for (lane, old) in old.iter().enumerate() {

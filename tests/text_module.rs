@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, LineIndex, Severity};
-use ptx_isa::table::FormInfo;
+use ptx_isa::selector::Permission;
+use ptx_isa::table::{FormInfo, Operand};
 use ptx_isa::target::{Target, Version};
 use ptx_isa::text::module::read;
 use ptx_isa::text::{Options, Report, check};
@@ -261,7 +262,12 @@ fn lines_get_the_assemblers_verdict() {
 #[test]
 fn every_form_is_refused_just_below_its_floor() {
     let statement = |form: FormInfo| {
-        let names = form.operands().iter().map(|operand| if operand.registers.is_empty() { "0" } else { operand.name });
+        let name = |operand: &Operand| match &operand.second {
+            _ if operand.registers.is_empty() => "0".to_owned(),
+            Some(second) if second.optional != Permission::Yes => format!("{}|{}", operand.name, second.name),
+            _ => operand.name.to_owned(),
+        };
+        let names = form.operands().iter().map(|operand| operand.braced(&name(operand)));
         format!("{} {};", form.mnemonic(), names.collect::<Vec<_>>().join(", "))
     };
     let verdict = |text: &str, ptx: Version, target: Target| {
@@ -446,12 +452,12 @@ fn the_frame_of_a_module_is_passed_over() {
          .loc 1 2 3, function_name $L+0, inlined_at 1 2 3 setp.eq.u32 p, u, u;\n# 7 \"a.c\"\n\
          $L: .param .b32 x; st.param.b32 [x], u; {{ .reg .b32 t; call.uni (x), f, (x); }}\n\
          proto: .callprototype (.param .b32 _) _ (.param .b32 _);\nlist: .branchtargets $L, list;\nbrx.idx u, list;\n\
-         mov.b64 {{u, u}}, 0f00000000; // ;\nld.global.v2.u32\n\t{{u, u}},\n\t[table+4];\nsetp.lt.u32 p, u, u;\n}}\n\
+         mov.b64 {{u, u}}, 0d0000000000000000; // ;\nld.global.v2.u32\n\t{{u, u}},\n\t[table+4];\nsetp.lt.u32 p, u, u;\n}}\n\
          .section .debug_info {{\n.b8 1 // }}\n.b32 .debug_abbrev\n}}\n@@DWARF .byte 1\n.section .debug_loc {{ }}\n"
     );
     let report = report(&text);
     assert_eq!(report.diagnostics, [], "{:?}", findings(&text, &report));
-    assert_eq!((report.in_table, report.outside), (2, 5));
+    assert_eq!((report.in_table, report.outside), (3, 4));
 }
 
 #[test]
@@ -470,7 +476,7 @@ fn each_bad_statement_is_reported_once_and_the_others_are_checked() {
         (first + 5, "operand-count", ";"),
     ];
     assert_eq!(findings(&text, &report), expected);
-    assert_eq!((report.in_table, report.outside), (6, 2));
+    assert_eq!((report.in_table, report.outside), (7, 1));
 }
 
 #[test]

@@ -16,7 +16,7 @@ use isa_table::target::in_words;
 use crate::check::{ABSENT, Checked, Form, words};
 use crate::model::{
     Constants, Entry, Meaning, Model, Opcode, OperandType, Pattern, Permission, Requirement, Selector, SelectorKind,
-    Slot, SlotKind, Stand, TypeId, TypeSet,
+    Slot, SlotKind, Stand, Stands, TypeId, TypeSet,
 };
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
@@ -145,9 +145,18 @@ impl<'a> Pager<'a> {
                 takes.push("the sink `_`".into());
             }
             let constants = types.iter().any(|ty| self.model().ty(*ty).constants != Constants::default());
-            let never = |stand| operand.without.iter().any(|(stands, when)| when.is_none() && stands.contains(&stand));
-            if !never(Stand::Constants) && constants && !written && state.is_none() {
+            let always = |with, kind| {
+                let fixed = |stands: &&Stands| stands.with == with && stands.condition.is_none();
+                operand.stands.iter().filter(fixed).any(|stands| stands.kinds.contains(&kind))
+            };
+            if !always(false, Stand::Constants) && constants && !written && state.is_none() {
                 takes.push(constant_kinds(self.model(), &types));
+            }
+            if always(true, Stand::Specials) {
+                takes.push("a special register".into());
+            }
+            if always(true, Stand::Addresses) {
+                takes.push("the address of a variable or function".into());
             }
             if patterns.iter().any(|pattern| pattern.negation == Permission::Yes) {
                 takes.push(format!("`!{}` for its complement", operand.name));
@@ -234,9 +243,11 @@ impl<'a> Pager<'a> {
                 found.push(self.matrix(*across, &downs));
             }
         }
-        if let (true, Some(across)) = (found.is_empty(), types.last()) {
-            let leading = first.or(types.first().copied().filter(|slot| slot != across));
-            found.push(self.matrix(*across, leading.as_slice()));
+        // Without types a word stands at the top, so that floors are shown.
+        let across = types.last().copied().or((!slots.is_empty()).then_some(0));
+        if let (true, Some(across)) = (found.is_empty(), across) {
+            let leading = first.or(types.first().copied()).filter(|slot| *slot != across);
+            found.push(self.matrix(across, leading.as_slice()));
         }
         found
     }
@@ -370,14 +381,15 @@ fn notation(entry: &Entry, pattern: &Pattern) -> String {
         second: pattern.second.as_ref().map(|(second, optional)| (name(*second), *optional == Permission::Yes)),
         selector: selector.map(|selector| (selector.name.as_str(), selector.omission != Permission::No)),
         optional: false,
+        opens: pattern.opens,
+        closes: pattern.closes,
     };
     if pattern.optional { format!("{{{operand}}}") } else { operand.to_string() }
 }
 
 /// What is refused, and what there is no more.
 fn rules(entry: &Entry) -> Vec<String> {
-    let legal =
-        entry.legal.iter().map(|rule| format!("{} needs {}", words(&rule.subject), words(&rule.condition)));
+    let legal = entry.legal.iter().map(|rule| format!("{} needs {}", words(&rule.subject), words(&rule.condition)));
     let removed = entry.requires.iter().filter(|requirement| requirement.removed).map(|requirement| {
         let since = requirement.ptx.map_or_else(String::new, |ptx| ptx.to_string());
         format!("From PTX {since} on not for {} or higher", in_words(&requirement.targets))
@@ -392,7 +404,8 @@ fn floors(entry: &Entry) -> Vec<Floor> {
         target: Some(in_words(&requirement.targets)).filter(|words| !words.is_empty()),
         lenient,
     };
-    let manual = entry.requires.iter().filter(|requirement| !requirement.removed).map(|requirement| floor(requirement, None));
+    let manual =
+        entry.requires.iter().filter(|requirement| !requirement.removed).map(|requirement| floor(requirement, None));
     let assembler = entry.lenient_floors.iter().map(|(requirement, note)| floor(requirement, Some(one_line(note))));
     manual.chain(assembler).collect()
 }

@@ -310,14 +310,14 @@ impl Functions {
         Ok(emit::leaked(&Ready::new(checked, self.sources.clone(), &self.build).context(), base))
     }
 
-    /// The function of a form with this mnemonic, under a name; `None` if there is no such form, or it has no evaluator.
-    pub fn function(&mut self, mnemonic: &str, name: &str) -> Option<String> {
-        let opcode = mnemonic.split('.').next()?;
+    /// The function of the form with this name, under another; `None` if there is no such form, or it has no evaluator.
+    pub fn function(&mut self, form: &str, name: &str) -> Option<String> {
+        let opcode = form.split('.').next()?;
         if !self.ready.contains_key(opcode) {
             let checked = check(self.model.only(opcode)).ok()?;
             self.ready.insert(opcode.to_owned(), Ready::new(checked, self.sources.clone(), &self.build));
         }
-        emit::function(&self.ready.get(opcode)?.context(), mnemonic, name)
+        emit::function(&self.ready.get(opcode)?.context(), form, name)
     }
 }
 

@@ -26,21 +26,27 @@ pub struct Operand<'a> {
     pub selector: Option<(&'a str, bool)>,
     /// Whether it may be left out, with all operands behind it.
     pub optional: bool,
+    /// Whether it is the first element of a vector.
+    pub opens: bool,
+    /// Whether it is the last element of a vector.
+    pub closes: bool,
 }
 
 impl fmt::Display for Operand<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", if self.negated { "{!}" } else { "" }, self.name)?;
+        let brace = if self.opens { "{" } else { "" };
+        write!(f, "{brace}{}{}", if self.negated { "{!}" } else { "" }, self.name)?;
         match self.second {
             Some((second, true)) => write!(f, "[|{second}]")?,
             Some((second, false)) => write!(f, "|{second}")?,
             None => {}
         }
         match self.selector {
-            Some((selector, true)) => write!(f, "{{.{selector}}}"),
-            Some((selector, false)) => write!(f, ".{selector}"),
-            None => Ok(()),
+            Some((selector, true)) => write!(f, "{{.{selector}}}")?,
+            Some((selector, false)) => write!(f, ".{selector}")?,
+            None => {}
         }
+        f.write_str(if self.closes { "}" } else { "" })
     }
 }
 

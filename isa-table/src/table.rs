@@ -115,6 +115,8 @@ contents! {
         /// What the assembler takes in any statement beyond the manual: for each [`Lenient`] the note that says so; `None`
         /// where the spec has no such note, and the thing is refused.
         lenient: &'static [Option<&'static str>],
+        /// What a thread may read and nothing writes.
+        specials: &'static [Special],
         /// Where this table does not follow the assembler's verdict.
         slips: &'static [Slip],
     }
@@ -131,6 +133,22 @@ contents! {
         code: &'static str,
         /// What such statements look like without blanks and comments: `*` stands for any text.
         patterns: &'static [&'static str],
+    }
+
+    /// A special register: what a thread may read and nothing writes.
+    Special, SpecialBuf {
+        /// The name: `%tid`.
+        name: &'static str,
+        /// How many registers the name stands for, numbered from zero; 0 where it is one without a number.
+        count: u8,
+        /// Whether it has elements.
+        vector: bool,
+        /// The types of operands that it may stand for.
+        types: TypeSet,
+        /// What it needs.
+        floor: Floor,
+        /// What it holds, in words.
+        description: &'static str,
     }
 
     /// A type of operands and registers.
@@ -292,16 +310,26 @@ contents! {
         sink: bool,
         /// Whether a constant may stand for it; which ones, its type says.
         constants: bool,
+        /// Whether the manual lists constants for it even if it is a predicate.
+        listed_constants: bool,
         /// Whether a register or variable plus a constant may stand for it.
         sums: bool,
         /// Whether an element of a vector register may stand for it.
         elements: bool,
         /// Whether the name of a function may stand for it.
         functions: bool,
+        /// Whether a special register may stand for it, if that has the operand's type.
+        specials: bool,
+        /// Whether the name of a variable may stand for it: its address; then that of a function, too.
+        addresses: bool,
         /// The lanes or mask that may be written behind it: `a.b3210`.
         selector: Option<Selector>,
         /// Whether it may be left out, and with it all operands behind it.
         optional: bool,
+        /// Whether it is the first element of a vector: a brace stands before it.
+        opens: bool,
+        /// Whether it is the last element of a vector: a brace stands behind it.
+        closes: bool,
         /// The number of the state that it is: no statement writes it, and a program carries it from one to the next.
         state: Option<u8>,
     }
@@ -358,6 +386,8 @@ contents! {
         floor_list: &'static [Floors],
         /// Why forms are taken that the manual does not list; the first one is none.
         note_list: &'static [&'static str],
+        /// Forms of one mnemonic, each with the next one that has other operands: numbers in pairs, ascending.
+        shapes: &'static [u16],
         /// The perfect hash of mnemonics: factors of buckets.
         factors: &'static [u32],
         /// The perfect hash of mnemonics: forms in places.
@@ -487,10 +517,45 @@ named! {
         Elements = "elements",
         /// Names of functions.
         Functions = "functions",
+        /// Special registers.
+        Specials = "specials",
+        /// Names of variables, for their addresses.
+        Addresses = "addresses",
+    }
+}
+
+impl Stand {
+    /// Whether it may stand for a source of which nothing is said.
+    pub const fn is_usual(self) -> bool {
+        !matches!(self, Stand::Specials | Stand::Addresses)
+    }
+}
+
+impl TypeInfo {
+    /// Whether its values are bits or integers.
+    pub fn is_word(&self) -> bool {
+        matches!(self.kind, Kind::Bits | Kind::Unsigned | Kind::Signed)
+    }
+}
+
+impl Special {
+    /// Whether a name is this register's.
+    pub fn is_called(&self, name: &str) -> bool {
+        let Some(number) = name.strip_prefix(self.name) else { return false };
+        match self.count {
+            0 => number.is_empty(),
+            count => number.parse().is_ok_and(|found: u8| found < count) && (number == "0" || !number.starts_with('0')),
+        }
     }
 }
 
 impl Table {
+    /// The special register with this name.
+    pub fn special(&self, name: &str) -> Option<&'static Special> {
+        let own = self.specials.iter().find(|special| special.is_called(name));
+        own.or_else(|| self.base?.special(name))
+    }
+
     /// The form with this canonical mnemonic: modifiers in the manual's order, no blanks.
     #[inline]
     pub fn form(&'static self, mnemonic: &str) -> Option<FormInfo> {
@@ -714,6 +779,11 @@ impl Rule {
 }
 
 impl Operand {
+    /// What is written for it, with the brace of a vector of which it is the first or the last element.
+    pub fn braced(&self, text: &str) -> String {
+        alloc::format!("{}{text}{}", if self.opens { "{" } else { "" }, if self.closes { "}" } else { "" })
+    }
+
     /// What the manual writes of it.
     pub fn notation(&self) -> notation::Operand<'static> {
         notation::Operand {
@@ -722,6 +792,8 @@ impl Operand {
             second: self.second.map(|second| (second.name, second.optional == Permission::Yes)),
             selector: self.selector.map(|selector| (selector.name, selector.omission != Permission::No)),
             optional: self.optional,
+            opens: self.opens,
+            closes: self.closes,
         }
     }
 }
@@ -770,6 +842,29 @@ impl FormInfo {
     #[inline]
     pub fn mnemonic(self) -> &'static str {
         self.table.forms.mnemonic(self.index())
+    }
+
+    /// Its name among forms: the mnemonic, and for what has vectors as operands how many elements they have.
+    pub fn name(self) -> String {
+        let mut name = String::from(self.mnemonic());
+        for vector in
+            vectors(self.operands().iter().map(|operand| (operand.destination, operand.opens, operand.closes)))
+        {
+            name.push_str(&vector);
+        }
+        name
+    }
+
+    /// The form of the same mnemonic that has other operands, if there is a next one.
+    pub fn next_shape(self) -> Option<FormInfo> {
+        let mut pairs = self.table.forms.shapes.chunks_exact(2);
+        let next = pairs.find(|pair| usize::from(pair[0]) == self.index())?;
+        Some(FormInfo { index: next[1].into(), ..self })
+    }
+
+    /// This form, and the next ones of the same mnemonic that have other operands.
+    pub fn shapes(self) -> impl Iterator<Item = FormInfo> {
+        core::iter::successors(Some(self), |form| form.next_shape())
     }
 
     /// The instruction.
@@ -891,7 +986,8 @@ impl FormInfo {
 
     /// Whether what a thread computes depends on others of its warp.
     pub fn is_collective(self) -> bool {
-        let of_warp = |evaluation: &Evaluation| self.table.programs.shapes[evaluation.shape as usize].lanes == Lanes::Warp;
+        let of_warp =
+            |evaluation: &Evaluation| self.table.programs.shapes[evaluation.shape as usize].lanes == Lanes::Warp;
         self.evaluations().first().is_some_and(of_warp)
     }
 
@@ -1053,6 +1149,19 @@ impl fmt::Debug for Outputs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
+}
+
+/// What the vectors among operands add to a form's name: `.into2` for a destination of two elements, `.of4` for a source of
+/// four. Operands are told as whether they are destinations, open and close a vector.
+pub fn vectors(operands: impl Iterator<Item = (bool, bool, bool)>) -> Vec<String> {
+    let (mut names, mut elements) = (Vec::new(), 0);
+    for (destination, opens, closes) in operands {
+        elements = if opens { 1 } else { elements + 1 };
+        if closes {
+            names.push(alloc::format!(".{}{elements}", if destination { "into" } else { "of" }));
+        }
+    }
+    names
 }
 
 /// The index of a modifier among the members of a slot, or [`FOREIGN`].

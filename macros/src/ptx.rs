@@ -179,7 +179,18 @@ impl Reader<'_> {
             if index > 0 {
                 self.text.text.push_str(", ");
             }
-            written.push(self.operand(form.operands().get(index), index == 0, operand));
+            match operand {
+                [TokenTree::Group(vector)] if vector.delimiter() == Delimiter::Brace => {
+                    self.text.push("{", vector.span_open(), vector.span_open());
+                    let elements: Vec<TokenTree> = vector.stream().into_iter().collect();
+                    for (element, tokens) in elements.split(|token| is_punct(token, ',')).enumerate() {
+                        self.text.text.push_str(if element > 0 { ", " } else { "" });
+                        written.push(Written { value: self.value(None, tokens), second: None });
+                    }
+                    self.text.push("}", vector.span_close(), vector.span_close());
+                }
+                _ => written.push(self.operand(form.operands().get(index), index == 0, operand)),
+            }
         }
         written
     }
@@ -284,7 +295,7 @@ fn constant(tokens: &[TokenTree]) -> Option<String> {
 fn sample(form: FormInfo) -> String {
     let operands = form.operands().iter().filter(|operand| !operand.optional).map(|operand| match &operand.second {
         Some(second) => format!("{}|{}", operand.name, second.name),
-        None => operand.name.to_owned(),
+        None => operand.braced(operand.name),
     });
     operands.collect::<Vec<_>>().join(", ")
 }

@@ -77,7 +77,7 @@ impl Tables {
     /// The form's constant: `::ptx_isa::Setp::LT_S32`.
     fn constant(&self, form: FormInfo) -> TokenStream {
         let ty = name(&names::camel(form.instruction().opcode));
-        let constant = name(&names::constant(form.mnemonic()));
+        let constant = name(&names::constant(&form.name()));
         let ours = Tables::ours().path;
         let path = if std::ptr::eq(form.table(), &TABLE) { &ours } else { &self.path };
         quote!(#path::#ty::#constant)
@@ -86,9 +86,8 @@ impl Tables {
     /// The function that evaluates a form, written out; `None` where the form has no evaluator.
     fn function(&self, form: FormInfo) -> Option<TokenStream> {
         let own = !std::ptr::eq(form.table(), &TABLE);
-        let name = names::function(form.mnemonic());
-        let text =
-            with_spec(if own { &self.files } else { &[] }, |read| read.functions.function(form.mnemonic(), &name));
+        let name = names::function(&form.name());
+        let text = with_spec(if own { &self.files } else { &[] }, |read| read.functions.function(&form.name(), &name));
         text.expect("a spec that was read holds together")?.parse().ok()
     }
 
@@ -98,7 +97,7 @@ impl Tables {
         let bodies = if std::ptr::eq(form.table(), &TABLE) { &Tables::ours().bodies } else { &self.bodies };
         match self.function(form) {
             Some(function) => {
-                let name = name(&names::function(form.mnemonic()));
+                let name = name(&names::function(&form.name()));
                 quote!({
                     #[allow(unused_imports, reason = "a form need not call a body")]
                     use #bodies as rt;

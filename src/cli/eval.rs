@@ -102,10 +102,7 @@ impl Written for [u128; WARP] {
 }
 
 /// Evaluates with inputs as people write them; all that is wrong with them is told at once.
-fn evaluate_named<W: Written>(
-    statement: &Statement<'_>,
-    arguments: &EvalArguments,
-) -> Result<Outputs<W>, Vec<String>> {
+fn evaluate_named<W: Written>(statement: &Statement<'_>, arguments: &EvalArguments) -> Result<Outputs<W>, Vec<String>> {
     let mut problems = Vec::new();
     let mut given: HashMap<&str, &str> = HashMap::new();
     for input in &arguments.inputs {

@@ -119,9 +119,8 @@ pub(super) fn evaluate<'a, W: Words>(
         push(match operand.value {
             Value::Register(register) => read(name_of(register), ty),
             Value::Negated(register) => read(name_of(register), ty).map(|word| word ^ 1),
-            Value::Sum { name, addend } => {
-                read(Cow::Borrowed(name), ty).map(|word| word.wrapping_add(addend.into()))
-            }
+            Value::Sum { name, addend } => read(Cow::Borrowed(name), ty).map(|word| word.wrapping_add(addend.into())),
+            Value::Element { name, index } => read(Cow::Owned(format!("{name}[{index}]")), ty),
             Value::Constant(bits) => W::same(bits.into()),
             Value::Sink => W::same(0),
             Value::Absent => continue,
@@ -130,7 +129,11 @@ pub(super) fn evaluate<'a, W: Words>(
     for state in form.states().iter().filter(|state| !state.destination) {
         push(read(Cow::Borrowed(state.name), TABLE.ty(state.ty)));
     }
-    statement.operands().iter().filter_map(|operand| operand.selector).for_each(|selector| push(W::same(selector.into())));
+    statement
+        .operands()
+        .iter()
+        .filter_map(|operand| operand.selector)
+        .for_each(|selector| push(W::same(selector.into())));
     let executing = match statement.guard() {
         Some(guard) => {
             let mask = read(Cow::Borrowed(guard.register), predicate()).mask();

@@ -18,6 +18,48 @@ pub mod product_part {
     pub const WIDE: u8 = 2;
 }
 
+/// A half of the product whose parts are joined by `xor`, without carries.
+pub const fn carryless_u64<const PART: u8>(a: u64, b: u64) -> u64 {
+    let (mut product, mut place) = (0_u128, 0);
+    while place < 64 {
+        if a >> place & 1 != 0 {
+            product ^= (b as u128) << place;
+        }
+        place += 1;
+    }
+    if PART == product_part::HI { (product >> 64) as u64 } else { product as u64 }
+}
+
+/// Values side by side in a wider one, and the other way round.
+macro_rules! joined {
+    ($($wide:ty, $narrow:ty: $join:ident($($part:ident),*) $element:ident;)*) => {$(
+        /// Values side by side, the first one lowest.
+        #[inline(always)]
+        pub const fn $join($($part: $narrow),*) -> $wide {
+            let parts = [$($part),*];
+            let (mut all, mut place) = (0, parts.len());
+            while place > 0 {
+                place -= 1;
+                all = all << <$narrow>::BITS | parts[place] as $wide;
+            }
+            all
+        }
+        /// One of the values that stand side by side, the lowest one first.
+        #[inline(always)]
+        pub const fn $element(x: $wide, index: u32) -> $narrow { (x >> (index * <$narrow>::BITS)) as $narrow }
+    )*};
+}
+
+joined! {
+    u16, u8: join_b16_b8(a, b) element_b8_b16;
+    u32, u16: join_b32_b16(a, b) element_b16_b32;
+    u64, u32: join_b64_b32(a, b) element_b32_b64;
+    u128, u64: join_b128_b64(a, b) element_b64_b128;
+    u32, u8: join_b32_b8(a, b, c, d) element_b8_b32;
+    u64, u16: join_b64_b16(a, b, c, d) element_b16_b64;
+    u128, u32: join_b128_b32(a, b, c, d) element_b32_b128;
+}
+
 /// Arithmetic modulo two to the width.
 macro_rules! modular {
     ($($ty:ty: $add:ident $sub:ident $mul:ident $shl:ident $shr:ident;)*) => {$(

@@ -62,8 +62,8 @@ impl FormPage {
             modifiers: modifiers.collect(),
             functions: page.functions.iter().filter(calls).collect(),
             lines,
-            function: form.has_evaluator().then(|| names::function(form.mnemonic())),
-            constant: format!("{}::{}", names::camel(instruction.opcode), names::constant(form.mnemonic())),
+            function: form.has_evaluator().then(|| names::function(&form.name())),
+            constant: format!("{}::{}", names::camel(instruction.opcode), names::constant(&form.name())),
         }
     }
 }
@@ -108,6 +108,12 @@ pub fn takes(table: &Table, operand: &Operand) -> Vec<String> {
         if !kinds.is_empty() {
             list.push(format!("{} constants", kinds.join(" and ")));
         }
+    }
+    if operand.specials {
+        list.push("special registers".to_string());
+    }
+    if operand.addresses {
+        list.push("the address of a variable or function".to_string());
     }
     match operand.negation {
         Permission::Yes => list.push(format!("!{}", operand.name)),

@@ -74,6 +74,13 @@ pub enum Value<'a> {
         /// The constant, as 64 bits.
         addend: u64,
     },
+    /// The address of an element of an array.
+    Element {
+        /// The array.
+        name: &'a str,
+        /// Which element.
+        index: u64,
+    },
     /// A constant, as the bits that the operand's type makes of it.
     Constant(u64),
     /// `_`: the result is dropped.
@@ -201,10 +208,12 @@ impl fmt::Display for Statement<'_> {
         let written = self.operands_with_info().take_while(|(_, operand)| operand.value != Value::Absent);
         for (index, (info, operand)) in written.enumerate() {
             f.write_str(if index == 0 { " " } else { ", " })?;
+            f.write_str(if info.opens { "{" } else { "" })?;
             match operand.value {
                 Value::Register(register) => write!(f, "{register}")?,
                 Value::Negated(register) => write!(f, "!{register}")?,
                 Value::Sum { name, addend } => write!(f, "{name}+{addend}")?,
+                Value::Element { name, index } => write!(f, "{name}[{index}]")?,
                 Value::Constant(bits) => write_constant(f, bits, self.table.ty(info.ty))?,
                 Value::Sink => f.write_str("_")?,
                 Value::Absent => {}
@@ -217,6 +226,7 @@ impl fmt::Display for Statement<'_> {
             if let (Some(bits), Some(selector)) = (operand.selector, &info.selector) {
                 write_selector(f, bits, selector)?;
             }
+            f.write_str(if info.closes { "}" } else { "" })?;
         }
         f.write_str(";")
     }

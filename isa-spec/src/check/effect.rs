@@ -40,7 +40,10 @@ fn operands(opcode: &Opcode, number: usize, forms: &[&Form], programs: &[Program
         }
         if !pattern.destination && !read[pattern.operand] && !operand.unread {
             let message = format!("nothing reads the operand `{}`", operand.name);
-            errors.push(Diagnostic::new(operand.span, message).help("semantics name every source; `unread` is for one that no value depends on"));
+            errors.push(
+                Diagnostic::new(operand.span, message)
+                    .help("semantics name every source; `unread` is for one that no value depends on"),
+            );
         }
         if let Some(selector) = &pattern.selector
             && !selected[pattern.operand]

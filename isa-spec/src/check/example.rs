@@ -23,7 +23,13 @@ fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &
     if example.opcode != opcode.name {
         return Err(Diagnostic::new(example.opcode.span(), format!("this entry is about `{}`", opcode.name)));
     }
-    let form = forms.iter().find(|form| form.mnemonic == mnemonic);
+    let shaped = |form: &&Form| {
+        let patterns = opcode.entries[form.entry].written(&form.patterns);
+        let vectors = |pattern: &Pattern| (pattern.opens, pattern.closes);
+        patterns.iter().map(vectors).eq(example.operands.iter().map(|operand| (operand.opens, operand.closes)))
+    };
+    let mut shapes = forms.iter().filter(|form| form.mnemonic == mnemonic);
+    let form = shapes.clone().find(shaped).or_else(|| shapes.next());
     match (form, example.refused) {
         (None, true) => return Ok(()),
         (Some(_), true) => {

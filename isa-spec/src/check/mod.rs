@@ -14,6 +14,7 @@ mod rule;
 use std::collections::HashMap;
 
 use isa_table::limits;
+use isa_table::table::vectors;
 use isa_table::target::FloorBuf;
 
 use crate::model::choice::{Choice, Scope};
@@ -45,6 +46,8 @@ pub(crate) struct Form {
     pub syntax: usize,
     pub choice: Choice,
     pub mnemonic: String,
+    /// The mnemonic, and what its vectors add to it: no other form has this name.
+    pub name: String,
     /// Those of its line, and the states that this form reads or writes.
     pub patterns: Vec<Pattern>,
     pub floor: FloorBuf,
@@ -262,7 +265,7 @@ impl OpcodeChecker<'_> {
                     let message = format!("`{}` has more than {} characters", form.mnemonic, limits::MNEMONIC);
                     return Err(Diagnostic::new(syntax.span, message).into());
                 }
-                if let Some((other, other_line)) = self.spelt.insert(form.mnemonic.clone(), (number, line)) {
+                if let Some((other, other_line)) = self.spelt.insert(form.name.clone(), (number, line)) {
                     let first = &self.opcode.entries[other].syntaxes[other_line];
                     return Err(Diagnostic::new(syntax.span, format!("two syntax lines spell `{}`", form.mnemonic))
                         .label("this one")
@@ -289,8 +292,8 @@ impl OpcodeChecker<'_> {
                 return Ok(None);
             }
         }
-        let conditions = entry.operands.iter().flat_map(|operand| &operand.without);
-        for condition in conditions.filter_map(|(_, condition)| condition.as_ref()) {
+        let conditions = entry.operands.iter().flat_map(|operand| &operand.stands);
+        for condition in conditions.filter_map(|stands| stands.condition.as_ref()) {
             scope.holds(condition)?;
         }
         let mut patterns = Vec::new();
@@ -337,12 +340,15 @@ impl OpcodeChecker<'_> {
             }
         }
         let mnemonic = choice.mnemonic(self.opcode, syntax.items.iter().map(|item| item.slot));
+        let shape = entry.written(&patterns).iter().map(|pattern| (pattern.destination, pattern.opens, pattern.closes));
+        let name = vectors(shape).into_iter().fold(mnemonic.clone(), |name, vector| name + &vector);
         Ok(Some(Form {
             opcode: self.index,
             entry: number,
             syntax: line,
             choice,
             mnemonic,
+            name,
             patterns,
             floor,
             lenient_floor,

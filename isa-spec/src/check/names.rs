@@ -41,7 +41,7 @@ pub(super) fn check(model: &Model, forms: &[Form], errors: &mut Errors) {
                 errors.push(Diagnostic::new(span(), message));
             }
         };
-        taken(functions.insert(function(&form.mnemonic), form));
-        taken(constants.insert((form.opcode, constant(&form.mnemonic)), form));
+        taken(functions.insert(function(&form.name), form));
+        taken(constants.insert((form.opcode, constant(&form.name)), form));
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
                     code.line(format_args!("// {}, {}", syntax.text, cx.place(syntax.span)));
                 }
                 code.docs(&format!("`{}`: {}.", form.mnemonic, floor_words(form)));
-                code.line(format_args!("pub const {}: Form = Form::at({number});", constant(&form.mnemonic)));
+                code.line(format_args!("pub const {}: Form = Form::at({number});", constant(&form.name)));
             }
         });
     }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use isa_table::constant::Content;
 use isa_table::program::{Evaluation, Shape};
-use isa_table::table::{DataBuf, Floors, Instruction, Name, Operand, Slip, Syntax, TargetInfo, TypeInfo};
+use isa_table::table::{DataBuf, Floors, Instruction, Name, Operand, Slip, Special, Syntax, TargetInfo, TypeInfo};
 use isa_table::target::{FloorBuf, Version, in_words};
 
 use super::Context;
@@ -54,6 +54,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
             code.list(data.versions.iter().map(expression::<Version>));
         });
         rows_of::<TargetInfo>(code, "TARGETS", "TargetInfo", &data.targets);
+        rows_of::<Special>(code, "SPECIALS", "Special", &data.specials);
         rows_of::<Slip>(code, "SLIPS", "Slip", &data.slips);
         rows_of::<Instruction>(code, "INSTRUCTIONS", "Instruction", &data.instructions);
         rows_of::<Syntax>(code, "SYNTAXES", "Syntax", &data.syntaxes);
@@ -66,6 +67,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<Name>(code, "NAMES", "Name", &data.forms.names);
         rows_of::<&str>(code, "LONG_NAMES", "&str", &data.forms.long_names);
         numbers(code, "FACTORS", "u32", &data.forms.factors);
+        list(code, "SHAPES_OF", "u16", data.forms.shapes.len(), |code| code.list(&data.forms.shapes));
         list(code, "PLACES", "u16", data.forms.places.len(), |code| code.list(&data.forms.places));
         let grouped = Grouped { cx, lines: &lines };
         grouped.column(code, "SYNTAX", "u16", &data.forms.syntax);
@@ -82,7 +84,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
 const COLUMNS: [&str; 8] = ["names", "long_names", "syntax", "values", "operands", "floors", "notes", "evaluations"];
 
 /// What the columns index.
-const POOLS: [&str; 5] = ["operand_lists", "floor_list", "note_list", "factors", "places"];
+const POOLS: [&str; 6] = ["operand_lists", "floor_list", "note_list", "shapes", "factors", "places"];
 
 /// The programs' fields, and where they are.
 const PROGRAMS: [(&str, &str); 4] =
@@ -99,7 +101,9 @@ fn structure(data: &DataBuf, code: &mut Code) {
         code.line("syntaxes: SYNTAXES,");
         code.block("forms: Forms {", "},", |code| {
             for name in COLUMNS.iter().chain(&POOLS) {
-                code.line(format_args!("{name}: {},", name.to_ascii_uppercase()));
+                // Programs have shapes, too.
+                let list = if *name == "shapes" { "SHAPES_OF".to_owned() } else { name.to_ascii_uppercase() };
+                code.line(format_args!("{name}: {list},"));
             }
         });
         code.block("programs: Programs {", "},", |code| {
@@ -108,6 +112,7 @@ fn structure(data: &DataBuf, code: &mut Code) {
             }
         });
         code.line(format_args!("lenient: {},", expression::<&[Option<&str>]>(&data.lenient)));
+        code.line("specials: SPECIALS,");
         code.line("slips: SLIPS,");
     });
 }

@@ -121,9 +121,9 @@ pub(crate) fn catalog(cx: &Context<'_>) -> String {
     code.finish()
 }
 
-/// The function of one form, with this name; `None` if no form with an evaluator has this mnemonic.
-pub(crate) fn function(cx: &Context<'_>, mnemonic: &str, name: &str) -> Option<String> {
-    let form = cx.checked.forms.iter().find(|form| form.mnemonic == mnemonic && !form.programs.is_empty())?;
+/// The function of one form, called so; `None` if no form with an evaluator has this name.
+pub(crate) fn function(cx: &Context<'_>, form: &str, name: &str) -> Option<String> {
+    let form = cx.checked.forms.iter().find(|other| other.name == form && cx.checked.by_thread(other))?;
     let mut code = Code::default();
     typed::emit(cx, form, name, &mut code);
     Some(code.finish())

@@ -1,5 +1,8 @@
 //! The contents of a table's columns and pools.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use isa_table::constant::Content;
 use isa_table::hash;
 use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
@@ -14,6 +17,7 @@ use super::pool::{Pool, Runs};
 use crate::check::{ABSENT, Form};
 use crate::model::choice::Scope;
 use crate::model::{Kind, Model, Opcode, Pattern, Permission, SlotKind};
+use crate::syntax::ast::Expr;
 
 /// A note without its line breaks.
 pub(super) fn one_line(text: &str) -> String {
@@ -72,6 +76,7 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         forms: FormsBuf { evaluations, ..forms },
         programs,
         lenient: lenient.collect(),
+        specials: model.specials.clone(),
         slips: slips.collect(),
     };
     Rows { data, lines }
@@ -83,8 +88,21 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
     let (mut operand_lists, mut floors, mut notes) = (Pool::new(), Pool::new(), Pool::new());
     // The first note is none.
     notes.number(String::new(), String::new);
-    let mnemonics: Vec<&str> = cx.checked.forms.iter().map(|form| form.mnemonic.as_str()).collect();
-    let hash::Places { factors, places } = hash::build(&mnemonics);
+    // The first form of each mnemonic is found by it, the others by the one before.
+    let (mut mnemonics, mut firsts, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
+    let mut last: HashMap<&str, usize> = HashMap::new();
+    for (index, form) in cx.checked.forms.iter().enumerate() {
+        match last.insert(&form.mnemonic, index) {
+            Some(before) => shapes.push([before as u16, index as u16]),
+            None => {
+                mnemonics.push(form.mnemonic.as_str());
+                firsts.push(index as u16);
+            }
+        }
+    }
+    shapes.sort_unstable();
+    let hash::Places { factors, mut places } = hash::build(&mnemonics);
+    places.iter_mut().filter(|place| **place != hash::EMPTY).for_each(|place| *place = firsts[usize::from(*place)]);
     let mut columns = FormsBuf {
         names: Vec::new(),
         long_names: Vec::new(),
@@ -97,6 +115,7 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
         operand_lists: Vec::new(),
         floor_list: Vec::new(),
         note_list: Vec::new(),
+        shapes: shapes.concat(),
         factors,
         places,
     };
@@ -268,12 +287,12 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
     let operand = &entry.operands[pattern.operand];
     let ty = opcode.operand_type(operand, &form.choice).expect("checked: operands have types");
     let scope = Scope { model, opcode, choice: &form.choice, sm: None };
-    let may = |stand: Stand| {
-        !operand.without.iter().any(|(stands, condition)| {
-            stands.contains(&stand)
-                && condition.as_ref().is_none_or(|condition| scope.holds(condition).expect("checked"))
-        })
+    let said = |stand: Stand| {
+        let said = operand.stands.iter().rev().filter(|stands| stands.kinds.contains(&stand));
+        let holds = |condition: &Rc<Expr>| scope.holds(condition).expect("checked");
+        said.filter(|stands| stands.condition.as_ref().is_none_or(holds)).map(|stands| stands.with).next()
     };
+    let may = |stand: Stand| said(stand).unwrap_or(stand.is_usual());
     let destination = pattern.destination;
     OperandBuf {
         name: entry.shown(model, pattern).to_owned(),
@@ -294,15 +313,20 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
         },
         sink: operand.sink,
         constants: !destination && may(Stand::Constants),
+        listed_constants: !destination && said(Stand::Constants) == Some(true),
         sums: !destination && may(Stand::Sums),
         elements: may(Stand::Elements),
         functions: !destination && may(Stand::Functions),
+        specials: !destination && may(Stand::Specials),
+        addresses: !destination && may(Stand::Addresses),
         selector: pattern.selector.as_ref().map(|selector| {
             let mut spelling = selector.spelling.clone();
             spelling.omission = noted(&spelling.omission);
             spelling
         }),
         optional: pattern.optional,
+        opens: pattern.opens,
+        closes: pattern.closes,
         state: operand.state.as_ref().map(|state| state.number as u8),
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn emit_module(cx: &Context<'_>, code: &mut Code) {
         code.line(format_args!("use {} as rt;", cx.bodies));
         for form in cx.checked.forms.iter().filter(|form| cx.checked.by_thread(form)) {
             code.blank();
-            emit(cx, form, &names::function(&form.mnemonic), code);
+            emit(cx, form, &names::function(&form.name), code);
         }
     });
 }
@@ -33,7 +33,7 @@ pub(super) fn emit_catalog(cx: &Context<'_>, code: &mut Code) {
     code.braces("functions!", |code| {
         for form in cx.checked.forms.iter().filter(|form| cx.checked.by_thread(form)) {
             let params = vec!["_"; Typed::new(cx, form).params().len()].join(", ");
-            code.line(format_args!("{:?} {}({params});", form.mnemonic, names::function(&form.mnemonic)));
+            code.line(format_args!("{:?} {}({params});", form.name, names::function(&form.name)));
         }
     });
 }

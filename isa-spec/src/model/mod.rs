@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
-pub(crate) use isa_table::table::{Constants, Kind, Lenient, Stand, TypeId, TypeSet};
+pub(crate) use isa_table::table::{Constants, Kind, Lenient, SpecialBuf, Stand, TypeId, TypeSet};
 pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
@@ -60,6 +60,7 @@ pub struct Model {
     /// The lists of words that selectors are chosen from.
     pub(crate) words: Vec<Vec<String>>,
     pub(crate) maps: Vec<(String, Pairs)>,
+    pub(crate) specials: Vec<SpecialBuf>,
     /// The names of what a thread holds beside its registers.
     pub(crate) states: Vec<String>,
     /// Sorted by name.
@@ -297,6 +298,9 @@ pub(crate) struct Pattern {
     pub selector: Option<Selector>,
     /// Whether this operand and those behind it may be left out.
     pub optional: bool,
+    /// Whether it is the first, or the last, element of a vector.
+    pub opens: bool,
+    pub closes: bool,
 }
 
 /// The lanes or the mask behind an operand.
@@ -314,8 +318,8 @@ pub(crate) struct Operand {
     pub ty: OperandType,
     /// The registers it may be, where the entry says so; else its type says.
     pub registers: Option<TypeSet>,
-    /// What cannot stand for it: always, or where a condition holds.
-    pub without: Vec<(Vec<Stand>, Option<Rc<Expr>>)>,
+    /// What can or cannot stand for it, the later word against the earlier one.
+    pub stands: Vec<Stands>,
     pub sink: bool,
     /// Said so in an entry without semantics, which would tell.
     pub destination: bool,
@@ -326,6 +330,14 @@ pub(crate) struct Operand {
     /// Whether no value depends on it: it is only said who waits for whom.
     pub unread: bool,
     pub state: Option<State>,
+}
+
+/// Whether some things may stand for an operand: always, or where a condition holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Stands {
+    pub with: bool,
+    pub kinds: Vec<Stand>,
+    pub condition: Option<Rc<Expr>>,
 }
 
 /// What an operand is that no statement writes: part of the state of a thread.

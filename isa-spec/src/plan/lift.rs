@@ -61,6 +61,7 @@ pub(crate) fn lift<'m>(
         places: HashMap::new(),
         sources: Vec::new(),
         data: Vec::new(),
+        tables: Vec::new(),
     };
     for output in &program.outputs {
         let value = match program.value(*output).ty.is_predicate(model) {
@@ -90,6 +91,8 @@ struct Lifting<'m, 's> {
     places: HashMap<ValueId, usize>,
     sources: Vec<usize>,
     data: Vec<Datum>,
+    /// The truth tables so far: outcomes, those of their leaves that are sources, and the parameter.
+    tables: Vec<(u8, Vec<Option<Leaf>>, usize)>,
 }
 
 impl Lifting<'_, '_> {
@@ -294,12 +297,19 @@ impl Lifting<'_, '_> {
         let places: Vec<usize> = leaves.iter().map(|leaf| self.leaf(*leaf)).collect();
         // The table that another predicate has of complemented tests serves as well.
         let tests = leaves.iter().filter(|leaf| !self.is_source(leaf.id)).count();
+        // A `!` before a source changes the tables that ask it, and no others: those that share one ask the same sources.
+        let asked: Vec<Option<Leaf>> = leaves.iter().map(|leaf| self.is_source(leaf.id).then_some(*leaf)).collect();
         let shared = (0..1_usize << tests).find_map(|complement| {
-            let wanted = Datum::Truth(complemented(table, leaves.len(), complement), leaves.len());
-            self.data.iter().position(|datum| *datum == wanted).map(|param| (param, complement))
+            let wanted = complemented(table, leaves.len(), complement);
+            let serves = |known: &&(u8, Vec<Option<Leaf>>, usize)| known.0 == wanted && known.1 == asked;
+            self.tables.iter().find(serves).map(|(.., param)| (*param, complement))
         });
-        let (param, complement) = shared
-            .unwrap_or_else(|| (self.param(Datum::Truth(table, leaves.len()), Param::Truth(leaves.len() as u8)), 0));
+        let (param, complement) = shared.unwrap_or_else(|| {
+            self.data.push(Datum::Truth(table, leaves.len()));
+            self.shape.params.push(Param::Truth(leaves.len() as u8));
+            self.tables.push((table, asked, self.data.len() - 1));
+            (self.data.len() - 1, 0)
+        });
         let leaves = places.into_iter().enumerate().map(|(index, place)| (place, complement >> index & 1 != 0));
         let op = Op::Truth { table: Table::Param(param), leaves: leaves.collect() };
         self.push(op, Lane::Predicate, lanes)

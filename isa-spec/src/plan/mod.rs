@@ -129,14 +129,7 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
     Plan { operations: operations.list, shapes, loops, evaluations }
 }
 
-fn evaluation(
-    form: &Form,
-    operands: usize,
-    below: u16,
-    lifted: &Lifted,
-    shape: usize,
-    kept: &[bool],
-) -> Evaluation {
+fn evaluation(form: &Form, operands: usize, below: u16, lifted: &Lifted, shape: usize, kept: &[bool]) -> Evaluation {
     let patterns = &form.patterns;
     let read = |place: usize| patterns[..place].iter().filter(|pattern| !pattern.destination).count();
     let selectors = |place: usize| patterns[..place].iter().filter(|pattern| pattern.selector.is_some()).count();

@@ -38,6 +38,7 @@ pub(crate) enum Item {
     Words(Words),
     Map(Map),
     Lenient(Vec<LenientNote>),
+    Special(Vec<Special>),
     Slips(Vec<Slip>),
     Instruction(Instruction),
 }
@@ -193,6 +194,26 @@ pub(crate) struct Map {
     pub pairs: Vec<(Ident, Ident)>,
 }
 
+/// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: what a thread may read and nothing writes
+#[derive(Clone, Debug)]
+pub(crate) struct Special {
+    pub docs: Docs,
+    pub names: Vec<SpecialName>,
+    /// Elements of a vector.
+    pub elements: Option<Number>,
+    /// Its own type, then those that it may also be read as.
+    pub types: Vec<Ident>,
+    pub floor: Requirement,
+}
+
+/// `%envreg<32>`
+#[derive(Clone, Debug)]
+pub(crate) struct SpecialName {
+    pub name: Ident,
+    /// How many registers the name stands for, numbered from zero.
+    pub count: Option<Number>,
+}
+
 /// `takes selector "*.b01*", "*.b12*";` with its description: where the assembler's verdict is not followed
 #[derive(Clone, Debug)]
 pub(crate) struct Slip {
@@ -271,6 +292,9 @@ pub(crate) struct Pattern {
     pub second: Option<(Ident, bool)>,
     /// `{.mask}` behind it, or `.dsel`, which may not be left out.
     pub selector: Option<(Ident, bool)>,
+    /// Whether it is the first, or the last, element of a vector.
+    pub opens: bool,
+    pub closes: bool,
 }
 
 /// `.dtype = { .u32, .s32 };` and its relatives
@@ -298,9 +322,10 @@ pub(crate) struct LenientForms {
     pub condition: Expr,
 }
 
-/// What cannot stand for an operand: always, or where a condition on the modifiers holds.
+/// `without { constants } where .type == .bf16`, `with { addresses }`: what may stand for an operand beside a register
 #[derive(Clone, Debug)]
-pub(crate) struct Without {
+pub(crate) struct Stands {
+    pub with: bool,
     pub kinds: Vec<Ident>,
     pub condition: Option<Rc<Expr>>,
 }
@@ -317,7 +342,7 @@ pub(crate) struct OperandType {
     /// `registers { .b32 }`
     pub registers: Option<Vec<Ident>>,
     /// `without { constants, sums } where .type == .bf16`
-    pub without: Vec<Without>,
+    pub stands: Vec<Stands>,
     pub state: Option<State>,
 }
 
@@ -384,6 +409,9 @@ pub(crate) struct ExampleOperand {
     pub name: String,
     pub second: Option<String>,
     pub selector: Option<Ident>,
+    /// Whether it is the first, or the last, element of a vector.
+    pub opens: bool,
+    pub closes: bool,
 }
 
 /// A statement of semantics.

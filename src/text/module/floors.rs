@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use core::ops::Range;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
@@ -58,16 +59,24 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             floor = lenient;
         }
+        self.needs(mnemonic, floor, span)
+    }
+
+    /// Something that stands at a place needs a version and targets.
+    pub(super) fn needs(&self, what: &str, floor: &Floor, span: Range<usize>) -> Read<()> {
         let (old_version, old_target) = self.below(floor);
+        if !old_version && !old_target {
+            return Ok(());
+        }
         let have = |name: Option<String>| name.unwrap_or_default();
         let version = || have(self.version.map(|version| format!("{version}")));
         let target = || have(self.target.map(|target| format!("{target}")));
         let (ptx, wanted) = (floor.ptx, floor.targets_in_words());
         let diagnostic = if old_version {
-            let message = format!("`{mnemonic}` needs PTX {ptx}, and this is PTX {}", version());
+            let message = format!("`{what}` needs PTX {ptx}, and this is PTX {}", version());
             Diagnostic::error(Code::PtxVersion, span, message).with_help(format!("write `.version {ptx}` or later"))
         } else {
-            let message = format!("`{mnemonic}` needs {wanted}, and the target is {}", target());
+            let message = format!("`{what}` needs {wanted}, and the target is {}", target());
             let more = if floor.target().suffix.is_none() { " or higher" } else { "" };
             let help = format!("write `.target {}`{more}", floor.target());
             Diagnostic::error(Code::Target, span, message).with_help(help)

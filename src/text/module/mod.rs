@@ -10,7 +10,7 @@
 //! {
 //!     .reg .pred %p<2>;
 //!     .reg .f32  %f<3>;
-//!     mov.f32 %f1, 0f00000000;
+//!     ld.param.u64 %rd1, [kernel_param_0];
 //!     setp.lt.f32 %p1, %f1, %f3;
 //! }";
 //! let report = check(&ptx_isa::TABLE, module, &Options::default());

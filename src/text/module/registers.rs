@@ -52,10 +52,12 @@ impl<'a> Checker<'_, '_, 'a> {
             match operand.value {
                 Value::Register(register) | Value::Negated(register) => self.register(&Place::of(info), register)?,
                 Value::Sum { name, .. } => self.summand(info, name)?,
+                Value::Element { name, .. } => self.array(name)?,
                 Value::Constant(_) | Value::Sink | Value::Absent => {}
             }
             if let (Some(Second::Register(name)), Some(second)) = (operand.second, &info.second) {
-                let place = Place { name: second.name, ty: second.ty, registers: second.registers, functions: false };
+                let table::Second { name: own, ty, registers, .. } = *second;
+                let place = Place { name: own, ty, registers, functions: false, specials: false, addresses: false };
                 self.register(&place, Register { name, element: None })?;
             }
         }
@@ -63,34 +65,35 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     #[inline]
-    fn register(&mut self, info: &Place, register: Register<'a>) -> Read<()> {
+    fn register(&mut self, place: &Place, register: Register<'a>) -> Read<()> {
         let Register { name, element } = register;
         let symbol = self.find(name)?;
-        let fitting = info.registers;
+        let fitting = place.registers;
         match symbol {
             Some(Symbol::Register { ty, vector }) if fitting.has(ty) && vector == element.is_some() => Ok(()),
-            _ => self.misfit(info, register, symbol),
+            _ => self.misfit(place, register, symbol),
         }
     }
 
     #[cold]
-    fn misfit(&mut self, info: &Place, register: Register<'a>, symbol: Option<Symbol>) -> Read<()> {
+    fn misfit(&mut self, place: &Place, register: Register<'a>, symbol: Option<Symbol>) -> Read<()> {
         let Register { name, element } = register;
         let span = span_of(self.text(), name);
         let table = self.reader.table;
-        let wanted = &table.types[info.ty.index()];
+        let wanted = &table.types[place.ty.index()];
         let message = match symbol {
-            None => return self.undeclared(name),
+            None => return self.special(place, register),
             Some(Symbol::Register { ty, vector }) if vector == element.is_some() => {
-                let fits = table.types.iter().enumerate().filter(|(index, _)| info.registers.has(TypeId(*index as u8)));
+                let fits =
+                    table.types.iter().enumerate().filter(|(index, _)| place.registers.has(TypeId(*index as u8)));
                 let fits: Vec<String> = fits.map(|(_, ty)| format!("`.{}`", ty.name)).collect();
                 let message = format!(
                     "`{register}` is a `.{}` register, and `{}` is a `.{}`",
                     table.types[ty.index()].name,
-                    info.name,
+                    place.name,
                     wanted.name
                 );
-                let help = format!("`{}` stands in a register of type {}", info.name, fits.join(", "));
+                let help = format!("`{}` stands in a register of type {}", place.name, fits.join(", "));
                 return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
             }
             Some(Symbol::Register { vector: true, .. }) => {
@@ -99,7 +102,10 @@ impl<'a> Checker<'_, '_, 'a> {
                 return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
             }
             Some(Symbol::Register { vector: false, .. }) => format!("`{name}` is no vector"),
-            Some(Symbol::Function) if info.functions && wanted.kind != Kind::Predicate && element.is_none() => {
+            Some(Symbol::Variable | Symbol::Function) if place.addresses && wanted.is_word() && element.is_none() => {
+                return Ok(());
+            }
+            Some(Symbol::Function) if place.functions && wanted.kind != Kind::Predicate && element.is_none() => {
                 let note = table.takes(Lenient::FunctionAsSource);
                 return self.reader.lenient(
                     note,
@@ -113,6 +119,40 @@ impl<'a> Checker<'_, '_, 'a> {
             Some(Symbol::Label) => format!("`{name}` is a label, not a register"),
         };
         fail(Code::OperandType, span, message)
+    }
+
+    /// A name that is not declared: perhaps a special register.
+    fn special(&mut self, place: &Place, register: Register<'a>) -> Read<()> {
+        let Register { name, element } = register;
+        let table = self.reader.table;
+        let Some(special) = table.special(name) else { return self.undeclared(name) };
+        let span = span_of(self.text(), name);
+        if !place.specials {
+            let message = format!("`{name}` is a special register, and `{}` is none", place.name);
+            return Err(Box::new(
+                Diagnostic::error(Code::UndeclaredRegister, span, message)
+                    .with_help("move it to a register first: `mov` reads special registers"),
+            ));
+        }
+        if special.vector != element.is_some() {
+            let message = match special.vector {
+                true => format!("`{name}` is a vector, not a register"),
+                false => format!("`{name}` is no vector"),
+            };
+            let diagnostic = Diagnostic::error(Code::OperandType, span, message);
+            return Err(Box::new(match special.vector {
+                true => diagnostic.with_help(format!("take one element, as in `{name}.x`")),
+                false => diagnostic,
+            }));
+        }
+        if !special.types.has(place.ty) {
+            let fits: Vec<String> = special.types.iter().map(|ty| format!("`.{}`", table.ty(ty).name)).collect();
+            let wanted = table.ty(place.ty).name;
+            let message = format!("`{register}` cannot be read as a `.{wanted}`");
+            let help = format!("it is read as {}", fits.join(", "));
+            return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
+        }
+        self.needs(name, &special.floor, span)
     }
 
     fn undeclared<T>(&self, name: &str) -> Read<T> {
@@ -133,13 +173,24 @@ impl<'a> Checker<'_, '_, 'a> {
         }))
     }
 
+    /// The array that an element is of.
+    fn array(&mut self, name: &'a str) -> Read<()> {
+        match self.find(name)? {
+            Some(Symbol::Variable) => Ok(()),
+            Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is no variable")),
+            None => self.undeclared(name),
+        }
+    }
+
     /// A name plus a constant: its size does not matter, but its kind does.
     fn summand(&mut self, info: &'static table::Operand, name: &'a str) -> Read<()> {
         let symbol = self.find(name)?;
         let types = self.reader.table.types;
         let wanted = &types[info.ty.index()];
-        let integer = matches!(wanted.kind, Kind::Bits | Kind::Unsigned | Kind::Signed);
+        let integer = wanted.is_word();
+        let special = |name| self.reader.table.special(name).is_some_and(|special| !special.vector);
         let fits = match symbol {
+            None if info.specials && special(name) => true,
             None => return self.undeclared(name),
             Some(Symbol::Register { ty, vector: false }) => {
                 let kind = types[ty.index()].kind;
@@ -165,12 +216,15 @@ struct Place {
     name: &'static str,
     ty: TypeId,
     registers: TypeSet,
-    /// Whether the name of a function may stand for it.
+    /// Whether the name of a function may stand for it, a special register, an address.
     functions: bool,
+    specials: bool,
+    addresses: bool,
 }
 
 impl Place {
     fn of(info: &'static table::Operand) -> Place {
-        Place { name: info.name, ty: info.ty, registers: info.registers, functions: info.functions }
+        let table::Operand { name, ty, registers, functions, specials, addresses, .. } = *info;
+        Place { name, ty, registers, functions, specials, addresses }
     }
 }

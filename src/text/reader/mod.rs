@@ -183,6 +183,35 @@ impl<'a> Reader<'_, 'a> {
     /// whether it is there.
     #[inline]
     pub(crate) fn operands(&mut self, statement: &mut Statement<'a>) -> Read<bool> {
+        let first = self.cursor;
+        match self.operands_of(statement) {
+            Err(error) if self.cursor.peek() == b'{' => self.other_shape(statement, first, error),
+            read => read,
+        }
+    }
+
+    /// Reads the operands again, which are those of another form of the same mnemonic if one has such vectors.
+    #[cold]
+    fn other_shape(&mut self, statement: &mut Statement<'a>, first: Cursor<'a>, error: Box<Diagnostic>) -> Read<bool> {
+        let written = vectors(first);
+        let own = |form: &FormInfo| elements(form.operands().iter().map(|info| (info.opens, info.closes)));
+        let found = statement.form.shapes().find(|form| own(form) == written);
+        let Some(form) = found else {
+            if statement.form.next_shape().is_none() {
+                return Err(error);
+            }
+            let mnemonic = statement.form.mnemonic();
+            let shapes: Vec<String> =
+                statement.form.shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
+            return Err(Box::new(error.with_note(format!("it is written {}", shapes.join(" or ")))));
+        };
+        statement.form = form;
+        self.cursor = first;
+        self.operands_of(statement)
+    }
+
+    #[inline]
+    fn operands_of(&mut self, statement: &mut Statement<'a>) -> Read<bool> {
         let infos = statement.form.operands();
         if infos.len() > MAX_OPERANDS {
             let message = format!("this reader takes at most {MAX_OPERANDS} operands");
@@ -201,7 +230,15 @@ impl<'a> Reader<'_, 'a> {
             if index > 0 {
                 self.cursor.skip_blanks();
             }
+            if info.opens && !self.cursor.eat(b'{') {
+                let message = format!("`{}` is an element of a vector: `{{` is expected here", info.name);
+                return fail(Code::OperandType, self.cursor.token(), message);
+            }
+            self.cursor.skip_blanks();
             self.operand(statement.form, index, info, &mut statement.operands[index])?;
+            if info.closes {
+                self.vector_ends(statement, index)?;
+            }
         }
         self.cursor.skip_blanks();
         if infos.iter().any(|info| info.selector.is_some_and(|selector| selector.omission != Permission::Yes)) {
@@ -209,6 +246,21 @@ impl<'a> Reader<'_, 'a> {
         }
         let ended = self.cursor.eat(b';');
         if ended || self.cursor.at_end() { Ok(ended) } else { self.no_semicolon(statement.form) }
+    }
+
+    /// Reads the brace behind the last element of a vector.
+    fn vector_ends(&mut self, statement: &Statement<'a>, last: usize) -> Read<()> {
+        self.cursor.skip_blanks();
+        if !self.cursor.eat(b'}') {
+            return fail(Code::Syntax, self.cursor.token(), "`}` is expected here");
+        }
+        let infos = &statement.form.operands()[..=last];
+        let first = infos.iter().rposition(|info| info.opens).unwrap_or(last);
+        if statement.operands[first..=last].iter().all(|operand| operand.value == Value::Sink) {
+            let at = self.cursor.at();
+            return fail(Code::Sink, at - 1..at, "one element of a vector is a register at least");
+        }
+        Ok(())
     }
 
     /// Checks the selectors that must stand where all operands are written, and only there.
@@ -279,4 +331,41 @@ impl<'a> Reader<'_, 'a> {
         }
         Err(Box::new(diagnostic))
     }
+}
+
+/// Of operands, told as whether each opens and closes a vector, how many elements each has; 0 for what is no vector.
+fn elements(operands: impl Iterator<Item = (bool, bool)>) -> Vec<usize> {
+    let (mut list, mut inside) = (Vec::new(), 0);
+    for (opens, closes) in operands {
+        inside = if opens {
+            1
+        } else if inside > 0 {
+            inside + 1
+        } else {
+            0
+        };
+        if inside == 0 || closes {
+            list.push(inside);
+            inside = 0;
+        }
+    }
+    list
+}
+
+/// The same of operands as they are written.
+fn vectors(mut cursor: Cursor<'_>) -> Vec<usize> {
+    let (mut list, mut inside) = (Vec::new(), 0);
+    let mut vector = 0;
+    while !cursor.at_end() && cursor.peek() != b';' {
+        match cursor.peek() {
+            b'{' => inside = 1,
+            b'}' => (vector, inside) = (inside, 0),
+            b',' if inside > 0 => inside += 1,
+            b',' => list.push(core::mem::take(&mut vector)),
+            _ => {}
+        }
+        cursor.bump();
+    }
+    list.push(vector);
+    list
 }

@@ -100,7 +100,11 @@ impl<'a> Reader<'_, 'a> {
         self.cursor.skip_blanks();
         if self.cursor.at_dot_word() {
             let span = self.cursor.at()..self.cursor.at() + 1 + self.cursor_dot_word_len();
-            if self.cursor.at() > end.at() {
+            let apart = self.cursor.at() > end.at();
+            if apart && self.text_between(end.at()).contains('\n') && !self.is_element_or_selector(info, span.clone()) {
+                return fail(Code::Syntax, span, "`;` is missing before this");
+            }
+            if apart {
                 let note = self.table.takes(Lenient::BlankBeforeModifier);
                 let message = format!("blanks stand before `{}`", &self.cursor.text()[span.clone()]);
                 self.lenient(note, Code::BlankBeforeModifier, span.clone(), &message)?;
@@ -119,20 +123,38 @@ impl<'a> Reader<'_, 'a> {
                 let message = format!("`{}` is a register, not a sum", info.name);
                 return fail(Code::OperandType, span, message);
             }
-            let note = self.table.takes(Lenient::RegisterPlusConstant);
-            self.lenient(
-                note,
-                Code::RegisterPlusConstant,
-                span,
-                "a register or variable plus a constant is no operand",
-            )?;
+            if !info.addresses {
+                let note = self.table.takes(Lenient::RegisterPlusConstant);
+                let message = "a register or variable plus a constant is no operand";
+                self.lenient(note, Code::RegisterPlusConstant, span, message)?;
+            }
             operand.value = Value::Sum { name, addend };
+            return Ok(());
+        } else if self.cursor.peek() == b'[' && info.addresses {
+            self.cursor.bump();
+            let index = constant::integer(&mut self.cursor).map_err(constant_error)?;
+            self.cursor.skip_blanks();
+            if !self.cursor.eat(b']') {
+                return fail(Code::Syntax, self.cursor.token(), "`]` is expected here");
+            }
+            operand.value = Value::Element { name, index };
             return Ok(());
         } else {
             self.cursor = end;
         }
         operand.value = Value::Register(register);
         Ok(())
+    }
+
+    fn text_between(&self, start: usize) -> &'a str {
+        &self.cursor.text()[start..self.cursor.at()]
+    }
+
+    /// Whether the word behind a dot may belong to the operand before it.
+    fn is_element_or_selector(&self, info: &table::Operand, span: Range<usize>) -> bool {
+        let word = &self.cursor.text()[span.start + 1..span.end];
+        ELEMENTS.iter().any(|names| names.contains(&word))
+            || info.selector.is_some_and(|selector| selector.kind.parse(selector.letter, word).is_some())
     }
 
     fn cursor_dot_word_len(&self) -> usize {
@@ -165,7 +187,7 @@ impl<'a> Reader<'_, 'a> {
                 None => diagnostic.with_help("it takes registers only"),
             })
         })?;
-        if ty.kind == Kind::Predicate {
+        if ty.kind == Kind::Predicate && !info.listed_constants {
             let message = format!("`{}` is a constant in place of a predicate", info.name);
             self.lenient(self.table.takes(Lenient::ConstantPredicate), Code::Constant, span, &message)?;
         }

@@ -122,6 +122,7 @@ pub(crate) fn statement(form: FormInfo, mut register: impl FnMut(usize, &'static
     let mut text = form.mnemonic().to_owned();
     for (index, operand) in form.operands().iter().enumerate() {
         text.push_str(if index == 0 { " " } else { ", " });
+        text.push_str(if operand.opens { "{" } else { "" });
         if operand.registers.is_empty() {
             text.push('0');
             continue;
@@ -139,6 +140,7 @@ pub(crate) fn statement(form: FormInfo, mut register: impl FnMut(usize, &'static
         {
             text.push_str(&format!(".{}", words[0]));
         }
+        text.push_str(if operand.closes { "}" } else { "" });
     }
     text.push(';');
     text

@@ -133,7 +133,7 @@ fn registers_of_128_bits_are_whole_and_no_warp_has_them() {
     let operands = Operands { destinations: &[None], sources, ..Operands::default() };
     let error = program.push(TABLE.form("wide.b128").unwrap(), &operands).unwrap_err();
     let why =
-        "`wide.b128` does not run over warps: an operand has 128 bits, and the registers of warps have 16, 32 or 64";
+        "`wide.b128` does not run over lanes: an operand has 128 bits, and the registers of warps have 16, 32 or 64";
     assert_eq!(error.to_string(), why);
 }
 

@@ -171,7 +171,7 @@ impl Resolver {
         }
     }
 
-    fn requirement(&mut self, requirement: ast::Requirement) -> Requirement {
+    pub(super) fn requirement(&mut self, requirement: ast::Requirement) -> Requirement {
         let ast::Requirement { span, condition, removed, ptx, targets } = requirement;
         if removed && (ptx.is_none() || targets.len() != 1) {
             let message = "what is removed has a version and a target";

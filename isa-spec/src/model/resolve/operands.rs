@@ -7,7 +7,7 @@ use proc_macro2::Ident;
 
 use super::{Declared, Resolver};
 use crate::model::{
-    Item, Kind, Operand, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Stand, State, Syntax, TypeId,
+    Item, Kind, Operand, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Stand, Stands, State, Syntax, TypeId,
 };
 use crate::syntax::{ast, walk};
 use crate::text::Diagnostic;
@@ -69,23 +69,23 @@ impl Resolver {
                 .registers
                 .as_ref()
                 .map(|registers| registers.iter().filter_map(|register| self.type_id(register)).collect());
-            let mut without = Vec::new();
+            let mut stands = Vec::new();
             if group.attributes.iter().any(|attribute| attribute == "register") {
-                without.push((Stand::ALL.to_vec(), None));
+                stands.push(Stands { with: false, kinds: Stand::ALL.to_vec(), condition: None });
             }
-            for ast::Without { kinds, condition } in &group.without {
-                let mut stands = Vec::new();
+            for ast::Stands { with, kinds, condition } in &group.stands {
+                let mut found = Vec::new();
                 for kind in kinds {
                     let text = kind.to_string();
                     match Stand::ALL.iter().find(|stand| stand.name() == text) {
-                        Some(stand) => stands.push(*stand),
+                        Some(stand) => found.push(*stand),
                         None => self.error(
-                            Diagnostic::new(kind.span(), format!("an operand cannot be without `{text}`"))
+                            Diagnostic::new(kind.span(), format!("`{text}` is nothing that stands for an operand"))
                                 .suggest(&text, Stand::ALL.iter().map(|stand| stand.name())),
                         ),
                     }
                 }
-                without.push((stands, condition.clone()));
+                stands.push(Stands { with: *with, kinds: found, condition: condition.clone() });
             }
             let has = |name: &str| group.attributes.iter().any(|attribute| attribute == name);
             let state = group.state.as_ref().map(|state| self.state(state, &ty));
@@ -100,7 +100,7 @@ impl Resolver {
                     span: name.span(),
                     ty: ty.clone(),
                     registers,
-                    without: without.clone(),
+                    stands: stands.clone(),
                     sink: has("sink"),
                     destination: has("destination"),
                     wider: has("wider"),
@@ -153,6 +153,8 @@ impl Resolver {
                         negation: Permission::No,
                         selector: None,
                         optional: false,
+                        opens: false,
+                        closes: false,
                     });
                 }
             }
@@ -253,6 +255,8 @@ impl Resolver {
                 negation: if pattern.negatable { Permission::Yes } else { Permission::No },
                 selector,
                 optional: false,
+                opens: pattern.opens,
+                closes: pattern.closes,
             });
         }
         patterns
@@ -277,7 +281,9 @@ impl Resolver {
         for syntax in syntaxes.iter_mut().filter(|syntax| same_items(syntax)) {
             let same_operands = syntax.patterns.len() == patterns.len()
                 && syntax.patterns.iter().zip(patterns).all(|(a, b)| {
-                    a.operand == b.operand && a.second.as_ref().map(|s| s.0) == b.second.as_ref().map(|s| s.0)
+                    a.operand == b.operand
+                        && a.second.as_ref().map(|s| s.0) == b.second.as_ref().map(|s| s.0)
+                        && (a.opens, a.closes) == (b.opens, b.closes)
                 });
             if !same_operands {
                 continue;
@@ -335,7 +341,12 @@ pub(super) fn merge_shapes(syntaxes: &mut Vec<Syntax>) {
             // What may not be left out of the longer line may be missing from the shorter one.
             let of_long = b.selector.as_ref().is_some_and(|selector| selector.spelling.omission != Permission::Yes);
             let same_selector = selector(a) == selector(b) || a.selector.is_none() && of_long;
-            a.operand == b.operand && a.destination == b.destination && a.second == b.second && same_selector
+            let same_vector = (a.opens, a.closes) == (b.opens, b.closes);
+            a.operand == b.operand
+                && a.destination == b.destination
+                && a.second == b.second
+                && same_selector
+                && same_vector
         });
         let plain = short.condition.is_none() && long.condition.is_none();
         plain && same_items && prefix && short.patterns.len() < long.patterns.len()
@@ -385,6 +396,8 @@ fn pattern_text(pattern: &ast::Pattern) -> String {
         second: second.as_ref().map(|(name, optional)| (name.as_str(), *optional)),
         selector: selector.as_ref().map(|(name, optional)| (name.as_str(), *optional)),
         optional: false,
+        opens: pattern.opens,
+        closes: pattern.closes,
     };
     operand.to_string()
 }

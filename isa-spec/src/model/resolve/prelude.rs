@@ -1,12 +1,13 @@
 //! What instructions are described with: versions, targets, types, classes, builtins, functions, operators, and what the
 //! assembler takes beyond the manual.
 
+use isa_table::target::FloorBuf;
 use proc_macro2::{Ident, Span, TokenStream};
 
 use super::Resolver;
 use crate::model::{
-    Builtin, Class, Function, Kind, Lenient, Operator, OperatorMember, Own, Param, Pick, Signature, Slip, Target, Type,
-    TypeId, TypeSet, Version,
+    Builtin, Class, Function, Kind, Lenient, Operator, OperatorMember, Own, Param, Pick, Requirement, Signature, Slip,
+    SpecialBuf, Target, Type, TypeId, TypeSet, Version,
 };
 use crate::syntax::ast::{self, ParamType, TypeShape};
 use crate::text::Diagnostic;
@@ -277,6 +278,36 @@ impl Resolver {
                 }
             }
             _ => unreachable!("the caller sorts items"),
+        }
+    }
+
+    pub(super) fn special(&mut self, special: ast::Special) {
+        let ast::Special { docs, names, elements, types, floor } = special;
+        let named: Vec<TypeId> = types.iter().filter_map(|ty| self.type_id(ty)).collect();
+        // It may be read as bits or an integer, whatever its sign.
+        let read_as = |id: &TypeId| {
+            let own = self.model.ty(*id);
+            let word = |kind| matches!(kind, Kind::Bits | Kind::Unsigned | Kind::Signed);
+            let same = move |ty: &&Type| ty.bits == own.bits && ty.lanes == 1 && (ty.kind == own.kind || word(ty.kind));
+            let all = self.model.type_ids().filter(move |(_, ty)| same(ty));
+            all.filter(move |(other, _)| word(own.kind) || other == id).map(|(id, _)| id).collect::<Vec<_>>()
+        };
+        let types: TypeSet = named.iter().flat_map(read_as).collect();
+        let span = floor.span;
+        let Requirement { ptx, targets, .. } = self.requirement(floor);
+        let Some(ptx) = ptx.filter(|_| !targets.is_empty()) else {
+            let message = "a special register has a version and a target";
+            return self.error(Diagnostic::new(span, message).help("write `ptx 1.0, sm_10` behind its types"));
+        };
+        for ast::SpecialName { name, count } in names {
+            self.model.specials.push(SpecialBuf {
+                name: format!("%{name}"),
+                count: count.map_or(0, |count| count.value as u8),
+                vector: elements.is_some(),
+                types,
+                floor: FloorBuf { ptx, targets: targets.clone(), removed: None },
+                description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
+            });
         }
     }
 

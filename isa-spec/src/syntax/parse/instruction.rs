@@ -9,7 +9,7 @@ use syn::{LitStr, Token, token};
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
     Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, LenientForms, Modifier, OnlyIf, OperandType,
-    Pattern, Requirement, Semantics, Set, SetBody, State, SyntaxLine, Without,
+    Pattern, Requirement, Semantics, Set, SetBody, Stands, State, SyntaxLine,
 };
 use crate::text::Errors;
 
@@ -159,7 +159,7 @@ fn line(input: ParseStream) -> Result<SyntaxLine> {
     loop {
         if input.peek(Token![.]) {
             modifiers.push(Modifier { name: dotted(input)?, optional: false });
-        } else if input.peek(token::Brace) && !negation_follows(input) {
+        } else if input.peek(token::Brace) && modifier_follows(input) {
             let content;
             syn::braced!(content in input);
             modifiers.push(Modifier { name: dotted(&content)?, optional: true });
@@ -170,10 +170,10 @@ fn line(input: ParseStream) -> Result<SyntaxLine> {
             break;
         }
     }
-    let mut operands = vec![pattern(input)?];
+    let mut operands = patterns(input)?;
     while input.peek(Token![,]) {
         input.parse::<Token![,]>()?;
-        operands.push(pattern(input)?);
+        operands.extend(patterns(input)?);
     }
     let mut condition = None;
     if input.peek(Token![where]) {
@@ -182,6 +182,30 @@ fn line(input: ParseStream) -> Result<SyntaxLine> {
     }
     semicolon(input)?;
     Ok(SyntaxLine { docs, opcode, modifiers, operands, condition })
+}
+
+/// Whether what stands in braces is a modifier: `{.ftz}`.
+fn modifier_follows(input: ParseStream) -> bool {
+    let fork = input.fork();
+    let Ok(TokenTree::Group(group)) = fork.parse::<TokenTree>() else { return false };
+    let parts = group.stream().into_iter().any(|token| token.to_string() == ",");
+    // One word without its dot is a modifier misspelt.
+    !parts || group.stream().to_string().starts_with('.')
+}
+
+/// An operand, or the elements of one that is a vector: `{a, b}`.
+fn patterns(input: ParseStream) -> Result<Vec<Pattern>> {
+    if !input.peek(token::Brace) || negation_follows(input) {
+        return Ok(vec![pattern(input)?]);
+    }
+    let content;
+    syn::braced!(content in input);
+    let mut list: Vec<Pattern> = content.parse_terminated(pattern, Token![,])?.into_iter().collect();
+    match list.as_mut_slice() {
+        [first, .., last] => (first.opens, last.closes) = (true, true),
+        _ => return Err(content.error("a vector has two elements or more")),
+    }
+    Ok(list)
 }
 
 fn negation_follows(input: ParseStream) -> bool {
@@ -195,7 +219,7 @@ fn pattern(input: ParseStream) -> Result<Pattern> {
         input.parse::<TokenTree>()?;
     }
     let name = word(input)?;
-    let mut pattern = Pattern { name, negatable, second: None, selector: None };
+    let mut pattern = Pattern { name, negatable, second: None, selector: None, opens: false, closes: false };
     if input.peek(Token![|]) {
         input.parse::<Token![|]>()?;
         pattern.second = Some((word(input)?, false));
@@ -265,14 +289,14 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
     };
     let mut attributes = Vec::new();
     let mut registers = None;
-    let mut without = Vec::new();
+    let mut stands = Vec::new();
     let mut state = None;
     while input.peek(syn::Ident) {
         if peek_keyword(input, "registers") {
             word(input)?;
             registers = Some(members(input)?);
-        } else if peek_keyword(input, "without") {
-            word(input)?;
+        } else if peek_keyword(input, "without") || peek_keyword(input, "with") {
+            let with = word(input)? == "with";
             let content;
             syn::braced!(content in input);
             let kinds = content.parse_terminated(word, Token![,])?.into_iter().collect();
@@ -281,7 +305,7 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
                 input.parse::<Token![where]>()?;
                 condition = Some(Rc::new(expr::expr(input)?));
             }
-            without.push(Without { kinds, condition });
+            stands.push(Stands { with, kinds, condition });
         } else if peek_keyword(input, "state") {
             let span = word(input)?.span();
             let mut name = word(input)?.to_string();
@@ -299,7 +323,7 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
         }
     }
     semicolon(input)?;
-    Ok(OperandType { names, map, ty, attributes, registers, without, state })
+    Ok(OperandType { names, map, ty, attributes, registers, stands, state })
 }
 
 fn only_if(input: ParseStream) -> Result<OnlyIf> {
@@ -312,7 +336,7 @@ fn only_if(input: ParseStream) -> Result<OnlyIf> {
     Ok(OnlyIf { subject, condition, span })
 }
 
-fn requirement(input: ParseStream) -> Result<Requirement> {
+pub(super) fn requirement(input: ParseStream) -> Result<Requirement> {
     let mut requirement =
         Requirement { span: input.span(), condition: None, removed: false, ptx: None, targets: Vec::new() };
     let floor_follows = |input: ParseStream| {
@@ -363,7 +387,8 @@ fn lenient_item(input: ParseStream) -> Result<LenientItem> {
         return Ok(LenientItem::Forms(LenientForms { docs, span, condition }));
     }
     // A spelling begins with a word and a dot; a floor with a dot, or has a colon.
-    if input.peek(syn::Ident) && input.peek2(Token![.]) {
+    let fork = input.fork();
+    if word(&fork).is_ok() && fork.peek(Token![.]) {
         return Ok(LenientItem::Line(SyntaxLine { docs, ..line(input)? }));
     }
     Ok(LenientItem::Floor(LenientFloor { docs, requirement: requirement(input)? }))
@@ -400,16 +425,33 @@ fn example(input: ParseStream) -> Result<Example> {
         text += &format!(".{modifier}");
         modifiers.push(modifier);
     }
-    let mut operands = vec![example_operand(input)?];
+    let mut operands = example_operands(input)?;
     while input.peek(Token![,]) {
         input.parse::<Token![,]>()?;
-        operands.push(example_operand(input)?);
+        operands.extend(example_operands(input)?);
     }
     let written: Vec<String> = operands.iter().map(ToString::to_string).collect();
     text += &format!(" {};", written.join(", "));
     let end = input.span();
     semicolon(input)?;
     Ok(Example { span: expr::join(span, end), refused, text, opcode, modifiers, operands })
+}
+
+/// An operand, or the elements of one that is a vector.
+fn example_operands(input: ParseStream) -> Result<Vec<ExampleOperand>> {
+    if !input.peek(token::Brace) {
+        return Ok(vec![example_operand(input)?]);
+    }
+    let content;
+    syn::braced!(content in input);
+    let mut list: Vec<ExampleOperand> = content.parse_terminated(example_operand, Token![,])?.into_iter().collect();
+    if let Some(first) = list.first_mut() {
+        first.opens = true;
+    }
+    if let Some(last) = list.last_mut() {
+        last.closes = true;
+    }
+    Ok(list)
 }
 
 fn example_operand(input: ParseStream) -> Result<ExampleOperand> {
@@ -422,17 +464,18 @@ fn example_operand(input: ParseStream) -> Result<ExampleOperand> {
         second = Some(operand_name(input)?);
     }
     let selector = if input.peek(Token![.]) { Some(dotted(input)?) } else { None };
-    Ok(ExampleOperand { span, negated, name, second, selector })
+    Ok(ExampleOperand { span, negated, name, second, selector, opens: false, closes: false })
 }
 
 impl std::fmt::Display for ExampleOperand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let bang = if self.negated { "!" } else { "" };
-        write!(f, "{bang}{}", self.name)?;
+        let (brace, bang) = (if self.opens { "{" } else { "" }, if self.negated { "!" } else { "" });
+        write!(f, "{brace}{bang}{}", self.name)?;
         if let Some(second) = &self.second {
             write!(f, "|{second}")?;
         }
-        self.selector.as_ref().map_or(Ok(()), |selector| write!(f, ".{selector}"))
+        self.selector.as_ref().map_or(Ok(()), |selector| write!(f, ".{selector}"))?;
+        f.write_str(if self.closes { "}" } else { "" })
     }
 }
 

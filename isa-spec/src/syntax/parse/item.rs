@@ -12,11 +12,11 @@ use super::{
 };
 use crate::syntax::ast::{
     Builtin, Class, Docs, Function, Item, LenientNote, Map, Operator, OperatorMember, Own, ParamType, Signature, Slip,
-    Spec, TargetGroup, Type, TypeSet, TypeShape, Words,
+    Spec, Special, SpecialName, TargetGroup, Type, TypeSet, TypeShape, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 16] = [
+const ITEMS: [&str; 17] = [
     "use",
     "bodies",
     "ptx",
@@ -31,6 +31,7 @@ const ITEMS: [&str; 16] = [
     "words",
     "map",
     "lenient",
+    "special",
     "slips",
     "instruction",
 ];
@@ -99,6 +100,11 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
         }
         "class" => class(input, docs).map(Item::Class),
         "builtin" => builtin(input, docs).map(Item::Builtin),
+        "special" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Special(statements(&content, errors, |input, _| special(input))))
+        }
         "own" => {
             let name = word(input)?;
             input.parse::<Token![:]>()?;
@@ -213,6 +219,30 @@ fn type_item(input: ParseStream) -> Result<Type> {
     }
     semicolon(input)?;
     Ok(ty)
+}
+
+fn special(input: ParseStream) -> Result<Special> {
+    let docs = super::docs(input)?;
+    let names = punctuated(input, |input| {
+        input.parse::<Token![%]>()?;
+        let name = word(input)?;
+        let mut count = None;
+        if input.peek(Token![<]) {
+            input.parse::<Token![<]>()?;
+            count = Some(number(input)?);
+            input.parse::<Token![>]>()?;
+        }
+        Ok(SpecialName { name, count })
+    })?;
+    input.parse::<Token![:]>()?;
+    let mut elements = None;
+    if input.peek(syn::LitInt) {
+        elements = Some(number(input)?);
+        keyword(input, "of")?;
+    }
+    let types = punctuated(input, dotted)?;
+    let floor = super::instruction::requirement(input)?;
+    Ok(Special { docs, names, elements, types, floor })
 }
 
 fn class(input: ParseStream, docs: Docs) -> Result<Class> {

@@ -155,5 +155,5 @@ fn constants_reach(form: FormInfo) -> bool {
         let plain = |ty: TypeId| matches!(TABLE.ty(ty).name, "pred" | "b16" | "b32" | "b64");
         operand.registers.iter().any(plain)
     };
-    form.has_evaluator() && form.operands().iter().all(moved)
+    form.has_evaluator() && form.states().is_empty() && form.operands().iter().all(moved)
 }
