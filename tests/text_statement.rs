@@ -273,7 +273,9 @@ fn operand(info: &'static Operand) -> BoxedStrategy<String> {
                 0 if sink && !pair => "_".to_owned(),
                 1 if sink && second => format!("_|{name}"),
                 2 if second => format!("{register}|{name}"),
-                3 => register.split('.').next().unwrap_or_default().to_owned() + if second { "|_" } else { "" },
+                3 if !pair => {
+                    register.split('.').next().unwrap_or_default().to_owned() + if second { "|_" } else { "" }
+                }
                 _ if second => format!("{register}|{name}"),
                 _ => register,
             })

@@ -19,7 +19,7 @@ pub mod product_part {
 }
 
 /// A half of the product whose parts are joined by `xor`, without carries.
-pub const fn carryless_u64<const PART: u8>(a: u64, b: u64) -> u64 {
+pub const fn carryless_b64<const PART: u8>(a: u64, b: u64) -> u64 {
     let (mut product, mut place) = (0_u128, 0);
     while place < 64 {
         if a >> place & 1 != 0 {

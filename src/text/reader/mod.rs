@@ -218,6 +218,8 @@ impl<'a> Reader<'_, 'a> {
             return fail(Code::OperandCount, self.cursor.token(), message);
         }
         let first = self.cursor;
+        // Whether the operand is an element of a vector.
+        let mut inside = false;
         for (index, info) in infos.iter().enumerate() {
             self.cursor.skip_blanks();
             if index > 0 && !self.cursor.eat(b',') {
@@ -235,7 +237,14 @@ impl<'a> Reader<'_, 'a> {
                 return fail(Code::OperandType, self.cursor.token(), message);
             }
             self.cursor.skip_blanks();
+            let start = self.cursor.at();
             self.operand(statement.form, index, info, &mut statement.operands[index])?;
+            inside |= info.opens;
+            if inside && statement.operands[index].second.is_some() {
+                let message = format!("`{}` is an element of a vector, and one destination", info.name);
+                return fail(Code::Destination, start..self.cursor.at(), message);
+            }
+            inside &= !info.closes;
             if info.closes {
                 self.vector_ends(statement, index)?;
             }
@@ -356,7 +365,11 @@ fn elements(operands: impl Iterator<Item = (bool, bool)>) -> Vec<usize> {
 fn vectors(mut cursor: Cursor<'_>) -> Vec<usize> {
     let (mut list, mut inside) = (Vec::new(), 0);
     let mut vector = 0;
-    while !cursor.at_end() && cursor.peek() != b';' {
+    loop {
+        cursor.skip_blanks();
+        if cursor.at_end() || cursor.peek() == b';' {
+            break;
+        }
         match cursor.peek() {
             b'{' => inside = 1,
             b'}' => (vector, inside) = (inside, 0),

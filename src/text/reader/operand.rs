@@ -236,8 +236,12 @@ impl<'a> Reader<'_, 'a> {
                 let message = format!("`{}` has one destination", form.mnemonic());
                 return fail(Code::Destination, bar..span.end, message);
             }
-            Some(_) if sink && (operand.value == Value::Sink || !info.sink) => {
+            Some(_) if sink && operand.value == Value::Sink => {
                 return fail(Code::Sink, span, "`_` may stand for one destination, not for both");
+            }
+            Some(second) if sink && second.optional == Permission::No => {
+                let message = format!("`_` cannot stand for `{}` of `{}`", second.name, form.mnemonic());
+                return fail(Code::Sink, span, message);
             }
             Some(_) if operand.value == Value::Register(Register { name, element: None }) => {
                 let note = self.table.takes(Lenient::RepeatedDestination);

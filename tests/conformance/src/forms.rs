@@ -58,8 +58,10 @@ pub(crate) enum Typed {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     pub(crate) operands: Vec<Typed>,
-    /// Whether a second destination is written.
-    pub(crate) second: bool,
+    /// For each of them whether it opens, and closes, a vector.
+    pub(crate) braces: Vec<(bool, bool)>,
+    /// The type of the second destination, if one is written.
+    pub(crate) second: Option<TypeId>,
 }
 
 /// All ways to write the operands of an instruction's forms.
@@ -80,12 +82,17 @@ pub(crate) fn shapes(instruction: InstructionInfo) -> Vec<Shape> {
             })
             .collect();
         let least = first.operands().iter().take_while(|operand| !operand.optional).count();
-        let predicate =
-            |typed: &Typed| matches!(typed, Typed::Always(ty) if TABLE.types[ty.index()].kind == Kind::Predicate);
+        // A predicate is also tried with a second one where there is none.
+        let predicate = match typed[0] {
+            Typed::Always(ty) if TABLE.types[ty.index()].kind == Kind::Predicate => Some(ty),
+            _ => None,
+        };
+        let second = first.operands()[0].second.map(|second| second.ty).or(predicate);
+        let braces: Vec<(bool, bool)> = first.operands().iter().map(|info| (info.opens, info.closes)).collect();
         for length in least..=typed.len() {
-            for second in [false, true] {
-                let shape = Shape { operands: typed[..length].to_vec(), second };
-                if (!second || predicate(&shape.operands[0])) && !shapes.contains(&shape) {
+            for second in [Some(None), second.map(Some)].into_iter().flatten() {
+                let shape = Shape { operands: typed[..length].to_vec(), braces: braces[..length].to_vec(), second };
+                if !shapes.contains(&shape) {
                     shapes.push(shape);
                 }
             }

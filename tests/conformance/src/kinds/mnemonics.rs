@@ -5,24 +5,43 @@ use ptx_isa::table::InstructionInfo;
 
 use super::{Batch, Extent, newest};
 use crate::forms::{Shape, Typed, choices, register_type, shapes};
+use crate::random::Random;
 
 pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     let context = newest();
     for instruction in TABLE.instructions() {
         let mut lines = Vec::new();
         let shapes = shapes(instruction);
-        let mut count = extent.seed as usize;
         let choices = choices(instruction);
-        let spelt = choices.iter().fold(shapes.len(), |all, list| all.saturating_mul(list.len()));
-        // An opcode that spells millions is asked for some of what is illegal.
-        let step = if extent.quick { (spelt / 5_000).max(8) } else { (spelt / 500_000).max(1) };
-        each(&choices, &mut Vec::new(), &mut |values| {
-            count += 1;
-            if !count.is_multiple_of(step) && TABLE.form(&mnemonic(instruction, values)).is_none() {
-                return;
-            }
+        let spelt = choices.iter().fold(1_usize, |all, list| all.saturating_mul(list.len()));
+        let mut add = |values: &[Option<&'static str>]| {
             lines.extend(shapes.iter().map(|shape| line(instruction, values, shape)));
-        });
+        };
+        // An opcode that spells millions is asked for all that is legal and some of what is not.
+        let most = if extent.quick { 5_000 } else { 500_000 } / shapes.len();
+        if spelt <= most.max(20_000) {
+            let (step, mut count) = (if extent.quick { (spelt / most).max(8) } else { 1 }, extent.seed as usize);
+            each(&choices, &mut Vec::new(), &mut |values| {
+                count += 1;
+                if count.is_multiple_of(step) || TABLE.form(&mnemonic(instruction, values)).is_some() {
+                    add(values);
+                }
+            });
+        } else {
+            for form in instruction.forms() {
+                let slots = instruction.data().slots.iter().zip(form.values());
+                add(&slots.map(|(slot, value)| slot.members.get(usize::from(*value)).copied()).collect::<Vec<_>>());
+            }
+            let mut random = Random::new(extent.seed);
+            for _ in 0..most {
+                // Few words stand together: most places are left out.
+                let some = |list: &Vec<Option<&'static str>>, random: &mut Random| match random.once_in(2) {
+                    true => *random.of(list),
+                    false => None,
+                };
+                add(&choices.iter().map(|list| some(list, &mut random)).collect::<Vec<_>>());
+            }
+        }
         take(Batch { context: context.clone(), lines });
     }
 }
@@ -55,10 +74,13 @@ fn line(instruction: InstructionInfo, values: &[Option<&'static str>], shape: &S
         };
         let name = ty.and_then(register_type).map_or("b32", |ty| TABLE.types[ty.index()].name);
         let comma = if index == 0 { "" } else { "," };
-        text.push_str(&format!("{comma} {name}_{index}"));
-        if index == 0 && shape.second {
-            text.push_str(&format!("|{name}_3"));
+        let (opens, closes) = shape.braces[index];
+        text.push_str(&format!("{comma} {}{name}_{index}", if opens { "{" } else { "" }));
+        if let Some(second) = shape.second.filter(|_| index == 0) {
+            let second = register_type(second).map_or("b32", |ty| TABLE.types[ty.index()].name);
+            text.push_str(&format!("|{second}_3"));
         }
+        text.push_str(if closes { "}" } else { "" });
     }
     text.push(';');
     text
