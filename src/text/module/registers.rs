@@ -188,7 +188,8 @@ impl<'a> Checker<'_, '_, 'a> {
         let types = self.reader.table.types;
         let wanted = &types[info.ty.index()];
         let integer = wanted.is_word();
-        let special = |name| self.reader.table.special(name).is_some_and(|special| !special.vector);
+        let special =
+            |name| self.reader.table.special(name).is_some_and(|special| !special.vector && special.types.has(info.ty));
         let fits = match symbol {
             None if info.specials && special(name) => true,
             None => return self.undeclared(name),
