@@ -1,5 +1,5 @@
 //! An emulator in small: a kernel as a compiler wrote it runs over warps of 32 lanes. The instructions of the table are
-//! this crate's part; loads, stores, moves, arithmetic and branches are the emulator's own.
+//! this crate's part; loads, stores and branches are the emulator's own.
 //!
 //! ```sh
 //! cargo run --features simd --example warp
@@ -82,7 +82,12 @@ struct Names<'a> {
     /// `%r` of `%r<56>`: the width, and the number of its first register among those of that width.
     families: HashMap<&'a str, (u32, u32)>,
     count: Registers,
+    /// The first of the registers that hold special ones.
+    special: u32,
 }
+
+/// The special registers that a kernel may read here: each has a register of 32 bits.
+const SPECIAL: [&str; 3] = ["%tid.x", "%ntid.x", "%ctaid.x"];
 
 impl<'a> Names<'a> {
     /// Reads `.reg .b32 %r<56>`.
@@ -103,6 +108,9 @@ impl<'a> Names<'a> {
 
     /// The width of a register and its number.
     fn find(&self, name: &str) -> Option<(u32, u32)> {
+        if let Some(place) = SPECIAL.iter().position(|special| *special == name) {
+            return Some((32, self.special + place as u32));
+        }
         let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
         let (bits, first) = self.families.get(stem)?;
         Some((*bits, first + name[stem.len()..].parse::<u32>().ok()?))
@@ -120,6 +128,8 @@ impl<'a> Kernel<'a> {
         for declaration in declarations {
             names.declare(declaration.trim_end_matches(';')).ok_or(declaration)?;
         }
+        names.special = names.count.b32;
+        names.count.b32 += SPECIAL.len() as u32;
         let mut program = Program::new(names.count, 90);
         let mut steps = Vec::new();
         for line in statements {
@@ -130,8 +140,8 @@ impl<'a> Kernel<'a> {
             match Statement::parse(&TABLE, line) {
                 Ok(statement) => {
                     let next = program.len();
-                    program
-                        .push_statement(&statement, |register| names.find(register.name).map(|(_, number)| number))?;
+                    let number = |name: String| names.find(&name).map(|(_, number)| number);
+                    program.push_statement(&statement, |register| number(register.to_string()))?;
                     match steps.last_mut() {
                         Some(Step::Decoded(range)) => range.end += 1,
                         _ => steps.push(Step::Decoded(next..next + 1)),
@@ -168,16 +178,22 @@ impl<'a> Own<'a> {
 /// What the lanes of a warp know of themselves.
 struct Thread {
     parameters: [u64; 2],
-    ctaid: u64,
-    ntid: u64,
+    ctaid: u32,
+    ntid: u32,
     /// Of the first lane.
-    tid: u64,
+    tid: u32,
 }
 
 impl Kernel<'_> {
     /// Runs one warp. Branches go forward, so that lanes which took one wait for the others at its label.
     fn run(&self, thread: &Thread, memory: &mut [u32]) -> Result<(), Box<dyn Error>> {
         let mut warp = self.program.warps(1);
+        let special = [thread.tid, thread.ntid, thread.ctaid];
+        for (register, value) in (self.names.special..).zip(special) {
+            *warp.b32_mut(0, register) = [value; 32];
+        }
+        // Only the number of a thread differs from lane to lane.
+        (0..32).for_each(|lane| warp.b32_mut(0, self.names.special)[lane] += lane as u32);
         let mut waiting: HashMap<&str, u32> = HashMap::new();
         for step in &self.steps {
             match step {
@@ -212,25 +228,18 @@ impl Kernel<'_> {
     ) -> Result<(), Box<dyn Error>> {
         let before = warp.clone();
         for lane in (0..32).filter(|lane| lanes >> lane & 1 != 0) {
-            let read = |place: usize, lane: usize| self.value(own.operands[place], &before, lane, thread);
-            let from = |place: usize| read(place, lane);
+            let from = |place: usize| self.value(own.operands[place], &before, lane, thread);
             let word = |address: u64| address as usize / 4;
             let result = match own.opcode {
-                "ld.param.u64" | "ld.param.u32" | "cvta.to.global.u64" | "mov.u32" | "mov.b32" | "mov.f32" => from(1)?,
+                "ld.param.u64" | "ld.param.u32" | "cvta.to.global.u64" => from(1)?,
                 "ld.global.f32" => memory[word(from(1)?)].into(),
                 "st.global.f32" => {
                     memory[word(from(0)?)] = from(1)? as u32;
                     continue;
                 }
-                "add.s64" => from(1)?.wrapping_add(from(2)?),
-                "mul.wide.u32" => from(1)? * from(2)?,
-                "mad.lo.s32" => from(1)?.wrapping_mul(from(2)?).wrapping_add(from(3)?),
-                "shr.u32" => from(1)? >> from(2)?,
-                // The predicate behind the bar, whether the other lane is there, is not asked for in this kernel.
-                "shfl.sync.bfly.b32" => read(1, lane ^ from(2)? as usize)?,
                 other => return Err(format!("this emulator does not know `{other}`").into()),
             };
-            let destination = own.operands[0].split('|').next().unwrap_or_default();
+            let destination = own.operands[0];
             match self.names.find(destination) {
                 Some((32, register)) => warp.b32_mut(0, register)[lane] = result as u32,
                 Some((64, register)) => warp.b64_mut(0, register)[lane] = result,
@@ -245,9 +254,6 @@ impl Kernel<'_> {
         Ok(match (operand, self.names.find(operand)) {
             (_, Some((32, register))) => warp.b32(0, register)[lane].into(),
             (_, Some((64, register))) => warp.b64(0, register)[lane],
-            ("%tid.x", _) => thread.tid + lane as u64,
-            ("%ntid.x", _) => thread.ntid,
-            ("%ctaid.x", _) => thread.ctaid,
             ("sort_warps_param_0", _) => thread.parameters[0],
             ("sort_warps_param_1", _) => thread.parameters[1],
             _ => match constant::parse(operand)? {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ptx_isa::TABLE;
 use ptx_isa::table::{ABSENT, FormInfo};
-use ptx_isa::target::{Target, Version};
+use ptx_isa::target::{Floor, Target, Version};
 
 use super::{Batch, Extent, context};
 use crate::forms::{one_each, plain_type, statement};
@@ -50,14 +50,18 @@ fn pairs(quick: bool) -> Vec<(Version, Target)> {
 }
 
 pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
-    let families = one_each(family);
-    let lines: Vec<String> = families
-        .into_iter()
-        .map(|form| {
-            statement(form, |index, operand| format!("{}_{}", TABLE.types[plain_type(operand).index()].name, index % 4))
-        })
-        .collect();
-    for (version, target) in pairs(extent.quick) {
-        take(Batch { context: context(version, target), lines: lines.clone() });
+    let lines = one_each(family).into_iter().map(|form| {
+        let register = |index, operand: &_| format!("{}_{}", TABLE.types[plain_type(operand).index()].name, index % 4);
+        (form.floor(), statement(form, register))
+    });
+    let lines: Vec<_> = lines.collect();
+    for (place, (version, target)) in pairs(extent.quick).into_iter().enumerate() {
+        // A quick run tries each form at its floor, and in one place of six.
+        let tried = |(number, (floor, _)): &(usize, &(&Floor, String))| {
+            let at_floor = (floor.ptx, floor.target()) == (version, target);
+            !extent.quick || at_floor || (number + place + extent.seed as usize).is_multiple_of(6)
+        };
+        let lines = lines.iter().enumerate().filter(tried).map(|(_, (_, line))| line.clone());
+        take(Batch { context: context(version, target), lines: lines.collect() });
     }
 }
