@@ -68,6 +68,9 @@ pub fn reply(request: &str) -> String {
     if form.is_collective() {
         return format!("error\t`{}` computes with other threads of the warp\n", form.mnemonic());
     }
+    if let Some(state) = form.states().first() {
+        return format!("error\t`{}` hands `{}` on, for which there is no place here\n", form.mnemonic(), state.name);
+    }
     if !form.has_evaluator() {
         return format!("error\t`{}` is in the table without semantics\n", form.mnemonic());
     }
