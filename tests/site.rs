@@ -443,8 +443,12 @@ fn evaluates(browser: &Browser, site: &Path) {
             .sources()
             .enumerate()
             .map(|(index, operand)| {
-                let predicate = TABLE.ty(operand.ty).bits == 1;
-                (operand.name, if predicate { "1" } else { ["0x3c01", "0x7fff", "0x5"][index % 3] })
+                let value = match TABLE.ty(operand.ty).bits {
+                    1 => "1",
+                    8 => ["0x1", "0x7f", "0x85"][index % 3],
+                    _ => ["0x3c01", "0x7fff", "0x5"][index % 3],
+                };
+                (operand.name, value)
             })
             .collect();
         let selector = info.selectors().next().is_some();
