@@ -255,11 +255,9 @@ pub fn checked<'a>(
     // The text layer knows the rest: counts, sinks, negation, selectors, second destinations.
     let mut text = String::from(form.mnemonic());
     for (index, argument) in arguments.iter().enumerate() {
-        let info = form.operands().get(index);
         text.push_str(if index == 0 { " " } else { ", " });
-        text.push_str(if info.is_some_and(|info| info.opens) { "{" } else { "" });
-        text.push_str(&argument.to_string());
-        text.push_str(if info.is_some_and(|info| info.closes) { "}" } else { "" });
+        let written = argument.to_string();
+        text.push_str(&form.operands().get(index).map_or(written.clone(), |info| info.braced(&written)));
     }
     let mut notes = alloc::vec::Vec::new();
     let read = Statement::parse_with(table, &text, &mut notes)?;

@@ -387,7 +387,7 @@ contents! {
         /// Why forms are taken that the manual does not list; the first one is none.
         note_list: &'static [&'static str],
         /// Forms of one mnemonic, each with the next one that has other operands: numbers in pairs, ascending.
-        shapes: &'static [u16],
+        next_shapes: &'static [u16],
         /// The perfect hash of mnemonics: factors of buckets.
         factors: &'static [u32],
         /// The perfect hash of mnemonics: forms in places.
@@ -857,7 +857,7 @@ impl FormInfo {
 
     /// The form of the same mnemonic that has other operands, if there is a next one.
     pub fn next_shape(self) -> Option<FormInfo> {
-        let mut pairs = self.table.forms.shapes.chunks_exact(2);
+        let mut pairs = self.table.forms.next_shapes.chunks_exact(2);
         let next = pairs.find(|pair| usize::from(pair[0]) == self.index())?;
         Some(FormInfo { index: next[1].into(), ..self })
     }

@@ -12,7 +12,7 @@ use ptx_isa::text::Statement;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::evaluate::{Outputs, WARP, Words, described, evaluate};
+use super::evaluate::{Outputs, WARP, Words, described, evaluate, one_each};
 use super::names;
 
 /// One request of a batch.
@@ -134,7 +134,7 @@ impl Given for u128 {
             Some(plain) if !plain.contains('\\') => Cow::Borrowed(plain),
             _ => serde_json::from_str(json).map_err(|_| format!("`{json}` is no string"))?,
         };
-        bits(&text)
+        names::bits(&text)
             .filter(|bits| ty.bits >= 128 || bits >> ty.bits == 0)
             .ok_or_else(|| format!("`{text}` is not {} bits in hex or decimal", ty.bits))
     }
@@ -147,14 +147,6 @@ impl Given for [u128; WARP] {
         }
         let words: Vec<&RawValue> = serde_json::from_str(json).map_err(|error| error.to_string())?;
         let words = words.iter().map(|word| u128::read(word.get(), ty)).collect::<Result<Vec<_>, _>>()?;
-        let count = words.len();
-        words.try_into().map_err(|_| format!("a warp has {WARP} threads, and here are {count} values"))
-    }
-}
-
-fn bits(text: &str) -> Option<u128> {
-    match text.strip_prefix("0x") {
-        Some(hex) => u128::from_str_radix(hex, 16).ok(),
-        None => text.parse().ok(),
+        one_each(words)
     }
 }

@@ -12,7 +12,7 @@ use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
 use ptx_isa::value;
 
-use super::evaluate::{Outputs, WARP, Words, described, evaluate};
+use super::evaluate::{Outputs, WARP, Words, described, evaluate, one_each};
 use super::{EvalArguments, Outcome, batch, report};
 
 pub(super) fn run(arguments: &EvalArguments) -> io::Result<Outcome> {
@@ -96,8 +96,7 @@ impl Written for [u128; WARP] {
             return value::parse(text, ty).map(Self::same);
         }
         let words = text.split(',').map(|word| value::parse(word.trim(), ty)).collect::<Result<Vec<_>, _>>()?;
-        let count = words.len();
-        words.try_into().map_err(|_| format!("a warp has {WARP} threads, and here are {count} values"))
+        one_each(words)
     }
 }
 

@@ -64,6 +64,12 @@ impl Words for [u128; WARP] {
     }
 }
 
+/// Words as those of the threads of a warp, if there is one for each.
+pub(super) fn one_each(words: Vec<u128>) -> Result<[u128; WARP], String> {
+    let count = words.len();
+    words.try_into().map_err(|_| format!("a warp has {WARP} threads, and here are {count} values"))
+}
+
 /// What a value of a type looks like, for a message.
 pub(super) fn described(ty: &TypeInfo) -> String {
     match ty.kind {

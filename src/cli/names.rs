@@ -26,9 +26,14 @@ pub(super) fn known_version(text: &str) -> Result<Version, String> {
 
 /// A mask of the threads of a warp: `0xffff`.
 pub(super) fn mask(text: &str) -> Result<u32, String> {
-    let found = match text.strip_prefix("0x") {
-        Some(hex) => u32::from_str_radix(hex, 16),
-        None => text.parse(),
-    };
-    found.map_err(|_| format!("`{text}` is no mask of 32 bits in hex or decimal"))
+    let found = bits(text).and_then(|bits| u32::try_from(bits).ok());
+    found.ok_or_else(|| format!("`{text}` is no mask of 32 bits in hex or decimal"))
+}
+
+/// Bits in hex or decimal: `0x1f`, `31`.
+pub(super) fn bits(text: &str) -> Option<u128> {
+    match text.strip_prefix("0x") {
+        Some(hex) => u128::from_str_radix(hex, 16).ok(),
+        None => text.parse().ok(),
+    }
 }

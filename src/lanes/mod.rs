@@ -41,7 +41,7 @@ mod values;
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 mod x86;
 
-pub use isa_table::program::Run;
+pub use isa_table::program::{Run, WARP};
 pub use level::{Level, Simd, spread, whole};
 pub(crate) use params::words;
 pub use params::{MaskWord, OneParam, Params, Pick, Subset, Truth1, Truth2, Truth3};
@@ -50,9 +50,6 @@ pub(crate) use slice::{Bound, SliceCode};
 pub use slice::{Slice, SliceMut};
 pub(crate) use step::{Code, File, Step};
 pub use values::*;
-
-/// Lanes of a warp.
-pub const WARP: usize = 32;
 
 /// The bit of each lane in a mask.
 pub const BIT: [u32; WARP] = {

@@ -67,7 +67,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<Name>(code, "NAMES", "Name", &data.forms.names);
         rows_of::<&str>(code, "LONG_NAMES", "&str", &data.forms.long_names);
         numbers(code, "FACTORS", "u32", &data.forms.factors);
-        list(code, "SHAPES_OF", "u16", data.forms.shapes.len(), |code| code.list(&data.forms.shapes));
+        list(code, "NEXT_SHAPES", "u16", data.forms.next_shapes.len(), |code| code.list(&data.forms.next_shapes));
         list(code, "PLACES", "u16", data.forms.places.len(), |code| code.list(&data.forms.places));
         let grouped = Grouped { cx, lines: &lines };
         grouped.column(code, "SYNTAX", "u16", &data.forms.syntax);
@@ -84,7 +84,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
 const COLUMNS: [&str; 8] = ["names", "long_names", "syntax", "values", "operands", "floors", "notes", "evaluations"];
 
 /// What the columns index.
-const POOLS: [&str; 6] = ["operand_lists", "floor_list", "note_list", "shapes", "factors", "places"];
+const POOLS: [&str; 6] = ["operand_lists", "floor_list", "note_list", "next_shapes", "factors", "places"];
 
 /// The programs' fields, and where they are.
 const PROGRAMS: [(&str, &str); 4] =
@@ -101,9 +101,7 @@ fn structure(data: &DataBuf, code: &mut Code) {
         code.line("syntaxes: SYNTAXES,");
         code.block("forms: Forms {", "},", |code| {
             for name in COLUMNS.iter().chain(&POOLS) {
-                // Programs have shapes, too.
-                let list = if *name == "shapes" { "SHAPES_OF".to_owned() } else { name.to_ascii_uppercase() };
-                code.line(format_args!("{name}: {list},"));
+                code.line(format_args!("{name}: {},", name.to_ascii_uppercase()));
             }
         });
         code.block("programs: Programs {", "},", |code| {

@@ -115,7 +115,7 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
         operand_lists: Vec::new(),
         floor_list: Vec::new(),
         note_list: Vec::new(),
-        shapes: shapes.concat(),
+        next_shapes: shapes.concat(),
         factors,
         places,
     };

@@ -232,11 +232,13 @@ impl<'a> Reader<'_, 'a> {
             if index > 0 {
                 self.cursor.skip_blanks();
             }
-            if info.opens && !self.cursor.eat(b'{') {
-                let message = format!("`{}` is an element of a vector: `{{` is expected here", info.name);
-                return fail(Code::OperandType, self.cursor.token(), message);
+            if info.opens {
+                if !self.cursor.eat(b'{') {
+                    let message = format!("`{}` is an element of a vector: `{{` is expected here", info.name);
+                    return fail(Code::OperandType, self.cursor.token(), message);
+                }
+                self.cursor.skip_blanks();
             }
-            self.cursor.skip_blanks();
             let start = self.cursor.at();
             self.operand(statement.form, index, info, &mut statement.operands[index])?;
             inside |= info.opens;
