@@ -55,6 +55,8 @@ pub(crate) struct Form {
     pub lenient_floor: Option<(FloorBuf, String)>,
     /// Why only the assembler takes it, where the manual does not list it.
     pub lenient: Option<String>,
+    /// Whether its entry wants no loop over lanes for it.
+    pub by_thread: bool,
     /// Grouped by how many operands are written, the fewest first; ascending by targets.
     pub programs: Vec<FormProgram>,
 }
@@ -339,6 +341,10 @@ impl OpcodeChecker<'_> {
                 lenient = Some(text.clone());
             }
         }
+        let mut by_thread = entry.by_thread.all;
+        for condition in &entry.by_thread.conditions {
+            by_thread |= scope.holds(condition)?;
+        }
         let mnemonic = choice.mnemonic(self.opcode, syntax.items.iter().map(|item| item.slot));
         let shape = entry.written(&patterns).iter().map(|pattern| (pattern.destination, pattern.opens, pattern.closes));
         let name = vectors(shape).into_iter().fold(mnemonic.clone(), |name, vector| name + &vector);
@@ -353,6 +359,7 @@ impl OpcodeChecker<'_> {
             floor,
             lenient_floor,
             lenient,
+            by_thread,
             programs,
         }))
     }

@@ -21,7 +21,7 @@ pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
 
-use crate::syntax::ast::{Docs, Example, Expr, Stmt};
+use crate::syntax::ast::{ByThread, Docs, Example, Expr, Stmt};
 
 /// Index into [`Model::builtins`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -260,6 +260,7 @@ pub(crate) struct Entry {
     pub requires: Vec<Requirement>,
     /// `None` where the entry says that it has none.
     pub semantics: Option<Vec<Stmt>>,
+    pub by_thread: ByThread,
     pub lenient_floors: Vec<(Requirement, Docs)>,
     /// Forms that only the assembler takes: which, and why.
     pub lenient_forms: Vec<LenientForms>,

@@ -13,7 +13,7 @@ mod code;
 mod lift;
 mod shape;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use isa_table::limits::PLACES;
@@ -95,6 +95,9 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
             lifted.insert(of.program, program);
         }
     }
+    let wanted = |form: &&Form| !form.by_thread;
+    let wanted: HashSet<usize> =
+        checked.forms.iter().filter(wanted).flat_map(|form| &form.programs).map(|of| group_of[&of.program]).collect();
     let mut operations = Operations::default();
     let mut loops = Vec::new();
     let mut kept = Vec::new();
@@ -106,6 +109,7 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
         let lanes = match without_lanes(&shape) {
             _ if checked.programs[programs[0]].is_collective(model) => Lanes::Warp,
             Some(why) => Lanes::None(why),
+            None if !wanted.contains(&number) => Lanes::None("its entry says `by_thread`".into()),
             None => {
                 loops.push(number);
                 Lanes::Loop((loops.len() - 1) as u32)

@@ -248,11 +248,21 @@ pub(crate) struct Instruction {
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
     pub semantics: Option<Semantics>,
+    pub by_thread: ByThread,
     pub lenient_syntax: Vec<SyntaxLine>,
     pub lenient_floors: Vec<LenientFloor>,
     pub lenient_forms: Vec<LenientForms>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
+}
+
+/// `by_thread;`, `by_thread { .sat; }`: forms that get no loop over lanes
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ByThread {
+    /// Whether it is all of them.
+    pub all: bool,
+    /// Any of these says that a form is one.
+    pub conditions: Vec<Expr>,
 }
 
 /// What an entry says of what it computes.

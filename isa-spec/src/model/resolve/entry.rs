@@ -125,6 +125,7 @@ impl Resolver {
                 Some(ast::Semantics::Statements(statements)) => Some(statements),
                 Some(ast::Semantics::None) | None => None,
             },
+            by_thread: entry.by_thread,
             lenient_floors,
             lenient_forms,
             errata: entry

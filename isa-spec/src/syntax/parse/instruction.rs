@@ -8,13 +8,13 @@ use syn::{LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
-    Docs, Erratum, Example, ExampleOperand, Instruction, LenientFloor, LenientForms, Modifier, OnlyIf, OperandType,
-    Pattern, Requirement, Semantics, Set, SetBody, Stands, State, SyntaxLine,
+    ByThread, Docs, Erratum, Example, ExampleOperand, Expr, Instruction, LenientFloor, LenientForms, Modifier, OnlyIf,
+    OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands, State, SyntaxLine,
 };
 use crate::text::Errors;
 
-const BLOCKS: [&str; 9] =
-    ["section", "syntax", "operands", "legal", "requires", "semantics", "lenient", "erratum", "examples"];
+const BLOCKS: [&str; 10] =
+    ["section", "syntax", "operands", "legal", "requires", "semantics", "by_thread", "lenient", "erratum", "examples"];
 
 /// A line of a `syntax` block: a spelling or a set.
 enum SyntaxItem {
@@ -45,6 +45,7 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
         legal: Vec::new(),
         requires: Vec::new(),
         semantics: None,
+        by_thread: ByThread::default(),
         lenient_syntax: Vec::new(),
         lenient_floors: Vec::new(),
         lenient_forms: Vec::new(),
@@ -78,6 +79,10 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
         entry.semantics = Some(Semantics::None);
         return semicolon(input);
     }
+    if text == "by_thread" && input.peek(Token![;]) {
+        entry.by_thread.all = true;
+        return semicolon(input);
+    }
     let content;
     syn::braced!(content in input);
     match text.as_str() {
@@ -98,6 +103,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
             let list = statements(&content, errors, |input, errors| expr::statement(input, errors, 0));
             entry.semantics = Some(Semantics::Statements(list));
         }
+        "by_thread" => entry.by_thread.conditions = statements(&content, errors, |input, _| condition(input)),
         "lenient" => {
             for item in statements(&content, errors, |input, _| lenient_item(input)) {
                 match item {
@@ -130,6 +136,13 @@ fn section(input: ParseStream) -> Result<(String, Span)> {
     }
     semicolon(input)?;
     Ok((text, span))
+}
+
+/// `.sat;`
+fn condition(input: ParseStream) -> Result<Expr> {
+    let condition = expr::expr(input)?;
+    semicolon(input)?;
+    Ok(condition)
 }
 
 fn syntax_item(input: ParseStream) -> Result<SyntaxItem> {
