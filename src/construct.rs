@@ -257,7 +257,7 @@ pub fn checked<'a>(
     for (index, argument) in arguments.iter().enumerate() {
         text.push_str(if index == 0 { " " } else { ", " });
         let written = argument.to_string();
-        text.push_str(&form.operands().get(index).map_or(written.clone(), |info| info.braced(&written)));
+        text.push_str(&form.operands().get(index).map_or(written.clone(), |info| info.with_around(&written)));
     }
     let mut notes = alloc::vec::Vec::new();
     let read = Statement::parse_with(table, &text, &mut notes)?;

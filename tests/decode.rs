@@ -67,7 +67,7 @@ fn written(form: FormInfo) -> (String, Program) {
     for (place, operand) in form.operands().iter().enumerate() {
         text += separator;
         separator = ", ";
-        text += if operand.opens { "{" } else { "" };
+        text += operand.around.before();
         let ty = TABLE.ty(operand.ty);
         if operand.destination {
             text += &format!("r{place}");
@@ -97,7 +97,7 @@ fn written(form: FormInfo) -> (String, Program) {
                 selectors.push(bits);
             }
         }
-        text += if operand.closes { "}" } else { "" };
+        text += operand.around.behind();
     }
     let mut program = Program::new(REGISTERS, 90);
     let operands =

@@ -267,7 +267,7 @@ fn operand(info: &'static Operand) -> BoxedStrategy<String> {
     if info.destination {
         // One element of a vector is a register, and a pair that is always one has both.
         let pair = info.second.is_some_and(|second| second.optional != Permission::Yes);
-        let (sink, second) = (info.sink && !info.opens, info.second.is_some());
+        let (sink, second) = (info.sink && !info.around.opens, info.second.is_some());
         return (register, name, 0..5)
             .prop_map(move |(register, name, choice)| match choice {
                 0 if sink && !pair => "_".to_owned(),

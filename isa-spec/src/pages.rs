@@ -381,8 +381,7 @@ fn notation(entry: &Entry, pattern: &Pattern) -> String {
         second: pattern.second.as_ref().map(|(second, optional)| (name(*second), *optional == Permission::Yes)),
         selector: selector.map(|selector| (selector.name.as_str(), selector.omission != Permission::No)),
         optional: false,
-        opens: pattern.opens,
-        closes: pattern.closes,
+        around: pattern.around,
     };
     if pattern.optional { format!("{{{operand}}}") } else { operand.to_string() }
 }

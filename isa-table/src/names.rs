@@ -59,7 +59,10 @@ pub fn snake(text: &str) -> String {
             }
             name.push(letter.to_ascii_lowercase());
         } else {
-            name.push(if letter.is_ascii_alphanumeric() { letter } else { '_' });
+            let apart = !letter.is_ascii_alphanumeric();
+            if !(apart && name.ends_with('_')) {
+                name.push(if apart { '_' } else { letter });
+            }
         }
     }
     identifier(&name)

@@ -13,6 +13,39 @@ use alloc::format;
 use alloc::string::String;
 use core::fmt;
 
+use crate::constant::plain;
+
+/// What stands around an operand wherever it is written: `-a`, or the braces of a vector, `{a, b}`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// Whether a minus stands before it.
+    pub minus: bool,
+    /// Whether it is the first element of a vector: a brace stands before it.
+    pub opens: bool,
+    /// Whether it is the last element of a vector: a brace stands behind it.
+    pub closes: bool,
+}
+
+impl Around {
+    /// What stands before it.
+    pub fn before(self) -> &'static str {
+        match self {
+            Around { opens: true, .. } => "{",
+            Around { minus: true, .. } => "-",
+            _ => "",
+        }
+    }
+
+    /// What stands behind it.
+    pub fn behind(self) -> &'static str {
+        if self.closes { "}" } else { "" }
+    }
+}
+
+plain! {
+    Around = |around| format!("{around:?}");
+}
+
 /// What the manual writes of an operand.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Operand<'a> {
@@ -26,16 +59,13 @@ pub struct Operand<'a> {
     pub selector: Option<(&'a str, bool)>,
     /// Whether it may be left out, with all operands behind it.
     pub optional: bool,
-    /// Whether it is the first element of a vector.
-    pub opens: bool,
-    /// Whether it is the last element of a vector.
-    pub closes: bool,
+    /// What stands around it.
+    pub around: Around,
 }
 
 impl fmt::Display for Operand<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let brace = if self.opens { "{" } else { "" };
-        write!(f, "{brace}{}{}", if self.negated { "{!}" } else { "" }, self.name)?;
+        write!(f, "{}{}{}", self.around.before(), if self.negated { "{!}" } else { "" }, self.name)?;
         match self.second {
             Some((second, true)) => write!(f, "[|{second}]")?,
             Some((second, false)) => write!(f, "|{second}")?,
@@ -46,7 +76,7 @@ impl fmt::Display for Operand<'_> {
             Some((selector, false)) => write!(f, ".{selector}")?,
             None => {}
         }
-        f.write_str(if self.closes { "}" } else { "" })
+        f.write_str(self.around.behind())
     }
 }
 

@@ -17,6 +17,7 @@ use crate::constant::{contents, plain};
 use crate::hash::{self, Key, SHORT};
 use crate::limits::{OUTPUTS, SLOTS, VALUES};
 use crate::notation;
+pub use crate::notation::Around;
 use crate::program::{self, Evaluation, Lanes, Operation, Programs, Run, Shape, WARP};
 use crate::selector::{Permission, Selector};
 use crate::target::{Families, Floor, Target, Version};
@@ -322,14 +323,16 @@ contents! {
         specials: bool,
         /// Whether the name of a variable may stand for it: its address; then that of a function, too.
         addresses: bool,
+        /// Whether its register may be an integer where that of another element of its vector is a float, and the like.
+        mixtures: bool,
         /// The lanes or mask that may be written behind it: `a.b3210`.
         selector: Option<Selector>,
         /// Whether it may be left out, and with it all operands behind it.
         optional: bool,
-        /// Whether it is the first element of a vector: a brace stands before it.
-        opens: bool,
-        /// Whether it is the last element of a vector: a brace stands behind it.
-        closes: bool,
+        /// What it asks for where it is written and that is more than the form does.
+        floor: Option<Floor>,
+        /// What stands around it in each statement.
+        around: Around,
         /// The number of the state that it is: no statement writes it, and a program carries it from one to the next.
         state: Option<u8>,
     }
@@ -521,6 +524,8 @@ named! {
         Specials = "specials",
         /// Names of variables, for their addresses.
         Addresses = "addresses",
+        /// For an element of a vector: a register of another kind than the other elements have, unless it is bits.
+        Mixtures = "mixtures",
     }
 }
 
@@ -779,9 +784,9 @@ impl Rule {
 }
 
 impl Operand {
-    /// What is written for it, with the brace of a vector of which it is the first or the last element.
-    pub fn braced(&self, text: &str) -> String {
-        alloc::format!("{}{text}{}", if self.opens { "{" } else { "" }, if self.closes { "}" } else { "" })
+    /// What is written for it, with what stands around it.
+    pub fn with_around(&self, text: &str) -> String {
+        alloc::format!("{}{text}{}", self.around.before(), self.around.behind())
     }
 
     /// What the manual writes of it.
@@ -792,8 +797,7 @@ impl Operand {
             second: self.second.map(|second| (second.name, second.optional == Permission::Yes)),
             selector: self.selector.map(|selector| (selector.name, selector.omission != Permission::No)),
             optional: self.optional,
-            opens: self.opens,
-            closes: self.closes,
+            around: self.around,
         }
     }
 }
@@ -844,15 +848,10 @@ impl FormInfo {
         self.table.forms.mnemonic(self.index())
     }
 
-    /// Its name among forms: the mnemonic, and for what has vectors as operands how many elements they have.
+    /// Its name among forms: the mnemonic, and what stands around operands, as `.of2` for a vector of two.
     pub fn name(self) -> String {
-        let mut name = String::from(self.mnemonic());
-        for vector in
-            vectors(self.operands().iter().map(|operand| (operand.destination, operand.opens, operand.closes)))
-        {
-            name.push_str(&vector);
-        }
-        name
+        let around = self.operands().iter().map(|operand| (operand.name, operand.destination, operand.around));
+        name_with(self.mnemonic(), around)
     }
 
     /// The form of the same mnemonic that has other operands, if there is a next one.
@@ -1151,17 +1150,21 @@ impl fmt::Debug for Outputs {
     }
 }
 
-/// What the vectors among operands add to a form's name: `.into2` for a destination of two elements, `.of4` for a source of
-/// four. Operands are told as whether they are destinations, open and close a vector.
-pub fn vectors(operands: impl Iterator<Item = (bool, bool, bool)>) -> Vec<String> {
-    let (mut names, mut elements) = (Vec::new(), 0);
-    for (destination, opens, closes) in operands {
-        elements = if opens { 1 } else { elements + 1 };
-        if closes {
-            names.push(alloc::format!(".{}{elements}", if destination { "into" } else { "of" }));
+/// A form's name: its mnemonic, and what operands add to it by what stands around them: `.into2` for a destination of two
+/// elements, `.of4` for a source of four, `.minus_a` for one that is negated. Operands are told by their names and whether
+/// they are destinations.
+pub fn name_with<'a>(mnemonic: &str, operands: impl Iterator<Item = (&'a str, bool, Around)>) -> String {
+    let (mut full, mut elements) = (String::from(mnemonic), 0);
+    for (name, destination, around) in operands {
+        elements = if around.opens { 1 } else { elements + 1 };
+        if around.closes {
+            full += &alloc::format!(".{}{elements}", if destination { "into" } else { "of" });
+        }
+        if around.minus {
+            full += &alloc::format!(".minus_{name}");
         }
     }
-    names
+    full
 }
 
 /// The index of a modifier among the members of a slot, or [`FOREIGN`].

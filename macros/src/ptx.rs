@@ -295,7 +295,7 @@ fn constant(tokens: &[TokenTree]) -> Option<String> {
 fn sample(form: FormInfo) -> String {
     let operands = form.operands().iter().filter(|operand| !operand.optional).map(|operand| match &operand.second {
         Some(second) => format!("{}|{}", operand.name, second.name),
-        None => operand.braced(operand.name),
+        None => operand.with_around(operand.name),
     });
     operands.collect::<Vec<_>>().join(", ")
 }

@@ -208,7 +208,7 @@ impl fmt::Display for Statement<'_> {
         let written = self.operands_with_info().take_while(|(_, operand)| operand.value != Value::Absent);
         for (index, (info, operand)) in written.enumerate() {
             f.write_str(if index == 0 { " " } else { ", " })?;
-            f.write_str(if info.opens { "{" } else { "" })?;
+            f.write_str(info.around.before())?;
             match operand.value {
                 Value::Register(register) => write!(f, "{register}")?,
                 Value::Negated(register) => write!(f, "!{register}")?,
@@ -226,7 +226,7 @@ impl fmt::Display for Statement<'_> {
             if let (Some(bits), Some(selector)) = (operand.selector, &info.selector) {
                 write_selector(f, bits, selector)?;
             }
-            f.write_str(if info.closes { "}" } else { "" })?;
+            f.write_str(info.around.behind())?;
         }
         f.write_str(";")
     }

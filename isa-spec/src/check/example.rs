@@ -25,8 +25,8 @@ fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &
     }
     let shaped = |form: &&Form| {
         let patterns = opcode.entries[form.entry].written(&form.patterns);
-        let vectors = |pattern: &Pattern| (pattern.opens, pattern.closes);
-        patterns.iter().map(vectors).eq(example.operands.iter().map(|operand| (operand.opens, operand.closes)))
+        let around = patterns.iter().map(|pattern| pattern.around);
+        around.eq(example.operands.iter().map(|operand| operand.around))
     };
     let mut shapes = forms.iter().filter(|form| form.mnemonic == mnemonic);
     let form = shapes.clone().find(shaped).or_else(|| shapes.next());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use isa_table::target::{FloorBuf, Removed};
 
 use crate::model::choice::{Choice, Scope};
-use crate::model::{Entry, Model, Opcode, Requirement, Syntax};
+use crate::model::{Entry, Model, Opcode, Pattern, Requirement, Syntax};
 use crate::syntax::ast::{Expr, ExprKind, Stmt};
 use crate::syntax::walk;
 use crate::text::Diagnostic;
@@ -14,15 +14,24 @@ use crate::text::Diagnostic;
 /// The manual's floor, and the assembler's with its note where that is lower.
 type Floors = (FloorBuf, Option<(FloorBuf, String)>);
 
-/// The floors of a form. `relaxed` is what [`relaxed`] finds for its entry.
+/// The floors of a form with these operands written. `relaxed` is what [`relaxed`] finds for its entry.
 pub(crate) fn floors(
     scope: Scope<'_>,
     entry: &Entry,
     syntax: &Syntax,
+    written: &[Pattern],
     relaxed: &[Option<usize>],
 ) -> Result<Floors, Diagnostic> {
+    // `.c` asks whether an operand is written.
+    let given = |expr: &Expr| match &expr.kind {
+        ExprKind::Dotted(name) if scope.slot(&name.to_string()).is_none() => {
+            let operand = entry.operands.iter().position(|operand| name == &operand.name)?;
+            Some(Ok(Some(written.iter().any(|pattern| pattern.operand == operand))))
+        }
+        _ => None,
+    };
     let applies = |requirement: &Requirement| match &requirement.condition {
-        Some(condition) => scope.holds(condition),
+        Some(condition) => scope.holds_given(condition, &given),
         None => Ok(true),
     };
     let mut strict = Vec::new();

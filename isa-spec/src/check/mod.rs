@@ -14,7 +14,7 @@ mod rule;
 use std::collections::HashMap;
 
 use isa_table::limits;
-use isa_table::table::vectors;
+use isa_table::table::name_with;
 use isa_table::target::FloorBuf;
 
 use crate::model::choice::{Choice, Scope};
@@ -46,13 +46,15 @@ pub(crate) struct Form {
     pub syntax: usize,
     pub choice: Choice,
     pub mnemonic: String,
-    /// The mnemonic, and what its vectors add to it: no other form has this name.
+    /// The mnemonic, and what its name_with add to it: no other form has this name.
     pub name: String,
     /// Those of its line, and the states that this form reads or writes.
     pub patterns: Vec<Pattern>,
     pub floor: FloorBuf,
     /// The assembler's floor and the note, where it is below the manual's.
     pub lenient_floor: Option<(FloorBuf, String)>,
+    /// The floors of operands that may be left out and ask for more than the form, by their index in the entry.
+    pub operand_floors: Vec<(usize, FloorBuf)>,
     /// Why only the assembler takes it, where the manual does not list it.
     pub lenient: Option<String>,
     /// Whether its entry wants no loop over lanes for it.
@@ -334,7 +336,16 @@ impl OpcodeChecker<'_> {
                 }
             }
         }
-        let (floor, lenient_floor) = floor::floors(scope, entry, syntax, relaxed)?;
+        // Each operand that may be left out may ask for more than those before it.
+        let required = patterns.iter().take_while(|pattern| !pattern.optional).count();
+        let (floor, lenient_floor) = floor::floors(scope, entry, syntax, &patterns[..required], relaxed)?;
+        let mut operand_floors = Vec::new();
+        for count in required..patterns.len() {
+            let (with, _) = floor::floors(scope, entry, syntax, &patterns[..=count], relaxed)?;
+            if with != floor {
+                operand_floors.push((patterns[count].operand, with));
+            }
+        }
         let mut lenient = None;
         for LenientForms { condition, text, .. } in &entry.lenient_forms {
             if scope.holds(condition)? {
@@ -346,8 +357,11 @@ impl OpcodeChecker<'_> {
             by_thread |= scope.holds(condition)?;
         }
         let mnemonic = choice.mnemonic(self.opcode, syntax.items.iter().map(|item| item.slot));
-        let shape = entry.written(&patterns).iter().map(|pattern| (pattern.destination, pattern.opens, pattern.closes));
-        let name = vectors(shape).into_iter().fold(mnemonic.clone(), |name, vector| name + &vector);
+        let around = entry.written(&patterns).iter().map(|pattern| {
+            let name = entry.operands[pattern.operand].name.as_str();
+            (name, pattern.destination, pattern.around)
+        });
+        let name = name_with(&mnemonic, around);
         Ok(Some(Form {
             opcode: self.index,
             entry: number,
@@ -358,6 +372,7 @@ impl OpcodeChecker<'_> {
             patterns,
             floor,
             lenient_floor,
+            operand_floors,
             lenient,
             by_thread,
             programs,

@@ -319,14 +319,15 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
         functions: !destination && may(Stand::Functions),
         specials: !destination && may(Stand::Specials),
         addresses: !destination && may(Stand::Addresses),
+        mixtures: may(Stand::Mixtures),
         selector: pattern.selector.as_ref().map(|selector| {
             let mut spelling = selector.spelling.clone();
             spelling.omission = noted(&spelling.omission);
             spelling
         }),
         optional: pattern.optional,
-        opens: pattern.opens,
-        closes: pattern.closes,
+        floor: form.operand_floors.iter().find(|(of, _)| *of == pattern.operand).map(|(_, floor)| floor.clone()),
+        around: pattern.around,
         state: operand.state.as_ref().map(|state| state.number as u8),
     }
 }

@@ -50,7 +50,16 @@ impl Choice {
 impl Scope<'_> {
     /// The value of a condition that the modifiers must decide.
     pub(crate) fn holds(&self, expr: &Expr) -> Result<bool, Diagnostic> {
-        self.decide(expr)?.ok_or_else(|| {
+        self.holds_given(expr, &|_| None)
+    }
+
+    /// The same, where whoever asks knows more: see [`Scope::decide_given`].
+    pub(crate) fn holds_given(
+        &self,
+        expr: &Expr,
+        given: &dyn Fn(&Expr) -> Option<Decision>,
+    ) -> Result<bool, Diagnostic> {
+        self.decide_given(expr, given)?.ok_or_else(|| {
             Diagnostic::new(expr.span, "modifiers alone do not decide this condition")
                 .help("use `.ftz`, `.type == .f32`, `.type in { … }`, and `&&`, `||`, `!` of such")
         })

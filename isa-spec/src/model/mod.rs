@@ -14,6 +14,7 @@ mod resolve;
 
 use std::rc::Rc;
 
+use isa_table::notation::Around;
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{Constants, Kind, Lenient, SpecialBuf, Stand, TypeId, TypeSet};
@@ -299,9 +300,7 @@ pub(crate) struct Pattern {
     pub selector: Option<Selector>,
     /// Whether this operand and those behind it may be left out.
     pub optional: bool,
-    /// Whether it is the first, or the last, element of a vector.
-    pub opens: bool,
-    pub closes: bool,
+    pub around: Around,
 }
 
 /// The lanes or the mask behind an operand.

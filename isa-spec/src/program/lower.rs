@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::Span;
 
 use super::{Callee, Op, Program, Ty, ValueId};
 use crate::model::choice::Scope;
@@ -14,6 +14,7 @@ use crate::model::{
     BuiltinId, Entry, Kind, Meaning, Model, OperandType, OperatorId, Param, Pattern, Permission, SelectorKind,
     Signature, SlotKind, TypeId,
 };
+use crate::syntax::ast::Ident;
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Stmt};
 use crate::syntax::walk;
 use crate::text::{Diagnostic, Errors};
@@ -617,7 +618,7 @@ impl<'a> Lowering<'a> {
         Ok(self.push(Op::Select(predicate.id, a.id, b.id), ty, slot))
     }
 
-    fn reinterpret(&mut self, inner: &Expr, name: &proc_macro2::Ident) -> Result<Typed> {
+    fn reinterpret(&mut self, inner: &Expr, name: &Ident) -> Result<Typed> {
         let id = self.type_named(name)?;
         let wanted = self.ty_of(id);
         let value = self.expr(inner, Some(wanted))?;

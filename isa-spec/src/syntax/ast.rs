@@ -2,7 +2,10 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, Span, TokenStream};
+use isa_table::notation::Around;
+use proc_macro2::{Span, TokenStream};
+
+pub(crate) use super::ident::Ident;
 
 /// A description: the `///` lines before an item, joined, without the leading blank.
 pub(crate) type Docs = String;
@@ -302,9 +305,7 @@ pub(crate) struct Pattern {
     pub second: Option<(Ident, bool)>,
     /// `{.mask}` behind it, or `.dsel`, which may not be left out.
     pub selector: Option<(Ident, bool)>,
-    /// Whether it is the first, or the last, element of a vector.
-    pub opens: bool,
-    pub closes: bool,
+    pub around: Around,
 }
 
 /// `.dtype = { .u32, .s32 };` and its relatives
@@ -419,9 +420,7 @@ pub(crate) struct ExampleOperand {
     pub name: String,
     pub second: Option<String>,
     pub selector: Option<Ident>,
-    /// Whether it is the first, or the last, element of a vector.
-    pub opens: bool,
-    pub closes: bool,
+    pub around: Around,
 }
 
 /// A statement of semantics.

@@ -3,6 +3,7 @@
 //! This module knows no meaning: a name is a word with a place.
 
 pub(crate) mod ast;
+mod ident;
 mod parse;
 pub(crate) mod walk;
 

@@ -10,6 +10,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{FormInfo, Relaxed};
 use crate::target::Floor;
 use crate::text::reader::Read;
+use crate::text::statement::{Statement, Value};
 
 impl<'a> Checker<'_, '_, 'a> {
     #[inline]
@@ -22,6 +23,20 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         self.below_floor(form, opcode)
+    }
+
+    /// Operands may ask for more than the form: the last one that is written, for all before it.
+    #[inline]
+    pub(super) fn floors_of_operands(&self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+        let written = statement.operands_with_info().filter(|(_, operand)| operand.value != Value::Absent);
+        let asking = written.filter_map(|(info, _)| Some((info.name, info.floor.as_ref()?)));
+        match asking.last() {
+            Some((name, floor)) => {
+                let what = format!("{}` with `{name}", statement.form().mnemonic());
+                self.needs(&what, floor, self.mnemonic_at(opcode))
+            }
+            None => Ok(()),
+        }
     }
 
     /// What later versions have no more on later targets.

@@ -288,6 +288,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.guard_is_predicate(guard)?;
         self.registers(&statement)?;
         self.floor(form, *opcode)?;
+        self.floors_of_operands(&statement, *opcode)?;
         (self.visit)(&statement);
         Ok(())
     }

@@ -48,9 +48,15 @@ impl<'a> Checker<'_, '_, 'a> {
         if !self.declares {
             return Ok(());
         }
+        let mut before = None;
         for (info, operand) in statement.operands_with_info() {
             match operand.value {
-                Value::Register(register) | Value::Negated(register) => self.register(&Place::of(info), register)?,
+                Value::Register(register) | Value::Negated(register) => {
+                    self.register(&Place::of(info), register)?;
+                    if !info.mixtures {
+                        self.alike(info, register, &mut before)?;
+                    }
+                }
                 Value::Sum { name, .. } => self.summand(info, name)?,
                 Value::Element { name, .. } => self.array(name)?,
                 Value::Constant(_) | Value::Sink | Value::Absent => {}
@@ -62,6 +68,36 @@ impl<'a> Checker<'_, '_, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// An element of a vector: no integer stands beside a float. `before` is the last one that is not just bits, with its
+    /// type.
+    fn alike(
+        &mut self,
+        info: &'static table::Operand,
+        register: Register<'a>,
+        before: &mut Option<(&'a str, &'static table::TypeInfo)>,
+    ) -> Read<()> {
+        if info.around.opens {
+            *before = None;
+        }
+        let Some(Symbol::Register { ty, .. }) = self.find(register.name)? else { return Ok(()) };
+        let ty = &self.reader.table.types[ty.index()];
+        if ty.kind == Kind::Bits {
+            return Ok(());
+        }
+        match before.replace((register.name, ty)) {
+            Some((other, kind)) if !(kind.is_word() && ty.is_word()) && kind.name != ty.name => {
+                let span = span_of(self.text(), register.name);
+                let message =
+                    format!("`{register}` is a `.{}` register, and `{other}` beside it is a `.{}`", ty.name, kind.name);
+                Err(Box::new(
+                    Diagnostic::error(Code::OperandType, span, message)
+                        .with_help("elements of this vector are of one kind; registers of bits go with all"),
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     #[inline]

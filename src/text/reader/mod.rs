@@ -10,12 +10,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::constant::WARP_NAME;
 use super::lexer::Cursor;
 use super::mnemonic;
 use super::statement::{Guard, MAX_OPERANDS, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::selector::Permission;
-use crate::table::{FormInfo, Lenient, Table};
+use crate::table::{self, Around, FormInfo, Lenient, Table};
 
 /// Boxed, so that what is not an error stays small.
 pub(crate) type Read<T> = Result<T, Box<Diagnostic>>;
@@ -185,16 +186,16 @@ impl<'a> Reader<'_, 'a> {
     pub(crate) fn operands(&mut self, statement: &mut Statement<'a>) -> Read<bool> {
         let first = self.cursor;
         match self.operands_of(statement) {
-            Err(error) if self.cursor.peek() == b'{' => self.other_shape(statement, first, error),
+            Err(error) if matches!(self.cursor.peek(), b'{' | b'-') => self.other_shape(statement, first, error),
             read => read,
         }
     }
 
-    /// Reads the operands again, which are those of another form of the same mnemonic if one has such vectors.
+    /// Reads the operands again, which are those of another form of the same mnemonic if one has this around them.
     #[cold]
     fn other_shape(&mut self, statement: &mut Statement<'a>, first: Cursor<'a>, error: Box<Diagnostic>) -> Read<bool> {
-        let written = vectors(first);
-        let own = |form: &FormInfo| elements(form.operands().iter().map(|info| (info.opens, info.closes)));
+        let written = written(first);
+        let own = |form: &FormInfo| wanted(form.operands());
         let found = statement.form.shapes().find(|form| own(form) == written);
         let Some(form) = found else {
             if statement.form.next_shape().is_none() {
@@ -232,22 +233,29 @@ impl<'a> Reader<'_, 'a> {
             if index > 0 {
                 self.cursor.skip_blanks();
             }
-            if info.opens {
+            if info.around.opens {
                 if !self.cursor.eat(b'{') {
                     let message = format!("`{}` is an element of a vector: `{{` is expected here", info.name);
                     return fail(Code::OperandType, self.cursor.token(), message);
                 }
                 self.cursor.skip_blanks();
             }
+            if info.around.minus {
+                if !self.cursor.eat(b'-') {
+                    let message = format!("`{}` is negated: `-` is expected here", info.name);
+                    return fail(Code::Negation, self.cursor.token(), message);
+                }
+                self.cursor.skip_blanks();
+            }
             let start = self.cursor.at();
             self.operand(statement.form, index, info, &mut statement.operands[index])?;
-            inside |= info.opens;
+            inside |= info.around.opens;
             if inside && statement.operands[index].second.is_some() {
                 let message = format!("`{}` is an element of a vector, and one destination", info.name);
                 return fail(Code::Destination, start..self.cursor.at(), message);
             }
-            inside &= !info.closes;
-            if info.closes {
+            inside &= !info.around.closes;
+            if info.around.closes {
                 self.vector_ends(statement, index)?;
             }
         }
@@ -266,7 +274,7 @@ impl<'a> Reader<'_, 'a> {
             return fail(Code::Syntax, self.cursor.token(), "`}` is expected here");
         }
         let infos = &statement.form.operands()[..=last];
-        let first = infos.iter().rposition(|info| info.opens).unwrap_or(last);
+        let first = infos.iter().rposition(|info| info.around.opens).unwrap_or(last);
         if statement.operands[first..=last].iter().all(|operand| operand.value == Value::Sink) {
             let at = self.cursor.at();
             return fail(Code::Sink, at - 1..at, "one element of a vector is a register at least");
@@ -344,10 +352,11 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Of operands, told as whether each opens and closes a vector, how many elements each has; 0 for what is no vector.
-fn elements(operands: impl Iterator<Item = (bool, bool)>) -> Vec<usize> {
+/// What operands are by what stands around them: vectors of so many elements, 0 for what is no vector; and whether one is
+/// negated.
+fn wanted(operands: &[table::Operand]) -> Vec<(usize, bool)> {
     let (mut list, mut inside) = (Vec::new(), 0);
-    for (opens, closes) in operands {
+    for Around { minus, opens, closes } in operands.iter().map(|operand| operand.around) {
         inside = if opens {
             1
         } else if inside > 0 {
@@ -356,7 +365,7 @@ fn elements(operands: impl Iterator<Item = (bool, bool)>) -> Vec<usize> {
             0
         };
         if inside == 0 || closes {
-            list.push(inside);
+            list.push((inside, minus));
             inside = 0;
         }
     }
@@ -364,9 +373,9 @@ fn elements(operands: impl Iterator<Item = (bool, bool)>) -> Vec<usize> {
 }
 
 /// The same of operands as they are written.
-fn vectors(mut cursor: Cursor<'_>) -> Vec<usize> {
+fn written(mut cursor: Cursor<'_>) -> Vec<(usize, bool)> {
     let (mut list, mut inside) = (Vec::new(), 0);
-    let mut vector = 0;
+    let (mut vector, mut minus) = (0, false);
     loop {
         cursor.skip_blanks();
         if cursor.at_end() || cursor.peek() == b';' {
@@ -375,12 +384,20 @@ fn vectors(mut cursor: Cursor<'_>) -> Vec<usize> {
         match cursor.peek() {
             b'{' => inside = 1,
             b'}' => (vector, inside) = (inside, 0),
+            b'-' => minus |= negates_a_name(cursor),
             b',' if inside > 0 => inside += 1,
-            b',' => list.push(core::mem::take(&mut vector)),
+            b',' => list.push((core::mem::take(&mut vector), core::mem::take(&mut minus))),
             _ => {}
         }
         cursor.bump();
     }
-    list.push(vector);
+    list.push((vector, minus));
     list
+}
+
+/// Whether a name that is no constant follows the `!` or `-` here.
+fn negates_a_name(mut cursor: Cursor<'_>) -> bool {
+    cursor.bump();
+    cursor.skip_blanks();
+    cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME
 }

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
-use super::{Read, Reader, fail};
+use super::{Read, Reader, fail, negates_a_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::selector::{Permission, Selector};
 use crate::table::{self, FormInfo, Kind, Lenient, TypeInfo};
@@ -45,7 +45,11 @@ impl<'a> Reader<'_, 'a> {
     ) -> Read<()> {
         let start = self.cursor.at();
         match self.cursor.peek() {
-            b'!' if self.negates_a_name() => self.negated(info, operand)?,
+            b'!' if negates_a_name(self.cursor) => self.negated(info, operand)?,
+            b'-' if negates_a_name(self.cursor) => {
+                let message = format!("`{}` cannot be negated", info.name);
+                return fail(Code::Negation, start..start + 1, message);
+            }
             _ if self.is_sink() => {
                 self.cursor.word();
                 if !info.sink {
@@ -64,14 +68,6 @@ impl<'a> Reader<'_, 'a> {
             _ => return fail(Code::Syntax, self.cursor.token(), "an operand is expected here"),
         }
         self.second(form, info, start, operand)
-    }
-
-    /// Whether a name that is no constant follows the `!` here.
-    fn negates_a_name(&self) -> bool {
-        let mut cursor = self.cursor;
-        cursor.bump();
-        cursor.skip_blanks();
-        cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME
     }
 
     fn negated(&mut self, info: &'static table::Operand, operand: &mut Operand<'a>) -> Read<()> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use ptx_isa::TABLE;
 use ptx_isa::selector::{self, Permission};
-use ptx_isa::table::{ABSENT, FormInfo, InstructionInfo, Kind, Operand, TypeId};
+use ptx_isa::table::{ABSENT, Around, FormInfo, InstructionInfo, Kind, Operand, TypeId};
 
 use crate::context::declarable;
 
@@ -58,8 +58,8 @@ pub(crate) enum Typed {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     pub(crate) operands: Vec<Typed>,
-    /// For each of them whether it opens, and closes, a vector.
-    pub(crate) braces: Vec<(bool, bool)>,
+    /// What stands around each of them.
+    pub(crate) around: Vec<Around>,
     /// The type of the second destination, if one is written.
     pub(crate) second: Option<TypeId>,
 }
@@ -88,10 +88,10 @@ pub(crate) fn shapes(instruction: InstructionInfo) -> Vec<Shape> {
             _ => None,
         };
         let second = first.operands()[0].second.map(|second| second.ty).or(predicate);
-        let braces: Vec<(bool, bool)> = first.operands().iter().map(|info| (info.opens, info.closes)).collect();
+        let around: Vec<Around> = first.operands().iter().map(|info| info.around).collect();
         for length in least..=typed.len() {
             for second in [Some(None), second.map(Some)].into_iter().flatten() {
-                let shape = Shape { operands: typed[..length].to_vec(), braces: braces[..length].to_vec(), second };
+                let shape = Shape { operands: typed[..length].to_vec(), around: around[..length].to_vec(), second };
                 if !shapes.contains(&shape) {
                     shapes.push(shape);
                 }
@@ -129,7 +129,7 @@ pub(crate) fn statement(form: FormInfo, mut register: impl FnMut(usize, &'static
     let mut text = form.mnemonic().to_owned();
     for (index, operand) in form.operands().iter().enumerate() {
         text.push_str(if index == 0 { " " } else { ", " });
-        text.push_str(if operand.opens { "{" } else { "" });
+        text.push_str(operand.around.before());
         if operand.registers.is_empty() {
             text.push('0');
             continue;
@@ -147,7 +147,7 @@ pub(crate) fn statement(form: FormInfo, mut register: impl FnMut(usize, &'static
         {
             text.push_str(&format!(".{}", words[0]));
         }
-        text.push_str(if operand.closes { "}" } else { "" });
+        text.push_str(operand.around.behind());
     }
     text.push(';');
     text

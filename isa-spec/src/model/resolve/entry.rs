@@ -163,7 +163,7 @@ impl Resolver {
     }
 
     /// An opcode gives generated items their names.
-    fn opcode_is_a_word(&mut self, opcode: &proc_macro2::Ident) {
+    fn opcode_is_a_word(&mut self, opcode: &ast::Ident) {
         let text = opcode.to_string();
         if text.contains(|letter: char| letter.is_ascii_uppercase()) {
             let message = format!("an opcode is written in small letters, not `{text}`");

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use isa_table::limits;
-use proc_macro2::Ident;
+use isa_table::notation::Around;
 
 use super::{Declared, Resolver};
 use crate::model::{
     Item, Kind, Operand, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Stand, Stands, State, Syntax, TypeId,
 };
+use crate::syntax::ast::Ident;
 use crate::syntax::{ast, walk};
 use crate::text::Diagnostic;
 
@@ -153,8 +154,7 @@ impl Resolver {
                         negation: Permission::No,
                         selector: None,
                         optional: false,
-                        opens: false,
-                        closes: false,
+                        around: Around::default(),
                     });
                 }
             }
@@ -255,8 +255,7 @@ impl Resolver {
                 negation: if pattern.negatable { Permission::Yes } else { Permission::No },
                 selector,
                 optional: false,
-                opens: pattern.opens,
-                closes: pattern.closes,
+                around: pattern.around,
             });
         }
         patterns
@@ -283,7 +282,7 @@ impl Resolver {
                 && syntax.patterns.iter().zip(patterns).all(|(a, b)| {
                     a.operand == b.operand
                         && a.second.as_ref().map(|s| s.0) == b.second.as_ref().map(|s| s.0)
-                        && (a.opens, a.closes) == (b.opens, b.closes)
+                        && a.around == b.around
                 });
             if !same_operands {
                 continue;
@@ -341,12 +340,12 @@ pub(super) fn merge_shapes(syntaxes: &mut Vec<Syntax>) {
             // What may not be left out of the longer line may be missing from the shorter one.
             let of_long = b.selector.as_ref().is_some_and(|selector| selector.spelling.omission != Permission::Yes);
             let same_selector = selector(a) == selector(b) || a.selector.is_none() && of_long;
-            let same_vector = (a.opens, a.closes) == (b.opens, b.closes);
+            let same_around = a.around == b.around;
             a.operand == b.operand
                 && a.destination == b.destination
                 && a.second == b.second
                 && same_selector
-                && same_vector
+                && same_around
         });
         let plain = short.condition.is_none() && long.condition.is_none();
         plain && same_items && prefix && short.patterns.len() < long.patterns.len()
@@ -396,8 +395,7 @@ fn pattern_text(pattern: &ast::Pattern) -> String {
         second: second.as_ref().map(|(name, optional)| (name.as_str(), *optional)),
         selector: selector.as_ref().map(|(name, optional)| (name.as_str(), *optional)),
         optional: false,
-        opens: pattern.opens,
-        closes: pattern.closes,
+        around: pattern.around,
     };
     operand.to_string()
 }

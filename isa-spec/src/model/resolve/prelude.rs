@@ -2,13 +2,14 @@
 //! assembler takes beyond the manual.
 
 use isa_table::target::FloorBuf;
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Span, TokenStream};
 
 use super::Resolver;
 use crate::model::{
     Builtin, Class, Function, Kind, Lenient, Operator, OperatorMember, Own, Param, Pick, Requirement, Signature, Slip,
     SpecialBuf, Target, Type, TypeId, TypeSet, Version,
 };
+use crate::syntax::ast::Ident;
 use crate::syntax::ast::{self, ParamType, TypeShape};
 use crate::text::Diagnostic;
 

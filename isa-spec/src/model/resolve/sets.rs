@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::Ident;
-
 use super::{Declared, Resolver};
 use crate::model::{Item, Meaning, Member, Permission, Selector, SelectorBuf, SelectorKind, Slot, SlotKind};
+use crate::syntax::ast::Ident;
 use crate::syntax::ast::{self, SetBody};
 use crate::text::Diagnostic;
 

@@ -1,6 +1,6 @@
 //! Expressions and statements of semantics.
 
-use proc_macro2::{Ident, Span};
+use proc_macro2::Span;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Result};
 use syn::{LitFloat, LitInt, Token, token};
@@ -183,7 +183,7 @@ fn atom(input: ParseStream, depth: usize) -> Result<Expr> {
 /// Whether a name comes next: of an operand, a builtin, or of a modifier between two operands as in `a CmpOp b`.
 /// Rust's keywords are names here, too.
 fn peek_name(input: ParseStream) -> bool {
-    input.fork().call(Ident::parse_any).is_ok_and(|ident| RESERVED.iter().all(|word| ident != word))
+    input.fork().call(syn::Ident::parse_any).is_ok_and(|ident| RESERVED.iter().all(|word| ident != word))
 }
 
 fn peek_binary(input: ParseStream) -> Option<BinaryOp> {

@@ -2,14 +2,15 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Ident, Span, TokenTree};
+use isa_table::notation::Around;
+use proc_macro2::{Span, TokenTree};
 use syn::parse::{ParseStream, Result};
 use syn::{LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
-    ByThread, Docs, Erratum, Example, ExampleOperand, Expr, Instruction, LenientFloor, LenientForms, Modifier, OnlyIf,
-    OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands, State, SyntaxLine,
+    ByThread, Docs, Erratum, Example, ExampleOperand, Expr, Ident, Instruction, LenientFloor, LenientForms, Modifier,
+    OnlyIf, OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands, State, SyntaxLine,
 };
 use crate::text::Errors;
 
@@ -215,7 +216,7 @@ fn patterns(input: ParseStream) -> Result<Vec<Pattern>> {
     syn::braced!(content in input);
     let mut list: Vec<Pattern> = content.parse_terminated(pattern, Token![,])?.into_iter().collect();
     match list.as_mut_slice() {
-        [first, .., last] => (first.opens, last.closes) = (true, true),
+        [first, .., last] => (first.around.opens, last.around.closes) = (true, true),
         _ => return Err(content.error("a vector has two elements or more")),
     }
     Ok(list)
@@ -227,12 +228,13 @@ fn negation_follows(input: ParseStream) -> bool {
 }
 
 fn pattern(input: ParseStream) -> Result<Pattern> {
+    let around = Around { minus: input.parse::<Option<Token![-]>>()?.is_some(), ..Around::default() };
     let negatable = input.peek(token::Brace) && negation_follows(input);
     if negatable {
         input.parse::<TokenTree>()?;
     }
     let name = word(input)?;
-    let mut pattern = Pattern { name, negatable, second: None, selector: None, opens: false, closes: false };
+    let mut pattern = Pattern { name, negatable, second: None, selector: None, around };
     if input.peek(Token![|]) {
         input.parse::<Token![|]>()?;
         pattern.second = Some((word(input)?, false));
@@ -459,10 +461,10 @@ fn example_operands(input: ParseStream) -> Result<Vec<ExampleOperand>> {
     syn::braced!(content in input);
     let mut list: Vec<ExampleOperand> = content.parse_terminated(example_operand, Token![,])?.into_iter().collect();
     if let Some(first) = list.first_mut() {
-        first.opens = true;
+        first.around.opens = true;
     }
     if let Some(last) = list.last_mut() {
-        last.closes = true;
+        last.around.closes = true;
     }
     Ok(list)
 }
@@ -470,6 +472,13 @@ fn example_operands(input: ParseStream) -> Result<Vec<ExampleOperand>> {
 fn example_operand(input: ParseStream) -> Result<ExampleOperand> {
     let span = input.span();
     let negated = input.parse::<Option<Token![!]>>()?.is_some();
+    let fork = input.fork();
+    // `-a` has a minus, `-1` is a constant.
+    let minus = fork.parse::<Token![-]>().is_ok() && !fork.peek(syn::Lit);
+    if minus {
+        input.parse::<Token![-]>()?;
+    }
+    let around = Around { minus, ..Around::default() };
     let name = operand_name(input)?;
     let mut second = None;
     if input.peek(Token![|]) {
@@ -477,18 +486,17 @@ fn example_operand(input: ParseStream) -> Result<ExampleOperand> {
         second = Some(operand_name(input)?);
     }
     let selector = if input.peek(Token![.]) { Some(dotted(input)?) } else { None };
-    Ok(ExampleOperand { span, negated, name, second, selector, opens: false, closes: false })
+    Ok(ExampleOperand { span, negated, name, second, selector, around })
 }
 
 impl std::fmt::Display for ExampleOperand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (brace, bang) = (if self.opens { "{" } else { "" }, if self.negated { "!" } else { "" });
-        write!(f, "{brace}{bang}{}", self.name)?;
+        write!(f, "{}{}{}", self.around.before(), if self.negated { "!" } else { "" }, self.name)?;
         if let Some(second) = &self.second {
             write!(f, "|{second}")?;
         }
         self.selector.as_ref().map_or(Ok(()), |selector| write!(f, ".{selector}"))?;
-        f.write_str(if self.closes { "}" } else { "" })
+        f.write_str(self.around.behind())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Items of the prelude, and the way to the entries.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Result};
@@ -11,8 +11,8 @@ use super::{
     dotted, expr, keyword, members, number, peek_keyword, semicolon, statements, target, type_set, version, word,
 };
 use crate::syntax::ast::{
-    Builtin, Class, Docs, Function, Item, LenientNote, Map, Operator, OperatorMember, Own, ParamType, Signature, Slip,
-    Spec, Special, SpecialName, TargetGroup, Type, TypeSet, TypeShape, Words,
+    Builtin, Class, Docs, Function, Ident, Item, LenientNote, Map, Operator, OperatorMember, Own, ParamType, Signature,
+    Slip, Spec, Special, SpecialName, TargetGroup, Type, TypeSet, TypeShape, Words,
 };
 use crate::text::Errors;
 
@@ -43,7 +43,7 @@ fn path(input: ParseStream) -> Result<TokenStream> {
         if let Some(colons) = input.parse::<Option<Token![::]>>()? {
             colons.to_tokens(&mut tokens);
         }
-        input.call(Ident::parse_any)?.to_tokens(&mut tokens);
+        input.call(syn::Ident::parse_any)?.to_tokens(&mut tokens);
         if !input.peek(Token![::]) {
             return Ok(tokens);
         }

@@ -7,12 +7,13 @@ mod expr;
 mod instruction;
 mod item;
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser, Result};
 use syn::{Lit, LitInt, LitStr, Token, token};
 
-use crate::syntax::ast::{Docs, Number, Spec, Target, TypeSet, Version};
+use crate::syntax::ast::{Docs, Ident, Number, Spec, Target, TypeSet, Version};
 use crate::text::{Diagnostic, Errors};
 
 /// Parses a whole spec.
@@ -117,7 +118,7 @@ fn doc_line(input: ParseStream) -> Result<String> {
 /// Any word, Rust's keywords too.
 fn word(input: ParseStream) -> Result<Ident> {
     let description = input.peek(Token![#]);
-    input.call(Ident::parse_any).map_err(|error| {
+    input.call(syn::Ident::parse_any).map(Ident::from).map_err(|error| {
         let message = if description { "no description belongs here" } else { "expected a name" };
         syn::Error::new(error.span(), message)
     })
@@ -133,13 +134,34 @@ fn keyword(input: ParseStream, expected: &str) -> Result<()> {
 }
 
 fn peek_keyword(input: ParseStream, expected: &str) -> bool {
-    input.fork().call(Ident::parse_any).is_ok_and(|ident| ident == expected)
+    input.fork().call(syn::Ident::parse_any).is_ok_and(|ident| ident == expected)
 }
 
 /// `.f32`
 fn dotted(input: ParseStream) -> Result<Ident> {
     input.parse::<Token![.]>()?;
-    word(input)
+    let first = part(input)?;
+    let (mut text, mut span) = (first.to_string(), first.span());
+    while input.peek(Token![::]) {
+        input.parse::<Token![::]>()?;
+        let next = part(input)?;
+        text += &format!("::{next}");
+        span = expr::join(span, next.span());
+    }
+    Ok(Ident::new(text, span))
+}
+
+/// `scaled`, `2d`, `128B`
+fn part(input: ParseStream) -> Result<Ident> {
+    if !input.peek(Lit) {
+        return word(input);
+    }
+    let literal: Lit = input.parse()?;
+    let text = literal.to_token_stream().to_string();
+    match text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        true => Ok(Ident::new(text, literal.span())),
+        false => Err(syn::Error::new(literal.span(), "expected a name")),
+    }
 }
 
 /// `7.8`

@@ -74,13 +74,13 @@ fn line(instruction: InstructionInfo, values: &[Option<&'static str>], shape: &S
         };
         let name = ty.and_then(register_type).map_or("b32", |ty| TABLE.types[ty.index()].name);
         let comma = if index == 0 { "" } else { "," };
-        let (opens, closes) = shape.braces[index];
-        text.push_str(&format!("{comma} {}{name}_{index}", if opens { "{" } else { "" }));
+        let around = shape.around[index];
+        text.push_str(&format!("{comma} {}{name}_{index}", around.before()));
         if let Some(second) = shape.second.filter(|_| index == 0) {
             let second = register_type(second).map_or("b32", |ty| TABLE.types[ty.index()].name);
             text.push_str(&format!("|{second}_3"));
         }
-        text.push_str(if closes { "}" } else { "" });
+        text.push_str(around.behind());
     }
     text.push(';');
     text

@@ -55,9 +55,9 @@ fn tokens(random: &mut Random, form: FormInfo, texts: &[String]) -> Vec<String> 
             break;
         }
         tokens.push(if index == 0 { " " } else { ", " }.to_owned());
-        tokens.push(if operand.opens { "{" } else { "" }.to_owned());
+        tokens.push(operand.around.before().to_owned());
         write_operand(random, &mut tokens, index, operand, texts);
-        tokens.push(if operand.closes { "}" } else { "" }.to_owned());
+        tokens.push(operand.around.behind().to_owned());
     }
     tokens.push(";".to_owned());
     tokens

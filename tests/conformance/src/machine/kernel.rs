@@ -23,7 +23,7 @@ fn statement(form: FormInfo, selectors: &[u128]) -> String {
     let mut selectors = selectors.iter();
     for (index, operand) in form.operands().iter().enumerate() {
         let _ = write!(text, "{} ", if index == 0 { "" } else { "," });
-        text.push_str(if operand.opens { "{" } else { "" });
+        text.push_str(operand.around.before());
         let _ = write!(text, "%{}", operand.name);
         if let Some(second) = &operand.second {
             let _ = write!(text, "|%{}", second.name);
@@ -33,7 +33,7 @@ fn statement(form: FormInfo, selectors: &[u128]) -> String {
         {
             text.push_str(&selector(info, *value));
         }
-        text.push_str(if operand.closes { "}" } else { "" });
+        text.push_str(operand.around.behind());
     }
     text + ";"
 }

@@ -1,0 +1,47 @@
+//! Names as PTX has them.
+
+use std::fmt;
+
+use proc_macro2::Span;
+
+/// A name: an identifier of Rust, or what only PTX calls a word: `scaled::n2::ue8m0`, `L2::128B`, `2d`.
+#[derive(Clone, Debug)]
+pub(crate) struct Ident {
+    text: String,
+    span: Span,
+}
+
+impl Ident {
+    pub(crate) fn new(text: String, span: Span) -> Ident {
+        Ident { text, span }
+    }
+
+    /// Where it stands.
+    pub(crate) fn span(&self) -> Span {
+        self.span
+    }
+}
+
+impl From<proc_macro2::Ident> for Ident {
+    fn from(ident: proc_macro2::Ident) -> Ident {
+        Ident { text: ident.to_string(), span: ident.span() }
+    }
+}
+
+impl fmt::Display for Ident {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl<T: AsRef<str> + ?Sized> PartialEq<T> for Ident {
+    fn eq(&self, other: &T) -> bool {
+        self.text == other.as_ref()
+    }
+}
+
+impl AsRef<str> for Ident {
+    fn as_ref(&self) -> &str {
+        &self.text
+    }
+}
