@@ -191,6 +191,16 @@ pub struct Position {
 pub struct LineIndex<'a> {
     text: &'a [u8],
     starts: Vec<usize>,
+    /// How many characters begin before each block of the text; none where each byte is one.
+    characters: Vec<usize>,
+}
+
+/// Bytes of a block whose characters are counted once.
+const BLOCK: usize = 256;
+
+/// How many characters begin in a text: bytes that are no continuation, `10xxxxxx`.
+fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
 }
 
 impl<'a> LineIndex<'a> {
@@ -198,16 +208,34 @@ impl<'a> LineIndex<'a> {
     pub fn new(text: &'a (impl AsRef<[u8]> + ?Sized)) -> LineIndex<'a> {
         let text = text.as_ref();
         let starts = core::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|at| at + 1)).collect();
-        LineIndex { text, starts }
+        let mut index = LineIndex { text, starts, characters: Vec::new() };
+        if !text.is_ascii() {
+            let mut before = 0;
+            for block in text.chunks(BLOCK) {
+                index.characters.push(before);
+                before += characters(block);
+            }
+        }
+        index
     }
 
     /// The line and column of a byte offset; an offset behind the end counts as the end.
     pub fn position(&self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
         let line = self.starts.partition_point(|&start| start <= offset);
-        // A byte that begins a character is no continuation byte, `10xxxxxx`.
-        let before = &self.text[self.starts[line - 1]..offset];
-        Position { line, column: 1 + before.iter().filter(|&&byte| byte & 0xc0 != 0x80).count() }
+        Position { line, column: 1 + self.characters_before(offset) - self.characters_before(self.starts[line - 1]) }
+    }
+
+    fn characters_before(&self, offset: usize) -> usize {
+        let block = offset / BLOCK;
+        match self.characters.get(block) {
+            Some(before) => before + characters(&self.text[block * BLOCK..offset]),
+            // The end, where a block would begin; or each byte is a character.
+            None => self
+                .characters
+                .last()
+                .map_or(offset, |before| before + characters(&self.text[(self.characters.len() - 1) * BLOCK..offset])),
+        }
     }
 
     /// The bytes of a line, counted from 1, without its line end; empty for a line that the text does not have.

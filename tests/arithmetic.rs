@@ -324,7 +324,7 @@ fn apart(word: u128, bits: u32, count: usize) -> Vec<u128> {
 #[test]
 fn values_side_by_side_are_what_the_manual_says() {
     let mut random = Random::new(11);
-    let (mut moved, mut packed, mut compared) = (0, 0, 0);
+    let (mut moved, mut packed, mut compared, mut video_forms) = (0, 0, 0, 0);
     for form in TABLE.forms() {
         let name = form.name();
         let parts: Vec<&str> = name.split('.').collect();
@@ -336,7 +336,7 @@ fn values_side_by_side_are_what_the_manual_says() {
                 (true, 32) => u128::from((random.below(600) as i32 - 300).cast_unsigned()),
                 (_, bits) => random.below(1 << bits.min(&64)),
             };
-            let inputs: Vec<u128> = widths.iter().map(|bits| word(bits, &mut random)).collect();
+            let mut inputs: Vec<u128> = widths.iter().map(|bits| word(bits, &mut random)).collect();
             let expected = match (parts[0], parts[parts.len() - 1]) {
                 ("mov", "into2" | "into4") => {
                     apart(inputs[0], widths[0] / form.results().count() as u32, form.results().count())
@@ -365,6 +365,8 @@ fn values_side_by_side_are_what_the_manual_says() {
                     let lanes: Vec<u128> = lanes.collect();
                     vec![lanes.into_iter().rev().fold(0, |all, lane| all << ty.1 | lane)]
                 }
+                ("vmad", _) => vec![product_sum(&parts, &inputs)],
+                ("vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax", _) => vec![video(&parts, &mut inputs)],
                 ("clmad", _) => {
                     // One bit of the product after the other.
                     let bit = |word: u128, at: u32| word >> at & 1;
@@ -378,11 +380,58 @@ fn values_side_by_side_are_what_the_manual_says() {
                 }
                 _ => break,
             };
+            // Where a part is to be picked, it is all of a source.
+            inputs.extend(form.selectors().map(|selector| u128::from(selector.default)));
             assert_eq!(*form.evaluate(u16::MAX, &inputs), expected, "{name} of {inputs:x?}");
         }
         moved += usize::from(parts[0] == "mov");
         packed += usize::from(parts[1] == "pack");
         compared += usize::from(parts[0] == "set" && parts.len() == 3);
+        video_forms += usize::from(["vmad", "vadd", "vsub", "vabsdiff", "vmin", "vmax"].contains(&parts[0]));
     }
-    assert_eq!((moved, packed, compared), (27, 8, 32));
+    assert_eq!((moved, packed, compared, video_forms), (27, 8, 32, 384 + 5 * 64));
+}
+
+/// What scalar video arithmetic gives where no part is named; inputs that the form then does not read are taken away.
+fn video(parts: &[&str], inputs: &mut Vec<u128>) -> u128 {
+    let [to, a, b] = [1, 2, 3].map(|place| integer(parts[place]).unwrap());
+    let (x, y) = (a.value(inputs[0]), b.value(inputs[1]));
+    let t = match parts[0] {
+        "vadd" => x + y,
+        "vsub" => x - y,
+        "vabsdiff" => (x - y).abs(),
+        "vmin" => x.min(y),
+        _ => x.max(y),
+    };
+    let t = if parts.contains(&"sat") { to.clamp(t) } else { t };
+    let second = ["add", "min", "max"].contains(parts.last().unwrap());
+    inputs.truncate(if second { 3 } else { 2 });
+    to.word(match (*parts.last().unwrap(), inputs.get(2).map(|c| to.value(*c))) {
+        ("add", Some(c)) => t + c,
+        ("min", Some(c)) => t.min(c),
+        ("max", Some(c)) => t.max(c),
+        _ => t,
+    })
+}
+
+/// What `vmad` gives where no part is named, as the manual's pseudo-code has it.
+fn product_sum(parts: &[&str], inputs: &[u128]) -> u128 {
+    let has = |word: &str| parts.contains(&word);
+    let [_, a, b] = [1, 2, 3].map(|place| integer(parts[place]).unwrap());
+    let negated = has("minus_a") != has("minus_b");
+    let signed = a.0 || b.0 || negated || has("minus_c");
+    let product = a.value(inputs[0]) * b.value(inputs[1]);
+    let c = Integer(signed, 32).value(inputs[2]);
+    let sum = if negated { !product } else { product } + if has("minus_c") { !c } else { c };
+    let sum = sum + i128::from(negated || has("minus_c") || has("po"));
+    let scaled = sum
+        >> if has("shr7") {
+            7
+        } else if has("shr15") {
+            15
+        } else {
+            0
+        };
+    let result = Integer(signed, 64).value(scaled.cast_unsigned());
+    Integer(true, 32).word(if has("sat") { Integer(signed, 32).clamp(result) } else { result })
 }

@@ -195,7 +195,7 @@ fn the_counts_are_those_of_the_manual() {
 /// Of arithmetic, shifts, conversion and video: how many mnemonics each section of the manual spells, counted by hand.
 #[test]
 fn the_counts_of_arithmetic_are_those_of_the_manual() {
-    let counts: [(&str, usize); 86] = [
+    let counts: [(&str, usize); 87] = [
         // Integers: types, those that saturate, those that keep negative numbers out, parts of products.
         // `clmad`, which is younger than the manual.
         ("9.7.1", 2 * 2),
@@ -287,6 +287,8 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
         // Video: types, saturation, no second operation or one of three; types with saturation and without, or counted.
         ("9.7.18.1.1", 5 * 8 * 2 * 4),
         ("9.7.18.1.2", 2 * 4 * 2 * 2 * 4),
+        // No minus, or one of two on the product or on `c`; plus one with none, or two.
+        ("9.7.18.1.3", 8 * 2 * 3 * (2 + 2 + 2) + 8 * 2 * 3 * 2),
         ("9.7.18.2.1", 6 * (8 * 2 + 8)),
         ("9.7.18.2.3", 6 * (8 * 2 + 8)),
         // Between integers: 64 pairs, 38 of which can saturate. From floats: roundings, `.ftz` of singles, `.sat`; bfloats
@@ -307,6 +309,8 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
         let tensor = 2 * 4 + 2;
         let narrow = 5 * 2 + 5 * 2 * 2 + 5 * 2 + 5 * 2 * 2;
         let powers = 4 + 4 + 1;
+        let random = 2 * 2 * 2 + 5 * 2;
+        let scaled = 5 * 2 * 2 + 2 * 2 * 2 + 2 * 2 * 2;
         integers
             + to_integers
             + from_integers
@@ -319,6 +323,8 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
             + tensor
             + narrow
             + powers
+            + random
+            + scaled
     };
     for (section, count) in counts {
         let found = Form::ALL.iter().filter(|form| form.section() == section).count();
@@ -659,4 +665,32 @@ fn operands_are_those_of_the_manual() {
             assert_eq!(selector, expected, "{form} {}", operand.name);
         }
     }
+}
+
+/// The manual bounds what single-precision and half units approximate, and nothing of doubles.
+#[test]
+fn approximate_forms_have_bounds() {
+    let mut bounds = BTreeSet::new();
+    for form in TABLE.forms() {
+        let parts: Vec<&str> = form.mnemonic().split('.').collect();
+        let approximate = parts.contains(&"approx") || parts.contains(&"full");
+        assert_eq!(form.bound().is_some(), approximate && !parts.contains(&"f64"), "{}", form.mnemonic());
+        bounds.extend(form.bound().map(|bound| format!("{} {} {}", parts[0], bound.measure.name(), bound.value)));
+    }
+    let expected = [
+        "cos absolute 2^-20.5",
+        "div ulps 2",
+        "ex2 relative 2^-7",
+        "ex2 relative 2^-9.9",
+        "ex2 ulps 2",
+        "lg2 relative 2^-22",
+        "rcp ulps 1",
+        "rsqrt relative 2^-22.9",
+        "sin absolute 2^-20.5",
+        "sqrt relative 2^-23",
+        "tanh absolute 2^-10.987",
+        "tanh absolute 2^-8",
+        "tanh relative 2^-11",
+    ];
+    assert!(bounds.iter().map(String::as_str).eq(expected), "{bounds:?}");
 }

@@ -267,7 +267,9 @@ fn every_form_is_refused_just_below_its_floor() {
             Some(second) if second.optional != Permission::Yes => format!("{}|{}", operand.name, second.name),
             _ => operand.name.to_owned(),
         };
-        let names = form.operands().iter().map(|operand| operand.braced(&name(operand)));
+        // Operands that may be left out have floors of their own.
+        let needed = form.operands().iter().filter(|operand| !operand.optional);
+        let names = needed.map(|operand| operand.with_around(&name(operand)));
         format!("{} {};", form.mnemonic(), names.collect::<Vec<_>>().join(", "))
     };
     let verdict = |text: &str, ptx: Version, target: Target| {
@@ -402,7 +404,7 @@ fn a_scope_declares_a_name_once() {
         ("x: .reg .u32 x;", 1),
         ("x: x:", 1),
         (".reg .u32 x<4>, x1;", 1),
-        (".reg .u32 x1, x<4>;", 1),
+        (".reg .u32 x1, x<4>;", 0),
         (".reg .u32 x<4>, x4;", 0),
         (".reg .u32 x<4>, x01;", 0),
         (".reg .u32 x<4>, x<2>;", 1),
@@ -568,7 +570,7 @@ fn rubbish_is_an_error_and_takes_no_time() {
     let name = kernel(&format!("setp.eq.u32 p, u32a, x{};", "1".repeat(200_000)));
     assert_eq!(codes(&report(&name)), [Code::UndeclaredRegister]);
     let family = kernel(&format!(".reg .u32 x1<9999999999>; setp.eq.u32 p, u32a, x1{};", "0".repeat(200_000)));
-    assert_eq!(codes(&report(&family)), [Code::LeadingZeros]);
+    assert_eq!(codes(&report(&family)), [Code::UndeclaredRegister]);
     let semicolons = kernel(&";".repeat(200_000));
     assert_eq!(codes(&report(&semicolons)), [Code::Syntax]);
     let again = kernel(&(".reg .u32 y<1>;\n".repeat(100_000) + &"setp.eq.u32 p, y5, y6;\n".repeat(100_000)));
@@ -599,4 +601,46 @@ proptest! {
         prop_assert!(report.diagnostics.iter().all(|found| broken.get(found.span.clone()).is_some()));
         prop_assert!(report.diagnostics.is_sorted_by_key(|found| found.span.start));
     }
+}
+
+#[test]
+fn names_and_heads_are_read_as_the_assembler_reads_them() {
+    let head = |version: &str, target: &str| format!(".version {version}\n.target {target}\n");
+    let module = |text: &str| head("8.0", "sm_80") + text;
+    let kernel = |text: &str| module(&format!(".entry k() {{\n{text}\nret;\n}}\n"));
+    let taken = [
+        // A prototype ends where something else begins, and its parameters with it.
+        module(".extern .func f(.param .b32 x)\n.file 1 \"a.c\"\n.global .u32 g;\n.entry k() { ret; }"),
+        module(".extern .func f\n.visible .func g() { ret; }\n.extern .func h(.reg .u32 a)"),
+        module(".extern .func f(.reg .u32 a)\n.entry k() { .reg .u32 a; mov.u32 a, 1; ret; }"),
+        module(".reg .u32;\n.entry k() { ret; }\n\x1a"),
+        // A family may come behind one of its names, or a label of such a name.
+        kernel(".reg .u32 n0; .reg .u32 n<4>; mov.u32 n0, n3;"),
+        module(".entry k(.param .u32 n0) { .reg .u32 n<4>; mov.u32 n0, 1; ret; }"),
+        kernel(".reg .u32 r<5>; r0: mov.u32 r0, 1;"),
+        kernel(".reg .u32 r<WARP_SZ>; \\ mov.u32 r31, 1;"),
+        kernel("// é\n"),
+    ];
+    for text in &taken {
+        assert_eq!(errors(text), [""; 0], "{text}");
+    }
+    let refused = [
+        (module(".entry k()\n.global .u32 g;"), "a kernel has a name, parameters, and a body"),
+        (module(".extern .func f(.reg .u32 a)\n.entry k() { mov.u32 a, 1; ret; }"), "`a` is not declared here"),
+        (module(".reg .u32 r;\n.entry k() { ret; }"), "registers are declared within a function"),
+        (kernel(".reg .u32 n<4>; .reg .u32 n0;"), "`n0` is declared twice in this scope"),
+        (kernel(".reg .u32 a1<5>; mov.u32 a13, 1;"), "`a13` is not declared here"),
+        (kernel(".pragma \"é\";"), "a string holds ASCII only"),
+        (module(".loc 1 1 1\n.entry k() { ret; }"), "`.loc` stands within a function"),
+    ];
+    for (text, message) in &refused {
+        assert_eq!(errors(text), [*message], "{text}");
+    }
+}
+
+/// What is wrong with a module, as messages.
+fn errors(text: &str) -> Vec<String> {
+    let report = check(&TABLE, text.as_bytes(), &Options::default());
+    let errors = report.diagnostics.into_iter().filter(|found| found.severity == Severity::Error);
+    errors.map(|error| error.message).collect()
 }

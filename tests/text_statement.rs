@@ -32,7 +32,7 @@ fn plain(form: FormInfo) -> String {
         (None, _) if operand.registers.is_empty() => "0x0".to_owned(),
         (None, _) => operand.name.to_owned(),
     };
-    let operands: Vec<String> = form.operands().iter().map(|info| info.braced(&operand(info))).collect();
+    let operands: Vec<String> = form.operands().iter().map(|info| info.with_around(&operand(info))).collect();
     format!("{} {};", form.mnemonic(), operands.join(", "))
 }
 
@@ -172,7 +172,7 @@ fn what_may_not_stand_for_an_operand_is_refused() {
         ("set.lt.u32.u32 d|p, a, b;", Code::Destination, "|p"),
         ("setp.lt.u32 p, !a, b;", Code::Negation, "!a"),
         ("slct.u32.s32 d, a, b, !c;", Code::Negation, "!c"),
-        ("setp.lt.u32 p, -a, b;", Code::Constant, "a"),
+        ("setp.lt.u32 p, -a, b;", Code::Negation, "-"),
         ("setp.lt.u32 1, a, b;", Code::Constant, "1"),
         ("setp.lt.u32 p+1, a, b;", Code::OperandType, "p+1"),
         ("setp.lt.u32 p, [a], b;", Code::OperandType, "["),
@@ -309,7 +309,7 @@ fn statement() -> impl Strategy<Value = String> {
         let operands: Vec<BoxedStrategy<String>> = form.operands().iter().map(operand).collect();
         operands.prop_map(move |operands| {
             let operands: Vec<String> =
-                form.operands().iter().zip(&operands).map(|(info, text)| info.braced(text)).collect();
+                form.operands().iter().zip(&operands).map(|(info, text)| info.with_around(text)).collect();
             format!("{}{} {};", guard.as_deref().unwrap_or_default(), form.mnemonic(), operands.join(", "))
         })
     })

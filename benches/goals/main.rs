@@ -13,6 +13,7 @@
     reason = "rivals as written by hand"
 )]
 
+mod arithmetic;
 mod halves;
 mod measure;
 mod mnemonics;
@@ -37,6 +38,7 @@ fn main() {
     };
     part("slices", slices::rows);
     part("warps", warps::rows);
+    part("arithmetic", arithmetic::rows);
     part("halves", halves::rows);
     part("video", video::rows);
     part("programs", programs::rows);

@@ -24,7 +24,7 @@ fn module(random: &mut Random, statements: usize) -> String {
         let mut register = |ty: &str| format!("%{ty}_{}", random.next() % 100);
         let operands = form.operands().iter().filter(|operand| !operand.optional).map(|operand| {
             let second = operand.second.as_ref().map_or(String::new(), |_| format!("|{}", register("q")));
-            operand.braced(&(register(registers(operand.registers)) + &second))
+            operand.with_around(&(register(registers(operand.registers)) + &second))
         });
         let operands = operands.collect::<Vec<_>>().join(", ");
         let guard = if random.next().is_multiple_of(8) { "@%pred_0 " } else { "" };

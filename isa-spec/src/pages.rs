@@ -393,7 +393,16 @@ fn rules(entry: &Entry) -> Vec<String> {
         let since = requirement.ptx.map_or_else(String::new, |ptx| ptx.to_string());
         format!("From PTX {since} on not for {} or higher", in_words(&requirement.targets))
     });
-    legal.chain(removed).collect()
+    let bounds = entry.bounds.iter().map(|bound| {
+        let forms = bound.condition.as_ref().map_or_else(String::new, |condition| format!("{}: ", words(condition)));
+        let distance = match bound.measure.to_string().as_str() {
+            "ulps" => format!("{} units in the last place", bound.value),
+            "absolute" => format!("an absolute error of {}", bound.value),
+            _ => format!("a relative error of {}", bound.value),
+        };
+        format!("{forms}A machine's result is within {distance} of the exact one")
+    });
+    legal.chain(removed).chain(bounds).collect()
 }
 
 fn floors(entry: &Entry) -> Vec<Floor> {

@@ -16,7 +16,7 @@ use core::fmt;
 use crate::constant::plain;
 
 /// What stands around an operand wherever it is written: `-a`, or the braces of a vector, `{a, b}`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Around {
     /// Whether a minus stands before it.
     pub minus: bool,

@@ -365,6 +365,22 @@ contents! {
         note: &'static str,
     }
 
+    /// How far a machine's result may be from the exact one.
+    Bound, BoundBuf {
+        /// What is measured.
+        measure: Measure,
+        /// How much of it: `2`, `2^-22.5`.
+        value: &'static str,
+    }
+
+    /// A form that machines compute approximately.
+    Bounded, BoundedBuf {
+        /// Its index.
+        form: u16,
+        /// How far its result may be from the exact one.
+        bound: Bound,
+    }
+
     /// The forms of a table, in columns: a form is a number, the index of each.
     Forms, FormsBuf {
         /// The mnemonics, filled up with zeros; see [`LONG`] for those that are longer.
@@ -389,6 +405,8 @@ contents! {
         floor_list: &'static [Floors],
         /// Why forms are taken that the manual does not list; the first one is none.
         note_list: &'static [&'static str],
+        /// The forms that machines compute approximately, ascending.
+        bounds: &'static [Bounded],
         /// Forms of one mnemonic, each with the next one that has other operands: numbers in pairs, ascending.
         next_shapes: &'static [u16],
         /// The perfect hash of mnemonics: factors of buckets.
@@ -526,6 +544,33 @@ named! {
         Addresses = "addresses",
         /// For an element of a vector: a register of another kind than the other elements have, unless it is bits.
         Mixtures = "mixtures",
+    }
+}
+
+named! {
+    /// How a distance between results is measured.
+    Measure {
+        /// In units of the last place of the exact result, rounded to nearest.
+        Ulp = "ulps",
+        /// As the difference.
+        Absolute = "absolute",
+        /// As the difference divided by the exact result.
+        Relative = "relative",
+    }
+}
+
+plain! {
+    Measure = |measure| alloc::format!("Measure::{measure:?}");
+}
+
+impl fmt::Display for Bound {
+    /// `2 units in the last place`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.measure {
+            Measure::Ulp => write!(f, "{} units in the last place", self.value),
+            Measure::Absolute => write!(f, "an absolute error of {}", self.value),
+            Measure::Relative => write!(f, "a relative error of {}", self.value),
+        }
     }
 }
 
@@ -852,6 +897,14 @@ impl FormInfo {
     pub fn name(self) -> String {
         let around = self.operands().iter().map(|operand| (operand.name, operand.destination, operand.around));
         name_with(self.mnemonic(), around)
+    }
+
+    /// How far a machine's result may be from the exact one, which [`FormInfo::evaluate`] gives, rounded to nearest;
+    /// `None` where the machine's result is that one. For `sin` and `cos` it holds from −2π to 2π.
+    pub fn bound(self) -> Option<&'static Bound> {
+        let bounds = self.table.forms.bounds;
+        let found = bounds.binary_search_by_key(&self.index(), |bounded| bounded.form.into()).ok()?;
+        Some(&bounds[found].bound)
     }
 
     /// The form of the same mnemonic that has other operands, if there is a next one.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{self, BufRead, Write};
 
 use ptx_isa::TABLE;
-use ptx_isa::table::TypeInfo;
+use ptx_isa::table::{Bound, Measure, TypeInfo};
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
 use serde::Deserialize;
@@ -105,7 +105,15 @@ fn answer_line(line: &[u8], target: Option<Target>, answer: &mut String) -> Resu
             let _ = write!(answer, "{comma}\"{}\":\"{:#x}\"", output.name, output.bits);
         }
     }
-    answer.push_str("}}");
+    answer.push('}');
+    if let Some(Bound { measure, value }) = statement.form().bound() {
+        let _ = match measure {
+            Measure::Ulp => write!(answer, ",\"bound\":{{\"ulp\":{value}}}"),
+            Measure::Absolute => write!(answer, ",\"bound\":{{\"abs\":\"{value}\"}}"),
+            Measure::Relative => write!(answer, ",\"bound\":{{\"rel\":\"{value}\"}}"),
+        };
+    }
+    answer.push('}');
     Ok(())
 }
 

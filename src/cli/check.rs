@@ -17,6 +17,9 @@ use super::{CheckArguments, Format, Outcome, report};
 /// Work that takes longer than this shows its progress.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// So many errors of a file are shown as text.
+const MOST_ERRORS: usize = 100;
+
 /// A file and what was found in it.
 struct Checked {
     name: String,
@@ -59,13 +62,21 @@ pub(super) fn run(arguments: &CheckArguments) -> io::Result<Outcome> {
     let mut outcome = Outcome::Fine;
     let mut totals = Totals::default();
     let mut out = BufWriter::new(anstream::stdout().lock());
+    let limit = arguments.error_limit.unwrap_or(match arguments.format {
+        Format::Text => MOST_ERRORS,
+        Format::Json => 0,
+    });
+    let mut left_out = 0;
     for file in &checked {
         match file {
             Ok(file) => {
                 totals.add(&file.report);
+                let all = &file.report.diagnostics;
+                let shown = &all[..shown(all, limit)];
+                left_out += all.len() - shown.len();
                 match arguments.format {
-                    Format::Text => print_text(&mut out, file)?,
-                    Format::Json => print_json(&mut out, file)?,
+                    Format::Text => print_text(&mut out, file, shown)?,
+                    Format::Json => print_json(&mut out, file, shown)?,
                 }
             }
             Err(problem) => {
@@ -77,6 +88,9 @@ pub(super) fn run(arguments: &CheckArguments) -> io::Result<Outcome> {
     }
     if arguments.format == Format::Text && checked.iter().any(Result::is_ok) {
         writeln!(out, "{totals}")?;
+        if left_out > 0 {
+            writeln!(out, "{left_out} findings are left out: `--error-limit 0` shows all")?;
+        }
     }
     out.flush()?;
     Ok(outcome.max(if totals.errors > 0 { Outcome::InputErrors } else { Outcome::Fine }))
@@ -99,14 +113,23 @@ fn check(path: &Path, options: &Options, strict: bool) -> Result<Checked, String
     Ok(Checked { name, text, report })
 }
 
-fn print_text(out: &mut impl Write, file: &Checked) -> io::Result<()> {
-    let lines = LineIndex::new(&file.text);
-    file.report.diagnostics.iter().try_for_each(|finding| report::write(out, &file.name, &file.text, &lines, finding))
+/// How many findings come up to the last error within a limit; 0 is none.
+fn shown(findings: &[Diagnostic], limit: usize) -> usize {
+    let mut errors = findings.iter().enumerate().filter(|(_, finding)| finding.severity == Severity::Error);
+    match limit {
+        0 => findings.len(),
+        _ => errors.nth(limit).map_or(findings.len(), |(first, _)| first),
+    }
 }
 
-fn print_json(out: &mut impl Write, file: &Checked) -> io::Result<()> {
+fn print_text(out: &mut impl Write, file: &Checked, findings: &[Diagnostic]) -> io::Result<()> {
     let lines = LineIndex::new(&file.text);
-    for finding in &file.report.diagnostics {
+    findings.iter().try_for_each(|finding| report::write(out, &file.name, &file.text, &lines, finding))
+}
+
+fn print_json(out: &mut impl Write, file: &Checked, findings: &[Diagnostic]) -> io::Result<()> {
+    let lines = LineIndex::new(&file.text);
+    for finding in findings {
         let Diagnostic { code, severity, span, message, help, note: _ } = finding;
         let (start, end) = (lines.position(span.start), lines.position(span.end));
         let finding = Finding {

@@ -59,6 +59,9 @@ fn single(text: &str, arguments: &EvalArguments) -> io::Result<Outcome> {
         Ok(written) => {
             let mut out = anstream::stdout().lock();
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            if let Some(bound) = statement.form().bound() {
+                writeln!(out, "a machine's result is within {bound} of the exact one")?;
+            }
             if written == 0 {
                 writeln!(out, "the guard is false: nothing is written")?;
             }

@@ -88,6 +88,9 @@ impl<W: Write> Terminal<W> {
                 self.item(&format!("{}: ", function.signature), function.description)?;
             }
         }
+        if let Some(bound) = form.bound() {
+            self.item("", &format!("A machine's result is within {bound} of the exact one"))?;
+        }
         self.heading("Exists since")?;
         writeln!(self.out, "  {}", form.floor())?;
         if let Some(relaxed) = form.lenient_floor() {

@@ -57,6 +57,9 @@ struct CheckArguments {
     /// Treat as an error what the assembler takes although the manual does not list it
     #[arg(long)]
     strict: bool,
+    /// How many errors of a file to show, 0 for all [default: 100, as JSON all]
+    #[arg(long, value_name = "N")]
+    error_limit: Option<usize>,
     /// Check for this target, whatever the module says
     #[arg(long, value_name = "sm_XX", value_parser = names::known_target)]
     target: Option<Target>,

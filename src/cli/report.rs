@@ -44,7 +44,8 @@ pub(super) fn write(
 /// The lines that a finding touches, or the part around it where they are huge.
 fn shown(text: &[u8], span: &Range<usize>) -> Range<usize> {
     let is_end = |byte: &u8| *byte == b'\n';
-    let start = text[..span.start].iter().rposition(is_end).map_or(0, |at| at + 1);
-    let end = text[span.end..].iter().position(is_end).map_or(text.len(), |at| span.end + at);
-    start.max(span.start.saturating_sub(LONGEST_LINE))..end.min(span.end + LONGEST_LINE)
+    let (first, last) = (span.start.saturating_sub(LONGEST_LINE), text.len().min(span.end + LONGEST_LINE));
+    let start = text[first..span.start].iter().rposition(is_end).map_or(first, |at| first + at + 1);
+    let end = text[span.end..last].iter().position(is_end).map_or(last, |at| span.end + at);
+    start..end
 }

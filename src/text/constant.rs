@@ -30,7 +30,7 @@ use crate::table::{Kind, TypeInfo};
 const DEPTH: u32 = 64;
 
 /// Threads in a warp: the value of `WARP_SZ`.
-const WARP: u64 = 32;
+pub(crate) const WARP: u64 = isa_table::program::WARP as u64;
 
 /// The name of the one named constant.
 pub(crate) const WARP_NAME: &str = "WARP_SZ";

@@ -14,13 +14,14 @@ mod rule;
 use std::collections::HashMap;
 
 use isa_table::limits;
-use isa_table::table::name_with;
+use isa_table::table::{BoundBuf, Measure, name_with};
 use isa_table::target::FloorBuf;
 
 use crate::model::choice::{Choice, Scope};
 use crate::model::{Entry, LenientForms, Model, OnlyIf, Opcode, Pattern, Syntax, arities};
 use crate::program::Program;
 use crate::program::lower::{LowerError, lower, unused_locals};
+use crate::syntax::ast;
 use crate::text::{Diagnostic, Errors};
 
 pub(crate) use rule::{ABSENT, Rule, words};
@@ -57,6 +58,8 @@ pub(crate) struct Form {
     pub operand_floors: Vec<(usize, FloorBuf)>,
     /// Why only the assembler takes it, where the manual does not list it.
     pub lenient: Option<String>,
+    /// How far a machine's result may be from the exact one.
+    pub bound: Option<BoundBuf>,
     /// Whether its entry wants no loop over lanes for it.
     pub by_thread: bool,
     /// Grouped by how many operands are written, the fewest first; ascending by targets.
@@ -352,6 +355,13 @@ impl OpcodeChecker<'_> {
                 lenient = Some(text.clone());
             }
         }
+        let mut bound = None;
+        for ast::Bound { condition, measure, value } in &entry.bounds {
+            if condition.as_ref().map_or(Ok(true), |condition| scope.holds(condition))? {
+                let known = Measure::ALL.iter().find(|known| *measure == known.name()).expect("resolved");
+                bound = Some(BoundBuf { measure: *known, value: value.clone() });
+            }
+        }
         let mut by_thread = entry.by_thread.all;
         for condition in &entry.by_thread.conditions {
             by_thread |= scope.holds(condition)?;
@@ -374,6 +384,7 @@ impl OpcodeChecker<'_> {
             lenient_floor,
             operand_floors,
             lenient,
+            bound,
             by_thread,
             programs,
         }))

@@ -4,7 +4,9 @@ use std::fmt::Display;
 
 use isa_table::constant::Content;
 use isa_table::program::{Evaluation, Shape};
-use isa_table::table::{DataBuf, Floors, Instruction, Name, Operand, Slip, Special, Syntax, TargetInfo, TypeInfo};
+use isa_table::table::{
+    Bounded, DataBuf, Floors, Instruction, Name, Operand, Slip, Special, Syntax, TargetInfo, TypeInfo,
+};
 use isa_table::target::{FloorBuf, Version, in_words};
 
 use super::Context;
@@ -67,6 +69,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<Name>(code, "NAMES", "Name", &data.forms.names);
         rows_of::<&str>(code, "LONG_NAMES", "&str", &data.forms.long_names);
         numbers(code, "FACTORS", "u32", &data.forms.factors);
+        rows_of::<Bounded>(code, "BOUNDS", "Bounded", &data.forms.bounds);
         list(code, "NEXT_SHAPES", "u16", data.forms.next_shapes.len(), |code| code.list(&data.forms.next_shapes));
         list(code, "PLACES", "u16", data.forms.places.len(), |code| code.list(&data.forms.places));
         let grouped = Grouped { cx, lines: &lines };
@@ -84,7 +87,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
 const COLUMNS: [&str; 8] = ["names", "long_names", "syntax", "values", "operands", "floors", "notes", "evaluations"];
 
 /// What the columns index.
-const POOLS: [&str; 6] = ["operand_lists", "floor_list", "note_list", "next_shapes", "factors", "places"];
+const POOLS: [&str; 7] = ["operand_lists", "floor_list", "note_list", "bounds", "next_shapes", "factors", "places"];
 
 /// The programs' fields, and where they are.
 const PROGRAMS: [(&str, &str); 4] =

@@ -7,9 +7,9 @@ use isa_table::constant::Content;
 use isa_table::hash;
 use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
-    self, DataBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors, FloorsBuf, ForbiddenBuf, FormsBuf, InstructionBuf,
-    ItemBuf, Lenient, Name, Operand, OperandBuf, RelaxedBuf, RuleBuf, SecondBuf, SlipBuf, SlotBuf, Stand, SyntaxBuf,
-    TargetInfoBuf, TypeInfoBuf,
+    self, BoundedBuf, DataBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors, FloorsBuf, ForbiddenBuf, FormsBuf,
+    InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, RelaxedBuf, RuleBuf, SecondBuf, SlipBuf, SlotBuf,
+    Stand, SyntaxBuf, TargetInfoBuf, TypeInfoBuf,
 };
 
 use super::Context;
@@ -103,6 +103,12 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
     shapes.sort_unstable();
     let hash::Places { factors, mut places } = hash::build(&mnemonics);
     places.iter_mut().filter(|place| **place != hash::EMPTY).for_each(|place| *place = firsts[usize::from(*place)]);
+    let bounds = cx
+        .checked
+        .forms
+        .iter()
+        .enumerate()
+        .filter_map(|(form, of)| Some(BoundedBuf { form: form as u16, bound: of.bound.clone()? }));
     let mut columns = FormsBuf {
         names: Vec::new(),
         long_names: Vec::new(),
@@ -115,6 +121,7 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
         operand_lists: Vec::new(),
         floor_list: Vec::new(),
         note_list: Vec::new(),
+        bounds: bounds.collect(),
         next_shapes: shapes.concat(),
         factors,
         places,
@@ -294,10 +301,14 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
     };
     let may = |stand: Stand| said(stand).unwrap_or(stand.is_usual());
     let destination = pattern.destination;
+    // A minus stands before a register that is one number.
+    let minus = pattern.around.minus;
+    let number = |register: &isa_table::table::TypeId| !minus || model.ty(*register).kind != Kind::Packed;
+    let listed = operand.registers.is_some();
     OperandBuf {
         name: entry.shown(model, pattern).to_owned(),
         ty,
-        registers: model.registers_of(operand, ty),
+        registers: model.registers_of(operand, ty).iter().filter(number).collect(),
         destination,
         second: pattern.second.as_ref().map(|(second, optional)| {
             let second = &entry.operands[*second];
@@ -312,11 +323,11 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
             _ => Permission::No,
         },
         sink: operand.sink,
-        constants: !destination && may(Stand::Constants),
+        constants: !destination && !minus && may(Stand::Constants),
         listed_constants: !destination && said(Stand::Constants) == Some(true),
-        sums: !destination && may(Stand::Sums),
+        sums: !destination && !minus && may(Stand::Sums),
         elements: may(Stand::Elements),
-        functions: !destination && may(Stand::Functions),
+        functions: !destination && !minus && !listed && may(Stand::Functions),
         specials: !destination && may(Stand::Specials),
         addresses: !destination && may(Stand::Addresses),
         mixtures: may(Stand::Mixtures),

@@ -22,7 +22,7 @@ pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
 
-use crate::syntax::ast::{ByThread, Docs, Example, Expr, Stmt};
+use crate::syntax::ast::{Bound, ByThread, Docs, Example, Expr, Stmt};
 
 /// Index into [`Model::builtins`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -261,6 +261,7 @@ pub(crate) struct Entry {
     pub requires: Vec<Requirement>,
     /// `None` where the entry says that it has none.
     pub semantics: Option<Vec<Stmt>>,
+    pub bounds: Vec<Bound>,
     pub by_thread: ByThread,
     pub lenient_floors: Vec<(Requirement, Docs)>,
     /// Forms that only the assembler takes: which, and why.

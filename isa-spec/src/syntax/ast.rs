@@ -251,12 +251,23 @@ pub(crate) struct Instruction {
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
     pub semantics: Option<Semantics>,
+    /// Later ones go before earlier ones.
+    pub bounds: Vec<Bound>,
     pub by_thread: ByThread,
     pub lenient_syntax: Vec<SyntaxLine>,
     pub lenient_floors: Vec<LenientFloor>,
     pub lenient_forms: Vec<LenientForms>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
+}
+
+/// `ulps 2;`, `.type == .f16: relative "2^-9.9";`: how far a machine's result may be from the exact one
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub condition: Option<Expr>,
+    /// `ulps`, `absolute` or `relative`
+    pub measure: Ident,
+    pub value: String,
 }
 
 /// `by_thread;`, `by_thread { .sat; }`: forms that get no loop over lanes

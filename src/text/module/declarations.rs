@@ -7,7 +7,7 @@ use core::ops::Range;
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Kind, TypeId};
-use crate::text::constant::{self, WARP_NAME};
+use crate::text::constant::{self, WARP, WARP_NAME};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
@@ -38,19 +38,22 @@ impl<'a> Checker<'_, '_, 'a> {
         if matches!(name, "_" | WARP_NAME) {
             return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is no name"));
         }
-        self.declare(name, None, Symbol::Label);
+        // Labels have names of their own: a register of a family is what it was.
+        if !self.scopes.is_of_family(name) {
+            self.declare(name, None, Symbol::Label);
+        }
         Ok(())
     }
 
     /// `.reg .u32 %r<10>, x;` and variables of all spaces: `.global .align 4 .b8 x[24] = {…}, y;`.
     pub(super) fn declaration(&mut self, span: Range<usize>, registers: bool) -> Read<()> {
-        if registers && self.scopes.depth() == 0 && !self.bare {
-            return fail(Code::Syntax, span, "registers are declared within a function");
-        }
         let symbol = self.attributes(registers)?;
         self.cursor().skip_blanks();
         if registers && self.cursor().eat(b';') {
             return Ok(());
+        }
+        if registers && self.scopes.depth() == 0 && !self.bare {
+            return fail(Code::Syntax, span, "registers are declared within a function");
         }
         loop {
             self.cursor().skip_blanks();
@@ -62,9 +65,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().skip_blanks();
             let mut count = None;
             if registers && self.cursor().eat(b'<') {
-                count = Some(constant::literal(self.cursor()).map_err(|error| {
-                    Box::new(Diagnostic::error(Code::Syntax, error.span, format!("{}", error.kind)))
-                })?);
+                count = Some(self.count()?);
                 self.cursor().skip_blanks();
                 if !self.cursor().eat(b'>') {
                     return fail(Code::Syntax, self.reader.cursor.token(), "`>` is expected here");
@@ -82,6 +83,17 @@ impl<'a> Checker<'_, '_, 'a> {
                 return fail(Code::Syntax, self.reader.cursor.token(), "`;` or `,` is expected behind a declaration");
             }
         }
+    }
+
+    /// Reads how many registers a family has.
+    fn count(&mut self) -> Read<u64> {
+        let token = self.cursor().token();
+        if self.text()[token] == *WARP_NAME {
+            self.cursor().word();
+            return Ok(WARP);
+        }
+        constant::literal(self.cursor())
+            .map_err(|error| Box::new(Diagnostic::error(Code::Syntax, error.span, format!("{}", error.kind))))
     }
 
     /// Passes `[24] = {…}` up to the comma or semicolon behind it.

@@ -37,6 +37,9 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         match name {
             "address_size" => self.address_size(span),
+            "loc" if self.scopes.depth() == 0 && !self.bare => {
+                fail(Code::Syntax, span, "`.loc` stands within a function")
+            }
             "loc" => self.loc(span),
             "file" if self.scopes.depth() == 0 => self.file(span),
             "section" => self.section(span),

@@ -9,6 +9,30 @@ use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
 
+/// Directives that begin something else than a part of a function's head.
+const ITEMS: [&str; 20] = [
+    "address_size",
+    "alias",
+    "common",
+    "const",
+    "entry",
+    "extern",
+    "file",
+    "func",
+    "global",
+    "loc",
+    "local",
+    "param",
+    "reg",
+    "section",
+    "shared",
+    "target",
+    "tex",
+    "version",
+    "visible",
+    "weak",
+];
+
 impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn open_brace(&mut self) {
         let at = self.cursor().at();
@@ -61,15 +85,15 @@ impl<'a> Checker<'_, '_, 'a> {
                     return Ok(());
                 }
                 b';' => {
-                    self.scopes.leave();
-                    self.has_no_body(name);
-                    if let Some(name) = name {
-                        self.scopes.declare(name, None, Symbol::Function);
-                    }
+                    self.prototype(name);
                     self.cursor().bump();
                     return Ok(());
                 }
-                b'.' if self.cursor().at_dot_word() => {
+                _ if !kernel && name.is_some() && self.item_follows() => {
+                    self.prototype(name);
+                    return Ok(());
+                }
+                b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
                     if self.cursor().dot_word() == "pragma" {
                         self.pragma(span.clone())?;
                     }
@@ -90,7 +114,10 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 _ => {
                     self.scopes.leave();
-                    let message = "a function has a name, parameters, and a body or `;`";
+                    let message = match kernel {
+                        true => "a kernel has a name, parameters, and a body",
+                        false => "a function has a name, parameters, and a body or `;`",
+                    };
                     return fail(
                         Code::Syntax,
                         if self.reader.cursor.at_end() { span } else { self.reader.cursor.token() },
@@ -99,6 +126,21 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
             }
             self.cursor().bump();
+        }
+    }
+
+    /// Whether something else of a module, or its end, comes next: a prototype needs no semicolon then.
+    fn item_follows(&mut self) -> bool {
+        let mut cursor = self.reader.cursor;
+        cursor.at_end() || cursor.at_dot_word() && ITEMS.contains(&cursor.dot_word())
+    }
+
+    /// Leaves the scope of a function without a body.
+    fn prototype(&mut self, name: Option<&'a str>) {
+        self.scopes.leave();
+        self.has_no_body(name);
+        if let Some(name) = name {
+            self.scopes.declare(name, None, Symbol::Function);
         }
     }
 

@@ -158,6 +158,9 @@ struct Checker<'n, 'o, 'a> {
     visit: &'o mut dyn FnMut(&Statement<'_>),
 }
 
+/// What old systems end a text with.
+const SUBSTITUTE: u8 = 0x1a;
+
 impl<'a> Checker<'_, '_, 'a> {
     fn module(&mut self) {
         loop {
@@ -171,12 +174,38 @@ impl<'a> Checker<'_, '_, 'a> {
                 b'.' if self.cursor().at_dot_word() => self.directive(),
                 b'@' if self.cursor().peek_at(1) == b'@' && self.scopes.depth() == 0 => self.cursor().skip_line(),
                 b'#' => self.line_marker(),
+                // The assembler passes these by.
+                b'\\' => self.cursor().bump(),
+                SUBSTITUTE if self.cursor().at() + 1 == self.text().len() => self.cursor().bump(),
                 b'@' => self.statement(),
                 _ if self.cursor().at_word() => self.statement(),
                 _ => self.rubbish(),
             }
         }
+        self.strings();
         self.end();
+    }
+
+    /// Comments may hold anything, strings ASCII only.
+    fn strings(&mut self) {
+        let text = self.text();
+        if text.is_ascii() {
+            return;
+        }
+        let mut cursor = Cursor::new(text);
+        while !cursor.at_end() {
+            cursor.skip_blanks();
+            let start = cursor.at();
+            if cursor.peek() != b'"' || !cursor.skip_string() {
+                cursor.bump();
+                continue;
+            }
+            let string = &text[start..cursor.at()];
+            if let Some((at, letter)) = string.char_indices().find(|(_, letter)| !letter.is_ascii()) {
+                let span = start + at..start + at + letter.len_utf8();
+                self.error(Code::Encoding, span, "a string holds ASCII only");
+            }
+        }
     }
 
     fn cursor(&mut self) -> &mut Cursor<'a> {

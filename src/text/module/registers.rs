@@ -52,7 +52,10 @@ impl<'a> Checker<'_, '_, 'a> {
         for (info, operand) in statement.operands_with_info() {
             match operand.value {
                 Value::Register(register) | Value::Negated(register) => {
-                    self.register(&Place::of(info), register)?;
+                    let mut place = Place::of(info);
+                    // Nothing is picked from a function.
+                    place.functions &= operand.selector == info.selector.map(|selector| selector.default);
+                    self.register(&place, register)?;
                     if !info.mixtures {
                         self.alike(info, register, &mut before)?;
                     }

@@ -20,6 +20,8 @@ pub(crate) struct Context {
     pub(crate) version: Version,
     pub(crate) target: Target,
     head: String,
+    /// How many statements there are not of the table.
+    outside: usize,
 }
 
 /// The types that registers can be declared with.
@@ -64,7 +66,8 @@ impl Context {
         let size = if version >= Version::new(2, 3) { ".address_size 64\n" } else { "" };
         let head =
             format!(".version {version}\n.target {target}\n{size}{outside}.entry kernel() {{\n{declarations}label:\n");
-        Context { version, target, head }
+        let outside = check(&TABLE, head.as_bytes(), &Options::default()).outside;
+        Context { version, target, head, outside }
     }
 
     /// How many lines stand before the first one to judge.
@@ -84,8 +87,8 @@ impl Context {
         module
     }
 
-    /// Our verdict on a line, and whether it is likely to break the grammar; `None` for a line without a statement of
-    /// the table.
+    /// Our verdict on a line, and whether it is likely to break the grammar; `None` where some statement is not of the
+    /// table, or none is.
     pub(crate) fn judge(&self, line: &str) -> Option<(Verdict, bool)> {
         let report = check(&TABLE, self.module([line]).as_bytes(), &Options::default());
         let mut errors = report.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
@@ -96,7 +99,7 @@ impl Context {
                 let reason = format!("[{}] {}", error.code, error.message);
                 Some((Verdict::Refused(reason), fragile || breaks(error.code)))
             }
-            None => (report.in_table > 0).then_some((Verdict::Taken, fragile)),
+            None => (report.in_table > 0 && report.outside == self.outside).then_some((Verdict::Taken, fragile)),
         }
     }
 }

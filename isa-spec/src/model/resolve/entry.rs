@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use super::Resolver;
 use super::operands::{entry_patterns, merge_shapes, syntax_text};
+use isa_table::table::Measure;
+
 use crate::model::{Entry, Erratum, Item, LenientForms, OnlyIf, Opcode, Requirement, Syntax};
 use crate::syntax::ast;
 use crate::text::Diagnostic;
@@ -110,6 +112,14 @@ impl Resolver {
             }
             lenient_forms.push(LenientForms { span, condition, text });
         }
+        for ast::Bound { measure, .. } in &entry.bounds {
+            let text = measure.to_string();
+            let measures = Measure::ALL.iter().map(|measure| measure.name());
+            if !measures.clone().any(|known| known == text) {
+                let message = format!("`{text}` is no measure of a distance");
+                self.error(Diagnostic::new(measure.span(), message).suggest(&text, measures));
+            }
+        }
         let resolved = Entry {
             span: entry.opcode.span(),
             base,
@@ -125,6 +135,7 @@ impl Resolver {
                 Some(ast::Semantics::Statements(statements)) => Some(statements),
                 Some(ast::Semantics::None) | None => None,
             },
+            bounds: entry.bounds,
             by_thread: entry.by_thread,
             lenient_floors,
             lenient_forms,

@@ -72,7 +72,9 @@ impl Resolver {
                 .map(|registers| registers.iter().filter_map(|register| self.type_id(register)).collect());
             let mut stands = Vec::new();
             if group.attributes.iter().any(|attribute| attribute == "register") {
-                stands.push(Stands { with: false, kinds: Stand::ALL.to_vec(), condition: None });
+                // What goes with what in a vector is about registers.
+                let kinds = Stand::ALL.iter().copied().filter(|stand| *stand != Stand::Mixtures).collect();
+                stands.push(Stands { with: false, kinds, condition: None });
             }
             for ast::Stands { with, kinds, condition } in &group.stands {
                 let mut found = Vec::new();

@@ -5,17 +5,28 @@ use std::rc::Rc;
 use isa_table::notation::Around;
 use proc_macro2::{Span, TokenTree};
 use syn::parse::{ParseStream, Result};
-use syn::{LitStr, Token, token};
+use syn::{Lit, LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
-    ByThread, Docs, Erratum, Example, ExampleOperand, Expr, Ident, Instruction, LenientFloor, LenientForms, Modifier,
-    OnlyIf, OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands, State, SyntaxLine,
+    Bound, ByThread, Docs, Erratum, Example, ExampleOperand, Expr, Ident, Instruction, LenientFloor, LenientForms,
+    Modifier, OnlyIf, OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands, State, SyntaxLine,
 };
 use crate::text::Errors;
 
-const BLOCKS: [&str; 10] =
-    ["section", "syntax", "operands", "legal", "requires", "semantics", "by_thread", "lenient", "erratum", "examples"];
+const BLOCKS: [&str; 11] = [
+    "section",
+    "syntax",
+    "operands",
+    "legal",
+    "requires",
+    "semantics",
+    "bound",
+    "by_thread",
+    "lenient",
+    "erratum",
+    "examples",
+];
 
 /// A line of a `syntax` block: a spelling or a set.
 enum SyntaxItem {
@@ -46,6 +57,7 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
         legal: Vec::new(),
         requires: Vec::new(),
         semantics: None,
+        bounds: Vec::new(),
         by_thread: ByThread::default(),
         lenient_syntax: Vec::new(),
         lenient_floors: Vec::new(),
@@ -104,6 +116,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
             let list = statements(&content, errors, |input, errors| expr::statement(input, errors, 0));
             entry.semantics = Some(Semantics::Statements(list));
         }
+        "bound" => entry.bounds = statements(&content, errors, |input, _| bound(input)),
         "by_thread" => entry.by_thread.conditions = statements(&content, errors, |input, _| condition(input)),
         "lenient" => {
             for item in statements(&content, errors, |input, _| lenient_item(input)) {
@@ -137,6 +150,26 @@ fn section(input: ParseStream) -> Result<(String, Span)> {
     }
     semicolon(input)?;
     Ok((text, span))
+}
+
+/// `ulps 2;`, `.type == .f16: relative "2^-9.9";`
+fn bound(input: ParseStream) -> Result<Bound> {
+    let measure_follows = input.peek(syn::Ident) && input.peek2(Lit);
+    let mut condition = None;
+    if !measure_follows {
+        condition = Some(expr::expr(input)?);
+        input.parse::<Token![:]>()?;
+    }
+    let measure = word(input)?;
+    let value = match input.parse::<Lit>()? {
+        Lit::Int(number) => number.to_string(),
+        Lit::Str(text) => text.value(),
+        other => {
+            return Err(syn::Error::new(other.span(), "a bound is a number of ulps, or a power like `\"2^-22.5\"`"));
+        }
+    };
+    semicolon(input)?;
+    Ok(Bound { condition, measure, value })
 }
 
 /// `.sat;`

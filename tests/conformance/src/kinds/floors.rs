@@ -56,10 +56,10 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     });
     let lines: Vec<_> = lines.collect();
     for (place, (version, target)) in pairs(extent.quick).into_iter().enumerate() {
-        // A quick run tries each form at its floor, and in one place of twelve.
+        // A quick run tries each form at its floor, and in one place of 24.
         let tried = |(number, (floor, _)): &(usize, &(&Floor, String))| {
             let at_floor = (floor.ptx, floor.target()) == (version, target);
-            !extent.quick || at_floor || (number + place + extent.seed as usize).is_multiple_of(12)
+            !extent.quick || at_floor || (number + place + extent.seed as usize).is_multiple_of(24)
         };
         let lines = lines.iter().enumerate().filter(tried).map(|(_, (_, line))| line.clone());
         take(Batch { context: context(version, target), lines: lines.collect() });

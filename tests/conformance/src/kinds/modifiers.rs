@@ -24,8 +24,8 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         let filled: Vec<bool> = form.values().iter().map(|value| *value == ABSENT).collect();
         (form.instruction().index(), form.line(), filled)
     });
-    // A quick run tries a quarter of them.
-    let own = |number: &usize| !extent.quick || (number + extent.seed as usize).is_multiple_of(4);
+    // A quick run tries an eighth of them.
+    let own = |number: &usize| !extent.quick || (number + extent.seed as usize).is_multiple_of(8);
     for (number, form) in forms.into_iter().enumerate().filter(|(number, _)| own(number)) {
         let whole = statement(form, own_register);
         let operands = whole.strip_prefix(form.mnemonic()).expect("a statement begins with its mnemonic");

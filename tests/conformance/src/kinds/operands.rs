@@ -565,9 +565,9 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             let first = short.insert(kind.clone());
             let every = !extent.quick && short.insert(format!("{:?} {kind}", form.instruction()));
             here.extend(lines(form, place, |text| first || every || !breaks(text)).into_iter().filter(|_| {
-                // A quick run tries one of four.
+                // A quick run tries one of eight.
                 count += 1;
-                !extent.quick || first && count.is_multiple_of(4)
+                !extent.quick || first && count.is_multiple_of(8)
             }));
         }
         if !here.is_empty() {

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
-use ptx_isa::target::Target;
+use ptx_isa::target::{Floor, Target};
 
 use super::driver::Card;
 use super::kernel::{KEPT, PHASES, STRIDE, guarded, runs};
@@ -25,10 +25,10 @@ fn head(sm: u16) -> String {
 
 /// The forms that a card with this SM number knows.
 fn forms(sm: u16) -> Vec<FormInfo> {
-    TABLE
-        .forms()
-        .filter(|form| constants_reach(*form) && form.floor().takes(Target::sm(sm), TABLE.families()))
-        .collect()
+    let takes = |floor: &Floor| floor.takes(Target::sm(sm), TABLE.families());
+    // With all operands.
+    let whole = |form: &FormInfo| form.operands().iter().filter_map(|operand| operand.floor.as_ref()).all(takes);
+    TABLE.forms().filter(|form| constants_reach(*form) && takes(form.floor()) && whole(form)).collect()
 }
 
 /// A module with a kernel for each of these forms.

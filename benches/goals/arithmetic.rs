@@ -1,0 +1,193 @@
+//! One warp at a time: arithmetic, shifts and conversions of words against AVX-512 intrinsics.
+
+use std::arch::x86_64::*;
+use std::hint::black_box;
+
+use ptx_isa::TABLE;
+use ptx_isa::warp::{Level, Operands, Program, Registers, Source};
+
+use crate::measure::{Random, level, report};
+
+const STEPS: usize = 64;
+
+/// Registers of the rival: what an expert would hold.
+#[repr(C, align(64))]
+struct HandWarp {
+    words: [[u32; 32]; 64],
+    predicates: [u32; 8],
+}
+
+#[derive(Clone, Copy)]
+struct HandStep {
+    run: unsafe fn(&mut HandWarp, &HandStep, u32),
+    d: u32,
+    sources: [u32; 3],
+    guard: u32,
+}
+
+/// Each rival computes 16 lanes of `d` from those of `a`, `b` and `c`.
+macro_rules! rivals {
+    ($($name:ident |$a:ident, $b:ident, $c:ident| $value:expr;)*) => {$(
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,f16c")]
+        unsafe fn $name(warp: &mut HandWarp, step: &HandStep, active: u32) {
+            // SAFETY: registers are in range.
+            unsafe {
+                let source = |index: usize| warp.words.get_unchecked(step.sources[index] as usize).as_ptr();
+                let (x, y, z) = (source(0), source(1), source(2));
+                let guard = *warp.predicates.get_unchecked(step.guard as usize) & active;
+                let part = |i: usize| {
+                    let load = |at: *const u32| _mm512_load_si512(at.add(16 * i).cast());
+                    let ($a, $b, $c) = (load(x), load(y), load(z));
+                    $value
+                };
+                let (low, high): (__m512i, __m512i) = (part(0), part(1));
+                let d = warp.words.get_unchecked_mut(step.d as usize).as_mut_ptr();
+                _mm512_mask_store_epi32(d.cast(), guard as u16, low);
+                _mm512_mask_store_epi32(d.add(16).cast(), (guard >> 16) as u16, high);
+            }
+        }
+    )*};
+}
+
+/// A float as bits, a NaN the canonical one.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn canonical(x: __m512) -> __m512i {
+    let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x, x);
+    _mm512_mask_set1_epi32(_mm512_castps_si512(x), nan, 0x7fff_ffff)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn float(x: __m512i) -> __m512 {
+    _mm512_castsi512_ps(x)
+}
+
+/// The sums of 32 halves, a NaN the canonical one.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,f16c")]
+fn add_halves(a: __m512i, b: __m512i) -> __m512i {
+    let widen =
+        |x: __m512i| [_mm512_cvtph_ps(_mm512_castsi512_si256(x)), _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(x))];
+    let ([a0, a1], [b0, b1]) = (widen(a), widen(b));
+    let low = _mm512_cvtps_ph::<0>(_mm512_add_ps(a0, b0));
+    let high = _mm512_cvtps_ph::<0>(_mm512_add_ps(a1, b1));
+    let sum = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+    let magnitude = _mm512_and_si512(sum, _mm512_set1_epi16(0x7fff));
+    let nan = _mm512_cmpgt_epu16_mask(magnitude, _mm512_set1_epi16(0x7c00));
+    _mm512_mask_blend_epi16(nan, sum, _mm512_set1_epi16(0x7fff))
+}
+
+const ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
+const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+
+rivals! {
+    add |a, b, _c| _mm512_add_epi32(a, b);
+    mad |a, b, c| _mm512_add_epi32(_mm512_mullo_epi32(a, b), c);
+    majority |a, b, c| _mm512_ternarylogic_epi32::<0xe8>(a, b, c);
+    shl |a, b, _c| _mm512_sllv_epi32(a, b);
+    funnel |a, b, c| {
+        let n = _mm512_and_si512(c, _mm512_set1_epi32(31));
+        let rest = _mm512_sub_epi32(_mm512_set1_epi32(31), n);
+        _mm512_or_si512(_mm512_sllv_epi32(b, n), _mm512_srlv_epi32(_mm512_srli_epi32::<1>(a), rest))
+    };
+    min |a, b, _c| _mm512_min_epi32(a, b);
+    popc |a, _b, _c| {
+        let counts = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+        let digits = _mm512_set1_epi8(15);
+        let low = _mm512_shuffle_epi8(counts, _mm512_and_si512(a, digits));
+        let high = _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi32::<4>(a), digits));
+        let bytes = _mm512_add_epi8(low, high);
+        _mm512_madd_epi16(_mm512_maddubs_epi16(bytes, _mm512_set1_epi8(1)), _mm512_set1_epi16(1))
+    };
+    fma |a, b, c| canonical(_mm512_fmadd_ps(float(a), float(b), float(c)));
+    to_integer |a, _b, _c| {
+        let x = float(a);
+        let huge = _mm512_cmp_ps_mask::<_CMP_GE_OQ>(x, _mm512_set1_ps(2_147_483_648.0));
+        let number = _mm512_cmp_ps_mask::<_CMP_ORD_Q>(x, x);
+        _mm512_mask_set1_epi32(_mm512_maskz_cvttps_epi32(number, x), huge, i32::MAX)
+    };
+    div |a, b, _c| canonical(_mm512_div_ps(float(a), float(b)));
+    sqrt |a, _b, _c| canonical(_mm512_sqrt_ps(float(a)));
+    rcp |a, _b, _c| canonical(_mm512_div_ps(_mm512_set1_ps(1.0), float(a)));
+    add_to_zero |a, b, _c| canonical(_mm512_add_round_ps::<ZERO>(float(a), float(b)));
+    fma_down |a, b, c| canonical(_mm512_fmadd_round_ps::<DOWN>(float(a), float(b), float(c)));
+    add_pairs |a, b, _c| add_halves(a, b);
+    add_bytes |a, b, _c| _mm512_add_epi8(a, b);
+}
+
+/// Programs of one form over one warp: ours and the rival's, with the same registers. `table` is a constant behind the
+/// registers.
+fn row(
+    name: &str,
+    goal: f64,
+    form: &str,
+    table: Option<u64>,
+    level: Level,
+    run: unsafe fn(&mut HandWarp, &HandStep, u32),
+    random: &mut Random,
+) {
+    let form = TABLE.form(form).unwrap();
+    let mut program = Program::at_level(Registers { b32: 64, pred: 8, ..Registers::default() }, 100, level);
+    let read = form.sources().count() - usize::from(table.is_some());
+    let mut steps = Vec::new();
+    for i in 0..STEPS as u32 {
+        let sources = [0; 3].map(|_| random.next() as u32 % 16);
+        let (d, guard) = (16 + i % 48, i % 8);
+        let mut read: Vec<Source> = sources[..read].iter().map(|source| Source::Register(*source)).collect();
+        read.extend(table.map(Source::Constant));
+        let operands =
+            Operands { guard: Some((guard, false)), destinations: &[Some(d)], sources: &read, ..Operands::default() };
+        program.push(form, &operands).unwrap();
+        steps.push(HandStep { run, d, sources, guard });
+    }
+    let mut theirs = Box::new(HandWarp { words: [[0; 32]; 64], predicates: [0; 8] });
+    let mut warps = program.warps(1);
+    for register in 0..64 {
+        for lane in 0..32 {
+            theirs.words[register][lane] = random.lane(32) as u32;
+        }
+        *warps.b32_mut(0, register as u32) = theirs.words[register];
+    }
+    for register in 0..8 {
+        theirs.predicates[register] = random.next() as u32;
+        *warps.pred_mut(0, register as u32) = theirs.predicates[register];
+    }
+    let hand = |steps: &[HandStep], warp: &mut HandWarp| {
+        for step in steps {
+            // SAFETY: rivals are chosen by level, registers are in range.
+            unsafe { (step.run)(warp, step, u32::MAX) };
+        }
+    };
+    program.run(&mut warps);
+    hand(&steps, &mut theirs);
+    for register in 0..64 {
+        assert_eq!(*warps.b32(0, register), theirs.words[register as usize], "{name} r{register}");
+    }
+    let mut ours = || black_box(&program).run(black_box(&mut warps));
+    let mut rival = || hand(black_box(&steps), black_box(&mut theirs));
+    report(&format!("warp {name}, avx512, by hand"), goal, 300, &mut ours, &mut rival);
+}
+
+pub(crate) fn rows(random: &mut Random) {
+    let Some(level) = level("avx512") else { return };
+    let mut row = |goal: f64, form: &str, table: Option<u64>, rival: unsafe fn(&mut HandWarp, &HandStep, u32)| {
+        row(form, goal, form, table, level, rival, random);
+    };
+    row(0.9, "add.s32", None, add);
+    row(0.9, "mad.lo.s32", None, mad);
+    row(0.9, "lop3.b32", Some(0xe8), majority);
+    row(0.9, "shl.b32", None, shl);
+    row(0.9, "shf.l.wrap.b32", None, funnel);
+    row(0.9, "min.s32", None, min);
+    row(0.9, "popc.b32", None, popc);
+    row(0.9, "fma.rn.f32", None, fma);
+    row(0.9, "cvt.rzi.s32.f32", None, to_integer);
+    row(0.9, "div.rn.f32", None, div);
+    row(0.9, "sqrt.rn.f32", None, sqrt);
+    row(0.9, "rcp.rn.f32", None, rcp);
+    row(0.9, "add.rz.f32", None, add_to_zero);
+    row(0.9, "fma.rm.f32", None, fma_down);
+    row(0.7, "add.f16x2", None, add_pairs);
+    row(0.9, "vadd4.u32.u32.u32", None, add_bytes);
+}
