@@ -127,7 +127,7 @@ impl<'a> Writer<'a> {
         let scope = self.scope?;
         let given = |expr: &Expr| match &expr.kind {
             ExprKind::Name(name) => Some(Ok(Some(*self.known.get(&name.to_string())?))),
-            ExprKind::Dotted(name) if scope.slot(&name.to_string()).is_none() => {
+            ExprKind::Dotted(name) if scope.slot(name.as_ref()).is_none() => {
                 let mut operands = scope.opcode.entries.iter().flat_map(|entry| &entry.operands);
                 let operand = operands.any(|operand| name == &operand.name);
                 // Whether a selector may be written: the form's line with all operands is shown.
@@ -154,7 +154,7 @@ impl<'a> Writer<'a> {
                 let (a, b) = (self.at_least(a, bound, level), self.at_least(b, bound, level + 1));
                 (format!("{a} {} {b}", op.symbol()), level)
             }
-            ExprKind::Infix(name, a, b) => self.operator(&name.to_string(), &[a, b], bound).unwrap_or_else(|| {
+            ExprKind::Infix(name, a, b) => self.operator(name.as_ref(), &[a, b], bound).unwrap_or_else(|| {
                 let level = BinaryOp::Eq.precedence();
                 (format!("{} {name} {}", self.at_least(a, bound, level), self.at_least(b, bound, level + 1)), level)
             }),

@@ -84,7 +84,7 @@ fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand, whole
             Err(format!("`{name}` lacks its `.{}`", pattern.spelling.name))
         }
         (Some(pattern), Some(selector))
-            if pattern.spelling.kind.parse(pattern.spelling.letter, &selector.to_string()).is_none() =>
+            if pattern.spelling.kind.parse(pattern.spelling.letter, selector.as_ref()).is_none() =>
         {
             Err(format!("`.{selector}` is none of `.{}`", pattern.spelling.name))
         }

@@ -24,7 +24,7 @@ pub(crate) fn floors(
 ) -> Result<Floors, Diagnostic> {
     // `.c` asks whether an operand is written.
     let given = |expr: &Expr| match &expr.kind {
-        ExprKind::Dotted(name) if scope.slot(&name.to_string()).is_none() => {
+        ExprKind::Dotted(name) if scope.slot(name.as_ref()).is_none() => {
             let operand = entry.operands.iter().position(|operand| name == &operand.name)?;
             Some(Ok(Some(written.iter().any(|pattern| pattern.operand == operand))))
         }

@@ -82,7 +82,7 @@ impl Scope<'_> {
         let decide = |expr: &Expr| self.decide_given(expr, given);
         match &expr.kind {
             ExprKind::Dotted(name) => {
-                let slot = self.slot(&name.to_string()).ok_or_else(|| self.unknown(expr, &name.to_string()))?;
+                let slot = self.slot(name.as_ref()).ok_or_else(|| self.unknown(expr, name.as_ref()))?;
                 Ok(Some(self.choice.values[slot].is_some()))
             }
             ExprKind::Unary(UnaryOp::Not, inner) => Ok(decide(inner)?.map(|value| !value)),
@@ -126,7 +126,7 @@ impl Scope<'_> {
                 }
             }
             (ExprKind::Dotted(slot), ExprKind::Dotted(member)) => {
-                let equal = self.slot_is(a, &slot.to_string(), b, &member.to_string())?;
+                let equal = self.slot_is(a, slot.as_ref(), b, member.as_ref())?;
                 match op {
                     BinaryOp::Eq => Ok(Some(equal)),
                     BinaryOp::Ne => Ok(Some(!equal)),

@@ -177,7 +177,7 @@ impl<'a> Lowering<'a> {
     fn block(&mut self, statements: &[Stmt]) -> Result<()> {
         for statement in statements {
             let done = match statement {
-                Stmt::Assign { target, value } => self.assign(&target.to_string(), target.span(), value),
+                Stmt::Assign { target, value } => self.assign(target.as_ref(), target.span(), value),
                 Stmt::If { condition, then, otherwise } => match self.known(condition) {
                     Ok(holds) => self.block(if holds { then } else { otherwise }),
                     Err(error) => Err(error),
@@ -234,11 +234,11 @@ impl<'a> Lowering<'a> {
                 let Some(Local::Word(words, member)) = self.locals.get(&name.to_string()) else { return Ok(None) };
                 Ok(Some((self.member(*words, word)? == *member) == (*op == BinaryOp::Eq)))
             }
-            ExprKind::Dotted(name) if self.scope.slot(&name.to_string()).is_none() => {
+            ExprKind::Dotted(name) if self.scope.slot(name.as_ref()).is_none() => {
                 let operand = self.entry.operands.iter().position(|operand| name == &operand.name);
                 Ok(match operand {
                     Some(operand) => Some(self.patterns.iter().any(|pattern| pattern.operand == operand)),
-                    None => self.selector_is_written(&name.to_string()),
+                    None => self.selector_is_written(name.as_ref()),
                 })
             }
             _ => Ok(None),
@@ -373,7 +373,7 @@ impl<'a> Lowering<'a> {
 
     fn expr(&mut self, expr: &Expr, expected: Option<Ty>) -> Result<Typed> {
         match &expr.kind {
-            ExprKind::Name(name) => self.name(&name.to_string(), expr.span),
+            ExprKind::Name(name) => self.name(name.as_ref(), expr.span),
             ExprKind::Integer(value) => self.integer(*value, expr.span, expected),
             ExprKind::Float(value) => self.float(*value, expr.span, expected),
             ExprKind::Unary(op, inner) => {
@@ -384,7 +384,7 @@ impl<'a> Lowering<'a> {
                 let args = self.arguments(op.builtin(), &[a, b])?;
                 self.call(op.builtin(), expr.span, &args, &Given::default())
             }
-            ExprKind::Infix(name, a, b) => self.operator(&name.to_string(), name.span(), &[a, b]),
+            ExprKind::Infix(name, a, b) => self.operator(name.as_ref(), name.span(), &[a, b]),
             ExprKind::Call(name, to, args) => {
                 let text = name.to_string();
                 let mut args: Vec<&Expr> = args.iter().collect();
@@ -532,7 +532,7 @@ impl<'a> Lowering<'a> {
                 None => Ok(None),
             },
             ExprKind::Dotted(name) => {
-                let Some(slot) = self.scope.slot(&name.to_string()) else {
+                let Some(slot) = self.scope.slot(name.as_ref()) else {
                     return Ok(Some(Word::Spelt(name.clone())));
                 };
                 let found = &self.scope.opcode.slots[slot];

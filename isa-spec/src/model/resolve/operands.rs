@@ -246,7 +246,7 @@ impl Resolver {
             // A pair is always written; of the others semantics tell, or the entry says.
             let destination = second.is_some()
                 || match &entry.semantics {
-                    Some(ast::Semantics::Statements(statements)) => assigns(statements, &pattern.name.to_string()),
+                    Some(ast::Semantics::Statements(statements)) => assigns(statements, pattern.name.as_ref()),
                     Some(ast::Semantics::None) | None => operands[operand].destination,
                 };
             patterns.push(Pattern {

@@ -160,7 +160,7 @@ impl Resolver {
             Some((_, found)) => ty.kind = *found,
             None => self.error(
                 Diagnostic::new(kind.span(), format!("`{kind}` is no kind of type"))
-                    .suggest(&kind.to_string(), KINDS.map(|(name, _)| name)),
+                    .suggest(kind.as_ref(), KINDS.map(|(name, _)| name)),
             ),
         }
         ty.bits = bits.value;
@@ -200,7 +200,7 @@ impl Resolver {
             }
             None => self.error(
                 Diagnostic::new(of.span(), format!("no type `.{of}` stands before this one"))
-                    .suggest(&of.to_string(), before.iter().map(String::as_str)),
+                    .suggest(of.as_ref(), before.iter().map(String::as_str)),
             ),
         }
     }
@@ -208,12 +208,12 @@ impl Resolver {
     fn unknown_type(&mut self, name: &Ident, names: &[String]) {
         self.error(
             Diagnostic::new(name.span(), format!("there is no type `.{name}`"))
-                .suggest(&name.to_string(), names.iter().map(String::as_str)),
+                .suggest(name.as_ref(), names.iter().map(String::as_str)),
         );
     }
 
     pub(super) fn type_id(&mut self, name: &Ident) -> Option<TypeId> {
-        let found = self.model.type_named(&name.to_string());
+        let found = self.model.type_named(name.as_ref());
         if found.is_none() {
             let names: Vec<String> = self.model.types.iter().map(|ty| ty.name.clone()).collect();
             self.unknown_type(name, &names);
@@ -240,14 +240,14 @@ impl Resolver {
                     types.extend(self.type_id(name));
                     words.push(format!("`.{name}`"));
                 }
-                ast::TypeSet::Class(name) => match self.model.class_named(&name.to_string()) {
+                ast::TypeSet::Class(name) => match self.model.class_named(name.as_ref()) {
                     Some(class) => {
                         types.extend(&class.types);
                         words.push(class.docs.clone());
                     }
                     None => {
                         let diagnostic = Diagnostic::new(name.span(), format!("there is no class `{name}`"))
-                            .suggest(&name.to_string(), self.model.classes.iter().map(|class| class.name.as_str()));
+                            .suggest(name.as_ref(), self.model.classes.iter().map(|class| class.name.as_str()));
                         self.error(diagnostic);
                     }
                 },
@@ -339,8 +339,8 @@ impl Resolver {
                 ty => (ty, false),
             };
             match ty {
-                ParamType::Generic(words) if self.model.operator_named(&words.to_string()).is_some() => {
-                    modes.extend(self.model.operator_named(&words.to_string()));
+                ParamType::Generic(words) if self.model.operator_named(words.as_ref()).is_some() => {
+                    modes.extend(self.model.operator_named(words.as_ref()));
                 }
                 ty => {
                     params.extend(self.param(ty, name.span(), parameter.as_deref(), what));
@@ -357,7 +357,7 @@ impl Resolver {
             }
         }
         let result = match &written.result {
-            ParamType::Generic(name) if own.as_deref() == Some(&name.to_string()) => Param::To,
+            ParamType::Generic(name) if own.as_deref() == Some(name.as_ref()) => Param::To,
             result => self.param(result, written.name.span(), parameter.as_deref(), what)?,
         };
         if to.is_some() && result != Param::To {
@@ -399,7 +399,7 @@ impl Resolver {
     fn param(&mut self, ty: &ParamType, written: Span, parameter: Option<&str>, what: &str) -> Option<Param> {
         match ty {
             ParamType::Type(name) => self.type_id(name).map(Param::Type),
-            ParamType::Generic(name) | ParamType::Lanes(name) if parameter != Some(&name.to_string()) => {
+            ParamType::Generic(name) | ParamType::Lanes(name) if parameter != Some(name.as_ref()) => {
                 self.error(
                     Diagnostic::new(name.span(), format!("`{name}` is no type parameter of this {what}"))
                         .help("types are written with a dot, like `.u32`"),

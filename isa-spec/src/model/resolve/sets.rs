@@ -49,10 +49,10 @@ impl Resolver {
 
     pub(super) fn listed(&mut self, name: &Ident, operator: Option<&Ident>, members: &[Ident]) -> Declared {
         let operator_name = operator.unwrap_or(name);
-        let found = self.model.operator_named(&operator_name.to_string());
+        let found = self.model.operator_named(operator_name.as_ref());
         if let (Some(operator), None) = (operator, found) {
             let diagnostic = Diagnostic::new(operator.span(), format!("there is no operator `{operator}`"))
-                .suggest(&operator.to_string(), self.model.operators.iter().map(|operator| operator.name.as_str()));
+                .suggest(operator.as_ref(), self.model.operators.iter().map(|operator| operator.name.as_str()));
             self.error(diagnostic);
             return Declared::Listed { kind: SlotKind::Flag, members: Vec::new() };
         }
@@ -124,7 +124,7 @@ impl Resolver {
         }
         let mut value = 0;
         if let (Some(letter), Some(default)) = (first, default) {
-            match kind.parse(letter, &default.to_string()) {
+            match kind.parse(letter, default.as_ref()) {
                 Some(parsed) => value = parsed,
                 None => self.error(
                     Diagnostic::new(default.span(), "this default is not spelt like a member of the set")

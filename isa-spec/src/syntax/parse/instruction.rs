@@ -466,7 +466,7 @@ fn example(input: ParseStream) -> Result<Example> {
         text = format!("@{bang}{} ", word(input)?);
     }
     let opcode = word(input)?;
-    text += &opcode.to_string();
+    text += opcode.as_ref();
     let mut modifiers = Vec::new();
     while input.peek(Token![.]) {
         let modifier = dotted(input)?;
@@ -546,5 +546,5 @@ fn operand_name(input: ParseStream) -> Result<String> {
         input.parse::<Token![_]>()?;
         return Ok("_".to_owned());
     }
-    Ok(text + &word(input)?.to_string())
+    Ok(text + word(input)?.as_ref())
 }
