@@ -310,7 +310,9 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
         let narrow = 5 * 2 + 5 * 2 * 2 + 5 * 2 + 5 * 2 * 2;
         let powers = 4 + 4 + 1;
         let random = 2 * 2 * 2 + 5 * 2;
-        let scaled = 5 * 2 * 2 + 2 * 2 * 2 + 2 * 2 * 2;
+        let scaled = 5 * 2 * 2 + 2 * 2 * 2 + 2 * 2 * 2 * 2;
+        // Of PTX 9.4: to zero, or without negative zeros; five bits of exponent without a sign.
+        let newest = 5 * 3 * (2 * 2 + 2) + 3 * 3 * 2 + 3;
         integers
             + to_integers
             + from_integers
@@ -325,6 +327,7 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
             + powers
             + random
             + scaled
+            + newest
     };
     for (section, count) in counts {
         let found = Form::ALL.iter().filter(|form| form.section() == section).count();

@@ -414,7 +414,9 @@ fn evaluates(browser: &Browser, site: &Path) {
         let given: Vec<String> = inputs.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let arguments: Vec<&str> = ["eval", statement].into_iter().chain(given.iter().map(String::as_str)).collect();
         let line = ptx_isa(&arguments);
-        assert_eq!(page, line.lines().collect::<Vec<_>>(), "{statement} {inputs:?}");
+        // What else is said of a result stands with its instruction.
+        let results: Vec<&str> = line.lines().filter(|line| line.contains(" = ")).collect();
+        assert_eq!(page, results, "{statement} {inputs:?}");
     };
     compare("setp.lt.and.s32 p|q, a, b, c;", &[("a", "5"), ("b", "-3"), ("c", "1")]);
     compare("set.leu.f32.f32 d, a, b;", &[("a", "nan"), ("b", "-inf")]);
