@@ -27,7 +27,7 @@ pub mod rounding {
 
 use rounding::RN;
 
-/// Arithmetic through integers; sums and products to the nearest number as the host does them, where it has the type.
+/// Arithmetic through integers; sums and products of doubles to the nearest number as the host does them.
 macro_rules! arithmetic {
     ($($ty:ty, $format:ident, $bits:ty $(, $finish:ident)?: $add:ident $mul:ident $fma:ident;)*) => {$(
         /// `a + b`
@@ -58,16 +58,77 @@ macro_rules! arithmetic {
 arithmetic! {
     f16, F16, u16: add_f16 mul_f16 fma_f16;
     bf16, BF16, u16: add_bf16 mul_bf16 fma_bf16;
-    f32, F32, u32, finish_f32: add_f32 mul_f32 fma_f32;
     f64, F64, u64, finish_f64: add_f64 mul_f64 fma_f64;
+}
+
+/// `a + b`
+#[inline(always)]
+pub const fn add_f32<const ROUNDING: u8>(a: f32, b: f32) -> f32 {
+    if ROUNDING == RN {
+        return finish_f32(a + b, a, b);
+    }
+    finish_f32(narrow::<ROUNDING>(sum::<ROUNDING>(a as f64, b as f64)), a, b)
+}
+
+/// `a · b`
+#[inline(always)]
+pub const fn mul_f32<const ROUNDING: u8>(a: f32, b: f32) -> f32 {
+    if ROUNDING == RN {
+        return finish_f32(a * b, a, b);
+    }
+    finish_f32(narrow::<ROUNDING>(a as f64 * b as f64), a, b)
+}
+
+/// `a · b + c` with one rounding.
+#[inline(always)]
+pub const fn fma_f32<const ROUNDING: u8>(a: f32, b: f32, c: f32) -> f32 {
+    // The product of two floats is a double.
+    finish_f32(narrow::<ROUNDING>(sum::<ROUNDING>(a as f64 * b as f64, c as f64)), a, b)
+}
+
+/// The sum of two doubles that are floats or products of such. Where it is no double its last bit is one: what is rounded
+/// from it to fewer bits is then rounded as from the exact sum (Boldo and Melquiond, "Emulation of FMA and correctly
+/// rounded sums").
+#[inline(always)]
+const fn sum<const ROUNDING: u8>(a: f64, b: f64) -> f64 {
+    let sum = a + b;
+    // What the sum lacks; NaN where it is infinite.
+    let part = sum - a;
+    let rest = (a - (sum - part)) + (b - part);
+    let bits = sum.to_bits();
+    let beside = if (rest > 0.0) == (sum > 0.0) { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    let inexact = rest.abs() > 0.0;
+    let odd = f64::from_bits(if inexact && bits & 1 == 0 { beside } else { bits });
+    // What is left of a number and its opposite is negative where sums are rounded down.
+    let opposite = a.is_sign_negative() != b.is_sign_negative();
+    if ROUNDING == rounding::RM && sum == 0.0 && opposite { -0.0 } else { odd }
+}
+
+/// A double as a float.
+#[inline(always)]
+const fn narrow<const ROUNDING: u8>(x: f64) -> f32 {
+    let near = x as f32;
+    let (back, bits) = (near as f64, near.to_bits());
+    // Whether the nearest float is on the wrong side, and whether the other one is nearer to zero.
+    let (wrong, inwards) = match ROUNDING {
+        RN => (false, false),
+        rounding::RZ => (back.abs() > x.abs(), true),
+        rounding::RM => (back > x, x > 0.0),
+        _ => (back < x, x < 0.0),
+    };
+    let other = if inwards { bits.wrapping_sub(1) } else { bits.wrapping_add(1) };
+    if wrong { f32::from_bits(other) } else { near }
 }
 
 /// Quotients and roots, and signs that are copied: halves have none.
 macro_rules! quotients {
-    ($($ty:ty, $format:ident, $bits:ty: $div:ident $sqrt:ident $copysign:ident;)*) => {$(
+    ($($ty:ty, $format:ident, $bits:ty, $finish:ident: $div:ident $sqrt:ident $copysign:ident;)*) => {$(
         /// `a / b`
         #[inline(always)]
         pub const fn $div<const ROUNDING: u8>(a: $ty, b: $ty) -> $ty {
+            if ROUNDING == RN {
+                return $finish(a / b, a, b);
+            }
             <$ty>::from_bits(soft::div($format, a.to_bits() as u64, b.to_bits() as u64, ROUNDING) as $bits)
         }
         /// The square root.
@@ -82,8 +143,8 @@ macro_rules! quotients {
 }
 
 quotients! {
-    f32, F32, u32: div_f32 sqrt_f32 copysign_f32;
-    f64, F64, u64: div_f64 sqrt_f64 copysign_f64;
+    f32, F32, u32, finish_f32: div_f32 sqrt_f32 copysign_f32;
+    f64, F64, u64, finish_f64: div_f64 sqrt_f64 copysign_f64;
 }
 
 /// Whatever NaN the host gives becomes the machine's.
