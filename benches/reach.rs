@@ -174,28 +174,30 @@ fn touch(ours: &Tree, old: &Tree) {
 }
 
 fn copies(ours: &Tree, old: &Tree) {
-    let ten = Tree { root: ours.target.with_file_name("ten"), target: ours.target.with_file_name("ten/target") };
-    grow(&ours.root, &ten.root);
+    let copies =
+        Tree { root: ours.target.with_file_name("copies"), target: ours.target.with_file_name("copies/target") };
+    grow(&ours.root, &copies.root);
     let out = |tree: &Tree| tree.target.join("out");
     let build = "build --release --lib";
-    for tree in [ours, old, &ten] {
+    for tree in [ours, old, &copies] {
         usage(&mut tree.cargo(build));
     }
-    let (grown, before) = rounds(ROUNDS, || ten.build_script(&out(&ten)), || old.build_script(&out(old)));
-    compare("nine copies, generator, before with one", 2.0, (grown, before));
+    let (grown, before) = rounds(ROUNDS, || copies.build_script(&out(&copies)), || old.build_script(&out(old)));
+    compare(&format!("{COPIES} copies, generator, before with one"), 2.0, (grown, before));
     report(
-        "nine copies, generator's memory, 400 MB",
+        &format!("{COPIES} copies, generator's memory, 400 MB"),
         grown.bytes / 400e6,
         1.0,
         &format!("{:.0} MB", grown.bytes / 1e6),
     );
-    let text: f64 = fs::read_dir(out(&ten)).unwrap().map(|file| file.unwrap().metadata().unwrap().len() as f64).sum();
-    report("nine copies, generated text, 15 MB", text / 15e6, 1.0, &format!("{:.1} MB", text / 1e6));
+    let text: f64 =
+        fs::read_dir(out(&copies)).unwrap().map(|file| file.unwrap().metadata().unwrap().len() as f64).sum();
+    report(&format!("{COPIES} copies, generated text, 15 MB"), text / 15e6, 1.0, &format!("{:.1} MB", text / 1e6));
     let library = |tree: &Tree| {
         tree.touch("src/lib.rs");
         usage(&mut tree.cargo(build))
     };
-    compare("nine copies, rustc, one", 2.5, rounds(ROUNDS, || library(&ten), || library(ours)));
+    compare(&format!("{COPIES} copies, rustc, one"), 2.5, rounds(ROUNDS, || library(&copies), || library(ours)));
 }
 
 /// Copies what Git knows of a tree, with copies of the instructions in place of the spec's.

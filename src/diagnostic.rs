@@ -215,6 +215,8 @@ impl<'a> LineIndex<'a> {
                 index.characters.push(before);
                 before += characters(block);
             }
+            // A text may end where a block would begin.
+            index.characters.push(before);
         }
         index
     }
@@ -230,11 +232,7 @@ impl<'a> LineIndex<'a> {
         let block = offset / BLOCK;
         match self.characters.get(block) {
             Some(before) => before + characters(&self.text[block * BLOCK..offset]),
-            // The end, where a block would begin; or each byte is a character.
-            None => self
-                .characters
-                .last()
-                .map_or(offset, |before| before + characters(&self.text[(self.characters.len() - 1) * BLOCK..offset])),
+            None => offset,
         }
     }
 

@@ -603,6 +603,59 @@ proptest! {
     }
 }
 
+/// What may be left out may ask for more than the form.
+#[test]
+fn operands_are_refused_below_their_floors() {
+    let verdict = |text: &str, ptx: Version, target: Target| {
+        let options = Options { ptx: Some(ptx), target: Some(target) };
+        codes(&check(&TABLE, text.as_bytes(), &options)).into_iter().find(|code| *code != Code::UndeclaredRegister)
+    };
+    let mut asking = 0;
+    for form in TABLE.forms() {
+        let names: Vec<&str> = form.operands().iter().map(|operand| operand.name).collect();
+        for (place, operand) in form.operands().iter().enumerate() {
+            let Some(floor) = &operand.floor else { continue };
+            let with = |count: usize| format!("{} {};", form.mnemonic(), names[..count].join(", "));
+            let (shorter, longer) = (with(place), with(place + 1));
+            assert_eq!(verdict(&longer, floor.ptx, floor.target()), None, "{longer}");
+            let below = *TABLE.versions.iter().rev().find(|version| **version < floor.ptx).expect("an older one");
+            assert_eq!(verdict(&longer, below, floor.target()), Some(Code::PtxVersion), "{longer}");
+            assert_eq!(verdict(&longer, floor.ptx, Target::sm(90)), Some(Code::Target), "{longer}");
+            assert_eq!(verdict(&shorter, below, Target::sm(90)), None, "{shorter}");
+            asking += 1;
+        }
+    }
+    // The third source of `min` and `max`, with and without `.ftz`, `.NaN`.
+    assert_eq!(asking, 2 * 2 * 2);
+}
+
+#[test]
+fn columns_count_characters_however_long_the_line_is() {
+    for length in [0, 1, 255, 256, 257, 511, 512, 513, 2000] {
+        let line: String = "aé€𝄞"
+            .chars()
+            .cycle()
+            .scan(0, |bytes, letter| {
+                *bytes += letter.len_utf8();
+                (*bytes <= length).then_some(letter)
+            })
+            .collect();
+        let text = format!("é\n{line}\nb");
+        let index = LineIndex::new(&text);
+        for (number, (at, _)) in line.char_indices().chain([(line.len(), ' ')]).enumerate() {
+            let place = index.position(3 + at);
+            assert_eq!((place.line, place.column), (2, 1 + number), "{length} {at}");
+        }
+        assert_eq!(index.position(text.len()).line, 3);
+    }
+}
+
+#[test]
+fn a_warning_about_an_element_of_a_vector_is_given_once() {
+    let text = kernel(".reg .b16 x<4>; .reg .b32 y; mov.b32 y, {x01, x2};");
+    assert_eq!(codes(&report(&text)), [Code::LeadingZeros]);
+}
+
 #[test]
 fn names_and_heads_are_read_as_the_assembler_reads_them() {
     let head = |version: &str, target: &str| format!(".version {version}\n.target {target}\n");

@@ -7,41 +7,25 @@ use ptx_isa::TABLE;
 use ptx_isa::warp::{Level, Operands, Program, Registers, Source};
 
 use crate::measure::{Random, level, report};
+use crate::warps::{HandStep, HandWarp, Rival, STEPS, hand};
 
-const STEPS: usize = 64;
-
-/// Registers of the rival: what an expert would hold.
-#[repr(C, align(64))]
-struct HandWarp {
-    words: [[u32; 32]; 64],
-    predicates: [u32; 8],
-}
-
-#[derive(Clone, Copy)]
-struct HandStep {
-    run: unsafe fn(&mut HandWarp, &HandStep, u32),
-    d: u32,
-    sources: [u32; 3],
-    guard: u32,
-}
-
-/// Each rival computes 16 lanes of `d` from those of `a`, `b` and `c`.
+/// Each rival computes 16 lanes of `p` from those of `a`, `b` and `c`.
 macro_rules! rivals {
     ($($name:ident |$a:ident, $b:ident, $c:ident| $value:expr;)*) => {$(
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,f16c")]
         unsafe fn $name(warp: &mut HandWarp, step: &HandStep, active: u32) {
             // SAFETY: registers are in range.
             unsafe {
-                let source = |index: usize| warp.words.get_unchecked(step.sources[index] as usize).as_ptr();
-                let (x, y, z) = (source(0), source(1), source(2));
-                let guard = *warp.predicates.get_unchecked(step.guard as usize) & active;
+                let source = |register: u32| warp.r32.get_unchecked(register as usize).as_ptr();
+                let (x, y, z) = (source(step.a), source(step.b), source(step.c));
+                let guard = *warp.pred.get_unchecked(step.guard as usize) & active;
                 let part = |i: usize| {
                     let load = |at: *const u32| _mm512_load_si512(at.add(16 * i).cast());
                     let ($a, $b, $c) = (load(x), load(y), load(z));
                     $value
                 };
                 let (low, high): (__m512i, __m512i) = (part(0), part(1));
-                let d = warp.words.get_unchecked_mut(step.d as usize).as_mut_ptr();
+                let d = warp.r32.get_unchecked_mut(step.p as usize).as_mut_ptr();
                 _mm512_mask_store_epi32(d.cast(), guard as u16, low);
                 _mm512_mask_store_epi32(d.add(16).cast(), (guard >> 16) as u16, high);
             }
@@ -118,15 +102,7 @@ rivals! {
 
 /// Programs of one form over one warp: ours and the rival's, with the same registers. `table` is a constant behind the
 /// registers.
-fn row(
-    name: &str,
-    goal: f64,
-    form: &str,
-    table: Option<u64>,
-    level: Level,
-    run: unsafe fn(&mut HandWarp, &HandStep, u32),
-    random: &mut Random,
-) {
+fn row(name: &str, goal: f64, form: &str, table: Option<u64>, level: Level, run: Rival, random: &mut Random) {
     let form = TABLE.form(form).unwrap();
     let mut program = Program::at_level(Registers { b32: 64, pred: 8, ..Registers::default() }, 100, level);
     let read = form.sources().count() - usize::from(table.is_some());
@@ -139,30 +115,25 @@ fn row(
         let operands =
             Operands { guard: Some((guard, false)), destinations: &[Some(d)], sources: &read, ..Operands::default() };
         program.push(form, &operands).unwrap();
-        steps.push(HandStep { run, d, sources, guard });
+        let [a, b, c] = sources;
+        steps.push(HandStep { run, p: d, q: d, a, b, c, guard });
     }
-    let mut theirs = Box::new(HandWarp { words: [[0; 32]; 64], predicates: [0; 8] });
+    let mut theirs = HandWarp::new();
     let mut warps = program.warps(1);
     for register in 0..64 {
         for lane in 0..32 {
-            theirs.words[register][lane] = random.lane(32) as u32;
+            theirs.r32[register][lane] = random.lane(32) as u32;
         }
-        *warps.b32_mut(0, register as u32) = theirs.words[register];
+        *warps.b32_mut(0, register as u32) = theirs.r32[register];
     }
     for register in 0..8 {
-        theirs.predicates[register] = random.next() as u32;
-        *warps.pred_mut(0, register as u32) = theirs.predicates[register];
+        theirs.pred[register] = random.next() as u32;
+        *warps.pred_mut(0, register as u32) = theirs.pred[register];
     }
-    let hand = |steps: &[HandStep], warp: &mut HandWarp| {
-        for step in steps {
-            // SAFETY: rivals are chosen by level, registers are in range.
-            unsafe { (step.run)(warp, step, u32::MAX) };
-        }
-    };
     program.run(&mut warps);
     hand(&steps, &mut theirs);
     for register in 0..64 {
-        assert_eq!(*warps.b32(0, register), theirs.words[register as usize], "{name} r{register}");
+        assert_eq!(*warps.b32(0, register), theirs.r32[register as usize], "{name} r{register}");
     }
     let mut ours = || black_box(&program).run(black_box(&mut warps));
     let mut rival = || hand(black_box(&steps), black_box(&mut theirs));
@@ -171,7 +142,7 @@ fn row(
 
 pub(crate) fn rows(random: &mut Random) {
     let Some(level) = level("avx512") else { return };
-    let mut row = |goal: f64, form: &str, table: Option<u64>, rival: unsafe fn(&mut HandWarp, &HandStep, u32)| {
+    let mut row = |goal: f64, form: &str, table: Option<u64>, rival: Rival| {
         row(form, goal, form, table, level, rival, random);
     };
     row(0.9, "add.s32", None, add);

@@ -8,25 +8,35 @@ use ptx_isa::warp::{Level, Operands, Program, Registers, Source};
 
 use crate::measure::{Random, level, report};
 
-const STEPS: usize = 64;
+pub(crate) const STEPS: usize = 64;
 
 /// Registers of the rival: what an expert would hold.
 #[repr(C, align(64))]
-struct HandWarp {
-    r32: [[u32; 32]; 64],
-    r16: [[u16; 32]; 16],
-    pred: [u32; 64],
+pub(crate) struct HandWarp {
+    pub(crate) r32: [[u32; 32]; 64],
+    pub(crate) r16: [[u16; 32]; 16],
+    pub(crate) pred: [u32; 64],
 }
 
+impl HandWarp {
+    pub(crate) fn new() -> Box<HandWarp> {
+        Box::new(HandWarp { r32: [[0; 32]; 64], r16: [[0; 32]; 16], pred: [0; 64] })
+    }
+}
+
+/// What runs a step of the rival over the lanes of a mask.
+pub(crate) type Rival = unsafe fn(&mut HandWarp, &HandStep, u32);
+
+/// A step of the rival: its destinations, sources and guard.
 #[derive(Clone, Copy)]
-struct HandStep {
-    run: unsafe fn(&mut HandWarp, &HandStep, u32),
-    p: u32,
-    q: u32,
-    a: u32,
-    b: u32,
-    c: u32,
-    guard: u32,
+pub(crate) struct HandStep {
+    pub(crate) run: Rival,
+    pub(crate) p: u32,
+    pub(crate) q: u32,
+    pub(crate) a: u32,
+    pub(crate) b: u32,
+    pub(crate) c: u32,
+    pub(crate) guard: u32,
 }
 
 macro_rules! setp_rivals {
@@ -118,7 +128,7 @@ unsafe fn setp_f16x2_512(warp: &mut HandWarp, step: &HandStep, active: u32) {
 
 unsafe fn empty(_: &mut HandWarp, _: &HandStep, _: u32) {}
 
-fn hand(steps: &[HandStep], warp: &mut HandWarp) {
+pub(crate) fn hand(steps: &[HandStep], warp: &mut HandWarp) {
     for step in steps {
         // SAFETY: rivals are chosen by level, registers are in range.
         unsafe { (step.run)(warp, step, u32::MAX) };
@@ -126,15 +136,7 @@ fn hand(steps: &[HandStep], warp: &mut HandWarp) {
 }
 
 /// Programs of one form over one warp: ours and the rival's, with the same registers.
-fn warp_row(
-    name: &str,
-    goal: f64,
-    form: &str,
-    level: Level,
-    rival: unsafe fn(&mut HandWarp, &HandStep, u32),
-    equal: bool,
-    random: &mut Random,
-) {
+fn warp_row(name: &str, goal: f64, form: &str, level: Level, rival: Rival, equal: bool, random: &mut Random) {
     let form = TABLE.form(form).unwrap();
     let mut program = Program::at_level(Registers { b16: 16, b32: 64, pred: 64, ..Registers::default() }, 90, level);
     let mut steps = Vec::new();
@@ -157,7 +159,7 @@ fn warp_row(
             .unwrap();
         steps.push(HandStep { run: rival, p, q, a, b, c, guard });
     }
-    let mut theirs = Box::new(HandWarp { r32: [[0; 32]; 64], r16: [[0; 32]; 16], pred: [0; 64] });
+    let mut theirs = HandWarp::new();
     let mut warps = program.warps(1);
     for register in 0..16 {
         for lane in 0..32 {

@@ -15,8 +15,8 @@ use isa_table::target::in_words;
 
 use crate::check::{ABSENT, Checked, Form, words};
 use crate::model::{
-    Constants, Entry, Meaning, Model, Opcode, OperandType, Pattern, Permission, Requirement, Selector, SelectorKind,
-    Slot, SlotKind, Stand, Stands, TypeId, TypeSet,
+    BoundBuf, Constants, Entry, Meaning, Model, Opcode, OperandType, Pattern, Permission, Requirement, Selector,
+    SelectorKind, Slot, SlotKind, Stand, Stands, TypeId, TypeSet,
 };
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
@@ -395,12 +395,8 @@ fn rules(entry: &Entry) -> Vec<String> {
     });
     let bounds = entry.bounds.iter().map(|bound| {
         let forms = bound.condition.as_ref().map_or_else(String::new, |condition| format!("{}: ", words(condition)));
-        let distance = match bound.measure.to_string().as_str() {
-            "ulps" => format!("{} units in the last place", bound.value),
-            "absolute" => format!("an absolute error of {}", bound.value),
-            _ => format!("a relative error of {}", bound.value),
-        };
-        format!("{forms}A machine's result is within {distance} of the exact one")
+        let BoundBuf { measure, value } = &bound.distance;
+        format!("{forms}A machine's result is within {} of the exact one", measure.of(value))
     });
     legal.chain(removed).chain(bounds).collect()
 }

@@ -30,6 +30,7 @@ impl Around {
     /// What stands before it.
     pub fn before(self) -> &'static str {
         match self {
+            Around { opens: true, minus: true, .. } => "{-",
             Around { opens: true, .. } => "{",
             Around { minus: true, .. } => "-",
             _ => "",

@@ -8,19 +8,23 @@
 //! This module knows no instruction, no type by name and no version: every value here is written by the generator from a
 //! spec.
 
+mod evaluator;
+mod form;
+
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
 
 use crate::constant::{contents, plain};
 use crate::hash::{self, Key, SHORT};
-use crate::limits::{OUTPUTS, SLOTS, VALUES};
+use crate::limits::SLOTS;
 use crate::notation;
 pub use crate::notation::Around;
-use crate::program::{self, Evaluation, Lanes, Operation, Programs, Run, Shape, WARP};
+use crate::program::{Operation, Programs, Run};
 use crate::selector::{Permission, Selector};
 use crate::target::{Families, Floor, Target, Version};
+pub use evaluator::{Evaluator, Outputs};
+pub use form::{FormInfo, name_with};
 
 /// Index of a type in the types of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -563,14 +567,21 @@ plain! {
     Measure = |measure| alloc::format!("Measure::{measure:?}");
 }
 
+impl Measure {
+    /// So much of it, in words: `2 units in the last place`.
+    pub fn of(self, value: &str) -> String {
+        match self {
+            Measure::Ulp => alloc::format!("{value} units in the last place"),
+            Measure::Absolute => alloc::format!("an absolute error of {value}"),
+            Measure::Relative => alloc::format!("a relative error of {value}"),
+        }
+    }
+}
+
 impl fmt::Display for Bound {
     /// `2 units in the last place`
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.measure {
-            Measure::Ulp => write!(f, "{} units in the last place", self.value),
-            Measure::Absolute => write!(f, "an absolute error of {}", self.value),
-            Measure::Relative => write!(f, "a relative error of {}", self.value),
-        }
+        f.write_str(&self.measure.of(self.value))
     }
 }
 
@@ -845,379 +856,6 @@ impl Operand {
             around: self.around,
         }
     }
-}
-
-/// A legal form of a table, with all that the table knows of it: an opcode with all its modifiers.
-#[derive(Clone, Copy)]
-pub struct FormInfo {
-    table: &'static Table,
-    index: u32,
-}
-
-impl PartialEq for FormInfo {
-    fn eq(&self, other: &FormInfo) -> bool {
-        self.index == other.index && core::ptr::eq(self.table, other.table)
-    }
-}
-
-impl Eq for FormInfo {}
-
-impl core::hash::Hash for FormInfo {
-    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
-        self.index.hash(state);
-    }
-}
-
-impl fmt::Debug for FormInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.mnemonic())
-    }
-}
-
-impl FormInfo {
-    /// The table whose own it is.
-    #[inline(always)]
-    pub fn table(self) -> &'static Table {
-        self.table
-    }
-
-    /// The index among the table's own forms.
-    #[inline(always)]
-    pub fn index(self) -> usize {
-        self.index as usize
-    }
-
-    /// The canonical mnemonic: `set.lt.and.ftz.u32.f32`.
-    #[inline]
-    pub fn mnemonic(self) -> &'static str {
-        self.table.forms.mnemonic(self.index())
-    }
-
-    /// Its name among forms: the mnemonic, and what stands around operands, as `.of2` for a vector of two.
-    pub fn name(self) -> String {
-        let around = self.operands().iter().map(|operand| (operand.name, operand.destination, operand.around));
-        name_with(self.mnemonic(), around)
-    }
-
-    /// How far a machine's result may be from the exact one, which [`FormInfo::evaluate`] gives, rounded to nearest;
-    /// `None` where the machine's result is that one. For `sin` and `cos` it holds from −2π to 2π.
-    pub fn bound(self) -> Option<&'static Bound> {
-        let bounds = self.table.forms.bounds;
-        let found = bounds.binary_search_by_key(&self.index(), |bounded| bounded.form.into()).ok()?;
-        Some(&bounds[found].bound)
-    }
-
-    /// The form of the same mnemonic that has other operands, if there is a next one.
-    pub fn next_shape(self) -> Option<FormInfo> {
-        let mut pairs = self.table.forms.next_shapes.chunks_exact(2);
-        let next = pairs.find(|pair| usize::from(pair[0]) == self.index())?;
-        Some(FormInfo { index: next[1].into(), ..self })
-    }
-
-    /// This form, and the next ones of the same mnemonic that have other operands.
-    pub fn shapes(self) -> impl Iterator<Item = FormInfo> {
-        core::iter::successors(Some(self), |form| form.next_shape())
-    }
-
-    /// The instruction.
-    pub fn instruction(self) -> InstructionInfo {
-        InstructionInfo { table: self.table, index: usize::from(self.syntax().instruction) }
-    }
-
-    /// The syntax line that spells it.
-    pub fn syntax(self) -> &'static Syntax {
-        &self.table.syntaxes[usize::from(self.table.forms.syntax[self.index()])]
-    }
-
-    /// The index of its syntax line among those of its instruction.
-    pub fn line(self) -> usize {
-        usize::from(self.table.forms.syntax[self.index()] - self.instruction().first_syntax)
-    }
-
-    /// The entry of the spec that describes it.
-    pub fn entry(self) -> &'static Entry {
-        &self.instruction().data().entries[usize::from(self.syntax().entry)]
-    }
-
-    /// The manual's section that describes it.
-    pub fn section(self) -> &'static str {
-        self.entry().section
-    }
-
-    /// The member chosen in each slot of the instruction, or [`ABSENT`].
-    pub fn values(self) -> &'static [u8] {
-        let Instruction { first_value, first_form, slots, .. } = self.instruction().data();
-        let before = (self.index() - usize::from(*first_form)) * slots.len();
-        &self.table.forms.values[*first_value as usize + before..][..slots.len()]
-    }
-
-    /// The operands in order of writing, types resolved.
-    #[inline]
-    pub fn operands(self) -> &'static [Operand] {
-        self.operands_and_states().0
-    }
-
-    /// What it reads and writes of a thread's state beside its operands: no statement names it.
-    #[inline]
-    pub fn states(self) -> &'static [Operand] {
-        self.operands_and_states().1
-    }
-
-    #[inline]
-    fn operands_and_states(self) -> (&'static [Operand], &'static [Operand]) {
-        let list = self.table.forms.operand_lists[usize::from(self.table.forms.operands[self.index()])];
-        let states = list.iter().rev().take_while(|operand| operand.state.is_some()).count();
-        list.split_at(list.len() - states)
-    }
-
-    /// The operands as the manual writes them: `p[|q], a, b{, c}`.
-    pub fn signature(self) -> String {
-        notation::list(self.operands().iter().map(Operand::notation))
-    }
-
-    #[inline]
-    fn floors(self) -> &'static Floors {
-        &self.table.forms.floor_list[usize::from(self.table.forms.floors[self.index()])]
-    }
-
-    /// What the manual asks for.
-    #[inline]
-    pub fn floor(self) -> &'static Floor {
-        &self.floors().manual
-    }
-
-    /// Where the assembler asks for less: its own floor and the note that says so.
-    pub fn lenient_floor(self) -> Option<&'static Relaxed> {
-        self.floors().assembler.as_ref()
-    }
-
-    /// Where the manual does not list it and only the assembler takes it: the note that says so.
-    #[inline]
-    pub fn lenient(self) -> Option<&'static str> {
-        match self.table.forms.notes[self.index()] {
-            0 => None,
-            note => Some(self.table.forms.note_list[usize::from(note)]),
-        }
-    }
-
-    /// The source operands in order of writing, then the states that it reads.
-    pub fn sources(self) -> impl Iterator<Item = &'static Operand> {
-        self.operands().iter().chain(self.states()).filter(|operand| !operand.destination)
-    }
-
-    /// The selectors behind operands, in order of writing.
-    pub fn selectors(self) -> impl Iterator<Item = &'static Selector> {
-        self.operands().iter().filter_map(|operand| operand.selector.as_ref())
-    }
-
-    /// The names and types of what it writes, in the order of its results: those of operands in order of writing, then
-    /// those of states.
-    pub fn results(self) -> impl Iterator<Item = (&'static str, TypeId)> {
-        let destinations = self.operands().iter().chain(self.states()).filter(|operand| operand.destination);
-        destinations.flat_map(|operand| {
-            let second = operand.second.map(|second| (second.name, second.ty));
-            core::iter::once((operand.name, operand.ty)).chain(second)
-        })
-    }
-
-    /// Its evaluations: for ranges of targets, ascending, and for how many sources are written.
-    pub fn evaluations(self) -> &'static [Evaluation] {
-        let first = self.table.forms.evaluations[self.index()];
-        if first == NO_EVALUATION {
-            return &[];
-        }
-        let from = &self.table.programs.evaluations[first as usize..];
-        let last = from.iter().position(|evaluation| !evaluation.more).unwrap_or_default();
-        &from[..=last]
-    }
-
-    /// Whether its entry describes what a thread computes, and that depends on the thread alone.
-    pub fn has_evaluator(self) -> bool {
-        !self.evaluations().is_empty() && !self.is_collective()
-    }
-
-    /// Whether what a thread computes depends on others of its warp.
-    pub fn is_collective(self) -> bool {
-        let of_warp =
-            |evaluation: &Evaluation| self.table.programs.shapes[evaluation.shape as usize].lanes == Lanes::Warp;
-        self.evaluations().first().is_some_and(of_warp)
-    }
-
-    /// How it is evaluated on targets with this SM number, with so many source operands.
-    pub fn evaluator(self, sm: u16, sources: usize) -> Option<Evaluator> {
-        let written = |evaluation: &&Evaluation| usize::from(evaluation.sources) == sources;
-        let mut fits = self.evaluations().iter().filter(written);
-        let evaluation = fits.clone().find(|evaluation| sm < evaluation.below).or_else(|| fits.next_back())?;
-        Some(Evaluator { form: self, evaluation })
-    }
-
-    /// Bits in, bits out: what the form computes for one thread on targets with this SM number; `u16::MAX` is the newest.
-    ///
-    /// `inputs` holds a word for each source operand in order of writing (a predicate in bit 0, with its `!` applied;
-    /// packed lanes as in their register), then one for each selector behind an operand, in order of writing, packed
-    /// as [`selector::Kind`](crate::selector::Kind) says. Operands at the end that may be left out need not be given. Bits
-    /// above an operand's width are ignored.
-    ///
-    /// # Panics
-    ///
-    /// If the form has no evaluator for so many inputs, or is a collective one.
-    pub fn evaluate(self, sm: u16, inputs: &[u128]) -> Outputs {
-        assert!(!self.is_collective(), "what a thread computes depends on others of its warp");
-        self.evaluator_for(sm, inputs.len()).evaluate(inputs)
-    }
-
-    /// As [`FormInfo::evaluate`], for the threads of a warp at once: `inputs` holds for each source and selector a word a
-    /// thread, `active` has a bit for each thread that executes. Gives for each destination a word a thread; those of
-    /// threads that do not execute mean nothing.
-    ///
-    /// # Panics
-    ///
-    /// If the form has no evaluator for so many inputs.
-    pub fn evaluate_warp(self, sm: u16, active: u32, inputs: &[[u128; WARP]]) -> Vec<[u128; WARP]> {
-        self.evaluator_for(sm, inputs.len()).evaluate_warp(active, inputs)
-    }
-
-    fn evaluator_for(self, sm: u16, inputs: usize) -> Evaluator {
-        let evaluator = self.evaluator(sm, inputs.wrapping_sub(self.selectors().count()));
-        evaluator.expect("the form has an evaluator for as many inputs")
-    }
-}
-
-/// How a form is evaluated on a range of targets, with so many of its sources.
-#[derive(Clone, Copy, Debug)]
-pub struct Evaluator {
-    form: FormInfo,
-    evaluation: &'static Evaluation,
-}
-
-impl Evaluator {
-    /// The form.
-    pub fn form(self) -> FormInfo {
-        self.form
-    }
-
-    /// The program, which other forms may share.
-    pub fn shape(self) -> &'static Shape {
-        &self.form.table.programs.shapes[self.evaluation.shape as usize]
-    }
-
-    /// For each source of the program the operand it is, as a number among the operands that are read.
-    pub fn sources(self) -> &'static [u8] {
-        let count = self.shape().places.len() - self.shape().outputs.len();
-        &self.form.table.programs.places[self.evaluation.places as usize..][..count]
-    }
-
-    /// For each parameter of the program its constant, its truth table, or the number of its selector.
-    pub fn data(self) -> &'static [u64] {
-        &self.form.table.programs.data[self.evaluation.data as usize..][..self.shape().params.len()]
-    }
-
-    /// How many source operands it is for.
-    pub fn written(self) -> usize {
-        usize::from(self.evaluation.sources)
-    }
-
-    /// The code of its loop at every SIMD level; none where the library was built without.
-    ///
-    /// # Errors
-    ///
-    /// Why it has no loop.
-    pub fn code(self) -> Result<&'static [Run], &'static str> {
-        match self.shape().lanes {
-            Lanes::Loop(index) => Ok(self.form.table.loops.get(index as usize).copied().unwrap_or_default()),
-            Lanes::None(why) => Err(why),
-            Lanes::Warp => Err("what a thread computes depends on others of its warp"),
-        }
-    }
-
-    /// What it computes: see [`FormInfo::evaluate`].
-    ///
-    /// # Panics
-    ///
-    /// If there are fewer inputs than sources and selectors.
-    #[inline]
-    pub fn evaluate(self, inputs: &[u128]) -> Outputs {
-        let (shape, sources, written) = (self.shape(), self.sources(), self.written());
-        let mut values = [0; VALUES];
-        program::run(
-            shape.code,
-            self.data(),
-            |source| inputs[usize::from(sources[source])],
-            |selector| inputs[written + selector],
-            self.form.table.operation,
-            &mut values,
-        );
-        let mut outputs = Outputs { words: [0; OUTPUTS], count: shape.outputs.len() };
-        for (word, output) in outputs.words.iter_mut().zip(shape.outputs) {
-            *word = values[usize::from(*output)];
-        }
-        outputs
-    }
-
-    /// What the threads of a warp compute: see [`FormInfo::evaluate_warp`].
-    ///
-    /// # Panics
-    ///
-    /// If there are fewer inputs than sources and selectors.
-    pub fn evaluate_warp(self, active: u32, inputs: &[[u128; WARP]]) -> Vec<[u128; WARP]> {
-        let (shape, sources, written) = (self.shape(), self.sources(), self.written());
-        let mut values = [[0; WARP]; VALUES];
-        program::run_warp(
-            shape.code,
-            self.data(),
-            active,
-            |source, thread| inputs[usize::from(sources[source])][thread],
-            |selector| inputs[written + selector][0],
-            self.form.table.operation,
-            &mut values,
-        );
-        shape.outputs.iter().map(|output| values[usize::from(*output)]).collect()
-    }
-}
-
-/// What a form computes: a word for each destination in order of writing, second destinations behind their first.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Outputs {
-    words: [u128; OUTPUTS],
-    count: usize,
-}
-
-impl Deref for Outputs {
-    type Target = [u128];
-
-    #[inline]
-    fn deref(&self) -> &[u128] {
-        &self.words[..self.count]
-    }
-}
-
-impl<const N: usize> PartialEq<[u128; N]> for Outputs {
-    fn eq(&self, other: &[u128; N]) -> bool {
-        **self == other[..]
-    }
-}
-
-impl fmt::Debug for Outputs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.iter()).finish()
-    }
-}
-
-/// A form's name: its mnemonic, and what operands add to it by what stands around them: `.into2` for a destination of two
-/// elements, `.of4` for a source of four, `.minus_a` for one that is negated. Operands are told by their names and whether
-/// they are destinations.
-pub fn name_with<'a>(mnemonic: &str, operands: impl Iterator<Item = (&'a str, bool, Around)>) -> String {
-    let (mut full, mut elements) = (String::from(mnemonic), 0);
-    for (name, destination, around) in operands {
-        elements = if around.opens { 1 } else { elements + 1 };
-        if around.closes {
-            full += &alloc::format!(".{}{elements}", if destination { "into" } else { "of" });
-        }
-        if around.minus {
-            full += &alloc::format!(".minus_{name}");
-        }
-    }
-    full
 }
 
 /// The index of a modifier among the members of a slot, or [`FOREIGN`].

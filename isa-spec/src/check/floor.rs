@@ -25,8 +25,7 @@ pub(crate) fn floors(
     // `.c` asks whether an operand is written.
     let given = |expr: &Expr| match &expr.kind {
         ExprKind::Dotted(name) if scope.slot(name.as_ref()).is_none() => {
-            let operand = entry.operands.iter().position(|operand| name == &operand.name)?;
-            Some(Ok(Some(written.iter().any(|pattern| pattern.operand == operand))))
+            entry.is_written(name.as_ref(), written).map(|written| Ok(Some(written)))
         }
         _ => None,
     };

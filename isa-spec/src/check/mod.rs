@@ -14,14 +14,13 @@ mod rule;
 use std::collections::HashMap;
 
 use isa_table::limits;
-use isa_table::table::{BoundBuf, Measure, name_with};
+use isa_table::table::name_with;
 use isa_table::target::FloorBuf;
 
 use crate::model::choice::{Choice, Scope};
-use crate::model::{Entry, LenientForms, Model, OnlyIf, Opcode, Pattern, Syntax, arities};
+use crate::model::{Bound, BoundBuf, Entry, LenientForms, Model, OnlyIf, Opcode, Pattern, Syntax, arities};
 use crate::program::Program;
 use crate::program::lower::{LowerError, lower, unused_locals};
-use crate::syntax::ast;
 use crate::text::{Diagnostic, Errors};
 
 pub(crate) use rule::{ABSENT, Rule, words};
@@ -47,7 +46,7 @@ pub(crate) struct Form {
     pub syntax: usize,
     pub choice: Choice,
     pub mnemonic: String,
-    /// The mnemonic, and what its name_with add to it: no other form has this name.
+    /// The mnemonic, and what stands around operands: no other form has this name.
     pub name: String,
     /// Those of its line, and the states that this form reads or writes.
     pub patterns: Vec<Pattern>,
@@ -356,10 +355,9 @@ impl OpcodeChecker<'_> {
             }
         }
         let mut bound = None;
-        for ast::Bound { condition, measure, value } in &entry.bounds {
+        for Bound { condition, distance } in &entry.bounds {
             if condition.as_ref().map_or(Ok(true), |condition| scope.holds(condition))? {
-                let known = Measure::ALL.iter().find(|known| *measure == known.name()).expect("resolved");
-                bound = Some(BoundBuf { measure: *known, value: value.clone() });
+                bound = Some(distance.clone());
             }
         }
         let mut by_thread = entry.by_thread.all;

@@ -9,7 +9,7 @@ use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
     self, BoundedBuf, DataBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors, FloorsBuf, ForbiddenBuf, FormsBuf,
     InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, RelaxedBuf, RuleBuf, SecondBuf, SlipBuf, SlotBuf,
-    Stand, SyntaxBuf, TargetInfoBuf, TypeInfoBuf,
+    Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
 };
 
 use super::Context;
@@ -303,7 +303,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
     let destination = pattern.destination;
     // A minus stands before a register that is one number.
     let minus = pattern.around.minus;
-    let number = |register: &isa_table::table::TypeId| !minus || model.ty(*register).kind != Kind::Packed;
+    let number = |register: &TypeId| !minus || model.ty(*register).kind != Kind::Packed;
     let listed = operand.registers.is_some();
     OperandBuf {
         name: entry.shown(model, pattern).to_owned(),

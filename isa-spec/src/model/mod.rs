@@ -17,12 +17,12 @@ use std::rc::Rc;
 use isa_table::notation::Around;
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
-pub(crate) use isa_table::table::{Constants, Kind, Lenient, SpecialBuf, Stand, TypeId, TypeSet};
+pub(crate) use isa_table::table::{BoundBuf, Constants, Kind, Lenient, SpecialBuf, Stand, TypeId, TypeSet};
 pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
 
-use crate::syntax::ast::{Bound, ByThread, Docs, Example, Expr, Stmt};
+use crate::syntax::ast::{ByThread, Docs, Example, Expr, Stmt};
 
 /// Index into [`Model::builtins`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -261,6 +261,7 @@ pub(crate) struct Entry {
     pub requires: Vec<Requirement>,
     /// `None` where the entry says that it has none.
     pub semantics: Option<Vec<Stmt>>,
+    /// Later ones go before earlier ones.
     pub bounds: Vec<Bound>,
     pub by_thread: ByThread,
     pub lenient_floors: Vec<(Requirement, Docs)>,
@@ -268,6 +269,13 @@ pub(crate) struct Entry {
     pub lenient_forms: Vec<LenientForms>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
+}
+
+/// How far a machine's result may be from the exact one, for forms of which the condition holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub condition: Option<Expr>,
+    pub distance: BoundBuf,
 }
 
 #[derive(Clone, Debug)]
@@ -498,6 +506,12 @@ impl Entry {
     pub(crate) fn shown<'a>(&'a self, model: &'a Model, pattern: &Pattern) -> &'a str {
         let operand = &self.operands[pattern.operand];
         operand.state.as_ref().map_or(&operand.name, |state| &model.states[state.number])
+    }
+
+    /// Whether an operand of this name is among some that are written; `None` if the entry has no such operand.
+    pub(crate) fn is_written(&self, name: &str, patterns: &[Pattern]) -> Option<bool> {
+        let operand = self.operands.iter().position(|operand| operand.name == name)?;
+        Some(patterns.iter().any(|pattern| pattern.operand == operand))
     }
 
     /// Those of some operands that a statement writes.

@@ -14,8 +14,7 @@ use crate::model::{
     BuiltinId, Entry, Kind, Meaning, Model, OperandType, OperatorId, Param, Pattern, Permission, SelectorKind,
     Signature, SlotKind, TypeId,
 };
-use crate::syntax::ast::Ident;
-use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Stmt};
+use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Ident, Stmt};
 use crate::syntax::walk;
 use crate::text::{Diagnostic, Errors};
 
@@ -235,11 +234,8 @@ impl<'a> Lowering<'a> {
                 Ok(Some((self.member(*words, word)? == *member) == (*op == BinaryOp::Eq)))
             }
             ExprKind::Dotted(name) if self.scope.slot(name.as_ref()).is_none() => {
-                let operand = self.entry.operands.iter().position(|operand| name == &operand.name);
-                Ok(match operand {
-                    Some(operand) => Some(self.patterns.iter().any(|pattern| pattern.operand == operand)),
-                    None => self.selector_is_written(name.as_ref()),
-                })
+                let written = self.entry.is_written(name.as_ref(), self.patterns);
+                Ok(written.or_else(|| self.selector_is_written(name.as_ref())))
             }
             _ => Ok(None),
         }

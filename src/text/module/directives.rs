@@ -7,6 +7,14 @@ use super::Checker;
 use crate::diagnostic::Code;
 use crate::text::reader::{Read, fail};
 
+/// Whether a directive, given without its dot, begins something of a module rather than a part of a function's head.
+pub(super) fn begins_item(name: &str) -> bool {
+    let header = matches!(name, "version" | "target" | "address_size");
+    let linkage = matches!(name, "visible" | "extern" | "weak" | "common");
+    let declaration = matches!(name, "reg" | "global" | "const" | "shared" | "local" | "param" | "tex");
+    header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
+}
+
 impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn directive(&mut self) {
         let start = self.cursor().at();

@@ -28,11 +28,11 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Operands may ask for more than the form: the last one that is written, for all before it.
     #[inline]
     pub(super) fn floors_of_operands(&self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
-        let written = statement.operands_with_info().filter(|(_, operand)| operand.value != Value::Absent);
-        let asking = written.filter_map(|(info, _)| Some((info.name, info.floor.as_ref()?)));
-        match asking.last() {
-            Some((name, floor)) => {
-                let what = format!("{}` with `{name}", statement.form().mnemonic());
+        let asking =
+            statement.operands_with_info().filter_map(|(info, operand)| Some((info.floor.as_ref()?, info, operand)));
+        match asking.filter(|(_, _, operand)| operand.value != Value::Absent).last() {
+            Some((floor, info, _)) => {
+                let what = format!("{}` with `{}", statement.form().mnemonic(), info.name);
                 self.needs(&what, floor, self.mnemonic_at(opcode))
             }
             None => Ok(()),

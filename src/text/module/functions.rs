@@ -4,34 +4,11 @@ use alloc::format;
 use core::ops::Range;
 
 use super::Checker;
+use super::directives::begins_item;
 use crate::diagnostic::Code;
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
-
-/// Directives that begin something else than a part of a function's head.
-const ITEMS: [&str; 20] = [
-    "address_size",
-    "alias",
-    "common",
-    "const",
-    "entry",
-    "extern",
-    "file",
-    "func",
-    "global",
-    "loc",
-    "local",
-    "param",
-    "reg",
-    "section",
-    "shared",
-    "target",
-    "tex",
-    "version",
-    "visible",
-    "weak",
-];
 
 impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn open_brace(&mut self) {
@@ -132,7 +109,7 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Whether something else of a module, or its end, comes next: a prototype needs no semicolon then.
     fn item_follows(&mut self) -> bool {
         let mut cursor = self.reader.cursor;
-        cursor.at_end() || cursor.at_dot_word() && ITEMS.contains(&cursor.dot_word())
+        cursor.at_end() || cursor.at_dot_word() && begins_item(cursor.dot_word())
     }
 
     /// Leaves the scope of a function without a body.

@@ -55,9 +55,9 @@ impl<'a> Checker<'_, '_, 'a> {
                     let mut place = Place::of(info);
                     // Nothing is picked from a function.
                     place.functions &= operand.selector == info.selector.map(|selector| selector.default);
-                    self.register(&place, register)?;
+                    let ty = self.register(&place, register)?;
                     if !info.mixtures {
-                        self.alike(info, register, &mut before)?;
+                        self.alike(info, register, ty, &mut before)?;
                     }
                 }
                 Value::Sum { name, .. } => self.summand(info, name)?,
@@ -73,22 +73,20 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
-    /// An element of a vector: no integer stands beside a float. `before` is the last one that is not just bits, with its
-    /// type.
+    /// An element of a vector, with the type of its register: no integer stands beside a float. `before` is the last one that
+    /// is not just bits.
     fn alike(
-        &mut self,
+        &self,
         info: &'static table::Operand,
         register: Register<'a>,
+        ty: Option<TypeId>,
         before: &mut Option<(&'a str, &'static table::TypeInfo)>,
     ) -> Read<()> {
         if info.around.opens {
             *before = None;
         }
-        let Some(Symbol::Register { ty, .. }) = self.find(register.name)? else { return Ok(()) };
-        let ty = &self.reader.table.types[ty.index()];
-        if ty.kind == Kind::Bits {
-            return Ok(());
-        }
+        let ty = ty.map(|ty| self.reader.table.ty(ty)).filter(|ty| ty.kind != Kind::Bits);
+        let Some(ty) = ty else { return Ok(()) };
         match before.replace((register.name, ty)) {
             Some((other, kind)) if !(kind.is_word() && ty.is_word()) && kind.name != ty.name => {
                 let span = span_of(self.text(), register.name);
@@ -103,14 +101,15 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
+    /// Checks a register, and tells its type; `None` where something else stands for it.
     #[inline]
-    fn register(&mut self, place: &Place, register: Register<'a>) -> Read<()> {
+    fn register(&mut self, place: &Place, register: Register<'a>) -> Read<Option<TypeId>> {
         let Register { name, element } = register;
         let symbol = self.find(name)?;
         let fitting = place.registers;
         match symbol {
-            Some(Symbol::Register { ty, vector }) if fitting.has(ty) && vector == element.is_some() => Ok(()),
-            _ => self.misfit(place, register, symbol),
+            Some(Symbol::Register { ty, vector }) if fitting.has(ty) && vector == element.is_some() => Ok(Some(ty)),
+            _ => self.misfit(place, register, symbol).map(|()| None),
         }
     }
 

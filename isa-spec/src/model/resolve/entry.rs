@@ -6,7 +6,7 @@ use super::Resolver;
 use super::operands::{entry_patterns, merge_shapes, syntax_text};
 use isa_table::table::Measure;
 
-use crate::model::{Entry, Erratum, Item, LenientForms, OnlyIf, Opcode, Requirement, Syntax};
+use crate::model::{Bound, BoundBuf, Entry, Erratum, Item, LenientForms, OnlyIf, Opcode, Requirement, Syntax};
 use crate::syntax::ast;
 use crate::text::Diagnostic;
 
@@ -112,12 +112,15 @@ impl Resolver {
             }
             lenient_forms.push(LenientForms { span, condition, text });
         }
-        for ast::Bound { measure, .. } in &entry.bounds {
-            let text = measure.to_string();
-            let measures = Measure::ALL.iter().map(|measure| measure.name());
-            if !measures.clone().any(|known| known == text) {
-                let message = format!("`{text}` is no measure of a distance");
-                self.error(Diagnostic::new(measure.span(), message).suggest(&text, measures));
+        let mut bounds = Vec::new();
+        for ast::Bound { condition, measure, value } in entry.bounds {
+            let known = Measure::ALL.iter().find(|known| measure == known.name());
+            match known {
+                Some(known) => bounds.push(Bound { condition, distance: BoundBuf { measure: *known, value } }),
+                None => self.error(
+                    Diagnostic::new(measure.span(), format!("`{measure}` is no measure of a distance"))
+                        .suggest(measure.as_ref(), Measure::ALL.iter().map(|known| known.name())),
+                ),
             }
         }
         let resolved = Entry {
@@ -135,7 +138,7 @@ impl Resolver {
                 Some(ast::Semantics::Statements(statements)) => Some(statements),
                 Some(ast::Semantics::None) | None => None,
             },
-            bounds: entry.bounds,
+            bounds,
             by_thread: entry.by_thread,
             lenient_floors,
             lenient_forms,

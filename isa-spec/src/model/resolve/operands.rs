@@ -9,8 +9,8 @@ use super::{Declared, Resolver};
 use crate::model::{
     Item, Kind, Operand, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Stand, Stands, State, Syntax, TypeId,
 };
-use crate::syntax::ast::Ident;
-use crate::syntax::{ast, walk};
+use crate::syntax::ast::{self, Ident};
+use crate::syntax::walk;
 use crate::text::Diagnostic;
 
 /// Attributes of operands.

@@ -9,8 +9,7 @@ use crate::model::{
     Builtin, Class, Function, Kind, Lenient, Operator, OperatorMember, Own, Param, Pick, Requirement, Signature, Slip,
     SpecialBuf, Target, Type, TypeId, TypeSet, Version,
 };
-use crate::syntax::ast::Ident;
-use crate::syntax::ast::{self, ParamType, TypeShape};
+use crate::syntax::ast::{self, Ident, ParamType, TypeShape};
 use crate::text::Diagnostic;
 
 const KINDS: [(&str, Kind); 5] = [

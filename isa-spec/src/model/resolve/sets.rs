@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use super::{Declared, Resolver};
 use crate::model::{Item, Meaning, Member, Permission, Selector, SelectorBuf, SelectorKind, Slot, SlotKind};
-use crate::syntax::ast::Ident;
-use crate::syntax::ast::{self, SetBody};
+use crate::syntax::ast::{self, Ident, SetBody};
 use crate::text::Diagnostic;
 
 impl Resolver {

@@ -1,0 +1,267 @@
+//! What may be asked about a form.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::{
+    Around, Bound, Entry, Evaluator, Floors, Instruction, InstructionInfo, NO_EVALUATION, Operand, Outputs, Relaxed,
+    Syntax, Table, TypeId,
+};
+use crate::notation;
+use crate::program::{Evaluation, Lanes, WARP};
+use crate::selector::Selector;
+use crate::target::Floor;
+
+/// A legal form of a table, with all that the table knows of it: an opcode with all its modifiers.
+#[derive(Clone, Copy)]
+pub struct FormInfo {
+    pub(super) table: &'static Table,
+    pub(super) index: u32,
+}
+
+impl PartialEq for FormInfo {
+    fn eq(&self, other: &FormInfo) -> bool {
+        self.index == other.index && core::ptr::eq(self.table, other.table)
+    }
+}
+
+impl Eq for FormInfo {}
+
+impl core::hash::Hash for FormInfo {
+    fn hash<H: core::hash::Hasher>(&self, state: &mut H) {
+        self.index.hash(state);
+    }
+}
+
+impl fmt::Debug for FormInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.mnemonic())
+    }
+}
+
+impl FormInfo {
+    /// The table whose own it is.
+    #[inline(always)]
+    pub fn table(self) -> &'static Table {
+        self.table
+    }
+
+    /// The index among the table's own forms.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+
+    /// The canonical mnemonic: `set.lt.and.ftz.u32.f32`.
+    #[inline]
+    pub fn mnemonic(self) -> &'static str {
+        self.table.forms.mnemonic(self.index())
+    }
+
+    /// Its name among forms: the mnemonic, and what stands around operands, as `.of2` for a vector of two.
+    pub fn name(self) -> String {
+        let around = self.operands().iter().map(|operand| (operand.name, operand.destination, operand.around));
+        name_with(self.mnemonic(), around)
+    }
+
+    /// How far a machine's result may be from the exact one, which [`FormInfo::evaluate`] gives, rounded to nearest;
+    /// `None` where the machine's result is that one. For `sin` and `cos` it holds from −2π to 2π.
+    pub fn bound(self) -> Option<&'static Bound> {
+        let bounds = self.table.forms.bounds;
+        let found = bounds.binary_search_by_key(&self.index(), |bounded| bounded.form.into()).ok()?;
+        Some(&bounds[found].bound)
+    }
+
+    /// The form of the same mnemonic that has other operands, if there is a next one.
+    pub fn next_shape(self) -> Option<FormInfo> {
+        let mut pairs = self.table.forms.next_shapes.chunks_exact(2);
+        let next = pairs.find(|pair| usize::from(pair[0]) == self.index())?;
+        Some(FormInfo { index: next[1].into(), ..self })
+    }
+
+    /// This form, and the next ones of the same mnemonic that have other operands.
+    pub fn shapes(self) -> impl Iterator<Item = FormInfo> {
+        core::iter::successors(Some(self), |form| form.next_shape())
+    }
+
+    /// The instruction.
+    pub fn instruction(self) -> InstructionInfo {
+        InstructionInfo { table: self.table, index: usize::from(self.syntax().instruction) }
+    }
+
+    /// The syntax line that spells it.
+    pub fn syntax(self) -> &'static Syntax {
+        &self.table.syntaxes[usize::from(self.table.forms.syntax[self.index()])]
+    }
+
+    /// The index of its syntax line among those of its instruction.
+    pub fn line(self) -> usize {
+        usize::from(self.table.forms.syntax[self.index()] - self.instruction().first_syntax)
+    }
+
+    /// The entry of the spec that describes it.
+    pub fn entry(self) -> &'static Entry {
+        &self.instruction().data().entries[usize::from(self.syntax().entry)]
+    }
+
+    /// The manual's section that describes it.
+    pub fn section(self) -> &'static str {
+        self.entry().section
+    }
+
+    /// The member chosen in each slot of the instruction, or [`ABSENT`].
+    pub fn values(self) -> &'static [u8] {
+        let Instruction { first_value, first_form, slots, .. } = self.instruction().data();
+        let before = (self.index() - usize::from(*first_form)) * slots.len();
+        &self.table.forms.values[*first_value as usize + before..][..slots.len()]
+    }
+
+    /// The operands in order of writing, types resolved.
+    #[inline]
+    pub fn operands(self) -> &'static [Operand] {
+        self.operands_and_states().0
+    }
+
+    /// What it reads and writes of a thread's state beside its operands: no statement names it.
+    #[inline]
+    pub fn states(self) -> &'static [Operand] {
+        self.operands_and_states().1
+    }
+
+    #[inline]
+    fn operands_and_states(self) -> (&'static [Operand], &'static [Operand]) {
+        let list = self.table.forms.operand_lists[usize::from(self.table.forms.operands[self.index()])];
+        let states = list.iter().rev().take_while(|operand| operand.state.is_some()).count();
+        list.split_at(list.len() - states)
+    }
+
+    /// The operands as the manual writes them: `p[|q], a, b{, c}`.
+    pub fn signature(self) -> String {
+        notation::list(self.operands().iter().map(Operand::notation))
+    }
+
+    #[inline]
+    fn floors(self) -> &'static Floors {
+        &self.table.forms.floor_list[usize::from(self.table.forms.floors[self.index()])]
+    }
+
+    /// What the manual asks for.
+    #[inline]
+    pub fn floor(self) -> &'static Floor {
+        &self.floors().manual
+    }
+
+    /// Where the assembler asks for less: its own floor and the note that says so.
+    pub fn lenient_floor(self) -> Option<&'static Relaxed> {
+        self.floors().assembler.as_ref()
+    }
+
+    /// Where the manual does not list it and only the assembler takes it: the note that says so.
+    #[inline]
+    pub fn lenient(self) -> Option<&'static str> {
+        match self.table.forms.notes[self.index()] {
+            0 => None,
+            note => Some(self.table.forms.note_list[usize::from(note)]),
+        }
+    }
+
+    /// The source operands in order of writing, then the states that it reads.
+    pub fn sources(self) -> impl Iterator<Item = &'static Operand> {
+        self.operands().iter().chain(self.states()).filter(|operand| !operand.destination)
+    }
+
+    /// The selectors behind operands, in order of writing.
+    pub fn selectors(self) -> impl Iterator<Item = &'static Selector> {
+        self.operands().iter().filter_map(|operand| operand.selector.as_ref())
+    }
+
+    /// The names and types of what it writes, in the order of its results: those of operands in order of writing, then
+    /// those of states.
+    pub fn results(self) -> impl Iterator<Item = (&'static str, TypeId)> {
+        let destinations = self.operands().iter().chain(self.states()).filter(|operand| operand.destination);
+        destinations.flat_map(|operand| {
+            let second = operand.second.map(|second| (second.name, second.ty));
+            core::iter::once((operand.name, operand.ty)).chain(second)
+        })
+    }
+
+    /// Its evaluations: for ranges of targets, ascending, and for how many sources are written.
+    pub fn evaluations(self) -> &'static [Evaluation] {
+        let first = self.table.forms.evaluations[self.index()];
+        if first == NO_EVALUATION {
+            return &[];
+        }
+        let from = &self.table.programs.evaluations[first as usize..];
+        let last = from.iter().position(|evaluation| !evaluation.more).unwrap_or_default();
+        &from[..=last]
+    }
+
+    /// Whether its entry describes what a thread computes, and that depends on the thread alone.
+    pub fn has_evaluator(self) -> bool {
+        !self.evaluations().is_empty() && !self.is_collective()
+    }
+
+    /// Whether what a thread computes depends on others of its warp.
+    pub fn is_collective(self) -> bool {
+        let of_warp =
+            |evaluation: &Evaluation| self.table.programs.shapes[evaluation.shape as usize].lanes == Lanes::Warp;
+        self.evaluations().first().is_some_and(of_warp)
+    }
+
+    /// How it is evaluated on targets with this SM number, with so many source operands.
+    pub fn evaluator(self, sm: u16, sources: usize) -> Option<Evaluator> {
+        let written = |evaluation: &&Evaluation| usize::from(evaluation.sources) == sources;
+        let mut fits = self.evaluations().iter().filter(written);
+        let evaluation = fits.clone().find(|evaluation| sm < evaluation.below).or_else(|| fits.next_back())?;
+        Some(Evaluator { form: self, evaluation })
+    }
+
+    /// Bits in, bits out: what the form computes for one thread on targets with this SM number; `u16::MAX` is the newest.
+    ///
+    /// `inputs` holds a word for each source operand in order of writing (a predicate in bit 0, with its `!` applied;
+    /// packed lanes as in their register), then one for each selector behind an operand, in order of writing, packed
+    /// as [`selector::Kind`](crate::selector::Kind) says. Operands at the end that may be left out need not be given. Bits
+    /// above an operand's width are ignored.
+    ///
+    /// # Panics
+    ///
+    /// If the form has no evaluator for so many inputs, or is a collective one.
+    pub fn evaluate(self, sm: u16, inputs: &[u128]) -> Outputs {
+        assert!(!self.is_collective(), "what a thread computes depends on others of its warp");
+        self.evaluator_for(sm, inputs.len()).evaluate(inputs)
+    }
+
+    /// As [`FormInfo::evaluate`], for the threads of a warp at once: `inputs` holds for each source and selector a word a
+    /// thread, `active` has a bit for each thread that executes. Gives for each destination a word a thread; those of
+    /// threads that do not execute mean nothing.
+    ///
+    /// # Panics
+    ///
+    /// If the form has no evaluator for so many inputs.
+    pub fn evaluate_warp(self, sm: u16, active: u32, inputs: &[[u128; WARP]]) -> Vec<[u128; WARP]> {
+        self.evaluator_for(sm, inputs.len()).evaluate_warp(active, inputs)
+    }
+
+    fn evaluator_for(self, sm: u16, inputs: usize) -> Evaluator {
+        let evaluator = self.evaluator(sm, inputs.wrapping_sub(self.selectors().count()));
+        evaluator.expect("the form has an evaluator for as many inputs")
+    }
+}
+
+/// A form's name: its mnemonic, and what operands add to it by what stands around them: `.into2` for a destination of two
+/// elements, `.of4` for a source of four, `.minus_a` for one that is negated. Operands are told by their names and whether
+/// they are destinations.
+pub fn name_with<'a>(mnemonic: &str, operands: impl Iterator<Item = (&'a str, bool, Around)>) -> String {
+    let (mut full, mut elements) = (String::from(mnemonic), 0);
+    for (name, destination, around) in operands {
+        elements = if around.opens { 1 } else { elements + 1 };
+        if around.closes {
+            full += &alloc::format!(".{}{elements}", if destination { "into" } else { "of" });
+        }
+        if around.minus {
+            full += &alloc::format!(".minus_{name}");
+        }
+    }
+    full
+}
