@@ -340,7 +340,12 @@ impl Program {
                 Value::Register(register) => Source::Register(find(info.name, register)?),
                 Value::Negated(register) => Source::Not(find(info.name, register)?),
                 Value::Constant(bits) => Source::Constant(bits),
-                Value::Sum { .. } | Value::Element { .. } | Value::Sink => {
+                Value::Sum { .. }
+                | Value::Element { .. }
+                | Value::Sink
+                | Value::Vector(_)
+                | Value::Name(_)
+                | Value::Arguments(_) => {
                     return Err(DecodeError::NoRegister { form: form.mnemonic(), operand: info.name });
                 }
                 Value::Absent => continue,

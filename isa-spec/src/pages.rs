@@ -15,8 +15,8 @@ use isa_table::target::in_words;
 
 use crate::check::{ABSENT, Checked, Form, words};
 use crate::model::{
-    BoundBuf, Constants, Entry, Meaning, Model, Opcode, OperandType, Pattern, Permission, Requirement, Selector,
-    SelectorKind, Slot, SlotKind, Stand, Stands, TypeId, TypeSet,
+    self, BoundBuf, Constants, Entry, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
+    Requirement, Selector, SelectorKind, Slot, SlotKind, Spaces, Stand, Stands, TypeId, TypeSet,
 };
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
@@ -98,7 +98,10 @@ impl<'a> Pager<'a> {
             let slot = &self.opcode.slots[item.slot];
             // Members that a condition of the line leaves nothing of are not shown.
             let forms = self.forms().filter(|form| (form.entry, form.syntax) == (number, line));
-            let found: BTreeSet<usize> = forms.filter_map(|form| form.choice.values[item.slot]).collect();
+            let found: BTreeSet<usize> = match slot.free {
+                true => item.members.iter().copied().collect(),
+                false => forms.filter_map(|form| form.choice.values[item.slot]).collect(),
+            };
             Item {
                 name: slot.name.clone(),
                 members: found.into_iter().map(|member| slot.members[member].spelling.clone()).collect(),
@@ -120,18 +123,7 @@ impl<'a> Pager<'a> {
             let seconds = entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns);
             let second = seconds.filter_map(|pattern| pattern.second.as_ref()).find(|(second, _)| *second == index);
             let written = second.is_some() || patterns.iter().any(|pattern| pattern.destination);
-            let (ty, types) = match &operand.ty {
-                OperandType::Fixed(ty) => (format!(".{}", self.model().ty(*ty).name), vec![*ty]),
-                OperandType::Slot(slot) => {
-                    let slot = &self.opcode.slots[*slot];
-                    (format!(".{}", slot.name), self.types_of(entry, slot))
-                }
-                OperandType::Mapped(slot, pairs) => {
-                    let maps = &self.model().maps;
-                    let map = maps.iter().find(|(_, other)| Rc::ptr_eq(other, pairs)).map_or("", |(name, _)| name);
-                    (format!("{map}(.{})", self.opcode.slots[*slot].name), self.opcode.operand_types(operand))
-                }
-            };
+            let (ty, types) = self.cases(entry, operand);
             let state = operand.state.as_ref().map(|state| &self.model().states[state.number]);
             let mut takes = match (operand.immediate, state) {
                 (true, _) => Vec::new(),
@@ -183,6 +175,45 @@ impl<'a> Pager<'a> {
         found
     }
 
+    /// What an operand is in words, and the types that it may have.
+    fn cases(&self, entry: &Entry, operand: &model::Operand) -> (String, Vec<TypeId>) {
+        let mut types = Vec::new();
+        let mut cases = Vec::new();
+        for case in &operand.cases {
+            let own = match &case.ty {
+                OperandType::Slot(slot) => self.types_of(entry, &self.opcode.slots[*slot]),
+                other => self.opcode.types_of(other),
+            };
+            let ty = match &case.ty {
+                OperandType::Fixed(ty) => format!(".{}", self.model().ty(*ty).name),
+                OperandType::Slot(slot) => format!(".{}", self.opcode.slots[*slot].name),
+                OperandType::Mapped(slot, pairs) => {
+                    let maps = &self.model().maps;
+                    let map = maps.iter().find(|(_, other)| Rc::ptr_eq(other, pairs)).map_or("", |(name, _)| name);
+                    format!("{map}(.{})", self.opcode.slots[*slot].name)
+                }
+            };
+            let what = match (case.kind, &case.spaces) {
+                (OperandKind::Scalar, _) => ty,
+                (OperandKind::Vector(count), _) => format!("{count} of {ty}"),
+                (OperandKind::Address, Spaces::Slot(slot)) => format!("address in .{}", self.opcode.slots[*slot].name),
+                (OperandKind::Address, Spaces::Listed(list)) if list.is_empty() => "address".to_owned(),
+                (OperandKind::Address, Spaces::Listed(list)) => format!("address in .{}", list.join(" or .")),
+                (kind, _) => {
+                    let named = OperandKind::NAMED.iter().find(|(_, other)| *other == kind);
+                    named.map_or("", |(name, _)| name).to_owned()
+                }
+            };
+            if case.kind.is_value() {
+                types.extend(own.into_iter().filter(|ty| !types.contains(ty)).collect::<Vec<_>>());
+            }
+            if !cases.contains(&what) {
+                cases.push(what);
+            }
+        }
+        (cases.join(" or "), types)
+    }
+
     /// The types that an entry's lines have in a slot.
     fn types_of(&self, entry: &Entry, slot: &Slot) -> Vec<TypeId> {
         let items = entry.syntaxes.iter().flat_map(|syntax| &syntax.items);
@@ -212,7 +243,7 @@ impl<'a> Pager<'a> {
         });
         let description = match slot.kind {
             SlotKind::Operator(operator) => one_line(&self.model().operators[operator.0].docs),
-            SlotKind::Type | SlotKind::Flag => String::new(),
+            SlotKind::Type | SlotKind::Flag | SlotKind::Words => String::new(),
         };
         Modifier {
             name: slot.name.clone(),
@@ -230,7 +261,7 @@ impl<'a> Pager<'a> {
         let mut found = Vec::new();
         for across in &types {
             let partial: Vec<usize> = (0..slots.len())
-                .filter(|down| down != across && !self.goes_with_all(*down, *across))
+                .filter(|down| !slots[*down].free && down != across && !self.goes_with_all(*down, *across))
                 // Two types are set against each other once.
                 .filter(|down| slots[*down].kind != SlotKind::Type || down < across)
                 .collect();
@@ -244,7 +275,7 @@ impl<'a> Pager<'a> {
             }
         }
         // Without types a word stands at the top, so that floors are shown.
-        let across = types.last().copied().or((!slots.is_empty()).then_some(0));
+        let across = types.last().copied().or(slots.iter().position(|slot| !slot.free));
         if let (true, Some(across)) = (found.is_empty(), across) {
             let leading = first.or(types.first().copied()).filter(|slot| *slot != across);
             found.push(self.matrix(across, leading.as_slice()));

@@ -12,8 +12,11 @@ pub const SLOTS: usize = 32;
 /// Types: they are sets in one word.
 pub const TYPES: usize = 128;
 
-/// Operands of a form as they are written: `p|q` is one.
-pub const OPERANDS: usize = 8;
+/// Operands of a form as they are written: `p|q` is one, and so is a vector.
+pub const OPERANDS: usize = 12;
+
+/// Elements of a vector.
+pub const ELEMENTS: u32 = 128;
 
 /// What a thread holds beside its registers.
 pub const STATES: usize = 4;

@@ -24,22 +24,35 @@ pub struct Around {
     pub opens: bool,
     /// Whether it is the last element of a vector: a brace stands behind it.
     pub closes: bool,
+    /// Whether a bracket stands before it: `[a]`.
+    pub opens_bracket: bool,
+    /// Whether a bracket stands behind it.
+    pub closes_bracket: bool,
 }
 
 impl Around {
     /// What stands before it.
     pub fn before(self) -> &'static str {
-        match self {
-            Around { opens: true, minus: true, .. } => "{-",
-            Around { opens: true, .. } => "{",
-            Around { minus: true, .. } => "-",
-            _ => "",
+        match (self.opens_bracket, self.opens, self.minus) {
+            (false, false, false) => "",
+            (false, false, true) => "-",
+            (false, true, false) => "{",
+            (false, true, true) => "{-",
+            (true, false, false) => "[",
+            (true, false, true) => "[-",
+            (true, true, false) => "[{",
+            (true, true, true) => "[{-",
         }
     }
 
     /// What stands behind it.
     pub fn behind(self) -> &'static str {
-        if self.closes { "}" } else { "" }
+        match (self.closes, self.closes_bracket) {
+            (false, false) => "",
+            (true, false) => "}",
+            (false, true) => "]",
+            (true, true) => "}]",
+        }
     }
 }
 

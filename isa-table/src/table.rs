@@ -24,7 +24,7 @@ use crate::program::{Operation, Programs, Run};
 use crate::selector::{Permission, Selector};
 use crate::target::{Families, Floor, Target, Version};
 pub use evaluator::{Evaluator, Outputs};
-pub use form::{FormInfo, name_with};
+pub use form::{FormInfo, name_with, name_with_operands};
 
 /// Index of a type in the types of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -122,6 +122,10 @@ contents! {
         lenient: &'static [Option<&'static str>],
         /// What a thread may read and nothing writes.
         specials: &'static [Special],
+        /// Where variables are: all that it knows, its base's first.
+        spaces: &'static [Space],
+        /// Directives: all that it knows, its base's first.
+        directives: &'static [Directive],
         /// Where this table does not follow the assembler's verdict.
         slips: &'static [Slip],
     }
@@ -138,6 +142,42 @@ contents! {
         code: &'static str,
         /// What such statements look like without blanks and comments: `*` stands for any text.
         patterns: &'static [&'static str],
+    }
+
+    /// A directive, and where it may stand.
+    Directive, DirectiveBuf {
+        /// The name without its dot: `maxntid`.
+        name: &'static str,
+        /// Whether it stands outside of functions.
+        module: bool,
+        /// Whether it stands among the statements of a function.
+        body: bool,
+        /// Whether it stands in the head of a kernel.
+        entry: bool,
+        /// Whether it stands in the head of a function that is no kernel.
+        function: bool,
+        /// How many numbers follow it in a head at least.
+        least: u8,
+        /// How many numbers follow it in a head at most.
+        most: u8,
+        /// What does not stand in one head with it.
+        without: &'static [&'static str],
+        /// What it needs.
+        floor: Floor,
+        /// What it says, in words.
+        description: &'static str,
+    }
+
+    /// A state space: where variables are.
+    Space, SpaceBuf {
+        /// The name without its dot: `global`.
+        name: &'static str,
+        /// Whether generic addresses reach its variables.
+        generic: bool,
+        /// Whether a constant may be an address in it.
+        constants: bool,
+        /// What it is, in words.
+        description: &'static str,
     }
 
     /// A special register: what a thread may read and nothing writes.
@@ -196,6 +236,8 @@ contents! {
         /// Combinations of modifiers that the spec refuses, each with its reason. Any combination that no syntax line
         /// spells is illegal as well.
         rules: &'static [Rule],
+        /// What statements with free modifiers ask for beyond their forms.
+        free_floors: &'static [FreeFloor],
         /// The entries of the spec that describe this opcode, in the spec's order.
         entries: &'static [Entry],
         /// The syntax lines of all entries, in the spec's order: the first one's index in the syntax lines of a table.
@@ -255,6 +297,8 @@ contents! {
         types: bool,
         /// Whether they belong to the opcode and stand right behind it, in whatever order the others are.
         of_opcode: bool,
+        /// Whether they are free: no part of a form's mnemonic. Rules hold them, and a statement keeps them.
+        free: bool,
     }
 
     /// One line of a syntax block.
@@ -263,6 +307,8 @@ contents! {
         items: &'static [Item],
         /// The line as the spec writes it: `set.CmpOp{.ftz}.dtype.stype d, a, b;`.
         text: &'static str,
+        /// Whether it has modifiers that are free.
+        free: bool,
         /// The index of its instruction in [`Table::instructions`].
         instruction: u16,
         /// The index of its entry in [`Instruction::entries`].
@@ -285,9 +331,19 @@ contents! {
         forbids: &'static [Forbidden],
         /// The reason, as a sentence without a full stop: "`.lo` is for unsigned integers".
         reason: &'static str,
+        /// Whether it is about free modifiers, which no form has: then it decides. Others only tell why there is no form.
+        free: bool,
     }
 
-    /// Values of a slot.
+    /// What statements with some free modifiers ask for beyond their forms.
+    FreeFloor, FreeFloorBuf {
+        /// It holds where all of these do.
+        when: &'static [Forbidden],
+        /// What is asked for.
+        floor: Floor,
+    }
+
+    /// Values of a slot, of which one is there.
     Forbidden, ForbiddenBuf {
         /// Index into [`Instruction::slots`].
         slot: u8,
@@ -299,8 +355,14 @@ contents! {
     Operand, OperandBuf {
         /// Its name in the manual: `d`, `a`, `p`.
         name: &'static str,
-        /// Its type in this form.
+        /// What it is.
+        kind: OperandKind,
+        /// Its type in this form, or that of an element; for an address a type of registers that hold one.
         ty: TypeId,
+        /// The slot of the free modifier that says in which state space an address is.
+        space: Option<u8>,
+        /// The state spaces that an address may be in, where they are the same in all statements; any if there are none.
+        spaces: &'static [&'static str],
         /// The declared register types it may have.
         registers: TypeSet,
         /// Whether it is written rather than read.
@@ -315,6 +377,8 @@ contents! {
         sink: bool,
         /// Whether a constant may stand for it; which ones, its type says.
         constants: bool,
+        /// The least and the largest constant, where there are such.
+        within: Option<Range>,
         /// Whether the manual lists constants for it even if it is a predicate.
         listed_constants: bool,
         /// Whether a register or variable plus a constant may stand for it.
@@ -339,6 +403,14 @@ contents! {
         around: Around,
         /// The number of the state that it is: no statement writes it, and a program carries it from one to the next.
         state: Option<u8>,
+    }
+
+    /// Constants from the least to the largest.
+    Range, RangeBuf {
+        /// The least.
+        least: u64,
+        /// The largest.
+        most: u64,
     }
 
     /// The second destination of a pair.
@@ -445,6 +517,9 @@ impl Name {
     }
 }
 
+/// The most words of an opcode: `cp.async.bulk.prefetch.tensor`.
+const WORDS: usize = 5;
+
 /// In [`Forms::evaluations`]: the form has no evaluator.
 pub const NO_EVALUATION: u32 = u32::MAX;
 
@@ -453,6 +528,40 @@ pub const ABSENT: u8 = 63;
 
 /// In place of a member: a modifier that the slot does not have.
 pub const FOREIGN: u8 = ABSENT + 1;
+
+/// What an operand is, beside its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperandKind {
+    /// A value: a register, or what stands for one.
+    Scalar,
+    /// So many values in braces, or a register that is such a vector.
+    Vector(u8),
+    /// A place in memory: a register, a variable or a constant, and perhaps an offset.
+    Address,
+    /// A label.
+    Label,
+    /// A function, or a register that holds the address of one.
+    Function,
+    /// What a function is called with, or gives: `(a, b)`.
+    Arguments,
+    /// The name of a list of labels, of a list of functions, or of a prototype.
+    Targets,
+}
+
+impl OperandKind {
+    /// Those that a spec calls by a name, with it.
+    pub const NAMED: [(&'static str, OperandKind); 4] = [
+        ("label", OperandKind::Label),
+        ("function", OperandKind::Function),
+        ("arguments", OperandKind::Arguments),
+        ("targets", OperandKind::Targets),
+    ];
+
+    /// Whether it is written as values: alone or as a vector.
+    pub const fn is_value(self) -> bool {
+        matches!(self, OperandKind::Scalar | OperandKind::Vector(_))
+    }
+}
 
 /// The constants that an operand of a type takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -487,6 +596,7 @@ plain! {
     TypeId = |ty| alloc::format!("TypeId({})", ty.0);
     TypeSet = |set| alloc::format!("TypeSet({:#x})", set.0);
     Kind = |kind| alloc::format!("Kind::{kind:?}");
+    OperandKind = |shape| alloc::format!("OperandKind::{shape:?}");
     Constants = |constants| alloc::format!("{constants:?}");
 }
 
@@ -599,6 +709,14 @@ impl TypeInfo {
     }
 }
 
+impl PartialEq for Space {
+    fn eq(&self, other: &Space) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Space {}
+
 impl Special {
     /// Whether a name is this register's.
     pub fn is_called(&self, name: &str) -> bool {
@@ -611,6 +729,17 @@ impl Special {
 }
 
 impl Table {
+    /// The directive with this name, without its dot.
+    pub fn directive(&self, name: &str) -> Option<&'static Directive> {
+        self.directives.iter().find(|directive| directive.name == name)
+    }
+
+    /// The state space with this name; that of a part of it, as `shared::cta`, too.
+    pub fn space(&self, name: &str) -> Option<&'static Space> {
+        let whole = name.split("::").next().unwrap_or(name);
+        self.spaces.iter().find(|space| space.name == whole)
+    }
+
     /// The special register with this name.
     pub fn special(&self, name: &str) -> Option<&'static Special> {
         let own = self.specials.iter().find(|special| special.is_called(name));
@@ -627,9 +756,9 @@ impl Table {
     }
 
     fn form_of_base(&self, mnemonic: &str) -> Option<FormInfo> {
-        let opcode = mnemonic.split('.').next().unwrap_or_default();
         // An opcode that this table describes is all its own.
-        self.base.filter(|_| self.own(opcode).is_none())?.form(mnemonic)
+        let form = self.base?.form(mnemonic)?;
+        self.own(form.instruction().data().opcode).is_none().then_some(form)
     }
 
     /// This table's own form with this index.
@@ -645,6 +774,12 @@ impl Table {
 
     fn own(&self, opcode: &str) -> Option<usize> {
         self.instructions.binary_search_by(|instruction| instruction.opcode.cmp(opcode)).ok()
+    }
+
+    /// The instruction that a mnemonic begins with, modifiers in any order: that of the longest opcode.
+    pub fn instruction_of(&'static self, mnemonic: &str) -> Option<InstructionInfo> {
+        let ends = mnemonic.match_indices('.').map(|(dot, _)| dot).chain([mnemonic.len()]).take(WORDS);
+        ends.filter_map(|end| self.instruction(&mnemonic[..end])).last()
     }
 
     /// The instruction with this opcode.
@@ -796,11 +931,18 @@ impl InstructionInfo {
         (first..first + u32::from(self.data().forms)).map(move |index| FormInfo { table, index })
     }
 
-    /// The mnemonic that a syntax line makes of members in slots.
+    /// The mnemonic of the form that a syntax line makes of members in slots: without free ones.
     pub fn spell(&self, syntax: &Syntax, values: &[u8]) -> String {
+        self.spelt(syntax, values, false)
+    }
+
+    fn spelt(&self, syntax: &Syntax, values: &[u8], free: bool) -> String {
         let mut mnemonic = String::from(self.opcode);
         for item in syntax.items {
             let slot = &self.slots[usize::from(item.slot)];
+            if slot.free && !free {
+                continue;
+            }
             if let Some(member) = slot.members.get(usize::from(values[usize::from(item.slot)])) {
                 mnemonic.push('.');
                 mnemonic.push_str(member);
@@ -834,8 +976,45 @@ impl Syntax {
 impl Rule {
     /// Whether the rule refuses a combination of modifiers.
     pub fn refuses(&self, values: &[u8]) -> bool {
-        let holds = |value: u8, set: u64| value <= ABSENT && set >> value & 1 != 0;
-        self.forbids.iter().all(|forbidden| holds(values[usize::from(forbidden.slot)], forbidden.values))
+        self.forbids.iter().all(|forbidden| forbidden.holds(values))
+    }
+}
+
+impl Forbidden {
+    /// Whether one of its values is in its slot.
+    pub fn holds(&self, values: &[u8]) -> bool {
+        let value = values[usize::from(self.slot)];
+        value <= ABSENT && self.values >> value & 1 != 0
+    }
+}
+
+/// The free modifiers of a statement: what stands in each slot of its instruction, or [`ABSENT`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Free([u8; SLOTS]);
+
+impl Free {
+    /// None of them.
+    pub const NONE: Free = Free([ABSENT; SLOTS]);
+
+    /// Those among the members in all slots of an instruction.
+    pub fn of(instruction: InstructionInfo, values: &[u8]) -> Free {
+        let mut free = Free::NONE;
+        for (slot, value) in values.iter().enumerate().filter(|(slot, _)| instruction.slots[*slot].free) {
+            free.0[slot] = *value;
+        }
+        free
+    }
+
+    /// The member in a slot, or [`ABSENT`].
+    pub fn in_slot(&self, slot: u8) -> u8 {
+        self.0[usize::from(slot)]
+    }
+}
+
+impl fmt::Debug for Free {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let there = self.0.iter().enumerate().filter(|(_, value)| **value != ABSENT);
+        f.debug_map().entries(there).finish()
     }
 }
 

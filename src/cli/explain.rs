@@ -9,7 +9,7 @@ use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::form::{self, FormPage};
 use ptx_isa::reference::page::{Entry, Floor, Matrix, Modifier, Page};
 use ptx_isa::selector::Permission;
-use ptx_isa::table::Lenient;
+use ptx_isa::table::{Lenient, OperandKind};
 use ptx_isa::text::mnemonic::{self, Refusal};
 
 use super::{ExplainArguments, Outcome, report};
@@ -56,7 +56,8 @@ struct Terminal<W: Write> {
 impl<W: Write> Terminal<W> {
     fn form(&mut self, explained: &FormPage) -> io::Result<()> {
         let FormPage { form, page: _, entry, modifiers, lines, functions, function, constant } = explained;
-        writeln!(self.out, "{NAME}{}{NAME:#}  {};\n", form.mnemonic(), form.signature())?;
+        let signature = format!("{NAME}{}{NAME:#}  {}", form.pattern(), form.signature());
+        writeln!(self.out, "{};\n", signature.trim_end())?;
         self.paragraph(entry.summary)?;
         for details in entry.details {
             self.paragraph(details)?;
@@ -78,8 +79,16 @@ impl<W: Write> Terminal<W> {
                 None => operand.name.to_owned(),
             };
             let role = if operand.destination { "written" } else { "read" };
-            let ty = format!(".{}, {}", ty.name, form::width(ty));
-            self.item(&format!("{name:<5}{role:<9}"), &format!("{ty}; {}", form::takes(&TABLE, operand).join(", ")))?;
+            let ty = match operand.kind {
+                OperandKind::Scalar => format!(".{}, {}", ty.name, form::width(ty)),
+                OperandKind::Vector(count) => format!("{count} of .{}, {} each", ty.name, form::width(ty)),
+                OperandKind::Address => "an address".to_owned(),
+                other => {
+                    let named = OperandKind::NAMED.iter().find(|(_, kind)| *kind == other);
+                    named.map_or("", |(name, _)| name).to_owned()
+                }
+            };
+            self.item(&format!("{name:<5} {role:<9}"), &format!("{ty}; {}", form::takes(&TABLE, operand).join(", ")))?;
         }
         if !lines.is_empty() {
             self.heading("Pseudo-code")?;
@@ -125,8 +134,9 @@ impl<W: Write> Terminal<W> {
     fn page(&mut self, page: &Page) -> io::Result<()> {
         let plural = if page.forms == 1 { "form" } else { "forms" };
         writeln!(self.out, "{NAME}{}{NAME:#}  {} {plural}\n", page.opcode, page.forms)?;
+        let described: Vec<&Modifier> = page.modifiers.iter().filter(|it| !it.description.is_empty()).collect();
         for entry in page.entries {
-            self.entry(entry, page.entries.len() > 1)?;
+            self.entry(entry, &described, page.entries.len() > 1)?;
         }
         for modifier in page.modifiers {
             self.modifier(modifier)?;
@@ -143,7 +153,8 @@ impl<W: Write> Terminal<W> {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &Entry, headed: bool) -> io::Result<()> {
+    /// `described` are the modifiers that are told of elsewhere.
+    fn entry(&mut self, entry: &Entry, described: &[&Modifier], headed: bool) -> io::Result<()> {
         if headed {
             writeln!(self.out, "{NAME}Section {}{NAME:#}\n", entry.section)?;
         }
@@ -153,6 +164,18 @@ impl<W: Write> Terminal<W> {
         }
         self.heading("Syntax")?;
         self.code(&entry.syntax.iter().map(|line| line.text).collect::<Vec<_>>())?;
+        let mut sets: Vec<(&str, String)> = Vec::new();
+        for item in entry.syntax.iter().flat_map(|line| line.items) {
+            // What has a description stands below with its words.
+            let told = described.iter().any(|modifier| modifier.name == item.name);
+            if item.members.len() > 1 && !told && !sets.iter().any(|(name, _)| *name == item.name) {
+                let members = item.members.iter().map(|member| format!(".{member}"));
+                sets.push((item.name, members.collect::<Vec<_>>().join(" ")));
+            }
+        }
+        for (name, members) in sets {
+            self.item(&format!(".{name}: "), &members)?;
+        }
         for rule in entry.rules {
             self.item("", &rule.replace('`', ""))?;
         }
@@ -160,7 +183,7 @@ impl<W: Write> Terminal<W> {
         for operand in entry.operands {
             let role = if operand.written { "written" } else { "read" };
             let takes = operand.takes.join("; ").replace('`', "");
-            self.item(&format!("{:<5}{role:<9}", operand.name), &format!("{}; {takes}", operand.ty))?;
+            self.item(&format!("{:<5} {role:<9}", operand.name), &format!("{}; {takes}", operand.ty))?;
         }
         if !entry.semantics.is_empty() {
             self.heading("Pseudo-code")?;
@@ -202,7 +225,8 @@ impl<W: Write> Terminal<W> {
         let width = modifier.members.iter().map(|member| member.name.len()).max().unwrap_or(0) + 3;
         for member in modifier.members {
             let dotted = format!(".{}", member.name);
-            self.item(&format!("{dotted:<width$}"), &format!("{} For {}.", member.description, member.domain))?;
+            let domain = if member.domain.is_empty() { String::new() } else { format!(" For {}.", member.domain) };
+            self.item(&format!("{dotted:<width$}"), &format!("{}{domain}", member.description))?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::{Format, Outcome, TableArguments};
 
 #[derive(Serialize)]
 struct Row {
-    mnemonic: &'static str,
+    mnemonic: String,
     operands: String,
     ptx: String,
     target: String,
@@ -20,7 +20,7 @@ struct Row {
 impl Row {
     fn new(form: FormInfo) -> Row {
         Row {
-            mnemonic: form.mnemonic(),
+            mnemonic: form.pattern(),
             operands: form.signature(),
             ptx: form.floor().ptx.to_string(),
             target: form.floor().targets_in_words(),

@@ -146,7 +146,20 @@ impl<'a> Cursor<'a> {
     /// Reads a name and all that follows it without blanks as modifiers do: `name.part.part`.
     #[inline]
     pub(crate) fn dotted_word(&mut self) -> &'a str {
-        self.take(1, |byte| is(byte, WORD) || byte == b'.')
+        let start = self.at;
+        loop {
+            self.take(1, |byte| is(byte, WORD) || byte == b'.');
+            // `.shared::cta` is one modifier.
+            if self.peek() != b':' || self.peek_at(1) != b':' || !is(self.peek_at(2), WORD) {
+                return &self.text[start..self.at];
+            }
+            self.at += 1;
+        }
+    }
+
+    /// Whether a dot and a name or number follow right here: a modifier, as `.2d`.
+    pub(crate) fn at_modifier(&self) -> bool {
+        self.peek() == b'.' && is(self.peek_at(1), WORD)
     }
 
     /// Whether a dot and a name follow: a modifier, a selector, an element or a directive.

@@ -23,7 +23,7 @@ use core::ops::Range;
 
 use super::lexer::Cursor;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{ABSENT, Forbidden, FormInfo, InstructionInfo, Item, Slot, Syntax, Table};
+use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Slot, Syntax, Table};
 
 /// How many near forms are named.
 const NEAREST: usize = 3;
@@ -33,6 +33,8 @@ const NEAREST: usize = 3;
 pub struct Resolved {
     /// The form.
     pub form: FormInfo,
+    /// The modifiers that are no part of the form.
+    pub free: Free,
     /// Whether the modifiers stand in another order than the form's.
     pub reordered: bool,
     /// Whether blanks or comments stand before a modifier.
@@ -93,20 +95,24 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
         return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "an opcode is expected here")));
     }
     let start = cursor.at();
-    let opcode = cursor.word();
-    let opcode_span = start..cursor.at();
-    let Some(instruction) = table.instruction(opcode) else {
-        return Err(Refusal::of(unknown_opcode(table, opcode, opcode_span)));
+    let mut whole = *cursor;
+    let Some(instruction) = table.instruction_of(whole.dotted_word()) else {
+        let opcode = cursor.word();
+        return Err(Refusal::of(unknown_opcode(table, opcode, start..cursor.at())));
     };
+    let opcode_span = start..start + instruction.opcode.len();
+    cursor.seek(opcode_span.end);
     let (tokens, blanks) = tokens(cursor).map_err(Refusal::of)?;
     let speller = Speller { table, instruction, opcode: opcode_span };
     match speller.legal(&tokens) {
-        Some(form) => {
+        Some((form, free)) => {
             if let Some(reason) = speller.torn_off(form, &tokens) {
                 return Err(Refusal { reasons: vec![reason], nearest: vec![form] });
             }
-            let written = tokens.iter().map(|token| token.text);
-            Ok(Resolved { form, reordered: !written.eq(form.mnemonic().split('.').skip(1)), blanks })
+            let canonical = form.mnemonic_with(&free);
+            let modifiers = canonical[instruction.opcode.len()..].split('.').skip(1);
+            let reordered = !modifiers.eq(tokens.iter().map(|token| token.text));
+            Ok(Resolved { form, free, reordered, blanks })
         }
         None => Err(speller.refusal(&tokens)),
     }
@@ -142,7 +148,7 @@ fn tokens<'a>(cursor: &mut Cursor<'a>) -> Result<(Vec<Token<'a>>, bool), Diagnos
     loop {
         let end = cursor.at();
         cursor.skip_blanks();
-        if !cursor.at_dot_word() {
+        if !(cursor.at_dot_word() || cursor.at() == end && cursor.at_modifier()) {
             if cursor.peek() == b'.' && !cursor.peek_at(1).is_ascii_digit() {
                 let dot = cursor.at()..cursor.at() + 1;
                 return Err(Diagnostic::error(Code::Syntax, dot, "a modifier is expected right behind the dot"));
@@ -261,20 +267,22 @@ impl Speller {
         Fit { syntax, values, left, missing }
     }
 
-    /// The form that the tokens mean, if they mean one.
-    fn legal(&self, tokens: &[Token<'_>]) -> Option<FormInfo> {
+    /// The form that the tokens mean, with those that are free, if they mean one.
+    fn legal(&self, tokens: &[Token<'_>]) -> Option<(FormInfo, Free)> {
         self.instruction.syntaxes().iter().find_map(|syntax| {
             let fit = self.fit(syntax, tokens, Members::Line);
             if fit.problems() > 0 {
                 return None;
             }
-            self.table.form(&self.instruction.spell(syntax, &fit.values))
+            let form = self.table.form(&self.instruction.spell(syntax, &fit.values))?;
+            let free = Free::of(self.instruction, &fit.values);
+            form.refusals(&free).next().is_none().then_some((form, free))
         })
     }
 
     /// Why a form is not meant whose opcode has words of its own, and they stand elsewhere.
     fn torn_off(&self, form: FormInfo, tokens: &[Token<'_>]) -> Option<Diagnostic> {
-        let own = form.mnemonic().split('.').nth(1)?;
+        let own = form.mnemonic()[self.instruction.opcode.len()..].split('.').nth(1)?;
         let slots = self.instruction.data().slots.iter().filter(|slot| slot.of_opcode);
         let belongs = slots.flat_map(|slot| slot.members).any(|member| *member == own);
         let apart = |token: &&Token<'_>| token.span.start != self.opcode.end + 1;
@@ -467,7 +475,7 @@ fn list(names: impl Iterator<Item = &'static str>, prefix: &str) -> String {
 }
 
 /// The name that is spelt most like `text`, if one is much like it. Case does not count.
-fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let allowed = (text.len() / 2).min(2);
     let near = names.map(|name| (distance(&lower, name), name)).min_by_key(|&(distance, _)| distance)?;

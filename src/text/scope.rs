@@ -7,15 +7,15 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use crate::table::TypeId;
+use crate::table::{Space, TypeId};
 
 /// What a name is declared as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Symbol {
-    /// A register of a type, or a vector of such registers.
-    Register { ty: TypeId, vector: bool },
-    /// A variable in memory, a parameter among them.
-    Variable,
+    /// A register of a type, or a vector of so many such registers: one for what is none.
+    Register { ty: TypeId, lanes: u8 },
+    /// A variable in memory, a parameter among them, with its state space.
+    Variable(&'static Space),
     /// A function or kernel.
     Function,
     /// A label.
@@ -198,13 +198,16 @@ fn value(digits: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Found, Scopes, Symbol};
-    use crate::table::TypeId;
+    use crate::table::{Space, TypeId};
     use alloc::format;
     use alloc::string::String;
     use alloc::vec::Vec;
 
+    const VARIABLE: Symbol =
+        Symbol::Variable(&Space { name: "global", generic: true, constants: false, description: "" });
+
     fn register(ty: u8) -> Symbol {
-        Symbol::Register { ty: TypeId(ty), vector: false }
+        Symbol::Register { ty: TypeId(ty), lanes: 1 }
     }
 
     fn found(symbol: Symbol) -> Option<Found> {
@@ -258,9 +261,9 @@ mod tests {
         scopes.declare("outer", None, Symbol::Label);
         scopes.enter();
         for name in &names {
-            scopes.declare(name, None, Symbol::Variable);
+            scopes.declare(name, None, VARIABLE);
         }
-        assert!(names.iter().all(|name| scopes.find(name) == found(Symbol::Variable)));
+        assert!(names.iter().all(|name| scopes.find(name) == found(VARIABLE)));
         scopes.leave();
         assert!(names.iter().all(|name| scopes.find(name).is_none()));
         assert_eq!(scopes.find("outer"), found(Symbol::Label));

@@ -18,14 +18,14 @@
 //! Printing gives the canonical spelling, which reads back as an equal statement. Nothing is allocated but for
 //! mnemonics out of order, warnings and errors.
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::lexer::Cursor;
 use super::reader::Reader;
 use crate::diagnostic::Diagnostic;
 use crate::selector::Selector;
-use crate::table::{self, FormInfo, Table, TypeInfo};
+use crate::table::{self, FormInfo, Free, OperandKind, Table, TypeInfo};
 
 /// The most operands a form may have for its statements to be read.
 pub const MAX_OPERANDS: usize = isa_table::limits::OPERANDS;
@@ -36,6 +36,7 @@ pub struct Statement<'a> {
     table: &'static Table,
     guard: Option<Guard<'a>>,
     pub(super) form: FormInfo,
+    pub(super) free: Free,
     pub(super) operands: [Operand<'a>; MAX_OPERANDS],
 }
 
@@ -83,10 +84,79 @@ pub enum Value<'a> {
     },
     /// A constant, as the bits that the operand's type makes of it.
     Constant(u64),
+    /// Values in braces.
+    Vector(Elements<'a>),
+    /// A label, a function, or a list or prototype that a directive declares.
+    Name(&'a str),
+    /// What a function is called with, or gives, in parentheses.
+    Arguments(Elements<'a>),
     /// `_`: the result is dropped.
     Sink,
     /// Nothing: the operand is left out, and all behind it.
     Absent,
+}
+
+/// What stands in braces or parentheses, in order of writing.
+#[derive(Clone, Copy)]
+pub struct Elements<'a> {
+    /// What stands between them; it was read before.
+    pub(super) text: &'a str,
+}
+
+/// One of the values in braces or parentheses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element<'a> {
+    /// A register, or a variable that is a parameter.
+    Register(Register<'a>),
+    /// A constant, as it is written.
+    Constant(&'a str),
+    /// `_`: this part of the result is dropped.
+    Sink,
+}
+
+impl<'a> Elements<'a> {
+    /// The values.
+    pub fn iter(self) -> impl Iterator<Item = Element<'a>> {
+        super::reader::elements(self.text)
+    }
+
+    /// How many there are.
+    pub fn len(self) -> usize {
+        self.iter().count()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.iter().next().is_none()
+    }
+}
+
+impl PartialEq for Elements<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Elements<'_> {}
+
+impl fmt::Debug for Elements<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl fmt::Display for Elements<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, element) in self.iter().enumerate() {
+            f.write_str(if index == 0 { "" } else { ", " })?;
+            match element {
+                Element::Register(register) => write!(f, "{register}")?,
+                Element::Constant(text) => f.write_str(text)?,
+                Element::Sink => f.write_str("_")?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// A register, or an element of a vector register.
@@ -134,7 +204,7 @@ impl<'a> Statement<'a> {
         notes: &mut Vec<Diagnostic>,
     ) -> Result<Statement<'a>, Diagnostic> {
         let before = notes.len();
-        let mut reader = Reader { table, cursor: Cursor::new(text), notes };
+        let mut reader = Reader::new(table, text, notes);
         let read = reader.statement();
         let notes = reader.notes;
         read.map_err(|error| {
@@ -143,8 +213,8 @@ impl<'a> Statement<'a> {
         })
     }
 
-    pub(crate) fn new(table: &'static Table, guard: Option<Guard<'a>>, form: FormInfo) -> Statement<'a> {
-        Statement { table, guard, form, operands: [NOTHING; MAX_OPERANDS] }
+    pub(crate) fn new(table: &'static Table, guard: Option<Guard<'a>>, form: FormInfo, free: Free) -> Statement<'a> {
+        Statement { table, guard, form, free, operands: [NOTHING; MAX_OPERANDS] }
     }
 
     /// A statement whose parts fit each other.
@@ -156,7 +226,7 @@ impl<'a> Statement<'a> {
     ) -> Statement<'a> {
         let mut operands = [Operand { value: Value::Absent, ..NOTHING }; MAX_OPERANDS];
         operands[..written.len()].copy_from_slice(written);
-        Statement { table, guard, form, operands }
+        Statement { table, guard, form, free: Free::NONE, operands }
     }
 
     /// The table that the form is of.
@@ -172,6 +242,30 @@ impl<'a> Statement<'a> {
     /// The form.
     pub fn form(&self) -> FormInfo {
         self.form
+    }
+
+    /// The modifiers that are no part of the form.
+    pub fn free(&self) -> &Free {
+        &self.free
+    }
+
+    /// The member that a statement has in a slot of its instruction, if it has one: `global` for the state space of
+    /// `ld.global.u32`.
+    pub fn modifier(&self, slot: u8) -> Option<&'static str> {
+        let info = self.form.instruction().data().slots.get(usize::from(slot))?;
+        let value = match info.free {
+            true => self.free.in_slot(slot),
+            false => self.form.values()[usize::from(slot)],
+        };
+        info.members.get(usize::from(value)).copied()
+    }
+
+    /// The mnemonic with all modifiers, in the manual's order.
+    pub fn mnemonic(&self) -> Cow<'static, str> {
+        match self.form.syntax().free {
+            true => Cow::Owned(self.form.mnemonic_with(&self.free)),
+            false => Cow::Borrowed(self.form.mnemonic()),
+        }
     }
 
     /// What is written for each operand of the form, in its order.
@@ -193,7 +287,10 @@ impl fmt::Debug for Statement<'_> {
 
 impl PartialEq for Statement<'_> {
     fn eq(&self, other: &Self) -> bool {
-        self.form == other.form && self.guard == other.guard && self.operands() == other.operands()
+        self.form == other.form
+            && self.free == other.free
+            && self.guard == other.guard
+            && self.operands() == other.operands()
     }
 }
 
@@ -204,16 +301,24 @@ impl fmt::Display for Statement<'_> {
         if let Some(Guard { register, negated }) = self.guard {
             write!(f, "@{}{register} ", if negated { "!" } else { "" })?;
         }
-        f.write_str(self.form.mnemonic())?;
+        f.write_str(&self.mnemonic())?;
         let written = self.operands_with_info().take_while(|(_, operand)| operand.value != Value::Absent);
         for (index, (info, operand)) in written.enumerate() {
             f.write_str(if index == 0 { " " } else { ", " })?;
-            f.write_str(info.around.before())?;
+            let element = info.kind == OperandKind::Address && matches!(operand.value, Value::Element { .. });
+            f.write_str(if element { "" } else { info.around.before() })?;
             match operand.value {
                 Value::Register(register) => write!(f, "{register}")?,
                 Value::Negated(register) => write!(f, "!{register}")?,
+                Value::Sum { name, addend } if info.kind == OperandKind::Address => {
+                    write!(f, "{name}+{}", addend as i64)?
+                }
                 Value::Sum { name, addend } => write!(f, "{name}+{addend}")?,
                 Value::Element { name, index } => write!(f, "{name}[{index}]")?,
+                Value::Vector(elements) => write!(f, "{{{elements}}}")?,
+                Value::Name(name) => f.write_str(name)?,
+                Value::Arguments(elements) => write!(f, "({elements})")?,
+                Value::Constant(bits) if info.kind == OperandKind::Address => write!(f, "{bits}")?,
                 Value::Constant(bits) => write_constant(f, bits, self.table.ty(info.ty))?,
                 Value::Sink => f.write_str("_")?,
                 Value::Absent => {}
@@ -226,7 +331,7 @@ impl fmt::Display for Statement<'_> {
             if let (Some(bits), Some(selector)) = (operand.selector, &info.selector) {
                 write_selector(f, bits, selector)?;
             }
-            f.write_str(info.around.behind())?;
+            f.write_str(if element { "" } else { info.around.behind() })?;
         }
         f.write_str(";")
     }

@@ -69,16 +69,16 @@ fn modifiers(opcode: &Opcode, number: usize, forms: &[&Form], errors: &mut Error
         });
         let Some(first) = pairs.next() else { continue };
         let changes = !first || pairs.any(|same| !same);
-        let free = entry.free.iter().find(|(free, _)| *free == index);
+        let unread = entry.unread.iter().find(|(unread, _)| *unread == index);
         let items = entry.syntaxes.iter().find(|syntax| syntax.items.iter().any(|item| item.slot == index));
-        match (changes, free, items) {
+        match (changes, unread, items) {
             (false, None, Some(syntax)) => errors.push(
                 Diagnostic::new(syntax.span, format!("`.{}` changes nothing in any form", slot.name))
-                    .help(format!("if that is so, say it in `syntax`: `free {{ .{} }};`", slot.name)),
+                    .help(format!("if that is so, say it in `syntax`: `unread {{ .{} }};`", slot.name)),
             ),
             (true, Some((_, span)), _) => {
                 let message = format!("forms with `.{}` compute something else than those without it", slot.name);
-                errors.push(Diagnostic::new(*span, message).label("it is said to be free"));
+                errors.push(Diagnostic::new(*span, message).label("it is said to be unread"));
             }
             _ => {}
         }

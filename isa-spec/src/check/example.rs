@@ -1,7 +1,7 @@
 //! Examples: each is a legal form with operands that its syntax line takes, or is refused and says so.
 
 use super::Form;
-use crate::model::{Entry, Opcode, Operand, Pattern, Permission};
+use crate::model::{Entry, Opcode, Operand, OperandKind, Pattern, Permission, Slot};
 use crate::syntax::ast::{Example, ExampleOperand};
 use crate::text::{Diagnostic, Errors};
 
@@ -23,12 +23,24 @@ fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &
     if example.opcode != opcode.name {
         return Err(Diagnostic::new(example.opcode.span(), format!("this entry is about `{}`", opcode.name)));
     }
+    // Free modifiers are no part of a form: an example has them where its words say so.
+    let bare = without_free(opcode, example);
     let shaped = |form: &&Form| {
         let patterns = opcode.entries[form.entry].written(&form.patterns);
-        let around = patterns.iter().map(|pattern| pattern.around);
-        around.eq(example.operands.iter().map(|operand| operand.around))
+        let operands = spread(patterns, &example.operands);
+        let around = operands.iter().map(|operand| operand.around);
+        let least = patterns.iter().filter(|pattern| !pattern.optional).count();
+        let vector = |pattern: &Pattern| {
+            let cases = &opcode.entries[form.entry].operands[pattern.operand].cases;
+            cases.iter().any(|case| matches!(case.kind, OperandKind::Vector(_)))
+        };
+        let vectors =
+            operands.iter().zip(patterns).all(|(operand, pattern)| operand.elements.is_empty() || vector(pattern));
+        (least..=patterns.len()).contains(&operands.len())
+            && vectors
+            && around.eq(patterns[..operands.len()].iter().map(|pattern| pattern.around))
     };
-    let mut shapes = forms.iter().filter(|form| form.mnemonic == mnemonic);
+    let mut shapes = forms.iter().filter(|form| form.mnemonic == mnemonic || form.mnemonic == bare);
     let form = shapes.clone().find(shaped).or_else(|| shapes.next());
     match (form, example.refused) {
         (None, true) => return Ok(()),
@@ -46,22 +58,55 @@ fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &
     };
     let patterns = entry.written(&form.patterns);
     let least = patterns.iter().filter(|pattern| !pattern.optional).count();
-    if !(least..=patterns.len()).contains(&example.operands.len()) {
+    let operands = spread(patterns, &example.operands);
+    if !(least..=patterns.len()).contains(&operands.len()) {
         return Err(Diagnostic::new(
             example.span,
-            format!("`{mnemonic}` takes {} operands, here are {}", patterns.len(), example.operands.len()),
+            format!("`{mnemonic}` takes {} operands, here are {}", patterns.len(), operands.len()),
         ));
     }
-    let whole = patterns.len() == example.operands.len();
-    for (pattern, operand) in patterns.iter().zip(&example.operands) {
+    let whole = patterns.len() == operands.len();
+    for (pattern, operand) in patterns.iter().zip(&operands) {
         fits(pattern, &entry.operands, operand, whole)
             .map_err(|message| Diagnostic::new(operand.span, message).help(entry.syntaxes[form.syntax].text.clone()))?;
     }
     Ok(())
 }
 
+/// The mnemonic of an example without free modifiers.
+fn without_free(opcode: &Opcode, example: &Example) -> String {
+    let free = |word: &str| {
+        let spelt = |slot: &&Slot| slot.members.iter().any(|member| member.spelling == word);
+        opcode.slots.iter().find(spelt).is_some_and(|slot| slot.free)
+    };
+    let words = example.modifiers.iter().filter(|word| !free(word.as_ref()));
+    words.fold(example.opcode.to_string(), |mnemonic, word| format!("{mnemonic}.{word}"))
+}
+
+/// The operands of an example, those in braces apart where each is an operand of its own.
+fn spread(patterns: &[Pattern], written: &[ExampleOperand]) -> Vec<ExampleOperand> {
+    let mut list: Vec<ExampleOperand> = Vec::new();
+    for operand in written {
+        let apart = patterns.get(list.len()).is_some_and(|pattern| pattern.around.opens) || patterns.is_empty();
+        if operand.elements.is_empty() || !apart {
+            list.push(operand.clone());
+            continue;
+        }
+        let last = operand.elements.len() - 1;
+        list.extend(operand.elements.iter().cloned().enumerate().map(|(index, mut element)| {
+            element.around.opens = index == 0;
+            element.around.closes = index == last;
+            element
+        }));
+    }
+    list
+}
+
 fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand, whole: bool) -> Result<(), String> {
     let name = &operands[pattern.operand].name;
+    if !written.elements.is_empty() {
+        return Ok(());
+    }
     let sinks =
         [Some(&written.name), written.second.as_ref()].into_iter().flatten().filter(|text| *text == "_").count();
     if written.negated && pattern.negation == Permission::No {

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use isa_table::target::{FloorBuf, Removed};
 
-use crate::model::choice::{Choice, Scope};
+use super::FreeFloor;
+use super::rule::Rules;
+use crate::model::choice::{Choice, Scope, asks_free};
 use crate::model::{Entry, Model, Opcode, Pattern, Requirement, Syntax};
 use crate::syntax::ast::{Expr, ExprKind, Stmt};
 use crate::syntax::walk;
@@ -30,6 +32,8 @@ pub(crate) fn floors(
         _ => None,
     };
     let applies = |requirement: &Requirement| match &requirement.condition {
+        // What free modifiers ask for is known when they are: see [`free`].
+        Some(condition) if asks_free(condition, scope.opcode) => Ok(false),
         Some(condition) => scope.holds_given(condition, &given),
         None => Ok(true),
     };
@@ -69,15 +73,41 @@ pub(crate) fn floors(
     Ok((FloorBuf { removed, ..floor }, lenient.map(|(lenient, note)| (FloorBuf { removed, ..lenient }, note))))
 }
 
+/// What an entry asks for where it has free modifiers.
+pub(crate) fn free(model: &Model, opcode: &Opcode, entry: &Entry, rules: &Rules) -> Result<Vec<FreeFloor>, Diagnostic> {
+    let mut found = Vec::new();
+    for requirement in &entry.requires {
+        let Some(condition) = requirement.condition.as_ref().filter(|condition| asks_free(condition, opcode)) else {
+            continue;
+        };
+        // Whatever it does not ask for, the form does.
+        let (Some(first), Some((lowest, _))) = (model.versions.first(), model.targets.first()) else { continue };
+        let ptx = requirement.ptx.unwrap_or(*first);
+        let targets = if requirement.targets.is_empty() { vec![*lowest] } else { requirement.targets.clone() };
+        let floor = match requirement.removed {
+            false => FloorBuf { ptx, targets, removed: None },
+            true => {
+                FloorBuf { ptx: *first, removed: Some(Removed { ptx, target: targets[0] }), targets: vec![*lowest] }
+            }
+        };
+        let found_values = rules.holding(model, opcode, condition)?;
+        if found_values.is_empty() {
+            return Err(Diagnostic::new(requirement.span, "no statement of this entry is like this"));
+        }
+        found.extend(found_values.into_iter().map(|when| FreeFloor { when, floor: floor.clone() }));
+    }
+    Ok(found)
+}
+
 /// For each lenient floor of an entry the requirement that it stands in for: the one of the same condition.
 pub(crate) fn relaxed(model: &Model, opcode: &Opcode, entry: &Entry) -> Vec<Option<usize>> {
     let choices: Vec<Choice> = match entry.lenient_floors.as_slice() {
         [] => return Vec::new(),
-        _ => entry.syntaxes.iter().flat_map(|syntax| super::choices(opcode, syntax)).collect(),
+        _ => entry.syntaxes.iter().flat_map(|syntax| super::forms_of(opcode, syntax)).collect(),
     };
     let same = |a: &Expr, b: &Expr| {
         choices.iter().all(|choice| {
-            let scope = Scope { model, opcode, choice, sm: None };
+            let scope = Scope { model, opcode, choice, sm: None, free: false };
             matches!((scope.decide(a), scope.decide(b)), (Ok(a), Ok(b)) if a == b)
         })
     };

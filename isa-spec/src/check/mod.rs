@@ -14,11 +14,13 @@ mod rule;
 use std::collections::HashMap;
 
 use isa_table::limits;
-use isa_table::table::name_with;
+use isa_table::table::{name_with, name_with_operands};
 use isa_table::target::FloorBuf;
 
-use crate::model::choice::{Choice, Scope};
-use crate::model::{Bound, BoundBuf, Entry, LenientForms, Model, OnlyIf, Opcode, Pattern, Syntax, arities};
+use crate::model::choice::{Choice, Scope, asks_free};
+use crate::model::{
+    ADDRESS, Bound, BoundBuf, Entry, LenientForms, Model, OnlyIf, Opcode, OperandKind, Pattern, Syntax, arities,
+};
 use crate::program::Program;
 use crate::program::lower::{LowerError, lower, unused_locals};
 use crate::text::{Diagnostic, Errors};
@@ -33,12 +35,22 @@ pub struct Checked {
     pub(crate) forms: Vec<Form>,
     /// The rules of each opcode.
     pub(crate) rules: Vec<Vec<Rule>>,
+    /// What each opcode asks for where it has free modifiers.
+    pub(crate) free_floors: Vec<Vec<FreeFloor>>,
     /// What forms compute; many forms may compute the same.
     pub(crate) programs: Vec<Program>,
     _private: (),
 }
 
-/// A legal form: an opcode with all its modifiers.
+/// What a statement with some free modifiers asks for.
+#[derive(Clone, Debug)]
+pub(crate) struct FreeFloor {
+    /// The slots and the members that they hold.
+    pub when: rule::Values,
+    pub floor: FloorBuf,
+}
+
+/// A legal form: an opcode with all its modifiers that are not free.
 #[derive(Debug)]
 pub(crate) struct Form {
     pub opcode: usize,
@@ -87,7 +99,7 @@ const MAX_SPELT: usize = 1 << 20;
 pub fn check(model: Model) -> Result<Checked, Errors> {
     let mut errors = Errors::new();
     let mut forms: Vec<Form> = Vec::new();
-    let mut rules = Vec::new();
+    let (mut rules, mut free_floors) = (Vec::new(), Vec::new());
     let mut programs = Programs::default();
     for (index, opcode) in model.opcodes.iter().enumerate() {
         let mut checker = OpcodeChecker {
@@ -98,19 +110,23 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
             forms: Vec::new(),
             programs: &mut programs,
             rules: rule::Rules::default(),
+            free_floors: Vec::new(),
             spelt: HashMap::new(),
             errors: Errors::new(),
         };
         for (number, entry) in opcode.entries.iter().enumerate() {
             checker.entry(number, entry);
         }
-        let OpcodeChecker { forms: mut own, errors: mut found, rules: own_rules, .. } = checker;
+        checker.tell_apart();
+        let OpcodeChecker { forms: mut own, errors: mut found, rules: own_rules, free_floors: own_floors, .. } =
+            checker;
         // Without all forms an example may be illegal for no mistake of its own, and a modifier without an effect.
         if found.is_empty() && forms.len() + own.len() < limits::FORMS {
             example::check(opcode, &own, &mut found);
             effect::check(opcode, &own, &programs.list, &mut found);
         }
         rules.push(own_rules.finish());
+        free_floors.push(own_floors);
         forms.append(&mut own);
         found.iter().for_each(|diagnostic| errors.push(diagnostic.clone()));
         if forms.len() >= limits::FORMS {
@@ -126,7 +142,7 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
         names::check(&model, &forms, &mut errors);
     }
     errors.finish(())?;
-    Ok(Checked { model, forms, rules, programs: programs.list, _private: () })
+    Ok(Checked { model, forms, rules, free_floors, programs: programs.list, _private: () })
 }
 
 /// The programs so far; equal ones are one.
@@ -168,8 +184,9 @@ struct OpcodeChecker<'a> {
     forms: Vec<Form>,
     programs: &'a mut Programs,
     rules: rule::Rules,
-    /// The entry and line that spell a mnemonic.
-    spelt: HashMap<String, (usize, usize)>,
+    free_floors: Vec<FreeFloor>,
+    /// The forms of each name.
+    spelt: HashMap<String, Vec<usize>>,
     errors: Errors,
 }
 
@@ -194,6 +211,10 @@ impl OpcodeChecker<'_> {
                 Ok(()) => legal.push(rule),
                 Err(diagnostic) => self.errors.push(diagnostic),
             }
+        }
+        match floor::free(self.model, self.opcode, entry, &self.rules) {
+            Ok(floors) => self.free_floors.extend(floors),
+            Err(diagnostic) => self.errors.push(diagnostic),
         }
         let names = || entry.operands.iter().map(|operand| operand.name.as_str());
         for local in unused_locals(entry, entry.semantics.as_deref().unwrap_or_default()) {
@@ -237,7 +258,8 @@ impl OpcodeChecker<'_> {
 
     /// The mnemonics that a line spells, legal or not, are few enough to be looked at.
     fn countable(&mut self, syntax: &Syntax) {
-        let sizes = syntax.items.iter().map(|item| item.members.len() + usize::from(item.optional));
+        let bound = syntax.items.iter().filter(|item| !self.opcode.slots[item.slot].free);
+        let sizes = bound.map(|item| item.members.len() + usize::from(item.optional));
         let count = sizes.fold(1, usize::saturating_mul);
         if count > MAX_SPELT {
             let message = format!("this line spells more mnemonics than {MAX_SPELT}");
@@ -246,7 +268,7 @@ impl OpcodeChecker<'_> {
     }
 
     fn line(&mut self, of: Line<'_>) -> Result<(), Errors> {
-        let Line { number, entry, line, syntax, .. } = of;
+        let Line { entry, syntax, .. } = of;
         let destinations = syntax.patterns.iter().filter(|pattern| pattern.destination);
         let outputs: usize = destinations.map(|pattern| 1 + usize::from(pattern.second.is_some())).sum();
         if outputs > limits::OUTPUTS {
@@ -262,7 +284,7 @@ impl OpcodeChecker<'_> {
             let message = "semantics give no operand of this line a value";
             return Err(Diagnostic::new(syntax.span, message).into());
         }
-        for choice in choices(self.opcode, syntax) {
+        for choice in forms_of(self.opcode, syntax) {
             if self.forms.len() >= self.room {
                 return Ok(());
             }
@@ -271,14 +293,19 @@ impl OpcodeChecker<'_> {
                     let message = format!("`{}` has more than {} characters", form.mnemonic, limits::MNEMONIC);
                     return Err(Diagnostic::new(syntax.span, message).into());
                 }
-                if let Some((other, other_line)) = self.spelt.insert(form.name.clone(), (number, line)) {
-                    let first = &self.opcode.entries[other].syntaxes[other_line];
+                let alike = self.spelt.entry(form.name.clone()).or_default();
+                let names = |form: &Form| entry_names(&self.opcode.entries[form.entry], form);
+                if let Some(other) =
+                    alike.iter().map(|other| &self.forms[*other]).find(|other| names(other) == names(&form))
+                {
+                    let first = &self.opcode.entries[other.entry].syntaxes[other.syntax];
                     return Err(Diagnostic::new(syntax.span, format!("two syntax lines spell `{}`", form.mnemonic))
                         .label("this one")
                         .also(first.span, "and this one")
                         .help("narrow one of them with `where`")
                         .into());
                 }
+                alike.push(self.forms.len());
                 self.forms.push(form);
             }
         }
@@ -287,13 +314,15 @@ impl OpcodeChecker<'_> {
 
     fn form(&mut self, of: Line<'_>, choice: Choice) -> Result<Option<Form>, Errors> {
         let Line { number, entry, line, syntax, legal, relaxed } = of;
-        let scope = Scope { model: self.model, opcode: self.opcode, choice: &choice, sm: None };
+        let scope = Scope { model: self.model, opcode: self.opcode, choice: &choice, sm: None, free: false };
+        let decided =
+            |rule: &&OnlyIf| !asks_free(&rule.subject, self.opcode) && !asks_free(&rule.condition, self.opcode);
         if let Some(condition) = &syntax.condition
             && !scope.holds(condition)?
         {
             return Ok(None);
         }
-        for rule in entry.narrowed.iter().chain(legal.iter().copied()) {
+        for rule in entry.narrowed.iter().chain(legal.iter().copied().filter(decided)) {
             if scope.holds(&rule.subject)? && !scope.holds(&rule.condition)? {
                 return Ok(None);
             }
@@ -302,12 +331,25 @@ impl OpcodeChecker<'_> {
         for condition in conditions.filter_map(|stands| stands.condition.as_ref()) {
             scope.holds(condition)?;
         }
-        let mut patterns = Vec::new();
+        let mut patterns: Vec<Pattern> = Vec::new();
+        // A bracket before an operand that a form does not have stands before the next one.
+        let mut bracket = false;
         for pattern in &syntax.patterns {
-            let state = entry.operands[pattern.operand].state.as_ref();
-            let condition = state.and_then(|state| state.condition.as_ref());
+            let operand = &entry.operands[pattern.operand];
+            let state = operand.state.as_ref().and_then(|state| state.condition.as_ref());
+            let condition = operand.condition.as_ref().or(state);
+            let mut pattern = pattern.clone();
             if condition.map_or(Ok(true), |condition| scope.holds(condition))? {
-                patterns.push(pattern.clone());
+                pattern.around.opens_bracket |= std::mem::take(&mut bracket);
+                pattern.optional &= operand.condition.is_none();
+                patterns.push(pattern);
+                continue;
+            }
+            bracket |= pattern.around.opens_bracket && !pattern.around.closes_bracket;
+            if let (true, false, Some(last)) =
+                (pattern.around.closes_bracket, pattern.around.opens_bracket, patterns.last_mut())
+            {
+                last.around.closes_bracket = true;
             }
         }
         self.operand_types(entry, &patterns, &choice)?;
@@ -390,16 +432,38 @@ impl OpcodeChecker<'_> {
 }
 
 impl OpcodeChecker<'_> {
+    /// Forms that would have one name get the names of their operands behind it.
+    fn tell_apart(&mut self) {
+        for alike in self.spelt.values().filter(|alike| alike.len() > 1) {
+            for index in alike {
+                let form = &mut self.forms[*index];
+                let entry = &self.opcode.entries[form.entry];
+                let names =
+                    entry.written(&form.patterns).iter().map(|pattern| entry.operands[pattern.operand].name.as_str());
+                form.name = name_with_operands(&form.name, names);
+            }
+        }
+    }
+
     /// Every operand has a type that registers hold.
     fn operand_types(&self, entry: &Entry, patterns: &[Pattern], choice: &Choice) -> Result<(), Errors> {
         let second = |pattern: &Pattern| pattern.second.as_ref().map(|(second, _)| *second);
         for operand in patterns.iter().flat_map(|pattern| [Some(pattern.operand), second(pattern)]).flatten() {
             let operand = &entry.operands[operand];
-            let Some(ty) = self.opcode.operand_type(operand, choice) else {
+            let Some((case, ty)) = self.opcode.operand_case(self.model, operand, choice)? else {
                 let message = format!("a syntax line leaves the type of `{}` open", operand.name);
                 return Err(Diagnostic::new(operand.span, message).into());
             };
-            if self.model.registers_of(operand, ty).is_empty() && !operand.immediate {
+            if case.kind != OperandKind::Scalar && entry.semantics.is_some() {
+                let message = format!("semantics take values, and `{}` is none", operand.name);
+                return Err(Diagnostic::new(operand.span, message).into());
+            }
+            if case.kind == OperandKind::Address && self.model.address_registers().is_empty() {
+                let message = format!("there is no class `{ADDRESS}` of the registers that hold addresses");
+                return Err(Diagnostic::new(operand.span, message).into());
+            }
+            let value = matches!(case.kind, OperandKind::Scalar | OperandKind::Vector(_));
+            if value && self.model.registers_of(operand, case.kind, ty).is_empty() && !operand.immediate {
                 let message = format!("no register holds a `.{}`, which `{}` is", self.model.ty(ty).name, operand.name);
                 return Err(Diagnostic::new(operand.span, message)
                     .help("say which do: here with `registers { … }`, or where the type is declared")
@@ -410,10 +474,20 @@ impl OpcodeChecker<'_> {
     }
 }
 
-/// Every choice of modifiers that a syntax line can spell, legal or not.
-fn choices(opcode: &Opcode, syntax: &Syntax) -> Vec<Choice> {
+/// The names of the operands of a form.
+fn entry_names(entry: &Entry, form: &Form) -> Vec<String> {
+    form.patterns.iter().map(|pattern| entry.operands[pattern.operand].name.clone()).collect()
+}
+
+/// Every choice that may be a form of a syntax line: of all modifiers but the free ones.
+fn forms_of(opcode: &Opcode, syntax: &Syntax) -> Vec<Choice> {
+    choices(opcode, syntax, |slot| !opcode.slots[slot].free)
+}
+
+/// Every choice of some of the modifiers that a syntax line can spell, legal or not.
+fn choices(opcode: &Opcode, syntax: &Syntax, asked: impl Fn(usize) -> bool) -> Vec<Choice> {
     let mut list = vec![Choice { values: vec![None; opcode.slots.len()] }];
-    for item in &syntax.items {
+    for item in syntax.items.iter().filter(|item| asked(item.slot)) {
         let mut longer = Vec::new();
         for choice in list {
             if item.optional {

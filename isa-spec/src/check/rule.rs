@@ -1,7 +1,9 @@
 //! Rules: the combinations of modifiers that are refused, each with its reason in words.
 //!
 //! They come from `legal` and from the domains of operators; the forms they leave are the table. At run time they
-//! only explain: a mnemonic is legal exactly when it is a form.
+//! only explain, as a mnemonic is legal exactly when it is a form; but those about free modifiers decide.
+
+use std::collections::HashMap;
 
 use crate::model::choice::{Choice, Scope, slots_asked};
 use crate::model::{Entry, Meaning, Model, OnlyIf, Opcode, SlotKind};
@@ -17,6 +19,8 @@ pub(crate) use isa_table::table::ABSENT;
 pub(crate) struct Rule {
     pub forbids: Values,
     pub reason: String,
+    /// Whether it is about free modifiers: then it does not only explain, it decides.
+    pub free: bool,
 }
 
 /// The rules of one opcode while its entries are checked.
@@ -30,7 +34,7 @@ pub(crate) struct Rules {
 }
 
 /// Slots and the sets of values they hold.
-type Values = Vec<(usize, u64)>;
+pub(crate) type Values = Vec<(usize, u64)>;
 
 impl Rules {
     /// What follows is about this entry.
@@ -70,50 +74,39 @@ impl Rules {
             slots_asked(&narrowed.subject, opcode, &mut slots);
             slots_asked(&narrowed.condition, opcode, &mut slots);
         }
-        let mut choices = vec![Choice { values: vec![None; opcode.slots.len()] }];
-        for slot in &slots {
-            choices = choices
-                .into_iter()
-                .flat_map(|choice| {
-                    let members = 0..opcode.slots[*slot].members.len();
-                    std::iter::once(None).chain(members.map(Some)).map(move |value| {
-                        let mut choice = choice.clone();
-                        choice.values[*slot] = value;
-                        choice
-                    })
-                })
-                .collect();
-        }
         let refuses = |choice: &Choice| -> Result<bool, Diagnostic> {
-            let scope = Scope { model, opcode, choice, sm: None };
+            let scope = Scope { model, opcode, choice, sm: None, free: true };
             // A rule says nothing of what the entry is not about.
             let about = entry.narrowed.iter().all(|rule| matches!(holds(scope, rule), Ok(true)));
             Ok(about && !holds(scope, rule)?)
         };
         // Of what the entry's lines spell, a rule refuses something and leaves something.
         let (mut refused, mut allowed) = (false, false);
-        for choice in entry.syntaxes.iter().flat_map(|syntax| super::choices(opcode, syntax)) {
+        for choice in
+            entry.syntaxes.iter().flat_map(|syntax| super::choices(opcode, syntax, |slot| slots.contains(&slot)))
+        {
             *if refuses(&choice)? { &mut refused } else { &mut allowed } = true;
         }
-        let mut cubes: Vec<Vec<u64>> = Vec::new();
-        for choice in &choices {
-            if refuses(choice)? {
-                cubes.push(
-                    slots.iter().map(|slot| 1 << choice.values[*slot].map_or(ABSENT, |member| member as u8)).collect(),
-                );
-            }
-        }
+        let cubes = cubes(opcode, &slots, refuses)?;
         if !refused || !allowed {
             let what = if allowed { "nothing" } else { "everything" };
             return Err(Diagnostic::new(rule.span, format!("this rule refuses {what}")));
         }
-        merge(&mut cubes);
         let reason = format!("{} needs {}", words(&rule.subject), words(&rule.condition));
+        let free = slots.iter().any(|slot| opcode.slots[*slot].free);
         for cube in cubes {
-            let forbids = slots.iter().copied().zip(cube);
-            self.push(forbids.collect(), reason.clone());
+            self.push(cube, reason.clone(), free);
         }
         Ok(())
+    }
+
+    /// What a condition on free modifiers holds for, in the present entry.
+    pub(crate) fn holding(&self, model: &Model, opcode: &Opcode, condition: &Expr) -> Result<Vec<Values>, Diagnostic> {
+        let mut slots = Vec::new();
+        slots_asked(condition, opcode, &mut slots);
+        let found =
+            cubes(opcode, &slots, |choice| Scope { model, opcode, choice, sm: None, free: true }.holds(condition))?;
+        Ok(found.into_iter().filter_map(|cube| self.within_entry(cube)).collect())
     }
 
     /// A choice that an operator's domain refuses.
@@ -136,21 +129,26 @@ impl Rules {
         let member = &model.operators[operator.0].members[member];
         let reason = format!("`.{}` is for {}", member.name, member.domain_text);
         let forbids = std::iter::once((error.slot, 1 << error.member)).chain(value).collect();
-        self.push(forbids, reason);
+        self.push(forbids, reason, false);
         self.domains.push((error, self.entry.clone(), self.list.len() - 1));
     }
 
-    fn push(&mut self, mut forbids: Vec<(usize, u64)>, reason: String) {
-        // The slots that tell the entry apart, unless the rule itself is narrower.
-        for (slot, values) in &self.entry {
-            match forbids.iter_mut().find(|(other, _)| other == slot) {
-                Some((_, own)) => *own &= values,
-                None => forbids.push((*slot, *values)),
+    fn push(&mut self, forbids: Values, reason: String, free: bool) {
+        if let Some(forbids) = self.within_entry(forbids) {
+            self.list.push(Rule { forbids, reason, free });
+        }
+    }
+
+    /// A combination with the slots that tell the entry apart, unless it is itself narrower there; none where nothing of
+    /// the entry is like this.
+    fn within_entry(&self, mut values: Values) -> Option<Values> {
+        for (slot, of_entry) in &self.entry {
+            match values.iter_mut().find(|(other, _)| other == slot) {
+                Some((_, own)) => *own &= of_entry,
+                None => values.push((*slot, *of_entry)),
             }
         }
-        if forbids.iter().all(|(_, values)| *values != 0) {
-            self.list.push(Rule { forbids, reason });
-        }
+        values.iter().all(|(_, values)| *values != 0).then_some(values)
     }
 
     pub(crate) fn finish(self) -> Vec<Rule> {
@@ -163,15 +161,49 @@ fn holds(scope: Scope<'_>, rule: &OnlyIf) -> Result<bool, Diagnostic> {
     Ok(!scope.holds(&rule.subject)? || scope.holds(&rule.condition)?)
 }
 
-/// Merges combinations that differ in one slot only, until none do.
-fn merge(cubes: &mut Vec<Vec<u64>>) {
-    loop {
-        let mut pairs = (0..cubes.len()).flat_map(|a| (a + 1..cubes.len()).map(move |b| (a, b)));
-        let mergeable = pairs.find(|(a, b)| cubes[*a].iter().zip(&cubes[*b]).filter(|(a, b)| a != b).count() == 1);
-        let Some((a, b)) = mergeable else { return };
-        let other = cubes.swap_remove(b);
-        cubes[a].iter_mut().zip(other).for_each(|(values, more)| *values |= more);
+/// The combinations of members in some slots for which something holds, as few as merging gives.
+fn cubes(
+    opcode: &Opcode,
+    slots: &[usize],
+    holds: impl Fn(&Choice) -> Result<bool, Diagnostic>,
+) -> Result<Vec<Values>, Diagnostic> {
+    let mut choices = vec![Choice { values: vec![None; opcode.slots.len()] }];
+    for slot in slots {
+        let members = 0..opcode.slots[*slot].members.len();
+        let values: Vec<Option<usize>> = std::iter::once(None).chain(members.map(Some)).collect();
+        let with = |choice: &Choice, value| {
+            let mut choice = choice.clone();
+            choice.values[*slot] = value;
+            choice
+        };
+        choices = choices.iter().flat_map(|choice| values.iter().map(move |value| with(choice, *value))).collect();
     }
+    let mut found: Vec<Vec<u64>> = Vec::new();
+    for choice in &choices {
+        if holds(choice)? {
+            found.push(
+                slots.iter().map(|slot| 1 << choice.values[*slot].map_or(ABSENT, |member| member as u8)).collect(),
+            );
+        }
+    }
+    // What differs in one slot only becomes one, slot by slot.
+    for place in (0..slots.len()).rev() {
+        let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
+        let mut merged: Vec<Vec<u64>> = Vec::new();
+        for cube in found {
+            let mut rest = cube.clone();
+            rest[place] = 0;
+            match places.get(&rest) {
+                Some(other) => merged[*other][place] |= cube[place],
+                None => {
+                    places.insert(rest, merged.len());
+                    merged.push(cube);
+                }
+            }
+        }
+        found = merged;
+    }
+    Ok(found.into_iter().map(|cube| slots.iter().copied().zip(cube).collect()).collect())
 }
 
 /// A condition on modifiers, in words.

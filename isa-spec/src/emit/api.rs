@@ -129,7 +129,13 @@ fn member_type(model: &Model, slot: &Slot) -> String {
         SlotKind::Operator(id) => camel(&model.operators[id.0].name),
         SlotKind::Type => "ScalarType".to_owned(),
         SlotKind::Flag => "bool".to_owned(),
+        SlotKind::Words => unreachable!("words are free, and those are no part of forms"),
     }
+}
+
+/// The slots that forms have members in, with their indices.
+fn bound(opcode: &Opcode) -> impl Iterator<Item = (usize, &Slot)> {
+    opcode.slots.iter().enumerate().filter(|(_, slot)| !slot.free)
 }
 
 /// Whether some syntax line leaves the slot out.
@@ -146,7 +152,7 @@ fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode, code: &mut Code)
     code.docs(&entry_docs(cx, opcode));
     code.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]");
     code.braces(format_args!("pub struct {name}"), |code| {
-        for (number, slot) in opcode.slots.iter().enumerate() {
+        for (number, slot) in bound(opcode) {
             let spellings: Vec<&str> = slot.members.iter().map(|member| member.spelling.as_str()).collect();
             let (field, ty) = (snake(&slot.name), member_type(model, slot));
             if slot.kind == SlotKind::Flag {
@@ -164,7 +170,7 @@ fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode, code: &mut Code)
     let list_name = |slot: &Slot| snake(&slot.name).trim_start_matches("r#").to_ascii_uppercase() + "_MEMBERS";
     code.blank();
     code.braces(format_args!("impl {name}"), |code| {
-        for slot in opcode.slots.iter().filter(|slot| slot.kind != SlotKind::Flag) {
+        for (_, slot) in bound(opcode).filter(|(_, slot)| slot.kind != SlotKind::Flag) {
             let ty = member_type(model, slot);
             let variants = slot.members.iter().map(|member| match (member.meaning, slot.kind) {
                 (Meaning::Operator(index), SlotKind::Operator(id)) => {
@@ -185,6 +191,7 @@ fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode, code: &mut Code)
                 for (number, slot) in opcode.slots.iter().enumerate() {
                     let field = snake(&slot.name);
                     let text = match (slot.kind, may_be_absent(opcode, number)) {
+                        _ if slot.free => format!("{support}::table::ABSENT"),
                         (SlotKind::Flag, _) => format!("if self.{field} {{ 0 }} else {{ {support}::table::ABSENT }}"),
                         (_, true) => {
                             format!("{support}::table::optional_member(&{name}::{}, self.{field})", list_name(slot))
@@ -197,10 +204,10 @@ fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode, code: &mut Code)
             code.line(format_args!("TABLE.select({index}, &values).map(|index| Form::at(index as u16))"));
         });
         code.blank();
-        let values = if opcode.slots.is_empty() { "_" } else { "values" };
+        let values = if bound(opcode).next().is_none() { "_" } else { "values" };
         code.braces(format_args!("fn from_values({values}: &[u8]) -> {name}"), |code| {
             code.braces(&name, |code| {
-                for (number, slot) in opcode.slots.iter().enumerate() {
+                for (number, slot) in bound(opcode) {
                     let field = snake(&slot.name);
                     let text = match (slot.kind, may_be_absent(opcode, number)) {
                         (SlotKind::Flag, _) => format!("values[{number}] != {support}::table::ABSENT"),

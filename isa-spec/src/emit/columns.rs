@@ -5,7 +5,7 @@ use std::fmt::Display;
 use isa_table::constant::Content;
 use isa_table::program::{Evaluation, Shape};
 use isa_table::table::{
-    Bounded, DataBuf, Floors, Instruction, Name, Operand, Slip, Special, Syntax, TargetInfo, TypeInfo,
+    Bounded, DataBuf, Directive, Floors, Instruction, Name, Operand, Slip, Space, Special, Syntax, TargetInfo, TypeInfo,
 };
 use isa_table::target::{FloorBuf, Version, in_words};
 
@@ -19,7 +19,7 @@ use crate::model::choice::Scope;
 pub(super) fn pseudo_code(cx: &Context<'_>, form: &Form, below: u16) -> Vec<String> {
     let model = &cx.checked.model;
     let opcode = &model.opcodes[form.opcode];
-    let scope = Scope { model, opcode, choice: &form.choice, sm: Some(below - 1) };
+    let scope = Scope { model, opcode, choice: &form.choice, sm: Some(below - 1), free: false };
     let entry = &opcode.entries[form.entry];
     crate::pseudo::lines(scope, entry, &form.patterns)
 }
@@ -57,6 +57,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         });
         rows_of::<TargetInfo>(code, "TARGETS", "TargetInfo", &data.targets);
         rows_of::<Special>(code, "SPECIALS", "Special", &data.specials);
+        rows_of::<Directive>(code, "DIRECTIVES", "Directive", &data.directives);
         rows_of::<Slip>(code, "SLIPS", "Slip", &data.slips);
         rows_of::<Instruction>(code, "INSTRUCTIONS", "Instruction", &data.instructions);
         rows_of::<Syntax>(code, "SYNTAXES", "Syntax", &data.syntaxes);
@@ -114,6 +115,8 @@ fn structure(data: &DataBuf, code: &mut Code) {
         });
         code.line(format_args!("lenient: {},", expression::<&[Option<&str>]>(&data.lenient)));
         code.line("specials: SPECIALS,");
+        code.line(format_args!("spaces: {},", expression::<&[Space]>(&data.spaces)));
+        code.line("directives: DIRECTIVES,");
         code.line("slips: SLIPS,");
     });
 }

@@ -6,7 +6,7 @@ use isa_table::names::{camel, marker};
 
 use super::Context;
 use super::code::Code;
-use crate::model::{Kind, Model, TypeId, TypeSet};
+use crate::model::{Kind, Model, OperandKind, TypeId, TypeSet};
 
 pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     let model = &cx.checked.model;
@@ -39,8 +39,9 @@ fn narrowed(model: &Model) -> BTreeMap<String, (TypeId, TypeSet)> {
     let mut found = BTreeMap::new();
     for opcode in &model.opcodes {
         for operand in opcode.entries.iter().flat_map(|entry| &entry.operands) {
-            for ty in opcode.operand_types(operand) {
-                let registers = model.registers_of(operand, ty);
+            let scalars = operand.cases.iter().filter(|case| case.kind == OperandKind::Scalar);
+            for ty in scalars.flat_map(|case| opcode.types_of(&case.ty)) {
+                let registers = model.registers_of(operand, OperandKind::Scalar, ty);
                 if registers == model.ty(ty).registers {
                     continue;
                 }

@@ -8,15 +8,15 @@ use isa_table::hash;
 use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
     self, BoundedBuf, DataBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors, FloorsBuf, ForbiddenBuf, FormsBuf,
-    InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, RelaxedBuf, RuleBuf, SecondBuf, SlipBuf, SlotBuf,
-    Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
+    FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, RangeBuf, RelaxedBuf, RuleBuf,
+    SecondBuf, SlipBuf, SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
 };
 
 use super::Context;
 use super::pool::{Pool, Runs};
 use crate::check::{ABSENT, Form};
 use crate::model::choice::Scope;
-use crate::model::{Kind, Model, Opcode, Pattern, Permission, SlotKind};
+use crate::model::{Kind, Model, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces};
 use crate::syntax::ast::Expr;
 
 /// A note without its line breaks.
@@ -77,6 +77,8 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         programs,
         lenient: lenient.collect(),
         specials: model.specials.clone(),
+        spaces: model.spaces.clone(),
+        directives: model.directives.clone(),
         slips: slips.collect(),
     };
     Rows { data, lines }
@@ -232,6 +234,7 @@ impl Instructions {
                         })
                         .collect(),
                     text: format!("{};", syntax.text),
+                    free: syntax.items.iter().any(|item| opcode.slots[item.slot].free),
                     instruction: index as u16,
                     entry: number as u8,
                 }
@@ -241,16 +244,17 @@ impl Instructions {
             name: slot.name.clone(),
             members: slot.members.iter().map(|member| member.spelling.clone()).collect(),
             types: slot.kind == SlotKind::Type,
+            free: slot.free,
             of_opcode: matches!(slot.kind, SlotKind::Operator(words) if cx.checked.model.operators[words.0].of_opcode),
         });
         let rules = rules.iter().map(|rule| RuleBuf {
-            forbids: rule
-                .forbids
-                .iter()
-                .map(|(slot, values)| ForbiddenBuf { slot: *slot as u8, values: *values })
-                .collect(),
+            forbids: values(&rule.forbids),
             reason: rule.reason.clone(),
+            free: rule.free,
         });
+        let free_floors = cx.checked.free_floors[index]
+            .iter()
+            .map(|floor| FreeFloorBuf { when: values(&floor.when), floor: floor.floor.clone() });
         let entries = opcode.entries.iter().map(|entry| EntryBuf {
             section: entry.section.clone(),
             summary: summary(&entry.docs),
@@ -275,6 +279,7 @@ impl Instructions {
             opcode: opcode.name.clone(),
             slots: slots.collect(),
             rules: rules.collect(),
+            free_floors: free_floors.collect(),
             entries: entries.collect(),
             first_syntax,
             syntaxes: syntaxes.len() as u16 - first_syntax,
@@ -285,6 +290,10 @@ impl Instructions {
     }
 }
 
+fn values(list: &[(usize, u64)]) -> Vec<ForbiddenBuf> {
+    list.iter().map(|(slot, values)| ForbiddenBuf { slot: *slot as u8, values: *values }).collect()
+}
+
 fn operands(model: &Model, opcode: &Opcode, form: &Form) -> Vec<OperandBuf> {
     form.patterns.iter().map(|pattern| operand(model, opcode, form, pattern)).collect()
 }
@@ -292,8 +301,9 @@ fn operands(model: &Model, opcode: &Opcode, form: &Form) -> Vec<OperandBuf> {
 fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> OperandBuf {
     let entry = &opcode.entries[form.entry];
     let operand = &entry.operands[pattern.operand];
-    let ty = opcode.operand_type(operand, &form.choice).expect("checked: operands have types");
-    let scope = Scope { model, opcode, choice: &form.choice, sm: None };
+    let case = opcode.operand_case(model, operand, &form.choice).expect("checked");
+    let (case, ty) = case.expect("checked: operands have types");
+    let scope = Scope { model, opcode, choice: &form.choice, sm: None, free: false };
     let said = |stand: Stand| {
         let said = operand.stands.iter().rev().filter(|stands| stands.kinds.contains(&stand));
         let holds = |condition: &Rc<Expr>| scope.holds(condition).expect("checked");
@@ -307,13 +317,22 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
     let listed = operand.registers.is_some();
     OperandBuf {
         name: entry.shown(model, pattern).to_owned(),
+        kind: case.kind,
         ty,
-        registers: model.registers_of(operand, ty).iter().filter(number).collect(),
+        space: match case.spaces {
+            Spaces::Slot(slot) => Some(slot as u8),
+            Spaces::Listed(_) => None,
+        },
+        spaces: match &case.spaces {
+            Spaces::Slot(_) => Vec::new(),
+            Spaces::Listed(list) => list.clone(),
+        },
+        registers: model.registers_of(operand, case.kind, ty).iter().filter(number).collect(),
         destination,
         second: pattern.second.as_ref().map(|(second, optional)| {
             let second = &entry.operands[*second];
-            let ty = opcode.operand_type(second, &form.choice).expect("checked: operands have types");
-            let registers = model.registers_of(second, ty);
+            let ty = opcode.operand_type(model, second, &form.choice).expect("checked: operands have types");
+            let registers = model.registers_of(second, OperandKind::Scalar, ty);
             SecondBuf { name: second.name.clone(), ty, registers, optional: noted(optional) }
         }),
         trailing_sink: noted(&pattern.trailing_sink),
@@ -322,8 +341,9 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
             Kind::Predicate => noted(&pattern.negation),
             _ => Permission::No,
         },
-        sink: operand.sink,
+        sink: if case.kind == OperandKind::Scalar { operand.sink } else { operand.sinks },
         constants: !destination && !minus && may(Stand::Constants),
+        within: operand.within.map(|(least, most)| RangeBuf { least, most }),
         listed_constants: !destination && said(Stand::Constants) == Some(true),
         sums: !destination && !minus && may(Stand::Sums),
         elements: may(Stand::Elements),

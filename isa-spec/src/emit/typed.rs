@@ -63,7 +63,7 @@ impl<'a> Typed<'a> {
 
     fn operand_type(&self, operand: usize) -> TypeId {
         let opcode = &self.model().opcodes[self.form.opcode];
-        let ty = opcode.operand_type(&self.entry.operands[operand], &self.form.choice);
+        let ty = opcode.operand_type(self.model(), &self.entry.operands[operand], &self.form.choice);
         ty.expect("checked: operands have types")
     }
 

@@ -21,6 +21,8 @@ pub(crate) struct Scope<'a> {
     pub choice: &'a Choice,
     /// An SM number of the range of targets; `None` where conditions must not ask.
     pub sm: Option<u16>,
+    /// Whether the choice is one of free modifiers, too; else conditions must not ask for them.
+    pub free: bool,
 }
 
 type Decision<E = Diagnostic> = Result<Option<bool>, E>;
@@ -81,10 +83,7 @@ impl Scope<'_> {
         }
         let decide = |expr: &Expr| self.decide_given(expr, given);
         match &expr.kind {
-            ExprKind::Dotted(name) => {
-                let slot = self.slot(name.as_ref()).ok_or_else(|| self.unknown(expr, name.as_ref()))?;
-                Ok(Some(self.choice.values[slot].is_some()))
-            }
+            ExprKind::Dotted(name) => Ok(Some(self.choice.values[self.asked(expr, name.as_ref())?].is_some())),
             ExprKind::Unary(UnaryOp::Not, inner) => Ok(decide(inner)?.map(|value| !value)),
             ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), a, b) => match (decide(a)?, decide(b)?)
             {
@@ -138,7 +137,7 @@ impl Scope<'_> {
     }
 
     fn slot_is(&self, a: &Expr, slot: &str, b: &Expr, member: &str) -> Result<bool, Diagnostic> {
-        let index = self.slot(slot).ok_or_else(|| self.unknown(a, slot))?;
+        let index = self.asked(a, slot)?;
         let members = &self.opcode.slots[index].members;
         let Some(wanted) = members.iter().position(|other| other.spelling == member) else {
             return Err(Diagnostic::new(b.span, format!("`.{slot}` has no member `.{member}`"))
@@ -152,7 +151,7 @@ impl Scope<'_> {
             return Err(Diagnostic::new(value.span, "`in` asks what a modifier is: expected a set like `.type`"));
         };
         let name = name.to_string();
-        let slot = self.slot(&name).ok_or_else(|| self.unknown(value, &name))?;
+        let slot = self.asked(value, &name)?;
         let members = &self.opcode.slots[slot].members;
         let chosen = self.choice.values[slot];
         let mut found = false;
@@ -179,6 +178,16 @@ impl Scope<'_> {
         Ok(found)
     }
 
+    /// The slot that a condition asks for.
+    fn asked(&self, expr: &Expr, name: &str) -> Result<usize, Diagnostic> {
+        let slot = self.slot(name).ok_or_else(|| self.unknown(expr, name))?;
+        if self.opcode.slots[slot].free && !self.free {
+            return Err(Diagnostic::new(expr.span, format!("`.{name}` is free: no form depends on it"))
+                .help("`legal` and `requires` may ask for free modifiers"));
+        }
+        Ok(slot)
+    }
+
     pub(crate) fn slot(&self, name: &str) -> Option<usize> {
         self.opcode.slots.iter().position(|slot| slot.name == name)
     }
@@ -195,6 +204,13 @@ impl Scope<'_> {
         Diagnostic::new(expr.span, format!("no syntax line of `{}` has a modifier `.{name}`", self.opcode.name))
             .suggest(name, self.opcode.slots.iter().map(|slot| slot.name.as_str()))
     }
+}
+
+/// Whether a condition asks for a modifier that is free.
+pub(crate) fn asks_free(expr: &Expr, opcode: &Opcode) -> bool {
+    let mut slots = Vec::new();
+    slots_asked(expr, opcode, &mut slots);
+    slots.iter().any(|slot| opcode.slots[*slot].free)
 }
 
 /// The slots that a condition asks about.

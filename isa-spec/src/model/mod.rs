@@ -17,12 +17,15 @@ use std::rc::Rc;
 use isa_table::notation::Around;
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
-pub(crate) use isa_table::table::{BoundBuf, Constants, Kind, Lenient, SpecialBuf, Stand, TypeId, TypeSet};
+pub(crate) use isa_table::table::{
+    BoundBuf, Constants, DirectiveBuf, Kind, Lenient, OperandKind, SpaceBuf, SpecialBuf, Stand, TypeId, TypeSet,
+};
 pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
 
 use crate::syntax::ast::{ByThread, Docs, Example, Expr, Stmt};
+use crate::text::Diagnostic;
 
 /// Index into [`Model::builtins`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,6 +34,9 @@ pub(crate) struct BuiltinId(pub usize);
 /// Index into [`Model::operators`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct OperatorId(pub usize);
+
+/// What operands are called that are addresses, and the class of registers that hold one.
+pub(crate) const ADDRESS: &str = "address";
 
 /// What a map has for each type.
 pub(crate) type Pairs = Rc<[(TypeId, TypeId)]>;
@@ -62,6 +68,8 @@ pub struct Model {
     pub(crate) words: Vec<Vec<String>>,
     pub(crate) maps: Vec<(String, Pairs)>,
     pub(crate) specials: Vec<SpecialBuf>,
+    pub(crate) spaces: Vec<SpaceBuf>,
+    pub(crate) directives: Vec<DirectiveBuf>,
     /// The names of what a thread holds beside its registers.
     pub(crate) states: Vec<String>,
     /// Sorted by name.
@@ -218,6 +226,8 @@ pub(crate) struct Slot {
     pub name: String,
     pub kind: SlotKind,
     pub members: Vec<Member>,
+    /// Whether its words are no part of a form: rules hold them, and statements keep them.
+    pub free: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -228,6 +238,8 @@ pub(crate) enum SlotKind {
     Type,
     /// A fixed word that is there or not.
     Flag,
+    /// One of some words, which are free.
+    Words,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,6 +253,7 @@ pub(crate) enum Meaning {
     /// Index into [`Operator::members`].
     Operator(usize),
     Type(TypeId),
+    /// Itself.
     Flag,
 }
 
@@ -256,7 +269,7 @@ pub(crate) struct Entry {
     /// What the entry is not about: another entry may be.
     pub narrowed: Vec<OnlyIf>,
     /// Slots of modifiers that are said to change nothing.
-    pub free: Vec<(usize, Span)>,
+    pub unread: Vec<(usize, Span)>,
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
     /// `None` where the entry says that it has none.
@@ -324,21 +337,28 @@ pub(crate) struct Selector {
 pub(crate) struct Operand {
     pub name: String,
     pub span: Span,
-    pub ty: OperandType,
+    /// What it is: the first of which the condition holds.
+    pub cases: Vec<TypeCase>,
     /// The registers it may be, where the entry says so; else its type says.
     pub registers: Option<TypeSet>,
     /// What can or cannot stand for it, the later word against the earlier one.
     pub stands: Vec<Stands>,
     pub sink: bool,
+    /// Whether an element of it may be a sink, where it is a vector.
+    pub sinks: bool,
     /// Said so in an entry without semantics, which would tell.
     pub destination: bool,
     /// Whether it may be a wider register of its type's kind, of which it is the lowest bits.
     pub wider: bool,
     /// Whether nothing but a constant may stand for it.
     pub immediate: bool,
+    /// The least and the largest constant.
+    pub within: Option<(u64, u64)>,
     /// Whether no value depends on it: it is only said who waits for whom.
     pub unread: bool,
     pub state: Option<State>,
+    /// The forms that have it; all of them if there is none.
+    pub condition: Option<Expr>,
 }
 
 /// Whether some things may stand for an operand: always, or where a condition holds.
@@ -356,6 +376,25 @@ pub(crate) struct State {
     pub number: usize,
     /// The forms that have it; all of them if there is none.
     pub condition: Option<Expr>,
+}
+
+/// What an operand is in some forms.
+#[derive(Clone, Debug)]
+pub(crate) struct TypeCase {
+    pub ty: OperandType,
+    pub kind: OperandKind,
+    /// Of an address: the spaces it may be in.
+    pub spaces: Spaces,
+    pub condition: Option<Expr>,
+}
+
+/// The state spaces that an address may be in.
+#[derive(Clone, Debug)]
+pub(crate) enum Spaces {
+    /// What a modifier says; any where it is left out.
+    Slot(usize),
+    /// These; any where there are none.
+    Listed(Vec<String>),
 }
 
 #[derive(Clone, Debug)]
@@ -397,11 +436,21 @@ impl Model {
         &self.types[id.index()]
     }
 
-    /// The registers that an operand of some type may be.
-    pub(crate) fn registers_of(&self, operand: &Operand, ty: TypeId) -> TypeSet {
+    /// The registers that hold addresses: those of the class of this name.
+    pub(crate) fn address_registers(&self) -> TypeSet {
+        self.class_named(ADDRESS).map(|class| class.types.iter().copied().collect()).unwrap_or_default()
+    }
+
+    /// The registers that an operand of some kind and type may be.
+    pub(crate) fn registers_of(&self, operand: &Operand, kind: OperandKind, ty: TypeId) -> TypeSet {
         let own = self.ty(ty);
-        if operand.immediate {
-            return TypeSet::default();
+        match kind {
+            OperandKind::Label | OperandKind::Arguments | OperandKind::Targets => return TypeSet::default(),
+            OperandKind::Address | OperandKind::Function => {
+                return operand.registers.unwrap_or_else(|| self.address_registers());
+            }
+            OperandKind::Scalar | OperandKind::Vector(_) if operand.immediate => return TypeSet::default(),
+            OperandKind::Scalar | OperandKind::Vector(_) => {}
         }
         let registers = operand.registers.unwrap_or(own.registers);
         // Of a type without registers of its own there are no wider ones.
@@ -409,11 +458,13 @@ impl Model {
             return registers;
         }
         let kin = |other: &Type| other.bits > own.bits && (other.kind == own.kind || other.kind == Kind::Bits);
-        let integer = matches!(own.kind, Kind::Unsigned | Kind::Signed);
-        self.type_ids().filter(|(_, other)| kin(other)).fold(registers, |all, (id, other)| match integer {
-            true => other.registers.iter().filter(|found| self.ty(*found).kind != Kind::Float).fold(all, TypeSet::with),
-            false if other.kind == Kind::Bits => all.with(id),
-            false => all,
+        self.type_ids().filter(|(_, other)| kin(other)).fold(registers, |all, (id, other)| match own.kind {
+            Kind::Bits => other.registers.iter().fold(all, TypeSet::with),
+            Kind::Unsigned | Kind::Signed => {
+                other.registers.iter().filter(|found| self.ty(*found).kind != Kind::Float).fold(all, TypeSet::with)
+            }
+            _ if other.kind == Kind::Bits => all.with(id),
+            _ => all,
         })
     }
 
@@ -470,27 +521,47 @@ impl Opcode {
         self.entries.iter().all(|entry| entry.base)
     }
 
-    /// The type of an operand for a choice of modifiers; `None` where the choice leaves it open.
-    pub(crate) fn operand_type(&self, operand: &Operand, choice: &choice::Choice) -> Option<TypeId> {
-        match &operand.ty {
-            OperandType::Fixed(ty) => Some(*ty),
-            OperandType::Slot(slot) => choice.ty(self, *slot),
-            OperandType::Mapped(slot, pairs) => {
-                let ty = choice.ty(self, *slot)?;
-                pairs.iter().find(|(from, _)| *from == ty).map(|(_, to)| *to)
+    /// What an operand is for a choice of modifiers; `None` where the choice leaves it open.
+    ///
+    /// # Errors
+    ///
+    /// A condition that modifiers do not decide.
+    pub(crate) fn operand_case<'a>(
+        &self,
+        model: &Model,
+        operand: &'a Operand,
+        choice: &choice::Choice,
+    ) -> Result<Option<(&'a TypeCase, TypeId)>, Diagnostic> {
+        let scope = choice::Scope { model, opcode: self, choice, sm: None, free: false };
+        for case in &operand.cases {
+            if case.condition.as_ref().map_or(Ok(true), |condition| scope.holds(condition))? {
+                let ty = match &case.ty {
+                    OperandType::Fixed(ty) => Some(*ty),
+                    OperandType::Slot(slot) => choice.ty(self, *slot),
+                    OperandType::Mapped(slot, pairs) => choice
+                        .ty(self, *slot)
+                        .and_then(|ty| pairs.iter().find(|(from, _)| *from == ty).map(|(_, to)| *to)),
+                };
+                return Ok(ty.map(|ty| (case, ty)));
             }
         }
+        Ok(None)
     }
 
-    /// Every type that an operand may have.
-    pub(crate) fn operand_types(&self, operand: &Operand) -> Vec<TypeId> {
+    /// The type of an operand of a form.
+    pub(crate) fn operand_type(&self, model: &Model, operand: &Operand, choice: &choice::Choice) -> Option<TypeId> {
+        self.operand_case(model, operand, choice).ok().flatten().map(|(_, ty)| ty)
+    }
+
+    /// Every type that this may be.
+    pub(crate) fn types_of(&self, ty: &OperandType) -> Vec<TypeId> {
         let of_slot = |slot: usize| {
             self.slots[slot].members.iter().filter_map(|member| match member.meaning {
                 Meaning::Type(ty) => Some(ty),
                 Meaning::Operator(_) | Meaning::Flag => None,
             })
         };
-        match &operand.ty {
+        match ty {
             OperandType::Fixed(ty) => vec![*ty],
             OperandType::Slot(slot) => of_slot(*slot).collect(),
             OperandType::Mapped(slot, pairs) => {

@@ -12,7 +12,7 @@ use super::{Callee, Op, Program, Ty, ValueId};
 use crate::model::choice::Scope;
 use crate::model::{
     BuiltinId, Entry, Kind, Meaning, Model, OperandType, OperatorId, Param, Pattern, Permission, SelectorKind,
-    Signature, SlotKind, TypeId,
+    Signature, SlotKind, TypeCase, TypeId,
 };
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Ident, Stmt};
 use crate::syntax::walk;
@@ -308,15 +308,15 @@ impl<'a> Lowering<'a> {
     }
 
     fn operand_slot(&self, operand: usize) -> Option<usize> {
-        match self.entry.operands[operand].ty {
-            OperandType::Slot(slot) => Some(slot),
-            OperandType::Fixed(_) | OperandType::Mapped(..) => None,
+        match self.entry.operands[operand].cases.as_slice() {
+            [TypeCase { ty: OperandType::Slot(slot), .. }] => Some(*slot),
+            _ => None,
         }
     }
 
     fn operand_id(&self, operand: usize) -> Result<TypeId> {
         let operand = &self.entry.operands[operand];
-        self.scope.opcode.operand_type(operand, self.scope.choice).ok_or_else(|| {
+        self.scope.opcode.operand_type(self.scope.model, operand, self.scope.choice).ok_or_else(|| {
             Diagnostic::new(operand.span, format!("a syntax line leaves the type of `{}` open", operand.name)).into()
         })
     }

@@ -42,6 +42,10 @@ pub(crate) enum Item {
     Map(Map),
     Lenient(Vec<LenientNote>),
     Special(Vec<Special>),
+    /// `spaces { … }`
+    Spaces(Vec<Space>),
+    /// `directives { … }`
+    Directives(Vec<Directive>),
     Slips(Vec<Slip>),
     Instruction(Instruction),
 }
@@ -197,6 +201,28 @@ pub(crate) struct Map {
     pub pairs: Vec<(Ident, Ident)>,
 }
 
+/// `.maxntid entry numbers 1 to 3 without { .reqntid }: ptx 1.3, sm_10;`: a directive, and where it stands
+#[derive(Clone, Debug)]
+pub(crate) struct Directive {
+    pub docs: Docs,
+    pub name: Ident,
+    /// `module`, `body`, `entry`, `function`
+    pub places: Vec<Ident>,
+    pub numbers: Option<(Number, Number)>,
+    /// What does not stand beside it.
+    pub without: Vec<Ident>,
+    pub floor: Option<Requirement>,
+}
+
+/// `.local generic constants;`: where variables are, and what of addresses
+#[derive(Clone, Debug)]
+pub(crate) struct Space {
+    pub docs: Docs,
+    pub name: Ident,
+    /// `generic`, `constants`
+    pub attributes: Vec<Ident>,
+}
+
 /// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: what a thread may read and nothing writes
 #[derive(Clone, Debug)]
 pub(crate) struct Special {
@@ -245,8 +271,10 @@ pub(crate) struct Instruction {
     pub sets: Vec<Set>,
     /// What every line is narrowed by.
     pub narrowed: Vec<OnlyIf>,
-    /// `free { .sync };`: modifiers of which nothing depends.
+    /// `free { .weak };`: modifiers that are no part of a form's name.
     pub free: Vec<Ident>,
+    /// `unread { .rnd };`: modifiers that change nothing.
+    pub unread: Vec<Ident>,
     pub operands: Vec<OperandType>,
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
@@ -316,6 +344,8 @@ pub(crate) struct Pattern {
     pub second: Option<(Ident, bool)>,
     /// `{.mask}` behind it, or `.dsel`, which may not be left out.
     pub selector: Option<(Ident, bool)>,
+    /// Whether it may be left out, and all behind it: `{, policy}`.
+    pub optional: bool,
     pub around: Around,
 }
 
@@ -356,16 +386,37 @@ pub(crate) struct Stands {
 #[derive(Clone, Debug)]
 pub(crate) struct OperandType {
     pub names: Vec<Ident>,
-    /// The map before the type: `wide(.type)`.
-    pub map: Option<Ident>,
-    pub ty: Ident,
+    /// What they are: the first of which the condition holds.
+    pub cases: Vec<TypeCase>,
     /// `register`, `sink`, `destination`
     pub attributes: Vec<Ident>,
+    /// `within 0 to 15`
+    pub within: Option<(Number, Number)>,
     /// `registers { .b32 }`
     pub registers: Option<Vec<Ident>>,
     /// `without { constants, sums } where .type == .bf16`
     pub stands: Vec<Stands>,
     pub state: Option<State>,
+    /// `if .cache_hint`: the forms that have them.
+    pub condition: Option<Expr>,
+}
+
+/// `.type`, `2 of .type where .vec == .v2`
+#[derive(Clone, Debug)]
+pub(crate) struct TypeCase {
+    pub what: OperandKind,
+    pub condition: Option<Expr>,
+}
+
+/// What an operand is.
+#[derive(Clone, Debug)]
+pub(crate) enum OperandKind {
+    /// `.type`, `wide(.type)`, `4 of .b32`
+    Value { count: Option<Number>, map: Option<Ident>, ty: Ident },
+    /// `address`, `address in .ss`, `address in { .shared }`
+    Address { spaces: Vec<Ident> },
+    /// `label`, `function`, `arguments`
+    Other(Ident),
 }
 
 /// `state CC.CF where .cc`: what no statement writes, and a program carries from one to the next
@@ -431,6 +482,8 @@ pub(crate) struct ExampleOperand {
     pub name: String,
     pub second: Option<String>,
     pub selector: Option<Ident>,
+    /// Those of a vector.
+    pub elements: Vec<ExampleOperand>,
     pub around: Around,
 }
 

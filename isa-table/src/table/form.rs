@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::{
-    Around, Bound, Entry, Evaluator, Floors, Instruction, InstructionInfo, NO_EVALUATION, Operand, Outputs, Relaxed,
-    Syntax, Table, TypeId,
+    Around, Bound, Entry, Evaluator, Floors, Free, FreeFloor, Instruction, InstructionInfo, NO_EVALUATION, Operand,
+    Outputs, Relaxed, Rule, Syntax, Table, TypeId,
 };
 use crate::notation;
 use crate::program::{Evaluation, Lanes, WARP};
@@ -59,10 +59,19 @@ impl FormInfo {
         self.table.forms.mnemonic(self.index())
     }
 
-    /// Its name among forms: the mnemonic, and what stands around operands, as `.of2` for a vector of two.
+    /// Its name among forms: the mnemonic, and what stands around operands, as `.of2` for a vector of two; behind it the
+    /// names of all operands where another form would have the same.
     pub fn name(self) -> String {
-        let around = self.operands().iter().map(|operand| (operand.name, operand.destination, operand.around));
-        name_with(self.mnemonic(), around)
+        let own = |form: FormInfo| {
+            let operands = form.operands().iter();
+            name_with(form.mnemonic(), operands.map(|operand| (operand.name, operand.destination, operand.around)))
+        };
+        let name = own(self);
+        let others = self.table.form(self.mnemonic()).into_iter().flat_map(FormInfo::shapes);
+        match others.filter(|other| *other != self).any(|other| own(other) == name) {
+            true => name_with_operands(&name, self.operands().iter().map(|operand| operand.name)),
+            false => name,
+        }
     }
 
     /// How far a machine's result may be from the exact one, which [`FormInfo::evaluate`] gives, rounded to nearest;
@@ -115,6 +124,47 @@ impl FormInfo {
         let Instruction { first_value, first_form, slots, .. } = self.instruction().data();
         let before = (self.index() - usize::from(*first_form)) * slots.len();
         &self.table.forms.values[*first_value as usize + before..][..slots.len()]
+    }
+
+    /// The members in all slots of the instruction: its own, and a statement's free ones.
+    pub fn values_with(self, free: &Free) -> Vec<u8> {
+        let slots = self.instruction().data().slots.iter().zip(self.values()).enumerate();
+        slots.map(|(index, (slot, value))| if slot.free { free.in_slot(index as u8) } else { *value }).collect()
+    }
+
+    /// The mnemonic with a statement's free modifiers, in the manual's order: `ld.global.u32`.
+    pub fn mnemonic_with(self, free: &Free) -> String {
+        self.instruction().spelt(self.syntax(), &self.values_with(free), true)
+    }
+
+    /// The mnemonic with places for the free modifiers: `ld{.sem}{.ss}.u32`; without such, the mnemonic.
+    pub fn pattern(self) -> String {
+        let instruction = self.instruction();
+        let mut text = String::from(instruction.opcode);
+        for item in self.syntax().items {
+            let slot = &instruction.slots[usize::from(item.slot)];
+            if slot.free {
+                let name = slot.name;
+                text += &if item.optional { alloc::format!("{{.{name}}}") } else { alloc::format!(".{name}") };
+            } else if let Some(member) = slot.members.get(usize::from(self.values()[usize::from(item.slot)])) {
+                text.push('.');
+                text.push_str(member);
+            }
+        }
+        text
+    }
+
+    /// Why it does not go with some free modifiers, if it does not: the rules that refuse them.
+    pub fn refusals(self, free: &Free) -> impl Iterator<Item = &'static Rule> {
+        let values = self.values_with(free);
+        self.instruction().data().rules.iter().filter(move |rule| rule.free && rule.refuses(&values))
+    }
+
+    /// What it needs with some free modifiers, beyond its own floor.
+    pub fn floors_with(self, free: &Free) -> impl Iterator<Item = &'static FreeFloor> {
+        let values = self.values_with(free);
+        let floors = self.instruction().data().free_floors;
+        floors.iter().filter(move |floor| floor.when.iter().all(|forbidden| forbidden.holds(&values)))
     }
 
     /// The operands in order of writing, types resolved.
@@ -249,15 +299,29 @@ impl FormInfo {
     }
 }
 
+/// A form's name, told apart from that of another form by the names of its operands: `call.func_args`.
+pub fn name_with_operands<'a>(name: &str, operands: impl Iterator<Item = &'a str>) -> String {
+    let mut full = String::from(name);
+    for (index, operand) in operands.enumerate() {
+        full.push(if index == 0 { '.' } else { '_' });
+        full.push_str(operand);
+    }
+    full
+}
+
 /// A form's name: its mnemonic, and what operands add to it by what stands around them: `.into2` for a destination of two
 /// elements, `.of4` for a source of four, `.minus_a` for one that is negated. Operands are told by their names and whether
 /// they are destinations.
 pub fn name_with<'a>(mnemonic: &str, operands: impl Iterator<Item = (&'a str, bool, Around)>) -> String {
-    let (mut full, mut elements) = (String::from(mnemonic), 0);
+    let (mut full, mut elements, mut brackets) = (String::from(mnemonic), 0, 0);
     for (name, destination, around) in operands {
         elements = if around.opens { 1 } else { elements + 1 };
         if around.closes {
             full += &alloc::format!(".{}{elements}", if destination { "into" } else { "of" });
+        }
+        brackets = if around.opens_bracket { 1 } else { brackets + 1 };
+        if around.closes_bracket && brackets > 1 {
+            full += &alloc::format!(".at{brackets}");
         }
         if around.minus {
             full += &alloc::format!(".minus_{name}");

@@ -38,9 +38,7 @@ pub(super) fn evaluate(text: &str) -> Option<Evaluated> {
         let names = if info.destination { &mut destinations } else { &mut sources };
         names.push(match operand.value {
             Value::Register(register) | Value::Negated(register) => register.name.to_owned(),
-            Value::Sum { .. } | Value::Element { .. } | Value::Constant(_) | Value::Sink | Value::Absent => {
-                info.name.to_owned()
-            }
+            _ => info.name.to_owned(),
         });
         if let Some(second) = &info.second {
             destinations.push(second.name.to_owned());

@@ -4,14 +4,21 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
-use super::Checker;
+use super::{Checker, Declaration, Item, Place};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{Kind, TypeId};
+use crate::table::{Kind, Space, TypeId};
 use crate::text::constant::{self, WARP, WARP_NAME};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
 use crate::text::statement::Guard;
+
+/// What stands before the names of a declaration.
+pub(super) struct Attributes {
+    pub(super) symbol: Symbol,
+    ty: Option<TypeId>,
+    lanes: u8,
+}
 
 /// The most bits that a vector of registers has.
 const VECTOR_BITS: u32 = 128;
@@ -38,16 +45,21 @@ impl<'a> Checker<'_, '_, 'a> {
         if matches!(name, "_" | WARP_NAME) {
             return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is no name"));
         }
+        self.labels.insert(name);
         // Labels have names of their own: a register of a family is what it was.
         if !self.scopes.is_of_family(name) {
             self.declare(name, None, Symbol::Label);
         }
+        let span = span_of(self.text(), name);
+        (self.visit)(Item::Label(name), span);
         Ok(())
     }
 
     /// `.reg .u32 %r<10>, x;` and variables of all spaces: `.global .align 4 .b8 x[24] = {…}, y;`.
-    pub(super) fn declaration(&mut self, span: Range<usize>, registers: bool) -> Read<()> {
-        let symbol = self.attributes(registers)?;
+    /// `space` is that of variables.
+    pub(super) fn declaration(&mut self, span: Range<usize>, space: Option<&'static Space>) -> Read<()> {
+        let registers = space.is_none();
+        let Attributes { symbol, ty, lanes } = self.attributes(space)?;
         self.cursor().skip_blanks();
         if registers && self.cursor().eat(b';') {
             return Ok(());
@@ -73,9 +85,16 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             self.declare(name, count, symbol);
             self.cursor().skip_blanks();
-            if !registers {
-                self.initialiser(span.clone())?;
-            }
+            let place = match space {
+                None => Place::Registers(count),
+                Some(space) => {
+                    let elements = self.dimensions();
+                    self.initialiser(span.clone())?;
+                    Place::Memory { space, elements }
+                }
+            };
+            let end = self.cursor().at();
+            (self.visit)(Item::Declaration(Declaration { name, ty, lanes, place }), span.start..end);
             if self.cursor().eat(b';') {
                 return Ok(());
             }
@@ -94,6 +113,25 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         constant::literal(self.cursor())
             .map_err(|error| Box::new(Diagnostic::error(Code::Syntax, error.span, format!("{}", error.kind))))
+    }
+
+    /// How many elements the dimensions behind a name give: `[2][3]`. The cursor stays.
+    fn dimensions(&self) -> u64 {
+        let mut cursor = self.reader.cursor;
+        let mut elements = 1_u64;
+        loop {
+            cursor.skip_blanks();
+            if !cursor.eat(b'[') {
+                return elements;
+            }
+            cursor.skip_blanks();
+            let dimension = if cursor.peek() == b']' { 0 } else { constant::integer(&mut cursor).unwrap_or(0) };
+            elements = elements.saturating_mul(dimension);
+            cursor.skip_blanks();
+            if !cursor.eat(b']') {
+                return 0;
+            }
+        }
     }
 
     /// Passes `[24] = {…}` up to the comma or semicolon behind it.
@@ -119,7 +157,8 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Reads what stands between the space and the name: alignment, vector, type.
-    pub(super) fn attributes(&mut self, registers: bool) -> Read<Symbol> {
+    pub(super) fn attributes(&mut self, space: Option<&'static Space>) -> Read<Attributes> {
+        let registers = space.is_none();
         let mut ty: Option<TypeId> = None;
         let mut lanes = 1;
         loop {
@@ -128,9 +167,9 @@ impl<'a> Checker<'_, '_, 'a> {
                 let start = self.cursor().at();
                 match self.cursor().dot_word() {
                     "align" => self.numbers(start..self.reader.cursor.at(), 1)?,
-                    _ if !registers => {}
                     "v2" if ty.is_none() => lanes = 2,
                     "v4" if ty.is_none() => lanes = 4,
+                    name if !registers => ty = ty.or(self.reader.table.type_named(name)),
                     _ if ty.is_some() => {
                         return fail(Code::Syntax, start..self.reader.cursor.at(), "a name is expected here");
                     }
@@ -148,8 +187,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 self.cursor().eat(b')');
             } else {
-                if !registers {
-                    return Ok(Symbol::Variable);
+                if let Some(space) = space {
+                    return Ok(Attributes { symbol: Symbol::Variable(space), ty, lanes: lanes as u8 });
                 }
                 return match ty {
                     Some(ty) => {
@@ -159,7 +198,8 @@ impl<'a> Checker<'_, '_, 'a> {
                             let message = format!("there are no vectors of {lanes} `.{}` registers", info.name);
                             return fail(Code::Syntax, self.reader.cursor.token(), message);
                         }
-                        Ok(Symbol::Register { ty, vector: lanes > 1 })
+                        let lanes = lanes as u8;
+                        Ok(Attributes { symbol: Symbol::Register { ty, lanes }, ty: Some(ty), lanes })
                     }
                     None => fail(Code::Syntax, self.reader.cursor.token(), "a type is expected before this"),
                 };

@@ -1,17 +1,20 @@
 //! Directives: which there are, and those that say nothing of statements.
 
+use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
 use super::Checker;
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::table::Table;
+use crate::text::mnemonic;
 use crate::text::reader::{Read, fail};
 
 /// Whether a directive, given without its dot, begins something of a module rather than a part of a function's head.
-pub(super) fn begins_item(name: &str) -> bool {
+pub(super) fn begins_item(table: &Table, name: &str) -> bool {
     let header = matches!(name, "version" | "target" | "address_size");
     let linkage = matches!(name, "visible" | "extern" | "weak" | "common");
-    let declaration = matches!(name, "reg" | "global" | "const" | "shared" | "local" | "param" | "tex");
+    let declaration = name == "reg" || table.space(name).is_some();
     header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
 }
 
@@ -52,13 +55,42 @@ impl<'a> Checker<'_, '_, 'a> {
             "file" if self.scopes.depth() == 0 => self.file(span),
             "section" => self.section(span),
             "pragma" => self.pragma(span),
-            "reg" => self.declaration(span, true),
-            "global" | "const" | "shared" | "local" | "param" | "tex" => self.declaration(span, false),
+            "reg" => self.declaration(span, None),
             "entry" | "func" => self.function(span, name == "entry"),
             "file" => fail(Code::Syntax, span, "`.file` stands outside of functions"),
             "visible" | "extern" | "weak" | "common" => Ok(()),
-            _ => self.skip_directive(span),
+            _ => match self.reader.table.space(name) {
+                Some(space) => self.declaration(span, Some(space)),
+                None => self.other_directive(name, span),
+            },
         }
+    }
+
+    /// A directive of which no more is known than where it stands and since when it exists.
+    fn other_directive(&mut self, name: &str, span: Range<usize>) -> Read<()> {
+        let table = self.reader.table;
+        let outside = self.scopes.depth() == 0;
+        // A table that knows no directives has no say.
+        if !table.directives.is_empty() {
+            match table.directive(name) {
+                Some(directive) if (if outside { directive.module } else { directive.body }) || self.bare => {
+                    self.needs(&format!(".{name}"), &directive.floor, span.clone())?;
+                }
+                Some(_) => {
+                    let place = if outside { "outside of functions" } else { "in a function's body" };
+                    return fail(Code::Syntax, span, format!("`.{name}` does not stand {place}"));
+                }
+                None => {
+                    let names = table.directives.iter().map(|directive| directive.name);
+                    let error = Diagnostic::error(Code::Syntax, span, format!("there is no directive `.{name}`"));
+                    return Err(Box::new(match mnemonic::closest(name, names) {
+                        Some(near) => error.with_help(format!("did you mean `.{near}`?")),
+                        None => error,
+                    }));
+                }
+            }
+        }
+        self.skip_directive(span)
     }
 
     /// Passes so many integers.

@@ -17,7 +17,7 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn floor(&mut self, form: FormInfo, opcode: usize) -> Read<()> {
         let floor = form.floor();
         if floor.removed.is_some() {
-            self.gone(form, opcode)?;
+            self.gone(form.mnemonic(), floor, opcode)?;
         }
         if self.below(floor) == (false, false) {
             return Ok(());
@@ -39,16 +39,32 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// What later versions have no more on later targets.
-    #[cold]
-    fn gone(&self, form: FormInfo, opcode: usize) -> Read<()> {
-        let (Some(version), Some(target), Some(removed)) = (self.version, self.target, form.floor().removed) else {
-            return Ok(());
-        };
-        if !form.floor().is_gone(version, target) {
+    /// Free modifiers may ask for more than the form.
+    #[inline]
+    pub(super) fn floors_of_free(&self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+        if !statement.form().syntax().free || statement.form().instruction().free_floors.is_empty() {
             return Ok(());
         }
-        let message = format!("`{}` is {removed}", form.mnemonic());
+        for free in statement.form().floors_with(statement.free()) {
+            let words = free.when.iter().filter_map(|forbidden| statement.modifier(forbidden.slot));
+            let words = words.fold(String::new(), |words, word| words + "." + word);
+            let what = format!("{}` with `{words}", statement.form().mnemonic());
+            self.needs(&what, &free.floor, self.mnemonic_at(opcode))?;
+            self.gone(&what, &free.floor, opcode)?;
+        }
+        Ok(())
+    }
+
+    /// What later versions have no more on later targets.
+    #[cold]
+    fn gone(&self, what: &str, floor: &Floor, opcode: usize) -> Read<()> {
+        let (Some(version), Some(target), Some(removed)) = (self.version, self.target, floor.removed) else {
+            return Ok(());
+        };
+        if !floor.is_gone(version, target) {
+            return Ok(());
+        }
+        let message = format!("`{what}` is {removed}");
         Err(Box::new(Diagnostic::error(Code::PtxVersion, self.mnemonic_at(opcode), message)))
     }
 

@@ -1,14 +1,35 @@
 //! Functions and their scopes: braces, names, parameters.
 
+use alloc::boxed::Box;
 use alloc::format;
+use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::Checker;
 use super::directives::begins_item;
-use crate::diagnostic::Code;
+use super::{Checker, Function, Item};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::table::Directive;
+use crate::text::constant::WARP_NAME;
 use crate::text::lexer::span_of;
+use crate::text::mnemonic;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
+
+/// What a function is called with.
+#[derive(Debug, Default)]
+pub(super) struct Signature {
+    /// Whether it is a kernel, which no function calls.
+    pub(super) kernel: bool,
+    pub(super) results: Vec<Symbol>,
+    pub(super) parameters: Vec<Symbol>,
+}
+
+impl Signature {
+    fn function<'a>(&self, name: &'a str) -> Function<'a> {
+        let Signature { kernel, results, parameters } = self;
+        Function { name, kernel: *kernel, results: results.len(), parameters: parameters.len() }
+    }
+}
 
 impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn open_brace(&mut self) {
@@ -25,10 +46,14 @@ impl<'a> Checker<'_, '_, 'a> {
             return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`");
         }
         self.scopes.leave();
+        if self.scopes.depth() == 0 {
+            self.jumps();
+        }
         if self.scopes.depth() == 0
             && let Some(name) = self.function.take()
         {
             self.scopes.declare(name, None, Symbol::Function);
+            (self.visit)(Item::End, at..at + 1);
         }
     }
 
@@ -43,14 +68,20 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn function(&mut self, span: Range<usize>, kernel: bool) -> Read<()> {
         self.scopes.enter();
         let mut name = None;
+        let mut signature = Signature { kernel, ..Signature::default() };
+        let mut said: Vec<&'static Directive> = Vec::new();
         loop {
             self.cursor().skip_blanks();
             match self.cursor().peek() {
                 b'(' => {
                     self.cursor().bump();
-                    if let Err(error) = self.parameters(kernel) {
-                        self.scopes.leave();
-                        return Err(error);
+                    match self.parameters(kernel) {
+                        Ok(list) if name.is_none() => signature.results = list,
+                        Ok(list) => signature.parameters = list,
+                        Err(error) => {
+                            self.scopes.leave();
+                            return Err(error);
+                        }
                     }
                 }
                 b'{' => {
@@ -59,26 +90,24 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.function = name;
                     self.has_no_body(name);
                     self.bodies.extend(name);
+                    let function = signature.function(name.unwrap_or_default());
+                    (self.visit)(Item::Function(function), span.start..self.reader.cursor.at());
+                    self.signatures.extend(name.map(|name| (name, signature)));
                     return Ok(());
                 }
                 b';' => {
-                    self.prototype(name);
+                    self.prototype(name, signature, span.start);
                     self.cursor().bump();
                     return Ok(());
                 }
                 _ if !kernel && name.is_some() && self.item_follows() => {
-                    self.prototype(name);
+                    self.prototype(name, signature, span.start);
                     return Ok(());
                 }
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
-                    if self.cursor().dot_word() == "pragma" {
-                        self.pragma(span.clone())?;
+                    if let Err(error) = self.head_directive(kernel, &mut said) {
+                        self.reader.notes.push(*error);
                     }
-                    continue;
-                }
-                b',' => {}
-                _ if self.cursor().at_digit() => {
-                    self.cursor().word_part();
                     continue;
                 }
                 _ if self.cursor().at_word() => {
@@ -106,14 +135,81 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
+    /// A directive of a function's head: `.maxntid 32, 2`. `said` are those before it.
+    fn head_directive(&mut self, kernel: bool, said: &mut Vec<&'static Directive>) -> Read<()> {
+        let start = self.cursor().at();
+        let name = self.cursor().dot_word();
+        let span = start..self.cursor().at();
+        if name == "pragma" && kernel {
+            return self.pragma(span);
+        }
+        let numbers = self.head_numbers()?;
+        let table = self.reader.table;
+        let what = if kernel { "kernel" } else { "function" };
+        let Some(directive) = table.directive(name) else {
+            let stands = |directive: &&Directive| if kernel { directive.entry } else { directive.function };
+            let names = table.directives.iter().filter(stands).map(|directive| directive.name);
+            let message = format!("`.{name}` is no directive of a {what}'s head");
+            let error = Diagnostic::error(Code::Syntax, span, message);
+            return Err(Box::new(match mnemonic::closest(name, names) {
+                Some(near) => error.with_help(format!("did you mean `.{near}`?")),
+                None => error,
+            }));
+        };
+        if !(if kernel { directive.entry } else { directive.function }) {
+            return fail(Code::Syntax, span, format!("`.{name}` does not stand in the head of a {what}"));
+        }
+        let (least, most) = (usize::from(directive.least), usize::from(directive.most));
+        if !(least..=most).contains(&numbers) {
+            let takes = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+            return fail(Code::Syntax, span, format!("`.{name}` is followed by {takes} numbers, not {numbers}"));
+        }
+        let against = |other: &&&Directive| directive.without.contains(&other.name) || other.without.contains(&name);
+        if let Some(other) = said.iter().find(against) {
+            return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
+        }
+        said.push(directive);
+        self.needs(&format!(".{name}"), &directive.floor, span)
+    }
+
+    /// Passes numbers parted by commas, and counts them.
+    fn head_numbers(&mut self) -> Read<usize> {
+        let mut count = 0;
+        loop {
+            let end = self.reader.cursor;
+            self.cursor().skip_blanks();
+            if count > 0 && !self.cursor().eat(b',') {
+                self.reader.cursor = end;
+                return Ok(count);
+            }
+            self.cursor().skip_blanks();
+            let token = self.cursor().token();
+            let text = &self.text()[token.clone()];
+            let number = self.cursor().at_digit() || text == WARP_NAME;
+            if !number && count == 0 {
+                self.reader.cursor = end;
+                return Ok(0);
+            }
+            self.cursor().word_part();
+            let zero = text.bytes().all(|byte| byte == b'0');
+            if !number || zero {
+                return fail(Code::Syntax, token, "a number above zero is expected here");
+            }
+            count += 1;
+        }
+    }
+
     /// Whether something else of a module, or its end, comes next: a prototype needs no semicolon then.
     fn item_follows(&mut self) -> bool {
         let mut cursor = self.reader.cursor;
-        cursor.at_end() || cursor.at_dot_word() && begins_item(cursor.dot_word())
+        cursor.at_end() || cursor.at_dot_word() && begins_item(self.reader.table, cursor.dot_word())
     }
 
     /// Leaves the scope of a function without a body.
-    fn prototype(&mut self, name: Option<&'a str>) {
+    fn prototype(&mut self, name: Option<&'a str>, signature: Signature, start: usize) {
+        let function = signature.function(name.unwrap_or_default());
+        (self.visit)(Item::Prototype(function), start..self.reader.cursor.at());
+        self.signatures.extend(name.map(|name| (name, signature)));
         self.scopes.leave();
         self.has_no_body(name);
         if let Some(name) = name {
@@ -130,17 +226,19 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Reads parameters up to the closing parenthesis, where the cursor stays.
-    fn parameters(&mut self, kernel: bool) -> Read<()> {
+    fn parameters(&mut self, kernel: bool) -> Read<Vec<Symbol>> {
+        let mut list = Vec::new();
         loop {
             self.cursor().skip_blanks();
             if self.cursor().peek() == b')' {
-                return Ok(());
+                return Ok(list);
             }
             if !self.cursor().at_dot_word() {
                 return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is expected here");
             }
             let start = self.cursor().at();
-            let registers = self.cursor().dot_word() == "reg";
+            let space = self.cursor().dot_word();
+            let registers = space == "reg";
             if registers && kernel {
                 return fail(
                     Code::Syntax,
@@ -148,7 +246,15 @@ impl<'a> Checker<'_, '_, 'a> {
                     "a kernel's parameters are in memory: `.param`",
                 );
             }
-            let symbol = self.attributes(registers)?;
+            let symbol = match self.reader.table.space(space) {
+                Some(space) => self.attributes(Some(space))?.symbol,
+                None if registers => self.attributes(None)?.symbol,
+                None => {
+                    let message = "a parameter begins with `.param` or `.reg`";
+                    return fail(Code::Syntax, start..self.reader.cursor.at(), message);
+                }
+            };
+            list.push(symbol);
             if self.cursor().at_word() {
                 let name = self.cursor().word();
                 self.declare(name, None, symbol);

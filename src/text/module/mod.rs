@@ -29,16 +29,20 @@ mod directives;
 mod floors;
 mod functions;
 mod header;
+mod item;
+mod kinds;
 mod recovery;
 mod registers;
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use functions::Signature;
 use header::Header;
+pub use item::{Declaration, Function, Item, Place};
 
 use super::lexer::{Cursor, has_directive};
 use super::reader::{Opening, Read, Reader, fail};
@@ -89,11 +93,29 @@ impl Report {
 /// A text without `.version` and `.target` is taken as bare statements: they stand in no function, and their registers
 /// are declared only if the text declares any.
 pub fn check(table: &'static Table, source: &[u8], options: &Options) -> Report {
-    read(table, source, options, |_| {})
+    read(table, source, options, |_, _| {})
 }
 
-/// Checks every statement of a text that is in the table, and shows each that has no error.
-pub fn read(table: &'static Table, source: &[u8], options: &Options, mut visit: impl FnMut(&Statement<'_>)) -> Report {
+/// Checks every statement of a text, and shows each part of it that has no error, in order, with the bytes it takes.
+///
+/// ```
+/// use ptx_isa::text::module::{Item, Options, read};
+///
+/// let module = b".version 7.0 .target sm_80 .entry k() { .reg .b32 %r<3>; add.s32 %r1, %r1, %r2; ret; }";
+/// let mut mnemonics = Vec::new();
+/// read(&ptx_isa::TABLE, module, &Options::default(), |item, _| {
+///     if let Item::Statement(statement) = item {
+///         mnemonics.push(statement.mnemonic());
+///     }
+/// });
+/// assert_eq!(mnemonics, ["add.s32", "ret"]);
+/// ```
+pub fn read<'a>(
+    table: &'static Table,
+    source: &'a [u8],
+    options: &Options,
+    mut visit: impl FnMut(Item<'a>, Range<usize>),
+) -> Report {
     let mut report = Report { version: options.ptx, target: options.target, ..Report::default() };
     let text = match core::str::from_utf8(source) {
         Ok(text) => text,
@@ -106,7 +128,7 @@ pub fn read(table: &'static Table, source: &[u8], options: &Options, mut visit: 
     };
     let bare = !has_directive(text, ".version") && !has_directive(text, ".target");
     let mut checker = Checker {
-        reader: Reader { table, cursor: Cursor::new(text), notes: &mut report.diagnostics },
+        reader: Reader::new(table, text, &mut report.diagnostics),
         scopes: Scopes::new(),
         bare,
         declares: !bare || has_directive(text, ".reg"),
@@ -116,10 +138,13 @@ pub fn read(table: &'static Table, source: &[u8], options: &Options, mut visit: 
         header: Header::Version,
         address_sized: false,
         function: None,
+        signatures: BTreeMap::new(),
         bodies: BTreeSet::new(),
         braces: Vec::new(),
         cut_off: false,
         rubbish: 0,
+        jumps: Vec::new(),
+        labels: BTreeSet::new(),
         in_table: 0,
         outside: 0,
         visit: &mut visit,
@@ -145,6 +170,8 @@ struct Checker<'n, 'o, 'a> {
     address_sized: bool,
     /// The function whose body is open.
     function: Option<&'a str>,
+    /// What the functions declared so far are called with.
+    signatures: BTreeMap<&'a str, Signature>,
     /// The functions that have a body.
     bodies: BTreeSet<&'a str>,
     /// Where each open brace stands.
@@ -153,9 +180,13 @@ struct Checker<'n, 'o, 'a> {
     cut_off: bool,
     /// The end of the last line of which it was said that it holds something that begins no statement.
     rubbish: usize,
+    /// Labels that statements of the open function name before they stand.
+    jumps: Vec<&'a str>,
+    /// The labels of the open function.
+    labels: BTreeSet<&'a str>,
     in_table: usize,
     outside: usize,
-    visit: &'o mut dyn FnMut(&Statement<'_>),
+    visit: &'o mut dyn FnMut(Item<'a>, Range<usize>),
 }
 
 /// What old systems end a text with.
@@ -183,6 +214,9 @@ impl<'a> Checker<'_, '_, 'a> {
             }
         }
         self.strings();
+        if self.bare {
+            self.jumps();
+        }
         self.end();
     }
 
@@ -292,13 +326,14 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Reads a statement. Tells through `opcode` where behind the guard it begins.
     #[inline]
     fn one_statement(&mut self, opcode: &mut usize) -> Read<()> {
+        let start = *opcode;
         let guard = self.reader.guard()?;
         *opcode = self.reader.cursor.at();
         if !self.reader.cursor.at_word() {
             return fail(Code::Syntax, self.reader.cursor.token(), "a guard is followed by an instruction");
         }
-        let form = match self.reader.opening() {
-            Ok(Opening::Form(form)) => form,
+        let (form, free) = match self.reader.opening() {
+            Ok(Opening::Form(form, free)) => (form, free),
             Ok(Opening::Label(name)) => return self.label(guard, name),
             Ok(Opening::Outside) => return self.outside(*opcode),
             Err(error) => {
@@ -307,7 +342,7 @@ impl<'a> Checker<'_, '_, 'a> {
             }
         };
         self.in_table += 1;
-        let mut statement = Statement::new(self.reader.table, guard, form);
+        let mut statement = Statement::new(self.reader.table, guard, form, free);
         let read = self.reader.operands(&mut statement);
         if !matches!(read, Ok(true)) && self.reader.cursor.at_end() {
             return self.no_end(*opcode);
@@ -315,10 +350,13 @@ impl<'a> Checker<'_, '_, 'a> {
         read?;
         self.stands_in_function(*opcode)?;
         self.guard_is_predicate(guard)?;
-        self.registers(&statement)?;
-        self.floor(form, *opcode)?;
+        self.registers(&statement, *opcode)?;
+        self.call(&statement)?;
+        self.floor(statement.form(), *opcode)?;
+        self.floors_of_free(&statement, *opcode)?;
         self.floors_of_operands(&statement, *opcode)?;
-        (self.visit)(&statement);
+        let span = start..self.reader.cursor.at();
+        (self.visit)(Item::Statement(statement), span);
         Ok(())
     }
 

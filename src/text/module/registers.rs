@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{self, Kind, Lenient, TypeId, TypeSet};
+use crate::table::{self, Kind, Lenient, OperandKind, TypeId, TypeSet};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
@@ -21,7 +21,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let types = self.reader.table.types;
         match self.find(name)? {
-            Some(Symbol::Register { ty, vector: false }) if types[ty.index()].kind == Kind::Predicate => Ok(()),
+            Some(Symbol::Register { ty, lanes: 1 }) if types[ty.index()].kind == Kind::Predicate => Ok(()),
             Some(_) => fail(Code::Guard, span_of(self.text(), name), format!("`{name}` is no predicate register")),
             None => fail(
                 Code::Guard,
@@ -44,13 +44,14 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     #[inline]
-    pub(super) fn registers(&mut self, statement: &Statement<'a>) -> Read<()> {
+    pub(super) fn registers(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
         if !self.declares {
             return Ok(());
         }
         let mut before = None;
         for (info, operand) in statement.operands_with_info() {
             match operand.value {
+                value if !is_scalar(info, &value) => self.of_kind(statement, info, value, opcode)?,
                 Value::Register(register) | Value::Negated(register) => {
                     let mut place = Place::of(info);
                     // Nothing is picked from a function.
@@ -63,6 +64,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 Value::Sum { name, .. } => self.summand(info, name)?,
                 Value::Element { name, .. } => self.array(name)?,
                 Value::Constant(_) | Value::Sink | Value::Absent => {}
+                Value::Vector(_) | Value::Name(_) | Value::Arguments(_) => {}
             }
             if let (Some(Second::Register(name)), Some(second)) = (operand.second, &info.second) {
                 let table::Second { name: own, ty, registers, .. } = *second;
@@ -103,12 +105,12 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Checks a register, and tells its type; `None` where something else stands for it.
     #[inline]
-    fn register(&mut self, place: &Place, register: Register<'a>) -> Read<Option<TypeId>> {
+    pub(super) fn register(&mut self, place: &Place, register: Register<'a>) -> Read<Option<TypeId>> {
         let Register { name, element } = register;
         let symbol = self.find(name)?;
         let fitting = place.registers;
         match symbol {
-            Some(Symbol::Register { ty, vector }) if fitting.has(ty) && vector == element.is_some() => Ok(Some(ty)),
+            Some(Symbol::Register { ty, lanes }) if fitting.has(ty) && (lanes > 1) == element.is_some() => Ok(Some(ty)),
             _ => self.misfit(place, register, symbol).map(|()| None),
         }
     }
@@ -121,7 +123,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let wanted = &table.types[place.ty.index()];
         let message = match symbol {
             None => return self.special(place, register),
-            Some(Symbol::Register { ty, vector }) if vector == element.is_some() => {
+            Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => {
                 let fits =
                     table.types.iter().enumerate().filter(|(index, _)| place.registers.has(TypeId(*index as u8)));
                 let fits: Vec<String> = fits.map(|(_, ty)| format!("`.{}`", ty.name)).collect();
@@ -134,13 +136,15 @@ impl<'a> Checker<'_, '_, 'a> {
                 let help = format!("`{}` stands in a register of type {}", place.name, fits.join(", "));
                 return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
             }
-            Some(Symbol::Register { vector: true, .. }) => {
+            Some(Symbol::Register { lanes: 2.., .. }) => {
                 let message = format!("`{name}` is a vector, not a register");
                 let help = format!("take one element, as in `{name}.x`");
                 return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
             }
-            Some(Symbol::Register { vector: false, .. }) => format!("`{name}` is no vector"),
-            Some(Symbol::Variable | Symbol::Function) if place.addresses && wanted.is_word() && element.is_none() => {
+            Some(Symbol::Register { .. }) => format!("`{name}` is no vector"),
+            Some(Symbol::Variable(_) | Symbol::Function)
+                if place.addresses && wanted.is_word() && element.is_none() =>
+            {
                 return Ok(());
             }
             Some(Symbol::Function) if place.functions && wanted.kind != Kind::Predicate && element.is_none() => {
@@ -153,7 +157,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 );
             }
             Some(Symbol::Function) => format!("`{name}` is a function, not a register"),
-            Some(Symbol::Variable) => format!("`{name}` is a variable, not a register"),
+            Some(Symbol::Variable(_)) => format!("`{name}` is a variable, not a register"),
             Some(Symbol::Label) => format!("`{name}` is a label, not a register"),
         };
         fail(Code::OperandType, span, message)
@@ -193,7 +197,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.needs(name, &special.floor, span)
     }
 
-    fn undeclared<T>(&self, name: &str) -> Read<T> {
+    pub(super) fn undeclared<T>(&self, name: &str) -> Read<T> {
         let diagnostic = Diagnostic::error(
             Code::UndeclaredRegister,
             span_of(self.text(), name),
@@ -212,9 +216,9 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// The array that an element is of.
-    fn array(&mut self, name: &'a str) -> Read<()> {
+    pub(super) fn array(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
-            Some(Symbol::Variable) => Ok(()),
+            Some(Symbol::Variable(_)) => Ok(()),
             Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is no variable")),
             None => self.undeclared(name),
         }
@@ -231,7 +235,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let fits = match symbol {
             None if info.specials && special(name) => true,
             None => return self.undeclared(name),
-            Some(Symbol::Register { ty, vector: false }) => {
+            Some(Symbol::Register { ty, lanes: 1 }) => {
                 let kind = types[ty.index()].kind;
                 let same =
                     |(index, ty): (usize, &table::TypeInfo)| info.registers.has(TypeId(index as u8)) && ty.kind == kind;
@@ -239,7 +243,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 info.registers.has(ty) || loose && info.functions
             }
             Some(Symbol::Register { .. }) => false,
-            Some(Symbol::Variable) => integer,
+            Some(Symbol::Variable(_)) => integer,
             Some(Symbol::Function | Symbol::Label) => info.functions && wanted.kind != Kind::Predicate,
         };
         if fits {
@@ -250,8 +254,17 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 }
 
+/// Whether what is written for an operand is a value by itself; a vector of one may be.
+fn is_scalar(info: &table::Operand, value: &Value<'_>) -> bool {
+    match info.kind {
+        OperandKind::Scalar => true,
+        OperandKind::Vector(1) => !matches!(value, Value::Vector(_)),
+        _ => false,
+    }
+}
+
 /// What a register stands for: an operand, or the second destination behind it.
-struct Place {
+pub(super) struct Place {
     name: &'static str,
     ty: TypeId,
     registers: TypeSet,
@@ -262,7 +275,7 @@ struct Place {
 }
 
 impl Place {
-    fn of(info: &'static table::Operand) -> Place {
+    pub(super) fn of(info: &'static table::Operand) -> Place {
         let table::Operand { name, ty, registers, functions, specials, addresses, .. } = *info;
         Place { name, ty, registers, functions, specials, addresses }
     }

@@ -1,7 +1,9 @@
 //! Reads one statement: guard, opcode, operands, semicolon; and says what is missing where one ends too early.
 
+mod kinds;
 mod operand;
 
+pub(crate) use kinds::elements;
 use operand::operand_span;
 
 use alloc::boxed::Box;
@@ -16,7 +18,7 @@ use super::mnemonic;
 use super::statement::{Guard, MAX_OPERANDS, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::selector::Permission;
-use crate::table::{self, Around, FormInfo, Lenient, Table};
+use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
 
 /// Boxed, so that what is not an error stays small.
 pub(crate) type Read<T> = Result<T, Box<Diagnostic>>;
@@ -28,7 +30,7 @@ pub(crate) fn fail<T>(code: Code, span: Range<usize>, message: impl Into<String>
 /// What a statement turns out to be from its first word.
 pub(crate) enum Opening<'a> {
     /// A form of the table; operands follow.
-    Form(FormInfo),
+    Form(FormInfo, Free),
     /// A label; the colon is passed.
     Label(&'a str),
     /// An instruction that is not in the table; the word is passed.
@@ -41,6 +43,39 @@ pub(crate) struct Reader<'n, 'a> {
     pub(crate) cursor: Cursor<'a>,
     /// Receives warnings.
     pub(crate) notes: &'n mut Vec<Diagnostic>,
+    /// What mnemonics with free modifiers were found to mean.
+    pub(crate) known: Known<'a>,
+}
+
+impl<'n, 'a> Reader<'n, 'a> {
+    pub(crate) fn new(table: &'static Table, text: &'a str, notes: &'n mut Vec<Diagnostic>) -> Reader<'n, 'a> {
+        Reader { table, cursor: Cursor::new(text), notes, known: Known::default() }
+    }
+}
+
+/// Mnemonics that are no canonical ones of forms, each in the place that its bytes give; a text has few of them, again and
+/// again.
+#[derive(Default)]
+pub(crate) struct Known<'a> {
+    places: Vec<Option<(&'a str, FormInfo, Free)>>,
+}
+
+impl<'a> Known<'a> {
+    const PLACES: usize = 256;
+
+    fn place(word: &str) -> usize {
+        word.bytes().fold(0_usize, |hash, byte| (hash ^ usize::from(byte)).wrapping_mul(0x0100_0193)) % Known::PLACES
+    }
+
+    fn get(&self, word: &str) -> Option<(FormInfo, Free)> {
+        let (known, form, free) = self.places.get(Known::place(word))?.as_ref()?;
+        (*known == word).then_some((*form, *free))
+    }
+
+    fn insert(&mut self, word: &'a str, form: FormInfo, free: Free) {
+        self.places.resize(Known::PLACES, None);
+        self.places[Known::place(word)] = Some((word, form, free));
+    }
 }
 
 impl<'a> Reader<'_, 'a> {
@@ -51,8 +86,8 @@ impl<'a> Reader<'_, 'a> {
             return fail(Code::Syntax, self.cursor.token(), "an opcode is expected here");
         }
         let start = self.cursor;
-        let form = match self.opening()? {
-            Opening::Form(form) => form,
+        let (form, free) = match self.opening()? {
+            Opening::Form(form, free) => (form, free),
             Opening::Label(_) => return fail(Code::Syntax, start.token(), "a label is no part of a statement"),
             Opening::Outside => {
                 let mut cursor = start;
@@ -62,7 +97,7 @@ impl<'a> Reader<'_, 'a> {
                 };
             }
         };
-        let mut statement = Statement::new(self.table, guard, form);
+        let mut statement = Statement::new(self.table, guard, form, free);
         self.operands(&mut statement)?;
         self.cursor.skip_blanks();
         if let Some(at) = self.cursor.unterminated {
@@ -99,28 +134,42 @@ impl<'a> Reader<'_, 'a> {
     #[inline]
     pub(crate) fn opening(&mut self) -> Read<Opening<'a>> {
         let start = self.cursor;
-        if let Some(form) = self.table.form(self.cursor.dotted_word()) {
+        let word = self.cursor.dotted_word();
+        let known = match self.table.form(word) {
+            Some(form) if !form.syntax().free => form.lenient().is_none().then_some((form, Free::NONE)),
+            _ => self.known.get(word),
+        };
+        if let Some((form, free)) = known {
             self.cursor.skip_blanks();
-            if form.lenient().is_none() && !matches!(self.cursor.peek(), b'.' | b':') {
-                return Ok(Opening::Form(form));
+            if !matches!(self.cursor.peek(), b'.' | b':') {
+                return Ok(Opening::Form(form, free));
             }
         }
         self.cursor = start;
-        self.unusual_opening()
+        let before = self.notes.len();
+        let opening = self.unusual_opening()?;
+        if let Opening::Form(form, free) = opening
+            && self.notes.len() == before
+        {
+            self.known.insert(word, form, free);
+        }
+        Ok(opening)
     }
 
     /// Reads an opening that is no canonical mnemonic, or one that only the assembler takes.
     fn unusual_opening(&mut self) -> Read<Opening<'a>> {
         let start = self.cursor;
+        let instruction = self.table.instruction_of(self.cursor.dotted_word());
+        self.cursor = start;
         let word = self.cursor.word();
         let end = self.cursor;
-        if self.table.instruction(word).is_none() || !matches!(self.cursor.peek(), b'.') {
+        if instruction.is_none() || !matches!(self.cursor.peek(), b'.') {
             self.cursor.skip_blanks();
             if self.cursor.peek() == b':' && self.cursor.peek_at(1) != b':' {
                 self.cursor.seek(self.cursor.at() + 1);
                 return Ok(Opening::Label(word));
             }
-            if self.table.instruction(word).is_none() {
+            if instruction.is_none() {
                 self.cursor = end;
                 return Ok(Opening::Outside);
             }
@@ -129,7 +178,7 @@ impl<'a> Reader<'_, 'a> {
         match mnemonic::read(self.table, &mut self.cursor) {
             Ok(resolved) => {
                 let span = start.at()..self.cursor.at();
-                let canonical = resolved.form.mnemonic();
+                let canonical = resolved.form.mnemonic_with(&resolved.free);
                 if let Some(note) = resolved.form.lenient() {
                     let message = format!("the manual does not list `{canonical}`");
                     self.lenient(Some(note), Code::UnlistedForm, span.clone(), &message)?;
@@ -153,7 +202,7 @@ impl<'a> Reader<'_, 'a> {
                     )?;
                 }
                 self.cursor.skip_blanks();
-                Ok(Opening::Form(resolved.form))
+                Ok(Opening::Form(resolved.form, resolved.free))
             }
             Err(refusal) => Err(Box::new(refusal.into_diagnostic())),
         }
@@ -186,7 +235,7 @@ impl<'a> Reader<'_, 'a> {
     pub(crate) fn operands(&mut self, statement: &mut Statement<'a>) -> Read<bool> {
         let first = self.cursor;
         match self.operands_of(statement) {
-            Err(error) if matches!(self.cursor.peek(), b'{' | b'-') => self.other_shape(statement, first, error),
+            Err(error) if statement.form.next_shape().is_some() => self.other_shape(statement, first, error),
             read => read,
         }
     }
@@ -195,12 +244,16 @@ impl<'a> Reader<'_, 'a> {
     #[cold]
     fn other_shape(&mut self, statement: &mut Statement<'a>, first: Cursor<'a>, error: Box<Diagnostic>) -> Read<bool> {
         let written = written(first);
-        let own = |form: &FormInfo| wanted(form.operands());
-        let found = statement.form.shapes().find(|form| own(form) == written);
+        let own = |form: &FormInfo| {
+            let wanted = wanted(form.operands());
+            let least = wanted.len() - form.operands().iter().filter(|operand| operand.optional).count();
+            written.len() >= least && wanted.starts_with(&written)
+        };
+        let found = statement.form.shapes().find(own);
+        if found == Some(statement.form) {
+            return Err(error);
+        }
         let Some(form) = found else {
-            if statement.form.next_shape().is_none() {
-                return Err(error);
-            }
             let mnemonic = statement.form.mnemonic();
             let shapes: Vec<String> =
                 statement.form.shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
@@ -233,6 +286,15 @@ impl<'a> Reader<'_, 'a> {
             if index > 0 {
                 self.cursor.skip_blanks();
             }
+            // An element of an array is an address without brackets.
+            let bare = info.around.opens_bracket && info.around.closes_bracket && self.at_element();
+            if info.around.opens_bracket && !bare {
+                if !self.cursor.eat(b'[') {
+                    let message = format!("`{}` is an address: `[` is expected here", info.name);
+                    return fail(Code::OperandType, self.cursor.token(), message);
+                }
+                self.cursor.skip_blanks();
+            }
             if info.around.opens {
                 if !self.cursor.eat(b'{') {
                     let message = format!("`{}` is an element of a vector: `{{` is expected here", info.name);
@@ -248,7 +310,15 @@ impl<'a> Reader<'_, 'a> {
                 self.cursor.skip_blanks();
             }
             let start = self.cursor.at();
-            self.operand(statement.form, index, info, &mut statement.operands[index])?;
+            let operand = &mut statement.operands[index];
+            match info.kind {
+                OperandKind::Scalar => self.operand(statement.form, index, info, operand)?,
+                // A vector of one needs no braces.
+                OperandKind::Vector(1) if self.cursor.peek() != b'{' => {
+                    self.operand(statement.form, index, info, operand)?;
+                }
+                _ => self.of_kind(statement.form, info, bare, operand)?,
+            }
             inside |= info.around.opens;
             if inside && statement.operands[index].second.is_some() {
                 let message = format!("`{}` is an element of a vector, and one destination", info.name);
@@ -258,6 +328,12 @@ impl<'a> Reader<'_, 'a> {
             if info.around.closes {
                 self.vector_ends(statement, index)?;
             }
+            if info.around.closes_bracket && !bare {
+                self.cursor.skip_blanks();
+                if !self.cursor.eat(b']') {
+                    return fail(Code::Syntax, self.cursor.token(), "`]` is expected here");
+                }
+            }
         }
         self.cursor.skip_blanks();
         if infos.iter().any(|info| info.selector.is_some_and(|selector| selector.omission != Permission::Yes)) {
@@ -265,6 +341,16 @@ impl<'a> Reader<'_, 'a> {
         }
         let ended = self.cursor.eat(b';');
         if ended || self.cursor.at_end() { Ok(ended) } else { self.no_semicolon(statement.form) }
+    }
+
+    /// Whether an element of an array stands here: `a[1]`.
+    fn at_element(&self) -> bool {
+        let mut cursor = self.cursor;
+        cursor.at_word() && {
+            cursor.word();
+            cursor.skip_blanks();
+            cursor.peek() == b'['
+        }
     }
 
     /// Reads the brace behind the last element of a vector.
@@ -352,30 +438,47 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// What operands are by what stands around them: vectors of so many elements, 0 for what is no vector; and whether one is
-/// negated.
-fn wanted(operands: &[table::Operand]) -> Vec<(usize, bool)> {
-    let (mut list, mut inside) = (Vec::new(), 0);
-    for Around { minus, opens, closes } in operands.iter().map(|operand| operand.around) {
-        inside = if opens {
-            1
-        } else if inside > 0 {
-            inside + 1
-        } else {
-            0
+/// What an operand is by what stands around it.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Around {
+    /// How many elements a vector has; 0 for what is none.
+    elements: usize,
+    /// Whether a minus stands before it, or before an element.
+    minus: bool,
+    /// Whether it stands in brackets.
+    bracket: bool,
+}
+
+/// What the operands of a form are.
+fn wanted(operands: &[table::Operand]) -> Vec<Around> {
+    let mut list = Vec::new();
+    let (mut inside, mut bracket) = (0, false);
+    for operand in operands {
+        let around = operand.around;
+        bracket |= around.opens_bracket;
+        inside = match (around.opens, inside, operand.kind) {
+            (true, ..) => 1,
+            (false, 0, OperandKind::Vector(count @ 2..)) => usize::from(count),
+            (false, 0, _) => 0,
+            (false, before, _) => before + 1,
         };
-        if inside == 0 || closes {
-            list.push((inside, minus));
-            inside = 0;
+        if inside == 0 || around.closes || operand.kind != OperandKind::Scalar {
+            list.push(Around { elements: core::mem::take(&mut inside), minus: around.minus, bracket });
         }
+        bracket &= !around.closes_bracket;
     }
     list
 }
 
 /// The same of operands as they are written.
-fn written(mut cursor: Cursor<'_>) -> Vec<(usize, bool)> {
-    let (mut list, mut inside) = (Vec::new(), 0);
-    let (mut vector, mut minus) = (0, false);
+fn written(mut cursor: Cursor<'_>) -> Vec<Around> {
+    let mut list = Vec::new();
+    let (mut inside, mut parentheses, mut bracket) = (0, 0_usize, false);
+    let mut operand = Around::default();
+    cursor.skip_blanks();
+    if cursor.at_end() || cursor.peek() == b';' {
+        return list;
+    }
     loop {
         cursor.skip_blanks();
         if cursor.at_end() || cursor.peek() == b';' {
@@ -383,15 +486,21 @@ fn written(mut cursor: Cursor<'_>) -> Vec<(usize, bool)> {
         }
         match cursor.peek() {
             b'{' => inside = 1,
-            b'}' => (vector, inside) = (inside, 0),
-            b'-' => minus |= negates_a_name(cursor),
+            b'}' => (operand.elements, inside) = (if inside > 1 { inside } else { 0 }, 0),
+            b'[' => bracket = true,
+            b']' => bracket = false,
+            b'(' => parentheses += 1,
+            b')' => parentheses = parentheses.saturating_sub(1),
+            b'-' => operand.minus |= negates_a_name(cursor),
             b',' if inside > 0 => inside += 1,
-            b',' => list.push((core::mem::take(&mut vector), core::mem::take(&mut minus))),
+            b',' if parentheses > 0 => {}
+            b',' => list.push(core::mem::take(&mut operand)),
             _ => {}
         }
+        operand.bracket |= bracket;
         cursor.bump();
     }
-    list.push((vector, minus));
+    list.push(operand);
     list
 }
 

@@ -7,7 +7,7 @@ use core::ops::Range;
 use super::{Read, Reader, fail, negates_a_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::selector::{Permission, Selector};
-use crate::table::{self, FormInfo, Kind, Lenient, TypeInfo};
+use crate::table::{self, FormInfo, Kind, Lenient, OperandKind, TypeInfo};
 use crate::text::constant::{self, WARP_NAME};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{ELEMENTS, Operand, Register, Second, Value};
@@ -52,7 +52,7 @@ impl<'a> Reader<'_, 'a> {
             }
             _ if self.is_sink() => {
                 self.cursor.word();
-                if !info.sink {
+                if !info.sink || info.kind != OperandKind::Scalar {
                     let message = format!("`_` cannot stand for `{}` of `{}`", info.name, form.mnemonic());
                     return fail(Code::Sink, start..start + 1, message);
                 }
@@ -183,6 +183,10 @@ impl<'a> Reader<'_, 'a> {
                 None => diagnostic.with_help("it takes registers only"),
             })
         })?;
+        if let Some(range) = info.within.filter(|range| !(range.least..=range.most).contains(&bits)) {
+            let message = format!("`{}` is a constant from {} to {}", info.name, range.least, range.most);
+            return fail(Code::Constant, span, message);
+        }
         if ty.kind == Kind::Predicate && !info.listed_constants {
             let message = format!("`{}` is a constant in place of a predicate", info.name);
             self.lenient(self.table.takes(Lenient::ConstantPredicate), Code::Constant, span, &message)?;
@@ -192,7 +196,7 @@ impl<'a> Reader<'_, 'a> {
     }
 
     /// Reads the second destination, if there is one, and checks that there may be one, or none.
-    fn second(
+    pub(super) fn second(
         &mut self,
         form: FormInfo,
         info: &'static table::Operand,
@@ -250,7 +254,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> {
+pub(super) fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(Code::Constant, error.span, format!("{}", error.kind)))
 }
 

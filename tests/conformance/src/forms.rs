@@ -5,9 +5,48 @@ use std::collections::{BTreeSet, HashSet};
 
 use ptx_isa::TABLE;
 use ptx_isa::selector::{self, Permission};
-use ptx_isa::table::{ABSENT, Around, FormInfo, InstructionInfo, Kind, Operand, TypeId};
+use ptx_isa::table::{ABSENT, Around, FormInfo, Free, InstructionInfo, Kind, Operand, OperandKind, TypeId};
 
 use crate::context::declarable;
+use crate::random::Random;
+
+/// Free modifiers that go with a form: those that must be there, and perhaps others. `None` where no choice of many does.
+pub(crate) fn free(form: FormInfo, random: &mut Random) -> Option<Free> {
+    let instruction = form.instruction();
+    let slots = instruction.data().slots;
+    let items: Vec<_> = form.syntax().items.iter().filter(|item| slots[usize::from(item.slot)].free).collect();
+    // Of many choices most have few modifiers.
+    (0..400).find_map(|round| {
+        let mut values = form.values().to_vec();
+        for item in &items {
+            let members: Vec<u8> = (0..ABSENT).filter(|member| item.members >> member & 1 == 1).collect();
+            let there = !item.optional || round > 0 && random.once_in(4);
+            values[usize::from(item.slot)] = if there { *random.of(&members) } else { ABSENT };
+        }
+        let free = Free::of(instruction, &values);
+        form.refusals(&free).next().is_none().then_some(free)
+    })
+}
+
+/// What is written for an operand, of registers that `register` names.
+pub(crate) fn operand(operand: &'static Operand, mut register: impl FnMut(usize) -> String) -> String {
+    match operand.kind {
+        OperandKind::Scalar | OperandKind::Address => register(0),
+        OperandKind::Vector(count) => {
+            let elements: Vec<String> = (0..usize::from(count)).map(register).collect();
+            format!("{{{}}}", elements.join(", "))
+        }
+        OperandKind::Label => "label".to_owned(),
+        OperandKind::Function => "function".to_owned(),
+        OperandKind::Arguments => "()".to_owned(),
+        OperandKind::Targets => "list".to_owned(),
+    }
+}
+
+/// Whether the module that lines are judged in has what stands for all operands of a form.
+pub(crate) fn writable(form: FormInfo) -> bool {
+    form.operands().iter().all(|operand| !matches!(operand.kind, OperandKind::Targets | OperandKind::Arguments))
+}
 
 /// The words of all modifiers, each once.
 pub(crate) fn words() -> Vec<&'static str> {
@@ -52,6 +91,8 @@ pub(crate) fn choices(instruction: InstructionInfo) -> Vec<Vec<Option<&'static s
 pub(crate) enum Typed {
     Slot(usize),
     Always(TypeId),
+    /// No type: this is what is written.
+    Text(String),
 }
 
 /// One way to write the operands of an instruction.
@@ -67,11 +108,23 @@ pub(crate) struct Shape {
 /// All ways to write the operands of an instruction's forms.
 pub(crate) fn shapes(instruction: InstructionInfo) -> Vec<Shape> {
     let mut shapes = Vec::new();
-    for line in 0..instruction.syntaxes().len() {
-        let forms: Vec<_> = instruction.forms().filter(|form| form.line() == line).collect();
-        let Some(first) = forms.first() else { continue };
+    // The forms of a line that are written alike.
+    let mut groups: Vec<((usize, Vec<OperandKind>), Vec<FormInfo>)> = Vec::new();
+    for form in instruction.forms().filter(|form| writable(*form)) {
+        let key = (form.line(), form.operands().iter().map(|operand| operand.kind).collect());
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, forms)) => forms.push(form),
+            None => groups.push((key, vec![form])),
+        }
+    }
+    for (_, forms) in groups {
+        let first = forms[0];
         let typed: Vec<Typed> = (0..first.operands().len())
             .map(|operand| {
+                let info = &first.operands()[operand];
+                if info.kind != OperandKind::Scalar {
+                    return Typed::Text(self::operand(info, |place| own_register(operand + place, info)));
+                }
                 let follows = |slot: &usize| {
                     forms
                         .iter()
@@ -83,11 +136,11 @@ pub(crate) fn shapes(instruction: InstructionInfo) -> Vec<Shape> {
             .collect();
         let least = first.operands().iter().take_while(|operand| !operand.optional).count();
         // A predicate is also tried with a second one where there is none.
-        let predicate = match typed[0] {
-            Typed::Always(ty) if TABLE.types[ty.index()].kind == Kind::Predicate => Some(ty),
+        let predicate = match typed.first() {
+            Some(Typed::Always(ty)) if TABLE.types[ty.index()].kind == Kind::Predicate => Some(*ty),
             _ => None,
         };
-        let second = first.operands()[0].second.map(|second| second.ty).or(predicate);
+        let second = first.operands().first().and_then(|operand| operand.second).map(|second| second.ty).or(predicate);
         let around: Vec<Around> = first.operands().iter().map(|info| info.around).collect();
         for length in least..=typed.len() {
             for second in [Some(None), second.map(Some)].into_iter().flatten() {
@@ -121,20 +174,31 @@ pub(crate) fn plain_type(operand: &Operand) -> TypeId {
 /// One form for each way in which forms differ, as `key` sees them.
 pub(crate) fn one_each<K: Eq + std::hash::Hash>(key: impl Fn(FormInfo) -> K) -> Vec<FormInfo> {
     let mut seen = HashSet::new();
-    TABLE.forms().filter(|form| seen.insert(key(*form))).collect()
+    TABLE.forms().filter(|form| writable(*form) && seen.insert(key(*form))).collect()
 }
 
 /// A legal statement of a form, with the registers that `register` names for each operand.
-pub(crate) fn statement(form: FormInfo, mut register: impl FnMut(usize, &'static Operand) -> String) -> String {
-    let mut text = form.mnemonic().to_owned();
+pub(crate) fn statement(form: FormInfo, register: impl FnMut(usize, &'static Operand) -> String) -> String {
+    let free = free(form, &mut Random::new(0)).unwrap_or(Free::NONE);
+    statement_with(form, &free, register)
+}
+
+/// The same with some free modifiers.
+pub(crate) fn statement_with(
+    form: FormInfo,
+    free: &Free,
+    mut register: impl FnMut(usize, &'static Operand) -> String,
+) -> String {
+    let mut text = form.mnemonic_with(free);
     for (index, operand) in form.operands().iter().enumerate() {
         text.push_str(if index == 0 { " " } else { ", " });
         text.push_str(operand.around.before());
-        if operand.registers.is_empty() {
-            text.push('0');
+        if operand.kind == OperandKind::Scalar && operand.registers.is_empty() {
+            text.push_str(&operand.within.map_or(0, |range| range.least).to_string());
+            text.push_str(operand.around.behind());
             continue;
         }
-        text.push_str(&register(index, operand));
+        text.push_str(&self::operand(operand, |place| register(index + place, operand)));
         if let Some(second) = &operand.second
             && second.optional != Permission::Yes
         {

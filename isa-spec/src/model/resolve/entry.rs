@@ -34,7 +34,16 @@ impl Resolver {
                         .also(entry.opcode.span(), "the entry"),
                 );
             }
-            lines.push((self.items(line, &declared, &mut slots, &mut used), line));
+            lines.push((self.items(line, &declared, &entry.free, &mut slots, &mut used), line));
+        }
+        for word in &entry.free {
+            if !slots.iter().any(|slot| slot.name == word.as_ref()) {
+                let names = slots.iter().map(|slot| slot.name.as_str());
+                self.error(
+                    Diagnostic::new(word.span(), format!("no syntax line has the modifier `.{word}`"))
+                        .suggest(word.as_ref(), names),
+                );
+            }
         }
         if slots.len() > isa_table::limits::SLOTS {
             let message = format!("`{name}` has more than {} different modifiers", isa_table::limits::SLOTS);
@@ -82,11 +91,11 @@ impl Resolver {
                 );
             }
         }
-        let mut free = Vec::new();
-        for word in &entry.free {
+        let mut unread = Vec::new();
+        for word in &entry.unread {
             let text = word.to_string();
             match slots.iter().position(|slot| slot.name == text) {
-                Some(slot) => free.push((slot, word.span())),
+                Some(slot) => unread.push((slot, word.span())),
                 None => self.error(
                     Diagnostic::new(word.span(), format!("no syntax line has the modifier `.{text}`"))
                         .suggest(&text, slots.iter().map(|slot| slot.name.as_str())),
@@ -131,7 +140,7 @@ impl Resolver {
             syntaxes,
             operands,
             narrowed: entry.narrowed.into_iter().map(only_if).collect(),
-            free,
+            unread,
             legal: entry.legal.into_iter().map(only_if).collect(),
             requires,
             semantics: match entry.semantics {

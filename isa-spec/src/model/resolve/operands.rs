@@ -7,50 +7,20 @@ use isa_table::notation::Around;
 
 use super::{Declared, Resolver};
 use crate::model::{
-    Item, Kind, Operand, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Stand, Stands, State, Syntax, TypeId,
+    ADDRESS, Item, Kind, Operand, OperandKind, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Spaces, Stand,
+    Stands, State, Syntax, TypeCase, TypeId,
 };
 use crate::syntax::ast::{self, Ident};
 use crate::syntax::walk;
 use crate::text::Diagnostic;
 
 /// Attributes of operands.
-const ATTRIBUTES: [&str; 6] = ["register", "sink", "destination", "wider", "immediate", "unread"];
+const ATTRIBUTES: [&str; 7] = ["register", "sink", "sinks", "destination", "wider", "immediate", "unread"];
 
 impl Resolver {
     pub(super) fn operands(&mut self, entry: &ast::Instruction, slots: &[Slot], operands: &mut Vec<Operand>) {
         for group in &entry.operands {
-            let ty_name = group.ty.to_string();
-            let map = group.map.as_ref().and_then(|map| self.map_named(map));
-            let slot = slots.iter().position(|slot| slot.name == ty_name && slot.kind == SlotKind::Type);
-            let ty = match (slot, self.model.type_named(&ty_name)) {
-                (Some(slot), _) if group.map.is_some() => match map {
-                    Some(pairs) => OperandType::Mapped(slot, pairs),
-                    None => OperandType::Slot(slot),
-                },
-                (None, Some(_)) if group.map.is_some() => {
-                    let message = format!("`.{ty_name}` is no set of types here");
-                    self.error(Diagnostic::new(group.ty.span(), message));
-                    OperandType::Fixed(TypeId(0))
-                }
-                (Some(slot), _) => OperandType::Slot(slot),
-                (None, Some(ty)) => OperandType::Fixed(ty),
-                (None, None) => {
-                    let names = slots.iter().filter(|slot| slot.kind == SlotKind::Type).map(|slot| slot.name.as_str());
-                    let names: Vec<&str> = names.chain(self.model.types.iter().map(|ty| ty.name.as_str())).collect();
-                    let span = group.ty.span();
-                    let diagnostic = match entry.sets.iter().any(|set| group.ty == set.name) {
-                        true => Diagnostic::new(span, format!("no syntax line has the modifier `.{ty_name}`"))
-                            .suggest(&ty_name, slots.iter().map(|slot| slot.name.as_str())),
-                        false => {
-                            Diagnostic::new(span, format!("`.{ty_name}` is neither a type nor a set of types here"))
-                                .suggest(&ty_name, names)
-                        }
-                    };
-                    self.error(diagnostic);
-                    // Any type: the operands have names all the same.
-                    OperandType::Fixed(TypeId(0))
-                }
-            };
+            let cases: Vec<TypeCase> = group.cases.iter().map(|case| self.type_case(case, entry, slots)).collect();
             for attribute in &group.attributes {
                 let text = attribute.to_string();
                 if !ATTRIBUTES.contains(&text.as_str()) {
@@ -91,7 +61,8 @@ impl Resolver {
                 stands.push(Stands { with: *with, kinds: found, condition: condition.clone() });
             }
             let has = |name: &str| group.attributes.iter().any(|attribute| attribute == name);
-            let state = group.state.as_ref().map(|state| self.state(state, &ty));
+            let within = group.within.as_ref().map(|(least, most)| (least.value.into(), most.value.into()));
+            let state = group.state.as_ref().map(|state| self.state(state, &cases));
             for name in &group.names {
                 let text = name.to_string();
                 if operands.iter().any(|other| other.name == text) {
@@ -101,24 +72,102 @@ impl Resolver {
                 operands.push(Operand {
                     name: text,
                     span: name.span(),
-                    ty: ty.clone(),
+                    cases: cases.clone(),
                     registers,
                     stands: stands.clone(),
                     sink: has("sink"),
+                    sinks: has("sinks"),
                     destination: has("destination"),
                     wider: has("wider"),
                     immediate: has("immediate"),
+                    within,
                     unread: has("unread"),
                     state: state.clone(),
+                    condition: group.condition.clone(),
                 });
             }
         }
     }
 
+    /// What operands are in some forms.
+    fn type_case(&mut self, case: &ast::TypeCase, entry: &ast::Instruction, slots: &[Slot]) -> TypeCase {
+        let condition = case.condition.clone();
+        let plain = |kind, ty| TypeCase { ty, kind, spaces: Spaces::Listed(Vec::new()), condition: condition.clone() };
+        // Any type: the operands have names all the same.
+        let any = OperandType::Fixed(TypeId(0));
+        match &case.what {
+            ast::OperandKind::Value { count, map, ty } => {
+                let kind = match count {
+                    None => OperandKind::Scalar,
+                    Some(count) => {
+                        if !(1..=limits::ELEMENTS).contains(&count.value) {
+                            let message = format!("a vector has 1 to {} elements", limits::ELEMENTS);
+                            self.error(Diagnostic::new(count.span, message));
+                        }
+                        OperandKind::Vector(count.value as u8)
+                    }
+                };
+                plain(kind, self.value_type(map.as_ref(), ty, entry, slots))
+            }
+            ast::OperandKind::Address { spaces } => {
+                let first = self.model.class_named(ADDRESS).and_then(|class| class.types.first().copied());
+                let spaces = match spaces.as_slice() {
+                    [only] if slots.iter().any(|slot| *only == slot.name) => {
+                        Spaces::Slot(slots.iter().position(|slot| *only == slot.name).unwrap_or_default())
+                    }
+                    list => Spaces::Listed(list.iter().map(Ident::to_string).collect()),
+                };
+                TypeCase { spaces, ..plain(OperandKind::Address, first.map_or(any, OperandType::Fixed)) }
+            }
+            ast::OperandKind::Other(word) => {
+                let found = OperandKind::NAMED.iter().find(|(name, _)| word == name);
+                if found.is_none() {
+                    self.error(
+                        Diagnostic::new(word.span(), format!("`{word}` is nothing that an operand is"))
+                            .suggest(word.as_ref(), OperandKind::NAMED.iter().map(|(name, _)| *name)),
+                    );
+                }
+                plain(found.map_or(OperandKind::Scalar, |(_, kind)| *kind), any)
+            }
+        }
+    }
+
+    /// The type of values: a set's, a map's, or one and the same.
+    fn value_type(&mut self, map: Option<&Ident>, ty: &Ident, entry: &ast::Instruction, slots: &[Slot]) -> OperandType {
+        let name = ty.to_string();
+        let slot = slots.iter().position(|slot| slot.name == name && slot.kind == SlotKind::Type);
+        match (slot, self.model.type_named(&name)) {
+            (Some(slot), _) => match map.map(|map| self.map_named(map)) {
+                Some(Some(pairs)) => OperandType::Mapped(slot, pairs),
+                Some(None) | None => OperandType::Slot(slot),
+            },
+            (None, Some(_)) if map.is_some() => {
+                let message = format!("`.{name}` is no set of types here");
+                self.error(Diagnostic::new(ty.span(), message));
+                OperandType::Fixed(TypeId(0))
+            }
+            (None, Some(ty)) => OperandType::Fixed(ty),
+            (None, None) => {
+                let names = slots.iter().filter(|slot| slot.kind == SlotKind::Type).map(|slot| slot.name.as_str());
+                let names: Vec<&str> = names.chain(self.model.types.iter().map(|ty| ty.name.as_str())).collect();
+                let diagnostic = match entry.sets.iter().any(|set| *ty == set.name) {
+                    true => Diagnostic::new(ty.span(), format!("no syntax line has the modifier `.{name}`"))
+                        .suggest(&name, slots.iter().map(|slot| slot.name.as_str())),
+                    false => Diagnostic::new(ty.span(), format!("`.{name}` is neither a type nor a set of types here"))
+                        .suggest(&name, names),
+                };
+                self.error(diagnostic);
+                OperandType::Fixed(TypeId(0))
+            }
+        }
+    }
+
     /// The state that operands are, by its name: new, or one that other entries have.
-    fn state(&mut self, state: &ast::State, ty: &OperandType) -> State {
+    fn state(&mut self, state: &ast::State, cases: &[TypeCase]) -> State {
         let ast::State { span, name, condition } = state;
-        if !matches!(ty, OperandType::Fixed(ty) if self.model.ty(*ty).kind == Kind::Predicate) {
+        let predicate =
+            |case: &TypeCase| matches!(case.ty, OperandType::Fixed(ty) if self.model.ty(ty).kind == Kind::Predicate);
+        if !cases.iter().all(predicate) {
             self.error(Diagnostic::new(*span, format!("`{name}` is no predicate, and a state is one")));
         }
         let states = &mut self.model.states;
@@ -256,7 +305,7 @@ impl Resolver {
                 trailing_sink,
                 negation: if pattern.negatable { Permission::Yes } else { Permission::No },
                 selector,
-                optional: false,
+                optional: pattern.optional,
                 around: pattern.around,
             });
         }
@@ -382,22 +431,19 @@ pub(super) fn syntax_text(line: &ast::SyntaxLine) -> String {
         let name = &modifier.name;
         text += &if modifier.optional { format!("{{.{name}}}") } else { format!(".{name}") };
     }
-    let operands: Vec<String> = line.operands.iter().map(pattern_text).collect();
-    text + " " + &operands.join(", ")
+    let operands = isa_table::notation::list(line.operands.iter().map(notation));
+    if operands.is_empty() { text } else { text + " " + &operands }
 }
 
-fn pattern_text(pattern: &ast::Pattern) -> String {
-    let name = |ident: &Ident| ident.to_string();
-    let own = name(&pattern.name);
-    let second = pattern.second.as_ref().map(|(second, optional)| (name(second), *optional));
-    let selector = pattern.selector.as_ref().map(|(selector, optional)| (name(selector), *optional));
-    let operand = isa_table::notation::Operand {
-        name: &own,
+fn notation(pattern: &ast::Pattern) -> isa_table::notation::Operand<'_> {
+    let second = pattern.second.as_ref().map(|(second, optional)| (second.as_ref(), *optional));
+    let selector = pattern.selector.as_ref().map(|(selector, optional)| (selector.as_ref(), *optional));
+    isa_table::notation::Operand {
+        name: pattern.name.as_ref(),
         negated: pattern.negatable,
-        second: second.as_ref().map(|(name, optional)| (name.as_str(), *optional)),
-        selector: selector.as_ref().map(|(name, optional)| (name.as_str(), *optional)),
-        optional: false,
+        second,
+        selector,
+        optional: pattern.optional,
         around: pattern.around,
-    };
-    operand.to_string()
+    }
 }

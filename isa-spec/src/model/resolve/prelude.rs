@@ -6,8 +6,8 @@ use proc_macro2::{Span, TokenStream};
 
 use super::Resolver;
 use crate::model::{
-    Builtin, Class, Function, Kind, Lenient, Operator, OperatorMember, Own, Param, Pick, Requirement, Signature, Slip,
-    SpecialBuf, Target, Type, TypeId, TypeSet, Version,
+    Builtin, Class, DirectiveBuf, Function, Kind, Lenient, Operator, OperatorMember, Own, Param, Pick, Requirement,
+    Signature, Slip, SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet, Version,
 };
 use crate::syntax::ast::{self, Ident, ParamType, TypeShape};
 use crate::text::Diagnostic;
@@ -218,6 +218,66 @@ impl Resolver {
             self.unknown_type(name, &names);
         }
         found
+    }
+
+    pub(super) fn spaces(&mut self, spaces: Vec<ast::Space>) {
+        const ATTRIBUTES: [&str; 2] = ["generic", "constants"];
+        for ast::Space { docs, name, attributes } in spaces {
+            for attribute in &attributes {
+                if !ATTRIBUTES.iter().any(|known| attribute == known) {
+                    self.error(
+                        Diagnostic::new(attribute.span(), format!("`{attribute}` is nothing that a state space has"))
+                            .suggest(attribute.as_ref(), ATTRIBUTES),
+                    );
+                }
+            }
+            let has = |name: &str| attributes.iter().any(|attribute| attribute == name);
+            if self.model.spaces.iter().any(|space| name == space.name) {
+                self.error(Diagnostic::new(name.span(), format!("the state space `.{name}` stands twice")));
+            }
+            self.model.spaces.push(SpaceBuf {
+                name: name.to_string(),
+                generic: has("generic"),
+                constants: has("constants"),
+                description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
+            });
+        }
+    }
+
+    pub(super) fn directive(&mut self, directive: ast::Directive) {
+        const PLACES: [&str; 4] = ["module", "body", "entry", "function"];
+        let ast::Directive { docs, name, places, numbers, without, floor } = directive;
+        for place in &places {
+            if !PLACES.iter().any(|known| place == known) {
+                self.error(
+                    Diagnostic::new(place.span(), format!("`{place}` is no place of directives"))
+                        .suggest(place.as_ref(), PLACES),
+                );
+            }
+        }
+        if self.model.directives.iter().any(|other| name == other.name) {
+            self.error(Diagnostic::new(name.span(), format!("the directive `.{name}` stands twice")));
+        }
+        let floor = floor.map(|floor| self.requirement(floor));
+        let whole =
+            floor.and_then(|floor| Some((floor.ptx?, floor.targets)).filter(|(_, targets)| !targets.is_empty()));
+        let Some((ptx, targets)) = whole else {
+            let message = "a directive has a version and a target";
+            return self.error(Diagnostic::new(name.span(), message).help("write `: ptx 1.0, sm_10` behind it"));
+        };
+        let stands = |place: &str| places.iter().any(|other| other == place);
+        self.model.directives.push(DirectiveBuf {
+            name: name.to_string(),
+            module: stands("module"),
+            body: stands("body"),
+            entry: stands("entry"),
+            function: stands("function"),
+            least: numbers.as_ref().map_or(0, |(least, _)| least.value as u8),
+            most: numbers.map_or(0, |(_, most)| most.value as u8),
+            without: without.iter().map(ToString::to_string).collect(),
+            floor: FloorBuf { ptx, targets, removed: None },
+            description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
+        });
     }
 
     pub(super) fn class(&mut self, class: ast::Class) {

@@ -24,6 +24,11 @@ impl Resolver {
                 SetBody::Listed { operator: None, members } if !modifier(&set.name) => {
                     self.listed_selector(&set.name, members)
                 }
+                SetBody::Listed { operator: None, members }
+                    if entry.free.iter().any(|free| set.name == free.as_ref()) =>
+                {
+                    self.words_of(&set.name, members)
+                }
                 SetBody::Listed { operator, members } => self.listed(&set.name, operator.as_ref(), members),
                 SetBody::Lanes { letter, lanes, of, default } => {
                     let pick = self.pick(lanes.span, lanes.value, of.value);
@@ -89,6 +94,19 @@ impl Resolver {
         Declared::Listed { kind, members: list }
     }
 
+    /// The words of a free set.
+    fn words_of(&mut self, name: &Ident, members: &[Ident]) -> Declared {
+        let mut list: Vec<Member> = Vec::new();
+        for member in members {
+            let spelling = member.to_string();
+            if list.iter().any(|other| other.spelling == spelling) {
+                self.error(Diagnostic::new(member.span(), format!("`{spelling}` stands twice in `.{name}`")));
+            }
+            list.push(Member { spelling, meaning: Meaning::Flag });
+        }
+        Declared::Listed { kind: SlotKind::Words, members: list }
+    }
+
     pub(super) fn listed_selector(&mut self, name: &Ident, members: &[Ident]) -> Declared {
         let words: Vec<String> = members.iter().map(Ident::to_string).collect();
         for (index, member) in members.iter().enumerate() {
@@ -141,6 +159,7 @@ impl Resolver {
         &mut self,
         line: &ast::SyntaxLine,
         declared: &[(String, Declared)],
+        free: &[Ident],
         slots: &mut Vec<Slot>,
         used: &mut HashSet<String>,
     ) -> Vec<Item> {
@@ -167,11 +186,12 @@ impl Resolver {
                     None => (SlotKind::Flag, vec![Member { spelling: name.clone(), meaning: Meaning::Flag }]),
                 },
             };
+            let is_free = free.iter().any(|free| modifier.name == free.as_ref());
             let slot = slots.iter().position(|slot| slot.name == name).unwrap_or_else(|| {
-                slots.push(Slot { name: name.clone(), kind, members: Vec::new() });
+                slots.push(Slot { name: name.clone(), kind, members: Vec::new(), free: is_free });
                 slots.len() - 1
             });
-            if slots[slot].kind != kind {
+            if (slots[slot].kind, slots[slot].free) != (kind, is_free) {
                 self.error(Diagnostic::new(
                     modifier.name.span(),
                     format!("another entry of this opcode uses `.{name}` for something else"),

@@ -138,9 +138,9 @@ fn atom(input: ParseStream, depth: usize) -> Result<Expr> {
         return if content.is_empty() { Ok(inner) } else { Err(content.error("expected `)`")) };
     }
     if input.peek(Token![.]) {
-        let dot = input.parse::<Token![.]>()?;
-        let name = super::word(input)?;
-        return Ok(Expr { span: join(dot.span, name.span()), kind: ExprKind::Dotted(name) });
+        let dot = input.span();
+        let name = super::dotted(input)?;
+        return Ok(Expr { span: join(dot, name.span()), kind: ExprKind::Dotted(name) });
     }
     if input.peek(LitFloat) {
         let literal: LitFloat = input.parse()?;

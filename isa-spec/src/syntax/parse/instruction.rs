@@ -10,7 +10,8 @@ use syn::{Lit, LitStr, Token, token};
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
     Bound, ByThread, Docs, Erratum, Example, ExampleOperand, Expr, Ident, Instruction, LenientFloor, LenientForms,
-    Modifier, OnlyIf, OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands, State, SyntaxLine,
+    Modifier, OnlyIf, OperandKind, OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands, State,
+    SyntaxLine, TypeCase,
 };
 use crate::text::Errors;
 
@@ -34,6 +35,7 @@ enum SyntaxItem {
     Set(Set),
     Narrowed(OnlyIf),
     Free(Vec<Ident>),
+    Unread(Vec<Ident>),
 }
 
 /// A line of a `lenient` block: a spelling, a floor, or forms.
@@ -44,7 +46,10 @@ enum LenientItem {
 }
 
 pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -> Result<Instruction> {
-    let opcode = word(input)?;
+    let mut opcode = word(input)?;
+    while input.peek(Token![.]) {
+        opcode = joined(&opcode, &dotted(input)?);
+    }
     let mut entry = Instruction {
         docs,
         opcode,
@@ -53,6 +58,7 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
         sets: Vec::new(),
         narrowed: Vec::new(),
         free: Vec::new(),
+        unread: Vec::new(),
         operands: Vec::new(),
         legal: Vec::new(),
         requires: Vec::new(),
@@ -69,7 +75,31 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
     syn::braced!(content in input);
     let mut seen = Vec::new();
     statements(&content, errors, |input, errors| block(input, &mut entry, &mut seen, errors));
+    for line in entry.syntax.iter_mut().chain(&mut entry.lenient_syntax) {
+        take_opcode(&entry.opcode, &mut line.opcode, &mut line.modifiers, |modifier| match modifier.optional {
+            true => None,
+            false => Some(&modifier.name),
+        });
+    }
+    for example in &mut entry.examples {
+        take_opcode(&entry.opcode, &mut example.opcode, &mut example.modifiers, |word| Some(word));
+    }
     Ok(entry)
+}
+
+fn joined(first: &Ident, word: &Ident) -> Ident {
+    Ident::new(format!("{first}.{word}"), expr::join(first.span(), word.span()))
+}
+
+/// An opcode of several words takes those that were read as modifiers.
+fn take_opcode<T>(wanted: &Ident, opcode: &mut Ident, modifiers: &mut Vec<T>, name: impl Fn(&T) -> Option<&Ident>) {
+    let words = wanted.as_ref().split('.').count() - 1;
+    let own = modifiers.iter().take(words).map_while(&name);
+    let whole = own.fold(opcode.clone(), |opcode, word| joined(&opcode, word));
+    if whole == *wanted {
+        *opcode = whole;
+        modifiers.drain(..words);
+    }
 }
 
 fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, errors: &mut Errors) -> Result<()> {
@@ -106,6 +136,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
                     SyntaxItem::Set(set) => entry.sets.push(set),
                     SyntaxItem::Narrowed(rule) => entry.narrowed.push(rule),
                     SyntaxItem::Free(names) => entry.free.extend(names),
+                    SyntaxItem::Unread(names) => entry.unread.extend(names),
                 }
             }
         }
@@ -184,11 +215,12 @@ fn syntax_item(input: ParseStream) -> Result<SyntaxItem> {
         input.parse::<Token![where]>()?;
         return only_if(input).map(SyntaxItem::Narrowed);
     }
-    if peek_keyword(input, "free") && input.peek2(token::Brace) && !optional_modifier_follows(input) {
-        word(input)?;
+    let says = |what: &str| peek_keyword(input, what) && input.peek2(token::Brace) && !optional_modifier_follows(input);
+    if says("free") || says("unread") {
+        let free = word(input)? == "free";
         let names = members(input)?;
         semicolon(input)?;
-        return Ok(SyntaxItem::Free(names));
+        return Ok(if free { SyntaxItem::Free(names) } else { SyntaxItem::Unread(names) });
     }
     if input.peek(Token![.]) { set(input).map(SyntaxItem::Set) } else { line(input).map(SyntaxItem::Line) }
 }
@@ -217,10 +249,19 @@ fn line(input: ParseStream) -> Result<SyntaxLine> {
             break;
         }
     }
-    let mut operands = patterns(input)?;
-    while input.peek(Token![,]) {
-        input.parse::<Token![,]>()?;
-        operands.extend(patterns(input)?);
+    let mut operands = if input.peek(Token![;]) || input.peek(Token![where]) { Vec::new() } else { patterns(input)? };
+    loop {
+        if input.peek(Token![,]) {
+            input.parse::<Token![,]>()?;
+            operands.extend(patterns(input)?);
+        } else if input.peek(token::Brace) {
+            let content;
+            syn::braced!(content in input);
+            content.parse::<Token![,]>()?;
+            operands.extend(patterns(&content)?.into_iter().map(|pattern| Pattern { optional: true, ..pattern }));
+        } else {
+            break;
+        }
     }
     let mut condition = None;
     if input.peek(Token![where]) {
@@ -240,8 +281,24 @@ fn modifier_follows(input: ParseStream) -> bool {
     !parts || group.stream().to_string().starts_with('.')
 }
 
-/// An operand, or the elements of one that is a vector: `{a, b}`.
+/// An operand, the elements of one that is a vector, `{a, b}`, or what stands in brackets, `[a, b]`.
 fn patterns(input: ParseStream) -> Result<Vec<Pattern>> {
+    if input.peek(token::Bracket) {
+        let content;
+        syn::bracketed!(content in input);
+        let mut list = patterns(&content)?;
+        while !content.is_empty() {
+            content.parse::<Token![,]>()?;
+            list.extend(patterns(&content)?);
+        }
+        if let Some(first) = list.first_mut() {
+            first.around.opens_bracket = true;
+        }
+        if let Some(last) = list.last_mut() {
+            last.around.closes_bracket = true;
+        }
+        return Ok(list);
+    }
     if !input.peek(token::Brace) || negation_follows(input) {
         return Ok(vec![pattern(input)?]);
     }
@@ -267,7 +324,7 @@ fn pattern(input: ParseStream) -> Result<Pattern> {
         input.parse::<TokenTree>()?;
     }
     let name = word(input)?;
-    let mut pattern = Pattern { name, negatable, second: None, selector: None, around };
+    let mut pattern = Pattern { name, negatable, second: None, selector: None, optional: false, around };
     if input.peek(Token![|]) {
         input.parse::<Token![|]>()?;
         pattern.second = Some((word(input)?, false));
@@ -276,7 +333,7 @@ fn pattern(input: ParseStream) -> Result<Pattern> {
         syn::bracketed!(content in input);
         content.parse::<Token![|]>()?;
         pattern.second = Some((word(&content)?, true));
-    } else if input.peek(token::Brace) {
+    } else if input.peek(token::Brace) && modifier_follows(input) {
         let content;
         syn::braced!(content in input);
         pattern.selector = Some((dotted(&content)?, true));
@@ -326,20 +383,17 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
         names.push(word(input)?);
     }
     input.parse::<Token![:]>()?;
-    let mut map = None;
-    let ty = if input.peek(Token![.]) {
-        dotted(input)?
-    } else {
-        map = Some(word(input)?);
-        let content;
-        syn::parenthesized!(content in input);
-        dotted(&content)?
-    };
+    let mut cases = vec![type_case(input)?];
+    while input.peek(Token![,]) {
+        input.parse::<Token![,]>()?;
+        cases.push(type_case(input)?);
+    }
+    let (mut within, mut condition) = (None, None);
     let mut attributes = Vec::new();
     let mut registers = None;
     let mut stands = Vec::new();
     let mut state = None;
-    while input.peek(syn::Ident) {
+    while input.peek(syn::Ident) || input.peek(Token![if]) {
         if peek_keyword(input, "registers") {
             word(input)?;
             registers = Some(members(input)?);
@@ -354,6 +408,14 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
                 condition = Some(Rc::new(expr::expr(input)?));
             }
             stands.push(Stands { with, kinds, condition });
+        } else if input.peek(Token![if]) {
+            input.parse::<Token![if]>()?;
+            condition = Some(expr::expr(input)?);
+        } else if peek_keyword(input, "within") {
+            word(input)?;
+            let least = number(input)?;
+            keyword(input, "to")?;
+            within = Some((least, number(input)?));
         } else if peek_keyword(input, "state") {
             let span = word(input)?.span();
             let mut name = word(input)?.to_string();
@@ -371,7 +433,45 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
         }
     }
     semicolon(input)?;
-    Ok(OperandType { names, map, ty, attributes, registers, stands, state })
+    Ok(OperandType { names, cases, attributes, within, registers, stands, state, condition })
+}
+
+/// `2 of .type where .vec == .v2`, `wide(.type)`, `address in .ss`, `label`
+fn type_case(input: ParseStream) -> Result<TypeCase> {
+    let mut count = None;
+    if input.peek(Lit) {
+        count = Some(number(input)?);
+        keyword(input, "of")?;
+    }
+    let what = if input.peek(Token![.]) {
+        OperandKind::Value { count, map: None, ty: dotted(input)? }
+    } else if count.is_some() || input.peek2(token::Paren) {
+        let map = Some(word(input)?);
+        let content;
+        syn::parenthesized!(content in input);
+        OperandKind::Value { count, map, ty: dotted(&content)? }
+    } else {
+        let what = word(input)?;
+        match what == "address" {
+            true => OperandKind::Address { spaces: spaces(input)? },
+            false => OperandKind::Other(what),
+        }
+    };
+    let mut condition = None;
+    if input.peek(Token![where]) {
+        input.parse::<Token![where]>()?;
+        condition = Some(expr::expr(input)?);
+    }
+    Ok(TypeCase { what, condition })
+}
+
+/// `in .ss`, `in { .shared, .global }`, or nothing.
+fn spaces(input: ParseStream) -> Result<Vec<Ident>> {
+    if !input.peek(Token![in]) {
+        return Ok(Vec::new());
+    }
+    input.parse::<Token![in]>()?;
+    if input.peek(token::Brace) { members(input) } else { Ok(vec![dotted(input)?]) }
 }
 
 fn only_if(input: ParseStream) -> Result<OnlyIf> {
@@ -473,37 +573,60 @@ fn example(input: ParseStream) -> Result<Example> {
         text += &format!(".{modifier}");
         modifiers.push(modifier);
     }
-    let mut operands = example_operands(input)?;
+    let mut operands = if input.peek(Token![;]) { Vec::new() } else { example_operands(input)? };
     while input.peek(Token![,]) {
         input.parse::<Token![,]>()?;
         operands.extend(example_operands(input)?);
     }
     let written: Vec<String> = operands.iter().map(ToString::to_string).collect();
-    text += &format!(" {};", written.join(", "));
+    text += if operands.is_empty() { "" } else { " " };
+    text += &format!("{};", written.join(", "));
     let end = input.span();
     semicolon(input)?;
     Ok(Example { span: expr::join(span, end), refused, text, opcode, modifiers, operands })
 }
 
-/// An operand, or the elements of one that is a vector.
+/// An operand, or what stands in brackets.
 fn example_operands(input: ParseStream) -> Result<Vec<ExampleOperand>> {
-    if !input.peek(token::Brace) {
+    if !input.peek(token::Bracket) {
         return Ok(vec![example_operand(input)?]);
     }
     let content;
-    syn::braced!(content in input);
+    syn::bracketed!(content in input);
     let mut list: Vec<ExampleOperand> = content.parse_terminated(example_operand, Token![,])?.into_iter().collect();
     if let Some(first) = list.first_mut() {
-        first.around.opens = true;
+        first.around.opens_bracket = true;
     }
     if let Some(last) = list.last_mut() {
-        last.around.closes = true;
+        last.around.closes_bracket = true;
     }
     Ok(list)
 }
 
 fn example_operand(input: ParseStream) -> Result<ExampleOperand> {
     let span = input.span();
+    let mut operand = ExampleOperand {
+        span,
+        negated: false,
+        name: String::new(),
+        second: None,
+        selector: None,
+        elements: Vec::new(),
+        around: Around::default(),
+    };
+    if input.peek(token::Brace) {
+        let content;
+        syn::braced!(content in input);
+        operand.elements = content.parse_terminated(example_operand, Token![,])?.into_iter().collect();
+        return Ok(operand);
+    }
+    if input.peek(token::Paren) {
+        let content;
+        syn::parenthesized!(content in input);
+        let list: Vec<String> = content.parse_terminated(operand_name, Token![,])?.into_iter().collect();
+        operand.name = format!("({})", list.join(", "));
+        return Ok(operand);
+    }
     let negated = input.parse::<Option<Token![!]>>()?.is_some();
     let fork = input.fork();
     // `-a` has a minus, `-1` is a constant.
@@ -511,20 +634,28 @@ fn example_operand(input: ParseStream) -> Result<ExampleOperand> {
     if minus {
         input.parse::<Token![-]>()?;
     }
-    let around = Around { minus, ..Around::default() };
-    let name = operand_name(input)?;
-    let mut second = None;
+    operand.negated = negated;
+    operand.around.minus = minus;
+    operand.name = operand_name(input)?;
+    if input.peek(Token![+]) {
+        input.parse::<Token![+]>()?;
+        operand.name += &format!("+{}", operand_name(input)?);
+    }
     if input.peek(Token![|]) {
         input.parse::<Token![|]>()?;
-        second = Some(operand_name(input)?);
+        operand.second = Some(operand_name(input)?);
     }
-    let selector = if input.peek(Token![.]) { Some(dotted(input)?) } else { None };
-    Ok(ExampleOperand { span, negated, name, second, selector, around })
+    operand.selector = if input.peek(Token![.]) { Some(dotted(input)?) } else { None };
+    Ok(operand)
 }
 
 impl std::fmt::Display for ExampleOperand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{}{}", self.around.before(), if self.negated { "!" } else { "" }, self.name)?;
+        if !self.elements.is_empty() {
+            let elements: Vec<String> = self.elements.iter().map(ToString::to_string).collect();
+            write!(f, "{{{}}}", elements.join(", "))?;
+        }
         if let Some(second) = &self.second {
             write!(f, "|{second}")?;
         }

@@ -11,12 +11,12 @@ use super::{
     dotted, expr, keyword, members, number, peek_keyword, semicolon, statements, target, type_set, version, word,
 };
 use crate::syntax::ast::{
-    Builtin, Class, Docs, Function, Ident, Item, LenientNote, Map, Operator, OperatorMember, Own, ParamType, Signature,
-    Slip, Spec, Special, SpecialName, TargetGroup, Type, TypeSet, TypeShape, Words,
+    Builtin, Class, Directive, Docs, Function, Ident, Item, LenientNote, Map, Operator, OperatorMember, Own, ParamType,
+    Signature, Slip, Space, Spec, Special, SpecialName, TargetGroup, Type, TypeSet, TypeShape, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 17] = [
+const ITEMS: [&str; 19] = [
     "use",
     "bodies",
     "ptx",
@@ -32,6 +32,8 @@ const ITEMS: [&str; 17] = [
     "map",
     "lenient",
     "special",
+    "spaces",
+    "directives",
     "slips",
     "instruction",
 ];
@@ -58,6 +60,39 @@ pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
         if input.is_empty() { Ok(None) } else { item(input, errors).map(|item| Some((start, item))) }
     });
     spec.items = items.into_iter().flatten().collect();
+}
+
+/// `.maxntid entry numbers 1 to 3 without { .reqntid }: ptx 1.3, sm_10;`
+fn directive(input: ParseStream) -> Result<Directive> {
+    let (docs, name) = (super::docs(input)?, dotted(input)?);
+    let mut directive = Directive { docs, name, places: Vec::new(), numbers: None, without: Vec::new(), floor: None };
+    while input.peek(syn::Ident) {
+        if peek_keyword(input, "numbers") {
+            word(input)?;
+            let least = number(input)?;
+            keyword(input, "to")?;
+            directive.numbers = Some((least, number(input)?));
+        } else if peek_keyword(input, "without") {
+            word(input)?;
+            directive.without = members(input)?;
+        } else {
+            directive.places.push(word(input)?);
+        }
+    }
+    input.parse::<Token![:]>()?;
+    directive.floor = Some(super::instruction::requirement(input)?);
+    Ok(directive)
+}
+
+/// `.local generic constants;`
+fn space(input: ParseStream) -> Result<Space> {
+    let (docs, name) = (super::docs(input)?, dotted(input)?);
+    let mut attributes = Vec::new();
+    while input.peek(syn::Ident) {
+        attributes.push(word(input)?);
+    }
+    semicolon(input)?;
+    Ok(Space { docs, name, attributes })
 }
 
 fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
@@ -104,6 +139,16 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             let content;
             syn::braced!(content in input);
             Ok(Item::Special(statements(&content, errors, |input, _| special(input))))
+        }
+        "directives" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Directives(statements(&content, errors, |input, _| directive(input))))
+        }
+        "spaces" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Spaces(statements(&content, errors, |input, _| space(input))))
         }
         "own" => {
             let name = word(input)?;

@@ -7,7 +7,8 @@ use ptx_isa::table::{ABSENT, FormInfo};
 use ptx_isa::target::{Floor, Target, Version};
 
 use super::{Batch, Extent, context};
-use crate::forms::{one_each, plain_type, statement};
+use crate::forms::{free, one_each, plain_type, statement, statement_with, writable};
+use crate::random::Random;
 
 /// What a floor may depend on: which slots are filled, and with which types.
 fn family(form: FormInfo) -> (usize, usize, Vec<Option<u8>>) {
@@ -28,7 +29,8 @@ fn pairs(quick: bool) -> Vec<(Version, Target)> {
         let floors = TABLE.forms().flat_map(|form| {
             [Some(form.floor()), form.lenient_floor().map(|relaxed| &relaxed.floor)].into_iter().flatten()
         });
-        let floors: Vec<_> = floors.collect();
+        let free = TABLE.instructions().flat_map(|instruction| instruction.data().free_floors);
+        let floors: Vec<_> = floors.chain(free.map(|free| &free.floor)).collect();
         let list = TABLE.versions;
         let places = floors.iter().filter_map(|floor| list.iter().position(|version| *version == floor.ptx));
         versions = places
@@ -49,12 +51,35 @@ fn pairs(quick: bool) -> Vec<(Version, Target)> {
     pairs.filter(|(version, target)| since(*target).is_some_and(|since| since <= *version)).collect()
 }
 
+/// Statements with free modifiers that ask for more than their forms do, with what they ask for.
+fn free_floors() -> impl Iterator<Item = (&'static Floor, String)> {
+    let mut random = Random::new(0);
+    TABLE.instructions().flat_map(move |instruction| {
+        let asking: Vec<_> = instruction.data().free_floors.iter().collect();
+        let forms: Vec<FormInfo> = instruction.forms().filter(|form| writable(*form)).collect();
+        let mut found = Vec::new();
+        for free_floor in asking {
+            // A form and a choice for which it is asked, if few tries find one.
+            let mut tries = (0..300).filter_map(|_| {
+                let form = *random.of(&forms);
+                let free = free(form, &mut random)?;
+                form.floors_with(&free).any(|other| core::ptr::eq(other, free_floor)).then_some((form, free))
+            });
+            found.extend(tries.next().map(|(form, free)| {
+                let register = |index, operand: &_| format!("{}_{}", TABLE.ty(plain_type(operand)).name, index % 4);
+                (&free_floor.floor, statement_with(form, &free, register))
+            }));
+        }
+        found
+    })
+}
+
 pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     let lines = one_each(family).into_iter().map(|form| {
         let register = |index, operand: &_| format!("{}_{}", TABLE.types[plain_type(operand).index()].name, index % 4);
         (form.floor(), statement(form, register))
     });
-    let lines: Vec<_> = lines.collect();
+    let lines: Vec<_> = lines.chain(free_floors()).collect();
     for (place, (version, target)) in pairs(extent.quick).into_iter().enumerate() {
         // A quick run tries each form at its floor, and in one place of 24.
         let tried = |(number, (floor, _)): &(usize, &(&Floor, String))| {

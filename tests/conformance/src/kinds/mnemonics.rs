@@ -4,7 +4,7 @@ use ptx_isa::TABLE;
 use ptx_isa::table::InstructionInfo;
 
 use super::{Batch, Extent, newest};
-use crate::forms::{Shape, Typed, choices, register_type, shapes};
+use crate::forms::{Shape, Typed, choices, free, register_type, shapes};
 use crate::random::Random;
 
 pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
@@ -18,7 +18,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             lines.extend(shapes.iter().map(|shape| line(instruction, values, shape)));
         };
         // An opcode that spells millions is asked for all that is legal and some of what is not.
-        let most = if extent.quick { 5_000 } else { 500_000 } / shapes.len();
+        let most = if extent.quick { 5_000 } else { 500_000 } / shapes.len().max(1);
         if spelt <= most.max(20_000) {
             let (step, mut count) = (if extent.quick { (spelt / most).max(8) } else { 1 }, extent.seed as usize);
             each(&choices, &mut Vec::new(), &mut |values| {
@@ -28,11 +28,16 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
                 }
             });
         } else {
-            for form in instruction.forms() {
-                let slots = instruction.data().slots.iter().zip(form.values());
-                add(&slots.map(|(slot, value)| slot.members.get(usize::from(*value)).copied()).collect::<Vec<_>>());
-            }
             let mut random = Random::new(extent.seed);
+            // Each form, and where modifiers are free some choices of them.
+            let rounds = if instruction.syntaxes().iter().any(|syntax| syntax.free) { 4 } else { 1 };
+            for form in instruction.forms() {
+                for _ in 0..rounds {
+                    let values = free(form, &mut random).map_or(form.values().to_vec(), |free| form.values_with(&free));
+                    let slots = instruction.data().slots.iter().zip(values);
+                    add(&slots.map(|(slot, value)| slot.members.get(usize::from(value)).copied()).collect::<Vec<_>>());
+                }
+            }
             for _ in 0..most {
                 // Few words stand together: most places are left out.
                 let some = |list: &Vec<Option<&'static str>>, random: &mut Random| match random.once_in(2) {
@@ -68,13 +73,18 @@ fn mnemonic(instruction: InstructionInfo, values: &[Option<&'static str>]) -> St
 fn line(instruction: InstructionInfo, values: &[Option<&'static str>], shape: &Shape) -> String {
     let mut text = mnemonic(instruction, values);
     for (index, typed) in shape.operands.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let around = shape.around[index];
         let ty = match typed {
+            Typed::Text(written) => {
+                text.push_str(&format!("{comma} {}{written}{}", around.before(), around.behind()));
+                continue;
+            }
             Typed::Slot(slot) => values[*slot].and_then(|name| TABLE.type_named(name)),
             Typed::Always(ty) => Some(*ty),
         };
         let name = ty.and_then(register_type).map_or("b32", |ty| TABLE.types[ty.index()].name);
-        let comma = if index == 0 { "" } else { "," };
-        let around = shape.around[index];
+        let index = index % crate::context::REGISTERS;
         text.push_str(&format!("{comma} {}{name}_{index}", around.before()));
         if let Some(second) = shape.second.filter(|_| index == 0) {
             let second = register_type(second).map_or("b32", |ty| TABLE.types[ty.index()].name);

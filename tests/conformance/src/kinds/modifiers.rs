@@ -28,14 +28,29 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     let own = |number: &usize| !extent.quick || (number + extent.seed as usize).is_multiple_of(8);
     for (number, form) in forms.into_iter().enumerate().filter(|(number, _)| own(number)) {
         let whole = statement(form, own_register);
-        let operands = whole.strip_prefix(form.mnemonic()).expect("a statement begins with its mnemonic");
-        let parts: Vec<&str> = form.mnemonic().split('.').collect();
-        let (opcode, modifiers) = parts.split_first().expect("a mnemonic has an opcode");
+        let (mnemonic, operands) = whole.split_at(whole.find([' ', ';']).unwrap_or(whole.len()));
+        let opcode = form.instruction().data().opcode;
+        let modifiers: Vec<&str> = mnemonic[opcode.len()..].split('.').skip(1).collect();
+        let modifiers = &modifiers[..];
         let mut add = |modifiers: &[&str]| {
             let dotted: String = modifiers.iter().map(|modifier| format!(".{modifier}")).collect();
             lines.insert(format!("{opcode}{dotted}{operands}"));
         };
-        permutations(&mut modifiers.to_vec(), 0, &mut add);
+        // Of many modifiers the first few change places.
+        let moved = modifiers.len().min(5);
+        permutations(&mut modifiers[..moved].to_vec(), 0, &mut |first: &[&str]| {
+            add(&[first, &modifiers[moved..]].concat())
+        });
+        for (dot, _) in opcode.match_indices('.') {
+            // The words of an opcode stand behind each other.
+            let (before, behind) = opcode.split_at(dot);
+            let rest: String = modifiers.iter().map(|modifier| format!(".{modifier}")).collect();
+            lines.insert(format!("{before}{rest}{behind}{operands}"));
+        }
+        let mut add = |modifiers: &[&str]| {
+            let dotted: String = modifiers.iter().map(|modifier| format!(".{modifier}")).collect();
+            lines.insert(format!("{opcode}{dotted}{operands}"));
+        };
         // A quick run tries other words with each form.
         let (step, first) = if extent.quick { (4, (extent.seed as usize + number) % 4) } else { (1, 0) };
         for other in words.iter().chain(FOREIGN).skip(first).step_by(step) {
@@ -65,14 +80,14 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             loud[place] = &upper;
             add(&loud);
         }
-        for (place, _) in whole.char_indices().filter(|(place, c)| *c == '.' && *place < form.mnemonic().len()) {
+        for (place, _) in whole.char_indices().filter(|(place, c)| *c == '.' && *place < mnemonic.len()) {
             for blank in BLANKS {
                 lines.insert(format!("{}{blank}{}", &whole[..place], &whole[place..]));
                 lines.insert(format!("{}{blank}{}", &whole[..=place], &whole[place + 1..]));
             }
         }
         for blank in BLANKS {
-            lines.insert(format!("{}{blank}{operands}", form.mnemonic()));
+            lines.insert(format!("{mnemonic}{blank}{operands}"));
         }
         lines.insert(whole.to_uppercase());
         lines.insert(format!("{opcode}x{}", &whole[opcode.len()..]));

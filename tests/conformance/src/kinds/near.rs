@@ -2,11 +2,11 @@
 
 use ptx_isa::TABLE;
 use ptx_isa::selector::{self, Permission};
-use ptx_isa::table::{FormInfo, Kind, Operand};
+use ptx_isa::table::{FormInfo, Free, Kind, Operand, OperandKind};
 
 use super::{Batch, Extent, newest, operands};
 use crate::context::{declarable, in_vectors};
-use crate::forms::{own_register, words};
+use crate::forms::{free, own_register, words, writable};
 use crate::random::Random;
 
 /// How many lines stand in one batch.
@@ -25,7 +25,12 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
 }
 
 fn line(random: &mut Random, texts: &[String]) -> String {
-    let form = TABLE.form_at(random.below(TABLE.forms.len())).expect("an index below their number");
+    let form = loop {
+        let form = TABLE.form_at(random.below(TABLE.forms.len())).expect("an index below their number");
+        if writable(form) {
+            break form;
+        }
+    };
     let mut tokens = tokens(random, form, texts);
     // Half of all lines stay as they are.
     let edits = [0, 0, 0, 1, 1, 2][random.below(6)];
@@ -42,9 +47,11 @@ fn tokens(random: &mut Random, form: FormInfo, texts: &[String]) -> Vec<String> 
         let not = if random.once_in(2) { "!" } else { "" };
         tokens.extend(["@", not, "pred_0", " "].map(str::to_owned));
     }
-    let mut parts = form.mnemonic().split('.');
-    tokens.push(parts.next().unwrap_or_default().to_owned());
-    let mut modifiers: Vec<String> = parts.map(|part| format!(".{part}")).collect();
+    let mnemonic = form.mnemonic_with(&free(form, random).unwrap_or(Free::NONE));
+    let opcode = form.instruction().data().opcode;
+    tokens.push(opcode.to_owned());
+    let mut modifiers: Vec<String> =
+        mnemonic[opcode.len()..].split('.').skip(1).map(|part| format!(".{part}")).collect();
     if random.once_in(8) && modifiers.len() > 1 {
         let (one, other) = (random.below(modifiers.len()), random.below(modifiers.len()));
         modifiers.swap(one, other);
@@ -63,7 +70,20 @@ fn tokens(random: &mut Random, form: FormInfo, texts: &[String]) -> Vec<String> 
     tokens
 }
 
-fn write_operand(random: &mut Random, tokens: &mut Vec<String>, index: usize, operand: &Operand, texts: &[String]) {
+fn write_operand(
+    random: &mut Random,
+    tokens: &mut Vec<String>,
+    index: usize,
+    operand: &'static Operand,
+    texts: &[String],
+) {
+    if operand.kind != OperandKind::Scalar {
+        let usual = |place| own_register(index + place, operand);
+        return tokens.push(match random.below(10) {
+            0 => random.of(texts).clone(),
+            _ => crate::forms::operand(operand, usual),
+        });
+    }
     if operand.negation != Permission::No && random.once_in(3) {
         tokens.push("!".to_owned());
     }

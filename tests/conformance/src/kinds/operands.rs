@@ -7,7 +7,7 @@ use ptx_isa::table::FormInfo;
 
 use super::{Batch, Extent, newest};
 use crate::context::{REGISTERS, declarable, in_vectors};
-use crate::forms::{own_register, statement};
+use crate::forms::{own_register, statement, writable};
 
 /// Names and what stands around them. `P` is a predicate register, `R` one of the operand's own type.
 const WRITTEN: &[&str] = &[
@@ -546,7 +546,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     let mut seen = HashSet::new();
     let mut short = HashSet::new();
     let mut count = extent.seed as usize;
-    for form in TABLE.forms() {
+    for form in TABLE.forms().filter(|form| writable(*form)) {
         let mut here = Vec::new();
         for (place, operand) in form.operands().iter().enumerate() {
             // What the text layer knows of an operand, its name aside.

@@ -217,24 +217,24 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             }
             lines.insert(format!("{};", &whole[..place]));
         }
-        let operands = bare.strip_prefix(form.mnemonic()).expect("a statement begins with its mnemonic").trim_start();
+        let (mnemonic, operands) = bare.split_once(' ').unwrap_or((bare, ""));
         let list: Vec<&str> = operands.split(", ").collect();
         for place in 0..list.len() {
             let mut fewer = list.clone();
             fewer.remove(place);
-            lines.insert(format!("{} {};", form.mnemonic(), fewer.join(", ")));
+            lines.insert(format!("{mnemonic} {};", fewer.join(", ")));
             let mut more = list.clone();
             more.insert(place, list[place]);
-            lines.insert(format!("{} {};", form.mnemonic(), more.join(", ")));
+            lines.insert(format!("{mnemonic} {};", more.join(", ")));
             let mut swapped = list.clone();
             swapped.swap(0, place);
-            lines.insert(format!("{} {};", form.mnemonic(), swapped.join(", ")));
+            lines.insert(format!("{mnemonic} {};", swapped.join(", ")));
         }
         for extra in ["pred_0", "!pred_0", "u32_0", "1", "1.0", "_", "u32_0, u32_1", "f32_0, pred_0", "b32_0"] {
             lines.insert(format!("{bare}, {extra};"));
         }
-        lines.insert(format!("{};", form.mnemonic()));
-        lines.insert(form.mnemonic().to_owned());
+        lines.insert(format!("{mnemonic};"));
+        lines.insert(mnemonic.to_owned());
     }
     take(Batch { context: newest(), lines: lines.into_iter().collect() });
 }

@@ -1,0 +1,123 @@
+//! What each kernel of a module takes, and what keeps it from an older target.
+//!
+//! ```sh
+//! cargo run --example inventory -- FILE.ptx…
+//! ```
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::ops::Range;
+
+use ptx_isa::TABLE;
+use ptx_isa::diagnostic::LineIndex;
+use ptx_isa::table::OperandKind;
+use ptx_isa::target::{Floor, Target, Version};
+use ptx_isa::text::module::{Declaration, Function, Item, Options, Place, read};
+use ptx_isa::text::statement::{Statement, Value};
+
+/// What a function takes.
+#[derive(Default)]
+struct Inventory<'a> {
+    name: &'a str,
+    kernel: bool,
+    /// Registers by type.
+    registers: BTreeMap<&'static str, u64>,
+    /// Bytes of shared memory whose size the text says.
+    shared: u64,
+    calls: Vec<&'a str>,
+    statements: usize,
+    /// The latest version and the highest target that a statement asks for, each with where it stands.
+    version: Option<(Version, Range<usize>)>,
+    target: Option<(Target, Range<usize>)>,
+}
+
+impl<'a> Inventory<'a> {
+    fn declared(&mut self, declaration: Declaration<'a>) {
+        let ty = declaration.ty.map(|ty| TABLE.ty(ty));
+        let lanes = u64::from(declaration.lanes);
+        match declaration.place {
+            Place::Registers(count) => {
+                *self.registers.entry(ty.map_or("?", |ty| ty.name)).or_default() += lanes * count.unwrap_or(1);
+            }
+            Place::Memory { space, elements } if space.name == "shared" => {
+                self.shared += ty.map_or(0, |ty| u64::from(ty.bits) / 8) * lanes * elements;
+            }
+            Place::Memory { .. } => {}
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement<'a>, span: &Range<usize>) {
+        self.statements += 1;
+        for (info, operand) in statement.operands_with_info() {
+            if let (OperandKind::Function, Value::Name(name)) = (info.kind, operand.value) {
+                self.calls.push(name);
+            }
+        }
+        self.needs(statement.form().floor(), span);
+        for free in statement.form().floors_with(statement.free()) {
+            self.needs(&free.floor, span);
+        }
+    }
+
+    fn needs(&mut self, floor: &Floor, span: &Range<usize>) {
+        if self.version.as_ref().is_none_or(|(version, _)| *version < floor.ptx) {
+            self.version = Some((floor.ptx, span.clone()));
+        }
+        if self.target.as_ref().is_none_or(|(target, _)| *target < floor.target()) {
+            self.target = Some((floor.target(), span.clone()));
+        }
+    }
+
+    fn print(&self, text: &str) {
+        let lines = LineIndex::new(text.as_bytes());
+        let told = |span: &Range<usize>| {
+            let line = lines.position(span.start).line;
+            format!("line {line}: {}", text[span.clone()].split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        println!("{} {}: {} statements", if self.kernel { "kernel" } else { "function" }, self.name, self.statements);
+        let registers: Vec<String> = self.registers.iter().map(|(ty, count)| format!("{count} .{ty}")).collect();
+        println!("  registers  {}", registers.join(", "));
+        println!("  shared     {} bytes", self.shared);
+        if !self.calls.is_empty() {
+            println!("  calls      {}", self.calls.join(", "));
+        }
+        if let Some((version, span)) = &self.version {
+            println!("  PTX {version:<6} {}", told(span));
+        }
+        if let Some((target, span)) = &self.target {
+            println!("  {target:<10} {}", told(span));
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let paths: Vec<String> = std::env::args().skip(1).collect();
+    let paths = if paths.is_empty() { vec!["examples/sort_warps.ptx".to_owned()] } else { paths };
+    for path in paths {
+        let text = std::fs::read_to_string(&path)?;
+        let mut functions: Vec<Inventory<'_>> = Vec::new();
+        // Shared memory outside of functions is any function's.
+        let mut outside = Inventory { name: "(outside of functions)", ..Inventory::default() };
+        let mut within = false;
+        let report = read(&TABLE, text.as_bytes(), &Options::default(), |item, span| match item {
+            Item::Function(Function { name, kernel, .. }) => {
+                functions.push(Inventory { name, kernel, ..Inventory::default() });
+                within = true;
+            }
+            Item::End => within = false,
+            Item::Declaration(declaration) => match functions.last_mut().filter(|_| within) {
+                Some(function) => function.declared(declaration),
+                None => outside.declared(declaration),
+            },
+            Item::Statement(statement) => {
+                if let Some(function) = functions.last_mut() {
+                    function.statement(&statement, &span);
+                }
+            }
+            Item::Prototype(_) | Item::Label(_) => {}
+        });
+        println!("{path}: {} errors; {} bytes of shared memory outside of functions", report.errors(), outside.shared);
+        functions.iter().for_each(|function| function.print(&text));
+    }
+    Ok(())
+}

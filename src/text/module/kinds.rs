@@ -1,0 +1,277 @@
+//! What declarations say of addresses, vectors, labels, functions and what they are called with.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::Checker;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::table::{self, Kind, OperandKind, Space, TypeInfo};
+use crate::text::lexer::span_of;
+use crate::text::reader::{Read, fail};
+use crate::text::scope::Symbol;
+use crate::text::statement::{Element, Elements, Register, Statement, Value};
+
+impl<'a> Checker<'_, '_, 'a> {
+    /// Checks an operand that is more than a value.
+    pub(super) fn of_kind(
+        &mut self,
+        statement: &Statement<'a>,
+        info: &'static table::Operand,
+        value: Value<'a>,
+        opcode: usize,
+    ) -> Read<()> {
+        match (info.kind, value) {
+            (OperandKind::Vector(count), Value::Register(register)) => self.whole_vector(info, count, register.name),
+            (OperandKind::Address, Value::Constant(_)) => self.constant_address(statement, info, opcode),
+            (OperandKind::Vector(_), Value::Vector(elements)) => self.elements(info, elements),
+            (OperandKind::Address, Value::Register(Register { name, .. }) | Value::Sum { name, .. }) => {
+                self.address(statement, info, name)
+            }
+            (OperandKind::Address, Value::Element { name, .. }) => self.array(name),
+            (OperandKind::Label, Value::Name(name)) => self.jump(name),
+            (OperandKind::Function, Value::Name(name)) => self.called(info, name),
+            (OperandKind::Targets, Value::Name(name)) => self.targets(name),
+            (OperandKind::Arguments, Value::Arguments(elements)) => self.arguments(elements),
+            _ => Ok(()),
+        }
+    }
+
+    /// The state space that an address is in, where the statement says so.
+    fn space(&self, statement: &Statement<'a>, info: &'static table::Operand) -> Option<&'static Space> {
+        let named = info.space.and_then(|slot| statement.modifier(slot));
+        self.reader.table.space(named.or_else(|| info.spaces.first().copied())?)
+    }
+
+    fn address(&mut self, statement: &Statement<'a>, info: &'static table::Operand, name: &'a str) -> Read<()> {
+        let span = span_of(self.text(), name);
+        let message = match self.find(name)? {
+            None => return self.undeclared(name),
+            Some(Symbol::Register { ty, lanes: 1 }) if info.registers.has(ty) => return Ok(()),
+            Some(Symbol::Register { ty, lanes: 1 }) => {
+                format!("`{name}` is a `.{}` register, and no address", self.reader.table.ty(ty).name)
+            }
+            Some(Symbol::Register { .. }) => format!("`{name}` is a vector, and no address"),
+            Some(Symbol::Variable(found)) => {
+                let space = self.space(statement, info);
+                let own = space.map_or(found.generic, |space| space == found);
+                // Two windows of one memory are one space to variables.
+                if own || info.spaces.iter().any(|space| self.reader.table.space(space) == Some(found)) {
+                    return Ok(());
+                }
+                let wanted = space.map_or(String::from("a generic one"), |space| format!("in `.{}`", space.name));
+                let message = format!("`{name}` is in `.{}`, and the address is {wanted}", found.name);
+                let help = format!("name the state space `.{}`, if there is such a form", found.name);
+                return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
+            }
+            Some(Symbol::Function) => format!("`{name}` is a function, and no address"),
+            Some(Symbol::Label) => format!("`{name}` is a label, and no address"),
+        };
+        fail(Code::OperandType, span, message)
+    }
+
+    /// An address that is a constant.
+    fn constant_address(
+        &mut self,
+        statement: &Statement<'a>,
+        info: &'static table::Operand,
+        opcode: usize,
+    ) -> Read<()> {
+        match self.space(statement, info) {
+            Some(space) if space.constants => Ok(()),
+            _ => {
+                let message = format!("`{}` is an address, and none that is a constant", info.name);
+                fail(Code::Constant, self.mnemonic_at(opcode), message)
+            }
+        }
+    }
+
+    fn whole_vector(&mut self, info: &'static table::Operand, count: u8, name: &'a str) -> Read<()> {
+        let span = span_of(self.text(), name);
+        match self.find(name)? {
+            None => self.undeclared(name),
+            Some(Symbol::Register { ty, lanes }) if lanes > 1 => {
+                if lanes != count {
+                    let message = format!("`{name}` is a vector of {lanes}, and `{}` one of {count}", info.name);
+                    return fail(Code::OperandType, span, message);
+                }
+                self.fits_vector(info, name, self.reader.table.ty(ty))
+            }
+            Some(_) => fail(Code::OperandType, span, format!("`{name}` is no vector, and `{}` is one", info.name)),
+        }
+    }
+
+    /// The elements of a vector have one type among them, which bits take over; integers are as good as bits.
+    fn elements(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
+        let mut first: Option<(&'a str, &'static TypeInfo)> = None;
+        for element in elements.iter() {
+            let Element::Register(Register { name, element }) = element else { continue };
+            let span = span_of(self.text(), name);
+            let ty = match self.find(name)? {
+                None => return self.undeclared(name),
+                Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => self.reader.table.ty(ty),
+                Some(_) => return fail(Code::OperandType, span, format!("`{name}` is no register that is one value")),
+            };
+            let Some((other, before)) = first else {
+                first = Some((name, ty));
+                continue;
+            };
+            let alike = ty.kind == Kind::Bits
+                || before.kind == Kind::Bits
+                || ty.name == before.name
+                || ty.is_word() && before.is_word();
+            if ty.bits != before.bits || !alike {
+                let message =
+                    format!("`{name}` is a `.{}` register, and `{other}` beside it is a `.{}`", ty.name, before.name);
+                return fail(Code::OperandType, span, message);
+            }
+            if before.kind != Kind::Bits && (ty.kind == Kind::Bits || before.kind == Kind::Float) {
+                first = Some((name, ty));
+            }
+        }
+        match first {
+            Some((name, ty)) => self.fits_vector(info, name, ty),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a vector with elements of a type is what an operand may be.
+    fn fits_vector(&mut self, info: &'static table::Operand, name: &'a str, ty: &'static TypeInfo) -> Read<()> {
+        let table = self.reader.table;
+        let found = |other: &TypeInfo| {
+            other.name == ty.name || ty.is_word() && other.kind == Kind::Bits && other.bits == ty.bits
+        };
+        if info.registers.iter().any(|register| found(table.ty(register))) {
+            return Ok(());
+        }
+        let message = format!(
+            "`{name}` is a `.{}` register, and an element of `{}` a `.{}`",
+            ty.name,
+            info.name,
+            table.ty(info.ty).name
+        );
+        fail(Code::OperandType, span_of(self.text(), name), message)
+    }
+
+    /// A label may stand behind what names it: what the function does not have is told at its end.
+    fn jump(&mut self, name: &'a str) -> Read<()> {
+        match self.find(name)? {
+            Some(Symbol::Label) => Ok(()),
+            Some(Symbol::Function | Symbol::Variable(_)) | None => {
+                self.jumps.push(name);
+                Ok(())
+            }
+            Some(Symbol::Register { .. }) => {
+                self.jumps.push(name);
+                Ok(())
+            }
+        }
+    }
+
+    /// At the end of a function: each label that is named stands in it.
+    pub(super) fn jumps(&mut self) {
+        for name in core::mem::take(&mut self.jumps) {
+            if !self.labels.contains(name) {
+                let span = span_of(self.text(), name);
+                self.error(Code::UndeclaredRegister, span, format!("there is no label `{name}` in this function"));
+            }
+        }
+        self.labels.clear();
+    }
+
+    fn called(&mut self, info: &'static table::Operand, name: &'a str) -> Read<()> {
+        match self.find(name)? {
+            Some(Symbol::Function) => Ok(()),
+            Some(Symbol::Register { ty, lanes: 1 }) if info.registers.has(ty) => Ok(()),
+            Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is no function")),
+            None => self.undeclared(name),
+        }
+    }
+
+    /// A call of a function by its name has what the function says.
+    #[inline]
+    pub(super) fn call(&mut self, statement: &Statement<'a>) -> Read<()> {
+        let mut operands = statement.operands_with_info();
+        let called = operands.find_map(|(info, operand)| match (info.kind, operand.value) {
+            (OperandKind::Function, Value::Name(name)) => Some(name),
+            _ => None,
+        });
+        match called {
+            Some(name) if self.declares => self.call_of(statement, name),
+            _ => Ok(()),
+        }
+    }
+
+    fn call_of(&mut self, statement: &Statement<'a>, name: &'a str) -> Read<()> {
+        let span = span_of(self.text(), name);
+        let Some(signature) = self.signatures.get(name) else { return Ok(()) };
+        if signature.kernel {
+            return fail(Code::OperandType, span, format!("`{name}` is a kernel, and no function calls one"));
+        }
+        let (mut results, mut arguments, mut behind) = (Vec::new(), Vec::new(), false);
+        for operand in statement.operands() {
+            match operand.value {
+                Value::Name(_) => behind = true,
+                Value::Arguments(list) if behind => arguments = list.iter().collect(),
+                Value::Arguments(list) => results = list.iter().collect(),
+                _ => {}
+            }
+        }
+        let wanted = [("result", &signature.results, results), ("parameter", &signature.parameters, arguments)];
+        let mut pairs = Vec::new();
+        for (what, formal, given) in wanted {
+            if formal.len() != given.len() {
+                let plural = if formal.len() == 1 { "" } else { "s" };
+                let message = format!("`{name}` has {} {what}{plural}, not {}", formal.len(), given.len());
+                return fail(Code::OperandCount, span, message);
+            }
+            pairs.extend(formal.iter().copied().zip(given));
+        }
+        for (formal, given) in pairs {
+            if let Element::Register(Register { name, element: None }) = given
+                && let (Some(Symbol::Register { ty: given, .. }), Symbol::Register { ty: wanted, .. }) =
+                    (self.find(name)?, formal)
+            {
+                let (given, wanted) = (self.reader.table.ty(given), self.reader.table.ty(wanted));
+                let bits = given.kind == Kind::Bits || wanted.kind == Kind::Bits;
+                let alike = bits || given.name == wanted.name || given.is_word() && wanted.is_word();
+                if given.bits != wanted.bits || !alike {
+                    let message =
+                        format!("`{name}` is a `.{}` register, and the parameter a `.{}`", given.name, wanted.name);
+                    return fail(Code::OperandType, span_of(self.text(), name), message);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn targets(&mut self, name: &'a str) -> Read<()> {
+        match self.find(name)? {
+            Some(Symbol::Label | Symbol::Function | Symbol::Variable(_)) => Ok(()),
+            Some(Symbol::Register { .. }) => {
+                fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is a register, and no list"))
+            }
+            None => self.undeclared(name),
+        }
+    }
+
+    fn arguments(&mut self, elements: Elements<'a>) -> Read<()> {
+        for element in elements.iter() {
+            if let Element::Register(Register { name, .. }) = element {
+                match self.find(name)? {
+                    Some(Symbol::Variable(space)) if space.generic => {
+                        let message = format!("`{name}` is in `.{}`, and no argument", space.name);
+                        return fail(Code::OperandType, span_of(self.text(), name), message);
+                    }
+                    Some(Symbol::Register { ty, .. }) if self.reader.table.ty(ty).kind == Kind::Predicate => {
+                        return fail(Code::OperandType, span_of(self.text(), name), "a predicate is no argument");
+                    }
+                    Some(_) => {}
+                    None => return self.undeclared(name),
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,195 @@
+//! Reads operands that are more than a value: addresses, vectors, names, and what functions are called with.
+
+use alloc::format;
+use core::ops::Range;
+
+use super::operand::constant_error;
+use super::{Read, Reader, fail};
+use crate::diagnostic::Code;
+use crate::table::{self, FormInfo, OperandKind};
+use crate::text::constant::{self, WARP_NAME};
+use crate::text::lexer::Cursor;
+use crate::text::statement::{ELEMENTS, Element, Elements, Operand, Register, Value};
+
+impl<'a> Reader<'_, 'a> {
+    /// Reads an operand of a kind that is not scalar; `bare` is an address without its brackets.
+    #[inline]
+    pub(super) fn of_kind(
+        &mut self,
+        form: FormInfo,
+        info: &'static table::Operand,
+        bare: bool,
+        operand: &mut Operand<'a>,
+    ) -> Read<()> {
+        let start = self.cursor.at();
+        operand.selector = None;
+        operand.value = match info.kind {
+            OperandKind::Address => self.address(info, bare)?,
+            OperandKind::Vector(count) => self.vector(info, usize::from(count))?,
+            OperandKind::Arguments => self.arguments(info)?,
+            OperandKind::Label | OperandKind::Function | OperandKind::Targets | OperandKind::Scalar => {
+                Value::Name(self.name(form, info)?)
+            }
+        };
+        if info.second.is_some() {
+            self.second(form, info, start, operand)?;
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, form: FormInfo, info: &'static table::Operand) -> Read<&'a str> {
+        if !self.cursor.at_word() || self.is_sink() {
+            let message = format!("`{}` of `{}` is a name", info.name, form.mnemonic());
+            return fail(Code::OperandType, self.cursor.token(), message);
+        }
+        Ok(self.cursor.word())
+    }
+
+    /// `a`, `a+4`, `16`; without brackets around it, `a[1]` for an element of an array.
+    fn address(&mut self, info: &'static table::Operand, bare: bool) -> Read<Value<'a>> {
+        let start = self.cursor.at();
+        if !self.cursor.at_word() || self.cursor.text()[self.cursor.token()] == *WARP_NAME {
+            let address = constant::integer(&mut self.cursor).map_err(constant_error)?;
+            return Ok(Value::Constant(address));
+        }
+        if self.is_sink() {
+            return fail(Code::Sink, start..start + 1, format!("`{}` is an address", info.name));
+        }
+        let name = self.cursor.word();
+        self.cursor.skip_blanks();
+        match self.cursor.peek() {
+            b'+' => {
+                self.cursor.bump();
+                let addend = constant::integer(&mut self.cursor).map_err(constant_error)?;
+                Ok(Value::Sum { name, addend })
+            }
+            b'[' if bare => {
+                self.cursor.bump();
+                let index = constant::integer(&mut self.cursor).map_err(constant_error)?;
+                self.cursor.skip_blanks();
+                if !self.cursor.eat(b']') {
+                    return fail(Code::Syntax, self.cursor.token(), "`]` is expected here");
+                }
+                Ok(Value::Element { name, index })
+            }
+            _ => Ok(Value::Register(Register { name, element: None })),
+        }
+    }
+
+    /// `{a, b}`, or the name of a register that is a vector.
+    fn vector(&mut self, info: &'static table::Operand, count: usize) -> Read<Value<'a>> {
+        if self.cursor.at_word() && !self.is_sink() {
+            return Ok(Value::Register(Register { name: self.cursor.word(), element: None }));
+        }
+        let message = || format!("`{}` is a vector of {count}: `{{` is expected here", info.name);
+        let (elements, span) = self.list(info, b'{', b'}', message)?;
+        let found = elements.len();
+        if found != count {
+            let message = format!("`{}` is a vector of {count}, not of {found}", info.name);
+            return fail(Code::OperandType, span, message);
+        }
+        if elements.iter().all(|element| element == Element::Sink) {
+            return fail(Code::Sink, span, "one element of a vector is a register at least");
+        }
+        Ok(Value::Vector(elements))
+    }
+
+    /// `(a, b)`, `(a)`, `()`.
+    fn arguments(&mut self, info: &'static table::Operand) -> Read<Value<'a>> {
+        let message = || format!("`{}` stands in parentheses: `(` is expected here", info.name);
+        let (elements, _) = self.list(info, b'(', b')', message)?;
+        Ok(Value::Arguments(elements))
+    }
+
+    /// Reads values between two brackets, and checks what of them the text alone tells.
+    fn list(
+        &mut self,
+        info: &'static table::Operand,
+        open: u8,
+        close: u8,
+        message: impl Fn() -> alloc::string::String,
+    ) -> Read<(Elements<'a>, Range<usize>)> {
+        let start = self.cursor.at();
+        if !self.cursor.eat(open) {
+            return fail(Code::OperandType, self.cursor.token(), message());
+        }
+        let from = self.cursor.at();
+        self.cursor.skip_blanks();
+        let empty = open == b'(' && self.cursor.peek() == close;
+        while !empty {
+            self.cursor.skip_blanks();
+            self.element(info)?;
+            self.cursor.skip_blanks();
+            if !self.cursor.eat(b',') {
+                break;
+            }
+        }
+        let text = &self.cursor.text()[from..self.cursor.at()];
+        if !self.cursor.eat(close) {
+            let message = format!("`{}` is expected here", char::from(close));
+            return fail(Code::Syntax, self.cursor.token(), message);
+        }
+        Ok((Elements { text }, start..self.cursor.at()))
+    }
+
+    fn element(&mut self, info: &'static table::Operand) -> Read<()> {
+        let start = self.cursor.at();
+        match element(&mut self.cursor) {
+            Ok(Element::Register(_)) => Ok(()),
+            Ok(Element::Sink) if info.sink => Ok(()),
+            Ok(Element::Sink) => {
+                fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot stand in `{}`", info.name))
+            }
+            Ok(Element::Constant(_)) if info.kind == OperandKind::Arguments => Ok(()),
+            Ok(Element::Constant(_)) if !info.constants || info.destination => {
+                let message = format!("`{}` holds registers, not constants", info.name);
+                fail(Code::Constant, start..self.cursor.at(), message)
+            }
+            Ok(Element::Constant(_)) => {
+                let end = self.cursor.at();
+                self.cursor.seek(start);
+                let value = constant::expression(&mut self.cursor).map_err(constant_error)?;
+                match value.bits(self.table.ty(info.ty)) {
+                    Ok(_) => Ok(()),
+                    Err(error) => fail(Code::Constant, start..end, format!("{error}")),
+                }
+            }
+            Err(error) => Err(constant_error(error)),
+        }
+    }
+}
+
+/// Reads one value of a list.
+fn element<'a>(cursor: &mut Cursor<'a>) -> Result<Element<'a>, constant::ConstantError> {
+    if cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME {
+        let name = cursor.word();
+        if name == "_" {
+            return Ok(Element::Sink);
+        }
+        let end = *cursor;
+        cursor.skip_blanks();
+        if cursor.at_dot_word() {
+            let word = cursor.dot_word();
+            let element = ELEMENTS.iter().position(|names| names.contains(&word)).map(|index| index as u8);
+            if element.is_some() {
+                return Ok(Element::Register(Register { name, element }));
+            }
+        }
+        *cursor = end;
+        return Ok(Element::Register(Register { name, element: None }));
+    }
+    let start = cursor.at();
+    constant::expression(cursor)?;
+    Ok(Element::Constant(&cursor.text()[start..cursor.at()]))
+}
+
+/// The values of a list that was read before.
+pub(crate) fn elements(text: &str) -> impl Iterator<Item = Element<'_>> {
+    let mut cursor = Cursor::new(text);
+    core::iter::from_fn(move || {
+        cursor.skip_blanks();
+        cursor.eat(b',');
+        cursor.skip_blanks();
+        if cursor.at_end() { None } else { element(&mut cursor).ok() }
+    })
+}
