@@ -4,8 +4,6 @@ use alloc::vec::Vec;
 
 use isa_table::program::Param;
 
-use super::WARP;
-
 /// The parameters of a loop: a tuple, which lies in memory as `words` writes it.
 pub trait Params: Copy {
     /// Whether there are selectors, and with them a commonest case.
@@ -15,7 +13,7 @@ pub trait Params: Copy {
     /// At `at` lie the words of these parameters.
     unsafe fn load(at: *const u8) -> Self;
     /// The same with what selectors pick known where they pick what they mostly do: the first one the first word, the
-    /// second one the second.
+    /// second one the second, and masks all lanes.
     fn usual(self) -> Option<Self>;
     /// The same with nothing known of what selectors pick.
     fn unusual(self) -> Self;
@@ -279,9 +277,8 @@ impl Subset {
     /// From the packed form, a bit for each of `of` lanes.
     pub(crate) fn new(packed: u32, of: u32) -> Subset {
         let each = u128::from(packed) & ((1 << of) - 1);
-        let all = (0..WARP)
-            .take_while(|thread| thread * (of as usize) < 128)
-            .fold(0, |all, thread| all | each << (thread * of as usize));
+        // Both words are filled, so that a mask of all lanes is all ones.
+        let all = (0..128 / of).fold(0, |all, thread| all | each << (thread * of));
         Subset([all as u64, (all >> 64) as u64])
     }
 
@@ -294,10 +291,15 @@ impl Subset {
 
 impl OneParam for Subset {
     const WORDS: usize = 4;
+    const SELECTS: bool = true;
     #[inline(always)]
     unsafe fn load(at: *const u8) -> Subset {
         // SAFETY: the caller's promise.
         unsafe { Subset([two_words(at), two_words(at.add(8))]) }
+    }
+    #[inline(always)]
+    fn usual(self, _: &mut u16) -> Option<Subset> {
+        (self.0[0] & self.0[1] == u64::MAX).then_some(Subset([u64::MAX; 2]))
     }
 }
 

@@ -44,7 +44,28 @@ macro_rules! levels {
             $(#[$feature])*
             unsafe fn warp<K: Loop>(registers: *mut u8, step: *const u8) {
                 // SAFETY: the caller's promises; by the first one the features are there.
-                unsafe { over_warp::<K, _>($simd, registers, step) }
+                unsafe {
+                    if K::Params::SELECTS {
+                        // Where a loop is run, what selectors mostly pick is known, and nothing is asked.
+                        return match params::<K>(step).usual() {
+                            Some(params) => over_warp::<K, _>($simd, params, registers, step),
+                            None => unusual::<K>(registers, step),
+                        };
+                    }
+                    over_warp::<K, _>($simd, params::<K>(step), registers, step);
+                }
+            }
+
+            /// Apart from what is usual, which then saves no registers of the machine.
+            ///
+            /// # Safety
+            ///
+            /// The module's promises: see [`over_warp`].
+            #[inline(never)]
+            $(#[$feature])*
+            unsafe fn unusual<K: Loop>(registers: *mut u8, step: *const u8) {
+                // SAFETY: the caller's promises; by the first one the features are there.
+                unsafe { over_warp::<K, _>($simd, params::<K>(step).unusual(), registers, step) }
             }
 
             /// # Safety
@@ -75,7 +96,7 @@ levels! {
     avx512 Avx512(()), #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl")];
 }
 
-/// Runs a loop over one warp. The operands are at the step's offsets in its registers. Lanes are written that are active and
+/// Runs a loop with these parameters over one warp. The operands are at the step's offsets in its registers. Lanes are written that are active and
 /// that the step's guard has.
 ///
 /// What the step says is read where it is used: held in registers of the machine, these would have to be saved before.
@@ -84,26 +105,7 @@ levels! {
 ///
 /// The module's promises. `step` points to a step of this loop.
 #[inline(always)]
-unsafe fn over_warp<K: Loop, L: Simd>(simd: L, registers: *mut u8, step: *const u8) {
-    // SAFETY: the caller's promises.
-    unsafe {
-        let params = params::<K>(step);
-        if !K::Params::SELECTS {
-            return warp::<K, L>(simd, params, registers, step);
-        }
-        // Where a loop is run, what selectors mostly pick is known, and nothing is asked.
-        match params.usual() {
-            Some(params) => warp::<K, L>(simd, params, registers, step),
-            None => warp::<K, L>(simd, params.unusual(), registers, step),
-        }
-    }
-}
-
-/// # Safety
-///
-/// As [`over_warp`].
-#[inline(always)]
-unsafe fn warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mut u8, step: *const u8) {
+unsafe fn over_warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mut u8, step: *const u8) {
     let outputs = K::Outputs::COUNT;
     // SAFETY: the caller's promises: behind the head there is an offset for each place, then the parameters.
     unsafe {

@@ -12,13 +12,17 @@ use super::{Level, Run, WARP, Width, Word};
 
 /// What a step begins with. Behind it are the offsets of its operands in the registers of a warp, in bytes, destinations
 /// first; then the parameters of its loop.
+///
+/// It has the alignment of the words behind it, and no gap before them.
 #[derive(Clone, Copy)]
-#[repr(C)]
+#[repr(C, packed(4))]
 pub(super) struct Head {
     run: unsafe fn(*mut u8, *const u8),
     /// The guard's mask, and what it is xored with.
     pub guard: u32,
     pub flip: u32,
+    /// How many bytes from here the next step begins.
+    size: u32,
 }
 
 impl Head {
@@ -150,12 +154,12 @@ impl Code {
         }
         let run = at_level(loops, level);
         let flip = if complemented { u32::MAX } else { 0 };
-        let head = Head { run: run.map_or(by_thread, |run| run.warp), guard: guard_at, flip };
+        let run_warp = run.map_or(by_thread as _, |run| run.warp);
         self.starts.push(self.lines.len() as u32);
         match run {
-            Some(_) => self.lines.extend(lines(head, &at, &params)),
+            Some(_) => self.lines.extend(lines(run_warp, (guard_at, flip), &at, &params)),
             None => {
-                let mut lines = lines(head, &at, &[]);
+                let mut lines = lines(run_warp, (guard_at, flip), &at, &[]);
                 let thread = Arc::new(thread);
                 // SAFETY: a step without parameters is one line, which has room for the pointer behind all places.
                 unsafe {
@@ -195,18 +199,17 @@ impl Code {
     /// At `registers` are those of a warp of this program, and there are so many instructions.
     #[inline(always)]
     unsafe fn over_warp(&self, steps: Range<usize>, registers: *mut u8) {
-        let starts = &self.starts[steps];
-        let lines = self.lines.as_ptr();
-        let Some((first, rest)) = starts.split_first() else { return };
-        // SAFETY: where a step begins there is a head. A level's code is in a step only if the machine has its features. Every
-        // place that a loop uses was counted when the step was added, so it lies inside the registers, aligned; loops read
-        // their sources before they write, so that it does not matter which places are the same.
+        let Some(first) = self.starts[steps.clone()].first() else { return };
+        // SAFETY: where a step begins there is a head, and behind a step that is not the last the next one. A level's code is
+        // in a step only if the machine has its features. Every place that a loop uses was counted when the step was added,
+        // so it lies inside the registers, aligned; loops read their sources before they write, so that it does not matter
+        // which places are the same.
         unsafe {
-            let mut step = lines.add(*first as usize).cast::<u8>();
+            let mut step = self.lines.as_ptr().add(*first as usize).cast::<u8>();
             let mut run = (*step.cast::<Head>()).run;
-            for next in rest {
+            for _ in 1..steps.len() {
                 // What comes next is known before this one is called: a wrong guess of it is noticed early.
-                let next = lines.add(*next as usize).cast::<u8>();
+                let next = step.add((*step.cast::<Head>()).size as usize);
                 let next_run = (*next.cast::<Head>()).run;
                 run(registers, step);
                 (step, run) = (next, next_run);
@@ -243,10 +246,11 @@ fn at_level(loops: &[Run], level: Level) -> Option<Run> {
     level.vectors().and_then(|index| loops.get(index)).copied()
 }
 
-/// A step in whole lines.
-fn lines(head: Head, at: &[u32], params: &[u32]) -> Vec<Line> {
+/// A step in whole lines: what runs it, its guard and what that is xored with, and the words behind.
+fn lines(run: unsafe fn(*mut u8, *const u8), (guard, flip): (u32, u32), at: &[u32], params: &[u32]) -> Vec<Line> {
     let bytes = Head::params(at.len()) + 4 * params.len();
     let mut lines = alloc::vec![Line(MaybeUninit::zeroed()); bytes.div_ceil(64)];
+    let head = Head { run, guard, flip, size: size_of_val(lines.as_slice()) as u32 };
     let step = lines.as_mut_ptr().cast::<u8>();
     // SAFETY: the lines have room for the head, and behind it for so many words.
     unsafe {
@@ -289,8 +293,7 @@ impl Slices {
     /// A loop at a level, with so many places; `None` where it runs thread by thread.
     pub(super) fn new(loops: &[Run], level: Level, places: usize, params: &[u32]) -> Option<Slices> {
         let run = at_level(loops, level)?;
-        let head = Head { run: run.warp, guard: 0, flip: 0 };
-        Some(Slices { run, lines: lines(head, &alloc::vec![0; places], params) })
+        Some(Slices { run, lines: lines(run.warp, (0, 0), &alloc::vec![0; places], params) })
     }
 
     /// Runs it over so many chunks of the operands, at least one.
