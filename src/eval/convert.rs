@@ -10,9 +10,12 @@
 //! assert_eq!(eval::e4m3_f32(1000.0), 0x7e);
 //! ```
 
-use super::rounding::{RN, RP};
+use core::convert::identity;
+
+use super::float::{finish_f32, finish_f64};
+use super::rounding::{RM, RN, RP};
 use super::soft::{self, BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64};
-use super::{bf16, f16};
+use super::{bf16, f16, single_bf16, single_f16};
 
 /// The words of `IntegerRounding`: the same roundings, to integers.
 pub mod integer_rounding {
@@ -43,36 +46,70 @@ clamps! {
     i64: u8 = clamp_u8_s64 u16 = clamp_u16_s64 u32 = clamp_u32_s64 u64 = clamp_u64_s64 i8 = clamp_s8_s64 i16 = clamp_s16_s64 i32 = clamp_s32_s64 i64 = clamp_s64_s64;
 }
 
-/// Each float type to each integer type.
+/// Rounding to whole numbers, which stay floats.
+macro_rules! wholes {
+    ($($ty:ty: $whole:ident;)*) => {$(
+        /// The number rounded to a whole one; what is no number stays what it is.
+        #[inline(always)]
+        pub(super) const fn $whole<const ROUNDING: u8>(x: $ty) -> $ty {
+            // From here on all floats are whole: a sum with it is rounded to one.
+            const EDGE: $ty = 1.0 / <$ty>::EPSILON;
+            let size = x.abs();
+            let near = size + EDGE - EDGE;
+            // Whether the magnitude is to be the next one that is not less, or not greater.
+            let up = ROUNDING == RM && x.is_sign_negative() || ROUNDING == RP && x.is_sign_positive();
+            let rounded = match up {
+                _ if ROUNDING == RN => near,
+                true => if near < size { near + 1.0 } else { near },
+                false => if near > size { near - 1.0 } else { near },
+            };
+            if size < EDGE { rounded.copysign(x) } else { x }
+        }
+    )*};
+}
+
+wholes! {
+    f32: whole_f32;
+    f64: whole_f64;
+}
+
+/// Each float type to each integer type; halves as floats of single precision.
 macro_rules! integers {
-    ($($from:ty, $format:ident: $($to:ty = $name:ident)*;)*) => {$($(
+    ($($from:ty, $float:ty, $single:ident $whole:ident: $($to:ty = $name:ident)*;)*) => {$($(
         /// The number rounded to an integer, the nearest one of the type in place of one that it does not have. NaN is zero,
         /// but the highest bit alone where either has 64 bits.
         #[inline(always)]
         pub const fn $name<const ROUNDING: u8>(x: $from) -> $to {
-            let bits = x.to_bits() as u64;
-            if x.is_nan() {
-                let wide = <$from>::MANTISSA_DIGITS == 53 || <$to>::BITS == 64;
-                return if wide { (1 as $to) << (<$to>::BITS - 1) } else { 0 };
+            let x = $whole::<ROUNDING>($single(x));
+            if x.is_nan() && (<$float>::MANTISSA_DIGITS == 53 || <$to>::BITS == 64) {
+                return (1 as $to) << (<$to>::BITS - 1);
             }
-            let (negative, magnitude) = soft::to_integer($format, bits, ROUNDING);
-            let (least, most) = ((<$to>::MIN as i128).unsigned_abs() as u64, <$to>::MAX as u64);
-            if negative {
-                if magnitude >= least { <$to>::MIN } else { (magnitude as $to).wrapping_neg() }
-            } else if magnitude > most {
-                <$to>::MAX
-            } else {
-                magnitude as $to
-            }
+            if <$to>::BITS == 64 { x as $to } else { word(x as f64, <$to>::MIN as f64, <$to>::MAX as f64) as $to }
         }
     )*)*};
 }
 
+/// The lowest bits of a whole number between two of at most 32 bits; zero for NaN. Rust's conversion does the same, and no
+/// vectors are made of it.
+#[inline(always)]
+const fn word(x: f64, least: f64, most: f64) -> u32 {
+    let inside = if x < least {
+        least
+    } else if x > most {
+        most
+    } else {
+        x
+    };
+    // The last bits of this sum's fraction are the number.
+    let sum = inside + 1.5 / f64::EPSILON;
+    if x.is_nan() { 0 } else { sum.to_bits() as u32 }
+}
+
 integers! {
-    f16, F16: u8 = integer_u8_f16 u16 = integer_u16_f16 u32 = integer_u32_f16 u64 = integer_u64_f16 i8 = integer_s8_f16 i16 = integer_s16_f16 i32 = integer_s32_f16 i64 = integer_s64_f16;
-    bf16, BF16: u8 = integer_u8_bf16 u16 = integer_u16_bf16 u32 = integer_u32_bf16 u64 = integer_u64_bf16 i8 = integer_s8_bf16 i16 = integer_s16_bf16 i32 = integer_s32_bf16 i64 = integer_s64_bf16;
-    f32, F32: u8 = integer_u8_f32 u16 = integer_u16_f32 u32 = integer_u32_f32 u64 = integer_u64_f32 i8 = integer_s8_f32 i16 = integer_s16_f32 i32 = integer_s32_f32 i64 = integer_s64_f32;
-    f64, F64: u8 = integer_u8_f64 u16 = integer_u16_f64 u32 = integer_u32_f64 u64 = integer_u64_f64 i8 = integer_s8_f64 i16 = integer_s16_f64 i32 = integer_s32_f64 i64 = integer_s64_f64;
+    f16, f32, single_f16 whole_f32: u8 = integer_u8_f16 u16 = integer_u16_f16 u32 = integer_u32_f16 u64 = integer_u64_f16 i8 = integer_s8_f16 i16 = integer_s16_f16 i32 = integer_s32_f16 i64 = integer_s64_f16;
+    bf16, f32, single_bf16 whole_f32: u8 = integer_u8_bf16 u16 = integer_u16_bf16 u32 = integer_u32_bf16 u64 = integer_u64_bf16 i8 = integer_s8_bf16 i16 = integer_s16_bf16 i32 = integer_s32_bf16 i64 = integer_s64_bf16;
+    f32, f32, identity whole_f32: u8 = integer_u8_f32 u16 = integer_u16_f32 u32 = integer_u32_f32 u64 = integer_u64_f32 i8 = integer_s8_f32 i16 = integer_s16_f32 i32 = integer_s32_f32 i64 = integer_s64_f32;
+    f64, f64, identity whole_f64: u8 = integer_u8_f64 u16 = integer_u16_f64 u32 = integer_u32_f64 u64 = integer_u64_f64 i8 = integer_s8_f64 i16 = integer_s16_f64 i32 = integer_s32_f64 i64 = integer_s64_f64;
 }
 
 /// Each integer type to each float type; to the nearest number as the host does it, where it has the type.
@@ -120,12 +157,10 @@ resizes! {
 
 /// Rounding to integers within a format.
 macro_rules! integrals {
-    ($($ty:ty, $format:ident, $bits:ty: $name:ident $finite:ident;)*) => {$(
+    ($($ty:ty, $bits:ty: $finite:ident $name:ident |$x:ident| $value:expr;)*) => {$(
         /// The number rounded to an integer, in its own format.
         #[inline(always)]
-        pub const fn $name<const ROUNDING: u8>(x: $ty) -> $ty {
-            <$ty>::from_bits(soft::integral($format, x.to_bits() as u64, ROUNDING) as $bits)
-        }
+        pub const fn $name<const ROUNDING: u8>($x: $ty) -> $ty { $value }
         /// The greatest number of its sign in place of an infinity.
         #[inline(always)]
         pub const fn $finite(x: $ty) -> $ty {
@@ -137,10 +172,10 @@ macro_rules! integrals {
 }
 
 integrals! {
-    f16, F16, u16: integral_f16 finite_f16;
-    bf16, BF16, u16: integral_bf16 finite_bf16;
-    f32, F32, u32: integral_f32 finite_f32;
-    f64, F64, u64: integral_f64 finite_f64;
+    f16, u16: finite_f16 integral_f16 |x| resize_f16_f32::<RN>(whole_f32::<ROUNDING>(single_f16(x)));
+    bf16, u16: finite_bf16 integral_bf16 |x| resize_bf16_f32::<RN>(whole_f32::<ROUNDING>(single_bf16(x)));
+    f32, u32: finite_f32 integral_f32 |x| finish_f32(whole_f32::<ROUNDING>(x), x, x);
+    f64, u64: finite_f64 integral_f64 |x| finish_f64(whole_f64::<ROUNDING>(x), x, x);
 }
 
 /// The greatest number of `tf32` in place of an infinity.

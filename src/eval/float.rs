@@ -67,7 +67,7 @@ pub const fn add_f32<const ROUNDING: u8>(a: f32, b: f32) -> f32 {
     if ROUNDING == RN {
         return finish_f32(a + b, a, b);
     }
-    finish_f32(narrow::<ROUNDING>(sum::<ROUNDING>(a as f64, b as f64)), a, b)
+    finish_f32(narrow::<ROUNDING>(sum_f64::<ROUNDING>(a as f64, b as f64)), a, b)
 }
 
 /// `a · b`
@@ -83,25 +83,35 @@ pub const fn mul_f32<const ROUNDING: u8>(a: f32, b: f32) -> f32 {
 #[inline(always)]
 pub const fn fma_f32<const ROUNDING: u8>(a: f32, b: f32, c: f32) -> f32 {
     // The product of two floats is a double.
-    finish_f32(narrow::<ROUNDING>(sum::<ROUNDING>(a as f64 * b as f64, c as f64)), a, b)
+    finish_f32(narrow::<ROUNDING>(sum_f64::<ROUNDING>(a as f64 * b as f64, c as f64)), a, b)
 }
 
-/// The sum of two doubles that are floats or products of such. Where it is no double its last bit is one: what is rounded
-/// from it to fewer bits is then rounded as from the exact sum (Boldo and Melquiond, "Emulation of FMA and correctly
-/// rounded sums").
-#[inline(always)]
-const fn sum<const ROUNDING: u8>(a: f64, b: f64) -> f64 {
-    let sum = a + b;
-    // What the sum lacks; NaN where it is infinite.
-    let part = sum - a;
-    let rest = (a - (sum - part)) + (b - part);
-    let bits = sum.to_bits();
-    let beside = if (rest > 0.0) == (sum > 0.0) { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
-    let inexact = rest.abs() > 0.0;
-    let odd = f64::from_bits(if inexact && bits & 1 == 0 { beside } else { bits });
-    // What is left of a number and its opposite is negative where sums are rounded down.
-    let opposite = a.is_sign_negative() != b.is_sign_negative();
-    if ROUNDING == rounding::RM && sum == 0.0 && opposite { -0.0 } else { odd }
+/// Sums of which more bits are computed than are kept.
+macro_rules! sums {
+    ($($ty:ty: $sum:ident;)*) => {$(
+        /// The sum of two floats that does not overflow. Where it is no float its last bit is one: what is rounded from it to
+        /// fewer bits, by two at least, is then rounded as from the exact sum (Boldo and Melquiond, "Emulation of FMA and
+        /// correctly rounded sums").
+        #[inline(always)]
+        pub(super) const fn $sum<const ROUNDING: u8>(a: $ty, b: $ty) -> $ty {
+            let sum = a + b;
+            // What the sum lacks; NaN where it is infinite.
+            let part = sum - a;
+            let rest = (a - (sum - part)) + (b - part);
+            let bits = sum.to_bits();
+            let beside = if (rest > 0.0) == (sum > 0.0) { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+            let inexact = rest.abs() > 0.0;
+            let odd = <$ty>::from_bits(if inexact && bits & 1 == 0 { beside } else { bits });
+            // What is left of a number and its opposite is negative where sums are rounded down.
+            let opposite = a.is_sign_negative() != b.is_sign_negative();
+            if ROUNDING == rounding::RM && sum == 0.0 && opposite { -0.0 } else { odd }
+        }
+    )*};
+}
+
+sums! {
+    f32: sum_f32;
+    f64: sum_f64;
 }
 
 /// A double as a float.
@@ -149,13 +159,13 @@ quotients! {
 
 /// Whatever NaN the host gives becomes the machine's.
 #[inline(always)]
-const fn finish_f32(result: f32, _: f32, _: f32) -> f32 {
+pub(super) const fn finish_f32(result: f32, _: f32, _: f32) -> f32 {
     if result.is_nan() { f32::from_bits(0x7fff_ffff) } else { result }
 }
 
 /// A NaN among the operands is kept, the first one first.
 #[inline(always)]
-const fn finish_f64(result: f64, a: f64, b: f64) -> f64 {
+pub(super) const fn finish_f64(result: f64, a: f64, b: f64) -> f64 {
     const QUIET: u64 = 1 << 51;
     let kept = if a.is_nan() { a } else { b };
     let nan = if kept.is_nan() { kept.to_bits() | QUIET } else { 0xfff8 << 48 };
