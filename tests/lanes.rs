@@ -9,6 +9,8 @@ use ptx_isa::slice::{Evaluator, Slice, SliceMut};
 use ptx_isa::table::{FormInfo, Kind, TypeId};
 use ptx_isa::warp::{Level, Operands, Program, Registers, Source, Warps};
 
+mod reference;
+
 #[cfg(all(unix, not(miri)))]
 #[path = "lanes/pages.rs"]
 mod pages;
@@ -321,6 +323,72 @@ fn slices_compute_what_scalar_functions_do() {
         for form in forms() {
             let (lanes, offset) = ((random.next() % 201) as usize, (random.next() % 5) as usize);
             check_slice(form, level, lanes, offset, &mut random);
+        }
+    }
+}
+
+/// Edges of a type, as lanes of a slice.
+fn buffer(ty: TypeId, lanes: usize, random: &mut Random) -> Buffer {
+    let edges = reference::edges(TABLE.ty(ty).name, &mut reference::Random::new(random.next()), 24);
+    let mut next = || edges[random.next() as usize % edges.len()];
+    match width(ty) {
+        1 => Buffer::Mask((0..lanes.div_ceil(32)).map(|_| next() as u32).collect()),
+        16 => Buffer::B16((0..lanes).map(|_| next() as u16).collect()),
+        32 => Buffer::B32((0..lanes).map(|_| next() as u32).collect()),
+        _ => Buffer::B64((0..lanes).map(|_| next() as u64).collect()),
+    }
+}
+
+/// Lanes of one source each, for a form with one destination.
+fn check_lanes(form: FormInfo, level: Level, lanes: usize, sources: &[Buffer], random: &mut Random) {
+    let evaluator = Evaluator::with(form, 90, level, &[], 0).unwrap();
+    let mut d = Buffer::new(Signature::of(form).destinations[0], lanes, random);
+    let slices: Vec<Slice> = sources.iter().map(|source| source.slice(0)).collect();
+    evaluator.run(lanes, [d.slice_mut(0), SliceMut::Sink], &slices);
+    for lane in 0..lanes {
+        let inputs: Vec<u128> = sources.iter().map(|source| source.get(lane)).collect();
+        let expected = form.evaluate(90, &inputs)[0];
+        assert_eq!(d.get(lane), expected, "{} {level:?} {inputs:x?}", form.mnemonic());
+    }
+}
+
+/// Levels have instructions of their own for floats: what these make of the edges of formats.
+#[test]
+fn lanes_of_floats_are_those_of_scalar_functions() {
+    let mut random = Random(5);
+    let lanes = if cfg!(miri) { 32 } else { 1024 };
+    for level in Level::available() {
+        let simple = |form: &FormInfo| form.selectors().count() == 0 && form.results().count() == 1;
+        let float = |form: &FormInfo| {
+            form.operands()
+                .iter()
+                .any(|operand| ["f16", "f32", "f64"].iter().any(|name| TABLE.ty(operand.ty).name.contains(name)))
+        };
+        for form in forms().filter(simple).filter(float) {
+            let sources: Vec<Buffer> = form.sources().map(|operand| buffer(operand.ty, lanes, &mut random)).collect();
+            check_lanes(form, level, lanes, &sources, &mut random);
+        }
+    }
+}
+
+/// Every half, and the floats at and beside every half and every middle of two.
+#[test]
+#[cfg(not(miri))]
+fn halves_are_converted_as_scalar_functions_do() {
+    let mut random = Random(6);
+    let halves: Vec<u16> = (0..=u16::MAX).collect();
+    let single = TABLE.form("cvt.f32.f16").unwrap();
+    let float = |half: u16| single.evaluate(90, &[half.into()])[0] as u32;
+    let floats: Vec<u32> = halves
+        .iter()
+        .flat_map(|half| [0, 0x1000].map(|more| float(*half).wrapping_add(more)))
+        .flat_map(|float| [float.wrapping_sub(1), float, float.wrapping_add(1)])
+        .collect();
+    for level in Level::available() {
+        check_lanes(single, level, halves.len(), &[Buffer::B16(halves.clone())], &mut random);
+        for mnemonic in ["cvt.rn.f16.f32", "cvt.rz.f16.f32", "cvt.rzi.s32.f32", "cvt.rni.s32.f32", "cvt.rmi.s32.f32"] {
+            let form = TABLE.form(mnemonic).unwrap();
+            check_lanes(form, level, floats.len(), &[Buffer::B32(floats.clone())], &mut random);
         }
     }
 }

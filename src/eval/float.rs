@@ -89,9 +89,9 @@ pub const fn fma_f32<const ROUNDING: u8>(a: f32, b: f32, c: f32) -> f32 {
 /// Sums of which more bits are computed than are kept.
 macro_rules! sums {
     ($($ty:ty: $sum:ident;)*) => {$(
-        /// The sum of two floats that does not overflow. Where it is no float its last bit is one: what is rounded from it to
-        /// fewer bits, by two at least, is then rounded as from the exact sum (Boldo and Melquiond, "Emulation of FMA and
-        /// correctly rounded sums").
+        /// The sum of two floats that does not overflow. Where it is no float its last bit is one: what is rounded from it
+        /// to fewer bits, by two at least, is then rounded as from the exact sum (Boldo and Melquiond, "Emulation of FMA
+        /// and correctly rounded sums").
         #[inline(always)]
         pub(super) const fn $sum<const ROUNDING: u8>(a: $ty, b: $ty) -> $ty {
             let sum = a + b;

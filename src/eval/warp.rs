@@ -1,10 +1,178 @@
 //! Bodies of the builtins that take whole values, for 32 lanes at once.
 //!
-//! A builtin that works lane by lane needs none of these: kernels call its body for one lane in a loop, and the
-//! compiler makes vectors of it. These are for what no such loop can say well: bytes that move between lanes of a
-//! packed value, and sums over them.
+//! Most builtins that work lane by lane need none of these: loops call their body for one lane, and the compiler makes
+//! vectors of it. These are for what no such loop can say well: bytes that move between lanes of a packed value, sums over
+//! them, and what a SIMD level has instructions for that no operator of Rust stands for, such as sums with a rounding.
 
-use crate::lanes::{Pick, Simd, WARP, reinterpret, whole};
+use core::convert::identity;
+
+use super::convert::whole_f32;
+use super::f16;
+use super::float::{finish_f32, finish_f64, sum_f32};
+use super::rounding::{RM, RN, RP, RZ};
+use crate::lanes::{Pick, Simd, WARP, Word, reinterpret, whole};
+
+/// A value for each lane.
+#[inline(always)]
+fn lanes<W: Word, const N: usize>(value: impl Fn(usize) -> W) -> [W; N] {
+    let mut lanes = [W::default(); N];
+    let mut lane = 0;
+    while lane < N {
+        lanes[lane] = value(lane);
+        lane += 1;
+    }
+    lanes
+}
+
+/// Floats whose NaNs are the machine's.
+#[inline(always)]
+fn machine<const N: usize>(x: [u32; N]) -> [u32; N] {
+    lanes(|lane| {
+        let float = f32::from_bits(x[lane]);
+        finish_f32(float, float, float).to_bits()
+    })
+}
+
+/// Halves whose NaNs are the machine's.
+#[inline(always)]
+fn machine_halves<const N: usize>(x: [u16; N]) -> [u16; N] {
+    lanes(|lane| if x[lane] & 0x7fff > 0x7c00 { 0x7fff } else { x[lane] })
+}
+
+/// Sums, products and roots with a rounding.
+macro_rules! rounded {
+    ($($word:ident $float:ty, $finish:ident: $($name:ident($($arg:ident)*))*;)*) => {$($(
+        /// The function of this name in each lane.
+        #[inline(always)]
+        pub fn $name<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, $($arg: &[$word; N]),*) -> [$word; N] {
+            match simd.$name::<ROUNDING, N>($($arg),*) {
+                Some(result) => $finish(result),
+                None => lanes(|lane| super::$name::<ROUNDING>($(<$float>::from_bits($arg[lane])),*).to_bits()),
+            }
+        }
+    )*)*};
+}
+
+rounded! {
+    u32 f32, machine: add_f32(a b) mul_f32(a b) fma_f32(a b c) sqrt_f32(a);
+    u64 f64, identity: add_f64(a b) mul_f64(a b) sqrt_f64(a);
+}
+
+/// [`fma_f64`](super::fma_f64) in each lane.
+#[inline(always)]
+pub fn fma_f64<const ROUNDING: u8, L: Simd, const N: usize>(
+    simd: L,
+    a: &[u64; N],
+    b: &[u64; N],
+    c: &[u64; N],
+) -> [u64; N] {
+    let operands = |lane: usize| [a, b, c].map(|operand| f64::from_bits(operand[lane]));
+    match simd.fma_f64::<ROUNDING, N>(a, b, c) {
+        Some(result) => lanes(|lane| {
+            let [a, b, c] = operands(lane);
+            finish_f64(f64::from_bits(result[lane]), a, if b.is_nan() { b } else { c }).to_bits()
+        }),
+        None => lanes(|lane| {
+            let [a, b, c] = operands(lane);
+            super::fma_f64::<ROUNDING>(a, b, c).to_bits()
+        }),
+    }
+}
+
+/// Sums and products of halves to the nearest one. What is computed in single precision has as many bits as are needed to
+/// round it once more as if it were exact.
+macro_rules! halves {
+    ($($name:ident($simd:ident $($arg:ident)*) $value:expr;)*) => {$(
+        /// The function of this name in each lane.
+        #[inline(always)]
+        pub fn $name<const ROUNDING: u8, L: Simd, const N: usize>($simd: L, $($arg: &[u16; N]),*) -> [u16; N] {
+            if ROUNDING == RN
+                && let ($(Some($arg),)*) = ($($simd.single::<RN, N>($arg),)*)
+                && let Some(result) = $simd.half::<RN, N>(&$value)
+            {
+                return machine_halves(result);
+            }
+            lanes(|lane| super::$name::<ROUNDING>($(f16::from_bits($arg[lane])),*).to_bits())
+        }
+    )*};
+}
+
+halves! {
+    add_f16(simd a b) lanes(|lane| (f32::from_bits(a[lane]) + f32::from_bits(b[lane])).to_bits());
+    mul_f16(simd a b) lanes(|lane| (f32::from_bits(a[lane]) * f32::from_bits(b[lane])).to_bits());
+    fma_f16(simd a b c) odd_fma(simd, &a, &b, &c);
+}
+
+/// `a · b + c` of halves in single precision; where it is no float, the one of its two neighbours whose last bit is one. A
+/// product of two halves is a float.
+#[inline(always)]
+fn odd_fma<L: Simd, const N: usize>(simd: L, a: &[u32; N], b: &[u32; N], c: &[u32; N]) -> [u32; N] {
+    match (simd.fma_f32::<RM, N>(a, b, c), simd.fma_f32::<RP, N>(a, b, c)) {
+        (Some(down), Some(up)) => lanes(|lane| if down[lane] & 1 != 0 { down[lane] } else { up[lane] }),
+        _ => lanes(|lane| {
+            let [a, b, c] = [a, b, c].map(|x| f32::from_bits(x[lane]));
+            sum_f32::<RN>(a * b, c).to_bits()
+        }),
+    }
+}
+
+/// [`single_f16`](super::single_f16) in each lane.
+#[inline(always)]
+pub fn single_f16<L: Simd, const N: usize>(simd: L, x: &[u16; N]) -> [u32; N] {
+    resize_f32_f16::<RN, L, N>(simd, x)
+}
+
+/// [`resize_f32_f16`](super::resize_f32_f16) in each lane.
+#[inline(always)]
+pub fn resize_f32_f16<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u16; N]) -> [u32; N] {
+    match simd.single::<ROUNDING, N>(x) {
+        Some(result) => machine(result),
+        None => lanes(|lane| super::resize_f32_f16::<ROUNDING>(f16::from_bits(x[lane])).to_bits()),
+    }
+}
+
+/// [`resize_f16_f32`](super::resize_f16_f32) in each lane.
+#[inline(always)]
+pub fn resize_f16_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u32; N]) -> [u16; N] {
+    match simd.half::<ROUNDING, N>(x) {
+        Some(result) => machine_halves(result),
+        None => lanes(|lane| super::resize_f16_f32::<ROUNDING>(f32::from_bits(x[lane])).to_bits()),
+    }
+}
+
+/// [`integer_s32_f32`](super::integer_s32_f32) in each lane.
+#[inline(always)]
+pub fn integer_s32_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u32; N]) -> [u32; N] {
+    let float = |lane: usize| f32::from_bits(x[lane]);
+    let whole = if ROUNDING == RZ { *x } else { lanes(|lane| whole_f32::<ROUNDING>(float(lane)).to_bits()) };
+    match simd.truncate::<RZ, N>(&whole) {
+        Some(result) => lanes(|lane| match float(lane) {
+            x if x.is_nan() => 0,
+            x if x >= 2_147_483_648.0 => i32::MAX as u32,
+            _ => result[lane],
+        }),
+        None => lanes(|lane| super::integer_s32_f32::<ROUNDING>(float(lane)).cast_unsigned()),
+    }
+}
+
+/// Functions of words.
+macro_rules! words {
+    ($($name:ident($($arg:ident)*);)*) => {$(
+        /// The function of this name in each lane.
+        #[inline(always)]
+        pub fn $name<L: Simd, const N: usize>(simd: L, $($arg: &[u32; N]),*) -> [u32; N] {
+            match simd.$name($($arg),*) {
+                Some(result) => result,
+                None => lanes(|lane| super::$name($($arg[lane]),*)),
+            }
+        }
+    )*};
+}
+
+words! {
+    logic(a b c table);
+    permute(a b control);
+}
 
 /// [`bytes`](super::bytes) in each lane.
 #[inline(always)]

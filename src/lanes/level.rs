@@ -53,8 +53,8 @@ impl Level {
         }
         match level {
             0 => true,
-            1 => has!("avx2" "bmi1" "bmi2"),
-            _ => has!("avx2" "bmi1" "bmi2" "avx512f" "avx512bw" "avx512dq" "avx512vl"),
+            1 => has!("avx2" "bmi1" "bmi2" "f16c" "fma"),
+            _ => has!("avx2" "bmi1" "bmi2" "f16c" "fma" "avx512f" "avx512bw" "avx512dq" "avx512vl"),
         }
     }
 
@@ -68,6 +68,18 @@ impl core::fmt::Debug for Level {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Functions of floats, `None` at a level that has no instruction for them.
+macro_rules! floats {
+    ($($(#[$doc:meta])* $name:ident($($arg:ident)*) $word:ident -> $result:ident;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        fn $name<const ROUNDING: u8, const N: usize>(self, $($arg: &[$word; N]),*) -> Option<[$result; N]> {
+            let _ = ($($arg,)*);
+            None
+        }
+    )*};
 }
 
 /// What a SIMD level does with instructions of its own. A value exists only in functions with the level's features.
@@ -121,6 +133,46 @@ pub trait Simd: Copy + sealed::Sealed {
             lane += 1;
         }
         lanes
+    }
+
+    // Roundings are those of `eval::rounding`. Where nothing is said of a NaN, it is any.
+    floats! {
+        /// `a + b`
+        add_f32(a b) u32 -> u32;
+        /// `a · b`
+        mul_f32(a b) u32 -> u32;
+        /// `a · b + c` with one rounding.
+        fma_f32(a b c) u32 -> u32;
+        /// The square root.
+        sqrt_f32(a) u32 -> u32;
+        /// `a + b`; of NaNs the first is kept, and made quiet.
+        add_f64(a b) u64 -> u64;
+        /// `a · b`; of NaNs the first is kept, and made quiet.
+        mul_f64(a b) u64 -> u64;
+        /// `a · b + c` with one rounding.
+        fma_f64(a b c) u64 -> u64;
+        /// The square root; a NaN is kept, and made quiet.
+        sqrt_f64(a) u64 -> u64;
+        /// A float as a signed integer, towards zero alone; the least integer in place of one with more bits.
+        truncate(a) u32 -> u32;
+        /// A half in single precision, which needs no rounding.
+        single(a) u16 -> u32;
+        /// A float in half precision.
+        half(a) u32 -> u16;
+    }
+
+    /// Any function of three words, bit by bit: bit `4·a + 2·b + c` of the table is the outcome. `None` where tables differ,
+    /// or at a level that has no instruction for it.
+    #[inline(always)]
+    fn logic<const N: usize>(self, _: &[u32; N], _: &[u32; N], _: &[u32; N], _: &[u32; N]) -> Option<[u32; N]> {
+        None
+    }
+
+    /// Four bytes picked from the eight of two words by digits of four bits; the fourth bit asks for the byte's sign. `None`
+    /// at a level that has no instruction for it.
+    #[inline(always)]
+    fn permute<const N: usize>(self, _: &[u32; N], _: &[u32; N], _: &[u32; N]) -> Option<[u32; N]> {
+        None
     }
 
     /// Lanes of ones and zeros with more bits.

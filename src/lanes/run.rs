@@ -92,12 +92,12 @@ levels! {
 }
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 levels! {
-    avx2 Avx2(()), #[target_feature(enable = "avx2,bmi1,bmi2")];
-    avx512 Avx512(()), #[target_feature(enable = "avx2,bmi1,bmi2,avx512f,avx512bw,avx512dq,avx512vl")];
+    avx2 Avx2(()), #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma")];
+    avx512 Avx512(()), #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma,avx512f,avx512bw,avx512dq,avx512vl")];
 }
 
-/// Runs a loop with these parameters over one warp. The operands are at the step's offsets in its registers. Lanes are written that are active and
-/// that the step's guard has.
+/// Runs a loop with these parameters over one warp. The operands are at the step's offsets in its registers. Lanes are
+/// written that are active and that the step's guard has.
 ///
 /// What the step says is read where it is used: held in registers of the machine, these would have to be saved before.
 ///

@@ -200,8 +200,8 @@ impl Code {
     #[inline(always)]
     unsafe fn over_warp(&self, steps: Range<usize>, registers: *mut u8) {
         let Some(first) = self.starts[steps.clone()].first() else { return };
-        // SAFETY: where a step begins there is a head, and behind a step that is not the last the next one. A level's code is
-        // in a step only if the machine has its features. Every place that a loop uses was counted when the step was added,
+        // SAFETY: where a step begins there is a head, and behind a step that is not the last is the next one. A level's code
+        // is in a step only if the machine has its features. Every place that a loop uses was counted when the step was added,
         // so it lies inside the registers, aligned; loops read their sources before they write, so that it does not matter
         // which places are the same.
         unsafe {

@@ -1,12 +1,14 @@
 //! The levels of x86-64.
 
 use core::arch::x86_64::*;
+use core::convert::identity;
 
 use super::level::widen;
 use super::values::sealed;
 use super::{Pick, Simd, WARP, Word};
+use crate::eval::rounding::{RM, RN, RZ};
 
-/// AVX2, BMI1, BMI2.
+/// AVX2, BMI1, BMI2, F16C, FMA.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(pub(super) ());
 
@@ -17,8 +19,49 @@ pub(super) struct Avx512(pub(super) ());
 impl sealed::Sealed for Avx2 {}
 impl sealed::Sealed for Avx512 {}
 
+/// Without exceptions, as an intrinsic with a rounding of its own is to be told.
+const QUIET: i32 = _MM_FROUND_NO_EXC;
+
 /// Where each word of a vector of 128 bits has its bytes.
 const WORDS: [u32; 4] = [0, 0x0404_0404, 0x0808_0808, 0x0c0c_0c0c];
+
+/// An intrinsic with the rounding that is asked for, and flags.
+macro_rules! rounded {
+    ($flags:expr, $intrinsic:ident($($arg:ident),*)) => {
+        match ROUNDING {
+            RN => $intrinsic::<{ $flags | _MM_FROUND_TO_NEAREST_INT }>($($arg),*),
+            RZ => $intrinsic::<{ $flags | _MM_FROUND_TO_ZERO }>($($arg),*),
+            RM => $intrinsic::<{ $flags | _MM_FROUND_TO_NEG_INF }>($($arg),*),
+            _ => $intrinsic::<{ $flags | _MM_FROUND_TO_POS_INF }>($($arg),*),
+        }
+    };
+}
+
+/// Functions of floats, vector by vector: how vectors are read and written, for which roundings there are such functions, and
+/// each one's vectors of floats from those of bits, its value, and its bits.
+macro_rules! floats {
+    ($from:ident $load:ident, $to:ident $store:ident, $roundings:pat => $(
+        $name:ident($($arg:ident)*) $word:ident -> $result:ident, $floats:ident $value:expr => $bits:ident;
+    )*) => {$(
+        #[inline(always)]
+        fn $name<const ROUNDING: u8, const N: usize>(self, $($arg: &[$word; N]),*) -> Option<[$result; N]> {
+            if !matches!(ROUNDING, $roundings) {
+                return None;
+            }
+            let mut lanes = [0; N];
+            let mut round = 0;
+            while round < size_of_val(&lanes) / size_of::<$to>() {
+                // SAFETY: see below.
+                unsafe {
+                    $(let $arg = $floats($load($arg.as_ptr().cast::<$from>().add(round)));)*
+                    $store(lanes.as_mut_ptr().cast::<$to>().add(round), $bits($value));
+                }
+                round += 1;
+            }
+            Some(lanes)
+        }
+    )*};
+}
 
 // SAFETY, of all blocks in the two implementations: a value of the level's type exists only where its features
 // do. A load or store of a vector at `round` touches the bytes from `round * size_of::<vector>()` of an array, and
@@ -182,6 +225,29 @@ impl Simd for Avx2 {
         }
         picked
     }
+
+    floats! {
+        __m256i _mm256_loadu_si256, __m256i _mm256_storeu_si256, RZ =>
+        truncate(a) u32 -> u32, _mm256_castsi256_ps _mm256_cvttps_epi32(a) => identity;
+    }
+
+    floats! {
+        __m256i _mm256_loadu_si256, __m256i _mm256_storeu_si256, RN =>
+        fma_f32(a b c) u32 -> u32, _mm256_castsi256_ps _mm256_fmadd_ps(a, b, c) => _mm256_castps_si256;
+        sqrt_f32(a) u32 -> u32, _mm256_castsi256_ps _mm256_sqrt_ps(a) => _mm256_castps_si256;
+        fma_f64(a b c) u64 -> u64, _mm256_castsi256_pd _mm256_fmadd_pd(a, b, c) => _mm256_castpd_si256;
+        sqrt_f64(a) u64 -> u64, _mm256_castsi256_pd _mm256_sqrt_pd(a) => _mm256_castpd_si256;
+    }
+
+    floats! {
+        __m128i _mm_loadu_si128, __m256i _mm256_storeu_si256, _ =>
+        single(a) u16 -> u32, identity _mm256_cvtph_ps(a) => _mm256_castps_si256;
+    }
+
+    floats! {
+        __m256i _mm256_loadu_si256, __m128i _mm_storeu_si128, _ =>
+        half(a) u32 -> u16, _mm256_castsi256_ps rounded!(0, _mm256_cvtps_ph(a)) => identity;
+    }
 }
 
 impl Simd for Avx512 {
@@ -290,5 +356,116 @@ impl Simd for Avx512 {
             }
         }
         picked
+    }
+
+    floats! {
+        __m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, _ =>
+        add_f32(a b) u32 -> u32, _mm512_castsi512_ps rounded!(QUIET, _mm512_add_round_ps(a, b)) => _mm512_castps_si512;
+        mul_f32(a b) u32 -> u32, _mm512_castsi512_ps rounded!(QUIET, _mm512_mul_round_ps(a, b)) => _mm512_castps_si512;
+        fma_f32(a b c) u32 -> u32, _mm512_castsi512_ps rounded!(QUIET, _mm512_fmadd_round_ps(a, b, c)) => _mm512_castps_si512;
+        sqrt_f32(a) u32 -> u32, _mm512_castsi512_ps rounded!(QUIET, _mm512_sqrt_round_ps(a)) => _mm512_castps_si512;
+        add_f64(a b) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_add_round_pd(a, b)) => _mm512_castpd_si512;
+        mul_f64(a b) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_mul_round_pd(a, b)) => _mm512_castpd_si512;
+        fma_f64(a b c) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_fmadd_round_pd(a, b, c)) => _mm512_castpd_si512;
+        sqrt_f64(a) u64 -> u64, _mm512_castsi512_pd rounded!(QUIET, _mm512_sqrt_round_pd(a)) => _mm512_castpd_si512;
+    }
+
+    floats! {
+        __m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, RZ =>
+        truncate(a) u32 -> u32, _mm512_castsi512_ps _mm512_cvttps_epi32(a) => identity;
+    }
+
+    floats! {
+        __m256i _mm256_loadu_si256, __m512i _mm512_storeu_si512, _ =>
+        single(a) u16 -> u32, identity _mm512_cvtph_ps(a) => _mm512_castps_si512;
+    }
+
+    floats! {
+        __m512i _mm512_loadu_si512, __m256i _mm256_storeu_si256, _ =>
+        half(a) u32 -> u16, _mm512_castsi512_ps rounded!(QUIET, _mm512_cvtps_ph(a)) => identity;
+    }
+
+    #[inline(always)]
+    fn logic<const N: usize>(self, a: &[u32; N], b: &[u32; N], c: &[u32; N], table: &[u32; N]) -> Option<[u32; N]> {
+        // The machine has to know a table when code is made. Out of so many branches come vectors: arrays would be copied.
+        macro_rules! by_table {
+            ($a:ident, $b:ident, $c:ident; $($table:literal)*) => {
+                match table[0] as u8 {
+                    $($table => [
+                        _mm512_ternarylogic_epi32::<$table>($a[0], $b[0], $c[0]),
+                        _mm512_ternarylogic_epi32::<$table>($a[1], $b[1], $c[1]),
+                    ],)*
+                }
+            };
+        }
+        let mut lanes = [0; N];
+        let mut round = 0;
+        while round < N / 16 {
+            // SAFETY: see above.
+            unsafe {
+                let load = |from: &[u32; N]| {
+                    let from = from.as_ptr().cast::<__m512i>().add(round);
+                    [_mm512_loadu_si512(from), _mm512_loadu_si512(from.add(1))]
+                };
+                let first = _mm512_set1_epi32(table[0].cast_signed());
+                let [low, high] = load(table).map(|table| _mm512_cmpneq_epi32_mask(table, first));
+                if low | high != 0 {
+                    return None;
+                }
+                let (a, b, c) = (load(a), load(b), load(c));
+                let [low, high] = by_table! { a, b, c;
+                    0x00 0x01 0x02 0x03 0x04 0x05 0x06 0x07 0x08 0x09 0x0a 0x0b 0x0c 0x0d 0x0e 0x0f
+                    0x10 0x11 0x12 0x13 0x14 0x15 0x16 0x17 0x18 0x19 0x1a 0x1b 0x1c 0x1d 0x1e 0x1f
+                    0x20 0x21 0x22 0x23 0x24 0x25 0x26 0x27 0x28 0x29 0x2a 0x2b 0x2c 0x2d 0x2e 0x2f
+                    0x30 0x31 0x32 0x33 0x34 0x35 0x36 0x37 0x38 0x39 0x3a 0x3b 0x3c 0x3d 0x3e 0x3f
+                    0x40 0x41 0x42 0x43 0x44 0x45 0x46 0x47 0x48 0x49 0x4a 0x4b 0x4c 0x4d 0x4e 0x4f
+                    0x50 0x51 0x52 0x53 0x54 0x55 0x56 0x57 0x58 0x59 0x5a 0x5b 0x5c 0x5d 0x5e 0x5f
+                    0x60 0x61 0x62 0x63 0x64 0x65 0x66 0x67 0x68 0x69 0x6a 0x6b 0x6c 0x6d 0x6e 0x6f
+                    0x70 0x71 0x72 0x73 0x74 0x75 0x76 0x77 0x78 0x79 0x7a 0x7b 0x7c 0x7d 0x7e 0x7f
+                    0x80 0x81 0x82 0x83 0x84 0x85 0x86 0x87 0x88 0x89 0x8a 0x8b 0x8c 0x8d 0x8e 0x8f
+                    0x90 0x91 0x92 0x93 0x94 0x95 0x96 0x97 0x98 0x99 0x9a 0x9b 0x9c 0x9d 0x9e 0x9f
+                    0xa0 0xa1 0xa2 0xa3 0xa4 0xa5 0xa6 0xa7 0xa8 0xa9 0xaa 0xab 0xac 0xad 0xae 0xaf
+                    0xb0 0xb1 0xb2 0xb3 0xb4 0xb5 0xb6 0xb7 0xb8 0xb9 0xba 0xbb 0xbc 0xbd 0xbe 0xbf
+                    0xc0 0xc1 0xc2 0xc3 0xc4 0xc5 0xc6 0xc7 0xc8 0xc9 0xca 0xcb 0xcc 0xcd 0xce 0xcf
+                    0xd0 0xd1 0xd2 0xd3 0xd4 0xd5 0xd6 0xd7 0xd8 0xd9 0xda 0xdb 0xdc 0xdd 0xde 0xdf
+                    0xe0 0xe1 0xe2 0xe3 0xe4 0xe5 0xe6 0xe7 0xe8 0xe9 0xea 0xeb 0xec 0xed 0xee 0xef
+                    0xf0 0xf1 0xf2 0xf3 0xf4 0xf5 0xf6 0xf7 0xf8 0xf9 0xfa 0xfb 0xfc 0xfd 0xfe 0xff
+                };
+                let to = lanes.as_mut_ptr().cast::<__m512i>().add(round);
+                _mm512_storeu_si512(to, low);
+                _mm512_storeu_si512(to.add(1), high);
+            }
+            round += 2;
+        }
+        Some(lanes)
+    }
+
+    #[inline(always)]
+    fn permute<const N: usize>(self, a: &[u32; N], b: &[u32; N], control: &[u32; N]) -> Option<[u32; N]> {
+        let mut lanes = [0; N];
+        let mut round = 0;
+        while round < N / 16 {
+            // SAFETY: see above.
+            unsafe {
+                let a = _mm512_loadu_si512(a.as_ptr().cast::<__m512i>().add(round));
+                let b = _mm512_loadu_si512(b.as_ptr().cast::<__m512i>().add(round));
+                let control = _mm512_loadu_si512(control.as_ptr().cast::<__m512i>().add(round));
+                // Digits move to bytes of their own; what stands above them is not asked for.
+                let halves = _mm512_and_si512(control, _mm512_set1_epi32(0xffff));
+                let bytes = _mm512_or_si512(halves, _mm512_slli_epi32::<8>(halves));
+                let bytes = _mm512_and_si512(bytes, _mm512_set1_epi32(0x00ff_00ff));
+                let digits = _mm512_or_si512(bytes, _mm512_slli_epi32::<4>(bytes));
+                let words = _mm512_broadcast_i32x4(_mm_loadu_si128(WORDS.as_ptr().cast()));
+                let place = _mm512_or_si512(_mm512_and_si512(digits, _mm512_set1_epi8(3)), words);
+                let second = _mm512_test_epi8_mask(digits, _mm512_set1_epi8(4));
+                let picked = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(a, place), second, b, place);
+                let sign = _mm512_movm_epi8(_mm512_movepi8_mask(picked));
+                let signs = _mm512_test_epi8_mask(digits, _mm512_set1_epi8(8));
+                let picked = _mm512_mask_blend_epi8(signs, picked, sign);
+                _mm512_storeu_si512(lanes.as_mut_ptr().cast::<__m512i>().add(round), picked);
+            }
+            round += 1;
+        }
+        Some(lanes)
     }
 }

@@ -20,7 +20,7 @@ use isa_table::program::Param as Data;
 
 use super::Context;
 use super::code::Code;
-use super::rust::{body, concrete, from_bits, to_bits};
+use super::rust::{body, body_name, concrete, from_bits, to_bits, words};
 use crate::model::{Model, Param};
 use crate::plan::{Lane, Op, Shape, Table, Value, each_lane};
 use crate::program::Callee;
@@ -114,13 +114,18 @@ impl<'a> Chunk<'a> {
             Op::Source(_) | Op::Selector(_) | Op::Lane(..) | Op::Truth { .. } | Op::Spread(_) | Op::Own(_) => true,
             Op::Constant(_) => value.is_predicate(),
             Op::Splat(_) => false,
-            Op::Call { callee, .. } => !each_lane(self.model, callee.builtin),
+            Op::Call { callee, .. } => self.for_warp(callee) || !each_lane(self.model, callee.builtin),
             Op::Reinterpret(of) => self.value(*of).lanes != value.lanes,
             Op::Select(condition, _, _) => {
                 self.way(*condition) == Way::Whole || self.value(*condition).lanes != value.lanes
             }
         };
         if whole { Way::Whole } else { Way::Lane }
+    }
+
+    /// Whether a builtin has a body for all threads of a warp.
+    fn for_warp(&self, callee: &Callee) -> bool {
+        self.model.builtins[callee.builtin.0].warp
     }
 
     /// The lanes of a chunk.
@@ -275,18 +280,26 @@ impl<'a> Chunk<'a> {
                 return code.line(format_args!("let {name}: {} = {text};", self.array_type(index)));
             }
             Op::Select(condition, a, b) => self.select(index, *condition, *a, *b),
-            Op::Call { callee, args } if self.model.builtins[callee.builtin.0].warp => self.call_for_warp(callee, args),
+            Op::Call { callee, args } if self.for_warp(callee) => self.call_for_warp(index, callee, args),
             Op::Call { callee, args } => return self.call_by_thread(index, callee, args, code),
         };
         code.line(format_args!("let {name} = {text};"));
     }
 
     /// A call of a body for all threads of a warp.
-    fn call_for_warp(&self, callee: &Callee, args: &[usize]) -> String {
+    fn call_for_warp(&self, index: usize, callee: &Callee, args: &[usize]) -> String {
         let params = &self.model.builtins[callee.builtin.0].signature.params;
-        // A body for any number of lanes is told how many.
-        let any = params.iter().position(|param| *param == Param::GenericLanes);
-        let lanes = any.map_or(String::new(), |index| format!("::<_, {}>", self.value(args[index]).lanes));
+        let mut generics = words(self.model, callee);
+        // A body for any number of lanes is told how many: of those it takes together, or in all.
+        let together = params.iter().position(|param| *param == Param::GenericLanes);
+        match together {
+            Some(place) => generics.extend(["_".to_owned(), self.value(args[place]).lanes.to_string()]),
+            None if each_lane(self.model, callee.builtin) => {
+                generics.extend(["_".to_owned(), self.count(index).to_string()])
+            }
+            None => {}
+        }
+        let generics = if generics.is_empty() { String::new() } else { format!("::<{}>", generics.join(", ")) };
         let args = args.iter().map(|arg| match (&self.value(*arg).op, self.value(*arg).lane) {
             (Op::Selector(param), Lane::Pick(_)) => format!("&k{param}"),
             (_, Lane::Predicate) if self.value(*arg).lanes > 1 => format!("{} as u128", self.name(*arg)),
@@ -294,7 +307,7 @@ impl<'a> Chunk<'a> {
             _ => self.by_reference(*arg),
         });
         let args = args.collect::<Vec<_>>().join(", ");
-        format!("rt::warp::{}{lanes}(simd, {args})", body(self.model, callee))
+        format!("rt::warp::{}{generics}(simd, {args})", body_name(self.model, callee))
     }
 
     /// Calls of a body that takes and gives whole values, one for each thread.

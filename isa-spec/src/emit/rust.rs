@@ -30,18 +30,24 @@ pub(super) fn whole_type(model: &Model, id: TypeId) -> String {
 /// builtin convert<T: .f32; U: .s32>(a: T, r: Rounding) -> U;      convert_s32_f32::<{ rt::rounding::RZ }>
 /// ```
 pub(super) fn body(model: &Model, callee: &Callee) -> String {
+    let (name, words) = (body_name(model, callee), words(model, callee));
+    if words.is_empty() { name } else { format!("{name}::<{}>", words.join(", ")) }
+}
+
+/// The name of a builtin's body without words.
+pub(super) fn body_name(model: &Model, callee: &Callee) -> String {
     let name = &model.builtins[callee.builtin.0].signature.name;
     let types: String = callee.to.iter().chain(&callee.ty).map(|ty| format!("_{}", model.ty(*ty).name)).collect();
-    let mut text = if types.is_empty() { isa_table::names::identifier(name) } else { format!("{name}{types}") };
-    let modes = callee.modes.iter().map(|(words, member)| {
+    if types.is_empty() { isa_table::names::identifier(name) } else { format!("{name}{types}") }
+}
+
+/// The words that a builtin's body is called with, as constants.
+pub(super) fn words(model: &Model, callee: &Callee) -> Vec<String> {
+    let words = callee.modes.iter().map(|(words, member)| {
         let words = &model.operators[words.0];
         format!("{{ rt::{}::{} }}", snake(&words.name), snake(&words.members[*member].name).to_ascii_uppercase())
     });
-    let modes: Vec<String> = modes.collect();
-    if !modes.is_empty() {
-        text += &format!("::<{}>", modes.join(", "));
-    }
-    text
+    words.collect()
 }
 
 /// The type that a parameter has in a call.
