@@ -47,6 +47,15 @@ fn float(x: __m512i) -> __m512 {
     _mm512_castsi512_ps(x)
 }
 
+/// Halves, a NaN the canonical one.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn canonical_halves(x: __m512i) -> __m512i {
+    let magnitude = _mm512_and_si512(x, _mm512_set1_epi16(0x7fff));
+    let nan = _mm512_cmpgt_epu16_mask(magnitude, _mm512_set1_epi16(0x7c00));
+    _mm512_mask_blend_epi16(nan, x, _mm512_set1_epi16(0x7fff))
+}
+
 /// The sums of 32 halves, a NaN the canonical one.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,f16c")]
@@ -56,14 +65,31 @@ fn add_halves(a: __m512i, b: __m512i) -> __m512i {
     let ([a0, a1], [b0, b1]) = (widen(a), widen(b));
     let low = _mm512_cvtps_ph::<0>(_mm512_add_ps(a0, b0));
     let high = _mm512_cvtps_ph::<0>(_mm512_add_ps(a1, b1));
-    let sum = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-    let magnitude = _mm512_and_si512(sum, _mm512_set1_epi16(0x7fff));
-    let nan = _mm512_cmpgt_epu16_mask(magnitude, _mm512_set1_epi16(0x7c00));
-    _mm512_mask_blend_epi16(nan, sum, _mm512_set1_epi16(0x7fff))
+    canonical_halves(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high))
+}
+
+/// `a · b + c` of 32 halves, a NaN the canonical one: rounded down and up to floats, of which the one whose last bit is one
+/// is rounded to a half as the exact sum would be.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,f16c")]
+fn fma_halves(a: __m512i, b: __m512i, c: __m512i) -> __m512i {
+    let widen =
+        |x: __m512i| [_mm512_cvtph_ps(_mm512_castsi512_si256(x)), _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(x))];
+    let odd = |a: __m512, b: __m512, c: __m512| {
+        let down = _mm512_fmadd_round_ps::<DOWN>(a, b, c);
+        let up = _mm512_fmadd_round_ps::<UP>(a, b, c);
+        let is_odd = _mm512_test_epi32_mask(_mm512_castps_si512(down), _mm512_set1_epi32(1));
+        _mm512_mask_blend_ps(is_odd, up, down)
+    };
+    let ([a0, a1], [b0, b1], [c0, c1]) = (widen(a), widen(b), widen(c));
+    let low = _mm512_cvtps_ph::<0>(odd(a0, b0, c0));
+    let high = _mm512_cvtps_ph::<0>(odd(a1, b1, c1));
+    canonical_halves(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high))
 }
 
 const ZERO: i32 = _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC;
 const DOWN: i32 = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+const UP: i32 = _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC;
 
 rivals! {
     add |a, b, _c| _mm512_add_epi32(a, b);
@@ -97,14 +123,64 @@ rivals! {
     add_to_zero |a, b, _c| canonical(_mm512_add_round_ps::<ZERO>(float(a), float(b)));
     fma_down |a, b, c| canonical(_mm512_fmadd_round_ps::<DOWN>(float(a), float(b), float(c)));
     add_pairs |a, b, _c| add_halves(a, b);
+    fma_pairs |a, b, c| fma_halves(a, b, c);
+    permute |a, b, c| {
+        // The digits in bytes of their own; the word that a byte is in.
+        let digits = _mm512_and_si512(c, _mm512_set1_epi32(0xffff));
+        let digits = _mm512_or_si512(digits, _mm512_slli_epi32::<8>(digits));
+        let digits = _mm512_and_si512(digits, _mm512_set1_epi32(0x00ff_00ff));
+        let digits = _mm512_or_si512(digits, _mm512_slli_epi32::<4>(digits));
+        let words = _mm512_broadcast_i32x4(_mm_setr_epi32(0, 0x0404_0404, 0x0808_0808, 0x0c0c_0c0c));
+        let place = _mm512_or_si512(_mm512_and_si512(digits, _mm512_set1_epi8(3)), words);
+        let second = _mm512_test_epi8_mask(digits, _mm512_set1_epi8(4));
+        let byte = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(a, place), second, b, place);
+        let sign = _mm512_movm_epi8(_mm512_movepi8_mask(byte));
+        _mm512_mask_blend_epi8(_mm512_test_epi8_mask(digits, _mm512_set1_epi8(8)), byte, sign)
+    };
     add_bytes |a, b, _c| _mm512_add_epi8(a, b);
+}
+
+/// Sums of doubles.
+#[target_feature(enable = "avx512f")]
+unsafe fn add_doubles(warp: &mut HandWarp, step: &HandStep, active: u32) {
+    // SAFETY: registers are in range.
+    unsafe {
+        let source = |register: u32| warp.r64.get_unchecked(register as usize).as_ptr().cast::<f64>();
+        let (x, y) = (source(step.a), source(step.b));
+        let guard = *warp.pred.get_unchecked(step.guard as usize) & active;
+        let part = |i: usize| _mm512_add_pd(_mm512_load_pd(x.add(8 * i)), _mm512_load_pd(y.add(8 * i)));
+        let sums = [part(0), part(1), part(2), part(3)];
+        let d = warp.r64.get_unchecked_mut(step.p as usize).as_mut_ptr().cast::<f64>();
+        _mm512_mask_store_pd(d, guard as u8, sums[0]);
+        _mm512_mask_store_pd(d.add(8), (guard >> 8) as u8, sums[1]);
+        _mm512_mask_store_pd(d.add(16), (guard >> 16) as u8, sums[2]);
+        _mm512_mask_store_pd(d.add(24), (guard >> 24) as u8, sums[3]);
+    }
+}
+
+/// Floats as halves.
+#[target_feature(enable = "avx512f,avx512bw")]
+unsafe fn to_halves(warp: &mut HandWarp, step: &HandStep, active: u32) {
+    // SAFETY: registers are in range.
+    unsafe {
+        let x = warp.r32.get_unchecked(step.a as usize).as_ptr().cast::<f32>();
+        let guard = *warp.pred.get_unchecked(step.guard as usize) & active;
+        let low = _mm512_cvtps_ph::<0>(_mm512_load_ps(x));
+        let high = _mm512_cvtps_ph::<0>(_mm512_load_ps(x.add(16)));
+        let halves = canonical_halves(_mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high));
+        let d = warp.r16.get_unchecked_mut(step.p as usize).as_mut_ptr();
+        _mm512_mask_storeu_epi16(d.cast(), guard, halves);
+    }
 }
 
 /// Programs of one form over one warp: ours and the rival's, with the same registers. `table` is a constant behind the
 /// registers.
 fn row(name: &str, goal: f64, form: &str, table: Option<u64>, level: Level, run: Rival, random: &mut Random) {
     let form = TABLE.form(form).unwrap();
-    let mut program = Program::at_level(Registers { b32: 64, pred: 8, ..Registers::default() }, 100, level);
+    let bits: Vec<u16> = form.operands().iter().map(|operand| TABLE.ty(operand.ty).bits).collect();
+    let count = |wanted: u16| if bits.contains(&wanted) { 64 } else { 0 };
+    let registers = Registers { b16: count(16), b32: count(32), b64: count(64), pred: 8 };
+    let mut program = Program::at_level(registers, 100, level);
     let read = form.sources().count() - usize::from(table.is_some());
     let mut steps = Vec::new();
     for i in 0..STEPS as u32 {
@@ -122,9 +198,19 @@ fn row(name: &str, goal: f64, form: &str, table: Option<u64>, level: Level, run:
     let mut warps = program.warps(1);
     for register in 0..64 {
         for lane in 0..32 {
+            theirs.r16[register][lane] = random.lane(16) as u16;
             theirs.r32[register][lane] = random.lane(32) as u32;
+            theirs.r64[register][lane] = random.lane(64);
         }
-        *warps.b32_mut(0, register as u32) = theirs.r32[register];
+        if registers.b16 > 0 {
+            *warps.b16_mut(0, register as u32) = theirs.r16[register];
+        }
+        if registers.b32 > 0 {
+            *warps.b32_mut(0, register as u32) = theirs.r32[register];
+        }
+        if registers.b64 > 0 {
+            *warps.b64_mut(0, register as u32) = theirs.r64[register];
+        }
     }
     for register in 0..8 {
         theirs.pred[register] = random.next() as u32;
@@ -133,7 +219,10 @@ fn row(name: &str, goal: f64, form: &str, table: Option<u64>, level: Level, run:
     program.run(&mut warps);
     hand(&steps, &mut theirs);
     for register in 0..64 {
-        assert_eq!(*warps.b32(0, register), theirs.r32[register as usize], "{name} r{register}");
+        let index = register as usize;
+        assert!(registers.b16 == 0 || *warps.b16(0, register) == theirs.r16[index], "{name} r{register}");
+        assert!(registers.b32 == 0 || *warps.b32(0, register) == theirs.r32[index], "{name} r{register}");
+        assert!(registers.b64 == 0 || *warps.b64(0, register) == theirs.r64[index], "{name} r{register}");
     }
     let mut ours = || black_box(&program).run(black_box(&mut warps));
     let mut rival = || hand(black_box(&steps), black_box(&mut theirs));
@@ -159,6 +248,10 @@ pub(crate) fn rows(random: &mut Random) {
     row(0.9, "rcp.rn.f32", None, rcp);
     row(0.9, "add.rz.f32", None, add_to_zero);
     row(0.9, "fma.rm.f32", None, fma_down);
+    row(0.9, "add.rn.f64", None, add_doubles);
+    row(0.9, "cvt.rn.f16.f32", None, to_halves);
+    row(0.9, "prmt.b32", None, permute);
     row(0.7, "add.f16x2", None, add_pairs);
+    row(0.7, "fma.rn.f16x2", None, fma_pairs);
     row(0.9, "vadd4.u32.u32.u32", None, add_bytes);
 }

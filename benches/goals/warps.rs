@@ -14,13 +14,14 @@ pub(crate) const STEPS: usize = 64;
 #[repr(C, align(64))]
 pub(crate) struct HandWarp {
     pub(crate) r32: [[u32; 32]; 64],
-    pub(crate) r16: [[u16; 32]; 16],
+    pub(crate) r16: [[u16; 32]; 64],
     pub(crate) pred: [u32; 64],
+    pub(crate) r64: [[u64; 32]; 64],
 }
 
 impl HandWarp {
     pub(crate) fn new() -> Box<HandWarp> {
-        Box::new(HandWarp { r32: [[0; 32]; 64], r16: [[0; 32]; 16], pred: [0; 64] })
+        Box::new(HandWarp { r32: [[0; 32]; 64], r16: [[0; 32]; 64], pred: [0; 64], r64: [[0; 32]; 64] })
     }
 }
 
