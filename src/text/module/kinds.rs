@@ -102,9 +102,10 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// The elements of a vector have one type among them, which bits take over; integers are as good as bits.
+    /// The elements of a vector have one type among them, which bits take over. Each is like the one before it.
     fn elements(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
-        let mut first: Option<(&'a str, &'static TypeInfo)> = None;
+        let mut before: Option<(&'a str, &'static TypeInfo)> = None;
+        let mut bits: Option<(&'a str, &'static TypeInfo)> = None;
         for element in elements.iter() {
             let Element::Register(Register { name, element }) = element else { continue };
             let span = span_of(self.text(), name);
@@ -113,24 +114,18 @@ impl<'a> Checker<'_, '_, 'a> {
                 Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => self.reader.table.ty(ty),
                 Some(_) => return fail(Code::OperandType, span, format!("`{name}` is no register that is one value")),
             };
-            let Some((other, before)) = first else {
-                first = Some((name, ty));
-                continue;
-            };
-            let alike = ty.kind == Kind::Bits
-                || before.kind == Kind::Bits
-                || ty.name == before.name
-                || ty.is_word() && before.is_word();
-            if ty.bits != before.bits || !alike {
-                let message =
-                    format!("`{name}` is a `.{}` register, and `{other}` beside it is a `.{}`", ty.name, before.name);
-                return fail(Code::OperandType, span, message);
+            if let Some((other, last)) = before {
+                let any = ty.kind == Kind::Bits || last.kind == Kind::Bits;
+                if ty.bits != last.bits || !(any || ty.name == last.name || ty.is_word() && last.is_word()) {
+                    let message =
+                        format!("`{name}` is a `.{}` register, and `{other}` beside it is a `.{}`", ty.name, last.name);
+                    return fail(Code::OperandType, span, message);
+                }
             }
-            if before.kind != Kind::Bits && (ty.kind == Kind::Bits || before.kind == Kind::Float) {
-                first = Some((name, ty));
-            }
+            before = Some((name, ty));
+            bits = bits.or(before.filter(|_| ty.kind == Kind::Bits));
         }
-        match first {
+        match bits.or(before) {
             Some((name, ty)) => self.fits_vector(info, name, ty),
             None => Ok(()),
         }
@@ -139,18 +134,15 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Whether a vector with elements of a type is what an operand may be.
     fn fits_vector(&mut self, info: &'static table::Operand, name: &'a str, ty: &'static TypeInfo) -> Read<()> {
         let table = self.reader.table;
-        let found = |other: &TypeInfo| {
-            other.name == ty.name || ty.is_word() && other.kind == Kind::Bits && other.bits == ty.bits
-        };
-        if info.registers.iter().any(|register| found(table.ty(register))) {
+        let own = table.ty(info.ty);
+        // Where wider registers fit, integers are as good as bits.
+        let wider = info.registers.iter().any(|register| table.ty(register).bits > own.bits);
+        let bits = |other: &TypeInfo| wider && ty.is_word() && other.kind == Kind::Bits && other.bits == ty.bits;
+        if info.registers.iter().map(|register| table.ty(register)).any(|other| other.name == ty.name || bits(other)) {
             return Ok(());
         }
-        let message = format!(
-            "`{name}` is a `.{}` register, and an element of `{}` a `.{}`",
-            ty.name,
-            info.name,
-            table.ty(info.ty).name
-        );
+        let message =
+            format!("`{name}` is a `.{}` register, and an element of `{}` a `.{}`", ty.name, info.name, own.name);
         fail(Code::OperandType, span_of(self.text(), name), message)
     }
 

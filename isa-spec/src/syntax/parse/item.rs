@@ -169,7 +169,7 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             let content;
             syn::braced!(content in input);
             let members = statements(&content, errors, |input, _| {
-                let member = (super::docs(input)?, word(input)?);
+                let member = (super::docs(input)?, super::undotted(input)?);
                 semicolon(input)?;
                 Ok(member)
             });

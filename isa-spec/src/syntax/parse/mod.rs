@@ -140,6 +140,11 @@ fn peek_keyword(input: ParseStream, expected: &str) -> bool {
 /// `.f32`
 fn dotted(input: ParseStream) -> Result<Ident> {
     input.parse::<Token![.]>()?;
+    undotted(input)
+}
+
+/// `scaled::n2::ue8m0`, `2d`
+fn undotted(input: ParseStream) -> Result<Ident> {
     let first = part(input)?;
     let (mut text, mut span) = (first.to_string(), first.span());
     while input.peek(Token![::]) {
