@@ -331,12 +331,15 @@ contents! {
         forbids: &'static [Forbidden],
         /// The reason, as a sentence without a full stop: "`.lo` is for unsigned integers".
         reason: &'static str,
-        /// Whether it is about free modifiers, which no form has: then it decides. Others only tell why there is no form.
-        free: bool,
+        /// The index of its entry, where it is about free modifiers, which no form has: then it decides. Others only tell
+        /// why there is no form.
+        decides: Option<u8>,
     }
 
     /// What statements with some free modifiers ask for beyond their forms.
     FreeFloor, FreeFloorBuf {
+        /// The index of its entry.
+        entry: u8,
         /// It holds where all of these do.
         when: &'static [Forbidden],
         /// What is asked for.
@@ -423,6 +426,8 @@ contents! {
         registers: TypeSet,
         /// Whether it may be left out.
         optional: Permission,
+        /// What it asks for where it is written and that is more than the form does.
+        floor: Option<Floor>,
     }
 
     /// What a form needs.

@@ -280,7 +280,7 @@ impl Speller {
             }
             let form = self.table.form(&self.instruction.spell(syntax, &fit.values))?;
             let free = Free::of(self.instruction, &fit.values);
-            form.refusals(&free).next().is_none().then_some((form, free))
+            form.shapes().find(|form| form.takes(&free)).map(|form| (form, free))
         })
     }
 

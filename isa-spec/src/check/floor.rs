@@ -74,7 +74,12 @@ pub(crate) fn floors(
 }
 
 /// What an entry asks for where it has free modifiers.
-pub(crate) fn free(model: &Model, opcode: &Opcode, entry: &Entry, rules: &Rules) -> Result<Vec<FreeFloor>, Diagnostic> {
+pub(crate) fn free(
+    model: &Model,
+    opcode: &Opcode,
+    (number, entry): (usize, &Entry),
+    rules: &Rules,
+) -> Result<Vec<FreeFloor>, Diagnostic> {
     let mut found = Vec::new();
     for requirement in &entry.requires {
         let Some(condition) = requirement.condition.as_ref().filter(|condition| asks_free(condition, opcode)) else {
@@ -94,7 +99,7 @@ pub(crate) fn free(model: &Model, opcode: &Opcode, entry: &Entry, rules: &Rules)
         if found_values.is_empty() {
             return Err(Diagnostic::new(requirement.span, "no statement of this entry is like this"));
         }
-        found.extend(found_values.into_iter().map(|when| FreeFloor { when, floor: floor.clone() }));
+        found.extend(found_values.into_iter().map(|when| FreeFloor { entry: number, when, floor: floor.clone() }));
     }
     Ok(found)
 }

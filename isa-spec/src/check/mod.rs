@@ -19,7 +19,8 @@ use isa_table::target::FloorBuf;
 
 use crate::model::choice::{Choice, Scope, asks_free};
 use crate::model::{
-    ADDRESS, Bound, BoundBuf, Entry, LenientForms, Model, OnlyIf, Opcode, OperandKind, Pattern, Syntax, arities,
+    ADDRESS, Bound, BoundBuf, Entry, LenientForms, Model, OnlyIf, Opcode, OperandKind, Pattern, Permission, Syntax,
+    arities,
 };
 use crate::program::Program;
 use crate::program::lower::{LowerError, lower, unused_locals};
@@ -45,6 +46,8 @@ pub struct Checked {
 /// What a statement with some free modifiers asks for.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeFloor {
+    /// The entry's number.
+    pub entry: usize,
     /// The slots and the members that they hold.
     pub when: rule::Values,
     pub floor: FloorBuf,
@@ -205,14 +208,14 @@ impl OpcodeChecker<'_> {
         if self.errors.len() > before {
             return;
         }
-        self.rules.enter(self.opcode, entry);
+        self.rules.enter(self.opcode, number, entry);
         for rule in &entry.legal {
             match self.rules.legal(self.model, self.opcode, entry, rule) {
                 Ok(()) => legal.push(rule),
                 Err(diagnostic) => self.errors.push(diagnostic),
             }
         }
-        match floor::free(self.model, self.opcode, entry, &self.rules) {
+        match floor::free(self.model, self.opcode, (number, entry), &self.rules) {
             Ok(floors) => self.free_floors.extend(floors),
             Err(diagnostic) => self.errors.push(diagnostic),
         }
@@ -382,12 +385,30 @@ impl OpcodeChecker<'_> {
         }
         // Each operand that may be left out may ask for more than those before it.
         let required = patterns.iter().take_while(|pattern| !pattern.optional).count();
-        let (floor, lenient_floor) = floor::floors(scope, entry, syntax, &patterns[..required], relaxed)?;
+        // So may a second destination that may be left out.
+        let mut least = patterns.clone();
+        for pattern in &mut least {
+            pattern.second.take_if(|(_, permission)| *permission != Permission::No);
+        }
+        let (floor, lenient_floor) = floor::floors(scope, entry, syntax, &least[..required], relaxed)?;
         let mut operand_floors = Vec::new();
-        for count in required..patterns.len() {
-            let (with, _) = floor::floors(scope, entry, syntax, &patterns[..=count], relaxed)?;
+        let mut asks = |operand: usize, written: &[Pattern]| -> Result<(), Errors> {
+            let (with, _) = floor::floors(scope, entry, syntax, written, relaxed)?;
             if with != floor {
-                operand_floors.push((patterns[count].operand, with));
+                operand_floors.push((operand, with));
+            }
+            Ok(())
+        };
+        for count in required..patterns.len() {
+            asks(patterns[count].operand, &least[..=count])?;
+        }
+        for (index, pattern) in patterns.iter().enumerate().take(required) {
+            if let Some((second, _)) = &pattern.second
+                && least[index].second.is_none()
+            {
+                let mut written = least[..required].to_vec();
+                written[index] = pattern.clone();
+                asks(*second, &written)?;
             }
         }
         let mut lenient = None;

@@ -19,14 +19,16 @@ pub(crate) use isa_table::table::ABSENT;
 pub(crate) struct Rule {
     pub forbids: Values,
     pub reason: String,
-    /// Whether it is about free modifiers: then it does not only explain, it decides.
-    pub free: bool,
+    /// The entry, where it is about free modifiers: then it does not only explain, it decides.
+    pub decides: Option<usize>,
 }
 
 /// The rules of one opcode while its entries are checked.
 #[derive(Default)]
 pub(crate) struct Rules {
     list: Vec<Rule>,
+    /// The present entry's number.
+    number: usize,
     /// The slots whose values tell the present entry from the opcode's others.
     entry: Values,
     /// Domain errors found so far, with their entry: the place of each in `list`.
@@ -38,7 +40,8 @@ pub(crate) type Values = Vec<(usize, u64)>;
 
 impl Rules {
     /// What follows is about this entry.
-    pub(crate) fn enter(&mut self, opcode: &Opcode, entry: &Entry) {
+    pub(crate) fn enter(&mut self, opcode: &Opcode, number: usize, entry: &Entry) {
+        self.number = number;
         self.entry.clear();
         for (slot, all) in opcode.slots.iter().enumerate() {
             let mut values = 0;
@@ -135,7 +138,8 @@ impl Rules {
 
     fn push(&mut self, forbids: Values, reason: String, free: bool) {
         if let Some(forbids) = self.within_entry(forbids) {
-            self.list.push(Rule { forbids, reason, free });
+            let decides = free.then_some(self.number);
+            self.list.push(Rule { forbids, reason, decides });
         }
     }
 

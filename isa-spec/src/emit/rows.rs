@@ -250,11 +250,13 @@ impl Instructions {
         let rules = rules.iter().map(|rule| RuleBuf {
             forbids: values(&rule.forbids),
             reason: rule.reason.clone(),
-            free: rule.free,
+            decides: rule.decides.map(|entry| entry as u8),
         });
-        let free_floors = cx.checked.free_floors[index]
-            .iter()
-            .map(|floor| FreeFloorBuf { when: values(&floor.when), floor: floor.floor.clone() });
+        let free_floors = cx.checked.free_floors[index].iter().map(|floor| FreeFloorBuf {
+            entry: floor.entry as u8,
+            when: values(&floor.when),
+            floor: floor.floor.clone(),
+        });
         let entries = opcode.entries.iter().map(|entry| EntryBuf {
             section: entry.section.clone(),
             summary: summary(&entry.docs),
@@ -310,6 +312,10 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
         said.filter(|stands| stands.condition.as_ref().is_none_or(holds)).map(|stands| stands.with).next()
     };
     let may = |stand: Stand| said(stand).unwrap_or(stand.is_usual());
+    let floor_of = |operand: Option<usize>| {
+        let found = form.operand_floors.iter().find(|(of, _)| Some(*of) == operand);
+        found.map(|(_, floor)| floor.clone())
+    };
     let destination = pattern.destination;
     // A minus stands before a register that is one number.
     let minus = pattern.around.minus;
@@ -333,7 +339,13 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
             let second = &entry.operands[*second];
             let ty = opcode.operand_type(model, second, &form.choice).expect("checked: operands have types");
             let registers = model.registers_of(second, OperandKind::Scalar, ty);
-            SecondBuf { name: second.name.clone(), ty, registers, optional: noted(optional) }
+            SecondBuf {
+                name: second.name.clone(),
+                ty,
+                registers,
+                optional: noted(optional),
+                floor: floor_of(pattern.second.as_ref().map(|(second, _)| *second)),
+            }
         }),
         trailing_sink: noted(&pattern.trailing_sink),
         // Nothing but a predicate can be negated, whatever its place allows.
@@ -357,7 +369,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
             spelling
         }),
         optional: pattern.optional,
-        floor: form.operand_floors.iter().find(|(of, _)| *of == pattern.operand).map(|(_, floor)| floor.clone()),
+        floor: floor_of(Some(pattern.operand)),
         around: pattern.around,
         state: operand.state.as_ref().map(|state| state.number as u8),
     }

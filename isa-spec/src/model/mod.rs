@@ -582,7 +582,8 @@ impl Entry {
     /// Whether an operand of this name is among some that are written; `None` if the entry has no such operand.
     pub(crate) fn is_written(&self, name: &str, patterns: &[Pattern]) -> Option<bool> {
         let operand = self.operands.iter().position(|operand| operand.name == name)?;
-        Some(patterns.iter().any(|pattern| pattern.operand == operand))
+        let second = |pattern: &Pattern| pattern.second.as_ref().is_some_and(|(second, _)| *second == operand);
+        Some(patterns.iter().any(|pattern| pattern.operand == operand || second(pattern)))
     }
 
     /// Those of some operands that a statement writes.

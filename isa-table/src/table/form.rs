@@ -67,8 +67,7 @@ impl FormInfo {
             name_with(form.mnemonic(), operands.map(|operand| (operand.name, operand.destination, operand.around)))
         };
         let name = own(self);
-        let others = self.table.form(self.mnemonic()).into_iter().flat_map(FormInfo::shapes);
-        match others.filter(|other| *other != self).any(|other| own(other) == name) {
+        match self.all_shapes().filter(|other| *other != self).any(|other| own(other) == name) {
             true => name_with_operands(&name, self.operands().iter().map(|operand| operand.name)),
             false => name,
         }
@@ -92,6 +91,11 @@ impl FormInfo {
     /// This form, and the next ones of the same mnemonic that have other operands.
     pub fn shapes(self) -> impl Iterator<Item = FormInfo> {
         core::iter::successors(Some(self), |form| form.next_shape())
+    }
+
+    /// All forms of its mnemonic, which have other operands each.
+    pub fn all_shapes(self) -> impl Iterator<Item = FormInfo> {
+        self.table.form(self.mnemonic()).into_iter().flat_map(FormInfo::shapes)
     }
 
     /// The instruction.
@@ -154,17 +158,24 @@ impl FormInfo {
         text
     }
 
+    /// Whether its syntax line has places for some free modifiers, all that it needs are there, and no rule refuses them.
+    pub fn takes(self, free: &Free) -> bool {
+        self.syntax().spells(&self.values_with(free)) && self.refusals(free).next().is_none()
+    }
+
     /// Why it does not go with some free modifiers, if it does not: the rules that refuse them.
     pub fn refusals(self, free: &Free) -> impl Iterator<Item = &'static Rule> {
         let values = self.values_with(free);
-        self.instruction().data().rules.iter().filter(move |rule| rule.free && rule.refuses(&values))
+        let own = move |rule: &&Rule| rule.decides == Some(self.syntax().entry) && rule.refuses(&values);
+        self.instruction().data().rules.iter().filter(own)
     }
 
     /// What it needs with some free modifiers, beyond its own floor.
     pub fn floors_with(self, free: &Free) -> impl Iterator<Item = &'static FreeFloor> {
         let values = self.values_with(free);
         let floors = self.instruction().data().free_floors;
-        floors.iter().filter(move |floor| floor.when.iter().all(|forbidden| forbidden.holds(&values)))
+        let own = move |floor: &&FreeFloor| floor.entry == self.syntax().entry;
+        floors.iter().filter(own).filter(move |floor| floor.when.iter().all(|forbidden| forbidden.holds(&values)))
     }
 
     /// The operands in order of writing, types resolved.

@@ -28,21 +28,35 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Operands may ask for more than the form: the last one that is written, for all before it.
     #[inline]
     pub(super) fn floors_of_operands(&self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+        let asks = |name: &str, floor: &Floor| {
+            let what = format!("{}` with `{name}", statement.form().mnemonic());
+            self.needs(&what, floor, self.mnemonic_at(opcode))
+        };
+        for (info, operand) in statement.operands_with_info() {
+            if let (Some(second), Some(_)) = (&info.second, operand.second)
+                && let Some(floor) = &second.floor
+            {
+                asks(second.name, floor)?;
+            }
+        }
         let asking =
             statement.operands_with_info().filter_map(|(info, operand)| Some((info.floor.as_ref()?, info, operand)));
         match asking.filter(|(_, _, operand)| operand.value != Value::Absent).last() {
-            Some((floor, info, _)) => {
-                let what = format!("{}` with `{}", statement.form().mnemonic(), info.name);
-                self.needs(&what, floor, self.mnemonic_at(opcode))
-            }
+            Some((floor, info, _)) => asks(info.name, floor),
             None => Ok(()),
         }
     }
 
     /// Free modifiers may ask for more than the form.
     #[inline]
-    pub(super) fn floors_of_free(&self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+    pub(super) fn floors_of_free(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
         if !statement.form().syntax().free || statement.form().instruction().free_floors.is_empty() {
+            return Ok(());
+        }
+        // A text has few mnemonics, again and again.
+        let asked = Some((statement.form(), *statement.free(), self.version, self.target));
+        let place = statement.form().index() % self.asked.len();
+        if self.asked[place] == asked {
             return Ok(());
         }
         for free in statement.form().floors_with(statement.free()) {
@@ -52,6 +66,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.needs(&what, &free.floor, self.mnemonic_at(opcode))?;
             self.gone(&what, &free.floor, opcode)?;
         }
+        self.asked[place] = asked;
         Ok(())
     }
 

@@ -10,19 +10,19 @@
 //! {
 //!     .reg .pred %p<2>;
 //!     .reg .f32  %f<3>;
+//!     .reg .b64  %rd<2>;
 //!     ld.param.u64 %rd1, [kernel_param_0];
 //!     setp.lt.f32 %p1, %f1, %f3;
 //! }";
 //! let report = check(&ptx_isa::TABLE, module, &Options::default());
-//! assert_eq!((report.in_table, report.outside), (1, 1));
+//! assert_eq!((report.in_table, report.outside), (2, 0));
 //! let error = &report.diagnostics[0];
 //! assert_eq!(error.message, "`%f3` is not declared here");
 //! assert_eq!(error.help.as_deref(), Some("`%f<3>` declares `%f0` to `%f2`"));
 //! ```
 //!
-//! The reader knows PTX's frame: directives, declarations, functions, scopes and labels. An instruction that the table
-//! does not have is passed over and counted; it is never an error. Each bad statement is reported once, and reading goes
-//! on behind it.
+//! The reader knows PTX's frame: directives, declarations, functions, scopes and labels. Each bad statement is reported
+//! once, one with an opcode that the table does not have among them, and reading goes on behind it.
 
 mod declarations;
 mod directives;
@@ -34,6 +34,7 @@ mod kinds;
 mod recovery;
 mod registers;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
@@ -45,11 +46,12 @@ use header::Header;
 pub use item::{Declaration, Function, Item, Place};
 
 use super::lexer::{Cursor, has_directive};
+use super::mnemonic;
 use super::reader::{Opening, Read, Reader, fail};
 use super::scope::Scopes;
 use super::statement::Statement;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::table::Table;
+use crate::table::{FormInfo, Free, Table};
 use crate::target::{Target, Version};
 
 /// What is known of a text from elsewhere.
@@ -143,6 +145,7 @@ pub fn read<'a>(
         braces: Vec::new(),
         cut_off: false,
         rubbish: 0,
+        asked: [None; 64],
         jumps: Vec::new(),
         labels: BTreeSet::new(),
         in_table: 0,
@@ -180,6 +183,8 @@ struct Checker<'n, 'o, 'a> {
     cut_off: bool,
     /// The end of the last line of which it was said that it holds something that begins no statement.
     rubbish: usize,
+    /// Forms with free modifiers that were found to need no more than version and target have.
+    asked: [Option<(FormInfo, Free, Option<Version>, Option<Target>)>; 64],
     /// Labels that statements of the open function name before they stand.
     jumps: Vec<&'a str>,
     /// The labels of the open function.
@@ -360,10 +365,17 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
+    /// An opcode that the table does not have: the nearest one may be meant.
+    #[cold]
     fn outside(&mut self, opcode: usize) -> Read<()> {
         self.outside += 1;
         self.stands_in_function(opcode)?;
-        self.skip_statement(opcode)
+        let mut cursor = self.reader.cursor;
+        cursor.seek(opcode);
+        match mnemonic::read(self.reader.table, &mut cursor) {
+            Err(refusal) => Err(Box::new(refusal.into_diagnostic())),
+            Ok(_) => self.skip_statement(opcode),
+        }
     }
 
     fn mnemonic_at(&self, opcode: usize) -> Range<usize> {

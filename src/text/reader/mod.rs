@@ -235,7 +235,7 @@ impl<'a> Reader<'_, 'a> {
     pub(crate) fn operands(&mut self, statement: &mut Statement<'a>) -> Read<bool> {
         let first = self.cursor;
         match self.operands_of(statement) {
-            Err(error) if statement.form.next_shape().is_some() => self.other_shape(statement, first, error),
+            Err(error) if statement.form.all_shapes().nth(1).is_some() => self.other_shape(statement, first, error),
             read => read,
         }
     }
@@ -249,14 +249,15 @@ impl<'a> Reader<'_, 'a> {
             let least = wanted.len() - form.operands().iter().filter(|operand| operand.optional).count();
             written.len() >= least && wanted.starts_with(&written)
         };
-        let found = statement.form.shapes().find(own);
+        let free = statement.free;
+        let found = statement.form.all_shapes().filter(|form| form.takes(&free)).find(own);
         if found == Some(statement.form) {
             return Err(error);
         }
         let Some(form) = found else {
             let mnemonic = statement.form.mnemonic();
             let shapes: Vec<String> =
-                statement.form.shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
+                statement.form.all_shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
             return Err(Box::new(error.with_note(format!("it is written {}", shapes.join(" or ")))));
         };
         statement.form = form;
