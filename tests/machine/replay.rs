@@ -1,48 +1,45 @@
-//! How recorded results are written, a short word for each vector, and held against the evaluators.
+//! How recorded results are written, short words for each vector, and held against the evaluators.
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{FormInfo, Kind};
+use ptx_isa::table::{FormInfo, Kind, TypeId};
 
-/// The result of a vector as a word: exactly one value has it, the inputs being known.
+/// What stands for the results of a vector that nobody judged.
+pub(crate) const OPEN: &str = "?";
+
+/// The results of a vector as words: exactly one value has each, the inputs being known.
 ///
-/// A digit for predicates (the second destination counts two) and for the values that comparisons write (zero, all
-/// ones, 1.0), `a` or `b` for the first or second source, and else the bits in parentheses.
+/// Results that are all predicates are one digit (the second one counts two). Any other has a digit for the values that
+/// comparisons write (zero, all ones, one), `a` or `b` for the first or second source, and else the bits in parentheses.
 pub(crate) fn word(form: FormInfo, inputs: &[u128], outputs: &[u128]) -> String {
-    let (first, second) = (outputs[0], outputs.get(1).copied().unwrap_or(0));
-    let destination = form.operands().iter().find(|operand| operand.destination).expect("a form writes something");
-    let ty = TABLE.ty(destination.ty);
-    let lane = TABLE.ty(ty.lane);
-    let ones = ones(form);
+    let results = || form.results().zip(outputs);
+    if is_digit(form) {
+        return results().enumerate().map(|(place, (_, word))| (word & 1) << place).sum::<u128>().to_string();
+    }
+    results().map(|((_, ty), word)| value(ty, inputs, word & low(ty))).collect()
+}
+
+/// Whether one digit tells all results.
+pub(crate) fn is_digit(form: FormInfo) -> bool {
+    form.results().all(|(_, ty)| TABLE.ty(ty).kind == Kind::Predicate)
+}
+
+fn value(ty: TypeId, inputs: &[u128], word: u128) -> String {
+    let lane = TABLE.ty(TABLE.ty(ty).lane);
     let one = match lane.kind {
         Kind::Float => ((1 << (lane.exponent - 1)) - 1) << (lane.bits - 1 - u16::from(lane.exponent)),
         _ => 1,
     };
-    match ty.kind {
-        Kind::Predicate => (first & 1 | (second & 1) << 1).to_string(),
-        _ if first == 0 => "0".to_owned(),
-        _ if first == ones => "1".to_owned(),
-        _ if first == one => "2".to_owned(),
-        _ if inputs.first() == Some(&first) => "a".to_owned(),
-        _ if inputs.get(1) == Some(&first) => "b".to_owned(),
-        _ => format!("({first:x})"),
+    match word {
+        0 => "0".to_owned(),
+        _ if word == low(ty) => "1".to_owned(),
+        _ if word == one => "2".to_owned(),
+        _ if inputs.first() == Some(&word) => "a".to_owned(),
+        _ if inputs.get(1) == Some(&word) => "b".to_owned(),
+        _ => format!("({word:x})"),
     }
 }
 
-/// All ones of the destination's type.
-pub(crate) fn ones(form: FormInfo) -> u128 {
-    let destination = form.operands().iter().find(|operand| operand.destination).expect("a form writes something");
-    let bits = TABLE.ty(destination.ty).bits;
-    if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
-}
-
-/// The words of a line, one a vector.
-pub(crate) fn words(line: &str) -> Vec<&str> {
-    let mut words = Vec::new();
-    let mut rest = line;
-    while let Some(first) = rest.chars().next() {
-        let length = if first == '(' { rest.find(')').map_or(rest.len(), |end| end + 1) } else { first.len_utf8() };
-        words.push(&rest[..length]);
-        rest = &rest[length..];
-    }
-    words
+/// All ones of a type.
+pub(crate) fn low(ty: TypeId) -> u128 {
+    u128::MAX >> (128 - TABLE.ty(ty).bits)
 }

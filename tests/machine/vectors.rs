@@ -90,7 +90,7 @@ fn value(random: &mut Random, ty: &TypeInfo) -> u128 {
 
 /// So many input words for a form: sources in order, then selectors in order.
 pub(crate) fn of(form: FormInfo, count: usize) -> Vec<Vec<u128>> {
-    let mut random = Random::of(form.mnemonic());
+    let mut random = Random::of(&form.name());
     let mut vectors = Vec::with_capacity(count);
     for number in 0..count {
         let mut words: Vec<u128> = Vec::new();
@@ -105,6 +105,8 @@ pub(crate) fn of(form: FormInfo, count: usize) -> Vec<Vec<u128>> {
                 })
             });
             words.push(match (same, bytes) {
+                // Constants in the statement itself are bytes.
+                _ if operand.registers.is_empty() => u128::from(random.next() & 0xff),
                 (Some(same), _) => same & low(u32::from(ty.bits)),
                 (None, Some(bytes)) if number % 2 == 0 => bytes,
                 _ => value(&mut random, ty),

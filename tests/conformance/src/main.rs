@@ -51,12 +51,15 @@ struct Arguments {
     /// Only these kinds
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
-    /// How many differences with the same reasons to print
+    /// How many differences with the same reasons, or of the same form, to print
     #[arg(long, default_value_t = 3)]
     show: usize,
     /// In place of verdicts: compile every form, and write what its code computes to tests/machine/compiled.txt
     #[arg(long)]
     record: bool,
+    /// With --record: only forms whose names begin with this, and nothing is written
+    #[arg(long, value_name = "NAME", requires = "record")]
+    form: Option<String>,
     /// In place of verdicts: run every form on a card, and write what it computes to tests/machine/card.txt
     #[arg(long)]
     card: bool,
@@ -104,7 +107,8 @@ fn main() -> ExitCode {
         if arguments.record {
             let disassembler = path.with_file_name("nvdisasm");
             let file = root.join("tests/machine/compiled.txt");
-            return ExitCode::from(u8::from(!machine::record(&assembler, &disassembler, &file, &today())));
+            let options = (&*today(), arguments.form.as_deref(), arguments.show);
+            return ExitCode::from(u8::from(!machine::record(&assembler, &disassembler, &file, options)));
         }
         let tallies = hold(&assembler, &extent, &arguments, &root);
         report::table(&assembler.version, &tallies);

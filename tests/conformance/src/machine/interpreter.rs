@@ -1,5 +1,5 @@
-//! Runs straight-line machine code: enough of the instructions that NVIDIA's compiler makes of comparisons, selections
-//! and video instructions to read off what they store.
+//! Runs straight-line machine code: enough of the instructions that NVIDIA's compiler makes of pure computations to read
+//! off what they store. Integers are in `integer.rs`, floats in `float.rs`.
 //!
 //! It knows what each machine instruction does and nothing of PTX. An instruction that it does not know is an error, so
 //! that nothing is passed over.
@@ -7,20 +7,20 @@
 use std::collections::HashMap;
 
 use super::half::{Format, compare};
-use super::registers::{Registers, Result, number};
+use super::registers::{Origin, Registers, Result, number};
 use super::sass::Instruction;
 
-/// What a kernel stored, by address; the parameter is address 0.
-pub(super) type Memory = HashMap<u64, u32>;
+/// What is in memory, word by word, and where it is from; the parameter is address 0.
+pub(super) type Memory = HashMap<u64, (u32, Origin)>;
 
-struct Machine {
-    registers: Registers,
+pub(super) struct Machine {
+    pub(super) registers: Registers,
     memory: Memory,
 }
 
-/// Runs a kernel to its end.
-pub(super) fn run(code: &[Instruction]) -> Result<Memory> {
-    let mut machine = Machine { registers: Registers::new(), memory: HashMap::new() };
+/// Runs a kernel to its end, with this in memory.
+pub(super) fn run(code: &[Instruction], memory: Memory) -> Result<Memory> {
+    let mut machine = Machine { registers: Registers::new(), memory };
     for instruction in code {
         match machine.step(instruction) {
             Ok(true) => {}
@@ -41,53 +41,21 @@ impl Machine {
         }
         // What works on registers of all threads at once differs by their names alone.
         let opcode = i.parts[0].strip_prefix('U').unwrap_or(&i.parts[0]);
+        self.registers.begin(if is_move(opcode, i) { Origin::Moved } else { Origin::Computed });
         match opcode {
             "EXIT" => return Ok(false),
             "NOP" => {}
             "MOV" | "R2UR" => self.set(i, self.value(i, 1)?)?,
             // The parameter is a pointer to 0; nothing else is read from the constant bank but the descriptor.
-            "LDC" if i.operand(1)?.starts_with("c[0x0]") => self.zero(i, i.has("64"))?,
+            "LDC" | "LDCU" if i.operand(1)?.starts_with("c[0x0]") => self.zero(i, i.has("64"))?,
             "CS2R" if i.operand(1)? == "SRZ" => self.zero(i, !i.has("32"))?,
             "SEL" => self.set(i, self.value(i, if self.predicate(i, 3)? { 1 } else { 2 })?)?,
             "P2R" if i.operand(1)? == "PR" => {
                 let (kept, mask) = (self.value(i, 2)?, self.value(i, 3)?);
                 self.set(i, kept & !mask | self.registers.predicates() & mask)?;
             }
-            "PRMT" if i.parts.len() == 1 => {
-                self.set(i, permute(self.value(i, 1)?, self.value(i, 3)?, self.value(i, 2)?))?
-            }
             "LOP3" => self.logic(i)?,
-            "IMAD" if ["MOV", "U32", "IADD"].iter().any(|part| i.has(part)) => {
-                self.set(i, self.value(i, 1)?.wrapping_mul(self.value(i, 2)?).wrapping_add(self.value(i, 3)?))?;
-            }
-            "IADD3" | "VIADD" if i.parts.len() == 1 => {
-                let sum: Result<u32> =
-                    (1..i.operands.len()).try_fold(0u32, |sum, at| Ok(sum.wrapping_add(self.value(i, at)?)));
-                self.set(i, sum?)?;
-            }
-            "IABS" => self.set(i, (self.value(i, 1)? as i32).unsigned_abs())?,
-            // The upper word of a pair, to the right.
-            "SHF" if i.has("R") && i.has("HI") => {
-                let (shift, high) = (self.value(i, 2)?.min(32), self.value(i, 3)?);
-                let wide = if i.has("S32") { i64::from(high as i32) } else { i64::from(high) };
-                self.set(i, (wide >> shift) as u32)?;
-            }
             "ISETP" => self.compare(i)?,
-            "I2F" => {
-                let value = self.value(i, 1)?;
-                let value = if i.has("S16") { i32::from(value as i16) } else { value as i32 };
-                let known = i.parts.iter().skip(1).all(|part| matches!(part.as_str(), "F16" | "BF16" | "S16"));
-                let half = format(i).of_integer(value).filter(|_| known).ok_or("a conversion is not known")?;
-                self.set(i, half.into())?;
-            }
-            "HADD2" => {
-                let (a, b) = (self.registers.halves(i.operand(1)?)?, self.last_halves(i, 2)?);
-                self.move_halves(i, a, b)?;
-            }
-            // As a move: the product is a negative zero.
-            "HFMA2" if i.operand(1)?.starts_with("-RZ") && i.operand(2)?.starts_with("RZ") => {
-                self.move_halves(i, self.last_halves(i, 3)?, [0x8000; 2])?;
-            }
             "HSETP2" => {
                 let with = self.predicate(i, i.operands.len() - 1)?;
                 for (at, truth) in self.compare_halves(i, 2)?.into_iter().enumerate() {
@@ -102,21 +70,23 @@ impl Machine {
                 self.set(i, half(low)? | half(high)? << 16)?;
             }
             "STG" => self.store(i)?,
+            "LDG" => self.load(i)?,
+            _ if self.integer(opcode, i)? || self.float(opcode, i)? => {}
             _ => return Err("this instruction is not known".to_owned()),
         }
         Ok(true)
     }
 
-    fn value(&self, i: &Instruction, index: usize) -> Result<u32> {
+    pub(super) fn value(&self, i: &Instruction, index: usize) -> Result<u32> {
         self.registers.value(i.operand(index)?)
     }
 
-    fn predicate(&self, i: &Instruction, index: usize) -> Result<bool> {
+    pub(super) fn predicate(&self, i: &Instruction, index: usize) -> Result<bool> {
         self.registers.predicate(i.operand(index)?)
     }
 
     /// Writes the first operand.
-    fn set(&mut self, i: &Instruction, value: u32) -> Result<()> {
+    pub(super) fn set(&mut self, i: &Instruction, value: u32) -> Result<()> {
         self.registers.set(i.operand(0)?, value)
     }
 
@@ -138,7 +108,9 @@ impl Machine {
             result | pick(a, minterm & 4 != 0) & pick(b, minterm & 2 != 0) & pick(c, minterm & 1 != 0)
         });
         if at == 1 {
-            self.registers.set_predicate(i.operand(0)?, result != 0)?;
+            let with = self.predicate(i, i.operands.len() - 1)?;
+            let any = if i.has("PAND") { (result != 0) & with } else { (result != 0) | with };
+            self.registers.set_predicate(i.operand(0)?, any)?;
         }
         self.registers.set(i.operand(at)?, result)
     }
@@ -165,23 +137,12 @@ impl Machine {
     }
 
     /// The pair of halves from operand `at` on: a register, or two constants.
-    fn last_halves(&self, i: &Instruction, at: usize) -> Result<[u16; 2]> {
+    pub(super) fn last_halves(&self, i: &Instruction, at: usize) -> Result<[u16; 2]> {
         match self.registers.halves(i.operand(at)?) {
             Ok(pair) => Ok(pair),
             Err(_) if i.operands.len() > at + 1 => Ok([i.constant as u16, (i.constant >> 16) as u16]),
             Err(problem) => Err(problem),
         }
-    }
-
-    fn move_halves(&mut self, i: &Instruction, a: [u16; 2], b: [u16; 2]) -> Result<()> {
-        let format = format(i);
-        let known = i.parts.iter().skip(1).all(|part| matches!(part.as_str(), "MMA" | "BF16_V2"));
-        let sum = |at: usize| {
-            let sum = format.plus_zero(a[at], b[at]).or_else(|| format.plus_zero(b[at], a[at]));
-            sum.filter(|_| known).map(u32::from).ok_or("only moves of halves are known")
-        };
-        let (low, high) = (sum(0)?, sum(1)?);
-        self.set(i, low | high << 16)
     }
 
     /// What a comparison of halves, with its sources from operand `at` on, finds for each of the two.
@@ -201,53 +162,81 @@ impl Machine {
         Ok([half(0)?, half(1)?])
     }
 
-    /// `STG.E desc[UR4][R2.64+0x10], R5`, or `[R2.64+0x10]`; the base is the parameter.
-    fn store(&mut self, i: &Instruction) -> Result<()> {
-        let address = i.operand(0)?;
+    /// `desc[UR4][R2.64+0x10]`, or `[R2.64+0x10]`; the base is the parameter.
+    fn address(&self, operand: &str) -> Result<u64> {
         let inside =
-            address.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']')).ok_or("an address is not known")?;
+            operand.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']')).ok_or("an address is not known")?;
         let (base, offset) = match inside.split_once('+') {
             Some((base, offset)) => (base, number(offset).ok_or("an offset is not known")?),
             None => (inside, 0),
         };
-        if self.registers.value(base.trim_end_matches(".64"))? != 0 {
-            return Err("an address is not the parameter's".to_owned());
+        match self.registers.value(base.trim_end_matches(".64"))? {
+            0 => Ok(offset),
+            _ => Err("an address is not the parameter's".to_owned()),
         }
-        let (words, mask) = match i.parts.get(2).map(String::as_str) {
-            None => (1, u32::MAX),
-            Some("64") => (2, u32::MAX),
-            Some("U16") => (1, 0xffff),
-            _ => return Err("a store is not known".to_owned()),
-        };
+    }
+
+    /// `STG.E desc[UR4][R2.64+0x10], R5`
+    fn store(&mut self, i: &Instruction) -> Result<()> {
+        let at = self.address(i.operand(0)?)?;
+        let (words, mask) = access(i)?;
         for word in 0..words {
-            self.memory.insert(offset + 4 * word as u64, self.registers.word(i.operand(1)?, word)? & mask);
+            self.registers.begin(Origin::Moved);
+            let value = self.registers.word(i.operand(1)?, word)? & mask;
+            self.memory.insert(at + 4 * word as u64, (value, self.registers.origin()));
+        }
+        Ok(())
+    }
+
+    /// `LDG.E R5, desc[UR4][R2.64+0x10]`
+    fn load(&mut self, i: &Instruction) -> Result<()> {
+        let at = self.address(i.operand(1)?)?;
+        let (words, mask) = access(i)?;
+        for word in 0..words {
+            let (value, origin) = self.memory.get(&(at + 4 * word as u64)).ok_or("nothing is there")?;
+            self.registers.saw(*origin);
+            self.registers.set_word(i.operand(0)?, word, value & mask)?;
         }
         Ok(())
     }
 }
 
+/// How many words an access to memory moves, and what of each.
+fn access(i: &Instruction) -> Result<(usize, u32)> {
+    let widths = i.parts[1..].iter().filter(|part| !matches!(part.as_str(), "E" | "CONSTANT"));
+    match widths.map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Ok((1, u32::MAX)),
+        ["64"] => Ok((2, u32::MAX)),
+        ["128"] => Ok((4, u32::MAX)),
+        ["U16"] => Ok((1, 0xffff)),
+        ["U8"] => Ok((1, 0xff)),
+        _ => Err("an access to memory is not known".to_owned()),
+    }
+}
+
+/// Whether an instruction does nothing but move a word.
+fn is_move(opcode: &str, i: &Instruction) -> bool {
+    let zeros = |operands: &[&str]| operands.iter().zip(&i.operands[1..]).all(|(zero, own)| own.starts_with(zero));
+    match opcode {
+        "MOV" | "R2UR" | "LDC" | "LDCU" | "CS2R" => true,
+        "IMAD" => (i.has("MOV") || i.has("U32")) && (zeros(&["RZ", "RZ"]) || zeros(&["URZ", "URZ"])),
+        // The product is a negative zero.
+        "HFMA2" => i.operands[1] == "-RZ" && i.operands[2] == "RZ",
+        _ => false,
+    }
+}
+
 /// The float that an instruction on halves is about.
-fn format(i: &Instruction) -> Format {
+pub(super) fn format(i: &Instruction) -> Format {
     if i.parts.iter().any(|part| part.starts_with("BF16")) { Format::Bf16 } else { Format::F16 }
 }
 
 /// What a comparison found, together with a predicate.
-fn joined(i: &Instruction, truth: bool, with: bool) -> Result<bool> {
+pub(super) fn joined(i: &Instruction, truth: bool, with: bool) -> Result<bool> {
     match () {
         () if i.has("AND") => Ok(truth & with),
         () if i.has("OR") => Ok(truth | with),
         () if i.has("XOR") => Ok(truth ^ with),
         () => Err("an operator is not known".to_owned()),
     }
-}
-
-/// Four bytes of eight, or their signs.
-fn permute(low: u32, high: u32, selector: u32) -> u32 {
-    let pool = u64::from(low) | u64::from(high) << 32;
-    let byte = |lane: u32| {
-        let pick = selector >> (4 * lane) & 15;
-        let byte = (pool >> (8 * (pick & 7))) as u8;
-        if pick & 8 != 0 { ((byte as i8) >> 7) as u8 } else { byte }
-    };
-    (0..4).fold(0, |word, lane| word | u32::from(byte(lane)) << (8 * lane))
 }

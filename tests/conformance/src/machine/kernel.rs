@@ -4,12 +4,21 @@ use std::fmt::Write;
 
 use ptx_isa::TABLE;
 use ptx_isa::selector::Selector;
-use ptx_isa::table::{FormInfo, Kind, Operand};
+use ptx_isa::table::{FormInfo, Kind, Operand, TypeId};
 
 use crate::forms::plain_type;
 
-/// How many bytes the results of one vector take.
+/// How many bytes the results of one vector take in kernels for a card.
 pub(crate) const STRIDE: u64 = 16;
+
+/// How many bytes each result and each input of a vector takes elsewhere.
+pub(crate) const EACH: u64 = 8;
+
+/// Where [`loaded`] finds its inputs, behind all that it stores.
+pub(crate) const INPUTS: u64 = 0x1000;
+
+/// What stands behind `add.cc`: the carry is the other operand.
+const ONES: &str = "0xffffffff";
 
 /// The words of a selector, as it is written behind an operand; nothing for a listed one that is left out.
 fn selector(info: &Selector, value: u128) -> String {
@@ -17,14 +26,33 @@ fn selector(info: &Selector, value: u128) -> String {
     if word.is_empty() { word } else { format!(".{word}") }
 }
 
-/// The statement of a form on registers named as its operands, with these selectors.
-fn statement(form: FormInfo, selectors: &[u128]) -> String {
+/// Whether nothing but a constant stands for an operand.
+fn is_immediate(operand: &Operand) -> bool {
+    operand.registers.is_empty()
+}
+
+/// Whether each vector has a statement of its own: selectors and immediates are parts of it.
+pub(crate) fn is_written_out(form: FormInfo) -> bool {
+    form.selectors().next().is_some() || form.operands().iter().any(is_immediate)
+}
+
+/// The statement of a form on registers named as its operands, with so many of its sources, and with the immediates and
+/// selectors among these inputs.
+fn statement(form: FormInfo, sources: usize, inputs: &[u128]) -> String {
+    let (sources, selectors) = inputs.split_at(sources);
+    let (mut sources, mut selectors) = (sources.iter(), selectors.iter());
     let mut text = form.mnemonic().to_owned();
-    let mut selectors = selectors.iter();
     for (index, operand) in form.operands().iter().enumerate() {
+        let word = if operand.destination { None } else { sources.next() };
+        if !operand.destination && word.is_none() {
+            break;
+        }
         let _ = write!(text, "{} ", if index == 0 { "" } else { "," });
         text.push_str(operand.around.before());
-        let _ = write!(text, "%{}", operand.name);
+        let _ = match word {
+            Some(word) if is_immediate(operand) => write!(text, "{word}"),
+            _ => write!(text, "%{}", operand.name),
+        };
         if let Some(second) = &operand.second {
             let _ = write!(text, "|%{}", second.name);
         }
@@ -43,17 +71,22 @@ fn plain(operand: &Operand) -> &'static str {
     TABLE.ty(plain_type(operand)).name
 }
 
+fn is_predicate_type(ty: TypeId) -> bool {
+    TABLE.ty(ty).kind == Kind::Predicate
+}
+
 fn is_predicate(operand: &Operand) -> bool {
-    TABLE.ty(operand.ty).kind == Kind::Predicate
+    is_predicate_type(operand.ty)
 }
 
 /// The registers of a form, each named as its operand.
 fn declarations(form: FormInfo) -> String {
     let mut text = String::from(".reg .b32 %word<2>; ");
-    for operand in form.operands() {
+    for operand in form.operands().iter().filter(|operand| !is_immediate(operand)) {
         let ty = plain(operand);
         let _ = write!(text, ".reg .{ty} %{}; ", operand.name);
         if let Some(second) = &operand.second {
+            let ty = if is_predicate_type(second.ty) { "pred" } else { ty };
             let _ = write!(text, ".reg .{ty} %{}; ", second.name);
         }
     }
@@ -63,38 +96,71 @@ fn declarations(form: FormInfo) -> String {
 /// What moves the results to memory at `offset` from `%out`.
 fn store(form: FormInfo, offset: u64) -> String {
     let mut text = String::new();
-    for operand in form.operands().iter().filter(|operand| operand.destination) {
-        let names = [Some(operand.name), operand.second.as_ref().map(|second| second.name)];
-        for (number, name) in names.into_iter().flatten().enumerate() {
-            let at = offset + 8 * number as u64;
+    let mut at = offset;
+    for operand in form.operands().iter().chain(form.states()).filter(|operand| operand.destination) {
+        let names = [Some((operand.name, operand.ty)), operand.second.as_ref().map(|second| (second.name, second.ty))];
+        for (number, (name, ty)) in names.into_iter().flatten().enumerate() {
             let _ = match plain(operand) {
-                _ if is_predicate(operand) => {
+                _ if operand.state.is_some() => {
+                    writeln!(text, "addc.u32 %word0, 0, 0; st.global.b32 [%out+{at}], %word0;")
+                }
+                _ if is_predicate_type(ty) => {
                     writeln!(text, "selp.b32 %word{number}, 1, 0, %{name}; st.global.b32 [%out+{at}], %word{number};")
                 }
                 ty => writeln!(text, "st.global.{ty} [%out+{at}], %{name};"),
             };
+            at += EACH;
         }
     }
     text
 }
 
-/// A kernel that computes the form on each of these vectors and stores the results one behind the other.
-pub(crate) fn constants(name: &str, form: FormInfo, vectors: &[Vec<u128>]) -> String {
-    let mut text =
-        format!(".entry {name}(.param .u64 {name}_out) {{\n.reg .b64 %out;\nld.param.u64 %out, [{name}_out];\n");
+/// What gives a source its value: a constant that is moved there, or what `word` reads.
+fn give(operand: &Operand, moved: &str) -> String {
+    match plain(operand) {
+        // The carry of a sum.
+        _ if operand.state.is_some() => format!("{moved} %word0, MOVED; add.cc.u32 %word1, %word0, {ONES};\n"),
+        _ if is_predicate(operand) => format!("{moved} %word0, MOVED; setp.ne.u32 %{}, %word0, 0;\n", operand.name),
+        _ => format!("{moved} %{}, MOVED;\n", operand.name),
+    }
+}
+
+/// The bits in which an operand is moved.
+fn moved_bits(operand: &Operand) -> &'static str {
+    if is_predicate(operand) { "b32" } else { plain(operand) }
+}
+
+/// The head of a kernel that stores what it computes at its parameter.
+fn head(name: &str) -> String {
+    format!(".entry {name}(.param .u64 {name}_out) {{\n.reg .b64 %out;\nld.param.u64 %out, [{name}_out];\n")
+}
+
+/// A kernel that computes the form on each of these vectors, with so many of its sources, and stores the results one behind
+/// the other.
+pub(crate) fn constants(name: &str, form: FormInfo, sources: usize, vectors: &[Vec<u128>]) -> String {
+    let mut text = head(name);
     for (number, inputs) in vectors.iter().enumerate() {
         let _ = writeln!(text, "{{ {}", declarations(form));
-        for (operand, value) in form.sources().zip(inputs) {
-            let _ = match plain(operand) {
-                _ if is_predicate(operand) => {
-                    writeln!(text, "mov.b32 %word0, {value}; setp.ne.u32 %{}, %word0, 0;", operand.name)
-                }
-                ty => writeln!(text, "mov.{ty} %{}, {value:#x};", operand.name),
-            };
+        let given = form.sources().zip(&inputs[..sources]).filter(|(operand, _)| !is_immediate(operand));
+        for (operand, value) in given {
+            let moved = give(operand, &format!("mov.{}", moved_bits(operand)));
+            text += &moved.replace("MOVED", &format!("{value:#x}"));
         }
-        let selectors = &inputs[form.sources().count()..];
-        let _ = writeln!(text, "{}\n{}}}", statement(form, selectors), store(form, number as u64 * STRIDE));
+        let at = number as u64 * EACH * form.results().count() as u64;
+        let _ = writeln!(text, "{}\n{}}}", statement(form, sources, inputs), store(form, at));
     }
+    text + "ret;\n}\n"
+}
+
+/// A kernel that computes the form on a vector that it loads, so that nothing is known before it runs.
+pub(crate) fn loaded(name: &str, form: FormInfo, sources: usize, inputs: &[u128]) -> String {
+    let mut text = head(name) + &declarations(form);
+    let given = form.sources().take(sources).enumerate().filter(|(_, operand)| !is_immediate(operand));
+    for (number, operand) in given {
+        let moved = give(operand, &format!("ld.global.{}", moved_bits(operand)));
+        text += &moved.replace("MOVED", &format!("[%out+{}]", INPUTS + EACH * number as u64));
+    }
+    let _ = writeln!(text, "{}\n{}", statement(form, sources, inputs), store(form, 0));
     text + "ret;\n}\n"
 }
 
@@ -126,7 +192,7 @@ and.b32 %turn, %phase, 2; setp.ne.u32 %branch, %turn, 0;
         declarations(form),
         8 * sources,
     );
-    for (number, operand) in form.sources().enumerate() {
+    for (number, operand) in form.sources().enumerate().filter(|(_, operand)| !is_immediate(operand)) {
         let (at, name) = (8 * number, operand.name);
         let _ = match plain(operand) {
             _ if is_predicate(operand) => {
@@ -136,18 +202,18 @@ and.b32 %turn, %phase, 2; setp.ne.u32 %branch, %turn, 0;
         };
     }
     for operand in form.operands().iter().filter(|operand| operand.destination) {
-        let names = [Some(operand.name), operand.second.as_ref().map(|second| second.name)];
-        for (name, kept) in names.into_iter().flatten().zip(KEPT) {
+        let names = [Some((operand.name, operand.ty)), operand.second.as_ref().map(|second| (second.name, second.ty))];
+        for ((name, ty), kept) in names.into_iter().flatten().zip(KEPT) {
             let _ = match TABLE.ty(plain_type(operand)).bits {
-                _ if is_predicate(operand) => writeln!(text, "setp.eq.u32 %{name}, %thread, %thread;"),
+                _ if is_predicate_type(ty) => writeln!(text, "setp.eq.u32 %{name}, %thread, %thread;"),
                 bits => writeln!(text, "mov.b{bits} %{name}, {:#x};", kept & (u64::MAX >> (64 - bits))),
             };
         }
     }
-    // Selectors are part of the statement: then each vector has its own, which the other threads pass by.
-    let own = form.selectors().next().is_some();
+    // Where vectors have statements of their own, the other threads pass them by.
+    let own = is_written_out(form);
     for (number, inputs) in vectors.iter().enumerate().take(if own { vectors.len() } else { 1 }) {
-        let statement = statement(form, &inputs[sources..]);
+        let statement = statement(form, sources, inputs);
         if own {
             let _ = writeln!(text, "setp.ne.u32 %mine, %thread, {number}; @%mine bra end{number};");
         }

@@ -1,13 +1,28 @@
 //! Registers of the machine, by the names that the disassembler gives them.
 
+use std::cell::Cell;
+
 /// What an instruction comes to, or why it is not known.
 pub(super) type Result<T> = std::result::Result<T, String>;
+
+/// Where a word is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Origin {
+    /// It stood in the code, and was moved only.
+    Moved,
+    /// An instruction computed it.
+    Computed,
+    /// So it did, and what it gives there is not known.
+    Open,
+}
 
 /// A file of registers for each thread, and one for all of them, which a `U` in a name tells.
 #[derive(Debug)]
 pub(super) struct Registers {
-    words: [[u32; 256]; 2],
+    words: [[(u32, Origin); 256]; 2],
     predicates: [[bool; 8]; 2],
+    /// Where what the instruction gives is from, as far as is known.
+    origin: Cell<Origin>,
 }
 
 /// `R12` in the first file, `UR12` in the second; nothing for those that read as zero and keep nothing.
@@ -22,7 +37,25 @@ fn place(name: &str, letter: char) -> Option<(usize, Option<usize>)> {
 
 impl Registers {
     pub(super) fn new() -> Registers {
-        Registers { words: [[0; 256]; 2], predicates: [[false; 8]; 2] }
+        Registers {
+            words: [[(0, Origin::Moved); 256]; 2],
+            predicates: [[false; 8]; 2],
+            origin: Cell::new(Origin::Moved),
+        }
+    }
+
+    /// An instruction begins: one that moves words, or one that computes.
+    pub(super) fn begin(&self, origin: Origin) {
+        self.origin.set(origin);
+    }
+
+    /// The instruction knows of something that is from there.
+    pub(super) fn saw(&self, origin: Origin) {
+        self.origin.set(self.origin.get().max(origin));
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        self.origin.get()
     }
 
     pub(super) fn is_predicate(operand: &str) -> bool {
@@ -51,15 +84,29 @@ impl Registers {
     /// The register that stands so many behind the named one.
     pub(super) fn word(&self, operand: &str, behind: usize) -> Result<u32> {
         let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is no register"))?;
-        Ok(number.map_or(0, |number| self.words[file][number + behind]))
+        let Some(number) = number else { return Ok(0) };
+        let (word, origin) = self.words[file][number + behind];
+        self.saw(origin);
+        Ok(word)
     }
 
     pub(super) fn set_word(&mut self, operand: &str, behind: usize, value: u32) -> Result<()> {
         let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is no register"))?;
         if let Some(number) = number {
-            self.words[file][number + behind] = value;
+            self.words[file][number + behind] = (value, self.origin.get());
         }
         Ok(())
+    }
+
+    /// A pair of registers, or a constant that is not negative; negated or complemented where it says so.
+    pub(super) fn wide(&self, operand: &str) -> Result<u64> {
+        match (operand.strip_prefix('-'), operand.strip_prefix('~'), number(operand)) {
+            (_, _, Some(bits)) if bits >> 31 == 0 => Ok(bits),
+            (_, _, Some(_)) => Err("how a constant is extended is not known".to_owned()),
+            (Some(rest), _, _) => Ok(self.wide(rest)?.wrapping_neg()),
+            (_, Some(rest), _) => Ok(!self.wide(rest)?),
+            _ => Ok(u64::from(self.word(operand, 0)?) | u64::from(self.word(operand, 1)?) << 32),
+        }
     }
 
     pub(super) fn set(&mut self, operand: &str, value: u32) -> Result<()> {
@@ -71,14 +118,23 @@ impl Registers {
         self.set_word(operand, 1, (value >> 32) as u32)
     }
 
-    /// A constant or a register, negated where it says so.
+    /// A constant or a register, or a part of one, negated or complemented where it says so.
     pub(super) fn value(&self, operand: &str) -> Result<u32> {
         if let Some(bits) = number(operand) {
             return Ok(bits as u32);
         }
-        match operand.strip_prefix('-') {
-            Some(rest) => Ok(self.value(rest)?.wrapping_neg()),
-            None => self.word(operand, 0),
+        if let Some(rest) = operand.strip_prefix('-') {
+            return Ok(self.value(rest)?.wrapping_neg());
+        }
+        if let Some(rest) = operand.strip_prefix('~') {
+            return Ok(!self.value(rest)?);
+        }
+        let Some((name, part)) = operand.split_once('.') else { return self.word(operand, 0) };
+        let word = self.word(name, 0)?;
+        match (part.split_at_checked(1), part.get(1..).and_then(|place| place.parse::<u32>().ok())) {
+            (Some(("B", _)), Some(place @ 0..4)) => Ok(word >> (8 * place) & 0xff),
+            (Some(("H", _)), Some(place @ 0..2)) => Ok(word >> (16 * place) & 0xffff),
+            _ => Err(format!("`{operand}` is no part of a register")),
         }
     }
 
@@ -91,6 +147,8 @@ impl Registers {
             "" => [word as u16, (word >> 16) as u16],
             "H0_H0" => [word as u16; 2],
             "H1_H1" => [(word >> 16) as u16; 2],
+            "H1_H0" => [(word >> 16) as u16, word as u16],
+            "H0_NH1" => [word as u16, (word >> 16) as u16 ^ 0x8000],
             _ => return Err(format!("`{operand}` is no pair of halves")),
         };
         Ok(if negated { pair.map(|half| half ^ 0x8000) } else { pair })
