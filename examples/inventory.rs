@@ -11,8 +11,7 @@ use std::ops::Range;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::LineIndex;
 use ptx_isa::table::OperandKind;
-use ptx_isa::target::{Floor, Target, Version};
-use ptx_isa::text::module::{Declaration, Function, Item, Options, Place, read};
+use ptx_isa::text::module::{Declaration, Function, Item, Needs, Options, Place, read};
 use ptx_isa::text::statement::{Statement, Value};
 
 /// What a function takes.
@@ -26,9 +25,8 @@ struct Inventory<'a> {
     shared: u64,
     calls: Vec<&'a str>,
     statements: usize,
-    /// The latest version and the highest target that a statement asks for, each with where it stands.
-    version: Option<(Version, Range<usize>)>,
-    target: Option<(Target, Range<usize>)>,
+    /// The version and the target that its statements ask for.
+    needs: Needs,
 }
 
 impl<'a> Inventory<'a> {
@@ -53,19 +51,7 @@ impl<'a> Inventory<'a> {
                 self.calls.push(name);
             }
         }
-        self.needs(statement.form().floor(), span);
-        for free in statement.form().floors_with(statement.free()) {
-            self.needs(&free.floor, span);
-        }
-    }
-
-    fn needs(&mut self, floor: &Floor, span: &Range<usize>) {
-        if self.version.as_ref().is_none_or(|(version, _)| *version < floor.ptx) {
-            self.version = Some((floor.ptx, span.clone()));
-        }
-        if self.target.as_ref().is_none_or(|(target, _)| *target < floor.target()) {
-            self.target = Some((floor.target(), span.clone()));
-        }
+        self.needs.add(statement, span.clone());
     }
 
     fn print(&self, text: &str) {
@@ -81,10 +67,10 @@ impl<'a> Inventory<'a> {
         if !self.calls.is_empty() {
             println!("  calls      {}", self.calls.join(", "));
         }
-        if let Some((version, span)) = &self.version {
+        if let Some((version, span)) = &self.needs.version() {
             println!("  PTX {version:<6} {}", told(span));
         }
-        if let Some((target, span)) = &self.target {
+        if let Some((target, span)) = &self.needs.target() {
             println!("  {target:<10} {}", told(span));
         }
     }

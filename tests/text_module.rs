@@ -8,7 +8,7 @@ use ptx_isa::diagnostic::{Code, LineIndex, Severity};
 use ptx_isa::selector::Permission;
 use ptx_isa::table::{FormInfo, Operand};
 use ptx_isa::target::{Target, Version};
-use ptx_isa::text::module::{Item, read};
+use ptx_isa::text::module::{Item, Place, read};
 use ptx_isa::text::{Options, Report, check};
 
 /// Modules as compilers wrote them, each with how many instructions it has.
@@ -687,4 +687,113 @@ fn errors(text: &str) -> Vec<String> {
     let report = check(&TABLE, text.as_bytes(), &Options::default());
     let errors = report.diagnostics.into_iter().filter(|found| found.severity == Severity::Error);
     errors.map(|error| error.message).collect()
+}
+
+#[test]
+fn addresses_name_their_space_and_vectors_have_one_type() {
+    let lines = [
+        ("ld.global.u32 u32a, [variable];", None),
+        ("ld.u32 u32a, [variable+4];", None),
+        ("ld.shared.u32 u32a, [variable];", Some((Code::OperandType, "variable"))),
+        ("ld.global.u32 u32a, [16];", Some((Code::Constant, "ld.global.u32"))),
+        ("ld.local.u32 u32a, [16];", None),
+        ("ld.global.u32 u32a, [f32a];", Some((Code::OperandType, "f32a"))),
+        ("ld.global.v2.u32 {u32a, u32b}, [variable];", None),
+        ("ld.global.v2.u32 {u32a, f32a}, [variable];", Some((Code::OperandType, "f32a"))),
+        ("ld.global.v2.u32 {u32a, _}, [variable];", None),
+        ("ld.global.v2.u32 {_, _}, [variable];", Some((Code::Sink, "{_, _}"))),
+        ("ld.global.v4.u32 {u32a, u32b}, [variable];", Some((Code::OperandType, "{u32a, u32b}"))),
+        ("ld.global.u32 {u32a}, [variable];", None),
+        ("st.global.v2.u32 [variable], {u32a, 5};", None),
+        ("ld.relaxed.u32 u32a, [variable];", Some((Code::IllegalModifier, "relaxed"))),
+        ("ld.global.shared.u32 u32a, [variable];", Some((Code::DuplicateModifier, "shared"))),
+        ("bra there; there:", None),
+        ("bra nowhere;", Some((Code::UndeclaredRegister, "nowhere"))),
+        ("bra u32a;", Some((Code::UndeclaredRegister, "u32a"))),
+        ("call function;", None),
+        ("call function, (u32a);", Some((Code::OperandCount, "function"))),
+        ("call kernel;", Some((Code::OperandType, "kernel"))),
+        ("call variable;", Some((Code::OperandType, "variable"))),
+        ("foo.bar u32a;", Some((Code::UnknownOpcode, "foo"))),
+        ("cp.bulk.async u32a;", Some((Code::UnknownOpcode, "cp"))),
+        ("bfe.u32 u32a, u32b, 255, 1;", None),
+        ("bfe.u32 u32a, u32b, 256, 1;", Some((Code::Constant, "256"))),
+        ("barrier.cluster.arrive;", None),
+    ];
+    for (line, expected) in lines {
+        let text = kernel(line);
+        let report = report(&text);
+        let errors = report.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+        let found: Vec<_> = errors.map(|found| (found.code, &text[found.span.clone()])).collect();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{line}: {:?}", report.diagnostics);
+    }
+}
+
+#[test]
+fn free_modifiers_have_floors() {
+    for (line, version, target, errors) in [
+        ("ld.global.u32 r, [a];", "7.0", "sm_70", 0),
+        ("ld.relaxed.cluster.global.u32 r, [a];", "7.8", "sm_90", 0),
+        ("ld.relaxed.cluster.global.u32 r, [a];", "7.7", "sm_80", 1),
+        ("ld.relaxed.cluster.global.u32 r, [a];", "7.8", "sm_80", 1),
+        ("ld.relaxed.gpu.global.u32 r, [a];", "7.8", "sm_80", 0),
+    ] {
+        let text = format!(
+            ".version {version}\n.target {target}\n.address_size 64\n.entry k() {{ .reg .u32 r; .reg .u64 a; {line} }}\n"
+        );
+        assert_eq!(report(&text).errors(), errors, "{line} {version} {target}");
+    }
+}
+
+#[test]
+fn directives_of_a_head_are_its_kinds() {
+    for (head, errors) in [
+        (".entry k() .maxntid 32, 2 .minnctapersm 1 { }", 0),
+        (".entry k() .maxntid 32, 2, 1, 1 { }", 1),
+        (".entry k() .maxntid 0 { }", 1),
+        (".entry k() .maxntid 32 .reqntid 32 { }", 1),
+        (".entry k() .noreturn { }", 1),
+        (".func k() .noreturn { }", 0),
+        (".func k() .maxntid 32 { }", 1),
+        (".entry k() .maxntidd 32 { }", 1),
+        (".foo;", 1),
+        (".maxntid 32;", 1),
+    ] {
+        let text = format!(".version 7.0\n.target sm_80\n.address_size 64\n{head}\n");
+        assert_eq!(report(&text).errors(), errors, "{head}: {:?}", report(&text).diagnostics);
+    }
+}
+
+#[test]
+fn the_parts_of_a_module_are_shown_with_their_places() {
+    let text = ".version 7.0 .target sm_80 .shared .align 4 .b8 s[24];\n.func (.reg .u32 r) f(.param .b32 a);\n\
+                .entry k() { .reg .v2 .f32 v; .reg .pred %p<3>; L: @%p1 ld.shared.f32 v.x, [s]; ret; }";
+    let mut shown = Vec::new();
+    read(&TABLE, text.as_bytes(), &Options::default(), |item, span| shown.push((item, &text[span])));
+    let shown: Vec<String> = shown
+        .iter()
+        .map(|(item, text)| match item {
+            Item::Declaration(found) => match found.place {
+                Place::Registers(count) => format!("{} x{} {count:?}: {text}", found.name, found.lanes),
+                Place::Memory { space, elements } => format!("{} {} {elements}: {text}", space.name, found.name),
+            },
+            Item::Prototype(found) => format!("{} {} {}", found.name, found.results, found.parameters),
+            Item::Function(found) => format!("{} {}", found.name, found.kernel),
+            Item::Statement(found) => format!("{found} <- {text}"),
+            Item::Label(name) => format!("{name}:"),
+            Item::End => "end".to_owned(),
+        })
+        .collect();
+    let expected = [
+        "shared s 24: .shared .align 4 .b8 s[24]",
+        "f 1 1",
+        "k true",
+        "v x2 None: .reg .v2 .f32 v",
+        "%p x1 Some(3): .reg .pred %p<3>",
+        "L:",
+        "@%p1 ld.shared.f32 v.x, [s]; <- @%p1 ld.shared.f32 v.x, [s];",
+        "ret; <- ret;",
+        "end",
+    ];
+    assert_eq!(shown, expected);
 }

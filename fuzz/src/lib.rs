@@ -16,7 +16,8 @@ mod names;
 use isa_spec::Build;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, Severity};
-use ptx_isa::text::{Options, Statement, check, module::read};
+use ptx_isa::text::module::{Item, read};
+use ptx_isa::text::{Options, Statement, check};
 
 /// The front end of the spec: a table or a report, the same each time, and no longer than the spec accounts for.
 pub fn spec(input: &[u8]) {
@@ -62,7 +63,12 @@ pub fn module(input: &[u8]) {
     assert!(report.in_table + report.outside <= input.len());
     let Ok(text) = str::from_utf8(input) else { return };
     assert_placed(text, &report.diagnostics);
-    let again = read(&TABLE, input, &options, assert_reads_back);
+    let again = read(&TABLE, input, &options, |item, span| {
+        assert!(text.get(span).is_some(), "a part of a module has a place in it");
+        if let Item::Statement(statement) = item {
+            assert_reads_back(&statement);
+        }
+    });
     assert_eq!(again.diagnostics, report.diagnostics);
     independent(text);
 }

@@ -1,6 +1,7 @@
 //! `ptx-isa check`: the verdict on every statement of whole modules, several files at once, reported in order.
 
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -8,7 +9,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, LineIndex, Severity};
-use ptx_isa::text::{self, Options, Report};
+use ptx_isa::text::module::{self, Item, Needs};
+use ptx_isa::text::{Options, Report};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -25,6 +27,8 @@ struct Checked {
     name: String,
     text: Vec<u8>,
     report: Report,
+    /// What its statements ask for, where that is wanted.
+    needs: Needs,
 }
 
 #[derive(Serialize)]
@@ -53,7 +57,7 @@ pub(super) fn run(arguments: &CheckArguments) -> io::Result<Outcome> {
         .files
         .par_iter()
         .map(|path| {
-            let checked = check(path, &options, arguments.strict);
+            let checked = check(path, &options, arguments.strict, arguments.floor);
             progress.step();
             checked
         })
@@ -78,6 +82,9 @@ pub(super) fn run(arguments: &CheckArguments) -> io::Result<Outcome> {
                     Format::Text => print_text(&mut out, file, shown)?,
                     Format::Json => print_json(&mut out, file, shown)?,
                 }
+                if arguments.floor {
+                    print_floor(&mut out, file)?;
+                }
             }
             Err(problem) => {
                 out.flush()?;
@@ -96,7 +103,7 @@ pub(super) fn run(arguments: &CheckArguments) -> io::Result<Outcome> {
     Ok(outcome.max(if totals.errors > 0 { Outcome::InputErrors } else { Outcome::Fine }))
 }
 
-fn check(path: &Path, options: &Options, strict: bool) -> Result<Checked, String> {
+fn check(path: &Path, options: &Options, strict: bool, floor: bool) -> Result<Checked, String> {
     let standard_input = path.as_os_str() == "-";
     let name = if standard_input { "<stdin>".to_owned() } else { path.display().to_string() };
     let read = if standard_input {
@@ -106,11 +113,35 @@ fn check(path: &Path, options: &Options, strict: bool) -> Result<Checked, String
         std::fs::read(path)
     };
     let text = read.map_err(|error| format!("cannot read {name}: {error}"))?;
-    let mut report = text::check(&TABLE, &text, options);
+    let mut needs = Needs::default();
+    let mut report = module::read(&TABLE, &text, options, |item, span| {
+        if let Item::Statement(statement) = item
+            && floor
+        {
+            needs.add(&statement, span);
+        }
+    });
     if strict {
         report.diagnostics.iter_mut().for_each(|finding| finding.severity = Severity::Error);
     }
-    Ok(Checked { name, text, report })
+    Ok(Checked { name, text, report, needs })
+}
+
+/// The version and the target that a module needs, each with the statement that needs it.
+fn print_floor(out: &mut impl Write, file: &Checked) -> io::Result<()> {
+    let lines = LineIndex::new(&file.text);
+    let statement = |span: &Range<usize>| {
+        let text = String::from_utf8_lossy(&file.text[span.clone()]);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        format!("{}:{}: {words}", file.name, lines.position(span.start).line)
+    };
+    if let Some((version, span)) = file.needs.version() {
+        writeln!(out, "needs PTX {version:<5} {}", statement(&span))?;
+    }
+    if let Some((target, span)) = file.needs.target() {
+        writeln!(out, "needs {target:<9} {}", statement(&span))?;
+    }
+    Ok(())
 }
 
 /// How many findings come up to the last error within a limit; 0 is none.

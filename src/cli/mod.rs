@@ -57,6 +57,9 @@ struct CheckArguments {
     /// Treat as an error what the assembler takes although the manual does not list it
     #[arg(long)]
     strict: bool,
+    /// Tell which version and target each module needs, and the statement that needs it
+    #[arg(long)]
+    floor: bool,
     /// How many errors of a file to show, 0 for all [default: 100, as JSON all]
     #[arg(long, value_name = "N")]
     error_limit: Option<usize>,

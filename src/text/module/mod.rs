@@ -31,6 +31,7 @@ mod functions;
 mod header;
 mod item;
 mod kinds;
+mod needs;
 mod recovery;
 mod registers;
 
@@ -44,6 +45,7 @@ use core::ops::Range;
 use functions::Signature;
 use header::Header;
 pub use item::{Declaration, Function, Item, Place};
+pub use needs::Needs;
 
 use super::lexer::{Cursor, has_directive};
 use super::mnemonic;

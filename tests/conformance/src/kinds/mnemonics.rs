@@ -18,7 +18,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             lines.extend(shapes.iter().map(|shape| line(instruction, values, shape)));
         };
         // An opcode that spells millions is asked for all that is legal and some of what is not.
-        let most = if extent.quick { 5_000 } else { 500_000 } / shapes.len().max(1);
+        let most = if extent.quick { 1_000 } else { 100_000 } / shapes.len().max(1);
         if spelt <= most.max(20_000) {
             let (step, mut count) = (if extent.quick { (spelt / most).max(8) } else { 1 }, extent.seed as usize);
             each(&choices, &mut Vec::new(), &mut |values| {
