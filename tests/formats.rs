@@ -234,7 +234,7 @@ fn floats(narrow: Option<&Narrow>, random: &mut Random) -> Vec<u32> {
         let bits = random.next() as u32 & 0x7fff_ffff;
         // At and beside the middle of two numbers of bfloats, of `.tf32`, and of halves, which are of a certain size.
         let (bfloat, tensor) = (bits >> 16 << 16 | 0x8000, bits >> 13 << 13 | 0x1000);
-        let half = 0x3300_0000 + bits % 0x1600_0000 >> 13 << 13 | 0x1000;
+        let half = (0x3300_0000 + bits % 0x1600_0000) >> 13 << 13 | 0x1000;
         floats.extend([bits, bfloat - 1, bfloat, bfloat + 1, tensor - 1, tensor, tensor + 1, half - 1, half, half + 1]);
     }
     floats.extend(floats.clone().iter().map(|bits| bits | 0x8000_0000));

@@ -32,7 +32,8 @@ fn write<F: Float>(i: &Instruction, value: F) -> u64 {
     let one = F::from_u128(1).value;
     let value = if i.has("FTZ") && value.is_denormal() { F::ZERO.copy_sign(value) } else { value };
     let value = match () {
-        () if i.has("SAT") && !(value > F::ZERO) || i.has("RELU") && !value.is_nan() && !(value > F::ZERO) => F::ZERO,
+        () if i.has("SAT") && value.is_nan() => F::ZERO,
+        () if (i.has("SAT") || i.has("RELU")) && value <= F::ZERO => F::ZERO,
         () if i.has("SAT") && value > one => one,
         () => value,
     };
@@ -201,8 +202,8 @@ impl Machine {
                     }
                 }
             }
-            "F2I" => self.to_integer(i)?,
-            "I2F" | "I2FP" => self.from_integer(i)?,
+            "F2I" => self.rounded(i)?,
+            "I2F" | "I2FP" => self.floated(i)?,
             "F2F" => self.resized(i)?,
             "F2FP" => self.packed(i)?,
             "HADD2" if i.has("F32") => {
@@ -265,7 +266,7 @@ impl Machine {
     }
 
     /// `F2I.U64.F64.TRUNC R0, R2`
-    fn to_integer(&mut self, i: &Instruction) -> Result<()> {
+    fn rounded(&mut self, i: &Instruction) -> Result<()> {
         let kinds = kinds(i);
         let kind = kinds.first().copied().unwrap_or((true, 32));
         let value = match formats(i).first() {
@@ -284,7 +285,7 @@ impl Machine {
     }
 
     /// `I2F.F64.S64.RP R0, R2`
-    fn from_integer(&mut self, i: &Instruction) -> Result<()> {
+    fn floated(&mut self, i: &Instruction) -> Result<()> {
         let (signed, bits) = kinds(i).first().copied().unwrap_or((true, 32));
         let word = match bits {
             // The upper half of a constant stands there.
