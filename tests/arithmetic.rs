@@ -387,7 +387,7 @@ fn values_side_by_side_are_what_the_manual_says() {
             assert_eq!(*form.evaluate(u16::MAX, &inputs), expected, "{name} of {inputs:x?}");
         }
         moved += usize::from(parts[0] == "mov");
-        packed += usize::from(parts[1] == "pack");
+        packed += usize::from(parts.get(1) == Some(&"pack"));
         compared += usize::from(parts[0] == "set" && parts.len() == 3);
         video_forms += usize::from(["vmad", "vadd", "vsub", "vabsdiff", "vmin", "vmax"].contains(&parts[0]));
     }

@@ -524,7 +524,7 @@ fn floors_are_those_of_the_manual() {
 /// made singles.
 #[test]
 fn only_doubles_have_a_lenient_floor() {
-    for form in TABLE.forms() {
+    for form in TABLE.forms().filter(|form| !form.evaluations().is_empty()) {
         let parts: Vec<&str> = form.mnemonic().split('.').collect();
         let asked = if parts[0] == "slct" { parts[parts.len() - 2] } else { parts[parts.len() - 1] };
         // A conversion asks for doubles on either side.

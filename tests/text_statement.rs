@@ -1,10 +1,12 @@
 //! Single statements: what is read, what is printed, what is refused, and in which words.
 
+mod statements;
+
 use proptest::prelude::*;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, Diagnostic, Severity};
 use ptx_isa::selector::{self, Permission, Selector};
-use ptx_isa::table::{FormInfo, Kind, Operand};
+use ptx_isa::table::{FormInfo, Kind, Operand, OperandKind};
 use ptx_isa::text::Statement;
 use ptx_isa::text::mnemonic;
 
@@ -22,18 +24,18 @@ fn warnings(text: &str) -> Vec<Code> {
 /// The statement of a form with its operands named as in the manual.
 fn plain(form: FormInfo) -> String {
     let operand = |operand: &Operand| match (&operand.second, &operand.selector) {
-        (Some(second), _) => format!("{}|{}", operand.name, second.name),
+        (Some(second), _) => format!("{}|{}", statements::operand(operand, operand.name), second.name),
         // What may not be left out where all operands are written.
         (None, Some(Selector { kind: selector::Kind::Listed { words }, omission, .. }))
             if *omission != Permission::Yes =>
         {
             format!("{}.{}", operand.name, words[0])
         }
-        (None, _) if operand.registers.is_empty() => "0x0".to_owned(),
-        (None, _) => operand.name.to_owned(),
+        (None, _) => statements::operand(operand, operand.name),
     };
     let operands: Vec<String> = form.operands().iter().map(|info| info.with_around(&operand(info))).collect();
-    format!("{} {};", form.mnemonic(), operands.join(", "))
+    let free = statements::free(form).unwrap_or_else(|| panic!("{}: no free modifiers go with it", form.pattern()));
+    format!("{} {}", form.mnemonic_with(&free), operands.join(", ")).trim_end().to_owned() + ";"
 }
 
 #[test]
@@ -52,9 +54,17 @@ fn every_form_is_read_and_printed_as_it_was_written() {
 fn every_form_is_found_with_its_modifiers_in_any_order_that_keeps_its_types_in_order() {
     let is_type = |part: &&str| TABLE.types.iter().any(|ty| ty.name == *part);
     for form in TABLE.forms() {
-        let parts: Vec<&str> = form.mnemonic().split('.').skip(1).collect();
+        let opcode = form.instruction().data().opcode;
+        let parts: Vec<&str> = form.mnemonic()[opcode.len()..].split('.').skip(1).collect();
         let (types, others): (Vec<&str>, Vec<&str>) = parts.iter().partition(|part| is_type(part));
-        let opcode = form.mnemonic().split('.').next().unwrap_or_default();
+        // A word that two places take means another form elsewhere; what is free is no part of a mnemonic.
+        let places = |word: &str| {
+            let slots = form.instruction().data().slots.iter().filter(|slot| !slot.types);
+            slots.filter(|slot| slot.members.contains(&word)).count()
+        };
+        if form.syntax().free || parts.is_empty() || others.iter().any(|word| places(word) > 1) {
+            continue;
+        }
         // Some words belong to the opcode: `mul.u32.lo` is no `mul.lo.u32`.
         let own = form.instruction().slots.iter().filter(|slot| slot.of_opcode).flat_map(|slot| slot.members);
         let own: Vec<&&str> = own.filter(|word| parts.first() == Some(word)).collect();
@@ -304,8 +314,14 @@ fn operand(info: &'static Operand) -> BoxedStrategy<String> {
 
 fn statement() -> impl Strategy<Value = String> {
     let guard = prop::option::of("@!?%p[0-9]{1,2} ");
-    (guard, 0..TABLE.forms.len()).prop_flat_map(|(guard, index)| {
-        let form = TABLE.form_at(index).expect("an index below their number");
+    // What is more than values has tests of its own.
+    let plain = |form: &FormInfo| {
+        let scalar = form.operands().iter().all(|info| info.kind == OperandKind::Scalar && info.within.is_none());
+        scalar && !form.syntax().free && !form.operands().is_empty()
+    };
+    let forms: Vec<FormInfo> = TABLE.forms().filter(plain).collect();
+    (guard, 0..forms.len()).prop_flat_map(move |(guard, index)| {
+        let form = forms[index];
         let operands: Vec<BoxedStrategy<String>> = form.operands().iter().map(operand).collect();
         operands.prop_map(move |operands| {
             let operands: Vec<String> =

@@ -94,7 +94,9 @@ fn an_entry_may_be_syntax_only() {
     assert!(rust.contains("load.volatile.u8") && rust.contains("pub const VOLATILE_F64: Form"));
     let evaluations = rust.split("static EVALUATIONS").nth(1).unwrap().split(';').nth(1).unwrap();
     assert_eq!(evaluations.matches("4294967295").count(), 4, "{evaluations}");
-    assert!(rust.contains("name: \"d\", ty: TypeId(6)") && rust.contains("destination: true"));
+    assert!(
+        rust.contains("name: \"d\", kind: OperandKind::Scalar, ty: TypeId(6)") && rust.contains("destination: true")
+    );
 }
 
 #[test]

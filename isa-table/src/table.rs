@@ -838,7 +838,9 @@ impl Table {
     pub fn select(&'static self, instruction: usize, values: &[u8]) -> Result<usize, IllegalForm> {
         let instruction = InstructionInfo { table: self, index: instruction };
         let refusal = IllegalForm::new(instruction, values);
-        let spelt = instruction.syntaxes().iter().find(|syntax| syntax.spells(values));
+        // What is free is no form's.
+        let bound = |slot: u8| !instruction.slots[usize::from(slot)].free;
+        let spelt = instruction.syntaxes().iter().find(|syntax| syntax.spells_where(values, bound));
         let index = spelt.and_then(|syntax| self.forms.index(&instruction.spell(syntax, values)));
         index.ok_or(refusal)
     }
@@ -966,8 +968,13 @@ impl fmt::Debug for InstructionInfo {
 impl Syntax {
     /// Whether the line has a place for every modifier, and every place that needs a modifier has one.
     pub fn spells(&self, values: &[u8]) -> bool {
+        self.spells_where(values, |_| true)
+    }
+
+    /// The same of some of the slots.
+    fn spells_where(&self, values: &[u8], asked: impl Fn(u8) -> bool) -> bool {
         let mut places = 0;
-        let fits = self.items.iter().all(|item| {
+        let fits = self.items.iter().filter(|item| asked(item.slot)).all(|item| {
             places |= 1_u64 << item.slot;
             match values[item.slot as usize] {
                 ABSENT => item.optional,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ptx_isa::TABLE;
+use ptx_isa::table::InstructionInfo;
 
 /// The files of the spec, the prelude first, without descriptions and comments: prose has words of its own.
 pub(crate) fn spec() -> Vec<(String, String)> {
@@ -22,6 +23,8 @@ pub(crate) fn spec() -> Vec<(String, String)> {
             (path.file_name().unwrap().to_string_lossy().into_owned(), text)
         })
         .collect();
+    // Those whose instructions compute something: the words of the others have colons and digits, which names in Rust lose.
+    files.retain(|(name, text)| name == "prelude.isa" || text.contains("semantics {"));
     files.sort_by_key(|(name, _)| (name != "prelude.isa", name.clone()));
     files
 }
@@ -130,13 +133,18 @@ fn pieces<'a>(text: &'a str, mut piece: impl FnMut(&'a str)) {
 
 /// Every opcode of the table.
 pub(crate) fn opcodes() -> BTreeSet<String> {
-    TABLE.instructions.iter().map(|instruction| instruction.opcode.to_owned()).collect()
+    TABLE.instructions().filter(computes).map(|instruction| instruction.opcode.to_owned()).collect()
+}
+
+/// Whether a form of an instruction has semantics.
+fn computes(instruction: &InstructionInfo) -> bool {
+    instruction.forms().any(|form| !form.evaluations().is_empty())
 }
 
 /// Every word of a modifier that is no type, and every operand's name.
 pub(crate) fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();
-    for form in TABLE.forms() {
+    for form in TABLE.instructions().filter(computes).flat_map(|instruction| instruction.forms()) {
         let instruction = form.instruction();
         for operand in form.operands() {
             words.extend([operand.name].into_iter().chain(operand.second.map(|second| second.name)).map(str::to_owned));

@@ -8,7 +8,6 @@ mod instruction;
 mod item;
 
 use proc_macro2::{TokenStream, TokenTree};
-use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser, Result};
 use syn::{Lit, LitInt, LitStr, Token, token};
@@ -162,7 +161,11 @@ fn part(input: ParseStream) -> Result<Ident> {
         return word(input);
     }
     let literal: Lit = input.parse()?;
-    let text = literal.to_token_stream().to_string();
+    let text = match &literal {
+        Lit::Int(number) => number.token().to_string(),
+        Lit::Float(number) => number.token().to_string(),
+        _ => String::from("?"),
+    };
     match text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         true => Ok(Ident::new(text, literal.span())),
         false => Err(syn::Error::new(literal.span(), "expected a name")),
