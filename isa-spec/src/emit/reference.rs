@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use isa_table::constant::Content;
-use isa_table::names::{camel, identifier};
+use isa_table::names::{camel, snake};
 use isa_table::page::{Page, PageBuf};
 use isa_table::table::TypeId;
 use isa_table::trace::{Step, StepBuf, Trace, TraceBuf};
@@ -108,7 +108,7 @@ pub(crate) fn manual(pages: &[PageBuf], support: &str) -> String {
         // What shows pages shows those of a table, which last as long as a program; here that is the generator's run.
         let shown = Page::leak(page.clone());
         code.line(format_args!("#[doc = {:?}]", isa_table::markdown::page(&shown, &links)));
-        code.line(format_args!("pub mod {} {{}}", identifier(&page.opcode)));
+        code.line(format_args!("pub mod {} {{}}", snake(&page.opcode)));
         code.blank();
     }
     code.finish()
