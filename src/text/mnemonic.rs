@@ -227,10 +227,10 @@ impl Speller {
     fn fit(&self, syntax: &'static Syntax, tokens: &[Token<'_>], members: Members) -> Fit {
         let mut values = vec![ABSENT; self.instruction.slots.len()];
         let mut left = Vec::new();
-        // Free modifiers may be words that are types elsewhere.
+        // Other modifiers may be words that are types elsewhere.
         let types = |item: &&'static Item| {
             let slot = self.slot(item);
-            slot.types || slot.free && slot.members.iter().any(|member| self.is_type(member))
+            slot.types || slot.members.iter().any(|member| self.is_type(member))
         };
         let (typed, others): (Vec<&'static Item>, Vec<&'static Item>) = syntax.items.iter().partition(types);
         let counted = tokens.iter().filter(|token| self.is_type(token.text)).count() == typed.len();

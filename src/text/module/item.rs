@@ -4,6 +4,7 @@ use crate::table::{Space, TypeId};
 use crate::text::statement::Statement;
 
 /// A part of a module that has no error. Names are borrowed from the text.
+#[allow(clippy::large_enum_variant, reason = "most parts are statements, and none is kept")]
 #[derive(Clone, Copy, Debug)]
 pub enum Item<'a> {
     /// A function without a body.

@@ -186,7 +186,7 @@ struct Checker<'n, 'o, 'a> {
     /// The end of the last line of which it was said that it holds something that begins no statement.
     rubbish: usize,
     /// Forms with free modifiers that were found to need no more than version and target have.
-    asked: [Option<(FormInfo, Free, Option<Version>, Option<Target>)>; 64],
+    asked: [Option<Asked>; 64],
     /// Labels that statements of the open function name before they stand.
     jumps: Vec<&'a str>,
     /// The labels of the open function.
@@ -195,6 +195,9 @@ struct Checker<'n, 'o, 'a> {
     outside: usize,
     visit: &'o mut dyn FnMut(Item<'a>, Range<usize>),
 }
+
+/// A form with free modifiers, and what it was held against.
+type Asked = (FormInfo, Free, Option<Version>, Option<Target>);
 
 /// What old systems end a text with.
 const SUBSTITUTE: u8 = 0x1a;

@@ -116,12 +116,14 @@ impl<'a> Reader<'_, 'a> {
         let from = self.cursor.at();
         self.cursor.skip_blanks();
         let empty = open == b'(' && self.cursor.peek() == close;
-        while !empty {
-            self.cursor.skip_blanks();
-            self.element(info)?;
-            self.cursor.skip_blanks();
-            if !self.cursor.eat(b',') {
-                break;
+        if !empty {
+            loop {
+                self.cursor.skip_blanks();
+                self.element(info)?;
+                self.cursor.skip_blanks();
+                if !self.cursor.eat(b',') {
+                    break;
+                }
             }
         }
         let text = &self.cursor.text()[from..self.cursor.at()];

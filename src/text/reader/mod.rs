@@ -247,7 +247,12 @@ impl<'a> Reader<'_, 'a> {
         let own = |form: &FormInfo| {
             let wanted = wanted(form.operands());
             let least = wanted.len() - form.operands().iter().filter(|operand| operand.optional).count();
-            written.len() >= least && wanted.starts_with(&written)
+            // A vector of one needs no braces.
+            let alike = |(wanted, written): (&Around, &Around)| {
+                let bare = wanted.elements == 1 && written.elements == 0;
+                wanted == &Around { elements: if bare { 1 } else { written.elements }, ..*written }
+            };
+            (least..=wanted.len()).contains(&written.len()) && wanted.iter().zip(&written).all(alike)
         };
         let free = statement.free;
         let found = statement.form.all_shapes().filter(|form| form.takes(&free)).find(own);
@@ -448,6 +453,8 @@ struct Around {
     minus: bool,
     /// Whether it stands in brackets.
     bracket: bool,
+    /// Whether it is a list in parentheses.
+    list: bool,
 }
 
 /// What the operands of a form are.
@@ -459,12 +466,14 @@ fn wanted(operands: &[table::Operand]) -> Vec<Around> {
         bracket |= around.opens_bracket;
         inside = match (around.opens, inside, operand.kind) {
             (true, ..) => 1,
-            (false, 0, OperandKind::Vector(count @ 2..)) => usize::from(count),
+            (false, 0, OperandKind::Vector(count)) => usize::from(count),
             (false, 0, _) => 0,
             (false, before, _) => before + 1,
         };
         if inside == 0 || around.closes || operand.kind != OperandKind::Scalar {
-            list.push(Around { elements: core::mem::take(&mut inside), minus: around.minus, bracket });
+            let parentheses = operand.kind == OperandKind::Arguments;
+            let elements = core::mem::take(&mut inside);
+            list.push(Around { elements, minus: around.minus, bracket, list: parentheses });
         }
         bracket &= !around.closes_bracket;
     }
@@ -475,6 +484,8 @@ fn wanted(operands: &[table::Operand]) -> Vec<Around> {
 fn written(mut cursor: Cursor<'_>) -> Vec<Around> {
     let mut list = Vec::new();
     let (mut inside, mut parentheses, mut bracket) = (0, 0_usize, false);
+    // Whether an operand begins here.
+    let mut first = true;
     let mut operand = Around::default();
     cursor.skip_blanks();
     if cursor.at_end() || cursor.peek() == b';' {
@@ -487,17 +498,26 @@ fn written(mut cursor: Cursor<'_>) -> Vec<Around> {
         }
         match cursor.peek() {
             b'{' => inside = 1,
-            b'}' => (operand.elements, inside) = (if inside > 1 { inside } else { 0 }, 0),
+            b'}' => (operand.elements, inside) = (inside, 0),
             b'[' => bracket = true,
             b']' => bracket = false,
-            b'(' => parentheses += 1,
+            b'(' => {
+                operand.list |= first;
+                parentheses += 1;
+            }
             b')' => parentheses = parentheses.saturating_sub(1),
             b'-' => operand.minus |= negates_a_name(cursor),
             b',' if inside > 0 => inside += 1,
             b',' if parentheses > 0 => {}
-            b',' => list.push(core::mem::take(&mut operand)),
+            b',' => {
+                list.push(core::mem::take(&mut operand));
+                first = true;
+                cursor.bump();
+                continue;
+            }
             _ => {}
         }
+        first = false;
         operand.bracket |= bracket;
         cursor.bump();
     }
