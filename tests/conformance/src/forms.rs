@@ -105,11 +105,14 @@ pub(crate) struct Shape {
     pub(crate) second: Option<TypeId>,
 }
 
+/// A syntax line, and what its operands are in some forms.
+type Written = (usize, Vec<OperandKind>);
+
 /// All ways to write the operands of an instruction's forms.
 pub(crate) fn shapes(instruction: InstructionInfo) -> Vec<Shape> {
     let mut shapes = Vec::new();
     // The forms of a line that are written alike.
-    let mut groups: Vec<((usize, Vec<OperandKind>), Vec<FormInfo>)> = Vec::new();
+    let mut groups: Vec<(Written, Vec<FormInfo>)> = Vec::new();
     for form in instruction.forms().filter(|form| writable(*form)) {
         let key = (form.line(), form.operands().iter().map(|operand| operand.kind).collect());
         match groups.iter_mut().find(|(other, _)| *other == key) {
