@@ -67,9 +67,13 @@ const best = (info, tokens, own) =>
 
 /** What a text means: an instruction, members, and what is wrong with the text itself. */
 function read(text) {
-  const [opcode, ...tokens] = text.trim().split(/\s*\./);
+  const parts = text.trim().split(/\s*\./);
+  // An opcode may have several words: the longest is meant.
+  const counts = parts.slice(0, 5).map((_, index) => index + 1).reverse();
+  const count = counts.find((count) => opcodes.has(parts.slice(0, count).join(".")));
+  if (count === undefined) return { unknown: parts[0] };
+  const [opcode, tokens] = [parts.slice(0, count).join("."), parts.slice(count)];
   const instruction = opcodes.get(opcode);
-  if (instruction === undefined) return { unknown: opcode };
   const info = PTX.instructions[instruction];
   for (const line of info.syntaxes) {
     const exact = fit(info, line, tokens, true);
