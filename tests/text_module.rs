@@ -262,7 +262,7 @@ fn every_form_is_refused_just_below_its_floor() {
         // Operands that may be left out have floors of their own.
         let needed = form.operands().iter().filter(|operand| !operand.optional);
         let names = needed.map(|operand| operand.with_around(&name(operand)));
-        let free = statements::free(form).expect("free modifiers that go with it");
+        let free = statements::free(form)?;
         // What they ask for is theirs.
         let own = form.floors_with(&free).next().is_none();
         own.then(|| format!("{} {};", form.mnemonic_with(&free), names.collect::<Vec<_>>().join(", ")))

