@@ -47,7 +47,12 @@ fn every_form_is_read_and_printed_as_it_was_written() {
             continue;
         };
         let statement = parse(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        assert_eq!(statement.form(), form);
+        // A vector of one looks like a value: two forms of one mnemonic may differ by that alone.
+        let alike = form.operands().iter().any(|operand| operand.kind == OperandKind::Vector(1));
+        assert!(
+            statement.form() == form || alike && form.all_shapes().any(|shape| shape == statement.form()),
+            "{text}"
+        );
         assert_eq!(statement.to_string(), text);
         let expected = form.lenient().map(|_| Code::UnlistedForm);
         assert_eq!(warnings(&text), Vec::from_iter(expected));

@@ -123,7 +123,7 @@ impl FormInfo {
         self.entry().section
     }
 
-    /// The member chosen in each slot of the instruction, or [`ABSENT`].
+    /// The member chosen in each slot of the instruction, or [`ABSENT`](super::ABSENT).
     pub fn values(self) -> &'static [u8] {
         let Instruction { first_value, first_form, slots, .. } = self.instruction().data();
         let before = (self.index() - usize::from(*first_form)) * slots.len();
