@@ -14,8 +14,12 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         let shapes = shapes(instruction);
         let choices = choices(instruction);
         let spelt = choices.iter().fold(1_usize, |all, list| all.saturating_mul(list.len()));
+        let (step, mut turn) = (shapes.len().div_ceil(12).max(1), 0);
         let mut add = |values: &[Option<&'static str>]| {
-            lines.extend(shapes.iter().map(|shape| line(instruction, values, shape)));
+            // Of many ways to write operands each mnemonic is tried with some, the next one with others.
+            turn += 1;
+            let some = shapes.iter().skip(turn % step).step_by(step);
+            lines.extend(some.map(|shape| line(instruction, values, shape)));
         };
         // An opcode that spells millions is asked for all that is legal and some of what is not.
         let most = if extent.quick { 1_000 } else { 100_000 } / shapes.len().max(1);
