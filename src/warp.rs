@@ -308,13 +308,17 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// As [`Program::push`], and if `number` knows no register for an operand, or the operand is a sum.
+    /// [`DecodeError::NoEvaluator`] for what is left to an emulator: loads, stores, branches. Else as [`Program::push`], and
+    /// if `number` knows no register for an operand, or the operand is a sum.
     pub fn push_statement(
         &mut self,
         statement: &Statement<'_>,
         number: impl Fn(Register<'_>) -> Option<u32>,
     ) -> Result<(), DecodeError> {
         let form = statement.form();
+        if form.evaluations().is_empty() {
+            return Err(DecodeError::NoEvaluator(form.mnemonic()));
+        }
         let find = |operand: &'static str, register: Register<'_>| {
             number(register).ok_or(DecodeError::NoRegister { form: form.mnemonic(), operand })
         };

@@ -199,10 +199,7 @@ impl<'a> Pager<'a> {
                 (OperandKind::Address, Spaces::Slot(slot)) => format!("address in .{}", self.opcode.slots[*slot].name),
                 (OperandKind::Address, Spaces::Listed(list)) if list.is_empty() => "address".to_owned(),
                 (OperandKind::Address, Spaces::Listed(list)) => format!("address in .{}", list.join(" or .")),
-                (kind, _) => {
-                    let named = OperandKind::NAMED.iter().find(|(_, other)| *other == kind);
-                    named.map_or("", |(name, _)| name).to_owned()
-                }
+                (kind, _) => kind.name().to_owned(),
             };
             if case.kind.is_value() {
                 types.extend(own.into_iter().filter(|ty| !types.contains(ty)).collect::<Vec<_>>());

@@ -562,6 +562,11 @@ impl OperandKind {
         ("targets", OperandKind::Targets),
     ];
 
+    /// What a spec calls it; empty for what has no name of its own.
+    pub fn name(self) -> &'static str {
+        OperandKind::NAMED.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
+    }
+
     /// Whether it is written as values: alone or as a vector.
     pub const fn is_value(self) -> bool {
         matches!(self, OperandKind::Scalar | OperandKind::Vector(_))
@@ -601,7 +606,7 @@ plain! {
     TypeId = |ty| alloc::format!("TypeId({})", ty.0);
     TypeSet = |set| alloc::format!("TypeSet({:#x})", set.0);
     Kind = |kind| alloc::format!("Kind::{kind:?}");
-    OperandKind = |shape| alloc::format!("OperandKind::{shape:?}");
+    OperandKind = |kind| alloc::format!("OperandKind::{kind:?}");
     Constants = |constants| alloc::format!("{constants:?}");
 }
 
@@ -711,6 +716,13 @@ impl TypeInfo {
     /// Whether its values are bits or integers.
     pub fn is_word(&self) -> bool {
         matches!(self.kind, Kind::Bits | Kind::Unsigned | Kind::Signed)
+    }
+
+    /// Whether a register of it may stand where one of the other type is expected by a vector or a call: they are as wide, and
+    /// the same type, both integers, or one of them is bits.
+    pub fn goes_with(&self, other: &TypeInfo) -> bool {
+        let bits = self.kind == Kind::Bits || other.kind == Kind::Bits;
+        self.bits == other.bits && (bits || self.name == other.name || self.is_word() && other.is_word())
     }
 }
 

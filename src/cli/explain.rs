@@ -83,10 +83,7 @@ impl<W: Write> Terminal<W> {
                 OperandKind::Scalar => format!(".{}, {}", ty.name, form::width(ty)),
                 OperandKind::Vector(count) => format!("{count} of .{}, {} each", ty.name, form::width(ty)),
                 OperandKind::Address => "an address".to_owned(),
-                other => {
-                    let named = OperandKind::NAMED.iter().find(|(_, kind)| *kind == other);
-                    named.map_or("", |(name, _)| name).to_owned()
-                }
+                other => other.name().to_owned(),
             };
             self.item(&format!("{name:<5} {role:<9}"), &format!("{ty}; {}", form::takes(&TABLE, operand).join(", ")))?;
         }

@@ -28,7 +28,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Give the assembler's verdict on every statement of PTX modules that is in the table
+    /// Give the assembler's verdict on every statement of PTX modules
     #[command(after_help = include_str!("help/check.txt"))]
     Check(CheckArguments),
 

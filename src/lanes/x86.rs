@@ -398,6 +398,8 @@ impl Simd for Avx512 {
                 }
             };
         }
+        // Two vectors a round.
+        const { assert!(N.is_multiple_of(32)) };
         let mut lanes = [0; N];
         let mut round = 0;
         while round < N / 16 {

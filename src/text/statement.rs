@@ -178,7 +178,12 @@ pub enum Second<'a> {
 }
 
 /// The names of a vector's elements; those in one row mean the same.
-pub(crate) const ELEMENTS: [[&str; 2]; 4] = [["x", "r"], ["y", "g"], ["z", "b"], ["w", "a"]];
+const ELEMENTS: [[&str; 2]; 4] = [["x", "r"], ["y", "g"], ["z", "b"], ["w", "a"]];
+
+/// Which element of a vector a name is for.
+pub(crate) fn element_index(name: &str) -> Option<u8> {
+    ELEMENTS.iter().position(|names| names.contains(&name)).map(|index| index as u8)
+}
 
 const NOTHING: Operand<'static> = Operand { value: Value::Sink, second: None, selector: None };
 

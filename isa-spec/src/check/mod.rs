@@ -483,8 +483,8 @@ impl OpcodeChecker<'_> {
                 let message = format!("there is no class `{ADDRESS}` of the registers that hold addresses");
                 return Err(Diagnostic::new(operand.span, message).into());
             }
-            let value = matches!(case.kind, OperandKind::Scalar | OperandKind::Vector(_));
-            if value && self.model.registers_of(operand, case.kind, ty).is_empty() && !operand.immediate {
+            if case.kind.is_value() && self.model.registers_of(operand, case.kind, ty).is_empty() && !operand.immediate
+            {
                 let message = format!("no register holds a `.{}`, which `{}` is", self.model.ty(ty).name, operand.name);
                 return Err(Diagnostic::new(operand.span, message)
                     .help("say which do: here with `registers { … }`, or where the type is declared")

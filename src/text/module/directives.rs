@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
 use core::ops::Range;
 
 use super::Checker;
@@ -16,6 +17,20 @@ pub(super) fn begins_item(table: &Table, name: &str) -> bool {
     let linkage = matches!(name, "visible" | "extern" | "weak" | "common");
     let declaration = name == "reg" || table.space(name).is_some();
     header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
+}
+
+/// A name that no directive has at this place, where those with these names may stand.
+pub(super) fn unknown_directive(
+    name: &str,
+    span: Range<usize>,
+    message: String,
+    names: impl Iterator<Item = &'static str>,
+) -> Read<()> {
+    let error = Diagnostic::error(Code::Syntax, span, message);
+    Err(Box::new(match mnemonic::closest(name, names) {
+        Some(near) => error.with_help(format!("did you mean `.{near}`?")),
+        None => error,
+    }))
 }
 
 impl<'a> Checker<'_, '_, 'a> {
@@ -82,11 +97,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 None => {
                     let names = table.directives.iter().map(|directive| directive.name);
-                    let error = Diagnostic::error(Code::Syntax, span, format!("there is no directive `.{name}`"));
-                    return Err(Box::new(match mnemonic::closest(name, names) {
-                        Some(near) => error.with_help(format!("did you mean `.{near}`?")),
-                        None => error,
-                    }));
+                    return unknown_directive(name, span, format!("there is no directive `.{name}`"), names);
                 }
             }
         }

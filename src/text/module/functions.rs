@@ -1,17 +1,15 @@
 //! Functions and their scopes: braces, names, parameters.
 
-use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::directives::begins_item;
+use super::directives::{begins_item, unknown_directive};
 use super::{Checker, Function, Item};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::table::Directive;
 use crate::text::constant::WARP_NAME;
 use crate::text::lexer::span_of;
-use crate::text::mnemonic;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
 
@@ -150,11 +148,7 @@ impl<'a> Checker<'_, '_, 'a> {
             let stands = |directive: &&Directive| if kernel { directive.entry } else { directive.function };
             let names = table.directives.iter().filter(stands).map(|directive| directive.name);
             let message = format!("`.{name}` is no directive of a {what}'s head");
-            let error = Diagnostic::error(Code::Syntax, span, message);
-            return Err(Box::new(match mnemonic::closest(name, names) {
-                Some(near) => error.with_help(format!("did you mean `.{near}`?")),
-                None => error,
-            }));
+            return unknown_directive(name, span, message, names);
         };
         if !(if kernel { directive.entry } else { directive.function }) {
             return fail(Code::Syntax, span, format!("`.{name}` does not stand in the head of a {what}"));

@@ -114,13 +114,12 @@ impl<'a> Checker<'_, '_, 'a> {
                 Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => self.reader.table.ty(ty),
                 Some(_) => return fail(Code::OperandType, span, format!("`{name}` is no register that is one value")),
             };
-            if let Some((other, last)) = before {
-                let any = ty.kind == Kind::Bits || last.kind == Kind::Bits;
-                if ty.bits != last.bits || !(any || ty.name == last.name || ty.is_word() && last.is_word()) {
-                    let message =
-                        format!("`{name}` is a `.{}` register, and `{other}` beside it is a `.{}`", ty.name, last.name);
-                    return fail(Code::OperandType, span, message);
-                }
+            if let Some((other, last)) = before
+                && !ty.goes_with(last)
+            {
+                let message =
+                    format!("`{name}` is a `.{}` register, and `{other}` beside it is a `.{}`", ty.name, last.name);
+                return fail(Code::OperandType, span, message);
             }
             before = Some((name, ty));
             bits = bits.or(before.filter(|_| ty.kind == Kind::Bits));
@@ -150,11 +149,7 @@ impl<'a> Checker<'_, '_, 'a> {
     fn jump(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
             Some(Symbol::Label) => Ok(()),
-            Some(Symbol::Function | Symbol::Variable(_)) | None => {
-                self.jumps.push(name);
-                Ok(())
-            }
-            Some(Symbol::Register { .. }) => {
+            _ => {
                 self.jumps.push(name);
                 Ok(())
             }
@@ -226,9 +221,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     (self.find(name)?, formal)
             {
                 let (given, wanted) = (self.reader.table.ty(given), self.reader.table.ty(wanted));
-                let bits = given.kind == Kind::Bits || wanted.kind == Kind::Bits;
-                let alike = bits || given.name == wanted.name || given.is_word() && wanted.is_word();
-                if given.bits != wanted.bits || !alike {
+                if !given.goes_with(wanted) {
                     let message =
                         format!("`{name}` is a `.{}` register, and the parameter a `.{}`", given.name, wanted.name);
                     return fail(Code::OperandType, span_of(self.text(), name), message);

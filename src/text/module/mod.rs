@@ -1,4 +1,4 @@
-//! Whole PTX files, as compilers write them, and the assembler's verdict on every statement in the table.
+//! Whole PTX files, as compilers write them, and the assembler's verdict on every statement.
 //!
 //! ```
 //! use ptx_isa::text::{Options, check};
@@ -72,7 +72,7 @@ pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
     /// How many statements have an opcode of the table, mistaken ones included.
     pub in_table: usize,
-    /// How many instructions are not in the table.
+    /// How many instructions have an opcode that is not in the table. Each is an error.
     pub outside: usize,
     /// The version that the statements were checked against, where one is known.
     pub version: Option<Version>,
@@ -92,7 +92,7 @@ impl Report {
     }
 }
 
-/// Checks every statement of a text that is in the table.
+/// Checks every statement of a text.
 ///
 /// A text without `.version` and `.target` is taken as bare statements: they stand in no function, and their registers
 /// are declared only if the text declares any.

@@ -105,7 +105,7 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Checks a register, and tells its type; `None` where something else stands for it.
     #[inline]
-    pub(super) fn register(&mut self, place: &Place, register: Register<'a>) -> Read<Option<TypeId>> {
+    fn register(&mut self, place: &Place, register: Register<'a>) -> Read<Option<TypeId>> {
         let Register { name, element } = register;
         let symbol = self.find(name)?;
         let fitting = place.registers;
@@ -264,7 +264,7 @@ fn is_scalar(info: &table::Operand, value: &Value<'_>) -> bool {
 }
 
 /// What a register stands for: an operand, or the second destination behind it.
-pub(super) struct Place {
+struct Place {
     name: &'static str,
     ty: TypeId,
     registers: TypeSet,
@@ -275,7 +275,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn of(info: &'static table::Operand) -> Place {
+    fn of(info: &'static table::Operand) -> Place {
         let table::Operand { name, ty, registers, functions, specials, addresses, .. } = *info;
         Place { name, ty, registers, functions, specials, addresses }
     }

@@ -9,7 +9,7 @@ use crate::diagnostic::Code;
 use crate::table::{self, FormInfo, OperandKind};
 use crate::text::constant::{self, WARP_NAME};
 use crate::text::lexer::Cursor;
-use crate::text::statement::{ELEMENTS, Element, Elements, Operand, Register, Value};
+use crate::text::statement::{Element, Elements, Operand, Register, Value, element_index};
 
 impl<'a> Reader<'_, 'a> {
     /// Reads an operand of a kind that is not scalar; `bare` is an address without its brackets.
@@ -64,12 +64,7 @@ impl<'a> Reader<'_, 'a> {
                 Ok(Value::Sum { name, addend })
             }
             b'[' if bare => {
-                self.cursor.bump();
-                let index = constant::integer(&mut self.cursor).map_err(constant_error)?;
-                self.cursor.skip_blanks();
-                if !self.cursor.eat(b']') {
-                    return fail(Code::Syntax, self.cursor.token(), "`]` is expected here");
-                }
+                let index = self.index()?;
                 Ok(Value::Element { name, index })
             }
             _ => Ok(Value::Register(Register { name, element: None })),
@@ -118,12 +113,12 @@ impl<'a> Reader<'_, 'a> {
         let empty = open == b'(' && self.cursor.peek() == close;
         if !empty {
             loop {
-                self.cursor.skip_blanks();
                 self.element(info)?;
                 self.cursor.skip_blanks();
                 if !self.cursor.eat(b',') {
                     break;
                 }
+                self.cursor.skip_blanks();
             }
         }
         let text = &self.cursor.text()[from..self.cursor.at()];
@@ -172,7 +167,7 @@ fn element<'a>(cursor: &mut Cursor<'a>) -> Result<Element<'a>, constant::Constan
         cursor.skip_blanks();
         if cursor.at_dot_word() {
             let word = cursor.dot_word();
-            let element = ELEMENTS.iter().position(|names| names.contains(&word)).map(|index| index as u8);
+            let element = element_index(word);
             if element.is_some() {
                 return Ok(Element::Register(Register { name, element }));
             }

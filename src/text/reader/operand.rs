@@ -10,7 +10,7 @@ use crate::selector::{Permission, Selector};
 use crate::table::{self, FormInfo, Kind, Lenient, OperandKind, TypeInfo};
 use crate::text::constant::{self, WARP_NAME};
 use crate::text::lexer::{Cursor, span_of};
-use crate::text::statement::{ELEMENTS, Operand, Register, Second, Value};
+use crate::text::statement::{Operand, Register, Second, Value, element_index};
 
 impl<'a> Reader<'_, 'a> {
     #[inline]
@@ -127,12 +127,7 @@ impl<'a> Reader<'_, 'a> {
             operand.value = Value::Sum { name, addend };
             return Ok(());
         } else if self.cursor.peek() == b'[' && info.addresses {
-            self.cursor.bump();
-            let index = constant::integer(&mut self.cursor).map_err(constant_error)?;
-            self.cursor.skip_blanks();
-            if !self.cursor.eat(b']') {
-                return fail(Code::Syntax, self.cursor.token(), "`]` is expected here");
-            }
+            let index = self.index()?;
             operand.value = Value::Element { name, index };
             return Ok(());
         } else {
@@ -142,6 +137,17 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
+    /// Reads `[1]` behind the name of an array.
+    pub(super) fn index(&mut self) -> Read<u64> {
+        self.cursor.bump();
+        let index = constant::integer(&mut self.cursor).map_err(constant_error)?;
+        self.cursor.skip_blanks();
+        if !self.cursor.eat(b']') {
+            return fail(Code::Syntax, self.cursor.token(), "`]` is expected here");
+        }
+        Ok(index)
+    }
+
     fn text_between(&self, start: usize) -> &'a str {
         &self.cursor.text()[start..self.cursor.at()]
     }
@@ -149,7 +155,7 @@ impl<'a> Reader<'_, 'a> {
     /// Whether the word behind a dot may belong to the operand before it.
     fn is_element_or_selector(&self, info: &table::Operand, span: Range<usize>) -> bool {
         let word = &self.cursor.text()[span.start + 1..span.end];
-        ELEMENTS.iter().any(|names| names.contains(&word))
+        element_index(word).is_some()
             || info.selector.is_some_and(|selector| selector.kind.parse(selector.letter, word).is_some())
     }
 
@@ -259,9 +265,8 @@ pub(super) fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> 
 }
 
 fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
-    let found = ELEMENTS.iter().position(|names| names.contains(&word));
-    match found {
-        Some(index) if info.elements => Ok(index as u8),
+    match element_index(word) {
+        Some(index) if info.elements => Ok(index),
         Some(_) => fail(Code::OperandType, span, format!("`{}` is a register, not an element of a vector", info.name)),
         None if word.bytes().any(|byte| byte.is_ascii_digit()) => {
             fail(Code::Selector, span, format!("`{}` takes no selector", info.name))
