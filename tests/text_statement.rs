@@ -327,7 +327,7 @@ fn statement() -> impl Strategy<Value = String> {
     let guard = prop::option::of("@!?%p[0-9]{1,2} ");
     // What is more than values has tests of its own.
     let plain = |form: &FormInfo| {
-        let scalar = form.operands().iter().all(|info| info.kind == OperandKind::Scalar && info.within.is_none());
+        let scalar = form.operands().iter().all(|info| info.kind == OperandKind::Scalar && info.within.is_empty());
         scalar && !form.syntax().free && !form.operands().is_empty()
     };
     let forms: Vec<FormInfo> = TABLE.forms().filter(plain).collect();

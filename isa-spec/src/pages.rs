@@ -30,7 +30,9 @@ fn one_line(docs: &str) -> String {
 /// The pages of all opcodes, in the model's order.
 pub(crate) fn pages(checked: &Checked, sources: &Sources) -> Vec<Page> {
     let opcodes = checked.model.opcodes.iter().enumerate();
-    opcodes.map(|(index, opcode)| Pager { checked, sources, index, opcode }.page()).collect()
+    let mut forms = vec![Vec::new(); checked.model.opcodes.len()];
+    checked.forms.iter().for_each(|form| forms[form.opcode].push(form));
+    opcodes.zip(forms).map(|((index, opcode), forms)| Pager { checked, sources, index, opcode, forms }.page()).collect()
 }
 
 struct Pager<'a> {
@@ -38,6 +40,8 @@ struct Pager<'a> {
     sources: &'a Sources,
     index: usize,
     opcode: &'a Opcode,
+    /// The forms of the opcode.
+    forms: Vec<&'a Form>,
 }
 
 impl<'a> Pager<'a> {
@@ -46,8 +50,7 @@ impl<'a> Pager<'a> {
     }
 
     fn forms(&self) -> impl Iterator<Item = &'a Form> {
-        let index = self.index;
-        self.checked.forms.iter().filter(move |form| form.opcode == index)
+        self.forms.iter().copied()
     }
 
     fn page(&self) -> Page {

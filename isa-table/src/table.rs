@@ -176,6 +176,9 @@ contents! {
         generic: bool,
         /// Whether a constant may be an address in it.
         constants: bool,
+        /// Whether it is a type by which variables of another space are declared, and what they hold is not seen:
+        /// `.global .texref t;` is in `.texref`.
+        opaque: bool,
         /// What it is, in words.
         description: &'static str,
     }
@@ -364,7 +367,8 @@ contents! {
         ty: TypeId,
         /// The slot of the free modifier that says in which state space an address is.
         space: Option<u8>,
-        /// The state spaces that an address may be in, where they are the same in all statements; any if there are none.
+        /// The state spaces that an address, or a variable that stands for a value, may be in, where they are the same in all
+        /// statements; any if there are none.
         spaces: &'static [&'static str],
         /// The declared register types it may have.
         registers: TypeSet,
@@ -380,8 +384,8 @@ contents! {
         sink: bool,
         /// Whether a constant may stand for it; which ones, its type says.
         constants: bool,
-        /// The least and the largest constant, where there are such.
-        within: Option<Range>,
+        /// The constants that may stand for it; any if there are none.
+        within: &'static [Range],
         /// Whether the manual lists constants for it even if it is a predicate.
         listed_constants: bool,
         /// Whether a register or variable plus a constant may stand for it.
@@ -396,6 +400,8 @@ contents! {
         addresses: bool,
         /// Whether its register may be an integer where that of another element of its vector is a float, and the like.
         mixtures: bool,
+        /// Whether a vector of one may be written without its braces.
+        bare: bool,
         /// The lanes or mask that may be written behind it: `a.b3210`.
         selector: Option<Selector>,
         /// Whether it may be left out, and with it all operands behind it.
@@ -408,12 +414,14 @@ contents! {
         state: Option<u8>,
     }
 
-    /// Constants from the least to the largest.
+    /// Constants from the least to the largest; of a float their bits.
     Range, RangeBuf {
         /// The least.
         least: u64,
         /// The largest.
         most: u64,
+        /// Of those between, only the multiples of this.
+        step: u64,
     }
 
     /// The second destination of a pair.
@@ -668,6 +676,8 @@ named! {
         Addresses = "addresses",
         /// For an element of a vector: a register of another kind than the other elements have, unless it is bits.
         Mixtures = "mixtures",
+        /// For a vector of one: its element without braces.
+        Bare = "bare",
     }
 }
 
@@ -708,7 +718,27 @@ impl fmt::Display for Bound {
 impl Stand {
     /// Whether it may stand for a source of which nothing is said.
     pub const fn is_usual(self) -> bool {
-        !matches!(self, Stand::Specials | Stand::Addresses)
+        !matches!(self, Stand::Specials | Stand::Addresses | Stand::Bare)
+    }
+}
+
+impl Range {
+    /// Whether a constant is one of them.
+    pub const fn has(&self, bits: u64) -> bool {
+        self.least <= bits && bits <= self.most && bits.is_multiple_of(self.step)
+    }
+
+    /// The constants in words: `128`, `0 to 15`, `24 to 256 by 8`.
+    pub fn in_words(&self, ty: &TypeInfo) -> String {
+        let value = |bits: u64| match ty.kind {
+            Kind::Float if ty.bits == 32 => alloc::format!("{:e}", f32::from_bits(bits as u32)),
+            _ => alloc::format!("{bits}"),
+        };
+        match self.least == self.most {
+            true => value(self.least),
+            false if self.step == 1 => alloc::format!("{} to {}", value(self.least), value(self.most)),
+            false => alloc::format!("{} to {} by {}", self.least, self.most, self.step),
+        }
     }
 }
 

@@ -204,7 +204,7 @@ mod tests {
     use alloc::vec::Vec;
 
     const VARIABLE: Symbol =
-        Symbol::Variable(&Space { name: "global", generic: true, constants: false, description: "" });
+        Symbol::Variable(&Space { name: "global", generic: true, constants: false, opaque: false, description: "" });
 
     fn register(ty: u8) -> Symbol {
         Symbol::Register { ty: TypeId(ty), lanes: 1 }

@@ -33,7 +33,7 @@ pub(crate) fn operand(operand: &Operand, name: &str) -> String {
         }
         OperandKind::Arguments => format!("({name})"),
         _ if operand.registers.is_empty() && operand.kind == OperandKind::Scalar => {
-            format!("{:#x}", operand.within.map_or(0, |range| range.least))
+            format!("{:#x}", operand.within.first().map_or(0, |range| range.least))
         }
         _ => name.to_owned(),
     }

@@ -1,5 +1,6 @@
 //! The static table: every fact of the spec that the text layer, the validator and the reference read, in columns.
 
+use std::collections::HashMap;
 use std::fmt::Display;
 
 use isa_table::constant::Content;
@@ -61,7 +62,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<Slip>(code, "SLIPS", "Slip", &data.slips);
         rows_of::<Instruction>(code, "INSTRUCTIONS", "Instruction", &data.instructions);
         rows_of::<Syntax>(code, "SYNTAXES", "Syntax", &data.syntaxes);
-        rows_of::<&[Operand]>(code, "OPERAND_LISTS", "&[Operand]", &data.forms.operand_lists);
+        lists_of::<Operand>(code, "OPERAND_LISTS", "Operand", &data.forms.operand_lists);
         rows_of::<Floors>(code, "FLOOR_LIST", "Floors", &data.forms.floor_list);
         rows_of::<&str>(code, "NOTE_LIST", "&str", &data.forms.note_list);
         let numbers = |code: &mut Code, name: &str, ty: &str, numbers: &[u32]| {
@@ -129,6 +130,30 @@ pub(super) fn list(code: &mut Code, name: &str, ty: &str, count: usize, inside: 
 /// A list with a row for each element.
 pub(super) fn rows_of<T: Content>(code: &mut Code, name: &str, ty: &str, rows: &[T::Buf]) {
     list(code, name, ty, rows.len(), |code| rows.iter().for_each(|row| code.line(expression::<T>(row) + ",")));
+}
+
+/// A list with a list of rows for each element. Lists share most of their rows: each is written once, and named in the
+/// lists, which costs the compiler a fraction of what a row does.
+fn lists_of<T: Content>(code: &mut Code, name: &str, ty: &str, lists: &[Vec<T::Buf>]) {
+    let mut numbers = HashMap::new();
+    let named: Vec<String> = lists
+        .iter()
+        .map(|rows| {
+            let row = |row| {
+                let next = numbers.len();
+                let number = numbers.entry(expression::<T>(row)).or_insert(next);
+                format!("{}_{number}", ty.to_ascii_uppercase())
+            };
+            format!("&[{}],", rows.iter().map(row).collect::<Vec<_>>().join(", "))
+        })
+        .collect();
+    let mut rows: Vec<(String, usize)> = numbers.into_iter().collect();
+    rows.sort_by_key(|(_, number)| *number);
+    code.blank();
+    for (row, number) in rows {
+        code.line(format_args!("const {}_{number}: {ty} = {row};", ty.to_ascii_uppercase()));
+    }
+    list(code, name, &format!("&[{ty}]"), lists.len(), |code| named.iter().for_each(|list| code.line(list)));
 }
 
 fn programs(cx: &Context<'_>, data: &DataBuf, code: &mut Code) {

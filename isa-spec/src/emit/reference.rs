@@ -13,6 +13,7 @@ use super::code::Code;
 use super::columns::{list, pseudo_code, rows_of};
 use super::pool::Pool;
 use crate::check::Form;
+use crate::plan::{Operations, trace};
 use crate::program::Ty;
 
 pub(super) fn emit(cx: &Context<'_>, pages: &[PageBuf], code: &mut Code) {
@@ -47,6 +48,7 @@ pub(super) fn emit(cx: &Context<'_>, pages: &[PageBuf], code: &mut Code) {
 /// The traces so far.
 struct Traces<'a> {
     cx: &'a Context<'a>,
+    operations: Operations,
     lines: Pool<String, String>,
     programs: Pool<Rc<[u8]>, Rc<[u8]>>,
     steps: Pool<Vec<[usize; 4]>, Vec<StepBuf>>,
@@ -57,14 +59,15 @@ struct Traces<'a> {
 impl<'a> Traces<'a> {
     fn new(cx: &'a Context<'a>) -> Traces<'a> {
         let (lines, programs, steps) = (Pool::new(), Pool::new(), Pool::new());
-        Traces { cx, lines, programs, steps, list: Vec::new(), starts: vec![0] }
+        let operations = Operations::known(&cx.plan.operations);
+        Traces { cx, operations, lines, programs, steps, list: Vec::new(), starts: vec![0] }
     }
 
     fn form(&mut self, index: usize, form: &Form) {
         let checked = self.cx.checked;
         for (of, evaluation) in form.programs.iter().zip(&self.cx.plan.evaluations[index]) {
             let program = &checked.programs[of.program];
-            let bytes: Rc<[u8]> = crate::plan::trace(&checked.model, self.cx.plan, program, &form.patterns).into();
+            let bytes: Rc<[u8]> = trace(&checked.model, &mut self.operations, program, &form.patterns).into();
             let number = self.programs.number(bytes.clone(), || bytes);
             let lines = pseudo_code(self.cx, form, of.below);
             let steps: Vec<[usize; 4]> = lines

@@ -8,8 +8,8 @@ use isa_table::hash;
 use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
     self, BoundedBuf, DataBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors, FloorsBuf, ForbiddenBuf, FormsBuf,
-    FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, RangeBuf, RelaxedBuf, RuleBuf,
-    SecondBuf, SlipBuf, SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
+    FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, RelaxedBuf, RuleBuf, SecondBuf, SlipBuf,
+    SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
 };
 
 use super::Context;
@@ -355,7 +355,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
         },
         sink: if case.kind == OperandKind::Scalar { operand.sink } else { operand.sinks },
         constants: !destination && !minus && may(Stand::Constants),
-        within: operand.within.map(|(least, most)| RangeBuf { least, most }),
+        within: operand.within.clone(),
         listed_constants: !destination && said(Stand::Constants) == Some(true),
         sums: !destination && !minus && may(Stand::Sums),
         elements: may(Stand::Elements),
@@ -363,6 +363,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
         specials: !destination && may(Stand::Specials),
         addresses: !destination && may(Stand::Addresses),
         mixtures: may(Stand::Mixtures),
+        bare: may(Stand::Bare),
         selector: pattern.selector.as_ref().map(|selector| {
             let mut spelling = selector.spelling.clone();
             spelling.omission = noted(&spelling.omission);

@@ -18,7 +18,8 @@ use isa_table::notation::Around;
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{
-    BoundBuf, Constants, DirectiveBuf, Kind, Lenient, OperandKind, SpaceBuf, SpecialBuf, Stand, TypeId, TypeSet,
+    BoundBuf, Constants, DirectiveBuf, Kind, Lenient, OperandKind, RangeBuf, SpaceBuf, SpecialBuf, Stand, TypeId,
+    TypeSet,
 };
 pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
@@ -352,8 +353,8 @@ pub(crate) struct Operand {
     pub wider: bool,
     /// Whether nothing but a constant may stand for it.
     pub immediate: bool,
-    /// The least and the largest constant.
-    pub within: Option<(u64, u64)>,
+    /// The constants that may stand for it; any if there are none.
+    pub within: Vec<RangeBuf>,
     /// Whether no value depends on it: it is only said who waits for whom.
     pub unread: bool,
     pub state: Option<State>,

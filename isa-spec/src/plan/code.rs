@@ -70,7 +70,7 @@ pub(super) fn encode(model: &Model, shape: &Shape, operations: &mut Operations) 
 /// A program as it was lowered: see [`super::trace`].
 pub(super) fn encode_program(
     model: &Model,
-    operations: &[Operation],
+    operations: &mut Operations,
     program: &Program,
     patterns: &[Pattern],
 ) -> Vec<u8> {
@@ -109,5 +109,5 @@ pub(super) fn encode_program(
         Value { op, lane, lanes: value.ty.lanes() }
     });
     let shape = Shape { values: values.collect(), outputs: Vec::new(), params: Vec::new() };
-    encode(model, &shape, &mut Operations::known(operations))
+    encode(model, &shape, operations)
 }

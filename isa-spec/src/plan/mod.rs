@@ -153,14 +153,14 @@ fn evaluation(form: &Form, operands: usize, below: u16, lifted: &Lifted, shape: 
 
 /// The operations so far.
 #[derive(Default)]
-struct Operations {
+pub(crate) struct Operations {
     list: Vec<Operation>,
     numbers: HashMap<Operation, u16>,
 }
 
 impl Operations {
     /// Those that a plan has already.
-    fn known(list: &[Operation]) -> Operations {
+    pub(crate) fn known(list: &[Operation]) -> Operations {
         let numbers = list.iter().cloned().enumerate().map(|(number, operation)| (operation, number as u16));
         Operations { list: list.to_vec(), numbers: numbers.collect() }
     }
@@ -239,6 +239,6 @@ impl fmt::Display for Plan {
 
 /// A program as it was lowered, as bytes, with the values of its steps where they were: for whoever shows them. Each
 /// selector is a parameter: its number among those of the form.
-pub(crate) fn trace(model: &Model, plan: &Plan, program: &Program, patterns: &[Pattern]) -> Vec<u8> {
-    code::encode_program(model, &plan.operations, program, patterns)
+pub(crate) fn trace(model: &Model, operations: &mut Operations, program: &Program, patterns: &[Pattern]) -> Vec<u8> {
+    code::encode_program(model, operations, program, patterns)
 }

@@ -382,6 +382,14 @@ pub(crate) struct Stands {
     pub condition: Option<Rc<Expr>>,
 }
 
+/// `16 to 64 by 16`; a single number is both ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Constants {
+    pub least: Number,
+    pub most: Number,
+    pub step: Option<Number>,
+}
+
 /// `a, b: .stype register;`
 #[derive(Clone, Debug)]
 pub(crate) struct OperandType {
@@ -390,8 +398,8 @@ pub(crate) struct OperandType {
     pub cases: Vec<TypeCase>,
     /// `register`, `sink`, `destination`
     pub attributes: Vec<Ident>,
-    /// `within 0 to 15`
-    pub within: Option<(Number, Number)>,
+    /// `within 4, 8, 16 to 64 by 16`
+    pub within: Vec<Constants>,
     /// `registers { .b32 }`
     pub registers: Option<Vec<Ident>>,
     /// `without { constants, sums } where .type == .bf16`
@@ -405,6 +413,8 @@ pub(crate) struct OperandType {
 #[derive(Clone, Debug)]
 pub(crate) struct TypeCase {
     pub what: OperandKind,
+    /// `in .ss`, `in { .shared }`
+    pub spaces: Vec<Ident>,
     pub condition: Option<Expr>,
 }
 
@@ -413,8 +423,8 @@ pub(crate) struct TypeCase {
 pub(crate) enum OperandKind {
     /// `.type`, `wide(.type)`, `4 of .b32`
     Value { count: Option<Number>, map: Option<Ident>, ty: Ident },
-    /// `address`, `address in .ss`, `address in { .shared }`
-    Address { spaces: Vec<Ident> },
+    /// `address`
+    Address,
     /// `label`, `function`, `arguments`
     Other(Ident),
 }

@@ -157,7 +157,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Reads what stands between the space and the name: alignment, vector, type.
-    pub(super) fn attributes(&mut self, space: Option<&'static Space>) -> Read<Attributes> {
+    pub(super) fn attributes(&mut self, mut space: Option<&'static Space>) -> Read<Attributes> {
         let registers = space.is_none();
         let mut ty: Option<TypeId> = None;
         let mut lanes = 1;
@@ -169,7 +169,10 @@ impl<'a> Checker<'_, '_, 'a> {
                     "align" => self.numbers(start..self.reader.cursor.at(), 1)?,
                     "v2" if ty.is_none() => lanes = 2,
                     "v4" if ty.is_none() => lanes = 4,
-                    name if !registers => ty = ty.or(self.reader.table.type_named(name)),
+                    name if !registers => {
+                        ty = ty.or(self.reader.table.type_named(name));
+                        space = self.reader.table.space(name).filter(|space| space.opaque).or(space);
+                    }
                     _ if ty.is_some() => {
                         return fail(Code::Syntax, start..self.reader.cursor.at(), "a name is expected here");
                     }

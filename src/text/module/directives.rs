@@ -15,7 +15,7 @@ use crate::text::reader::{Read, fail};
 pub(super) fn begins_item(table: &Table, name: &str) -> bool {
     let header = matches!(name, "version" | "target" | "address_size");
     let linkage = matches!(name, "visible" | "extern" | "weak" | "common");
-    let declaration = name == "reg" || table.space(name).is_some();
+    let declaration = name == "reg" || table.space(name).is_some_and(|space| !space.opaque);
     header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
 }
 
@@ -74,7 +74,7 @@ impl<'a> Checker<'_, '_, 'a> {
             "entry" | "func" => self.function(span, name == "entry"),
             "file" => fail(Code::Syntax, span, "`.file` stands outside of functions"),
             "visible" | "extern" | "weak" | "common" => Ok(()),
-            _ => match self.reader.table.space(name) {
+            _ => match self.reader.table.space(name).filter(|space| !space.opaque) {
                 Some(space) => self.declaration(span, Some(space)),
                 None => self.other_directive(name, span),
             },

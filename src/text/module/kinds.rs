@@ -53,22 +53,37 @@ impl<'a> Checker<'_, '_, 'a> {
                 format!("`{name}` is a `.{}` register, and no address", self.reader.table.ty(ty).name)
             }
             Some(Symbol::Register { .. }) => format!("`{name}` is a vector, and no address"),
-            Some(Symbol::Variable(found)) => {
-                let space = self.space(statement, info);
-                let own = space.map_or(found.generic, |space| space == found);
-                // Two windows of one memory are one space to variables.
-                if own || info.spaces.iter().any(|space| self.reader.table.space(space) == Some(found)) {
-                    return Ok(());
-                }
-                let wanted = space.map_or(String::from("a generic one"), |space| format!("in `.{}`", space.name));
-                let message = format!("`{name}` is in `.{}`, and the address is {wanted}", found.name);
-                let help = format!("name the state space `.{}`, if there is such a form", found.name);
-                return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
-            }
+            Some(Symbol::Variable(found)) => return self.in_space(statement, info, name, found),
             Some(Symbol::Function) => format!("`{name}` is a function, and no address"),
             Some(Symbol::Label) => format!("`{name}` is a label, and no address"),
         };
         fail(Code::OperandType, span, message)
+    }
+
+    /// Whether a variable is in a space where an address, or its operand, may be.
+    pub(super) fn in_space(
+        &self,
+        statement: &Statement<'a>,
+        info: &'static table::Operand,
+        name: &'a str,
+        found: &'static Space,
+    ) -> Read<()> {
+        let space = self.space(statement, info);
+        let value = info.kind != OperandKind::Address;
+        let own = match space {
+            // What is opaque is somewhere all the same.
+            Some(space) => space == found || value && found.opaque && info.spaces.is_empty(),
+            None => value || found.generic,
+        };
+        // Two windows of one memory are one space to variables.
+        if own || info.spaces.iter().any(|space| self.reader.table.space(space) == Some(found)) {
+            return Ok(());
+        }
+        let span = span_of(self.text(), name);
+        let wanted = space.map_or(String::from("a generic one"), |space| format!("in `.{}`", space.name));
+        let message = format!("`{name}` is in `.{}`, and the address is {wanted}", found.name);
+        let help = format!("name the state space `.{}`, if there is such a form", found.name);
+        Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)))
     }
 
     /// An address that is a constant.

@@ -57,12 +57,21 @@ impl<'a> Checker<'_, '_, 'a> {
                     // Nothing is picked from a function.
                     place.functions &= operand.selector == info.selector.map(|selector| selector.default);
                     let ty = self.register(&place, register)?;
+                    if ty.is_none() {
+                        self.variable(statement, info, register.name)?;
+                    }
                     if !info.mixtures {
                         self.alike(info, register, ty, &mut before)?;
                     }
                 }
-                Value::Sum { name, .. } => self.summand(info, name)?,
-                Value::Element { name, .. } => self.array(name)?,
+                Value::Sum { name, .. } => {
+                    self.summand(info, name)?;
+                    self.variable(statement, info, name)?;
+                }
+                Value::Element { name, .. } => {
+                    self.array(name)?;
+                    self.variable(statement, info, name)?;
+                }
                 Value::Constant(_) | Value::Sink | Value::Absent => {}
                 Value::Vector(_) | Value::Name(_) | Value::Arguments(_) => {}
             }
@@ -73,6 +82,15 @@ impl<'a> Checker<'_, '_, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// A name that stands for a value: if it is a variable's, that is in the right space.
+    #[cold]
+    fn variable(&mut self, statement: &Statement<'a>, info: &'static table::Operand, name: &'a str) -> Read<()> {
+        match self.find(name)? {
+            Some(Symbol::Variable(found)) => self.in_space(statement, info, name, found),
+            _ => Ok(()),
+        }
     }
 
     /// An element of a vector, with the type of its register: no integer stands beside a float. `before` is the last one that

@@ -73,7 +73,7 @@ impl<'a> Reader<'_, 'a> {
 
     /// `{a, b}`, or the name of a register that is a vector.
     fn vector(&mut self, info: &'static table::Operand, count: usize) -> Read<Value<'a>> {
-        if self.cursor.at_word() && !self.is_sink() {
+        if count > 1 && self.cursor.at_word() && !self.is_sink() {
             return Ok(Value::Register(Register { name: self.cursor.word(), element: None }));
         }
         let message = || format!("`{}` is a vector of {count}: `{{` is expected here", info.name);

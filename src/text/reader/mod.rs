@@ -319,8 +319,8 @@ impl<'a> Reader<'_, 'a> {
             let operand = &mut statement.operands[index];
             match info.kind {
                 OperandKind::Scalar => self.operand(statement.form, index, info, operand)?,
-                // A vector of one needs no braces.
-                OperandKind::Vector(1) if self.cursor.peek() != b'{' => {
+                // Some vectors of one need no braces.
+                OperandKind::Vector(1) if info.bare && self.cursor.peek() != b'{' => {
                     self.operand(statement.form, index, info, operand)?;
                 }
                 _ => self.of_kind(statement.form, info, bare, operand)?,

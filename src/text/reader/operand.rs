@@ -2,6 +2,8 @@
 
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::{Read, Reader, fail, negates_a_name};
@@ -189,8 +191,9 @@ impl<'a> Reader<'_, 'a> {
                 None => diagnostic.with_help("it takes registers only"),
             })
         })?;
-        if let Some(range) = info.within.filter(|range| !(range.least..=range.most).contains(&bits)) {
-            let message = format!("`{}` is a constant from {} to {}", info.name, range.least, range.most);
+        if !info.within.is_empty() && !info.within.iter().any(|range| range.has(bits)) {
+            let ranges: Vec<String> = info.within.iter().map(|range| range.in_words(ty)).collect();
+            let message = format!("as a constant, `{}` is {}", info.name, ranges.join(" or "));
             return fail(Code::Constant, span, message);
         }
         if ty.kind == Kind::Predicate && !info.listed_constants {

@@ -197,7 +197,7 @@ pub(crate) fn statement_with(
         text.push_str(if index == 0 { " " } else { ", " });
         text.push_str(operand.around.before());
         if operand.kind == OperandKind::Scalar && operand.registers.is_empty() {
-            text.push_str(&operand.within.map_or(0, |range| range.least).to_string());
+            text.push_str(&operand.within.first().map_or(0, |range| range.least).to_string());
             text.push_str(operand.around.behind());
             continue;
         }

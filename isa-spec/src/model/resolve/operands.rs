@@ -7,8 +7,8 @@ use isa_table::notation::Around;
 
 use super::{Declared, Resolver};
 use crate::model::{
-    ADDRESS, Item, Kind, Operand, OperandKind, OperandType, Pairs, Pattern, Permission, Slot, SlotKind, Spaces, Stand,
-    Stands, State, Syntax, TypeCase, TypeId,
+    ADDRESS, Item, Kind, Operand, OperandKind, OperandType, Pairs, Pattern, Permission, RangeBuf, Slot, SlotKind,
+    Spaces, Stand, Stands, State, Syntax, TypeCase, TypeId,
 };
 use crate::syntax::ast::{self, Ident};
 use crate::syntax::walk;
@@ -42,8 +42,9 @@ impl Resolver {
                 .map(|registers| registers.iter().filter_map(|register| self.type_id(register)).collect());
             let mut stands = Vec::new();
             if group.attributes.iter().any(|attribute| attribute == "register") {
-                // What goes with what in a vector is about registers.
-                let kinds = Stand::ALL.iter().copied().filter(|stand| *stand != Stand::Mixtures).collect();
+                // What goes with what in a vector is about registers, and so are braces.
+                let other = |stand: &Stand| !matches!(stand, Stand::Mixtures | Stand::Bare);
+                let kinds = Stand::ALL.iter().copied().filter(other).collect();
                 stands.push(Stands { with: false, kinds, condition: None });
             }
             for ast::Stands { with, kinds, condition } in &group.stands {
@@ -61,7 +62,7 @@ impl Resolver {
                 stands.push(Stands { with: *with, kinds: found, condition: condition.clone() });
             }
             let has = |name: &str| group.attributes.iter().any(|attribute| attribute == name);
-            let within = group.within.as_ref().map(|(least, most)| (least.value.into(), most.value.into()));
+            let within: Vec<RangeBuf> = group.within.iter().map(|constants| self.constants(constants)).collect();
             let state = group.state.as_ref().map(|state| self.state(state, &cases));
             for name in &group.names {
                 let text = name.to_string();
@@ -80,7 +81,7 @@ impl Resolver {
                     destination: has("destination"),
                     wider: has("wider"),
                     immediate: has("immediate"),
-                    within,
+                    within: within.clone(),
                     unread: has("unread"),
                     state: state.clone(),
                     condition: group.condition.clone(),
@@ -89,10 +90,27 @@ impl Resolver {
         }
     }
 
+    fn constants(&mut self, constants: &ast::Constants) -> RangeBuf {
+        let ast::Constants { least, most, step } = constants;
+        if least.value > most.value {
+            self.error(Diagnostic::new(most.span, "the largest constant is below the least"));
+        }
+        if let Some(step) = step.as_ref().filter(|step| step.value == 0 || least.value % step.value != 0) {
+            self.error(Diagnostic::new(step.span, format!("{} is no multiple of this", least.value)));
+        }
+        let step = step.as_ref().map_or(1, |step| u64::from(step.value).max(1));
+        RangeBuf { least: least.value.into(), most: most.value.into(), step }
+    }
+
     /// What operands are in some forms.
     fn type_case(&mut self, case: &ast::TypeCase, entry: &ast::Instruction, slots: &[Slot]) -> TypeCase {
-        let condition = case.condition.clone();
-        let plain = |kind, ty| TypeCase { ty, kind, spaces: Spaces::Listed(Vec::new()), condition: condition.clone() };
+        let spaces = match case.spaces.as_slice() {
+            [only] if slots.iter().any(|slot| *only == slot.name) => {
+                Spaces::Slot(slots.iter().position(|slot| *only == slot.name).unwrap_or_default())
+            }
+            list => Spaces::Listed(list.iter().map(Ident::to_string).collect()),
+        };
+        let case_of = |kind, ty| TypeCase { ty, kind, spaces: spaces.clone(), condition: case.condition.clone() };
         // Any type: the operands have names all the same.
         let any = OperandType::Fixed(TypeId(0));
         match &case.what {
@@ -107,17 +125,11 @@ impl Resolver {
                         OperandKind::Vector(count.value as u8)
                     }
                 };
-                plain(kind, self.value_type(map.as_ref(), ty, entry, slots))
+                case_of(kind, self.value_type(map.as_ref(), ty, entry, slots))
             }
-            ast::OperandKind::Address { spaces } => {
+            ast::OperandKind::Address => {
                 let first = self.model.class_named(ADDRESS).and_then(|class| class.types.first().copied());
-                let spaces = match spaces.as_slice() {
-                    [only] if slots.iter().any(|slot| *only == slot.name) => {
-                        Spaces::Slot(slots.iter().position(|slot| *only == slot.name).unwrap_or_default())
-                    }
-                    list => Spaces::Listed(list.iter().map(Ident::to_string).collect()),
-                };
-                TypeCase { spaces, ..plain(OperandKind::Address, first.map_or(any, OperandType::Fixed)) }
+                case_of(OperandKind::Address, first.map_or(any, OperandType::Fixed))
             }
             ast::OperandKind::Other(word) => {
                 let found = OperandKind::NAMED.iter().find(|(name, _)| word == name);
@@ -127,7 +139,7 @@ impl Resolver {
                             .suggest(word.as_ref(), OperandKind::NAMED.iter().map(|(name, _)| *name)),
                     );
                 }
-                plain(found.map_or(OperandKind::Scalar, |(_, kind)| *kind), any)
+                case_of(found.map_or(OperandKind::Scalar, |(_, kind)| *kind), any)
             }
         }
     }

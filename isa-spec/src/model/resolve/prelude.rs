@@ -221,7 +221,7 @@ impl Resolver {
     }
 
     pub(super) fn spaces(&mut self, spaces: Vec<ast::Space>) {
-        const ATTRIBUTES: [&str; 2] = ["generic", "constants"];
+        const ATTRIBUTES: [&str; 3] = ["generic", "constants", "opaque"];
         for ast::Space { docs, name, attributes } in spaces {
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
@@ -239,6 +239,7 @@ impl Resolver {
                 name: name.to_string(),
                 generic: has("generic"),
                 constants: has("constants"),
+                opaque: has("opaque"),
                 description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
             });
         }

@@ -9,9 +9,9 @@ use syn::{Lit, LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
-    Bound, ByThread, Docs, Erratum, Example, ExampleOperand, Expr, Ident, Instruction, LenientFloor, LenientForms,
-    Modifier, OnlyIf, OperandKind, OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands, State,
-    SyntaxLine, TypeCase,
+    Bound, ByThread, Constants, Docs, Erratum, Example, ExampleOperand, Expr, Ident, Instruction, LenientFloor,
+    LenientForms, Modifier, OnlyIf, OperandKind, OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands,
+    State, SyntaxLine, TypeCase,
 };
 use crate::text::Errors;
 
@@ -388,7 +388,7 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
         input.parse::<Token![,]>()?;
         cases.push(type_case(input)?);
     }
-    let (mut within, mut condition) = (None, None);
+    let (mut within, mut condition) = (Vec::new(), None);
     let mut attributes = Vec::new();
     let mut registers = None;
     let mut stands = Vec::new();
@@ -413,9 +413,11 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
             condition = Some(expr::expr(input)?);
         } else if peek_keyword(input, "within") {
             word(input)?;
-            let least = number(input)?;
-            keyword(input, "to")?;
-            within = Some((least, number(input)?));
+            within.push(constants(input)?);
+            while input.peek(Token![,]) {
+                input.parse::<Token![,]>()?;
+                within.push(constants(input)?);
+            }
         } else if peek_keyword(input, "state") {
             let span = word(input)?.span();
             let mut name = word(input)?.to_string();
@@ -436,7 +438,18 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
     Ok(OperandType { names, cases, attributes, within, registers, stands, state, condition })
 }
 
-/// `2 of .type where .vec == .v2`, `wide(.type)`, `address in .ss`, `label`
+/// `16 to 64 by 16`, `128`
+fn constants(input: ParseStream) -> Result<Constants> {
+    let least = number(input)?;
+    let behind = |name| match peek_keyword(input, name) {
+        true => word(input).and_then(|_| number(input)).map(Some),
+        false => Ok(None),
+    };
+    let (most, step) = (behind("to")?, behind("by")?);
+    Ok(Constants { most: most.unwrap_or(least), least, step })
+}
+
+/// `2 of .type where .vec == .v2`, `wide(.type)`, `.type in .ss`, `address in .ss`, `label`
 fn type_case(input: ParseStream) -> Result<TypeCase> {
     let mut count = None;
     if input.peek(Lit) {
@@ -453,16 +466,17 @@ fn type_case(input: ParseStream) -> Result<TypeCase> {
     } else {
         let what = word(input)?;
         match what == "address" {
-            true => OperandKind::Address { spaces: spaces(input)? },
+            true => OperandKind::Address,
             false => OperandKind::Other(what),
         }
     };
+    let spaces = spaces(input)?;
     let mut condition = None;
     if input.peek(Token![where]) {
         input.parse::<Token![where]>()?;
         condition = Some(expr::expr(input)?);
     }
-    Ok(TypeCase { what, condition })
+    Ok(TypeCase { what, spaces, condition })
 }
 
 /// `in .ss`, `in { .shared, .global }`, or nothing.
