@@ -723,6 +723,25 @@ fn addresses_name_their_space_and_vectors_have_one_type() {
         ("bfe.u32 u32a, u32b, 255, 1;", None),
         ("bfe.u32 u32a, u32b, 256, 1;", Some((Code::Constant, "256"))),
         ("barrier.cluster.arrive;", None),
+        ("cp.async.ca.shared.global [u32a], [variable], 8;", None),
+        ("cp.async.ca.shared.global [u32a], [variable], 12;", Some((Code::Constant, "12"))),
+        ("bar.sync 0, 64;", None),
+        ("bar.sync 0, 65;", Some((Code::Constant, "65"))),
+        ("createpolicy.fractional.L2::evict_last.b64 b64a, 1.0;", None),
+        ("createpolicy.fractional.L2::evict_last.b64 b64a, 1.5;", Some((Code::Constant, "1.5"))),
+        ("cvta.global.u64 u64a, variable+4;", None),
+        ("cvta.shared.u64 u64a, variable+4;", Some((Code::OperandType, "variable"))),
+        (".global .texref t; txq.width.b32 b32a, [t];", None),
+        (".global .surfref t; txq.width.b32 b32a, [t];", Some((Code::OperandType, "t"))),
+        ("txq.width.b32 b32a, [variable];", Some((Code::OperandType, "variable"))),
+        (".global .texref t; ld.global.u32 u32a, [t];", Some((Code::OperandType, "t"))),
+        (".global .surfref t; suld.b.1d.b32.trap {b32a}, [t, {u32a}];", None),
+        (".global .surfref t; suld.b.1d.b32.trap b32a, [t, {u32a}];", None),
+        ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {f64a, f64a}, {f64a}, {f64a}, {f64a, f64a};", None),
+        (
+            "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {f64a, f64a}, f64a, {f64a}, {f64a, f64a};",
+            Some((Code::Syntax, "f64a")),
+        ),
     ];
     for (line, expected) in lines {
         let text = kernel(line);

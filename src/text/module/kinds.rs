@@ -105,7 +105,12 @@ impl<'a> Checker<'_, '_, 'a> {
     fn whole_vector(&mut self, info: &'static table::Operand, count: u8, name: &'a str) -> Read<()> {
         let span = span_of(self.text(), name);
         match self.find(name)? {
-            None => self.undeclared(name),
+            None => match self.reader.table.special(name) {
+                Some(special) if info.specials && special.vector && count == 4 && special.types.has(info.ty) => {
+                    self.needs(name, &special.floor, span)
+                }
+                _ => self.undeclared(name),
+            },
             Some(Symbol::Register { ty, lanes }) if lanes > 1 => {
                 if lanes != count {
                     let message = format!("`{name}` is a vector of {lanes}, and `{}` one of {count}", info.name);

@@ -96,10 +96,24 @@ impl Resolver {
             self.error(Diagnostic::new(most.span, "the largest constant is below the least"));
         }
         if let Some(step) = step.as_ref().filter(|step| step.value == 0 || least.value % step.value != 0) {
-            self.error(Diagnostic::new(step.span, format!("{} is no multiple of this", least.value)));
+            self.error(Diagnostic::new(
+                step.span,
+                format!("the least constant is {}, no multiple of this", least.value),
+            ));
         }
         let step = step.as_ref().map_or(1, |step| u64::from(step.value).max(1));
         RangeBuf { least: least.value.into(), most: most.value.into(), step }
+    }
+
+    /// The name of a state space.
+    fn space(&mut self, space: &Ident) -> String {
+        if !self.model.spaces.iter().any(|known| *space == known.name) {
+            let names = self.model.spaces.iter().map(|known| known.name.as_str());
+            let unknown = Diagnostic::new(space.span(), format!("there is no state space `.{space}`"));
+            let unknown = unknown.suggest(space.as_ref(), names);
+            self.error(unknown);
+        }
+        space.to_string()
     }
 
     /// What operands are in some forms.
@@ -108,7 +122,7 @@ impl Resolver {
             [only] if slots.iter().any(|slot| *only == slot.name) => {
                 Spaces::Slot(slots.iter().position(|slot| *only == slot.name).unwrap_or_default())
             }
-            list => Spaces::Listed(list.iter().map(Ident::to_string).collect()),
+            list => Spaces::Listed(list.iter().map(|space| self.space(space)).collect()),
         };
         let case_of = |kind, ty| TypeCase { ty, kind, spaces: spaces.clone(), condition: case.condition.clone() };
         // Any type: the operands have names all the same.

@@ -14,7 +14,8 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         let shapes = shapes(instruction);
         let choices = choices(instruction);
         let spelt = choices.iter().fold(1_usize, |all, list| all.saturating_mul(list.len()));
-        let (step, mut turn) = (shapes.len().div_ceil(12).max(1), 0);
+        let ways = if extent.quick { 4 } else { 12 };
+        let (step, mut turn) = (shapes.len().div_ceil(ways).max(1), 0);
         let mut add = |values: &[Option<&'static str>]| {
             // Of many ways to write operands each mnemonic is tried with some, the next one with others.
             turn += 1;
