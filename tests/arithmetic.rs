@@ -327,7 +327,7 @@ fn apart(word: u128, bits: u32, count: usize) -> Vec<u128> {
 fn values_side_by_side_are_what_the_manual_says() {
     let mut random = Random::new(11);
     let (mut moved, mut packed, mut compared, mut video_forms) = (0, 0, 0, 0);
-    for form in TABLE.forms() {
+    for form in TABLE.forms().filter(|form| form.has_evaluator()) {
         let name = form.name();
         let parts: Vec<&str> = name.split('.').collect();
         let widths: Vec<u32> = form.sources().map(|operand| TABLE.ty(operand.ty).bits.into()).collect();

@@ -740,7 +740,7 @@ fn addresses_name_their_space_and_vectors_have_one_type() {
         ("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {f64a, f64a}, {f64a}, {f64a}, {f64a, f64a};", None),
         (
             "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {f64a, f64a}, f64a, {f64a}, {f64a, f64a};",
-            Some((Code::Syntax, "f64a")),
+            Some((Code::OperandType, "f64a")),
         ),
     ];
     for (line, expected) in lines {

@@ -27,7 +27,7 @@ pub(crate) fn free(form: FormInfo) -> Option<Free> {
 /// What is written for an operand, of a name for each value.
 pub(crate) fn operand(operand: &Operand, name: &str) -> String {
     match operand.kind {
-        OperandKind::Vector(count) if count > 1 => {
+        OperandKind::Vector(count) if !operand.bare || count > 1 => {
             let elements: Vec<String> = (0..count).map(|element| format!("{name}{element}")).collect();
             format!("{{{}}}", elements.join(", "))
         }
