@@ -83,10 +83,15 @@ macro_rules! forms {
                 self.info().floor().target()
             }
 
-            /// Whether a version of PTX has the form, and a target.
+            /// Whether the form is there with a version of PTX on a target, as the manual says it.
             pub fn available(self, version: $crate::target::Version, target: $crate::target::Target) -> bool {
-                let floor = self.info().floor();
-                version >= floor.ptx && floor.takes(target, $table.families())
+                self.info().floor().has(version, target, $table.families())
+            }
+
+            /// Whether the assembler takes the form for a version of PTX and a target, which it does with some below what the
+            /// manual asks for.
+            pub fn taken(self, version: $crate::target::Version, target: $crate::target::Target) -> bool {
+                self.info().lowest_floor().has(version, target, $table.families())
             }
 
             /// The manual's section that describes the form.

@@ -127,3 +127,23 @@ fn traces_end_with_what_the_evaluators_give() {
         }
     }
 }
+
+#[test]
+fn what_is_there_is_asked_for_a_machine() {
+    let run = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ptx-isa")).args(arguments).output().expect("the binary runs");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let old = run(&["table", "--target", "sm_75", "--ptx", "7.0", "setp.lt.*"]);
+    let new = run(&["table", "--target", "sm_90", "setp.lt.*"]);
+    assert!(old.contains("setp.lt.f16 ") && !old.contains("setp.lt.bf16 "), "{old}");
+    assert!(new.contains("setp.lt.f16 ") && new.contains("setp.lt.bf16 "), "{new}");
+    // What the assembler demotes is there, too.
+    assert!(run(&["table", "--target", "sm_11", "--ptx", "1.0", "setp.lt.f64"]).ends_with("1 form\n"));
+
+    let asked = |target| run(&["explain", "--target", target, "--ptx", "7.8", "setp.lt.bf16"]);
+    assert!(asked("sm_90").contains("PTX 7.8, sm_90\n  The form is there."), "{}", asked("sm_90"));
+    assert!(asked("sm_89").contains("PTX 7.8, sm_89\n  The form is not there."), "{}", asked("sm_89"));
+    let opcode = run(&["explain", "--ptx", "1.0", "selp"]);
+    assert!(opcode.contains("11 of 11 forms"), "{opcode}");
+}

@@ -10,7 +10,7 @@ use ptx_isa::diagnostic::{Code, LineIndex, Severity};
 use ptx_isa::selector::Permission;
 use ptx_isa::table::{FormInfo, Operand};
 use ptx_isa::target::{Target, Version};
-use ptx_isa::text::module::{Item, Place, read};
+use ptx_isa::text::module::{Item, Module, Node, NodeKind, Place, read};
 use ptx_isa::text::{Options, Report, check};
 
 /// Modules as compilers wrote them, each with how many instructions it has.
@@ -790,7 +790,7 @@ fn directives_of_a_head_are_its_kinds() {
 #[test]
 fn the_parts_of_a_module_are_shown_with_their_places() {
     let text = ".version 7.0 .target sm_80 .shared .align 4 .b8 s[24];\n.func (.reg .u32 r) f(.param .b32 a);\n\
-                .entry k() { .reg .v2 .f32 v; .reg .pred %p<3>; L: @%p1 ld.shared.f32 v.x, [s]; ret; }";
+                .visible .entry k() { .reg .v2 .f32 v; .reg .pred %p<3>; L: @%p1 ld.shared.f32 v.x, [s]; ret; }";
     let mut shown = Vec::new();
     read(&TABLE, text.as_bytes(), &Options::default(), |item, span| shown.push((item, &text[span])));
     let shown: Vec<String> = shown
@@ -800,23 +800,94 @@ fn the_parts_of_a_module_are_shown_with_their_places() {
                 Place::Registers(count) => format!("{} x{} {count:?}: {text}", found.name, found.lanes),
                 Place::Memory { space, elements } => format!("{} {} {elements}: {text}", space.name, found.name),
             },
-            Item::Prototype(found) => format!("{} {} {}", found.name, found.results, found.parameters),
-            Item::Function(found) => format!("{} {}", found.name, found.kernel),
+            Item::Prototype(found) => {
+                format!("{} {} {}: {text}", found.name, found.results, found.parameters)
+            }
+            Item::Function(found) => format!("{} {}: {text}", found.name, found.kernel),
             Item::Statement(found) => format!("{found} <- {text}"),
             Item::Label(name) => format!("{name}:"),
+            Item::Directive(name) => format!(".{name}: {text}"),
             Item::End => "end".to_owned(),
         })
         .collect();
     let expected = [
+        ".version: .version 7.0",
+        ".target: .target sm_80",
         "shared s 24: .shared .align 4 .b8 s[24]",
-        "f 1 1",
-        "k true",
+        "f 1 1: .func (.reg .u32 r) f(.param .b32 a)",
+        "k true: .visible .entry k() {",
         "v x2 None: .reg .v2 .f32 v",
         "%p x1 Some(3): .reg .pred %p<3>",
         "L:",
         "@%p1 ld.shared.f32 v.x, [s]; <- @%p1 ld.shared.f32 v.x, [s];",
         "ret; <- ret;",
         "end",
+    ];
+    assert_eq!(shown, expected);
+}
+
+/// The nodes of a tree, in order, those within functions behind them.
+fn nodes(list: &[Node]) -> Vec<&Node> {
+    list.iter()
+        .flat_map(|node| match &node.kind {
+            NodeKind::Function { body, .. } => [vec![node], nodes(body)].concat(),
+            _ => vec![node],
+        })
+        .collect()
+}
+
+#[test]
+fn a_module_is_a_tree_that_prints_as_it_was_read() {
+    for (name, text, instructions) in MODULES {
+        let (module, report) = Module::read(&TABLE, text, &Options::default());
+        assert_eq!(module.to_string(), text, "{name}");
+        let nodes = nodes(&module.nodes);
+        let statements = nodes.iter().filter(|node| matches!(node.kind, NodeKind::Statement(_)));
+        assert_eq!(statements.clone().count(), instructions, "{name}");
+        for node in statements {
+            let statement = node.statement(&TABLE).unwrap_or_else(|error| panic!("{}: {error}", node.text));
+            assert!(matches!(node.kind, NodeKind::Statement(form) if form == statement.form()), "{}", node.text);
+        }
+        assert!(nodes.iter().all(|node| text[node.span.clone()] == node.text), "{name}");
+        assert_eq!(report.errors(), 0, "{name}");
+
+        // A text that ends anywhere is a tree, too.
+        for part in 1..40 {
+            let cut = &text[..text.floor_char_boundary(text.len() * part / 40)];
+            assert_eq!(Module::read(&TABLE, cut, &Options::default()).0.to_string(), cut, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_a_tree_has_is_what_the_text_declares() {
+    let text = ".version 7.0\n.target sm_80\n.extern .func f(.param .b32 a);\n.visible .global .u32 x, y[2] = {1, 2};\n\
+                .visible .entry k() /* one */ {\n  .reg .u32 %r<3>, z; { L: add.s33 z, z, z; ret; }\n} // end\n.entry l() { ret;";
+    let (module, report) = Module::read(&TABLE, text, &Options::default());
+    assert_eq!(module.to_string(), text);
+    assert_eq!(report.errors(), 2);
+    let shown: Vec<String> = nodes(&module.nodes)
+        .iter()
+        .map(|node| match &node.kind {
+            NodeKind::Directive(name) => format!(".{name}"),
+            NodeKind::Declaration(names) => names.join(" "),
+            NodeKind::Prototype(name) => format!("{name}: {}", node.text),
+            NodeKind::Function { name, kernel, end, .. } => format!("{name} {kernel} {end:?}: {}", node.text),
+            NodeKind::Label => format!("{}:", node.text),
+            NodeKind::Statement(form) => form.mnemonic().to_owned(),
+        })
+        .collect();
+    let expected = [
+        ".version",
+        ".target",
+        "f: .extern .func f(.param .b32 a)",
+        "x y",
+        "k true \" }\\n}\": .visible .entry k() /* one */ {",
+        "%r z",
+        "L:",
+        "ret",
+        "l true \"\": .entry l() {",
+        "ret",
     ];
     assert_eq!(shown, expected);
 }

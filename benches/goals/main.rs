@@ -15,6 +15,7 @@
 
 mod arithmetic;
 mod halves;
+mod kernels;
 mod measure;
 mod mnemonics;
 mod programs;
@@ -42,6 +43,7 @@ fn main() {
     part("halves", halves::rows);
     part("video", video::rows);
     part("programs", programs::rows);
+    part("kernels", kernels::rows);
     part("mnemonics", mnemonics::rows);
     part("text", text::rows);
 }

@@ -16,7 +16,7 @@ mod names;
 use isa_spec::Build;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, Severity};
-use ptx_isa::text::module::{Item, read};
+use ptx_isa::text::module::{Item, Module, read};
 use ptx_isa::text::{Options, Statement, check};
 
 /// The front end of the spec: a table or a report, the same each time, and no longer than the spec accounts for.
@@ -70,6 +70,7 @@ pub fn module(input: &[u8]) {
         }
     });
     assert_eq!(again.diagnostics, report.diagnostics);
+    assert_eq!(Module::read(&TABLE, text, &options).0.to_string(), text);
     independent(text);
 }
 

@@ -168,6 +168,11 @@ impl Floor {
         self.removed.is_some_and(|removed| ptx >= removed.ptx && target.sm >= removed.target.sm)
     }
 
+    /// Whether it is there with a version of PTX on a target.
+    pub fn has(&self, ptx: Version, target: Target, families: Families<'_>) -> bool {
+        ptx >= self.ptx && self.takes(target, families) && !self.is_gone(ptx, target)
+    }
+
     /// The targets in words: `sm_90a`, `sm_100f or sm_110f`.
     pub fn targets_in_words(&self) -> String {
         in_words(self.targets)

@@ -27,12 +27,25 @@ pub(super) fn run(arguments: &ExplainArguments) -> io::Result<Outcome> {
     let mut out = Terminal { out: BufWriter::new(anstream::stdout().lock()) };
     if let Some(page) = REFERENCE.page(mnemonic).filter(|_| TABLE.form(mnemonic).is_none()) {
         out.page(page)?;
+        if let Some(machine) = arguments.machine.in_words() {
+            let forms = || TABLE.forms().filter(|form| form.instruction().opcode == page.opcode);
+            let there = forms().filter(|form| arguments.machine.has(*form)).count();
+            out.heading(&machine)?;
+            out.item("", &format!("{there} of {} forms", forms().count()))?;
+        }
         out.out.flush()?;
         return Ok(Outcome::Fine);
     }
     match mnemonic::resolve(&TABLE, mnemonic) {
         Ok(resolved) => {
             out.form(&REFERENCE.form(resolved.form).expect("a page for each form"))?;
+            if let Some(machine) = arguments.machine.in_words() {
+                out.heading(&machine)?;
+                out.item(
+                    "",
+                    if arguments.machine.has(resolved.form) { "The form is there." } else { "The form is not there." },
+                )?;
+            }
             if let (true, Some(note)) = (resolved.reordered, TABLE.takes(Lenient::ModifierOrder)) {
                 out.heading("As written")?;
                 out.item("", note)?;

@@ -16,6 +16,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use ptx_isa::TABLE;
+use ptx_isa::table::FormInfo;
 use ptx_isa::target::{Target, Version};
 
 /// PTX instructions as one table: check modules, evaluate statements, look things up.
@@ -95,6 +97,8 @@ struct EvalArguments {
 
 #[derive(Args)]
 struct ExplainArguments {
+    #[command(flatten)]
+    machine: Machine,
     /// A mnemonic like `setp.lt.ftz.f16`, or an opcode
     mnemonic: String,
 }
@@ -114,8 +118,38 @@ struct TableArguments {
     /// How to print the forms
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    #[command(flatten)]
+    machine: Machine,
     /// Forms whose mnemonic matches; `*` stands for any text
     pattern: Option<String>,
+}
+
+/// For what the assembler is asked.
+#[derive(Args)]
+struct Machine {
+    /// Only what the assembler takes for this target
+    #[arg(long, value_name = "sm_XX", value_parser = names::known_target)]
+    target: Option<Target>,
+    /// Only what the assembler takes with this PTX version; the newest if only a target is given
+    #[arg(long, value_name = "X.Y", value_parser = names::known_version)]
+    ptx: Option<Version>,
+}
+
+impl Machine {
+    /// Whether a form is there.
+    fn has(&self, form: FormInfo) -> bool {
+        let floor = form.lowest_floor();
+        let newest = TABLE.versions.last().copied();
+        let ptx = self.ptx.or(newest).unwrap_or(floor.ptx);
+        self.target.map_or(ptx >= floor.ptx, |target| floor.has(ptx, target, TABLE.families()))
+    }
+
+    /// It in words, if anything is asked: `PTX 7.0, sm_75`.
+    fn in_words(&self) -> Option<String> {
+        let (ptx, target) = (self.ptx.map(|ptx| format!("PTX {ptx}")), self.target.map(|target| target.to_string()));
+        let asked: Vec<String> = ptx.into_iter().chain(target).collect();
+        (!asked.is_empty()).then(|| asked.join(", "))
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -30,11 +30,11 @@ impl Row {
 }
 
 pub(super) fn run(arguments: &super::TableArguments) -> io::Result<Outcome> {
-    let TableArguments { format, pattern } = arguments;
+    let TableArguments { format, machine, pattern } = arguments;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut rows = 0;
     let wanted = |form: &FormInfo| pattern.as_deref().is_none_or(|pattern| matches(pattern, form.mnemonic()));
-    for form in TABLE.forms().filter(wanted) {
+    for form in TABLE.forms().filter(wanted).filter(|form| machine.has(*form)) {
         rows += 1;
         let row = Row::new(form);
         match format {
@@ -56,7 +56,8 @@ pub(super) fn run(arguments: &super::TableArguments) -> io::Result<Outcome> {
     if rows > 0 {
         return Ok(Outcome::Fine);
     }
-    super::complain("no form's mnemonic matches; `*` stands for any text, as in '*.f16'");
+    let place = machine.in_words().map(|machine| format!(" with {machine}")).unwrap_or_default();
+    super::complain(format!("no form's mnemonic matches{place}; `*` stands for any text, as in '*.f16'"));
     Ok(Outcome::InputErrors)
 }
 

@@ -227,6 +227,11 @@ impl FormInfo {
         }
     }
 
+    /// What the assembler asks for: no more than the manual does.
+    pub fn lowest_floor(self) -> &'static Floor {
+        self.lenient_floor().map_or(self.floor(), |relaxed| &relaxed.floor)
+    }
+
     /// The source operands in order of writing, then the states that it reads.
     pub fn sources(self) -> impl Iterator<Item = &'static Operand> {
         self.operands().iter().chain(self.states()).filter(|operand| !operand.destination)

@@ -56,8 +56,8 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// `.reg .u32 %r<10>, x;` and variables of all spaces: `.global .align 4 .b8 x[24] = {…}, y;`.
-    /// `space` is that of variables.
-    pub(super) fn declaration(&mut self, span: Range<usize>, space: Option<&'static Space>) -> Read<()> {
+    /// `space` is that of variables; what is declared begins at its linkage.
+    pub(super) fn declaration(&mut self, begun: usize, span: Range<usize>, space: Option<&'static Space>) -> Read<()> {
         let registers = space.is_none();
         let Attributes { symbol, ty, lanes } = self.attributes(space)?;
         self.cursor().skip_blanks();
@@ -94,7 +94,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
             };
             let end = self.cursor().at();
-            (self.visit)(Item::Declaration(Declaration { name, ty, lanes, place }), span.start..end);
+            (self.visit)(Item::Declaration(Declaration { name, ty, lanes, place }), begun..end);
             if self.cursor().eat(b';') {
                 return Ok(());
             }

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use core::ops::Range;
 
-use super::Checker;
+use super::{Checker, Item};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::Table;
 use crate::text::mnemonic;
@@ -56,29 +56,34 @@ impl<'a> Checker<'_, '_, 'a> {
         let start = self.cursor().at();
         let name = self.cursor().dot_word();
         let span = start..self.cursor().at();
-        match name {
-            "version" => return self.version_line(span),
-            "target" => return self.target_line(span),
-            _ => self.header_ends(span.clone()),
+        if !matches!(name, "version" | "target") {
+            self.header_ends(span.clone());
         }
+        let begun = self.begun.take().unwrap_or(start);
+        let space = self.reader.table.space(name).filter(|space| !space.opaque);
         match name {
+            "visible" | "extern" | "weak" | "common" => {
+                self.begun = Some(begun);
+                return Ok(());
+            }
+            "entry" | "func" => return self.function(begun, span, name == "entry"),
+            "reg" => return self.declaration(begun, span, None),
+            _ if space.is_some() => return self.declaration(begun, span, space),
+            "version" => self.version_line(span),
+            "target" => self.target_line(span),
             "address_size" => self.address_size(span),
             "loc" if self.scopes.depth() == 0 && !self.bare => {
                 fail(Code::Syntax, span, "`.loc` stands within a function")
             }
             "loc" => self.loc(span),
             "file" if self.scopes.depth() == 0 => self.file(span),
+            "file" => fail(Code::Syntax, span, "`.file` stands outside of functions"),
             "section" => self.section(span),
             "pragma" => self.pragma(span),
-            "reg" => self.declaration(span, None),
-            "entry" | "func" => self.function(span, name == "entry"),
-            "file" => fail(Code::Syntax, span, "`.file` stands outside of functions"),
-            "visible" | "extern" | "weak" | "common" => Ok(()),
-            _ => match self.reader.table.space(name).filter(|space| !space.opaque) {
-                Some(space) => self.declaration(span, Some(space)),
-                None => self.other_directive(name, span),
-            },
-        }
+            _ => self.other_directive(name, span),
+        }?;
+        (self.visit)(Item::Directive(name), start..self.reader.cursor.at());
+        Ok(())
     }
 
     /// A directive of which no more is known than where it stands and since when it exists.

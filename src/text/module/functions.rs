@@ -63,7 +63,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// The head of a function: `(.reg .u32 r) name (.param .u64 p, …) .maxntid 128`, and a body or a semicolon.
-    pub(super) fn function(&mut self, span: Range<usize>, kernel: bool) -> Read<()> {
+    pub(super) fn function(&mut self, begun: usize, span: Range<usize>, kernel: bool) -> Read<()> {
         self.scopes.enter();
         let mut name = None;
         let mut signature = Signature { kernel, ..Signature::default() };
@@ -89,17 +89,17 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.has_no_body(name);
                     self.bodies.extend(name);
                     let function = signature.function(name.unwrap_or_default());
-                    (self.visit)(Item::Function(function), span.start..self.reader.cursor.at());
+                    (self.visit)(Item::Function(function), begun..self.reader.cursor.at());
                     self.signatures.extend(name.map(|name| (name, signature)));
                     return Ok(());
                 }
                 b';' => {
-                    self.prototype(name, signature, span.start);
+                    self.prototype(name, signature, begun);
                     self.cursor().bump();
                     return Ok(());
                 }
                 _ if !kernel && name.is_some() && self.item_follows() => {
-                    self.prototype(name, signature, span.start);
+                    self.prototype(name, signature, begun);
                     return Ok(());
                 }
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {

@@ -17,6 +17,8 @@ pub enum Item<'a> {
     Declaration(Declaration<'a>),
     /// A label.
     Label(&'a str),
+    /// Any other directive, by its name without the dot.
+    Directive(&'a str),
     /// An instruction.
     Statement(Statement<'a>),
 }

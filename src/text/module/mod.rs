@@ -34,6 +34,7 @@ mod kinds;
 mod needs;
 mod recovery;
 mod registers;
+mod tree;
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -46,6 +47,7 @@ use functions::Signature;
 use header::Header;
 pub use item::{Declaration, Function, Item, Place};
 pub use needs::Needs;
+pub use tree::{Module, Node, NodeKind};
 
 use super::lexer::{Cursor, has_directive};
 use super::mnemonic;
@@ -145,6 +147,7 @@ pub fn read<'a>(
         signatures: BTreeMap::new(),
         bodies: BTreeSet::new(),
         braces: Vec::new(),
+        begun: None,
         cut_off: false,
         rubbish: 0,
         asked: [None; 64],
@@ -181,6 +184,8 @@ struct Checker<'n, 'o, 'a> {
     bodies: BTreeSet<&'a str>,
     /// Where each open brace stands.
     braces: Vec<usize>,
+    /// Where the linkage stands that belongs to what comes next: `.visible`.
+    begun: Option<usize>,
     /// Whether the text ends where the last error is.
     cut_off: bool,
     /// The end of the last line of which it was said that it holds something that begins no statement.

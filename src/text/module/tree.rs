@@ -1,0 +1,204 @@
+//! A module as a tree that owns its text.
+
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
+
+use super::{Item, Options, Report, read};
+use crate::diagnostic::Diagnostic;
+use crate::table::{FormInfo, Table};
+use crate::text::Statement;
+
+/// A whole module that owns its text and prints it as it was read, byte for byte. To edit it, change its nodes.
+///
+/// ```
+/// use ptx_isa::TABLE;
+/// use ptx_isa::text::module::{Module, NodeKind, Options};
+///
+/// let text = "\
+/// .version 7.0
+/// .target sm_80
+/// .visible .entry k() { // adds
+///     .reg .u32 %r<3>;
+///     add.u32 %r1, %r1, %r2;
+///     ret;
+/// }
+/// ";
+/// let (mut module, report) = Module::read(&TABLE, text, &Options::default());
+/// assert_eq!((report.errors(), module.to_string().as_str()), (0, text));
+///
+/// // Each addition becomes a subtraction.
+/// let kernel = module.nodes.last_mut().unwrap();
+/// let NodeKind::Function { name, body, .. } = &mut kernel.kind else { panic!("it is a function") };
+/// assert_eq!(name, "k");
+/// for node in body {
+///     if matches!(node.kind, NodeKind::Statement(form) if form.instruction().opcode == "add") {
+///         node.text = node.text.replacen("add", "sub", 1);
+///     }
+/// }
+/// assert_eq!(module.to_string(), text.replace("add.u32", "sub.u32"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// Its parts, in order; what is in a function's body is in the function.
+    pub nodes: Vec<Node>,
+    /// What stands behind the last of them.
+    pub rest: String,
+}
+
+/// A part of a [`Module`], with the text that it was read from.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What stands before it and is no part of its own: blanks, comments, braces within functions, and what has an error.
+    pub before: String,
+    /// Its text: of a declaration or a prototype without the semicolon, of a function that of its head with the brace.
+    pub text: String,
+    /// What it is.
+    pub kind: NodeKind,
+    /// The bytes from which `text` was read.
+    pub span: Range<usize>,
+}
+
+/// What a [`Node`] is.
+#[derive(Clone, Debug)]
+pub enum NodeKind {
+    /// A directive that is nothing of the below, by its name without the dot.
+    Directive(String),
+    /// Registers or variables, by their names; of a family `%r<9>`, its stem.
+    Declaration(Vec<String>),
+    /// A function without a body, by its name.
+    Prototype(String),
+    /// A function with its body.
+    Function {
+        /// Its name.
+        name: String,
+        /// Whether it is a kernel.
+        kernel: bool,
+        /// What stands in it.
+        body: Vec<Node>,
+        /// From the last of these to the brace that ends it; all of the rest where that is missing.
+        end: String,
+    },
+    /// A label, without its colon.
+    Label,
+    /// An instruction.
+    Statement(FormInfo),
+}
+
+impl Module {
+    /// Reads a module. What has an error is in the report, and in the text before the next node.
+    pub fn read(table: &'static Table, text: &str, options: &Options) -> (Module, Report) {
+        let mut builder = Builder { text, ..Builder::default() };
+        let report = read(table, text.as_bytes(), options, |item, span| builder.add(&item, span));
+        // A function whose brace is missing ends where the text does.
+        builder.close(text.len());
+        let rest = text[builder.at..].to_owned();
+        (Module { nodes: builder.nodes, rest }, report)
+    }
+}
+
+impl Node {
+    /// The instruction as its text says it now.
+    ///
+    /// # Errors
+    ///
+    /// What the text has that no statement has.
+    pub fn statement(&self, table: &'static Table) -> Result<Statement<'_>, Diagnostic> {
+        Statement::parse(table, &self.text)
+    }
+}
+
+impl fmt::Display for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.nodes.iter().try_for_each(|node| node.fmt(f))?;
+        f.write_str(&self.rest)
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.before)?;
+        f.write_str(&self.text)?;
+        let NodeKind::Function { body, end, .. } = &self.kind else { return Ok(()) };
+        body.iter().try_for_each(|node| node.fmt(f))?;
+        f.write_str(end)
+    }
+}
+
+/// A tree that is being made.
+#[derive(Default)]
+struct Builder<'t> {
+    text: &'t str,
+    /// How much of the text is in nodes.
+    at: usize,
+    nodes: Vec<Node>,
+    /// What stands in the function that is the last of the nodes, while its body is read.
+    body: Option<Vec<Node>>,
+}
+
+impl Builder<'_> {
+    fn add(&mut self, item: &Item<'_>, span: Range<usize>) {
+        let kind = match item {
+            Item::End => return self.close(span.end),
+            Item::Declaration(declaration) if span.start < self.at => {
+                return self.another(declaration.name, span.end);
+            }
+            Item::Directive(name) => NodeKind::Directive((*name).to_owned()),
+            Item::Declaration(declaration) => NodeKind::Declaration(Vec::from([declaration.name.to_owned()])),
+            Item::Prototype(function) => NodeKind::Prototype(function.name.to_owned()),
+            Item::Function(function) => NodeKind::Function {
+                name: function.name.to_owned(),
+                kernel: function.kernel,
+                body: Vec::new(),
+                end: String::new(),
+            },
+            Item::Label(_) => NodeKind::Label,
+            Item::Statement(statement) => NodeKind::Statement(statement.form()),
+        };
+        if let NodeKind::Function { .. } = kind {
+            self.close(self.at);
+            self.push(kind, span);
+            self.body = Some(Vec::new());
+        } else {
+            self.push(kind, span);
+        }
+    }
+
+    fn push(&mut self, kind: NodeKind, span: Range<usize>) {
+        let before = self.text[self.at..span.start].to_owned();
+        self.at = span.end;
+        let node = Node { before, text: self.text[span.clone()].to_owned(), kind, span };
+        self.list().push(node);
+    }
+
+    /// Where the next node goes.
+    fn list(&mut self) -> &mut Vec<Node> {
+        match &mut self.body {
+            Some(body) => body,
+            None => &mut self.nodes,
+        }
+    }
+
+    /// One more name of a declaration: `.reg .u32 a, b`.
+    fn another(&mut self, name: &str, end: usize) {
+        let more = &self.text[self.at..end];
+        self.at = end;
+        if let Some(Node { text, kind: NodeKind::Declaration(names), span, .. }) = self.list().last_mut() {
+            text.push_str(more);
+            names.push(name.to_owned());
+            span.end = end;
+        }
+    }
+
+    /// Ends the function whose body is read, if there is one.
+    fn close(&mut self, to: usize) {
+        let Some(read) = self.body.take() else { return };
+        if let Some(Node { kind: NodeKind::Function { body, end, .. }, .. }) = self.nodes.last_mut() {
+            *body = read;
+            *end = self.text[self.at..to].to_owned();
+            self.at = to;
+        }
+    }
+}
