@@ -400,8 +400,10 @@ contents! {
         addresses: bool,
         /// Whether its register may be an integer where that of another element of its vector is a float, and the like.
         mixtures: bool,
-        /// Whether a vector of one may be written without its braces.
+        /// Whether a register alone may stand for a vector.
         bare: bool,
+        /// Whether a vector of two or four may stand for one of fewer elements.
+        longer: bool,
         /// The lanes or mask that may be written behind it: `a.b3210`.
         selector: Option<Selector>,
         /// Whether it may be left out, and with it all operands behind it.
@@ -676,8 +678,10 @@ named! {
         Addresses = "addresses",
         /// For an element of a vector: a register of another kind than the other elements have, unless it is bits.
         Mixtures = "mixtures",
-        /// For a vector of one: its element without braces.
+        /// For a vector: a register alone, without braces.
         Bare = "bare",
+        /// For a vector: one of two or four elements where fewer are wanted.
+        Longer = "longer",
     }
 }
 
@@ -718,7 +722,7 @@ impl fmt::Display for Bound {
 impl Stand {
     /// Whether it may stand for a source of which nothing is said.
     pub const fn is_usual(self) -> bool {
-        !matches!(self, Stand::Specials | Stand::Addresses | Stand::Bare)
+        !matches!(self, Stand::Specials | Stand::Addresses | Stand::Bare | Stand::Longer)
     }
 }
 

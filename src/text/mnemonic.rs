@@ -106,7 +106,7 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
     let speller = Speller { table, instruction, opcode: opcode_span };
     match speller.legal(&tokens) {
         Some((form, free)) => {
-            if let Some(reason) = speller.torn_off(form, &tokens) {
+            if let Some(reason) = speller.torn_off(form, &tokens).or_else(|| speller.swapped(form, &free, &tokens)) {
                 return Err(Refusal { reasons: vec![reason], nearest: vec![form] });
             }
             let canonical = form.mnemonic_with(&free);
@@ -297,6 +297,22 @@ impl Speller {
         let opcode = self.instruction.opcode;
         let message = format!("`.{own}` belongs to `{opcode}` and stands right behind it");
         Some(Diagnostic::error(Code::IllegalModifier, token.span.clone(), message))
+    }
+
+    /// Why a form is not meant whose statements name two state spaces, where to and where from, if these stand the other way
+    /// round.
+    fn swapped(&self, form: FormInfo, free: &Free, tokens: &[Token<'_>]) -> Option<Diagnostic> {
+        let is_space = |text: &str| self.table.space(text).is_some();
+        let mut written = tokens.iter().filter(|token| is_space(token.text));
+        let (first, second) = (written.next()?, written.next()?);
+        let canonical = form.mnemonic_with(free);
+        let to = canonical[self.instruction.opcode.len()..].split('.').find(|word| is_space(word))?;
+        if first.text == to {
+            return None;
+        }
+        let message =
+            format!("`.{}` stands before `.{}` in `{canonical}`: that is where it goes", second.text, first.text);
+        Some(Diagnostic::error(Code::ModifierOrder, first.span.clone(), message))
     }
 
     fn best(&self, tokens: &[Token<'_>], members: Members) -> Option<Fit> {

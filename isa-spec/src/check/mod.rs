@@ -68,7 +68,8 @@ pub(crate) struct Form {
     pub floor: FloorBuf,
     /// The assembler's floor and the note, where it is below the manual's.
     pub lenient_floor: Option<(FloorBuf, String)>,
-    /// The floors of operands that may be left out and ask for more than the form, by their index in the entry.
+    /// The floors of operands that may be left out, or be variables, and ask for more than the form, by their index in the
+    /// entry.
     pub operand_floors: Vec<(usize, FloorBuf)>,
     /// Why only the assembler takes it, where the manual does not list it.
     pub lenient: Option<String>,
@@ -390,7 +391,10 @@ impl OpcodeChecker<'_> {
         for pattern in &mut least {
             pattern.second.take_if(|(_, permission)| *permission != Permission::No);
         }
-        let (floor, lenient_floor) = floor::floors(scope, entry, syntax, &least[..required], relaxed)?;
+        // A variable asks for no more than the form.
+        let variable = |pattern: &&Pattern| entry.operands[pattern.operand].may_be_variable();
+        let fixed: Vec<Pattern> = least[..required].iter().filter(|pattern| !variable(pattern)).cloned().collect();
+        let (floor, lenient_floor) = floor::floors(scope, entry, syntax, &fixed, relaxed)?;
         let mut operand_floors = Vec::new();
         let mut asks = |operand: usize, written: &[Pattern]| -> Result<(), Errors> {
             let (with, _) = floor::floors(scope, entry, syntax, written, relaxed)?;
@@ -399,6 +403,9 @@ impl OpcodeChecker<'_> {
             }
             Ok(())
         };
+        for pattern in least[..required].iter().filter(variable) {
+            asks(pattern.operand, &[&fixed[..], &[pattern.clone()]].concat())?;
+        }
         for count in required..patterns.len() {
             asks(patterns[count].operand, &least[..=count])?;
         }

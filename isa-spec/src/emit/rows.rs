@@ -364,6 +364,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
         addresses: !destination && may(Stand::Addresses),
         mixtures: may(Stand::Mixtures),
         bare: may(Stand::Bare),
+        longer: may(Stand::Longer),
         selector: pattern.selector.as_ref().map(|selector| {
             let mut spelling = selector.spelling.clone();
             spelling.omission = noted(&spelling.omission);

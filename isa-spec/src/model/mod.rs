@@ -362,6 +362,13 @@ pub(crate) struct Operand {
     pub condition: Option<Expr>,
 }
 
+impl Operand {
+    /// Whether the name of a variable may stand for it.
+    pub(crate) fn may_be_variable(&self) -> bool {
+        self.stands.iter().any(|stands| stands.with && stands.kinds.contains(&Stand::Addresses))
+    }
+}
+
 /// Whether some things may stand for an operand: always, or where a condition holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Stands {

@@ -10,7 +10,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{FormInfo, Relaxed};
 use crate::target::Floor;
 use crate::text::reader::Read;
-use crate::text::statement::{Statement, Value};
+use crate::text::scope::Symbol;
+use crate::text::statement::{Register, Statement, Value};
 
 impl<'a> Checker<'_, '_, 'a> {
     #[inline]
@@ -32,7 +33,18 @@ impl<'a> Checker<'_, '_, 'a> {
             let what = format!("{}` with `{name}", statement.form().mnemonic());
             self.needs(&what, floor, self.mnemonic_at(opcode))
         };
+        let is_variable = |value: Value<'a>| match value {
+            Value::Register(Register { name, .. }) => {
+                self.scopes.find(name).is_some_and(|found| matches!(found.symbol, Symbol::Variable(_)))
+            }
+            _ => false,
+        };
         for (info, operand) in statement.operands_with_info() {
+            if let Some(floor) = info.floor.as_ref().filter(|_| !info.optional)
+                && !is_variable(operand.value)
+            {
+                asks(info.name, floor)?;
+            }
             if let (Some(second), Some(_)) = (&info.second, operand.second)
                 && let Some(floor) = &second.floor
             {
@@ -41,7 +53,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let asking =
             statement.operands_with_info().filter_map(|(info, operand)| Some((info.floor.as_ref()?, info, operand)));
-        match asking.filter(|(_, _, operand)| operand.value != Value::Absent).last() {
+        match asking.filter(|(_, info, operand)| info.optional && operand.value != Value::Absent).last() {
             Some((floor, info, _)) => asks(info.name, floor),
             None => Ok(()),
         }

@@ -112,7 +112,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 _ => self.undeclared(name),
             },
             Some(Symbol::Register { ty, lanes }) if lanes > 1 => {
-                if lanes != count {
+                if lanes != count && !(info.longer && lanes > count) {
                     let message = format!("`{name}` is a vector of {lanes}, and `{}` one of {count}", info.name);
                     return fail(Code::OperandType, span, message);
                 }

@@ -51,7 +51,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let mut before = None;
         for (info, operand) in statement.operands_with_info() {
             match operand.value {
-                value if !is_scalar(info, &value) => self.of_kind(statement, info, value, opcode)?,
+                value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, value, opcode)?,
                 Value::Register(register) | Value::Negated(register) => {
                     let mut place = Place::of(info);
                     // Nothing is picked from a function.
@@ -82,6 +82,20 @@ impl<'a> Checker<'_, '_, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Whether what is written for an operand is a value by itself, which may stand for some vectors.
+    #[inline]
+    fn is_scalar(&mut self, info: &table::Operand, value: &Value<'a>) -> Read<bool> {
+        Ok(match (info.kind, value) {
+            (OperandKind::Scalar, _) => true,
+            (OperandKind::Vector(_), Value::Register(Register { name, element: None })) if info.bare => {
+                !matches!(self.find(name)?, Some(Symbol::Register { lanes: 2.., .. }))
+            }
+            (OperandKind::Vector(_), Value::Vector(_)) => false,
+            (OperandKind::Vector(_), _) => info.bare,
+            _ => false,
+        })
     }
 
     /// A name that stands for a value: if it is a variable's, that is in the right space.
@@ -269,15 +283,6 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let message = format!("`{name}` plus a constant is no `.{}`", wanted.name);
         fail(Code::OperandType, span_of(self.text(), name), message)
-    }
-}
-
-/// Whether what is written for an operand is a value by itself; a vector of one may be.
-fn is_scalar(info: &table::Operand, value: &Value<'_>) -> bool {
-    match info.kind {
-        OperandKind::Scalar => true,
-        OperandKind::Vector(1) => !matches!(value, Value::Vector(_)),
-        _ => false,
     }
 }
 

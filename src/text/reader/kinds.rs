@@ -79,7 +79,8 @@ impl<'a> Reader<'_, 'a> {
         let message = || format!("`{}` is a vector of {count}: `{{` is expected here", info.name);
         let (elements, span) = self.list(info, b'{', b'}', message)?;
         let found = elements.len();
-        if found != count {
+        let longer = info.longer && found > count && matches!(found, 2 | 4);
+        if found != count && !longer {
             let message = format!("`{}` is a vector of {count}, not of {found}", info.name);
             return fail(Code::OperandType, span, message);
         }

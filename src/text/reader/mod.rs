@@ -247,10 +247,13 @@ impl<'a> Reader<'_, 'a> {
         let own = |form: &FormInfo| {
             let wanted = wanted(form.operands());
             let least = wanted.len() - form.operands().iter().filter(|operand| operand.optional).count();
-            // A vector of one needs no braces.
-            let alike = |(wanted, written): (&Around, &Around)| {
-                let bare = wanted.elements == 1 && written.elements == 0;
-                wanted == &Around { elements: if bare { 1 } else { written.elements }, ..*written }
+            let alike = |((wanted, vector), written): (&(Around, Option<&table::Operand>), &Around)| {
+                // A name may be a whole vector, or stand for one; a longer vector may stand for some.
+                let other = vector.is_some_and(|info| match written.elements {
+                    0 => true,
+                    found => info.longer && found > wanted.elements,
+                });
+                wanted == &Around { elements: if other { wanted.elements } else { written.elements }, ..*written }
             };
             (least..=wanted.len()).contains(&written.len()) && wanted.iter().zip(&written).all(alike)
         };
@@ -319,8 +322,8 @@ impl<'a> Reader<'_, 'a> {
             let operand = &mut statement.operands[index];
             match info.kind {
                 OperandKind::Scalar => self.operand(statement.form, index, info, operand)?,
-                // Some vectors of one need no braces.
-                OperandKind::Vector(1) if info.bare && self.cursor.peek() != b'{' => {
+                // A register may stand for some vectors.
+                OperandKind::Vector(_) if info.bare && self.cursor.peek() != b'{' => {
                     self.operand(statement.form, index, info, operand)?;
                 }
                 _ => self.of_kind(statement.form, info, bare, operand)?,
@@ -457,8 +460,8 @@ struct Around {
     list: bool,
 }
 
-/// What the operands of a form are.
-fn wanted(operands: &[table::Operand]) -> Vec<Around> {
+/// What the operands of a form are; with those that are vectors by themselves.
+fn wanted(operands: &[table::Operand]) -> Vec<(Around, Option<&table::Operand>)> {
     let mut list = Vec::new();
     let (mut inside, mut bracket) = (0, false);
     for operand in operands {
@@ -473,7 +476,8 @@ fn wanted(operands: &[table::Operand]) -> Vec<Around> {
         if inside == 0 || around.closes || operand.kind != OperandKind::Scalar {
             let parentheses = operand.kind == OperandKind::Arguments;
             let elements = core::mem::take(&mut inside);
-            list.push(Around { elements, minus: around.minus, bracket, list: parentheses });
+            let vector = Some(operand).filter(|operand| matches!(operand.kind, OperandKind::Vector(_)));
+            list.push((Around { elements, minus: around.minus, bracket, list: parentheses }, vector));
         }
         bracket &= !around.closes_bracket;
     }

@@ -43,7 +43,7 @@ impl Resolver {
             let mut stands = Vec::new();
             if group.attributes.iter().any(|attribute| attribute == "register") {
                 // What goes with what in a vector is about registers, and so are braces.
-                let other = |stand: &Stand| !matches!(stand, Stand::Mixtures | Stand::Bare);
+                let other = |stand: &Stand| !matches!(stand, Stand::Mixtures | Stand::Bare | Stand::Longer);
                 let kinds = Stand::ALL.iter().copied().filter(other).collect();
                 stands.push(Stands { with: false, kinds, condition: None });
             }
