@@ -39,7 +39,7 @@ struct Arguments {
     /// Ask every assembler that is installed, not the newest only
     #[arg(long)]
     all: bool,
-    /// Try a part of everything, in about a minute
+    /// Try a part of everything
     #[arg(long)]
     quick: bool,
     /// The seed of random lines; a new one each run unless given
@@ -48,6 +48,9 @@ struct Arguments {
     /// How many random lines
     #[arg(long)]
     random: Option<usize>,
+    /// Try one line of so many
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    one_in: usize,
     /// Only these kinds
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
@@ -152,7 +155,14 @@ fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, root: &Pa
         let start = Instant::now();
         let mut tally = Tally::new(kind);
         let mut shrunk = 0;
-        batches(extent, &mut |batch| lines(assembler, &batch, &mut tally, &mut shrunk));
+        let mut count = extent.seed as usize;
+        batches(extent, &mut |mut batch| {
+            batch.lines.retain(|_| {
+                count += 1;
+                count.is_multiple_of(arguments.one_in.max(1))
+            });
+            lines(assembler, &batch, &mut tally, &mut shrunk);
+        });
         done(tally, start);
     }
     if wanted("targets") || wanted("frame") {
