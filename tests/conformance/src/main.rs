@@ -161,7 +161,9 @@ fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, root: &Pa
                 count += 1;
                 count.is_multiple_of(arguments.one_in.max(1))
             });
-            lines(assembler, &batch, &mut tally, &mut shrunk);
+            if !batch.lines.is_empty() {
+                lines(assembler, &batch, &mut tally, &mut shrunk);
+            }
         });
         done(tally, start);
     }
