@@ -404,7 +404,7 @@ impl OpcodeChecker<'_> {
             Ok(())
         };
         for pattern in least[..required].iter().filter(variable) {
-            asks(pattern.operand, &[&fixed[..], &[pattern.clone()]].concat())?;
+            asks(pattern.operand, &[&fixed[..], std::slice::from_ref(pattern)].concat())?;
         }
         for count in required..patterns.len() {
             asks(patterns[count].operand, &least[..=count])?;
