@@ -48,7 +48,7 @@ struct Arguments {
     /// How many random lines
     #[arg(long)]
     random: Option<usize>,
-    /// Try one line of so many
+    /// Try one line of so many, of floors one version and target of so many
     #[arg(long, value_name = "N", default_value_t = 1)]
     one_in: usize,
     /// Only these kinds
@@ -148,7 +148,7 @@ fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, root: &Pa
         report::differences(&tally, arguments.show);
         tallies.push(tally);
     };
-    for (kind, batches) in kinds::LINES {
+    for (kind, whole, batches) in kinds::LINES {
         if !wanted(kind) {
             continue;
         }
@@ -157,10 +157,15 @@ fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, root: &Pa
         let mut shrunk = 0;
         let mut count = extent.seed as usize;
         batches(extent, &mut |mut batch| {
-            batch.lines.retain(|_| {
+            let mut turn = || {
                 count += 1;
                 count.is_multiple_of(arguments.one_in.max(1))
-            });
+            };
+            match whole {
+                true if turn() => {}
+                true => batch.lines.clear(),
+                false => batch.lines.retain(|_| turn()),
+            }
             if !batch.lines.is_empty() {
                 lines(assembler, &batch, &mut tally, &mut shrunk);
             }

@@ -41,17 +41,19 @@ pub(crate) fn newest() -> Context {
 }
 
 /// A name, and how many lines there are: the batches are made one after the other.
-pub(crate) type Kind = (&'static str, fn(&Extent, &mut dyn FnMut(Batch)));
+///
+/// Some fill a module for each version and target: of these a part is whole modules, of the others some lines of each.
+pub(crate) type Kind = (&'static str, bool, fn(&Extent, &mut dyn FnMut(Batch)));
 
 /// All kinds whose lines are judged one by one.
 pub(crate) const LINES: &[Kind] = &[
-    ("mnemonics", mnemonics::batches),
-    ("modifiers", modifiers::batches),
-    ("floors", floors::batches),
-    ("operands", operands::batches),
-    ("selectors", selectors::batches),
-    ("statements", statements::batches),
-    ("random", near::batches),
+    ("mnemonics", false, mnemonics::batches),
+    ("modifiers", false, modifiers::batches),
+    ("floors", true, floors::batches),
+    ("operands", false, operands::batches),
+    ("selectors", false, selectors::batches),
+    ("statements", false, statements::batches),
+    ("random", false, near::batches),
 ];
 
 /// A context that an older assembler knows.
