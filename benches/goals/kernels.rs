@@ -11,6 +11,7 @@ use ptx_isa::text::statement::{Register, Value};
 use ptx_isa::warp::{Program, Registers};
 
 use crate::measure::{Random, report};
+use crate::programs::{CMP, compare};
 
 const MODULE: &str = include_str!("../../tests/modules/nvrtc-13.0-compute_90.ptx");
 const KERNEL: &str = ".entry k239(";
@@ -71,9 +72,7 @@ struct Instruction {
 }
 
 fn comparison(name: &str) -> Option<u8> {
-    const NAMES: [&str; 14] =
-        ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"];
-    NAMES.iter().position(|known| *known == name).map(|place| place as u8)
+    CMP.iter().position(|known| *known == name).map(|place| place as u8)
 }
 
 fn operation(mnemonic: &str) -> Option<Op> {
@@ -123,26 +122,6 @@ struct Warp {
 
 fn bits(value: f32) -> u32 {
     if value.is_nan() { 0x7fff_ffff } else { value.to_bits() }
-}
-
-fn compare<T: PartialOrd>(cmp: u8, a: T, b: T) -> bool {
-    let nan = a.partial_cmp(&b).is_none();
-    match cmp {
-        0 => a == b,
-        1 => !nan && a != b,
-        2 => a < b,
-        3 => a <= b,
-        4 => a > b,
-        5 => a >= b,
-        6 => nan || a == b,
-        7 => nan || a != b,
-        8 => nan || a < b,
-        9 => nan || a <= b,
-        10 => nan || a > b,
-        11 => nan || a >= b,
-        12 => !nan,
-        _ => nan,
-    }
 }
 
 /// The lesser of two, of which one may be no number.

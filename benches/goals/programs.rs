@@ -31,7 +31,7 @@ struct PerLane {
     c: u8,
 }
 
-const CMP: [&str; 18] = [
+pub(crate) const CMP: [&str; 18] = [
     "eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
 ];
 const TYPES: [&str; 11] = ["b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64", "f32", "f64"];
@@ -77,7 +77,8 @@ struct LaneWarp {
     pred: [u32; 32],
 }
 
-fn compare<T: PartialOrd>(cmp: u8, a: T, b: T) -> bool {
+/// What an operator of [`CMP`] says of two values.
+pub(crate) fn compare<T: PartialOrd>(cmp: u8, a: T, b: T) -> bool {
     let nan = a.partial_cmp(&b).is_none();
     match cmp {
         0 => a == b,
