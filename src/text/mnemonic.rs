@@ -106,12 +106,13 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
     let speller = Speller { table, instruction, opcode: opcode_span };
     match speller.legal(&tokens) {
         Some((form, free)) => {
-            if let Some(reason) = speller.torn_off(form, &tokens).or_else(|| speller.swapped(form, &free, &tokens)) {
-                return Err(Refusal { reasons: vec![reason], nearest: vec![form] });
-            }
             let canonical = form.mnemonic_with(&free);
             let modifiers = canonical[instruction.opcode.len()..].split('.').skip(1);
             let reordered = !modifiers.eq(tokens.iter().map(|token| token.text));
+            let swapped = || if reordered { speller.swapped(&canonical, &tokens) } else { None };
+            if let Some(reason) = speller.torn_off(form, &tokens).or_else(swapped) {
+                return Err(Refusal { reasons: vec![reason], nearest: vec![form] });
+            }
             Ok(Resolved { form, free, reordered, blanks })
         }
         None => Err(speller.refusal(&tokens)),
@@ -301,11 +302,10 @@ impl Speller {
 
     /// Why a form is not meant whose statements name two state spaces, where to and where from, if these stand the other way
     /// round.
-    fn swapped(&self, form: FormInfo, free: &Free, tokens: &[Token<'_>]) -> Option<Diagnostic> {
+    fn swapped(&self, canonical: &str, tokens: &[Token<'_>]) -> Option<Diagnostic> {
         let is_space = |text: &str| self.table.space(text).is_some();
         let mut written = tokens.iter().filter(|token| is_space(token.text));
         let (first, second) = (written.next()?, written.next()?);
-        let canonical = form.mnemonic_with(free);
         let to = canonical[self.instruction.opcode.len()..].split('.').find(|word| is_space(word))?;
         if first.text == to {
             return None;

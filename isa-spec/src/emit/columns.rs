@@ -1,6 +1,5 @@
 //! The static table: every fact of the spec that the text layer, the validator and the reference read, in columns.
 
-use std::collections::HashMap;
 use std::fmt::Display;
 
 use isa_table::constant::Content;
@@ -12,6 +11,7 @@ use isa_table::target::{FloorBuf, Version, in_words};
 
 use super::Context;
 use super::code::Code;
+use super::pool::Pool;
 use super::rows::{Rows, expression, rows};
 use crate::check::Form;
 use crate::model::choice::Scope;
@@ -135,22 +135,19 @@ pub(super) fn rows_of<T: Content>(code: &mut Code, name: &str, ty: &str, rows: &
 /// A list with a list of rows for each element. Lists share most of their rows: each is written once, and named in the
 /// lists, which costs the compiler a fraction of what a row does.
 fn lists_of<T: Content>(code: &mut Code, name: &str, ty: &str, lists: &[Vec<T::Buf>]) {
-    let mut numbers = HashMap::new();
+    let mut pool = Pool::new();
     let named: Vec<String> = lists
         .iter()
         .map(|rows| {
             let row = |row| {
-                let next = numbers.len();
-                let number = numbers.entry(expression::<T>(row)).or_insert(next);
-                format!("{}_{number}", ty.to_ascii_uppercase())
+                let row = expression::<T>(row);
+                format!("{}_{}", ty.to_ascii_uppercase(), pool.number(row.clone(), || row))
             };
             format!("&[{}],", rows.iter().map(row).collect::<Vec<_>>().join(", "))
         })
         .collect();
-    let mut rows: Vec<(String, usize)> = numbers.into_iter().collect();
-    rows.sort_by_key(|(_, number)| *number);
     code.blank();
-    for (row, number) in rows {
+    for (number, row) in pool.list.iter().enumerate() {
         code.line(format_args!("const {}_{number}: {ty} = {row};", ty.to_ascii_uppercase()));
     }
     list(code, name, &format!("&[{ty}]"), lists.len(), |code| named.iter().for_each(|list| code.line(list)));

@@ -118,11 +118,11 @@ impl Resolver {
 
     /// What operands are in some forms.
     fn type_case(&mut self, case: &ast::TypeCase, entry: &ast::Instruction, slots: &[Slot]) -> TypeCase {
-        let spaces = match case.spaces.as_slice() {
-            [only] if slots.iter().any(|slot| *only == slot.name) => {
-                Spaces::Slot(slots.iter().position(|slot| *only == slot.name).unwrap_or_default())
-            }
-            list => Spaces::Listed(list.iter().map(|space| self.space(space)).collect()),
+        // One name alone may be a modifier's.
+        let only = case.spaces.first().filter(|_| case.spaces.len() == 1);
+        let spaces = match only.and_then(|only| slots.iter().position(|slot| *only == slot.name)) {
+            Some(slot) => Spaces::Slot(slot),
+            None => Spaces::Listed(case.spaces.iter().map(|space| self.space(space)).collect()),
         };
         let case_of = |kind, ty| TypeCase { ty, kind, spaces: spaces.clone(), condition: case.condition.clone() };
         // Any type: the operands have names all the same.
