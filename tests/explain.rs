@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::process::{Command, Output};
 
-use ptx_isa::reference::REFERENCE;
+use ptx_isa::reference::{Computed, REFERENCE};
 use ptx_isa::{Form, TABLE};
 
 fn explain(mnemonic: &str) -> Output {
@@ -116,7 +116,9 @@ fn traces_end_with_what_the_evaluators_give() {
             let trace = REFERENCE.trace(form, sm, inputs);
             assert!(!trace.is_empty());
             let value = |name: &str| {
-                let computed = trace.iter().rev().find(|computed| computed.line.starts_with(&format!("{name} = ")));
+                let of = |computed: &&Computed| computed.line.starts_with(&format!("{name} = "));
+                // Whether it is left open has no value of its own.
+                let computed = trace.iter().rev().filter(|computed| !computed.lanes.is_empty()).find(of);
                 let computed = computed.expect("a line gives the destination its value");
                 let bits = TABLE.ty(computed.step.ty).bits;
                 computed.lanes.iter().rev().fold(0_u128, |all, lane| all.unbounded_shl(bits.into()) | lane)

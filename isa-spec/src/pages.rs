@@ -426,7 +426,7 @@ fn rules(entry: &Entry) -> Vec<String> {
     });
     let bounds = entry.bounds.iter().map(|bound| {
         let forms = bound.condition.as_ref().map_or_else(String::new, |condition| format!("{}: ", words(condition)));
-        let BoundBuf { measure, value } = &bound.distance;
+        let BoundBuf { measure, value, amount: _ } = &bound.distance;
         format!("{forms}A machine's result is within {} of the exact one", measure.of(value))
     });
     legal.chain(removed).chain(bounds).collect()

@@ -80,6 +80,10 @@ impl<'a> Writer<'a> {
                     let text = self.expr(value, &Bound::new()).0;
                     self.lines.push(format!("{indent}{target} = {text};"));
                 }
+                Stmt::Unspecified { target, condition } => {
+                    let text = self.expr(condition, &Bound::new()).0;
+                    self.lines.push(format!("{indent}{target} = unspecified where {text};"));
+                }
                 Stmt::If { condition, then, otherwise } => {
                     let text = self.expr(condition, &Bound::new()).0;
                     self.lines.push(format!("{indent}if ({text}) {{"));
@@ -109,6 +113,10 @@ impl<'a> Writer<'a> {
                             self.lines.push(format!("{name} = {text};"));
                         }
                     }
+                }
+                Stmt::Unspecified { target, condition } => {
+                    let text = self.expr(condition, states).0;
+                    self.lines.push(format!("{target} = unspecified where {text};"));
                 }
                 Stmt::If { condition, then, otherwise } => {
                     self.filled(if self.decide(condition) == Some(true) { then } else { otherwise }, states);

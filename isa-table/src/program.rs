@@ -80,6 +80,9 @@ contents! {
         places: u32,
         /// Where in [`Programs::data`] the words of the shape's parameters stand.
         data: u32,
+        /// How it is found which results are left open, as an index of [`Programs::evaluations`];
+        /// [`NO_EVALUATION`](crate::table::NO_EVALUATION) where none is.
+        unspecified: u32,
     }
 
     /// The programs of a table.

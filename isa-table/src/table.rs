@@ -10,6 +10,7 @@
 
 mod evaluator;
 mod form;
+mod quality;
 
 use alloc::string::String;
 use core::fmt;
@@ -462,6 +463,8 @@ contents! {
         measure: Measure,
         /// How much of it: `2`, `2^-22.5`.
         value: &'static str,
+        /// The same as the bits of a double.
+        amount: u64,
     }
 
     /// A form that machines compute approximately.

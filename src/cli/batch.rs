@@ -83,7 +83,9 @@ fn answer_line(line: &[u8], target: Option<Target>, answer: &mut String) -> Resu
     let active = request.active.as_deref().map(names::mask).transpose()?;
     let each = |given: &&RawValue| given.get().starts_with('[');
     answer.push_str("{\"out\":{");
-    if active.is_some() || statement.form().is_collective() || request.inputs.values().any(each) {
+    let mut unspecified = Vec::new();
+    let of_warp = active.is_some() || statement.form().is_collective() || request.inputs.values().any(each);
+    if of_warp {
         let outputs = evaluated::<[u128; WARP]>(&statement, target, active.unwrap_or(u32::MAX), &request)?;
         for (index, output) in outputs.list.iter().enumerate() {
             let comma = if index > 0 { "," } else { "" };
@@ -97,16 +99,27 @@ fn answer_line(line: &[u8], target: Option<Target>, answer: &mut String) -> Resu
                 };
             }
             answer.push(']');
+            if output.unspecified != 0 {
+                unspecified.push(format!("\"{}\":\"{:#x}\"", output.name, output.unspecified));
+            }
         }
     } else {
         let outputs = evaluated::<u128>(&statement, target, 1, &request)?;
         for (index, output) in outputs.list.iter().enumerate() {
             let comma = if index > 0 { "," } else { "" };
             let _ = write!(answer, "{comma}\"{}\":\"{:#x}\"", output.name, output.bits);
+            if output.unspecified != 0 {
+                unspecified.push(format!("\"{}\"", output.name));
+            }
         }
     }
     answer.push('}');
-    if let Some(Bound { measure, value }) = statement.form().bound() {
+    if !unspecified.is_empty() {
+        // Names; of a warp each with the threads, a bit each.
+        let (open, close) = if of_warp { ('{', '}') } else { ('[', ']') };
+        let _ = write!(answer, ",\"unspecified\":{open}{}{close}", unspecified.join(","));
+    }
+    if let Some(Bound { measure, value, .. }) = statement.form().bound() {
         let _ = match measure {
             Measure::Ulp => write!(answer, ",\"bound\":{{\"ulp\":{value}}}"),
             Measure::Absolute => write!(answer, ",\"bound\":{{\"abs\":\"{value}\"}}"),

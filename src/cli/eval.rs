@@ -43,15 +43,17 @@ fn single(text: &str, arguments: &EvalArguments) -> io::Result<Outcome> {
             for output in &outputs.list {
                 let threads = (0..WARP).filter(|thread| outputs.written >> thread & 1 != 0);
                 lines.extend(threads.map(|thread| {
-                    format!("{}[{thread}] = {}", output.name, value::show(output.bits[thread], output.ty))
+                    let open = open(output.unspecified >> thread);
+                    format!("{}[{thread}] = {}{open}", output.name, value::show(output.bits[thread], output.ty))
                 }));
             }
             outputs.written
         })
     } else {
         evaluate_named::<u128>(&statement, arguments).map(|outputs| {
-            let shown = outputs.list.iter();
-            lines.extend(shown.map(|output| format!("{} = {}", output.name, value::show(output.bits, output.ty))));
+            lines.extend(outputs.list.iter().map(|output| {
+                format!("{} = {}{}", output.name, value::show(output.bits, output.ty), open(output.unspecified))
+            }));
             outputs.written
         })
     };
@@ -72,6 +74,11 @@ fn single(text: &str, arguments: &EvalArguments) -> io::Result<Outcome> {
             Ok(Outcome::InputErrors)
         }
     }
+}
+
+/// What is said behind a result of which the lowest bit tells whether the manual leaves it open.
+fn open(unspecified: u32) -> &'static str {
+    if unspecified & 1 != 0 { " — unspecified: any other value is as good" } else { "" }
 }
 
 /// A word of one thread, or of each, as people write it.

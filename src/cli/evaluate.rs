@@ -26,6 +26,9 @@ pub(super) trait Words: Copy {
 
     /// What a form computes in threads of a mask.
     fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<Self>;
+
+    /// For each of these results the threads in which any other is as good.
+    fn unspecified(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<u32>;
 }
 
 impl Words for u128 {
@@ -44,6 +47,10 @@ impl Words for u128 {
     fn compute(form: FormInfo, sm: u16, _: u32, inputs: &[u128]) -> Vec<u128> {
         form.evaluate(sm, inputs).to_vec()
     }
+
+    fn unspecified(form: FormInfo, sm: u16, _: u32, inputs: &[u128]) -> Vec<u32> {
+        form.unspecified(sm, inputs).iter().map(|doubt| doubt.mask()).collect()
+    }
 }
 
 impl Words for [u128; WARP] {
@@ -61,6 +68,10 @@ impl Words for [u128; WARP] {
 
     fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<Self> {
         form.evaluate_warp(sm, active, inputs)
+    }
+
+    fn unspecified(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<u32> {
+        form.unspecified_warp(sm, active, inputs)
     }
 }
 
@@ -83,6 +94,8 @@ pub(super) struct Output<W> {
     pub name: String,
     pub bits: W,
     pub ty: &'static TypeInfo,
+    /// The threads in which any other value is as good, as the manual leaves it open.
+    pub unspecified: u32,
 }
 
 /// What a statement wrote; sinks are left out.
@@ -177,10 +190,11 @@ pub(super) fn evaluate<'a, W: Words>(
     if executing == 0 {
         return Ok(Outputs { list: Vec::new(), written: 0 });
     }
-    let results = W::compute(form, target.map_or(u16::MAX, |target| target.sm), executing, &words[..count]);
-    let outputs = written.into_iter().zip(results).filter_map(|(destination, bits)| {
+    let (sm, words) = (target.map_or(u16::MAX, |target| target.sm), &words[..count]);
+    let results = W::compute(form, sm, executing, words).into_iter().zip(W::unspecified(form, sm, executing, words));
+    let outputs = written.into_iter().zip(results).filter_map(|(destination, (bits, unspecified))| {
         let (name, ty) = destination?;
-        Some(Output { name: name.into_owned(), bits, ty })
+        Some(Output { name: name.into_owned(), bits, ty, unspecified })
     });
     Ok(Outputs { list: outputs.collect(), written: executing })
 }

@@ -23,7 +23,7 @@ use crate::model::{
     arities,
 };
 use crate::program::Program;
-use crate::program::lower::{LowerError, lower, unused_locals};
+use crate::program::lower::{LowerError, Lowered, lower, unused_locals};
 use crate::text::{Diagnostic, Errors};
 
 pub(crate) use rule::{ABSENT, Rule, words};
@@ -90,6 +90,8 @@ pub(crate) struct FormProgram {
     pub below: u16,
     /// Index into [`Checked::programs`].
     pub program: usize,
+    /// Index of the program that gives for each destination whether its value is left open, if one may be.
+    pub unspecified: Option<usize>,
 }
 
 /// A line that spells more, most of them illegal, is a mistake: checking them would take minutes.
@@ -362,25 +364,33 @@ impl OpcodeChecker<'_> {
             let whole = written.len() == patterns.len();
             let semantics = entry.semantics.as_deref().unwrap_or_default();
             for (below, sm) in floor::target_ranges(semantics) {
-                let program = match lower(Scope { sm: Some(sm), ..scope }, entry, semantics, written, whole) {
-                    Ok(program) => program,
-                    Err(LowerError::Domain(domain)) => {
-                        self.rules.domain(self.model, self.opcode, &choice, domain);
-                        return Ok(None);
-                    }
-                    Err(LowerError::Spec(diagnostic)) => return Err((*diagnostic).into()),
-                    Err(LowerError::Mistakes(errors)) => return Err(errors),
-                    Err(LowerError::Broken) => unreachable!("it is reported where it broke"),
-                };
-                if program.values.len() > limits::VALUES {
-                    let message =
-                        format!("this takes {} operations, and a form may {}", program.values.len(), limits::VALUES);
+                let Lowered { program, unspecified } =
+                    match lower(Scope { sm: Some(sm), ..scope }, entry, semantics, written, whole) {
+                        Ok(lowered) => lowered,
+                        Err(LowerError::Domain(domain)) => {
+                            self.rules.domain(self.model, self.opcode, &choice, domain);
+                            return Ok(None);
+                        }
+                        Err(LowerError::Spec(diagnostic)) => return Err((*diagnostic).into()),
+                        Err(LowerError::Mistakes(errors)) => return Err(errors),
+                        Err(LowerError::Broken) => unreachable!("it is reported where it broke"),
+                    };
+                let operations =
+                    [Some(&program), unspecified.as_ref()].into_iter().flatten().map(|one| one.values.len());
+                if let Some(operations) = operations.max().filter(|operations| *operations > limits::VALUES) {
+                    let message = format!("this takes {operations} operations, and a form may {}", limits::VALUES);
                     return Err(Diagnostic::new(syntax.span, message).into());
                 }
                 let (operands, program) = (written.len(), self.programs.number(program));
+                let of = FormProgram {
+                    operands,
+                    below,
+                    program,
+                    unspecified: unspecified.map(|program| self.programs.number(program)),
+                };
                 match programs.last_mut() {
-                    Some(last) if (last.operands, last.program) == (operands, program) => last.below = below,
-                    _ => programs.push(FormProgram { operands, below, program }),
+                    Some(last) if *last == (FormProgram { below: last.below, ..of }) => last.below = below,
+                    _ => programs.push(of),
                 }
             }
         }

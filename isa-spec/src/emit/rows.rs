@@ -17,6 +17,7 @@ use super::pool::{Pool, Runs};
 use crate::check::{ABSENT, Form};
 use crate::model::choice::Scope;
 use crate::model::{Kind, Model, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces};
+use crate::plan::Evaluation;
 use crate::syntax::ast::Expr;
 
 /// A note without its line breaks.
@@ -165,21 +166,29 @@ fn programs(cx: &Context<'_>) -> (ProgramsBuf, Vec<u32>) {
     let (mut places, mut words, mut runs) = (Runs::new(), Runs::new(), Runs::new());
     let mut starts = Vec::new();
     for list in &cx.plan.evaluations {
-        let run = list.iter().enumerate().map(|(place, of)| {
-            let more = place + 1 < list.len();
-            (of.below, of.written, more, of.shape, places.start(&of.sources), words.start(&of.data))
-        });
-        let run: Vec<_> = run.collect();
+        let mut row = |of: &Evaluation, more, unspecified| {
+            (of.below, of.written, more, of.shape, places.start(&of.sources), words.start(&of.data), unspecified)
+        };
+        let mut run = Vec::new();
+        for (place, of) in list.iter().enumerate() {
+            let unspecified = match &of.unspecified {
+                Some(of) => runs.start(&[row(of, false, table::NO_EVALUATION)]) as u32,
+                None => table::NO_EVALUATION,
+            };
+            run.push(row(of, place + 1 < list.len(), unspecified));
+        }
         starts.push(if run.is_empty() { table::NO_EVALUATION } else { runs.start(&run) as u32 });
     }
-    let evaluations = runs.list.iter().map(|(below, written, more, shape, places, data)| EvaluationBuf {
-        below: *below,
-        sources: *written as u8,
-        more: *more,
-        shape: *shape as u32,
-        places: *places as u32,
-        data: *data as u32,
-    });
+    let evaluations =
+        runs.list.into_iter().map(|(below, written, more, shape, places, data, unspecified)| EvaluationBuf {
+            below,
+            sources: written as u8,
+            more,
+            shape: shape as u32,
+            places: places as u32,
+            data: data as u32,
+            unspecified,
+        });
     let shapes = cx.plan.shapes.iter().map(|planned| ShapeBuf {
         code: planned.code.clone(),
         outputs: planned.shape.outputs.iter().map(|output| *output as u8).collect(),

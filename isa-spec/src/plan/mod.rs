@@ -15,11 +15,12 @@ mod shape;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::iter;
 
 use isa_table::limits::PLACES;
 use isa_table::program::Lanes;
 
-use crate::check::{Checked, Form};
+use crate::check::{Checked, Form, FormProgram};
 use crate::model::{BuiltinId, Model, Param, Pattern};
 use crate::program::{Callee, Program};
 use lift::{Datum, Lifted};
@@ -65,6 +66,8 @@ pub(crate) struct Evaluation {
     pub sources: Vec<u8>,
     /// For each parameter its bits, its outcomes, or which of the form's selectors it is.
     pub data: Vec<u64>,
+    /// How it is found which results are left open, if one may be.
+    pub unspecified: Option<Box<Evaluation>>,
 }
 
 /// Plans the table of a checked model.
@@ -76,8 +79,8 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
     let mut numbers: HashMap<Shape, usize> = HashMap::new();
     let mut group_of: HashMap<usize, usize> = HashMap::new();
     for form in &checked.forms {
-        for of in &form.programs {
-            if lifted.contains_key(&of.program) {
+        for program in form.programs.iter().flat_map(|of| iter::once(of.program).chain(of.unspecified)) {
+            if lifted.contains_key(&program) {
                 continue;
             }
             let patterns = &form.patterns;
@@ -85,14 +88,14 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
                 let selector = patterns[place].selector.as_ref().expect("lowered from it");
                 &selector.spelling.kind
             };
-            let program = lift::lift(model, &checked.programs[of.program], selector);
-            let group = *numbers.entry(program.shape.clone()).or_insert_with(|| {
+            let found = lift::lift(model, &checked.programs[program], selector);
+            let group = *numbers.entry(found.shape.clone()).or_insert_with(|| {
                 groups.push(Vec::new());
                 groups.len() - 1
             });
-            groups[group].push(of.program);
-            group_of.insert(of.program, group);
-            lifted.insert(of.program, program);
+            groups[group].push(program);
+            group_of.insert(program, group);
+            lifted.insert(program, found);
         }
     }
     let wanted = |form: &&Form| !form.by_thread;
@@ -120,15 +123,19 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
     }
     let mut evaluations = Vec::new();
     for (index, form) in checked.forms.iter().enumerate() {
-        let mut list = Vec::new();
-        for of in &form.programs {
-            let shape = group_of[&of.program];
-            if shapes[shape].forms.last() != Some(&index) {
-                shapes[shape].forms.push(index);
+        let evaluation = |of: &FormProgram, program: usize| {
+            let shape = group_of[&program];
+            evaluation(form, of.operands, of.below, &lifted[&program], shape, &kept[shape])
+        };
+        let list = form.programs.iter().map(|of| {
+            let planned = &mut shapes[group_of[&of.program]];
+            if planned.forms.last() != Some(&index) {
+                planned.forms.push(index);
             }
-            list.push(evaluation(form, of.operands, of.below, &lifted[&of.program], shape, &kept[shape]));
-        }
-        evaluations.push(list);
+            let unspecified = of.unspecified.map(|program| Box::new(evaluation(of, program)));
+            Evaluation { unspecified, ..evaluation(of, of.program) }
+        });
+        evaluations.push(list.collect());
     }
     Plan { operations: operations.list, shapes, loops, evaluations }
 }
@@ -148,6 +155,7 @@ fn evaluation(form: &Form, operands: usize, below: u16, lifted: &Lifted, shape: 
         shape,
         sources: lifted.sources.iter().map(|place| read(*place) as u8).collect(),
         data: data.collect(),
+        unspecified: None,
     }
 }
 

@@ -103,6 +103,14 @@ enum Local {
     Broken,
 }
 
+/// What semantics come to.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    pub program: Program,
+    /// Gives for each destination of the program whether any value is as good as its own; `None` where none ever is.
+    pub unspecified: Option<Program>,
+}
+
 /// Lowers semantics for the operands of one syntax line of their entry, or for those that are written where the last
 /// ones are left out.
 ///
@@ -113,7 +121,7 @@ pub(crate) fn lower(
     semantics: &[Stmt],
     patterns: &[Pattern],
     whole: bool,
-) -> Result<Program> {
+) -> Result<Lowered> {
     let mut lowering = Lowering {
         scope,
         entry,
@@ -124,6 +132,7 @@ pub(crate) fn lower(
         types: HashMap::new(),
         calls: 0,
         outputs: HashMap::new(),
+        unspecified: HashMap::new(),
         errors: Errors::new(),
     };
     lowering.block(semantics)?;
@@ -144,6 +153,8 @@ struct Lowering<'a> {
     calls: usize,
     /// Values of destinations, by index of the operand; `None` where the statement has a mistake.
     outputs: HashMap<usize, Option<ValueId>>,
+    /// For destinations, by index of the operand, whether their value is left open.
+    unspecified: HashMap<usize, ValueId>,
     /// A mistake ends its statement: the others are still checked.
     errors: Errors,
 }
@@ -153,10 +164,11 @@ impl<'a> Lowering<'a> {
         self.scope.model
     }
 
-    fn finish(mut self) -> Result<Program> {
-        let mut outputs = Vec::new();
+    fn finish(mut self) -> Result<Lowered> {
+        let (mut outputs, mut operands) = (Vec::new(), Vec::new());
         for pattern in self.patterns.iter().filter(|pattern| pattern.destination) {
             for operand in std::iter::once(pattern.operand).chain(pattern.second.as_ref().map(|(second, _)| *second)) {
+                operands.push(operand);
                 match self.outputs.get(&operand) {
                     Some(value) => outputs.extend(value),
                     None => {
@@ -167,16 +179,31 @@ impl<'a> Lowering<'a> {
                 }
             }
         }
+        let unspecified = self.doubts(&operands);
         self.errors.finish(()).map_err(LowerError::Mistakes)?;
         self.program.outputs = outputs;
         self.program.prune();
-        Ok(self.program)
+        Ok(Lowered { program: self.program, unspecified })
+    }
+
+    /// The program that gives for each of these destinations whether its value is left open; `None` where none ever is.
+    fn doubts(&self, destinations: &[usize]) -> Option<Program> {
+        let predicate = self.program.value(*self.unspecified.values().next()?).ty;
+        let mut program = Program { steps: Vec::new(), ..self.program.clone() };
+        let doubt = |operand| match self.unspecified.get(operand) {
+            Some(holds) => *holds,
+            None => program.push(Op::Constant(0), predicate),
+        };
+        program.outputs = destinations.iter().map(doubt).collect();
+        program.prune();
+        Some(program)
     }
 
     fn block(&mut self, statements: &[Stmt]) -> Result<()> {
         for statement in statements {
             let done = match statement {
                 Stmt::Assign { target, value } => self.assign(target.as_ref(), target.span(), value),
+                Stmt::Unspecified { target, condition } => self.unspecified(target, condition),
                 Stmt::If { condition, then, otherwise } => match self.known(condition) {
                     Ok(holds) => self.block(if holds { then } else { otherwise }),
                     Err(error) => Err(error),
@@ -203,6 +230,7 @@ impl<'a> Lowering<'a> {
                     None => drop(self.locals.entry(name).or_insert(Local::Broken)),
                 }
             }
+            Stmt::Unspecified { .. } => {}
             Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).for_each(|inner| self.give_up(inner)),
         }
     }
@@ -303,6 +331,29 @@ impl<'a> Lowering<'a> {
         self.program.steps.push(Some(found.id));
         if self.outputs.insert(operand, Some(found.id)).is_some() {
             return Err(Diagnostic::new(span, format!("`{target}` has a value already")).into());
+        }
+        Ok(())
+    }
+
+    /// `d = unspecified where b == 0;`: the value of `d` stays what it is, and any other is as good.
+    fn unspecified(&mut self, target: &Ident, condition: &Expr) -> Result<()> {
+        let operand = self.entry.operands.iter().position(|operand| target == &operand.name);
+        let Some(operand) = operand.filter(|operand| self.outputs.contains_key(operand)) else {
+            let message = format!("`{target}` is no destination that has a value by now");
+            return Err(Diagnostic::new(target.span(), message)
+                .help("first comes the value that evaluators give, then where any other is as good")
+                .into());
+        };
+        let holds = self.expr(condition, None)?;
+        let ty = self.ty(holds);
+        if !ty.is_predicate(self.model()) || ty.lanes() != 1 {
+            let message = format!("this is {}, and a condition is one truth value", self.describe(ty));
+            return Err(Diagnostic::new(condition.span, message).into());
+        }
+        self.program.steps.push(Some(holds.id));
+        if self.unspecified.insert(operand, holds.id).is_some() {
+            let message = format!("where `{target}` is unspecified is said already");
+            return Err(Diagnostic::new(target.span(), message).help("join the conditions with `|`").into());
         }
         Ok(())
     }

@@ -296,6 +296,8 @@ pub(crate) struct Bound {
     /// `ulps`, `absolute` or `relative`
     pub measure: Ident,
     pub value: String,
+    /// The value as a number.
+    pub amount: f64,
 }
 
 /// `by_thread;`, `by_thread { .sat; }`: forms that get no loop over lanes
@@ -502,6 +504,8 @@ pub(crate) struct ExampleOperand {
 pub(crate) enum Stmt {
     /// `t = a CmpOp b;`
     Assign { target: Ident, value: Expr },
+    /// `d = unspecified where b == 0;`
+    Unspecified { target: Ident, condition: Expr },
     /// `if (.add) { … } else { … }`
     If { condition: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt> },
 }

@@ -55,6 +55,17 @@ impl Evaluator {
         }
     }
 
+    /// How it is found which results are left open, a truth value for each; `None` where none ever is.
+    pub fn unspecified(self) -> Option<Evaluator> {
+        let evaluation = self.form.table.programs.evaluations.get(self.evaluation.unspecified as usize)?;
+        Some(Evaluator { evaluation, ..self })
+    }
+
+    /// Zero for each destination.
+    pub(super) fn none(self) -> Outputs {
+        Outputs { words: [0; OUTPUTS], count: self.shape().outputs.len() }
+    }
+
     /// What it computes: see [`FormInfo::evaluate`].
     ///
     /// # Panics

@@ -309,6 +309,46 @@ impl FormInfo {
         self.evaluator_for(sm, inputs.len()).evaluate_warp(active, inputs)
     }
 
+    /// Whether results of another machine are right, `found` for each destination: equal to those of [`FormInfo::evaluate`],
+    /// within the form's [`bound`](FormInfo::bound) of them, or what the manual leaves open.
+    ///
+    /// # Panics
+    ///
+    /// As [`FormInfo::evaluate`], or if there are more or fewer results than destinations.
+    pub fn admits(self, sm: u16, inputs: &[u128], found: &[u128]) -> bool {
+        let (own, open) = (self.evaluate(sm, inputs), self.unspecified(sm, inputs));
+        assert_eq!(own.len(), found.len(), "a result for each destination");
+        let types = self.results().map(|(_, ty)| self.table.ty(ty));
+        let within = |own, found, ty| self.bound().is_some_and(|bound| bound.allows(self.table, ty, own, found));
+        let mut results = own.iter().zip(&*open).zip(found).zip(types);
+        results.all(|(((own, open), found), ty)| *open != 0 || own == found || within(*own, *found, ty))
+    }
+
+    /// Which results of [`FormInfo::evaluate`] for these inputs are no better than any other, as the manual leaves them open:
+    /// a truth value for each destination. None is where a form has no such result.
+    ///
+    /// # Panics
+    ///
+    /// As [`FormInfo::evaluate`].
+    pub fn unspecified(self, sm: u16, inputs: &[u128]) -> Outputs {
+        assert!(!self.is_collective(), "what a thread computes depends on others of its warp");
+        let evaluator = self.evaluator_for(sm, inputs.len());
+        evaluator.unspecified().map_or_else(|| evaluator.none(), |doubts| doubts.evaluate(inputs))
+    }
+
+    /// As [`FormInfo::unspecified`], for what [`FormInfo::evaluate_warp`] gives: for each destination a bit for each thread.
+    ///
+    /// # Panics
+    ///
+    /// As [`FormInfo::evaluate_warp`].
+    pub fn unspecified_warp(self, sm: u16, active: u32, inputs: &[[u128; WARP]]) -> Vec<u32> {
+        let evaluator = self.evaluator_for(sm, inputs.len());
+        let Some(doubts) = evaluator.unspecified() else { return alloc::vec![0; evaluator.shape().outputs.len()] };
+        let results = doubts.evaluate_warp(active, inputs);
+        let mask = |words: &[u128; WARP]| (0..WARP).fold(0, |mask, thread| mask | (words[thread] as u32 & 1) << thread);
+        results.iter().map(|words| mask(words) & active).collect()
+    }
+
     fn evaluator_for(self, sm: u16, inputs: usize) -> Evaluator {
         let evaluator = self.evaluator(sm, inputs.wrapping_sub(self.selectors().count()));
         evaluator.expect("the form has an evaluator for as many inputs")

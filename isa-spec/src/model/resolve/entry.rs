@@ -122,10 +122,13 @@ impl Resolver {
             lenient_forms.push(LenientForms { span, condition, text });
         }
         let mut bounds = Vec::new();
-        for ast::Bound { condition, measure, value } in entry.bounds {
+        for ast::Bound { condition, measure, value, amount } in entry.bounds {
             let known = Measure::ALL.iter().find(|known| measure == known.name());
             match known {
-                Some(known) => bounds.push(Bound { condition, distance: BoundBuf { measure: *known, value } }),
+                Some(known) => {
+                    let distance = BoundBuf { measure: *known, value, amount: amount.to_bits() };
+                    bounds.push(Bound { condition, distance });
+                }
                 None => self.error(
                     Diagnostic::new(measure.span(), format!("`{measure}` is no measure of a distance"))
                         .suggest(measure.as_ref(), Measure::ALL.iter().map(|known| known.name())),

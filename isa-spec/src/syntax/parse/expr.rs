@@ -233,7 +233,7 @@ fn skip_binary(input: ParseStream, op: BinaryOp) -> Result<()> {
     Ok(())
 }
 
-/// `t = …;` or `if (…) { … } else { … }`
+/// `t = …;`, `d = unspecified where …;` or `if (…) { … } else { … }`
 pub(super) fn statement(input: ParseStream, errors: &mut Errors, depth: usize) -> Result<Stmt> {
     if depth > MAX_DEPTH {
         return Err(input.error("these blocks are nested too deeply"));
@@ -241,6 +241,13 @@ pub(super) fn statement(input: ParseStream, errors: &mut Errors, depth: usize) -
     if !input.peek(Token![if]) {
         let target = super::word(input)?;
         input.parse::<Token![=]>()?;
+        if super::peek_keyword(input, "unspecified") && input.peek2(Token![where]) {
+            super::keyword(input, "unspecified")?;
+            input.parse::<Token![where]>()?;
+            let condition = expr(input)?;
+            super::semicolon(input)?;
+            return Ok(Stmt::Unspecified { target, condition });
+        }
         let value = expr(input)?;
         super::semicolon(input)?;
         return Ok(Stmt::Assign { target, value });

@@ -192,15 +192,22 @@ fn bound(input: ParseStream) -> Result<Bound> {
         input.parse::<Token![:]>()?;
     }
     let measure = word(input)?;
-    let value = match input.parse::<Lit>()? {
+    let literal = input.parse::<Lit>()?;
+    let value = match &literal {
         Lit::Int(number) => number.to_string(),
         Lit::Str(text) => text.value(),
-        other => {
-            return Err(syn::Error::new(other.span(), "a bound is a number of ulps, or a power like `\"2^-22.5\"`"));
-        }
+        _ => String::new(),
+    };
+    let amount = match value.strip_prefix("2^") {
+        Some(exponent) => exponent.parse().map(f64::exp2),
+        None => value.parse(),
+    };
+    let Some(amount) = amount.ok().filter(|amount| *amount > 0.0) else {
+        let message = "a bound is a number of ulps, or a power like `\"2^-22.5\"`";
+        return Err(syn::Error::new(literal.span(), message));
     };
     semicolon(input)?;
-    Ok(Bound { condition, measure, value })
+    Ok(Bound { condition, measure, value, amount })
 }
 
 /// `.sat;`
