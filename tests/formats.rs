@@ -12,8 +12,9 @@ use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
 /// Sections 5.2.3 and 9.7.9.21: how many bits a number has, how many of them are its fraction, its bias, the bits of its
-/// greatest number, and what NaN becomes.
+/// greatest number, and what NaN becomes. The highest bit is the sign where the format has one.
 struct Narrow {
+    /// Without how many there are: `x2`, `x4`.
     name: &'static str,
     bits: u32,
     fraction: u32,
@@ -22,16 +23,18 @@ struct Narrow {
     nan: u32,
 }
 
-const NARROW: [Narrow; 5] = [
-    Narrow { name: "e4m3x2", bits: 8, fraction: 3, bias: 7, greatest: 0x7e, nan: 0x7f },
-    Narrow { name: "e5m2x2", bits: 8, fraction: 2, bias: 15, greatest: 0x7b, nan: 0x7f },
-    Narrow { name: "e2m3x2", bits: 6, fraction: 3, bias: 1, greatest: 0x1f, nan: 0x1f },
-    Narrow { name: "e3m2x2", bits: 6, fraction: 2, bias: 3, greatest: 0x1f, nan: 0x1f },
-    Narrow { name: "e2m1x2", bits: 4, fraction: 1, bias: 1, greatest: 0x7, nan: 0x7 },
+const NARROW: [Narrow; 6] = [
+    Narrow { name: "e4m3", bits: 8, fraction: 3, bias: 7, greatest: 0x7e, nan: 0x7f },
+    Narrow { name: "e5m2", bits: 8, fraction: 2, bias: 15, greatest: 0x7b, nan: 0x7f },
+    Narrow { name: "e2m3", bits: 6, fraction: 3, bias: 1, greatest: 0x1f, nan: 0x1f },
+    Narrow { name: "e3m2", bits: 6, fraction: 2, bias: 3, greatest: 0x1f, nan: 0x1f },
+    Narrow { name: "e2m1", bits: 4, fraction: 1, bias: 1, greatest: 0x7, nan: 0x7 },
+    Narrow { name: "ue5m3", bits: 8, fraction: 3, bias: 15, greatest: 0xfe, nan: 0xff },
 ];
 
 impl Narrow {
     fn of(name: &str) -> Option<&'static Narrow> {
+        let name = name.strip_suffix("x2").or(name.strip_suffix("x4"))?;
         NARROW.iter().find(|narrow| narrow.name == name)
     }
 
@@ -40,7 +43,7 @@ impl Narrow {
         let fraction = f64::from(bits & ((1 << self.fraction) - 1)) / f64::from(1 << self.fraction);
         match bits >> self.fraction {
             _ if bits > self.greatest => {
-                if self.name == "e5m2x2" && bits == 0x7c {
+                if self.name == "e5m2" && bits == 0x7c {
                     f64::INFINITY
                 } else {
                     f64::NAN
@@ -51,23 +54,34 @@ impl Narrow {
         }
     }
 
+    /// The bit of the sign; one that no number has if there is none.
+    fn sign(&self) -> u32 {
+        1 << if self.name.starts_with('u') { self.bits } else { self.bits - 1 }
+    }
+
     fn number(&self, bits: u32) -> f64 {
-        let sign = 1 << (self.bits - 1);
+        let sign = self.sign();
         let magnitude = self.magnitude(bits & (sign - 1));
         if bits & sign != 0 { -magnitude } else { magnitude }
     }
 
-    /// The bits of the nearest of these numbers, of two the one with an even last bit.
-    fn nearest(&self, numbers: &[f64], x: f64) -> u32 {
+    /// The bits of the number at or beside `x` that a conversion with these parts gives, or these random bits.
+    fn rounded(&self, numbers: &[f64], x: f64, parts: &[&str], random: Option<(u32, u32)>) -> u32 {
         if x.is_nan() {
             return self.nan;
         }
-        let sign = u32::from(x.is_sign_negative()) << (self.bits - 1);
-        let x = x.abs().min(numbers[numbers.len() - 1]);
-        let above = numbers.partition_point(|number| *number < x);
-        let below = above.saturating_sub(1);
-        let (down, up) = ((x - numbers[below]).abs(), (numbers[above] - x).abs());
-        sign | if down < up || down == up && below % 2 == 0 { below } else { above } as u32
+        let sign = if x.is_sign_negative() && self.sign() >> self.bits == 0 { self.sign() } else { 0 };
+        let x = x.abs();
+        let found = beside(numbers, x, parts, random);
+        let saturates = parts.contains(&"satfinite") || parts.contains(&"rz") && x.is_finite();
+        let bits = match found <= self.greatest {
+            true => found,
+            false if saturates => self.greatest,
+            // The one format with an infinity.
+            false if self.name == "e5m2" => self.greatest + 1,
+            false => self.nan,
+        };
+        if bits == 0 && parts.contains(&"pzo") { 0 } else { sign | bits }
     }
 
     /// All magnitudes that are numbers, in order.
@@ -84,6 +98,34 @@ impl Narrow {
         let each = if self.bits == 4 { 4 } else { 8 };
         [word >> each & ((1 << self.bits) - 1), word & ((1 << self.bits) - 1)]
     }
+}
+
+/// Ascending numbers, and what lies beyond: the number that would be the next, and infinity.
+fn endless(mut numbers: Vec<f64>) -> Vec<f64> {
+    let [.., before, last] = *numbers else { unreachable!("a format has more than one number") };
+    numbers.extend([last + (last - before), f64::INFINITY]);
+    numbers
+}
+
+/// Which of ascending numbers, without a sign, `x` becomes: the one at it, or one of the two beside it.
+///
+/// Of random bits and their count (section 9.7.9.21) it is the greater one where they, added to as many bits of what lies
+/// between the lesser one and `x`, have a carry.
+fn beside(numbers: &[f64], x: f64, parts: &[&str], random: Option<(u32, u32)>) -> u32 {
+    let above = numbers.partition_point(|number| *number < x);
+    if numbers[above] == x {
+        return above as u32;
+    }
+    let below = above - 1;
+    let (down, gap) = (x - numbers[below], numbers[above] - numbers[below]);
+    let goes_up = match random {
+        _ if numbers[above].is_infinite() => false,
+        Some((bits, count)) => (down / gap * 2_f64.powi(count as i32)) as u64 + u64::from(bits) >> count != 0,
+        None if parts.contains(&"rz") => false,
+        None if parts.contains(&"rp") => true,
+        None => down > gap / 2.0 || down == gap / 2.0 && below % 2 == 1,
+    };
+    if goes_up { above as u32 } else { below as u32 }
 }
 
 /// What `.relu` makes of a number.
@@ -171,9 +213,43 @@ fn to_tensor(bits: u32, parts: &[&str]) -> u32 {
     if parts.contains(&"relu") && sign != 0 { 0 } else { sign | chosen }
 }
 
+/// A float as a half or a bfloat by random bits.
+fn rounded_randomly(numbers: &[f64], x: f64, parts: &[&str], random: (u32, u32)) -> u32 {
+    if x.is_nan() {
+        return 0x7fff;
+    }
+    let (sign, infinity) = (u32::from(x.is_sign_negative()) << 15, numbers.len() as u32 - 2);
+    let found = beside(numbers, x.abs(), parts, Some(random)).min(infinity);
+    sign | if found == infinity && parts.contains(&"satfinite") { infinity - 1 } else { found }
+}
+
+/// What `.rs` gives. Of four operands the first ones share the upper half of the random bits, the last ones the lower; of
+/// formats with four bits each has a byte of these. Of two each has a half, where for halves the highest three do not count.
+fn expected_randomly(parts: &[&str], numbers: &[f64], x: &[u32]) -> u32 {
+    let to = parts[parts.len() - 2];
+    let (random, x) = x.split_last().expect("it has random bits");
+    let x: Vec<f64> = x.iter().map(|bits| relu(single(*bits), parts)).collect();
+    let (upper, lower) = (random >> 16, random & 0xffff);
+    let Some(narrow) = Narrow::of(to) else {
+        let count = if to == "f16x2" { 13 } else { 16 };
+        let [a, b] = [(x[0], upper), (x[1], lower)]
+            .map(|(x, bits)| rounded_randomly(numbers, x, parts, (bits & ((1 << count) - 1), count)));
+        return a << 16 | b;
+    };
+    let shares = match narrow.bits {
+        4 => [(upper >> 8, 8), (lower >> 8, 8), (upper & 0xff, 8), (lower & 0xff, 8)],
+        _ => [(upper, 16), (upper, 16), (lower, 16), (lower, 16)],
+    };
+    let each = x.iter().zip(shares).map(|(x, share)| narrow.rounded(numbers, *x, parts, Some(share)));
+    each.fold(0, |word, bits| word << if narrow.bits == 4 { 4 } else { 8 } | bits)
+}
+
 /// What a conversion gives, the numbers of the format that it is to being these; `None` for one that is not told here.
 fn expected(parts: &[&str], numbers: &[f64], x: &[u32]) -> Option<u32> {
     let [.., to, from] = *parts else { return None };
+    if parts.contains(&"rs") {
+        return Some(expected_randomly(parts, numbers, x));
+    }
     let scaled = parts.contains(&"scaled::n2::ue8m0");
     let scale = |upper: bool| match scaled {
         true => power(x[x.len() - 1] >> if upper { 8 } else { 0 } & 0xff),
@@ -201,7 +277,7 @@ fn expected(parts: &[&str], numbers: &[f64], x: &[u32]) -> Option<u32> {
             upper << 8 | lower
         }
         (_, Some(narrow)) => {
-            let [upper, lower] = sources.map(|x| narrow.nearest(numbers, relu(x, parts)));
+            let [upper, lower] = sources.map(|x| narrow.rounded(numbers, relu(x, parts), parts, None));
             narrow.join(upper, lower)
         }
         ("f16x2" | "bf16x2", _) => {
@@ -265,7 +341,8 @@ fn inputs(form: FormInfo, parts: &[&str]) -> Vec<Vec<u32>> {
     let others = |at: usize, random: &mut Random| {
         (1..count)
             .map(|source| match TABLE.ty(form.sources().nth(source).expect("a source").ty).bits {
-                32 => first[(at * 7 + 3) % first.len()],
+                32 if parts[1] == "rs" && source + 1 == count => random.next() as u32,
+                32 => first[(at * (7 + source) + 3) % first.len()],
                 _ => [0x7f7f, 0x0001, 0xfffe, 0x8073, random.below(1 << 16) as u32][at % 5],
             })
             .collect::<Vec<_>>()
@@ -282,7 +359,14 @@ fn conversions_are_what_the_bits_of_formats_mean() {
             continue;
         }
         let to = parts[parts.len() - 2];
-        let numbers = Narrow::of(to).map_or(Vec::new(), Narrow::numbers);
+        let numbers = match Narrow::of(to) {
+            Some(narrow) => endless(narrow.numbers()),
+            None if parts.contains(&"rs") => {
+                let infinity = if to == "f16x2" { 0x7c00 } else { 0x7f80 };
+                endless((0..infinity).map(|bits| half(&to[..to.len() - 2], bits)).collect())
+            }
+            None => Vec::new(),
+        };
         if expected(&parts, &numbers, &vec![0; form.sources().count()]).is_none() {
             continue;
         }
@@ -296,7 +380,54 @@ fn conversions_are_what_the_bits_of_formats_mean() {
         }
     }
     let count = |to: &str| told.iter().filter(|told| **told == to).count();
-    let counts = ["tf32", "ue8m0x2", "s2f6x2", "e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "e2m1x2"].map(count);
-    assert_eq!(counts, [10, 8, 16, 6, 6, 6, 6, 6]);
-    assert_eq!(["f16x2", "bf16x2", "f16", "bf16"].map(count), [18, 57, 6, 6]);
+    let counts = ["tf32", "ue8m0x2", "ue5m3x2", "s2f6x2", "e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "e2m1x2"].map(count);
+    assert_eq!(counts, [10, 8, 18, 16, 24, 24, 24, 24, 24]);
+    let counts = ["e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4", "f16x2", "bf16x2", "f16", "bf16"].map(count);
+    assert_eq!(counts, [2, 2, 2, 2, 2, 23, 63, 6, 6]);
+}
+
+/// Sums, differences and products of four numbers in a register: `.dtype` of the result and of what is added, then those of
+/// the others.
+fn computed(parts: &[&str], numbers: &[f64], words: &[u32]) -> u32 {
+    let types: Vec<&str> = parts.iter().copied().filter(|part| part.ends_with("x4")).collect();
+    let number = |ty: &str, word: u32, lane: u32| match Narrow::of(ty) {
+        Some(narrow) if narrow.bits == 4 => narrow.number(word >> (4 * lane) & 0xf),
+        Some(narrow) => narrow.number(word >> (8 * lane) & ((1 << narrow.bits) - 1)),
+        None => power(word >> (8 * lane) & 0xff),
+    };
+    let narrow = Narrow::of(types[0]).expect("a narrow result");
+    (0..4).rev().fold(0, |all, lane| {
+        let source = |at: usize| number(types[at + 1], words[at], lane);
+        let last = || number(types[0], words[words.len() - 1], lane);
+        // In a double all is exact that matters: what it cannot hold beside the greater term is too little to count.
+        let x = match parts[0] {
+            "add" => source(0) + last(),
+            "sub" => source(0) - last(),
+            "mul" => source(0) * source(1),
+            _ => source(0) * source(1) + last(),
+        };
+        all << 8 | narrow.rounded(numbers, x, parts, None)
+    })
+}
+
+#[test]
+fn arithmetic_of_four_numbers_is_rounded_once() {
+    let mut random = Random::new(94);
+    let mut told = Vec::new();
+    for form in TABLE.forms().filter(|form| form.has_evaluator()) {
+        let parts: Vec<&str> = form.mnemonic().split('.').collect();
+        let narrow = parts.iter().find_map(|part| Narrow::of(part).filter(|_| part.ends_with("x4")));
+        let (false, Some(narrow)) = (parts[0] == "cvt", narrow) else { continue };
+        told.push(parts[0]);
+        let numbers = endless(narrow.numbers());
+        for _ in 0..500 {
+            let words: Vec<u32> = form.sources().map(|_| random.next() as u32).collect();
+            let expected = computed(&parts, &numbers, &words);
+            let words: Vec<u128> = words.iter().map(|word| u128::from(*word)).collect();
+            let found = form.evaluate(u16::MAX, &words)[0];
+            assert_eq!(found, expected.into(), "{} of {words:x?}: {found:#x}, not {expected:#x}", form.mnemonic());
+        }
+    }
+    let count = |opcode: &str| told.iter().filter(|told| **told == opcode).count();
+    assert_eq!(["add", "sub", "mul", "fma"].map(count), [48, 48, 288, 288]);
 }

@@ -264,9 +264,10 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
         ("9.7.4.9", 4),
         ("9.7.4.10", 4),
         // A half and a float.
-        ("9.7.5.1", 5 * 2 * 2),
-        ("9.7.5.2", 5 * 2 * 2),
-        ("9.7.5.3", 4 * 2 * 2),
+        // Of PTX 9.4: pairs of halves and of floats, pairs of floats as halves, and four numbers of six types and two.
+        ("9.7.5.1", 5 * 2 * 2 + 5 * 2 + 2 * 2 + 2 * 6 * 2 * 2),
+        ("9.7.5.2", 5 * 2 * 2 + 5 * 2 + 2 * 2 + 2 * 6 * 2 * 2),
+        ("9.7.5.3", 4 * 2 * 2 + 4 * 2 + (2 + 2) + 2 * (2 * 6 * 6 * 2 * 2)),
         // Logic and shifts.
         ("9.7.8.6", 1 + 2),
         ("9.7.8.7", 2 * 2),

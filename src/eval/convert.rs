@@ -7,14 +7,14 @@
 //! assert_eq!(eval::integer_u32_f32::<{ integer_rounding::RZI }>(-1.0), 0);
 //! assert_eq!(eval::real_f32_u32::<{ rounding::RZ }>(u32::MAX), 4294967040.0);
 //! assert_eq!(eval::clamp_s8_u32(300), 127);
-//! assert_eq!(eval::e4m3_f32(1000.0), 0x7e);
+//! assert_eq!(eval::e4m3_f32::<{ rounding::RN }>(1000.0), 0x7e);
 //! ```
 
 use core::convert::identity;
 
 use super::float::{finish_f32, finish_f64};
 use super::rounding::{RM, RN, RP};
-use super::soft::{self, BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64};
+use super::soft::{self, BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64, UE5M3};
 use super::{bf16, f16, single_bf16, single_f16};
 
 /// The words of `IntegerRounding`: the same roundings, to integers.
@@ -259,12 +259,21 @@ pub const fn tensor<const ROUNDING: u8>(x: f32) -> u32 {
 
 /// Floats to and from narrow formats.
 macro_rules! narrow {
-    ($($narrow:ident: $($from:ty, $format:ident = $to_name:ident)*; $wide_half:ident $wide_bfloat:ident;)*) => {$(
+    ($($narrow:ident: $($from:ty, $format:ident = $to_name:ident)*; $($random:ident)?; $wide_half:ident $wide_bfloat:ident;)*) => {$(
         $(
-            /// The nearest number of the narrow format; the greatest one where it ends.
+            /// The number in the narrow format; where that ends, what the format says.
             #[inline(always)]
-            pub const fn $to_name(x: $from) -> u8 { soft::narrow($format, $narrow, x.to_bits() as u64) }
+            pub const fn $to_name<const ROUNDING: u8>(x: $from) -> u8 {
+                soft::narrow($format, $narrow, x.to_bits() as u64, ROUNDING, None)
+            }
         )*
+        $(
+            /// The number in the narrow format, rounded by random bits.
+            #[inline(always)]
+            pub const fn $random(x: f32, random: u32) -> u8 {
+                soft::narrow(F32, $narrow, x.to_bits() as u64, RN, Some(random))
+            }
+        )?
         /// The number as a half.
         #[inline(always)]
         pub const fn $wide_half(x: u8) -> f16 { f16::from_bits(soft::widen($narrow, F16, x) as u16) }
@@ -275,9 +284,22 @@ macro_rules! narrow {
 }
 
 narrow! {
-    E4M3: f32, F32 = e4m3_f32 f16, F16 = e4m3_f16 bf16, BF16 = e4m3_bf16; from_e4m3_f16_b8 from_e4m3_bf16_b8;
-    E5M2: f32, F32 = e5m2_f32 f16, F16 = e5m2_f16 bf16, BF16 = e5m2_bf16; from_e5m2_f16_b8 from_e5m2_bf16_b8;
-    E2M3: f32, F32 = e2m3_f32 f16, F16 = e2m3_f16 bf16, BF16 = e2m3_bf16; from_e2m3_f16_b8 from_e2m3_bf16_b8;
-    E3M2: f32, F32 = e3m2_f32 f16, F16 = e3m2_f16 bf16, BF16 = e3m2_bf16; from_e3m2_f16_b8 from_e3m2_bf16_b8;
-    E2M1: f32, F32 = e2m1_f32 f16, F16 = e2m1_f16 bf16, BF16 = e2m1_bf16; from_e2m1_f16_b8 from_e2m1_bf16_b8;
+    E4M3: f32, F32 = e4m3_f32 f16, F16 = e4m3_f16 bf16, BF16 = e4m3_bf16; random_e4m3; from_e4m3_f16_b8 from_e4m3_bf16_b8;
+    E5M2: f32, F32 = e5m2_f32 f16, F16 = e5m2_f16 bf16, BF16 = e5m2_bf16; random_e5m2; from_e5m2_f16_b8 from_e5m2_bf16_b8;
+    E2M3: f32, F32 = e2m3_f32 f16, F16 = e2m3_f16 bf16, BF16 = e2m3_bf16; random_e2m3; from_e2m3_f16_b8 from_e2m3_bf16_b8;
+    E3M2: f32, F32 = e3m2_f32 f16, F16 = e3m2_f16 bf16, BF16 = e3m2_bf16; random_e3m2; from_e3m2_f16_b8 from_e3m2_bf16_b8;
+    E2M1: f32, F32 = e2m1_f32 f16, F16 = e2m1_f16 bf16, BF16 = e2m1_bf16; random_e2m1; from_e2m1_f16_b8 from_e2m1_bf16_b8;
+    UE5M3: f32, F32 = ue5m3_f32 f16, F16 = ue5m3_f16 bf16, BF16 = ue5m3_bf16; ; from_ue5m3_f16_b8 from_ue5m3_bf16_b8;
+}
+
+/// The number as a half, rounded by random bits.
+#[inline(always)]
+pub const fn random_f16_f32(x: f32, random: u32) -> f16 {
+    f16::from_bits(soft::convert_randomly(F32, F16, x.to_bits() as u64, random) as u16)
+}
+
+/// The number as a bfloat, rounded by random bits.
+#[inline(always)]
+pub const fn random_bf16_f32(x: f32, random: u32) -> bf16 {
+    bf16::from_bits(soft::convert_randomly(F32, BF16, x.to_bits() as u64, random) as u16)
 }

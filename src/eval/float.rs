@@ -25,7 +25,7 @@ pub mod rounding {
     pub const RP: u8 = 3;
 }
 
-use rounding::RN;
+use rounding::{RM, RN, RP};
 
 /// Arithmetic through integers; sums and products of doubles to the nearest number as the host does them.
 macro_rules! arithmetic {
@@ -84,6 +84,13 @@ pub const fn mul_f32<const ROUNDING: u8>(a: f32, b: f32) -> f32 {
 pub const fn fma_f32<const ROUNDING: u8>(a: f32, b: f32, c: f32) -> f32 {
     // The product of two floats is a double.
     finish_f32(narrow::<ROUNDING>(sum_f64::<ROUNDING>(a as f64 * b as f64, c as f64)), a, b)
+}
+
+/// `a · b + c`, of two floats beside it the one with an odd last bit.
+#[inline(always)]
+pub const fn fma_odd_f32(a: f32, b: f32, c: f32) -> f32 {
+    let (down, up) = (fma_f32::<RM>(a, b, c), fma_f32::<RP>(a, b, c));
+    if down.to_bits() & 1 != 0 { down } else { up }
 }
 
 /// Sums of which more bits are computed than are kept.

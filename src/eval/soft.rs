@@ -10,7 +10,7 @@
 //! assert_eq!(third as u32, (1.0_f32 / 3.0).to_bits());
 //! ```
 
-use super::rounding::{RM, RN, RP};
+use super::rounding::{RM, RN, RP, RZ};
 
 /// A format of IEEE 754's shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +102,7 @@ impl Format {
     }
 }
 
-/// A format of at most eight bits, which ends with numbers rather than with infinities.
+/// A format of at most eight bits, which has no infinities or does without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Narrow {
     /// The format as if its exponents went on.
@@ -111,7 +111,9 @@ pub struct Narrow {
     most: u8,
     /// The bits that NaN becomes.
     nan: u8,
-    /// Where its sign is.
+    /// The bits of what is rounded to more than the greatest number.
+    beyond: u8,
+    /// Where its sign is; 8 if it has none.
     sign: u32,
 }
 
@@ -121,34 +123,44 @@ const fn endless(fraction: u32, bias: i32) -> Format {
 }
 
 /// Four bits of exponent, three of fraction.
-pub const E4M3: Narrow = Narrow { format: endless(3, 7), most: 0x7e, nan: 0x7f, sign: 7 };
+pub const E4M3: Narrow = Narrow { format: endless(3, 7), most: 0x7e, nan: 0x7f, beyond: 0x7e, sign: 7 };
 /// Five bits of exponent, two of fraction.
-pub const E5M2: Narrow = Narrow { format: endless(2, 15), most: 0x7b, nan: 0x7f, sign: 7 };
+pub const E5M2: Narrow = Narrow { format: endless(2, 15), most: 0x7b, nan: 0x7f, beyond: 0x7b, sign: 7 };
 /// Two bits of exponent, three of fraction.
-pub const E2M3: Narrow = Narrow { format: endless(3, 1), most: 0x1f, nan: 0x1f, sign: 5 };
+pub const E2M3: Narrow = Narrow { format: endless(3, 1), most: 0x1f, nan: 0x1f, beyond: 0x1f, sign: 5 };
 /// Three bits of exponent, two of fraction.
-pub const E3M2: Narrow = Narrow { format: endless(2, 3), most: 0x1f, nan: 0x1f, sign: 5 };
+pub const E3M2: Narrow = Narrow { format: endless(2, 3), most: 0x1f, nan: 0x1f, beyond: 0x1f, sign: 5 };
 /// Two bits of exponent, one of fraction.
-pub const E2M1: Narrow = Narrow { format: endless(1, 1), most: 0x7, nan: 0x7, sign: 3 };
+pub const E2M1: Narrow = Narrow { format: endless(1, 1), most: 0x7, nan: 0x7, beyond: 0x7, sign: 3 };
+/// Five bits of exponent, three of fraction, and no sign.
+pub const UE5M3: Narrow = Narrow { format: endless(3, 15), most: 0xfe, nan: 0xff, beyond: 0xff, sign: 8 };
 
-/// The nearest number of a narrow format, the greatest one in place of all that is greater.
-pub const fn narrow(from: Format, to: Narrow, a: u64) -> u8 {
+/// A number in a narrow format; where random bits are given, these decide as [`dither`] says, and `mode` does not matter.
+pub const fn narrow(from: Format, to: Narrow, a: u64, mode: u8, random: Option<u32>) -> u8 {
     if from.is_nan(a) {
         return to.nan;
     }
-    let sign = (from.is_negative(a) as u8) << to.sign;
+    let sign = ((from.is_negative(a) as u32) << to.sign) as u8;
     if from.is_infinite(a) {
-        return sign | to.most;
+        return sign | to.beyond;
     }
     let (magnitude, exponent) = from.split(a);
-    let bits = round(to.format, false, magnitude as u128, exponent, false, RN);
-    sign | if bits > to.most as u64 { to.most } else { bits as u8 }
+    let magnitude = match random {
+        Some(random) => dither(to.format, magnitude as u128, exponent, random),
+        None => magnitude as u128,
+    };
+    let bits = round(to.format, false, magnitude, exponent, false, mode);
+    sign | match mode {
+        _ if bits <= to.most as u64 => bits as u8,
+        RZ => to.most,
+        _ => to.beyond,
+    }
 }
 
 /// A number of a narrow format in a wider one.
 pub const fn widen(from: Narrow, to: Format, a: u8) -> u64 {
-    let magnitude = (a & ((1 << from.sign) - 1)) as u64;
-    let negative = a >> from.sign & 1 != 0;
+    let magnitude = a as u64 & ((1 << from.sign) - 1);
+    let negative = a as u64 >> from.sign & 1 != 0;
     if magnitude > from.most as u64 {
         // Five bits of exponent leave room for an infinity.
         return if from.most == 0x7b && magnitude == 0x7c { to.infinity(negative) } else { to.nan() };
@@ -194,6 +206,26 @@ impl Rest {
     }
 }
 
+/// How many places of a magnitude a format does not keep, and its biased exponent there, at least that of subnormals.
+const fn dropped(to: Format, magnitude: u128, exponent: i32) -> (i32, i32) {
+    let length = 128 - magnitude.leading_zeros() as i32;
+    // The biased exponent if it is normal, and where its last place is.
+    let biased = exponent + length - 1 - to.fraction as i32 + to.offset();
+    let biased = if biased < 1 { 1 } else { biased };
+    (biased - to.offset() - exponent, biased)
+}
+
+/// `magnitude · 2^exponent` with random bits, of which the highest counts half a last place of the format, added to what the
+/// format does not keep; what is left of that is gone. The magnitude has at most 64 places.
+pub const fn dither(to: Format, magnitude: u128, exponent: i32, random: u32) -> u128 {
+    match dropped(to, magnitude, exponent).0 {
+        // Nothing is cut off, or all, and no carry comes of so little.
+        ..=0 => magnitude,
+        drop @ 1..=96 => (magnitude + ((random as u128) << drop >> 32)) >> drop << drop,
+        _ => 0,
+    }
+}
+
 /// Brings `magnitude · 2^exponent` into a format. `more` says that there is something below the magnitude's last place;
 /// the magnitude then has at least two places more than the format.
 pub const fn round(to: Format, negative: bool, magnitude: u128, exponent: i32, more: bool, mode: u8) -> u64 {
@@ -201,11 +233,7 @@ pub const fn round(to: Format, negative: bool, magnitude: u128, exponent: i32, m
     if magnitude == 0 {
         return sign;
     }
-    let length = 128 - magnitude.leading_zeros() as i32;
-    // The biased exponent if it is normal, and where its last place is.
-    let biased = exponent + length - 1 - to.fraction as i32 + to.offset();
-    let biased = if biased < 1 { 1 } else { biased };
-    let drop = biased - to.offset() - exponent;
+    let (drop, biased) = dropped(to, magnitude, exponent);
     let (mut kept, rest) = match drop {
         ..=0 => (magnitude << -drop, Rest::of(0, 1, more)),
         1..128 => (magnitude >> drop, Rest::of(magnitude & ((1 << drop) - 1), 1 << (drop - 1), more)),
@@ -362,6 +390,16 @@ pub const fn convert(from: Format, to: Format, a: u64, mode: u8) -> u64 {
     }
     let (magnitude, exponent) = from.split(a);
     round(to, negative, magnitude as u128, exponent, false, mode)
+}
+
+/// The number of one format in another, rounded up by random bits as [`dither`] says.
+pub const fn convert_randomly(from: Format, to: Format, a: u64, random: u32) -> u64 {
+    if from.is_nan(a) || from.is_infinite(a) {
+        return convert(from, to, a, RN);
+    }
+    let (magnitude, exponent) = from.split(a);
+    let magnitude = dither(to, magnitude as u128, exponent, random);
+    round(to, from.is_negative(a), magnitude, exponent, false, RN)
 }
 
 /// An integer as a float.
