@@ -33,12 +33,31 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Why, where the message does not say it.
     pub note: Option<String>,
+    /// Changes of which each would make it right, the likeliest first.
+    pub fixes: Vec<Fix>,
+}
+
+/// A change of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// The bytes that go; empty where text is only added.
+    pub span: Range<usize>,
+    /// What stands there instead.
+    pub text: String,
 }
 
 impl Diagnostic {
     /// A text that the assembler refuses.
     pub fn error(code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { code, severity: Severity::Error, span, message: message.into(), help: None, note: None }
+        Diagnostic {
+            code,
+            severity: Severity::Error,
+            span,
+            message: message.into(),
+            help: None,
+            note: None,
+            fixes: Vec::new(),
+        }
     }
 
     /// A text that the assembler takes and the manual does not list.
@@ -60,10 +79,20 @@ impl Diagnostic {
         self
     }
 
+    /// The same with a change that would make it right.
+    #[must_use]
+    pub fn with_fix(mut self, span: Range<usize>, text: impl Into<String>) -> Diagnostic {
+        self.fixes.push(Fix { span, text: text.into() });
+        self
+    }
+
     /// The same, `offset` bytes further on: for a text that is part of a larger one.
     #[must_use]
     pub fn shifted(mut self, offset: usize) -> Diagnostic {
-        self.span = self.span.start + offset..self.span.end + offset;
+        let fixes = self.fixes.iter_mut().map(|fix| &mut fix.span);
+        for span in fixes.chain([&mut self.span]) {
+            *span = span.start + offset..span.end + offset;
+        }
         self
     }
 }

@@ -121,6 +121,7 @@ fn verdict(text: &str) -> (usize, Vec<Diagnostic>) {
 
 /// What stands before statements: a function, and registers that those of the corpus use.
 const HEAD: &str = ".version 1.0 .target sm_10 .func f () {
+        assert!(found.fixes.iter().all(|fix| text.get(fix.span.clone()).is_some()), "no place in the text: {found:?}");
     .reg .pred p, q, %p<9>; .reg .b16 %h<9>; .reg .u32 a, b, c, d, %r<9>; .reg .f32 %f<9>;
     .reg .b64 %d<9>; .reg .s32 %s<9>; .reg .f16x2 %x<9>; .reg .v4 .f32 %v<9>;\n";
 

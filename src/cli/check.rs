@@ -161,7 +161,7 @@ fn print_text(out: &mut impl Write, file: &Checked, findings: &[Diagnostic]) -> 
 fn print_json(out: &mut impl Write, file: &Checked, findings: &[Diagnostic]) -> io::Result<()> {
     let lines = LineIndex::new(&file.text);
     for finding in findings {
-        let Diagnostic { code, severity, span, message, help, note: _ } = finding;
+        let Diagnostic { code, severity, span, message, help, .. } = finding;
         let (start, end) = (lines.position(span.start), lines.position(span.end));
         let finding = Finding {
             file: &file.name,

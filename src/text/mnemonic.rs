@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::lexer::Cursor;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Slot, Syntax, Table};
 
 /// How many near forms are named.
@@ -127,9 +127,9 @@ pub(crate) fn nearest_with_operands(form: FormInfo, operands: usize) -> Option<F
 }
 
 fn unknown_opcode(table: &'static Table, opcode: &str, span: Range<usize>) -> Diagnostic {
-    let diagnostic = Diagnostic::error(Code::UnknownOpcode, span, format!("`{opcode}` is not in the table"));
+    let diagnostic = Diagnostic::error(Code::UnknownOpcode, span.clone(), format!("`{opcode}` is not in the table"));
     match closest(opcode, table.instructions().map(|instruction| instruction.data().opcode)) {
-        Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
+        Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")).with_fix(span, near),
         None => diagnostic,
     }
 }
@@ -341,9 +341,16 @@ impl Speller {
         }
         if reasons.is_empty() {
             let message = "no syntax line has these modifiers together";
-            reasons.push(Diagnostic::error(Code::IllegalModifier, everything, message));
+            reasons.push(Diagnostic::error(Code::IllegalModifier, everything.clone(), message));
         }
-        Refusal { reasons, nearest: self.nearest(&wanted, &suspects, |_| true) }
+        let nearest = self.nearest(&wanted, &suspects, |_| true);
+        // A misspelt modifier is all that is to be changed where nothing else is wrong.
+        if reasons.len() > 1 || reasons[0].fixes.is_empty() {
+            let free = Free::of(self.instruction, &wanted);
+            let near = nearest.iter().filter(|form| form.takes(&free)).map(|form| form.mnemonic_with(&free));
+            reasons[0].fixes = near.map(|text| Fix { span: everything.clone(), text }).collect();
+        }
+        Refusal { reasons, nearest }
     }
 
     /// Tokens without a place and places without a token. A misspelt token's likely meaning goes into `wanted`.
@@ -416,7 +423,7 @@ impl Speller {
             missing.retain(|absent| absent.slot != item.slot);
             wanted[usize::from(item.slot)] = self.member(item, near, Members::Line).unwrap_or(ABSENT);
         }
-        error(code, message).with_help(format!("did you mean `.{near}`?"))
+        error(code, message).with_help(format!("did you mean `.{near}`?")).with_fix(token.span.clone(), near)
     }
 
     /// The rules of the spec that a full set of modifiers breaks. The slots they are about go into `suspects`.

@@ -26,9 +26,9 @@ pub(super) fn unknown_directive(
     message: String,
     names: impl Iterator<Item = &'static str>,
 ) -> Read<()> {
-    let error = Diagnostic::error(Code::Syntax, span, message);
+    let error = Diagnostic::error(Code::Syntax, span.clone(), message);
     Err(Box::new(match mnemonic::closest(name, names) {
-        Some(near) => error.with_help(format!("did you mean `.{near}`?")),
+        Some(near) => error.with_help(format!("did you mean `.{near}`?")).with_fix(span, format!(".{near}")),
         None => error,
     }))
 }

@@ -132,12 +132,21 @@ impl<'a> Checker<'_, '_, 'a> {
         let (ptx, wanted) = (floor.ptx, floor.targets_in_words());
         let diagnostic = if old_version {
             let message = format!("`{what}` needs PTX {ptx}, and this is PTX {}", version());
-            Diagnostic::error(Code::PtxVersion, span, message).with_help(format!("write `.version {ptx}` or later"))
+            let error = Diagnostic::error(Code::PtxVersion, span, message);
+            let error = error.with_help(format!("write `.version {ptx}` or later"));
+            match &self.version_at {
+                Some(at) if !old_target => error.with_fix(at.clone(), format!("{ptx}")),
+                _ => error,
+            }
         } else {
             let message = format!("`{what}` needs {wanted}, and the target is {}", target());
             let more = if floor.target().suffix.is_none() { " or higher" } else { "" };
             let help = format!("write `.target {}`{more}", floor.target());
-            Diagnostic::error(Code::Target, span, message).with_help(help)
+            let error = Diagnostic::error(Code::Target, span, message).with_help(help);
+            match &self.target_at {
+                Some(at) => error.with_fix(at.clone(), format!("{}", floor.target())),
+                None => error,
+            }
         };
         let both = old_version && old_target;
         let note = format!("it also needs {wanted}, and the target is {}", target());

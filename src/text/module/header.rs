@@ -71,10 +71,12 @@ impl<'a> Checker<'_, '_, 'a> {
             let below = known.iter().rev().find(|known| **known < version);
             let above = known.iter().find(|known| **known > version);
             let near: Vec<String> = below.into_iter().chain(above).map(|near| format!("{near}")).collect();
-            let error = Diagnostic::error(Code::PtxVersion, span, format!("there is no PTX {version}"));
-            return Err(Box::new(error.with_help(format!("the nearest is {}", near.join(" or ")))));
+            let error = Diagnostic::error(Code::PtxVersion, span.clone(), format!("there is no PTX {version}"));
+            let error = error.with_help(format!("the nearest is {}", near.join(" or ")));
+            return Err(Box::new(near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near))));
         }
         self.version = self.options.ptx.or(Some(version));
+        self.version_at = self.options.ptx.is_none().then_some(span);
         Ok(())
     }
 
@@ -123,13 +125,15 @@ impl<'a> Checker<'_, '_, 'a> {
             let mut near: Vec<&Target> = targets.iter().map(|known| &known.target).collect();
             near.sort_by_key(|near| near.sm.abs_diff(target.sm));
             let near: Vec<String> = near.into_iter().take(2).map(|near| format!("{near}")).collect();
-            let error = Diagnostic::error(Code::Target, span, format!("there is no target {target}"));
-            return Err(Box::new(error.with_help(format!("the nearest are {}", near.join(" and ")))));
+            let error = Diagnostic::error(Code::Target, span.clone(), format!("there is no target {target}"));
+            let error = error.with_help(format!("the nearest are {}", near.join(" and ")));
+            return Err(Box::new(near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near))));
         };
         if self.options.target.is_some() {
             return Ok(());
         }
         self.target = Some(target);
+        self.target_at = Some(span.clone());
         match self.version {
             Some(version) if version < known.since && self.options.ptx.is_none() => {
                 let error = Diagnostic::error(Code::Target, span, format!("PTX {version} does not know {target}"));

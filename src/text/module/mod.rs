@@ -156,6 +156,8 @@ pub fn read<'a>(
         in_table: 0,
         outside: 0,
         visit: &mut visit,
+        version_at: None,
+        target_at: None,
     };
     checker.module();
     let Checker { version, target, in_table, outside, .. } = checker;
@@ -189,6 +191,9 @@ struct Checker<'n, 'o, 'a> {
     /// Whether the text ends where the last error is.
     cut_off: bool,
     /// The end of the last line of which it was said that it holds something that begins no statement.
+    /// Where the version and the target stand that statements are checked against, if the text has them.
+    version_at: Option<Range<usize>>,
+    target_at: Option<Range<usize>>,
     rubbish: usize,
     /// Forms with free modifiers that were found to need no more than version and target have.
     asked: [Option<Asked>; 64],

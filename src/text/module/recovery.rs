@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::Checker;
 use crate::diagnostic::Code;
-use crate::text::reader::{Read, fail};
+use crate::text::reader::{Read, fail, missing_semicolon};
 
 impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn no_end<T>(&self, opcode: usize) -> Read<T> {
@@ -48,7 +48,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 b'{' => braces += 1,
                 b'}' if braces == 0 => {
-                    return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this");
+                    return missing_semicolon(end, self.reader.cursor.token());
                 }
                 b'}' => {
                     braces -= 1;
@@ -59,7 +59,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 b'\n' if braces == 0 => {
                     if let Some(next) = self.next_statement(opcode, end) {
                         self.cursor().seek(next.start);
-                        return fail(Code::Syntax, next, "`;` is missing before this");
+                        return missing_semicolon(end, next);
                     }
                 }
                 b'/' => {

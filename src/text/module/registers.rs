@@ -38,7 +38,12 @@ impl<'a> Checker<'_, '_, 'a> {
         if found.leading_zeros {
             let message = format!("`{name}` is the number of a register with leading zeros");
             let note = self.reader.table.takes(Lenient::LeadingZeros);
-            self.reader.lenient(note, Code::LeadingZeros, span_of(self.text(), name), &message)?;
+            let span = span_of(self.text(), name);
+            self.reader.lenient(note, Code::LeadingZeros, span.clone(), &message)?;
+            let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            let number = name[stem.len()..].trim_start_matches('0');
+            let number = if number.is_empty() { "0" } else { number };
+            self.reader.fixed_by(span, &format!("{stem}{number}"));
         }
         Ok(Some(found.symbol))
     }

@@ -16,7 +16,7 @@ use super::constant::WARP_NAME;
 use super::lexer::Cursor;
 use super::mnemonic;
 use super::statement::{Guard, MAX_OPERANDS, Statement, Value};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::selector::Permission;
 use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
 
@@ -25,6 +25,11 @@ pub(crate) type Read<T> = Result<T, Box<Diagnostic>>;
 
 pub(crate) fn fail<T>(code: Code, span: Range<usize>, message: impl Into<String>) -> Read<T> {
     Err(Box::new(Diagnostic::error(code, span, message)))
+}
+
+/// What stands at `next` is no part of the statement that ends before it.
+pub(crate) fn missing_semicolon<T>(end: usize, next: Range<usize>) -> Read<T> {
+    Err(Box::new(Diagnostic::error(Code::Syntax, next, "`;` is missing before this").with_fix(end..end, ";")))
 }
 
 /// What a statement turns out to be from its first word.
@@ -191,15 +196,17 @@ impl<'a> Reader<'_, 'a> {
                         span.clone(),
                         &message,
                     )?;
+                    self.fixed_by(span.clone(), &canonical);
                 }
                 if resolved.blanks {
                     let message = format!("blanks stand before a modifier of `{canonical}`");
                     self.lenient(
                         self.table.takes(Lenient::BlankBeforeModifier),
                         Code::BlankBeforeModifier,
-                        span,
+                        span.clone(),
                         &message,
                     )?;
+                    self.fixed_by(span, &canonical);
                 }
                 self.cursor.skip_blanks();
                 Ok(Opening::Form(resolved.form, resolved.free))
@@ -219,6 +226,13 @@ impl<'a> Reader<'_, 'a> {
         let Some(note) = note else { return fail(code, span, message) };
         self.notes.push(Diagnostic::warning(code, span, message).with_note(note));
         Ok(())
+    }
+
+    /// Says how what was warned of last is written.
+    pub(crate) fn fixed_by(&mut self, span: Range<usize>, text: &str) {
+        if let Some(note) = self.notes.last_mut() {
+            note.fixes.push(Fix { span, text: text.into() });
+        }
     }
 
     fn permitted(&mut self, permission: Permission, code: Code, span: Range<usize>, message: &str) -> Read<()> {
@@ -344,12 +358,13 @@ impl<'a> Reader<'_, 'a> {
                 }
             }
         }
+        let end = self.cursor.at();
         self.cursor.skip_blanks();
         if infos.iter().any(|info| info.selector.is_some_and(|selector| selector.omission != Permission::Yes)) {
             self.omissions(statement, first)?;
         }
         let ended = self.cursor.eat(b';');
-        if ended || self.cursor.at_end() { Ok(ended) } else { self.no_semicolon(statement.form) }
+        if ended || self.cursor.at_end() { Ok(ended) } else { self.no_semicolon(statement.form, end) }
     }
 
     /// Whether an element of an array stands here: `a[1]`.
@@ -410,9 +425,9 @@ impl<'a> Reader<'_, 'a> {
 
     /// Something else than a semicolon stands behind the last operand.
     #[cold]
-    fn no_semicolon<T>(&self, form: FormInfo) -> Read<T> {
+    fn no_semicolon<T>(&self, form: FormInfo, end: usize) -> Read<T> {
         if self.cursor.peek() != b',' {
-            return fail(Code::Syntax, self.cursor.token(), "`;` is missing before this");
+            return missing_semicolon(end, self.cursor.token());
         }
         let mut cursor = self.cursor;
         let mut count = form.operands().len();
