@@ -16,7 +16,7 @@ mod names;
 use isa_spec::Build;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, Severity};
-use ptx_isa::text::module::{Item, Module, read};
+use ptx_isa::text::module::{Index, Item, Module, read};
 use ptx_isa::text::{Options, Statement, check};
 
 /// The front end of the spec: a table or a report, the same each time, and no longer than the spec accounts for.
@@ -71,7 +71,28 @@ pub fn module(input: &[u8]) {
     });
     assert_eq!(again.diagnostics, report.diagnostics);
     assert_eq!(Module::read(&TABLE, text, &options).0.to_string(), text);
+    indexed(text, &report.diagnostics);
     independent(text);
+}
+
+/// An index comes with the same findings; its places are in the text and in order, and each offset is in something.
+fn indexed(text: &str, findings: &[Diagnostic]) {
+    let (index, report) = Index::read(&TABLE, text, &Options::default());
+    assert_eq!(report.diagnostics, findings);
+    assert!(index.names().windows(2).all(|pair| pair[0].span.end <= pair[1].span.start));
+    assert!(index.parts().windows(2).all(|pair| pair[0].span.end <= pair[1].span.start));
+    let symbols = index.symbols().iter();
+    let spans = symbols.flat_map(|symbol| [&symbol.name, &symbol.declaration, &symbol.whole]);
+    let spans = spans.chain(index.names().iter().map(|name| &name.span));
+    for span in spans.chain(index.parts().iter().map(|part| &part.span)) {
+        assert!(text.get(span.clone()).is_some(), "no place in the text: {span:?}");
+    }
+    // As many places as do not take long.
+    for offset in (0..=text.len()).step_by(1 + text.len() / 50) {
+        index.context(text, offset);
+        index.visible(offset).for_each(|symbol| assert!(symbol.name.start <= offset || symbol.scope.start <= offset));
+        assert!(index.name_at(offset).is_none_or(|name| (name.span.start..=name.span.end).contains(&offset)));
+    }
 }
 
 /// Requests: as many answers as lines, each an object with one key, and each the same as if the line stood alone.
@@ -100,6 +121,7 @@ fn assert_placed(text: &str, findings: &[Diagnostic]) {
     for found in findings {
         assert!(text.get(found.span.clone()).is_some(), "no place in the text: {found:?}");
         assert!(!found.message.is_empty(), "{found:?}");
+        assert!(found.fixes.iter().all(|fix| text.get(fix.span.clone()).is_some()), "no place in the text: {found:?}");
     }
 }
 
@@ -121,7 +143,6 @@ fn verdict(text: &str) -> (usize, Vec<Diagnostic>) {
 
 /// What stands before statements: a function, and registers that those of the corpus use.
 const HEAD: &str = ".version 1.0 .target sm_10 .func f () {
-        assert!(found.fixes.iter().all(|fix| text.get(fix.span.clone()).is_some()), "no place in the text: {found:?}");
     .reg .pred p, q, %p<9>; .reg .b16 %h<9>; .reg .u32 a, b, c, d, %r<9>; .reg .f32 %f<9>;
     .reg .b64 %d<9>; .reg .s32 %s<9>; .reg .f16x2 %x<9>; .reg .v4 .f32 %v<9>;\n";
 

@@ -106,8 +106,9 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Passes a comment, if one begins here; tells whether one does.
     #[cold]
-    fn skip_comment(&mut self) -> bool {
+    pub(crate) fn skip_comment(&mut self) -> bool {
         let rest = &self.text.as_bytes()[self.at..];
         match rest.get(1) {
             Some(b'/') => self.skip_line(),

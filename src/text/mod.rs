@@ -22,6 +22,7 @@
 //! | `lexer` | bytes: words, blanks, comments |
 //! | [`constant`] | constant expressions, and the bits they give an operand |
 //! | [`mnemonic`] | which form a mnemonic means, or why it means none |
+//! | [`completion`] | which modifiers a mnemonic may go on with |
 //! | [`statement`] | one statement, and how it is written |
 //! | `reader` | how one statement is read, and what is wrong where it cannot be |
 //! | `scope` | which names a scope declares, and as what |
@@ -29,6 +30,7 @@
 //!
 //! None of them names an opcode, a type, a version or a target.
 
+pub mod completion;
 pub mod constant;
 mod lexer;
 pub mod mnemonic;

@@ -131,9 +131,21 @@ impl<'a> Scopes<'a> {
         hash as usize & (self.buckets.len() - 1)
     }
 
-    /// Finds what a name means here: its newest declaration, be it its own or that of its family.
+    /// Finds what a name means here.
     #[inline]
     pub(crate) fn find(&self, name: &str) -> Option<Found> {
+        let (entry, leading_zeros) = self.entry(name)?;
+        Some(Found { symbol: entry.symbol, leading_zeros })
+    }
+
+    /// The name in the declaration of what a name means here: of a family, its stem.
+    pub(crate) fn declaration(&self, name: &str) -> Option<&'a str> {
+        self.entry(name).map(|(entry, _)| entry.name)
+    }
+
+    /// The newest declaration of a name, be it its own or that of its family, and whether its number has leading zeros.
+    #[inline]
+    fn entry(&self, name: &str) -> Option<(&Entry<'a>, bool)> {
         let bytes = name.as_bytes();
         let digits = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
         let (stem, number) = bytes.split_at(bytes.len() - digits);
@@ -154,7 +166,7 @@ impl<'a> Scopes<'a> {
             }
         }
         let entry = self.entries.get((newest as usize).checked_sub(1)?)?;
-        Some(Found { symbol: entry.symbol, leading_zeros })
+        Some((entry, leading_zeros))
     }
 
     /// The newest entry with a hash that is the one meant, one-based; 0 for none.

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
-use super::{Checker, Declaration, Item, Place};
+use super::{Checker, Declaration, Item, Place, SymbolKind};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Kind, Space, TypeId};
 use crate::text::constant::{self, WARP, WARP_NAME};
@@ -32,6 +32,13 @@ impl<'a> Checker<'_, '_, 'a> {
             self.error(Code::DuplicateName, span, message);
         }
         self.scopes.declare(name, count, symbol);
+        let kind = match symbol {
+            Symbol::Register { ty, lanes } => SymbolKind::Register { ty, lanes, count },
+            Symbol::Variable(space) => SymbolKind::Variable(space),
+            Symbol::Function => SymbolKind::Function { kernel: false },
+            Symbol::Label => return,
+        };
+        self.record(|recorder, text| recorder.declare(span_of(text, name), kind));
     }
 
     pub(super) fn label(&mut self, guard: Option<Guard<'a>>, name: &'a str) -> Read<()> {
@@ -46,6 +53,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is no name"));
         }
         self.labels.insert(name);
+        self.record(|recorder, text| recorder.label(name, span_of(text, name)));
         // Labels have names of their own: a register of a family is what it was.
         if !self.scopes.is_of_family(name) {
             self.declare(name, None, Symbol::Label);

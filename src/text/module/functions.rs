@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::directives::{begins_item, unknown_directive};
-use super::{Checker, Function, Item};
+use super::{Checker, Function, Item, SymbolKind};
 use crate::diagnostic::Code;
 use crate::table::Directive;
 use crate::text::constant::WARP_NAME;
@@ -34,7 +34,25 @@ impl<'a> Checker<'_, '_, 'a> {
         let at = self.cursor().at();
         self.cursor().bump();
         self.braces.push(at);
+        self.enter();
+    }
+
+    fn enter(&mut self) {
+        let at = self.cursor().at();
         self.scopes.enter();
+        self.record(|recorder, _| recorder.enter(at));
+    }
+
+    fn leave(&mut self) {
+        let at = self.cursor().at();
+        self.scopes.leave();
+        self.record(|recorder, _| recorder.leave(at));
+    }
+
+    /// A function's name is known behind its scope as well.
+    fn declare_function(&mut self, name: &'a str) {
+        self.scopes.declare(name, None, Symbol::Function);
+        self.record(|recorder, text| recorder.declare_outside(span_of(text, name)));
     }
 
     pub(super) fn close_brace(&mut self) {
@@ -43,14 +61,15 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.braces.pop().is_none() {
             return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`");
         }
-        self.scopes.leave();
+        self.leave();
         if self.scopes.depth() == 0 {
             self.jumps();
+            self.record(|recorder, _| recorder.function_ends(at));
         }
         if self.scopes.depth() == 0
             && let Some(name) = self.function.take()
         {
-            self.scopes.declare(name, None, Symbol::Function);
+            self.declare_function(name);
             (self.visit)(Item::End, at..at + 1);
         }
     }
@@ -64,7 +83,7 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// The head of a function: `(.reg .u32 r) name (.param .u64 p, …) .maxntid 128`, and a body or a semicolon.
     pub(super) fn function(&mut self, begun: usize, span: Range<usize>, kernel: bool) -> Read<()> {
-        self.scopes.enter();
+        self.enter();
         let mut name = None;
         let mut signature = Signature { kernel, ..Signature::default() };
         let mut said: Vec<&'static Directive> = Vec::new();
@@ -77,7 +96,7 @@ impl<'a> Checker<'_, '_, 'a> {
                         Ok(list) if name.is_none() => signature.results = list,
                         Ok(list) => signature.parameters = list,
                         Err(error) => {
-                            self.scopes.leave();
+                            self.leave();
                             return Err(error);
                         }
                     }
@@ -113,11 +132,13 @@ impl<'a> Checker<'_, '_, 'a> {
                     if name.is_none() {
                         name = Some(word);
                         self.scopes.declare(word, None, Symbol::Function);
+                        let kind = SymbolKind::Function { kernel };
+                        self.record(|recorder, text| recorder.declare(span_of(text, word), kind));
                     }
                     continue;
                 }
                 _ => {
-                    self.scopes.leave();
+                    self.leave();
                     let message = match kernel {
                         true => "a kernel has a name, parameters, and a body",
                         false => "a function has a name, parameters, and a body or `;`",
@@ -204,10 +225,10 @@ impl<'a> Checker<'_, '_, 'a> {
         let function = signature.function(name.unwrap_or_default());
         (self.visit)(Item::Prototype(function), start..self.reader.cursor.at());
         self.signatures.extend(name.map(|name| (name, signature)));
-        self.scopes.leave();
+        self.leave();
         self.has_no_body(name);
         if let Some(name) = name {
-            self.scopes.declare(name, None, Symbol::Function);
+            self.declare_function(name);
         }
     }
 
@@ -252,6 +273,8 @@ impl<'a> Checker<'_, '_, 'a> {
             if self.cursor().at_word() {
                 let name = self.cursor().word();
                 self.declare(name, None, symbol);
+                let end = self.cursor().at();
+                self.record(|recorder, _| recorder.declared_by(start..end));
                 if registers && self.cursor().peek() == b'<' {
                     return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is one register");
                 }

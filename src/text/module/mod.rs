@@ -29,6 +29,7 @@ mod directives;
 mod floors;
 mod functions;
 mod header;
+mod index;
 mod item;
 mod kinds;
 mod needs;
@@ -45,6 +46,8 @@ use core::ops::Range;
 
 use functions::Signature;
 use header::Header;
+use index::Recorder;
+pub use index::{Context, Index, Name, Part, Symbol, SymbolKind};
 pub use item::{Declaration, Function, Item, Place};
 pub use needs::Needs;
 pub use tree::{Module, Node, NodeKind};
@@ -122,6 +125,17 @@ pub fn read<'a>(
     options: &Options,
     mut visit: impl FnMut(Item<'a>, Range<usize>),
 ) -> Report {
+    run(table, source, options, &mut visit, None)
+}
+
+/// Reads a module, and tells the recorder, if there is one, what stands where.
+fn run<'a>(
+    table: &'static Table,
+    source: &'a [u8],
+    options: &Options,
+    visit: &mut dyn FnMut(Item<'a>, Range<usize>),
+    recorder: Option<&mut Recorder<'a>>,
+) -> Report {
     let mut report = Report { version: options.ptx, target: options.target, ..Report::default() };
     let text = match core::str::from_utf8(source) {
         Ok(text) => text,
@@ -142,6 +156,8 @@ pub fn read<'a>(
         version: options.ptx,
         target: options.target,
         header: Header::Version,
+        version_at: None,
+        target_at: None,
         address_sized: false,
         function: None,
         signatures: BTreeMap::new(),
@@ -155,9 +171,8 @@ pub fn read<'a>(
         labels: BTreeSet::new(),
         in_table: 0,
         outside: 0,
-        visit: &mut visit,
-        version_at: None,
-        target_at: None,
+        visit,
+        recorder,
     };
     checker.module();
     let Checker { version, target, in_table, outside, .. } = checker;
@@ -176,6 +191,9 @@ struct Checker<'n, 'o, 'a> {
     version: Option<Version>,
     target: Option<Target>,
     header: Header,
+    /// Where the version and the target stand that statements are checked against, if the text has them.
+    version_at: Option<Range<usize>>,
+    target_at: Option<Range<usize>>,
     /// Whether `.address_size` was read.
     address_sized: bool,
     /// The function whose body is open.
@@ -191,9 +209,6 @@ struct Checker<'n, 'o, 'a> {
     /// Whether the text ends where the last error is.
     cut_off: bool,
     /// The end of the last line of which it was said that it holds something that begins no statement.
-    /// Where the version and the target stand that statements are checked against, if the text has them.
-    version_at: Option<Range<usize>>,
-    target_at: Option<Range<usize>>,
     rubbish: usize,
     /// Forms with free modifiers that were found to need no more than version and target have.
     asked: [Option<Asked>; 64],
@@ -204,6 +219,7 @@ struct Checker<'n, 'o, 'a> {
     in_table: usize,
     outside: usize,
     visit: &'o mut dyn FnMut(Item<'a>, Range<usize>),
+    recorder: Option<&'o mut Recorder<'a>>,
 }
 
 /// A form with free modifiers, and what it was held against.
@@ -219,6 +235,7 @@ impl<'a> Checker<'_, '_, 'a> {
             if self.cursor().at_end() {
                 break;
             }
+            let start = self.cursor().at();
             match self.cursor().peek() {
                 b'{' => self.open_brace(),
                 b'}' => self.close_brace(),
@@ -232,12 +249,34 @@ impl<'a> Checker<'_, '_, 'a> {
                 _ if self.cursor().at_word() => self.statement(),
                 _ => self.rubbish(),
             }
+            self.record_part(start);
         }
         self.strings();
         if self.bare {
             self.jumps();
         }
+        self.record(|recorder, text| recorder.function_ends(text.len() + 1));
         self.end();
+    }
+
+    /// Tells the recorder something, if there is one.
+    #[inline]
+    fn record(&mut self, what: impl FnOnce(&mut Recorder<'a>, &'a str)) {
+        let text = self.text();
+        if let Some(recorder) = &mut self.recorder {
+            what(recorder, text);
+        }
+    }
+
+    /// A part that was read up to here.
+    #[inline]
+    fn record_part(&mut self, start: usize) {
+        let (text, end) = (self.text(), self.reader.cursor.at());
+        if let Some(recorder) = &mut self.recorder
+            && !matches!(text.as_bytes()[start], b'{' | b'}')
+        {
+            recorder.part(text, start..end, &self.scopes);
+        }
     }
 
     /// Comments may hold anything, strings ASCII only.
