@@ -12,7 +12,7 @@ use ptx_isa::selector::Permission;
 use ptx_isa::table::{Lenient, OperandKind};
 use ptx_isa::text::mnemonic::{self, Refusal};
 
-use super::{ExplainArguments, Outcome, report};
+use super::{ExplainArguments, Machine, Outcome, report};
 
 /// Text is broken behind so many columns.
 const WIDTH: usize = 96;
@@ -23,39 +23,40 @@ const CODE: Style = AnsiColor::Green.on_default();
 const FAINT: Style = Style::new().dimmed();
 
 pub(super) fn run(arguments: &ExplainArguments) -> io::Result<Outcome> {
-    let mnemonic = arguments.mnemonic.trim();
-    let mut out = Terminal { out: BufWriter::new(anstream::stdout().lock()) };
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    let outcome = write(&mut out, arguments.mnemonic.trim(), &arguments.machine)?;
+    out.flush()?;
+    Ok(outcome)
+}
+
+/// Tells, with styles, what a mnemonic or an opcode is.
+pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> io::Result<Outcome> {
+    let mut out = Terminal { out };
     if let Some(page) = REFERENCE.page(mnemonic).filter(|_| TABLE.form(mnemonic).is_none()) {
         out.page(page)?;
-        if let Some(machine) = arguments.machine.in_words() {
+        if let Some(words) = machine.in_words() {
             let forms = || TABLE.forms().filter(|form| form.instruction().opcode == page.opcode);
-            let there = forms().filter(|form| arguments.machine.has(*form)).count();
-            out.heading(&machine)?;
+            let there = forms().filter(|form| machine.has(*form)).count();
+            out.heading(&words)?;
             out.item("", &format!("{there} of {} forms", forms().count()))?;
         }
-        out.out.flush()?;
         return Ok(Outcome::Fine);
     }
     match mnemonic::resolve(&TABLE, mnemonic) {
         Ok(resolved) => {
             out.form(&REFERENCE.form(resolved.form).expect("a page for each form"))?;
-            if let Some(machine) = arguments.machine.in_words() {
-                out.heading(&machine)?;
-                out.item(
-                    "",
-                    if arguments.machine.has(resolved.form) { "The form is there." } else { "The form is not there." },
-                )?;
+            if let Some(words) = machine.in_words() {
+                out.heading(&words)?;
+                out.item("", if machine.has(resolved.form) { "The form is there." } else { "The form is not there." })?;
             }
             if let (true, Some(note)) = (resolved.reordered, TABLE.takes(Lenient::ModifierOrder)) {
                 out.heading("As written")?;
                 out.item("", note)?;
             }
-            out.out.flush()?;
             Ok(Outcome::Fine)
         }
         Err(refusal) => {
             out.refusal(mnemonic, &refusal)?;
-            out.out.flush()?;
             Ok(Outcome::InputErrors)
         }
     }

@@ -6,6 +6,8 @@ mod docs;
 mod eval;
 mod evaluate;
 mod explain;
+#[cfg(feature = "lsp")]
+mod lsp;
 mod names;
 mod report;
 mod table;
@@ -45,6 +47,10 @@ enum Command {
     /// Write the reference as a site of plain files
     #[command(after_help = include_str!("help/docs.txt"))]
     Docs(DocsArguments),
+
+    /// Serve an editor that speaks the language server protocol over standard input and output
+    #[cfg(feature = "lsp")]
+    Lsp,
 
     /// List the legal forms
     #[command(after_help = include_str!("help/table.txt"))]
@@ -175,6 +181,8 @@ pub(crate) fn run() -> ExitCode {
         Command::Eval(arguments) => eval::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Explain(arguments) => explain::run(&arguments),
+        #[cfg(feature = "lsp")]
+        Command::Lsp => lsp::run(),
         Command::Table(arguments) => table::run(&arguments),
     };
     ExitCode::from(match outcome {

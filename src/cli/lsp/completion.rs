@@ -1,0 +1,188 @@
+//! What may be written at a place: opcodes, modifiers with which some form remains, names in scope.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use lsp_types::{CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, TextEdit};
+use ptx_isa::TABLE;
+use ptx_isa::reference::REFERENCE;
+use ptx_isa::table::{FormInfo, Kind, Operand, OperandKind};
+use ptx_isa::text::completion::{self, Choice};
+use ptx_isa::text::mnemonic;
+use ptx_isa::text::module::{Context, Part, Symbol, SymbolKind};
+
+use super::documents::Document;
+
+/// So many registers of a family are offered; more as more of the name is written.
+const MOST_OF_FAMILY: u64 = 100;
+
+pub(super) fn completion(document: &Document, offset: usize) -> CompletionList {
+    let mut list = List { document, items: Vec::new(), is_incomplete: false };
+    match document.index.context(&document.text, offset) {
+        Context::Aside | Context::Directive(_) => {}
+        Context::Start => list.opcodes(offset..offset),
+        Context::Mnemonic(part) => list.mnemonic(part.mnemonic.clone().unwrap_or(offset..offset), offset),
+        Context::Operands(part) => list.names(part, offset),
+    }
+    CompletionList { is_incomplete: list.is_incomplete, items: list.items }
+}
+
+struct List<'d> {
+    document: &'d Document,
+    items: Vec<CompletionItem>,
+    is_incomplete: bool,
+}
+
+impl List<'_> {
+    /// Whether a form is one for the module's version and target that the manual lists.
+    fn is_wanted(&self, form: FormInfo) -> bool {
+        let floor = form.lowest_floor();
+        let report = &self.document.report;
+        let there = match (report.version, report.target) {
+            (Some(version), Some(target)) => floor.has(version, target, TABLE.families()),
+            _ => true,
+        };
+        there && form.lenient().is_none()
+    }
+
+    /// Opcodes that begin as what is written.
+    fn opcodes(&mut self, written: Range<usize>) {
+        let typed = &self.document.text[written.clone()];
+        for instruction in TABLE.instructions().filter(|instruction| instruction.opcode.starts_with(typed)) {
+            if instruction.forms().any(|form| self.is_wanted(form)) {
+                let page = REFERENCE.page(instruction.opcode).and_then(|page| page.entries.first());
+                let summary = page.map_or("", |entry| entry.summary);
+                self.add(instruction.opcode, CompletionItemKind::KEYWORD, summary, &written);
+            }
+        }
+    }
+
+    /// An opcode, or the modifier of a mnemonic that an offset is in.
+    fn mnemonic(&mut self, span: Range<usize>, offset: usize) {
+        let text = &self.document.text;
+        self.opcodes(span.start..offset);
+        let Some(dot) = text[span.start..offset].rfind('.').map(|dot| span.start + dot) else { return };
+        let end = text[offset..span.end].find('.').map_or(span.end, |dot| offset + dot);
+        let choices = |after| completion::modifiers(&TABLE, &text[span.start..dot], after, |form| self.is_wanted(form));
+        let mut found = choices(&text[end..span.end]);
+        if found.is_empty() {
+            // What stands behind may be about to go.
+            found = choices("");
+        }
+        let opcode = TABLE.instruction_of(&text[span.start..dot]).map_or("", |instruction| instruction.data().opcode);
+        for choice in found {
+            self.add(choice.modifier, CompletionItemKind::ENUM_MEMBER, &in_words(opcode, &choice), &(dot + 1..end));
+        }
+    }
+
+    /// Registers, variables, functions, labels and special registers: first those that may be meant.
+    fn names(&mut self, part: &Part, offset: usize) {
+        let text = &self.document.text;
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%');
+        let start = text[..offset].trim_end_matches(is_part).len();
+        let (typed, written) = (&text[start..offset], start..offset);
+        let place = Place::of(part, text, offset);
+        let index = &self.document.index;
+        // What is declared later hides what has the same name.
+        let visible: BTreeMap<&str, &Symbol> =
+            index.visible(start).map(|symbol| (&text[symbol.name.clone()], symbol)).collect();
+        for (name, symbol) in visible {
+            let detail = self.document.in_one_line(&symbol.declaration);
+            let rank = if place.takes(symbol) { "0" } else { "1" };
+            let kind = match symbol.kind {
+                SymbolKind::Register { .. } => CompletionItemKind::VARIABLE,
+                SymbolKind::Variable(_) => CompletionItemKind::FIELD,
+                SymbolKind::Function { .. } => CompletionItemKind::FUNCTION,
+                SymbolKind::Label => CompletionItemKind::REFERENCE,
+            };
+            let SymbolKind::Register { count: Some(count), .. } = symbol.kind else {
+                self.add(name, kind, &detail, &written).sort_text = Some(format!("{rank}{name}"));
+                continue;
+            };
+            let own = (0..count).map(|number| (number, format!("{name}{number}")));
+            let mut own = own.take(100_000).filter(|(_, register)| register.starts_with(typed));
+            for (number, register) in own.by_ref().take(MOST_OF_FAMILY as usize) {
+                self.add(&register, kind, &detail, &written).sort_text = Some(format!("{rank}{name}{number:06}"));
+            }
+            self.is_incomplete |= own.next().is_some();
+        }
+        for special in TABLE.specials {
+            let rank = if place.specials() { "2" } else { "3" };
+            let numbers = (0..special.count).map(|number| format!("{}{number}", special.name));
+            let alone = (special.count == 0).then(|| special.name.to_owned());
+            for name in alone.into_iter().chain(numbers) {
+                let item = self.add(&name, CompletionItemKind::CONSTANT, special.description, &written);
+                item.sort_text = Some(format!("{rank}{name}"));
+            }
+        }
+    }
+
+    fn add(
+        &mut self,
+        label: &str,
+        kind: CompletionItemKind,
+        about: &str,
+        replaced: &Range<usize>,
+    ) -> &mut CompletionItem {
+        let order = self.items.len();
+        let range = self.document.range(replaced);
+        self.items.push(CompletionItem {
+            label: label.to_owned(),
+            kind: Some(kind),
+            detail: (!about.is_empty()).then(|| about.to_owned()),
+            // The manual's order.
+            sort_text: Some(format!("{order:04}")),
+            text_edit: Some(CompletionTextEdit::Edit(TextEdit { range, new_text: label.to_owned() })),
+            ..CompletionItem::default()
+        });
+        &mut self.items[order]
+    }
+}
+
+/// What the reference says of a modifier, or else its place.
+fn in_words(opcode: &str, choice: &Choice) -> String {
+    let page = REFERENCE.page(opcode);
+    let modifiers = page.into_iter().flat_map(|page| page.modifiers);
+    let mut own = modifiers.filter(|modifier| modifier.name == choice.slot.name);
+    let member = own.find_map(|modifier| modifier.members.iter().find(|member| member.name == choice.modifier));
+    match member.map(|member| member.description).filter(|description| !description.is_empty()) {
+        Some(description) => description.to_owned(),
+        None => format!(".{}", choice.slot.name),
+    }
+}
+
+/// Where in a statement a name is to be written.
+enum Place {
+    Guard,
+    /// One of these operands, as far as the mnemonic tells.
+    Operands(&'static [Operand]),
+}
+
+impl Place {
+    fn of(part: &Part, text: &str, offset: usize) -> Place {
+        match &part.mnemonic {
+            Some(mnemonic) if offset >= mnemonic.end => {
+                let resolved = mnemonic::resolve(&TABLE, &text[mnemonic.clone()]);
+                Place::Operands(resolved.map(|resolved| resolved.form.operands()).unwrap_or_default())
+            }
+            _ => Place::Guard,
+        }
+    }
+
+    /// Whether a symbol may stand here.
+    fn takes(&self, symbol: &Symbol) -> bool {
+        let Place::Operands(operands) = self else {
+            return matches!(symbol.kind, SymbolKind::Register { ty, .. } if TABLE.ty(ty).kind == Kind::Predicate);
+        };
+        operands.iter().any(|operand| match symbol.kind {
+            SymbolKind::Register { ty, .. } => operand.registers.has(ty),
+            SymbolKind::Variable(_) => operand.kind == OperandKind::Address || operand.addresses,
+            SymbolKind::Function { .. } => operand.kind == OperandKind::Function || operand.functions,
+            SymbolKind::Label => matches!(operand.kind, OperandKind::Label | OperandKind::Targets),
+        })
+    }
+
+    fn specials(&self) -> bool {
+        matches!(self, Place::Operands(operands) if operands.iter().any(|operand| operand.specials))
+    }
+}

@@ -1,0 +1,58 @@
+//! What a document declares: functions with what stands in them.
+
+use lsp_types::{DocumentSymbol, DocumentSymbolResponse};
+use ptx_isa::text::module::{Symbol, SymbolKind};
+
+use super::documents::Document;
+
+pub(super) fn symbols(document: &Document) -> DocumentSymbolResponse {
+    let all = document.index.symbols().iter();
+    let functions: Vec<&Symbol> = all.clone().filter(|symbol| is_function(symbol)).collect();
+    // The function that a symbol stands in, its results and parameters among them.
+    let owner = |symbol: &Symbol| {
+        let behind = functions.partition_point(|function| function.whole.start <= symbol.name.start);
+        let function = behind.checked_sub(1)?;
+        (functions[function].whole.contains(&symbol.name.start) && !is_function(symbol)).then_some(function)
+    };
+    let mut children: Vec<Vec<DocumentSymbol>> = vec![Vec::new(); functions.len()];
+    let mut outermost = Vec::new();
+    for symbol in all {
+        match owner(symbol) {
+            Some(function) => children[function].push(shown(document, symbol)),
+            None => outermost.push(symbol),
+        }
+    }
+    let mut children = children.into_iter();
+    let nested = outermost.into_iter().map(|symbol| {
+        let children = is_function(symbol).then(|| children.next()).flatten();
+        DocumentSymbol { children, ..shown(document, symbol) }
+    });
+    DocumentSymbolResponse::Nested(nested.collect())
+}
+
+fn is_function(symbol: &Symbol) -> bool {
+    matches!(symbol.kind, SymbolKind::Function { .. })
+}
+
+fn shown(document: &Document, symbol: &Symbol) -> DocumentSymbol {
+    let kind = match symbol.kind {
+        SymbolKind::Function { .. } => lsp_types::SymbolKind::FUNCTION,
+        SymbolKind::Register { .. } | SymbolKind::Variable(_) => lsp_types::SymbolKind::VARIABLE,
+        SymbolKind::Label => lsp_types::SymbolKind::KEY,
+    };
+    let detail = match symbol.kind {
+        SymbolKind::Label => None,
+        _ => Some(document.in_one_line(&symbol.declaration)),
+    };
+    #[allow(deprecated, reason = "the field has to be given")]
+    DocumentSymbol {
+        name: document.text[symbol.name.clone()].to_owned(),
+        detail,
+        kind,
+        tags: None,
+        deprecated: None,
+        range: document.range(&symbol.whole),
+        selection_range: document.range(&symbol.name),
+        children: None,
+    }
+}

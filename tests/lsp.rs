@@ -1,0 +1,518 @@
+//! `ptx-isa lsp`, driven over standard input and output by the messages that editors send.
+#![cfg(feature = "lsp")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+const MODULE: &str = include_str!("modules/rustc-1.97-sm_80.ptx");
+const SPOILT: &str = include_str!("modules/rustc-1.97-sm_80.spoilt.ptx");
+const URI: &str = "file:///k.ptx";
+
+/// A server and the client's side of it.
+struct Client {
+    server: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    last: i64,
+}
+
+impl Client {
+    fn start() -> Client {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptx-isa"));
+        let mut server =
+            command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the server starts");
+        let (input, output) = (server.stdin.take(), server.stdout.take().expect("a pipe"));
+        Client { server, input, output: BufReader::new(output), last: 0 }
+    }
+
+    /// A server that is initialized; `encodings` are what the client offers.
+    fn initialized(encodings: &[&str]) -> Client {
+        let mut client = Client::start();
+        let capabilities = json!({
+            "general": { "positionEncodings": encodings },
+            "textDocument": { "hover": { "contentFormat": ["markdown", "plaintext"] } },
+        });
+        client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": capabilities }));
+        client.notify("initialized", json!({}));
+        client
+    }
+
+    /// One that has a document open, and what it says of it.
+    fn with(text: &str) -> (Client, Vec<Value>) {
+        let mut client = Client::initialized(&[]);
+        let diagnostics = client.open(text);
+        (client, diagnostics)
+    }
+
+    fn send(&mut self, body: &[u8]) {
+        let input = self.input.as_mut().expect("it is open");
+        write!(input, "Content-Length: {}\r\n\r\n", body.len()).expect("the server reads");
+        input.write_all(body).and_then(|()| input.flush()).expect("the server reads");
+    }
+
+    fn notify(&mut self, method: &str, params: Value) {
+        self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string().as_bytes());
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).expect("the server writes") > 0, "the server has ended");
+            match line.trim_end().split_once(": ") {
+                Some(("Content-Length", size)) => length = size.parse().expect("a number"),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut body = vec![0; length];
+        self.output.read_exact(&mut body).expect("a whole message");
+        serde_json::from_slice(&body).expect("JSON")
+    }
+
+    /// The answer to a request, with its error if it has one.
+    fn answer(&mut self, method: &str, params: Value) -> Value {
+        self.last += 1;
+        let id = self.last;
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.send(request.to_string().as_bytes());
+        let answer = self.receive();
+        assert_eq!(answer["id"], id, "{answer}");
+        answer
+    }
+
+    fn ask(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.answer(method, params);
+        assert!(answer.get("error").is_none(), "{method}: {answer}");
+        answer["result"].clone()
+    }
+
+    fn published(&mut self) -> Vec<Value> {
+        let message = self.receive();
+        assert_eq!(message["method"], "textDocument/publishDiagnostics", "{message}");
+        message["params"]["diagnostics"].as_array().expect("a list").clone()
+    }
+
+    fn open(&mut self, text: &str) -> Vec<Value> {
+        let document = json!({ "uri": URI, "languageId": "ptx", "version": 1, "text": text });
+        self.notify("textDocument/didOpen", json!({ "textDocument": document }));
+        self.published()
+    }
+
+    fn change(&mut self, changes: Value) -> Vec<Value> {
+        let document = json!({ "uri": URI, "version": 2 });
+        self.notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": changes }));
+        self.published()
+    }
+
+    /// Asks what there is at a place of the document.
+    fn at(&mut self, method: &str, position: &Value) -> Value {
+        let context = json!({ "includeDeclaration": true, "triggerKind": 1 });
+        let params = json!({ "textDocument": { "uri": URI }, "position": position, "context": context });
+        self.ask(method, params)
+    }
+
+    fn hover(&mut self, position: &Value) -> String {
+        self.at("textDocument/hover", position)["contents"]["value"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// What may be written at a place, in the order that a client shows it.
+    fn completions(&mut self, position: &Value) -> Vec<String> {
+        let list = self.at("textDocument/completion", position);
+        let mut items = list["items"].as_array().expect("a list").clone();
+        items.sort_by_key(|item| item["sortText"].as_str().expect("an order").to_owned());
+        items.iter().map(|item| item["label"].as_str().expect("a label").to_owned()).collect()
+    }
+
+    /// Ends the server as a client does; tells its exit status.
+    fn end(mut self) -> Option<i32> {
+        self.ask("shutdown", Value::Null);
+        self.notify("exit", Value::Null);
+        self.server.wait().expect("it ends").code()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+/// The position of what stands between two bars in a text without them, and the text.
+fn marked(text: &str) -> (String, Value) {
+    let offset = text.find('|').expect("a bar");
+    (text.replacen('|', "", 1), position(text, offset))
+}
+
+/// The position of an offset, in UTF-16.
+fn position(text: &str, offset: usize) -> Value {
+    let before = &text[..offset];
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    json!({ "line": before.matches('\n').count(), "character": before[line..].encode_utf16().count() })
+}
+
+/// The position of the nth of some pieces of the module.
+fn place(text: &str, piece: &str, nth: usize) -> Value {
+    let (offset, _) = text.match_indices(piece).nth(nth).unwrap_or_else(|| panic!("{piece} stands there"));
+    position(text, offset)
+}
+
+/// What a range of a text has.
+fn part(text: &str, range: &Value) -> String {
+    let offset = |position: &Value| {
+        let (line, character) = (position["line"].as_u64().unwrap(), position["character"].as_u64().unwrap());
+        let start = text.split_inclusive('\n').take(line as usize).map(str::len).sum::<usize>();
+        let units: Vec<u16> = text[start..].encode_utf16().take(character as usize).collect();
+        start + String::from_utf16(&units).expect("whole characters").len()
+    };
+    text[offset(&range["start"])..offset(&range["end"])].to_owned()
+}
+
+/// A kernel with this in it, and what stands at the bar.
+fn in_kernel(body: &str) -> (String, Value) {
+    marked(&format!(
+        ".version 7.0\n.target sm_80\n.entry k(.param .u64 size)\n{{\n.reg .pred %p<3>;\n.reg .b32 %r<5>;\n.reg .f32 %f<3>;\n{body}\nDONE:\nret;\n}}\n"
+    ))
+}
+
+#[test]
+fn a_session_begins_and_ends_as_the_protocol_says() {
+    let mut client = Client::start();
+    let early = client.answer("textDocument/hover", json!({}));
+    assert_eq!(early["error"]["code"], -32002);
+    let answer = client.ask("initialize", json!({ "processId": null, "rootUri": null, "capabilities": {} }));
+    let capabilities = &answer["capabilities"];
+    assert_eq!(
+        (&answer["serverInfo"]["name"], &capabilities["positionEncoding"]),
+        (&json!("ptx-isa"), &json!("utf-16"))
+    );
+    for capability in ["hover", "definition", "references", "documentSymbol", "completion", "codeAction"] {
+        assert!(!capabilities[format!("{capability}Provider")].is_null(), "{capability}");
+    }
+    assert_eq!(capabilities["textDocumentSync"], 2);
+    client.notify("initialized", json!({}));
+    assert_eq!(client.end(), Some(0));
+
+    // One that ends without a word is told by its status.
+    let mut client = Client::initialized(&[]);
+    client.notify("exit", Value::Null);
+    assert_eq!(client.server.wait().expect("it ends").code(), Some(1));
+}
+
+#[test]
+fn findings_come_as_one_types() {
+    let (mut client, found) = Client::with(SPOILT);
+    let [lo, guard, order] = found.as_slice() else { panic!("three findings: {found:?}") };
+    assert_eq!((part(SPOILT, &lo["range"]).as_str(), lo["severity"].as_i64()), ("lo", Some(1)));
+    assert_eq!((&lo["code"], &lo["source"]), (&json!("illegal-modifier"), &json!("ptx-isa")));
+    let message = lo["message"].as_str().unwrap();
+    assert!(message.starts_with("`.lo` is no `.CmpOp`") && message.contains("\nhelp: `.CmpOp` is one of"), "{message}");
+    assert_eq!((part(SPOILT, &guard["range"]).as_str(), &guard["code"]), ("%rd4", &json!("operand-type")));
+    assert_eq!((order["severity"].as_i64(), &order["code"]), (Some(2), &json!("modifier-order")));
+
+    // Corrected letter by letter, it is fine; `.lt` for `.lo`, the register, the order.
+    let lt = json!({ "range": lo["range"], "text": "l" });
+    let more = json!({ "line": lo["range"]["start"]["line"], "character": lo["range"]["start"]["character"].as_u64().unwrap() + 1 });
+    let found = client.change(json!([lt, { "range": { "start": more, "end": more }, "text": "t" }]));
+    assert_eq!(found.len(), 2);
+    let found = client.change(json!([{ "range": guard["range"], "text": "%rs4" }]));
+    assert_eq!(found.len(), 1);
+    let found = client.change(json!([{ "range": order["range"], "text": "setp.lt.ftz.f32" }]));
+    assert!(found.is_empty(), "{found:?}");
+    // The text that came of it is the module's.
+    let (line, found) = (json!({ "line": 0, "character": 0 }), client.change(json!([{ "text": MODULE }])));
+    assert!(found.is_empty() && client.at("textDocument/hover", &line).is_null());
+
+    client.notify("textDocument/didClose", json!({ "textDocument": { "uri": URI } }));
+    assert!(client.published().is_empty());
+    assert_eq!(client.end(), Some(0));
+}
+
+fn quick_fixes(client: &mut Client, finding: &Value) -> Value {
+    let context = json!({ "diagnostics": [], "only": ["quickfix"] });
+    let params = json!({ "textDocument": { "uri": URI }, "range": finding["range"], "context": context });
+    client.ask("textDocument/codeAction", params)
+}
+
+/// Each finding of a text is corrected by the first quick fix there is, until none is left.
+#[test]
+fn quick_fixes_make_it_right() {
+    let fixed = |body: &str, titles: &[&str]| {
+        let (text, _) = in_kernel(&format!("{body}|"));
+        let (mut client, mut found) = Client::with(&text);
+        for title in titles {
+            let finding = found.first().expect("something is wrong");
+            let actions = quick_fixes(&mut client, finding);
+            assert_eq!(actions[0]["title"], *title, "{finding}");
+            assert_eq!(actions[0]["diagnostics"][0], *finding);
+            let edit = actions[0]["edit"]["changes"][URI][0].clone();
+            found = client.change(json!([{ "range": edit["range"], "text": edit["newText"] }]));
+        }
+        assert!(found.is_empty(), "{found:?}");
+    };
+    fixed("ad.s32 %r1, %r1, %r2;", &["Write `add`"]);
+    fixed("selp.b33 %r1, %r1, %r2, %p1;", &["Write `b32`"]);
+    fixed("setp.lo.s32 %p1, %r1, %r2;", &["Write `setp.lt.s32`"]);
+    fixed("ld.relaxed.gpu.globl.u32 %r1, [%r2];", &["Write `global`"]);
+    fixed("set.u32.f32.lt %r1, %f1, %f2;", &["Write `set.lt.u32.f32`"]);
+    fixed("add.s32 %r1, %r01, %r002;", &["Write `%r1`", "Write `%r2`"]);
+    fixed("add.s32 %r1, %r1, %r2 // a comment\n\nsub.s32 %r1, %r1, %r2;", &["Insert `;`"]);
+    fixed("ld.global.L2::128B.u32 %r1, [%r2];", &["Write `7.4`"]);
+    let (text, _) = in_kernel(".reg .b16 h;\nsetp.lt.bf16 %p1, h, h;|");
+    let (mut client, found) = Client::with(&text.replace("7.0", "7.8"));
+    let actions = quick_fixes(&mut client, &found[0]);
+    assert_eq!((&actions[0]["title"], actions.as_array().map(Vec::len)), (&json!("Write `sm_90`"), Some(1)));
+}
+
+#[test]
+fn a_second_declaration_tells_of_the_first() {
+    let (text, _) = in_kernel(".reg .b32 %q;\n.reg .f32 %q;|");
+    let (_client, found) = Client::with(&text);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let first = &found[0]["relatedInformation"][0]["location"];
+    assert_eq!((&first["uri"], &first["range"]["start"]), (&json!(URI), &place(&text, "%q", 0)));
+}
+
+#[test]
+fn hover_is_what_explain_prints_for_the_module() {
+    let (mut client, _) = Client::with(SPOILT);
+    for (mnemonic, written) in [("setp.ge.s64", 0), ("setp.lo.f16", 0), ("ld.global.b16", 3)] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptx-isa"));
+        let explained =
+            command.args(["explain", "--ptx", "7.0", "--target", "sm_80", mnemonic]).output().expect("it runs");
+        let explained = String::from_utf8(explained.stdout).expect("text");
+        assert!(explained.len() > 50);
+        let shown = client.hover(&place(SPOILT, mnemonic, written));
+        assert_eq!(shown, format!("```text\n{}\n```", explained.trim_end()), "{mnemonic}");
+    }
+    let mut shown = |piece, nth| client.hover(&place(SPOILT, piece, nth));
+    assert_eq!(shown("%rd5", 0), "```ptx\n.reg .b64 %rd<13>\n```");
+    assert_eq!(shown("k_f16_param_0]", 0), "```ptx\n.param .u64 .ptr .align 1 k_f16_param_0\n```");
+    assert!(shown("k_f16(", 0).starts_with("```ptx\n.visible .entry k_f16( .param"));
+    assert!(shown("%ctaid.x", 0).starts_with("```ptx\n%ctaid // "));
+    assert_eq!(shown("Generated", 0), "");
+    assert_eq!(shown(".address_size", 0), "");
+}
+
+#[test]
+fn opcodes_and_modifiers_are_those_with_which_some_form_remains() {
+    let complete = |body: &str| {
+        let (text, at) = in_kernel(body);
+        Client::with(&text).0.completions(&at)
+    };
+    let opcodes = complete("|");
+    assert!(["add", "setp", "ld", "bra"].iter().all(|opcode| opcodes.iter().any(|found| found == opcode)));
+    assert_eq!(complete("slc|"), ["slct"]);
+    assert_eq!(complete("setp.lo.|"), ["u16", "u32", "u64", "and", "or", "xor"]);
+    // The middle of a mnemonic: what stands behind remains.
+    assert_eq!(complete("setp.|.s32 %p1, %r1, %r2;"), ["eq", "ne", "lt", "le", "gt", "ge"]);
+    assert_eq!(complete("setp.l|t.and.b32 %p1, %r1, %r2, %p2;"), ["eq", "ne"]);
+    // `.f16` came with sm_53, `.bf16` with PTX 7.8: this is PTX 7.0.
+    let types = complete("setp.lt.|");
+    assert!(types.contains(&"f16".to_owned()) && !types.contains(&"bf16".to_owned()), "{types:?}");
+    // Modifiers that are no part of a form: a relaxed load says its scope.
+    let load = complete("ld.relaxed.|");
+    assert!(load.contains(&"gpu".to_owned()) && !load.contains(&"u32".to_owned()), "{load:?}");
+    assert!(complete("// setp.|").is_empty());
+    assert!(complete("setp.u32.lo.|").is_empty());
+}
+
+#[test]
+fn names_are_those_in_scope_and_first_those_that_fit() {
+    let complete = |body: &str| {
+        let (text, at) = in_kernel(body);
+        Client::with(&text).0.completions(&at)
+    };
+    let all = complete("{ .reg .b32 inner; }\nadd.s32 %r1, |, %r2;");
+    assert_eq!(&all[..5], ["%r0", "%r1", "%r2", "%r3", "%r4"]);
+    for name in ["%f2", "%p0", "size", "DONE", "%tid", "k"] {
+        assert!(all.iter().any(|found| found == name), "{name}: {all:?}");
+    }
+    assert!(!all.iter().any(|found| found == "inner"));
+    assert_eq!(complete("@|")[..3], ["%p0", "%p1", "%p2"]);
+    assert_eq!(complete("bra |;")[0], "DONE");
+    assert_eq!(complete("add.f32 %f1, %f|")[..3], ["%f0", "%f1", "%f2"]);
+    assert_eq!(complete("{ .reg .b32 inner; add.s32 inn|; }")[0], "inner");
+    // A family may be long: what is written narrows it.
+    let (text, at) = in_kernel(".reg .b32 %x<5000>;\nadd.s32 %x1, %x12|");
+    let mut client = Client::with(&text).0;
+    let list = client.at("textDocument/completion", &at);
+    assert_eq!(list["isIncomplete"], true);
+    let family = client.completions(&at).into_iter().filter(|name| name.starts_with("%x")).collect::<Vec<_>>();
+    assert_eq!((family[0].as_str(), family[1].as_str(), family.len()), ("%x12", "%x120", 100));
+}
+
+#[test]
+fn definitions_and_references_are_those_of_the_scope() {
+    let (mut client, _) = Client::with(MODULE);
+    let found = |client: &mut Client, piece: &str, nth| {
+        let definition = client.at("textDocument/definition", &place(MODULE, piece, nth));
+        (definition["range"]["start"].clone(), part(MODULE, &definition["range"]))
+    };
+    // `%rd4` is of the family of its function; so is that of the next one.
+    let families: Vec<usize> = MODULE.match_indices("%rd<").map(|(at, _)| at).collect();
+    assert_eq!(found(&mut client, "%rd4", 0), (position(MODULE, families[0]), "%rd".to_owned()));
+    let later = MODULE[families[1]..].find("%rd4").unwrap() + families[1];
+    let definition = client.at("textDocument/definition", &position(MODULE, later));
+    assert_eq!(definition["range"]["start"], position(MODULE, families[1]));
+    // Labels are known before they stand.
+    assert_eq!(found(&mut client, "$L__BB0_7", 0), (place(MODULE, "$L__BB0_7:", 0), "$L__BB0_7".to_owned()));
+    assert_eq!(found(&mut client, "k_f16_param_2]", 0).0, place(MODULE, "k_f16_param_2", 0));
+
+    let mut references = |piece: &str, nth| {
+        let all = client.at("textDocument/references", &place(MODULE, piece, nth));
+        all.as_array().unwrap().iter().map(|at| part(MODULE, &at["range"])).collect::<Vec<_>>()
+    };
+    let body = &MODULE[families[0]..families[1]];
+    let uses = |register: &str| {
+        let part = |letter: char| letter.is_ascii_alphanumeric();
+        body.match_indices(register).filter(|(at, _)| !body[at + register.len()..].starts_with(part)).count()
+    };
+    assert_eq!(references("%rd4", 0).iter().filter(|name| *name == "%rd4").count(), uses("%rd4"));
+    assert!(uses("%rd4") > 2);
+    assert_eq!(references("%rd<", 0).len(), (0..13).map(|number| uses(&format!("%rd{number}"))).sum::<usize>() + 1);
+    assert_eq!(references("$L__BB0_7:", 0).len(), body.matches("$L__BB0_7").count());
+}
+
+#[test]
+fn functions_are_found_where_they_are_called() {
+    let text = "\
+.version 7.0
+.target sm_80
+.func (.reg .u32 out) twice (.reg .u32 in);
+.global .u32 counter;
+.func (.reg .u32 out) twice (.reg .u32 in) { add.u32 out, in, in; ret; }
+.entry k() {
+    .reg .u32 a;
+    call (a), twice, (a);
+    st.global.u32 [counter], a;
+    ret;
+}
+";
+    let (mut client, found) = Client::with(text);
+    assert!(found.is_empty(), "{found:?}");
+    let mut definition =
+        |piece, nth| client.at("textDocument/definition", &place(text, piece, nth))["range"]["start"].clone();
+    assert_eq!(definition("twice", 2), place(text, "twice", 1));
+    assert_eq!(definition("counter]", 0), place(text, "counter", 0));
+    assert_eq!(definition("in, in", 0), place(text, "in) {", 0));
+
+    let symbols = client.ask("textDocument/documentSymbol", json!({ "textDocument": { "uri": URI } }));
+    let names = |symbols: &Value| -> Vec<String> {
+        symbols.as_array().unwrap().iter().map(|symbol| symbol["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let all = names(&symbols);
+    assert_eq!(all, ["twice", "counter", "twice", "k"]);
+    assert_eq!(names(&symbols[2]["children"]), ["out", "in"]);
+    let kernel = symbols.as_array().unwrap().last().unwrap();
+    assert_eq!((names(&kernel["children"]), &kernel["detail"]), (vec!["a".to_owned()], &json!(".entry k()")));
+    assert!(part(text, &kernel["range"]).ends_with("ret;\n}"));
+}
+
+#[test]
+fn positions_are_counted_as_agreed() {
+    let (text, at) = in_kernel("/* \u{1d11e}\u{e9} */ setp.lo.s3|2 %p1, %r1, %r2; // \u{1d11e}");
+    let mut client = Client::initialized(&["utf-8", "utf-16"]);
+    let found = client.open(&text);
+    let column = |found: &[Value]| found[0]["range"]["start"]["character"].as_u64().unwrap();
+    let line = text.lines().nth(7).unwrap();
+    assert_eq!(column(&found), line.find("lo").unwrap() as u64);
+    drop(client);
+    let (mut client, found) = Client::with(&text);
+    assert_eq!(column(&found), line.find("lo").unwrap() as u64 - 3);
+    assert!(client.hover(&at).contains("unsigned"));
+    // Half of a surrogate pair is all of it.
+    let half = |character| json!({ "line": 7, "character": character });
+    let found = client.change(json!([{ "range": { "start": half(4), "end": half(5) }, "text": "g" }]));
+    assert_eq!(column(&found), line.find("lo").unwrap() as u64 - 4);
+}
+
+#[test]
+fn whatever_comes_is_answered() {
+    let (mut client, _) = Client::with(SPOILT);
+    assert_eq!(client.answer("textDocument/flatter", json!({}))["error"]["code"], -32601);
+    assert_eq!(client.answer("textDocument/hover", json!({ "position": 1 }))["error"]["code"], -32602);
+    assert_eq!(client.answer("textDocument/hover", json!([]))["error"]["code"], -32602);
+    assert_eq!(client.answer("initialize", json!({}))["error"]["code"], -32601);
+    client.notify("$/setTrace", json!({ "value": "off" }));
+    client.notify("textDocument/didSave", json!({ "textDocument": { "uri": URI } }));
+    // What cannot be read is told, and what follows is read.
+    for body in [&b"{"[..], b"[]", b"\xff\xfe", b"null", b"\"\\ud800\""] {
+        client.send(body);
+        assert_eq!(client.receive()["method"], "window/logMessage", "{body:?}");
+    }
+    client.notify("textDocument/didChange", json!({ "textDocument": 3 }));
+    assert_eq!(client.receive()["method"], "window/logMessage");
+    let closed = json!({ "uri": "file:///closed.ptx", "version": 1 });
+    client.notify("textDocument/didChange", json!({ "textDocument": closed, "contentChanges": [] }));
+    assert_eq!(client.receive()["method"], "window/logMessage");
+    let nowhere = json!({ "line": 4_000_000_000_u32, "character": 4_000_000_000_u32 });
+    for method in ["hover", "completion", "definition", "references", "documentSymbol", "codeAction"] {
+        let method = format!("textDocument/{method}");
+        let range = json!({ "start": nowhere, "end": { "line": 0, "character": 0 } });
+        let context = json!({ "includeDeclaration": true, "triggerKind": 1, "diagnostics": [] });
+        for uri in [URI, "file:///closed.ptx"] {
+            let place =
+                json!({ "textDocument": { "uri": uri }, "position": nowhere, "range": range, "context": context });
+            client.ask(&method, place);
+        }
+    }
+    // A change from behind the end to before the beginning is one of all there is.
+    let whole = json!({ "start": nowhere, "end": { "line": 0, "character": 0 } });
+    assert_eq!(client.change(json!([{ "range": whole, "text": "\u{1d11e}" }])).len(), 1);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn every_place_of_a_module_that_is_cut_off_is_answered() {
+    let mut client = Client::initialized(&[]);
+    let kernel = &SPOILT[..SPOILT.find("\n}").unwrap()];
+    for end in (0..kernel.len()).step_by(97) {
+        client.open(&kernel[..end]);
+        for method in ["hover", "completion", "definition", "references"] {
+            client.at(&format!("textDocument/{method}"), &position(kernel, end));
+            client.at(&format!("textDocument/{method}"), &position(kernel, end / 2));
+        }
+        client.ask("textDocument/documentSymbol", json!({ "textDocument": { "uri": URI } }));
+    }
+    assert_eq!(client.end(), Some(0));
+}
+
+/// A keystroke in a module of 20,000 lines; the figures are printed.
+#[test]
+fn a_keystroke_in_a_long_module_is_answered() {
+    let kernel = &MODULE[MODULE.find(".visible").unwrap()..];
+    let head = &MODULE[..MODULE.find(".visible").unwrap()];
+    let copies = 20_000_usize.div_ceil(kernel.lines().count());
+    let text = (0..copies).fold(head.to_owned(), |text, copy| text + &kernel.replace("k_", &format!("k{copy}_")));
+    let (mut client, found) = Client::with(&text);
+    assert_eq!(found.len(), 0, "{:?}", found.first());
+    let at = place(&text, "setp.", text.matches("setp.").count() / 2);
+    let behind = json!({ "line": at["line"], "character": at["character"].as_u64().unwrap() + 5 });
+    let (mut changes, mut completions) = (Vec::new(), Vec::new());
+    for _ in 0..20 {
+        let start = Instant::now();
+        let found = client.change(json!([{ "range": { "start": behind, "end": behind }, "text": "x" }]));
+        changes.push(start.elapsed());
+        assert_eq!(found.len(), 1);
+        let start = Instant::now();
+        client.at("textDocument/completion", &behind);
+        completions.push(start.elapsed());
+        let typed = json!({ "line": behind["line"], "character": behind["character"].as_u64().unwrap() + 1 });
+        assert!(client.change(json!([{ "range": { "start": behind, "end": typed }, "text": "" }])).is_empty());
+    }
+    changes.sort();
+    completions.sort();
+    println!(
+        "{} lines, {} bytes: a keystroke {:?}, a completion {:?}",
+        text.lines().count(),
+        text.len(),
+        changes[10],
+        completions[10]
+    );
+}
