@@ -14,7 +14,7 @@ use ptx_isa::text::module::{Context, Part, Symbol, SymbolKind};
 use super::documents::Document;
 
 /// So many registers of a family are offered; more as more of the name is written.
-const MOST_OF_FAMILY: u64 = 100;
+const MOST_OF_FAMILY: usize = 100;
 
 pub(super) fn completion(document: &Document, offset: usize) -> CompletionList {
     let mut list = List { document, items: Vec::new(), is_incomplete: false };
@@ -99,10 +99,12 @@ impl List<'_> {
                 self.add(name, kind, &detail, &written).sort_text = Some(format!("{rank}{name}"));
                 continue;
             };
-            let own = (0..count).map(|number| (number, format!("{name}{number}")));
-            let mut own = own.take(100_000).filter(|(_, register)| register.starts_with(typed));
-            for (number, register) in own.by_ref().take(MOST_OF_FAMILY as usize) {
-                self.add(&register, kind, &detail, &written).sort_text = Some(format!("{rank}{name}{number:06}"));
+            // Of the stem or less, all of them go on.
+            let digits = if name.starts_with(typed) { Some("") } else { typed.strip_prefix(name) };
+            let mut own = digits.into_iter().flat_map(|digits| numbers(digits, count));
+            for number in own.by_ref().take(MOST_OF_FAMILY) {
+                let item = self.add(&format!("{name}{number}"), kind, &detail, &written);
+                item.sort_text = Some(format!("{rank}{name}{number:010}"));
             }
             self.is_incomplete |= own.next().is_some();
         }
@@ -137,6 +139,19 @@ impl List<'_> {
         });
         &mut self.items[order]
     }
+}
+
+/// The numbers below a count that begin with some digits, those with fewer digits first.
+fn numbers(digits: &str, count: u64) -> impl Iterator<Item = u64> {
+    let first = if digits.starts_with('0') && digits != "0" { None } else { digits.parse::<u64>().ok() };
+    let all = if digits.is_empty() { 0..count } else { 0..0 };
+    // Nothing follows a zero.
+    let powers = std::iter::successors(Some(1_u64), move |power| power.checked_mul(10).filter(|_| first != Some(0)));
+    let ranges = powers.map_while(move |power| {
+        let start = first?.checked_mul(power)?;
+        (start < count).then(|| start..start.saturating_add(power).min(count))
+    });
+    all.chain(ranges.flatten())
 }
 
 /// What the reference says of a modifier, or else its place.
@@ -184,5 +199,24 @@ impl Place {
 
     fn specials(&self) -> bool {
         matches!(self, Place::Operands(operands) if operands.iter().any(|operand| operand.specials))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn numbers_go_on_with_digits() {
+        let of = |digits, count| numbers(digits, count).collect::<Vec<_>>();
+        assert_eq!(of("", 3), [0, 1, 2]);
+        assert_eq!(of("0", 300), [0]);
+        assert_eq!(of("12", 125), [12, 120, 121, 122, 123, 124]);
+        assert_eq!(of("12", 12), [0; 0]);
+        assert_eq!(numbers("1", u64::MAX).nth(10), Some(19));
+        for none in ["00", "x", "99999999999999999999999"] {
+            assert_eq!(of(none, u64::MAX), [0; 0], "{none}");
+        }
+        assert_eq!(numbers("18446744073709551614", u64::MAX).count(), 1);
     }
 }
