@@ -91,7 +91,7 @@ macro_rules! forms {
             /// Whether the assembler takes the form for a version of PTX and a target, which it does with some below what the
             /// manual asks for.
             pub fn taken(self, version: $crate::target::Version, target: $crate::target::Target) -> bool {
-                self.info().lowest_floor().has(version, target, $table.families())
+                self.info().taken(Some(version), Some(target))
             }
 
             /// The manual's section that describes the form.

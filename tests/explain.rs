@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::process::{Command, Output};
 
 use ptx_isa::reference::{Computed, REFERENCE};
+use ptx_isa::table::FormInfo;
+use ptx_isa::text::mnemonic::resolve;
 use ptx_isa::{Form, TABLE};
 
 fn explain(mnemonic: &str) -> Output {
@@ -30,6 +32,16 @@ fn another_order_of_modifiers_is_understood() {
     assert!(output.status.success());
     assert!(text(&output).starts_with("setp.lt.ftz.f16 "));
     assert!(text(&output).contains("modifiers in any order"));
+}
+
+#[test]
+fn an_opcode_that_is_no_mnemonic_by_itself_has_its_page() {
+    // Its form has no modifier of its own, and needs a free one.
+    let bare = |form: &FormInfo| form.mnemonic() == form.instruction().opcode;
+    let illegal = |form: &FormInfo| resolve(&TABLE, form.mnemonic()).is_err();
+    let form = TABLE.forms().find(|form| bare(form) && illegal(form)).expect("there is such a form");
+    let output = explain(form.mnemonic());
+    assert!(output.status.success() && text(&output).contains(" form"), "{}", text(&output));
 }
 
 #[test]

@@ -5,9 +5,6 @@
 #[allow(dead_code, reason = "the command line uses more of it")]
 #[path = "../../src/cli/batch.rs"]
 mod batches;
-#[allow(dead_code, reason = "the command line uses more of it")]
-#[path = "../../src/cli/evaluate.rs"]
-mod evaluate;
 mod memory;
 #[allow(dead_code, reason = "the command line uses more of it")]
 #[path = "../../src/cli/names.rs"]

@@ -23,7 +23,7 @@ use crate::notation;
 pub use crate::notation::Around;
 use crate::program::{Operation, Programs, Run};
 use crate::selector::{Permission, Selector};
-use crate::target::{Families, Floor, Target, Version};
+use crate::target::{Families, Floor, NameError, Target, Version};
 pub use evaluator::{Evaluator, Outputs};
 pub use form::{FormInfo, name_with, name_with_operands};
 
@@ -798,6 +798,34 @@ impl Table {
     pub fn special(&self, name: &str) -> Option<&'static Special> {
         let own = self.specials.iter().find(|special| special.is_called(name));
         own.or_else(|| self.base?.special(name))
+    }
+
+    /// The target with this name, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// How a target is spelt, or which one is near.
+    pub fn target(&self, name: &str) -> Result<Target, NameError> {
+        let target: Target = name.parse()?;
+        let known = || self.targets.iter().map(|known| known.target);
+        match known().any(|known| known == target) {
+            true => Ok(target),
+            false => Err(NameError::NoTarget(target, known().min_by_key(|known| known.sm.abs_diff(target.sm)))),
+        }
+    }
+
+    /// The version with this name, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// How a version is spelt, or which one is near.
+    pub fn version(&self, name: &str) -> Result<Version, NameError> {
+        let version: Version = name.parse()?;
+        if self.versions.contains(&version) {
+            return Ok(version);
+        }
+        let before = self.versions.iter().rev().find(|known| **known < version).or(self.versions.first());
+        Err(NameError::NoVersion(version, before.copied()))
     }
 
     /// The form with this canonical mnemonic: modifiers in the manual's order, no blanks.

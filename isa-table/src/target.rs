@@ -204,21 +204,33 @@ impl fmt::Display for Floor {
     }
 }
 
-/// The text is not spelt like a version or a target.
+/// The text is not spelt like a version or a target, or the table has none of this name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameError {
     /// A version is two numbers parted by a dot.
     Version,
     /// A target is `sm_`, a number and at most one lower-case letter.
     Target,
+    /// The table does not have the version; the nearest that it has.
+    NoVersion(Version, Option<Version>),
+    /// The table does not have the target; the nearest that it has.
+    NoTarget(Target, Option<Target>),
 }
 
 impl fmt::Display for NameError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            NameError::Version => "a PTX version is two numbers parted by a dot, like `7.8`",
-            NameError::Target => "a target is `sm_`, a number and at most one letter, like `sm_90a`",
-        })
+        match self {
+            NameError::Version => f.write_str("a PTX version is two numbers parted by a dot, like `7.8`"),
+            NameError::Target => f.write_str("a target is `sm_`, a number and at most one letter, like `sm_90a`"),
+            NameError::NoVersion(version, near) => {
+                write!(f, "there is no PTX version {version}")?;
+                near.map_or(Ok(()), |near| write!(f, "; the nearest is {near}"))
+            }
+            NameError::NoTarget(target, near) => {
+                write!(f, "there is no target `{target}`")?;
+                near.map_or(Ok(()), |near| write!(f, "; the nearest is `{near}`"))
+            }
+        }
     }
 }
 

@@ -9,10 +9,10 @@ use ptx_isa::TABLE;
 use ptx_isa::table::{Bound, Measure, TypeInfo};
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
+use ptx_isa::text::evaluate::{Outputs, Problem, WARP, Words, described, evaluate, one_each};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::evaluate::{Outputs, WARP, Words, described, evaluate, one_each};
 use super::names;
 
 /// One request of a batch.
@@ -141,7 +141,7 @@ fn evaluated<W: Given>(
         Some(given) => W::read(given.get(), ty).map_err(|problem| format!("`{name}`: {problem}")),
         None => Err(format!("`{name}` has no value: give {}", described(ty))),
     });
-    outputs.map_err(|problems| problems.join("; "))
+    outputs.map_err(|problems| problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("; "))
 }
 
 /// A word of one thread, or of each, as JSON has it.

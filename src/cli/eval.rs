@@ -10,9 +10,9 @@ use ptx_isa::diagnostic::LineIndex;
 use ptx_isa::table::TypeInfo;
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
+use ptx_isa::text::evaluate::{Outputs, Problem, WARP, Words, described, evaluate, one_each};
 use ptx_isa::value;
 
-use super::evaluate::{Outputs, WARP, Words, described, evaluate, one_each};
 use super::{EvalArguments, Outcome, batch, report};
 
 pub(super) fn run(arguments: &EvalArguments) -> io::Result<Outcome> {
@@ -141,7 +141,7 @@ fn evaluate_named<W: Written>(statement: &Statement<'_>, arguments: &EvalArgumen
     match outputs {
         Ok(outputs) if problems.is_empty() => Ok(outputs),
         Ok(_) => Err(problems),
-        Err(more) => Err(problems.into_iter().chain(more).collect()),
+        Err(more) => Err(problems.into_iter().chain(more.iter().map(Problem::to_string)).collect()),
     }
 }
 

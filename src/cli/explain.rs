@@ -1,26 +1,15 @@
-//! `ptx-isa explain`: pages of the reference as a terminal shows them.
+//! `ptx-isa explain`: what the reference says of an opcode or a form, or why a mnemonic means none.
 
 use std::io::{self, BufWriter, Write};
 
-use anstyle::{AnsiColor, Style};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::LineIndex;
 use ptx_isa::reference::REFERENCE;
-use ptx_isa::reference::form::{self, FormPage};
-use ptx_isa::reference::page::{Entry, Floor, Matrix, Modifier, Page};
-use ptx_isa::selector::Permission;
-use ptx_isa::table::{Lenient, OperandKind};
+use ptx_isa::reference::text::{CODE, FAINT, Terminal};
+use ptx_isa::table::Lenient;
 use ptx_isa::text::mnemonic::{self, Refusal};
 
 use super::{ExplainArguments, Machine, Outcome, report};
-
-/// Text is broken behind so many columns.
-const WIDTH: usize = 96;
-
-const NAME: Style = Style::new().bold();
-const HEADING: Style = AnsiColor::Cyan.on_default().bold();
-const CODE: Style = AnsiColor::Green.on_default();
-const FAINT: Style = Style::new().dimmed();
 
 pub(super) fn run(arguments: &ExplainArguments) -> io::Result<Outcome> {
     let mut out = BufWriter::new(anstream::stdout().lock());
@@ -32,7 +21,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> io::Result<Outcome> {
 /// Tells, with styles, what a mnemonic or an opcode is.
 pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> io::Result<Outcome> {
     let mut out = Terminal { out };
-    if let Some(page) = REFERENCE.page(mnemonic).filter(|_| TABLE.form(mnemonic).is_none()) {
+    if let Some(page) = REFERENCE.page(mnemonic).filter(|_| mnemonic::resolve(&TABLE, mnemonic).is_err()) {
         out.page(page)?;
         if let Some(words) = machine.in_words() {
             let forms = || TABLE.forms().filter(|form| form.instruction().opcode == page.opcode);
@@ -56,279 +45,26 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
             Ok(Outcome::Fine)
         }
         Err(refusal) => {
-            out.refusal(mnemonic, &refusal)?;
+            print_refusal(&mut out, mnemonic, &refusal)?;
             Ok(Outcome::InputErrors)
         }
     }
 }
 
-/// Writes styled text; the stream drops styles where they are not wanted.
-struct Terminal<W: Write> {
-    out: W,
-}
-
-impl<W: Write> Terminal<W> {
-    fn form(&mut self, explained: &FormPage) -> io::Result<()> {
-        let FormPage { form, page: _, entry, modifiers, lines, functions, function, constant } = explained;
-        let signature = format!("{NAME}{}{NAME:#}  {}", form.pattern(), form.signature());
-        writeln!(self.out, "{};\n", signature.trim_end())?;
-        self.paragraph(entry.summary)?;
-        for details in entry.details {
-            self.paragraph(details)?;
-        }
-        self.heading("Modifiers")?;
-        let width = modifiers.iter().map(|modifier| modifier.spelling.len()).max().unwrap_or(0) + 3;
-        for modifier in modifiers {
-            let dotted = format!(".{}", modifier.spelling);
-            self.item(
-                &format!("{dotted:<width$}"),
-                if modifier.description.is_empty() { "see the pseudo-code" } else { modifier.description },
-            )?;
-        }
-        self.heading("Operands")?;
-        for operand in form.operands().iter().chain(form.states()) {
-            let ty = TABLE.ty(operand.ty);
-            let name = match &operand.second {
-                Some(second) => format!("{}|{}", operand.name, second.name),
-                None => operand.name.to_owned(),
-            };
-            let role = if operand.destination { "written" } else { "read" };
-            let ty = match operand.kind {
-                OperandKind::Scalar => format!(".{}, {}", ty.name, form::width(ty)),
-                OperandKind::Vector(count) => format!("{count} of .{}, {} each", ty.name, form::width(ty)),
-                OperandKind::Address => "an address".to_owned(),
-                other => other.name().to_owned(),
-            };
-            self.item(&format!("{name:<5} {role:<9}"), &format!("{ty}; {}", form::takes(&TABLE, operand).join(", ")))?;
-        }
-        if !lines.is_empty() {
-            self.heading("Pseudo-code")?;
-            self.code(lines)?;
-            for function in functions {
-                self.item(&format!("{}: ", function.signature), function.description)?;
-            }
-        }
-        if let Some(bound) = form.bound() {
-            self.item("", &format!("A machine's result is within {bound} of the exact one"))?;
-        }
-        self.heading("Exists since")?;
-        writeln!(self.out, "  {}", form.floor())?;
-        if let Some(relaxed) = form.lenient_floor() {
-            self.item("", &format!("For the assembler {}: {}", relaxed.floor, relaxed.note))?;
-        }
-        let notes = form.operands().iter().flat_map(|operand| {
-            let second = operand.second.as_ref().map_or(Permission::No, |second| second.optional);
-            [operand.negation, operand.trailing_sink, second]
-        });
-        let notes = notes.filter_map(|permission| match permission {
-            Permission::Lenient(note) => Some(note),
-            Permission::No | Permission::Yes => None,
-        });
-        let mut notes: Vec<&str> = form.lenient().into_iter().chain(notes).collect();
-        notes.dedup();
-        if !notes.is_empty() {
-            self.heading("Beyond the manual")?;
-            for note in notes {
-                self.item("", note)?;
-            }
-        }
-        self.errata(entry)?;
-        self.heading("Where")?;
-        writeln!(self.out, "  manual  section {}", entry.section)?;
-        writeln!(self.out, "  spec    {}", entry.source)?;
-        if let Some(function) = function {
-            writeln!(self.out, "  Rust    {CODE}ptx_isa::scalar::{function}{CODE:#}")?;
-        }
-        writeln!(self.out, "          {CODE}ptx_isa::{constant}{CODE:#}")
+/// Why a mnemonic means no form, and what is near.
+fn print_refusal(terminal: &mut Terminal<impl Write>, written: &str, refusal: &Refusal) -> io::Result<()> {
+    let lines = LineIndex::new(written);
+    for reason in &refusal.reasons {
+        report::write(&mut terminal.out, "mnemonic", written.as_bytes(), &lines, reason)?;
     }
-
-    fn page(&mut self, page: &Page) -> io::Result<()> {
-        let plural = if page.forms == 1 { "form" } else { "forms" };
-        writeln!(self.out, "{NAME}{}{NAME:#}  {} {plural}\n", page.opcode, page.forms)?;
-        let described: Vec<&Modifier> = page.modifiers.iter().filter(|it| !it.description.is_empty()).collect();
-        for entry in page.entries {
-            self.entry(entry, &described, page.entries.len() > 1)?;
-        }
-        for modifier in page.modifiers {
-            self.modifier(modifier)?;
-        }
-        for matrix in page.matrices {
-            self.matrix(matrix)?;
-        }
-        if !page.functions.is_empty() {
-            self.heading("Functions of the pseudo-code")?;
-            for function in page.functions {
-                self.item(&format!("{}: ", function.signature), function.description)?;
-            }
-        }
-        Ok(())
+    if refusal.nearest.is_empty() {
+        return Ok(());
     }
-
-    /// `described` are the modifiers that are told of elsewhere.
-    fn entry(&mut self, entry: &Entry, described: &[&Modifier], headed: bool) -> io::Result<()> {
-        if headed {
-            writeln!(self.out, "{NAME}Section {}{NAME:#}\n", entry.section)?;
-        }
-        self.paragraph(entry.summary)?;
-        for details in entry.details {
-            self.paragraph(details)?;
-        }
-        self.heading("Syntax")?;
-        self.code(&entry.syntax.iter().map(|line| line.text).collect::<Vec<_>>())?;
-        let mut sets: Vec<(&str, String)> = Vec::new();
-        for item in entry.syntax.iter().flat_map(|line| line.items) {
-            // What has a description stands below with its words.
-            let told = described.iter().any(|modifier| modifier.name == item.name);
-            if item.members.len() > 1 && !told && !sets.iter().any(|(name, _)| *name == item.name) {
-                let members = item.members.iter().map(|member| format!(".{member}"));
-                sets.push((item.name, members.collect::<Vec<_>>().join(" ")));
-            }
-        }
-        for (name, members) in sets {
-            self.item(&format!(".{name}: "), &members)?;
-        }
-        for rule in entry.rules {
-            self.item("", &rule.replace('`', ""))?;
-        }
-        self.heading("Operands")?;
-        for operand in entry.operands {
-            let role = if operand.written { "written" } else { "read" };
-            let takes = operand.takes.join("; ").replace('`', "");
-            self.item(&format!("{:<5} {role:<9}", operand.name), &format!("{}; {takes}", operand.ty))?;
-        }
-        if !entry.semantics.is_empty() {
-            self.heading("Pseudo-code")?;
-            self.code(entry.semantics)?;
-        }
-        self.heading("Exists since")?;
-        let subject = |floor: &Floor| floor.subject.unwrap_or("all").to_owned();
-        let width = entry.floors.iter().map(|floor| subject(floor).len()).max().unwrap_or(0) + 2;
-        for floor in entry.floors {
-            let words = [floor.ptx.map(|ptx| format!("PTX {ptx}")), floor.target.map(str::to_owned)];
-            let words = words.into_iter().flatten().collect::<Vec<_>>().join(", ");
-            let note = floor.lenient.map_or(String::new(), |note| format!(" for the assembler: {note}"));
-            self.item(&format!("{:<width$}", subject(floor)), &format!("{words}{note}"))?;
-        }
-        if !entry.lenient.is_empty() {
-            self.heading("Beyond the manual")?;
-            for note in entry.lenient {
-                self.item("", note)?;
-            }
-        }
-        self.errata(entry)?;
-        if !entry.examples.is_empty() {
-            self.heading("Examples")?;
-            for example in entry.examples {
-                let refused = if example.refused { "   // refused, though the manual shows it" } else { "" };
-                writeln!(self.out, "  {CODE}{}{CODE:#}{FAINT}{refused}{FAINT:#}", example.text)?;
-            }
-        }
-        self.heading("Where")?;
-        writeln!(self.out, "  manual  section {}\n  spec    {}\n", entry.section, entry.source)
+    terminal.heading("Legal and near")?;
+    let width = refusal.nearest.iter().map(|form| form.mnemonic().len()).max().unwrap_or(0) + 2;
+    for near in &refusal.nearest {
+        let floor = near.floor();
+        writeln!(terminal.out, "  {CODE}{:<width$}{CODE:#}{FAINT}{floor}{FAINT:#}", near.mnemonic())?;
     }
-
-    fn modifier(&mut self, modifier: &Modifier) -> io::Result<()> {
-        // Types speak for themselves here; the operands name them.
-        if modifier.description.is_empty() {
-            return Ok(());
-        }
-        self.heading(&format!(".{}: {}", modifier.name, modifier.description.trim_end_matches('.')))?;
-        let width = modifier.members.iter().map(|member| member.name.len()).max().unwrap_or(0) + 3;
-        for member in modifier.members {
-            let dotted = format!(".{}", member.name);
-            let domain = if member.domain.is_empty() { String::new() } else { format!(" For {}.", member.domain) };
-            self.item(&format!("{dotted:<width$}"), &format!("{}{domain}", member.description))?;
-        }
-        Ok(())
-    }
-
-    fn matrix(&mut self, matrix: &Matrix) -> io::Result<()> {
-        self.heading(&format!("What goes with .{}", matrix.across))?;
-        let rows = || matrix.groups.iter().flat_map(|group| group.rows);
-        let width = rows().map(|row| row.name.len()).max().unwrap_or(0) + 2;
-        write!(self.out, "  {:width$}", "")?;
-        for column in matrix.columns {
-            write!(self.out, "{FAINT}{column}{FAINT:#} ")?;
-        }
-        writeln!(self.out)?;
-        for row in rows() {
-            write!(self.out, "  {:<width$}", row.name)?;
-            for (cell, column) in row.cells.iter().zip(matrix.columns) {
-                let size = column.len();
-                match cell.forms {
-                    0 => write!(self.out, "{FAINT}{:^size$}{FAINT:#} ", "·")?,
-                    _ => write!(self.out, "{CODE}{:^size$}{CODE:#} ", "●")?,
-                }
-            }
-            writeln!(self.out)?;
-        }
-        Ok(())
-    }
-
-    fn errata(&mut self, entry: &Entry) -> io::Result<()> {
-        if entry.errata.is_empty() {
-            return Ok(());
-        }
-        self.heading("Errata")?;
-        for erratum in entry.errata {
-            writeln!(self.out, "  {NAME}{}{NAME:#}", erratum.subject)?;
-            self.item("  the manual:  ", erratum.manual)?;
-            self.item("  the machine: ", erratum.machine)?;
-        }
-        Ok(())
-    }
-
-    fn refusal(&mut self, written: &str, refusal: &Refusal) -> io::Result<()> {
-        let lines = LineIndex::new(written);
-        for reason in &refusal.reasons {
-            report::write(&mut self.out, "mnemonic", written.as_bytes(), &lines, reason)?;
-        }
-        if refusal.nearest.is_empty() {
-            return Ok(());
-        }
-        writeln!(self.out, "{HEADING}Legal and near{HEADING:#}")?;
-        let width = refusal.nearest.iter().map(|form| form.mnemonic().len()).max().unwrap_or(0) + 2;
-        for near in &refusal.nearest {
-            let floor = near.floor();
-            writeln!(self.out, "  {CODE}{:<width$}{CODE:#}{FAINT}{floor}{FAINT:#}", near.mnemonic())?;
-        }
-        Ok(())
-    }
-
-    fn heading(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{HEADING}{text}{HEADING:#}")
-    }
-
-    fn code(&mut self, lines: &[&str]) -> io::Result<()> {
-        lines.iter().try_for_each(|line| writeln!(self.out, "  {CODE}{line}{CODE:#}"))
-    }
-
-    fn paragraph(&mut self, text: &str) -> io::Result<()> {
-        self.wrapped(0, "", text)?;
-        writeln!(self.out)
-    }
-
-    /// A label and text that hangs behind it.
-    fn item(&mut self, label: &str, text: &str) -> io::Result<()> {
-        self.wrapped(2, label, text)
-    }
-
-    fn wrapped(&mut self, indent: usize, label: &str, text: &str) -> io::Result<()> {
-        let hanging = indent + label.chars().count();
-        write!(self.out, "{:indent$}{label}", "")?;
-        let mut column = hanging;
-        for (index, word) in text.split(' ').enumerate() {
-            let length = word.chars().count();
-            if index > 0 && column + 1 + length > WIDTH {
-                write!(self.out, "\n{:hanging$}", "")?;
-                column = hanging;
-            } else if index > 0 {
-                write!(self.out, " ")?;
-                column += 1;
-            }
-            write!(self.out, "{word}")?;
-            column += length;
-        }
-        writeln!(self.out)
-    }
+    Ok(())
 }

@@ -4,7 +4,6 @@ mod batch;
 mod check;
 mod docs;
 mod eval;
-mod evaluate;
 mod explain;
 #[cfg(feature = "lsp")]
 mod lsp;
@@ -18,7 +17,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
 use ptx_isa::target::{Target, Version};
 
@@ -144,10 +142,7 @@ struct Machine {
 impl Machine {
     /// Whether a form is there.
     fn has(&self, form: FormInfo) -> bool {
-        let floor = form.lowest_floor();
-        let newest = TABLE.versions.last().copied();
-        let ptx = self.ptx.or(newest).unwrap_or(floor.ptx);
-        self.target.map_or(ptx >= floor.ptx, |target| floor.has(ptx, target, TABLE.families()))
+        form.taken(self.ptx, self.target)
     }
 
     /// It in words, if anything is asked: `PTX 7.0, sm_75`.

@@ -1,27 +1,16 @@
 //! Targets and versions by name, as arguments and requests give them.
 
 use ptx_isa::TABLE;
-use ptx_isa::target::{NameError, Target, Version};
+use ptx_isa::target::{Target, Version};
 
 /// The target with this name, if the table knows it.
 pub(super) fn known_target(text: &str) -> Result<Target, String> {
-    let target: Target = text.parse().map_err(|error: NameError| error.to_string())?;
-    if TABLE.targets.iter().any(|known| known.target == target) {
-        return Ok(target);
-    }
-    let nearest = TABLE.targets.iter().min_by_key(|known| known.target.sm.abs_diff(target.sm));
-    Err(nearest
-        .map_or_else(String::new, |near| format!("there is no target `{target}`; the nearest is `{}`", near.target)))
+    TABLE.target(text).map_err(|error| error.to_string())
 }
 
 /// The version with this name, if the table knows it.
 pub(super) fn known_version(text: &str) -> Result<Version, String> {
-    let version: Version = text.parse().map_err(|error: NameError| error.to_string())?;
-    if TABLE.versions.contains(&version) {
-        return Ok(version);
-    }
-    let before = TABLE.versions.iter().rev().find(|known| **known < version).or(TABLE.versions.first());
-    Err(before.map_or_else(String::new, |near| format!("there is no PTX version {version}; the nearest is {near}")))
+    TABLE.version(text).map_err(|error| error.to_string())
 }
 
 /// A mask of the threads of a warp: `0xffff`.

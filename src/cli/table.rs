@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
+use ptx_isa::text::mnemonic;
 use serde::Serialize;
 
 use super::{Format, Outcome, TableArguments};
@@ -33,7 +34,7 @@ pub(super) fn run(arguments: &super::TableArguments) -> io::Result<Outcome> {
     let TableArguments { format, machine, pattern } = arguments;
     let mut out = BufWriter::new(io::stdout().lock());
     let mut rows = 0;
-    let wanted = |form: &FormInfo| pattern.as_deref().is_none_or(|pattern| matches(pattern, form.mnemonic()));
+    let wanted = |form: &FormInfo| pattern.as_deref().is_none_or(|pattern| mnemonic::matches(pattern, form.mnemonic()));
     for form in TABLE.forms().filter(wanted).filter(|form| machine.has(*form)) {
         rows += 1;
         let row = Row::new(form);
@@ -59,38 +60,4 @@ pub(super) fn run(arguments: &super::TableArguments) -> io::Result<Outcome> {
     let place = machine.in_words().map(|machine| format!(" with {machine}")).unwrap_or_default();
     super::complain(format!("no form's mnemonic matches{place}; `*` stands for any text, as in '*.f16'"));
     Ok(Outcome::InputErrors)
-}
-
-/// Whether a text is the pattern's, with `*` for any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
-    let Some(mut rest) = text.strip_prefix(head) else { return false };
-    let mut parts = tail.split('*').peekable();
-    while let Some(part) = parts.next() {
-        if parts.peek().is_none() {
-            return rest.ends_with(part);
-        }
-        // The first place is as good as any: what follows only needs room behind it.
-        match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
-            None => return false,
-        }
-    }
-    true
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn a_star_stands_for_any_text() {
-        assert!(matches("setp.*.f16", "setp.lt.f16"));
-        assert!(matches("setp.*.f16", "setp.lt.and.f16"));
-        assert!(!matches("setp.*.f16", "setp.lt.f16x2"));
-        assert!(matches("*.ftz.*", "set.lt.ftz.u32.f32"));
-        assert!(matches("*", "selp.b32"));
-        assert!(matches("selp.b32", "selp.b32"));
-        assert!(!matches("selp", "selp.b32"));
-    }
 }

@@ -17,6 +17,8 @@
 //! ```
 
 pub mod form;
+#[cfg(feature = "explain")]
+pub mod text;
 
 use alloc::vec::Vec;
 

@@ -73,6 +73,30 @@ impl Refusal {
     }
 }
 
+/// Whether a mnemonic is the pattern's, with `*` for any text.
+///
+/// ```
+/// use ptx_isa::text::mnemonic::matches;
+///
+/// assert!(matches("setp.*.f16", "setp.lt.and.f16") && !matches("setp.*.f16", "setp.lt.f16x2"));
+/// ```
+pub fn matches(pattern: &str, mnemonic: &str) -> bool {
+    let Some((head, tail)) = pattern.split_once('*') else { return pattern == mnemonic };
+    let Some(mut rest) = mnemonic.strip_prefix(head) else { return false };
+    let mut parts = tail.split('*').peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        // The first place is as good as any: what follows only needs room behind it.
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
+}
+
 /// Finds the form that a mnemonic means, its modifiers in any order the assembler takes.
 ///
 /// # Errors
@@ -527,4 +551,20 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        assert!(matches("setp.*.f16", "setp.lt.f16"));
+        assert!(matches("setp.*.f16", "setp.lt.and.f16"));
+        assert!(!matches("setp.*.f16", "setp.lt.f16x2"));
+        assert!(matches("*.ftz.*", "set.lt.ftz.u32.f32"));
+        assert!(matches("*", "selp.b32"));
+        assert!(matches("selp.b32", "selp.b32"));
+        assert!(!matches("selp", "selp.b32"));
+    }
 }

@@ -27,11 +27,13 @@
 //! | `reader` | how one statement is read, and what is wrong where it cannot be |
 //! | `scope` | which names a scope declares, and as what |
 //! | [`module`] | whole files: directives, functions, scopes, floors |
+//! | [`evaluate`] | what a statement computes, from words for the names it reads |
 //!
 //! None of them names an opcode, a type, a version or a target.
 
 pub mod completion;
 pub mod constant;
+pub mod evaluate;
 mod lexer;
 pub mod mnemonic;
 pub mod module;

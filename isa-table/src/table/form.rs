@@ -11,7 +11,7 @@ use super::{
 use crate::notation;
 use crate::program::{Evaluation, Lanes, WARP};
 use crate::selector::Selector;
-use crate::target::Floor;
+use crate::target::{Floor, Target, Version};
 
 /// A legal form of a table, with all that the table knows of it: an opcode with all its modifiers.
 #[derive(Clone, Copy)]
@@ -230,6 +230,13 @@ impl FormInfo {
     /// What the assembler asks for: no more than the manual does.
     pub fn lowest_floor(self) -> &'static Floor {
         self.lenient_floor().map_or(self.floor(), |relaxed| &relaxed.floor)
+    }
+
+    /// Whether the assembler takes it with a version of PTX, the newest where none is given, and on a target, if one is.
+    pub fn taken(self, ptx: Option<Version>, target: Option<Target>) -> bool {
+        let floor = self.lowest_floor();
+        let ptx = ptx.or(self.table.versions.last().copied()).unwrap_or(floor.ptx);
+        target.map_or(ptx >= floor.ptx, |target| floor.has(ptx, target, self.table.families()))
     }
 
     /// The source operands in order of writing, then the states that it reads.

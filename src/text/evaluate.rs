@@ -1,24 +1,40 @@
-//! What a statement computes, from the bits of the registers it reads. This module knows no command line.
+//! What a statement computes, from the bits of the registers it reads.
+//!
+//! ```
+//! use ptx_isa::text::Statement;
+//! use ptx_isa::text::evaluate::evaluate;
+//!
+//! let statement = Statement::parse(&ptx_isa::TABLE, "@!p add.s32 d, a, 2;").unwrap();
+//! let outputs = evaluate(&statement, None, 1, |name, _| match &*name {
+//!     "a" => Ok(40),
+//!     "p" => Ok(0_u128),
+//!     _ => Err(format!("`{name}` is not known")),
+//! });
+//! let outputs = outputs.unwrap();
+//! assert_eq!((outputs.list[0].name.as_str(), outputs.list[0].bits), ("d", 42));
+//! ```
 
-use std::borrow::Cow;
+use alloc::borrow::{Cow, ToOwned};
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
 
-use ptx_isa::TABLE;
-use ptx_isa::table::{FormInfo, Kind, TypeInfo};
-use ptx_isa::target::Target;
-use ptx_isa::text::Statement;
-use ptx_isa::text::statement::{Register, Second, Value};
-
-/// Threads of a warp.
-pub(super) const WARP: usize = isa_table::program::WARP;
+use super::statement::{Register, Second, Statement, Value};
+pub use crate::table::program::WARP;
+use crate::table::{FormInfo, Kind, Table, TypeInfo};
+use crate::target::Target;
 
 /// A statement has at most so many words to read: its sources and its selectors.
 const MAX_INPUTS: usize = 16;
 
 /// A word of one thread, or one of each thread of a warp.
-pub(super) trait Words: Copy {
+pub trait Words: Copy {
     /// The same word in every thread.
     fn same(word: u128) -> Self;
 
+    /// Each word changed.
     fn map(self, change: impl Fn(u128) -> u128) -> Self;
 
     /// The lowest bit of each thread.
@@ -76,13 +92,17 @@ impl Words for [u128; WARP] {
 }
 
 /// Words as those of the threads of a warp, if there is one for each.
-pub(super) fn one_each(words: Vec<u128>) -> Result<[u128; WARP], String> {
+///
+/// # Errors
+///
+/// How many there are instead.
+pub fn one_each(words: Vec<u128>) -> Result<[u128; WARP], String> {
     let count = words.len();
     words.try_into().map_err(|_| format!("a warp has {WARP} threads, and here are {count} values"))
 }
 
 /// What a value of a type looks like, for a message.
-pub(super) fn described(ty: &TypeInfo) -> String {
+pub fn described(ty: &TypeInfo) -> String {
     match ty.kind {
         Kind::Predicate => "0 or 1".to_owned(),
         _ => format!("{} bits of type `.{}`", ty.bits, ty.name),
@@ -90,36 +110,78 @@ pub(super) fn described(ty: &TypeInfo) -> String {
 }
 
 /// A destination and what it received.
-pub(super) struct Output<W> {
+#[derive(Clone, Debug)]
+pub struct Output<W> {
+    /// The register, or the state of a thread.
     pub name: String,
+    /// What it received.
     pub bits: W,
+    /// The type that the form gives it.
     pub ty: &'static TypeInfo,
     /// The threads in which any other value is as good, as the manual leaves it open.
     pub unspecified: u32,
 }
 
 /// What a statement wrote; sinks are left out.
-pub(super) struct Outputs<W> {
+#[derive(Clone, Debug)]
+pub struct Outputs<W> {
+    /// Each destination, in the order of the form's results.
     pub list: Vec<Output<W>>,
     /// The threads that wrote: those that are active and that the guard does not keep from it.
     pub written: u32,
 }
 
-/// Computes a statement in active threads; `input` gives the bits of a register by name.
-pub(super) fn evaluate<'a, W: Words>(
+/// Why a statement cannot be computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The table does not say what the form computes.
+    NoSemantics(FormInfo),
+    /// The target does not have the form.
+    Target(FormInfo, Target),
+    /// What is wrong with a word that the statement reads.
+    Input(String),
+    /// Both destinations are the register of this name.
+    Destinations(String),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::NoSemantics(form) => write!(f, "`{}` is in the table without semantics", form.mnemonic()),
+            Problem::Target(form, target) => {
+                let needed = form.floor().targets_in_words();
+                write!(f, "`{}` needs `{needed}`; the target is `{target}`", form.mnemonic())
+            }
+            Problem::Input(problem) => f.write_str(problem),
+            Problem::Destinations(name) => {
+                write!(f, "both destinations are `{name}`: which of the two results is left is not defined")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Problem {}
+
+/// Computes a statement in active threads; `input` gives the bits of a register by name, or says what is wrong with them.
+/// Without a target it computes as the newest does.
+///
+/// # Errors
+///
+/// All that keeps it from being computed.
+pub fn evaluate<'a, W: Words>(
     statement: &Statement<'a>,
     target: Option<Target>,
     active: u32,
     mut input: impl FnMut(Cow<'a, str>, &'static TypeInfo) -> Result<W, String>,
-) -> Result<Outputs<W>, Vec<String>> {
-    let form = statement.form();
+) -> Result<Outputs<W>, Vec<Problem>> {
+    let (table, form) = (statement.table(), statement.form());
     let mut problems = Vec::new();
     if form.evaluations().is_empty() {
-        return Err(vec![format!("`{}` is in the table without semantics", form.mnemonic())]);
+        return Err(vec![Problem::NoSemantics(form)]);
     }
-    if let Some(target) = target.filter(|target| !form.floor().takes(*target, TABLE.families())) {
-        let needed = form.floor().targets_in_words();
-        problems.push(format!("`{}` needs `{needed}`; the target is `{target}`", form.mnemonic()));
+    if let Some(target) = target.filter(|target| !form.floor().takes(*target, table.families())) {
+        problems.push(Problem::Target(form, target));
     }
     let mut words = [W::same(0); MAX_INPUTS];
     let mut count = 0;
@@ -129,12 +191,12 @@ pub(super) fn evaluate<'a, W: Words>(
     };
     let mut read = |name, ty| {
         input(name, ty).unwrap_or_else(|problem| {
-            problems.push(problem);
+            problems.push(Problem::Input(problem));
             W::same(0)
         })
     };
     for (info, operand) in statement.operands_with_info().filter(|(info, _)| !info.destination) {
-        let ty = TABLE.ty(info.ty);
+        let ty = table.ty(info.ty);
         push(match operand.value {
             Value::Register(register) => read(name_of(register), ty),
             Value::Negated(register) => read(name_of(register), ty).map(|word| word ^ 1),
@@ -147,7 +209,7 @@ pub(super) fn evaluate<'a, W: Words>(
         });
     }
     for state in form.states().iter().filter(|state| !state.destination) {
-        push(read(Cow::Borrowed(state.name), TABLE.ty(state.ty)));
+        push(read(Cow::Borrowed(state.name), table.ty(state.ty)));
     }
     statement
         .operands()
@@ -156,7 +218,7 @@ pub(super) fn evaluate<'a, W: Words>(
         .for_each(|selector| push(W::same(selector.into())));
     let executing = match statement.guard() {
         Some(guard) => {
-            let mask = read(Cow::Borrowed(guard.register), predicate()).mask();
+            let mask = read(Cow::Borrowed(guard.register), predicate(table)).mask();
             active & if guard.negated { !mask } else { mask }
         }
         None => active,
@@ -164,13 +226,13 @@ pub(super) fn evaluate<'a, W: Words>(
     // Results, in the order in which the evaluator gives them: nothing for a sink.
     let mut written = Vec::new();
     for (info, operand) in statement.operands_with_info().filter(|(info, _)| info.destination) {
-        let ty = TABLE.ty(info.ty);
+        let ty = table.ty(info.ty);
         written.push(match operand.value {
             Value::Register(register) => Some((name_of(register), ty)),
             _ => None,
         });
         if let Some(second) = &info.second {
-            let ty = TABLE.ty(second.ty);
+            let ty = table.ty(second.ty);
             written.push(match operand.second {
                 Some(Second::Register(name)) => Some((Cow::Borrowed(name), ty)),
                 Some(Second::Sink) | None => None,
@@ -178,10 +240,10 @@ pub(super) fn evaluate<'a, W: Words>(
         }
     }
     let states = form.states().iter().filter(|state| state.destination);
-    written.extend(states.map(|state| Some((Cow::Borrowed(state.name), TABLE.ty(state.ty)))));
+    written.extend(states.map(|state| Some((Cow::Borrowed(state.name), table.ty(state.ty)))));
     for (index, (name, _)) in written.iter().flatten().enumerate() {
         if written.iter().flatten().take(index).any(|(other, _)| other == name) {
-            problems.push(format!("both destinations are `{name}`: which of the two results is left is not defined"));
+            problems.push(Problem::Destinations(name.clone().into_owned()));
         }
     }
     if !problems.is_empty() {
@@ -203,12 +265,12 @@ pub(super) fn evaluate<'a, W: Words>(
 fn name_of(register: Register<'_>) -> Cow<'_, str> {
     match register.element {
         None => Cow::Borrowed(register.name),
-        Some(element) => Cow::Owned(format!("{}.{}", register.name, ["x", "y", "z", "w"][usize::from(element) & 3])),
+        Some(_) => Cow::Owned(register.to_string()),
     }
 }
 
 /// The type of a guard.
-fn predicate() -> &'static TypeInfo {
-    let found = TABLE.types.iter().find(|ty| ty.kind == Kind::Predicate);
+fn predicate(table: &Table) -> &'static TypeInfo {
+    let found = table.types.iter().find(|ty| ty.kind == Kind::Predicate);
     found.expect("a table with guards has predicates")
 }
