@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     function.statement(&statement, &span);
                 }
             }
-            Item::Prototype(_) | Item::Label(_) | Item::Directive(_) => {}
+            Item::Prototype(_) | Item::Parameter(_) | Item::Label(_) | Item::Directive(_) | Item::Refused => {}
         });
         println!("{path}: {} errors; {} bytes of shared memory outside of functions", report.errors(), outside.shared);
         functions.iter().for_each(|function| function.print(&text));

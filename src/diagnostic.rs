@@ -257,7 +257,8 @@ impl<'a> LineIndex<'a> {
         Position { line, column: 1 + self.characters_before(offset) - self.characters_before(self.starts[line - 1]) }
     }
 
-    fn characters_before(&self, offset: usize) -> usize {
+    /// How many characters begin before a byte offset, which is not behind the end.
+    pub fn characters_before(&self, offset: usize) -> usize {
         let block = offset / BLOCK;
         match self.characters.get(block) {
             Some(before) => before + characters(&self.text[block * BLOCK..offset]),

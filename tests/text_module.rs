@@ -803,14 +803,15 @@ fn directives_of_a_head_are_its_kinds() {
 
 #[test]
 fn the_parts_of_a_module_are_shown_with_their_places() {
-    let text = ".version 7.0 .target sm_80 .shared .align 4 .b8 s[24];\n.func (.reg .u32 r) f(.param .b32 a);\n\
-                .visible .entry k() { .reg .v2 .f32 v; .reg .pred %p<3>; L: @%p1 ld.shared.f32 v.x, [s]; ret; }";
+    let text = ".version 7.0 .target sm_80 .shared .align 4 .b8 s[24];\n.func (.reg .u32 r) f(.param .align 4 .b8 a[16]);\n\
+                .visible .entry k() { .reg .v2 .f32 v; .reg .pred %p<3>; L: @%p1 ld.shared.f32 v.x, [s];\n\
+                @%p2 ld.u33 v.x ; ret; }";
     let mut shown = Vec::new();
     read(&TABLE, text.as_bytes(), &Options::default(), |item, span| shown.push((item, &text[span])));
     let shown: Vec<String> = shown
         .iter()
         .map(|(item, text)| match item {
-            Item::Declaration(found) => match found.place {
+            Item::Declaration(found) | Item::Parameter(found) => match found.place {
                 Place::Registers(count) => format!("{} x{} {count:?}: {text}", found.name, found.lanes),
                 Place::Memory { space, elements } => format!("{} {} {elements}: {text}", space.name, found.name),
             },
@@ -822,18 +823,22 @@ fn the_parts_of_a_module_are_shown_with_their_places() {
             Item::Label(name) => format!("{name}:"),
             Item::Directive(name) => format!(".{name}: {text}"),
             Item::End => "end".to_owned(),
+            Item::Refused => format!("refused: {text}"),
         })
         .collect();
     let expected = [
         ".version: .version 7.0",
         ".target: .target sm_80",
         "shared s 24: .shared .align 4 .b8 s[24]",
-        "f 1 1: .func (.reg .u32 r) f(.param .b32 a)",
+        "f 1 1: .func (.reg .u32 r) f(.param .align 4 .b8 a[16])",
+        "r x1 None: .reg .u32 r",
+        "param a 16: .param .align 4 .b8 a[16]",
         "k true: .visible .entry k() {",
         "v x2 None: .reg .v2 .f32 v",
         "%p x1 Some(3): .reg .pred %p<3>",
         "L:",
         "@%p1 ld.shared.f32 v.x, [s]; <- @%p1 ld.shared.f32 v.x, [s];",
+        "refused: @%p2 ld.u33 v.x ;",
         "ret; <- ret;",
         "end",
     ];

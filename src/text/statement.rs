@@ -149,13 +149,19 @@ impl fmt::Display for Elements<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, element) in self.iter().enumerate() {
             f.write_str(if index == 0 { "" } else { ", " })?;
-            match element {
-                Element::Register(register) => write!(f, "{register}")?,
-                Element::Constant(text) => f.write_str(text)?,
-                Element::Sink => f.write_str("_")?,
-            }
+            write!(f, "{element}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Element<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Element::Register(register) => write!(f, "{register}"),
+            Element::Constant(text) => f.write_str(text),
+            Element::Sink => f.write_str("_"),
+        }
     }
 }
 

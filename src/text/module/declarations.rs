@@ -16,8 +16,8 @@ use crate::text::statement::Guard;
 /// What stands before the names of a declaration.
 pub(super) struct Attributes {
     pub(super) symbol: Symbol,
-    ty: Option<TypeId>,
-    lanes: u8,
+    pub(super) ty: Option<TypeId>,
+    pub(super) lanes: u8,
 }
 
 /// The most bits that a vector of registers has.
@@ -124,7 +124,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// How many elements the dimensions behind a name give: `[2][3]`. The cursor stays.
-    fn dimensions(&self) -> u64 {
+    pub(super) fn dimensions(&self) -> u64 {
         let mut cursor = self.reader.cursor;
         let mut elements = 1_u64;
         loop {

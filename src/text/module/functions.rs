@@ -4,8 +4,9 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::declarations::Attributes;
 use super::directives::{begins_item, unknown_directive};
-use super::{Checker, Function, Item, SymbolKind};
+use super::{Checker, Declaration, Function, Item, Place, SymbolKind};
 use crate::diagnostic::Code;
 use crate::table::Directive;
 use crate::text::constant::WARP_NAME;
@@ -86,13 +87,14 @@ impl<'a> Checker<'_, '_, 'a> {
         self.enter();
         let mut name = None;
         let mut signature = Signature { kernel, ..Signature::default() };
+        let mut parameters = Vec::new();
         let mut said: Vec<&'static Directive> = Vec::new();
         loop {
             self.cursor().skip_blanks();
             match self.cursor().peek() {
                 b'(' => {
                     self.cursor().bump();
-                    match self.parameters(kernel) {
+                    match self.parameters(kernel, &mut parameters) {
                         Ok(list) if name.is_none() => signature.results = list,
                         Ok(list) => signature.parameters = list,
                         Err(error) => {
@@ -109,16 +111,17 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.bodies.extend(name);
                     let function = signature.function(name.unwrap_or_default());
                     (self.visit)(Item::Function(function), begun..self.reader.cursor.at());
+                    self.show_parameters(parameters);
                     self.signatures.extend(name.map(|name| (name, signature)));
                     return Ok(());
                 }
                 b';' => {
-                    self.prototype(name, signature, begun);
+                    self.prototype(name, signature, parameters, begun);
                     self.cursor().bump();
                     return Ok(());
                 }
                 _ if !kernel && name.is_some() && self.item_follows() => {
-                    self.prototype(name, signature, begun);
+                    self.prototype(name, signature, parameters, begun);
                     return Ok(());
                 }
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
@@ -221,15 +224,26 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Leaves the scope of a function without a body.
-    fn prototype(&mut self, name: Option<&'a str>, signature: Signature, start: usize) {
+    fn prototype(
+        &mut self,
+        name: Option<&'a str>,
+        signature: Signature,
+        parameters: Vec<(Declaration<'a>, Range<usize>)>,
+        start: usize,
+    ) {
         let function = signature.function(name.unwrap_or_default());
         (self.visit)(Item::Prototype(function), start..self.reader.cursor.at());
+        self.show_parameters(parameters);
         self.signatures.extend(name.map(|name| (name, signature)));
         self.leave();
         self.has_no_body(name);
         if let Some(name) = name {
             self.declare_function(name);
         }
+    }
+
+    fn show_parameters(&mut self, parameters: Vec<(Declaration<'a>, Range<usize>)>) {
+        parameters.into_iter().for_each(|(parameter, span)| (self.visit)(Item::Parameter(parameter), span));
     }
 
     /// Behind a function's body there is no other, and no prototype.
@@ -240,8 +254,8 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Reads parameters up to the closing parenthesis, where the cursor stays.
-    fn parameters(&mut self, kernel: bool) -> Read<Vec<Symbol>> {
+    /// Reads parameters up to the closing parenthesis, where the cursor stays. `shown` receives what they declare.
+    fn parameters(&mut self, kernel: bool, shown: &mut Vec<(Declaration<'a>, Range<usize>)>) -> Read<Vec<Symbol>> {
         let mut list = Vec::new();
         loop {
             self.cursor().skip_blanks();
@@ -261,17 +275,16 @@ impl<'a> Checker<'_, '_, 'a> {
                     "a kernel's parameters are in memory: `.param`",
                 );
             }
-            let symbol = match self.reader.table.space(space) {
-                Some(space) => self.attributes(Some(space))?.symbol,
-                None if registers => self.attributes(None)?.symbol,
-                None => {
-                    let message = "a parameter begins with `.param` or `.reg`";
-                    return fail(Code::Syntax, start..self.reader.cursor.at(), message);
-                }
-            };
+            let space = self.reader.table.space(space);
+            if space.is_none() && !registers {
+                let message = "a parameter begins with `.param` or `.reg`";
+                return fail(Code::Syntax, start..self.reader.cursor.at(), message);
+            }
+            let Attributes { symbol, ty, lanes } = self.attributes(space)?;
             list.push(symbol);
+            let mut name = "";
             if self.cursor().at_word() {
-                let name = self.cursor().word();
+                name = self.cursor().word();
                 self.declare(name, None, symbol);
                 let end = self.cursor().at();
                 self.record(|recorder, _| recorder.declared_by(start..end));
@@ -279,9 +292,15 @@ impl<'a> Checker<'_, '_, 'a> {
                     return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is one register");
                 }
             }
+            let place = space.map_or(Place::Registers(None), |space| {
+                let elements = self.dimensions();
+                Place::Memory { space, elements }
+            });
             while !self.cursor().at_end() && !matches!(self.cursor().peek(), b',' | b')' | b';' | b'{') {
                 self.cursor().bump();
             }
+            let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
+            shown.push((Declaration { name, ty, lanes, place }, start..end));
             if !self.cursor().eat(b',') && self.cursor().peek() != b')' {
                 return fail(Code::Syntax, self.reader.cursor.token(), "`,` or `)` is expected behind a parameter");
             }

@@ -3,7 +3,7 @@
 use crate::table::{Space, TypeId};
 use crate::text::statement::Statement;
 
-/// A part of a module that has no error. Names are borrowed from the text.
+/// A part of a module that has no error, or a statement that has one. Names are borrowed from the text.
 #[allow(clippy::large_enum_variant, reason = "most parts are statements, and none is kept")]
 #[derive(Clone, Copy, Debug)]
 pub enum Item<'a> {
@@ -11,6 +11,9 @@ pub enum Item<'a> {
     Prototype(Function<'a>),
     /// A function with a body: what follows, up to [`Item::End`], stands in it.
     Function(Function<'a>),
+    /// A parameter of the function or prototype that came before, within its head: results first. One without a name has an
+    /// empty one.
+    Parameter(Declaration<'a>),
     /// The end of a function's body.
     End,
     /// A register, a family of registers, or a variable.
@@ -21,6 +24,8 @@ pub enum Item<'a> {
     Directive(&'a str),
     /// An instruction.
     Statement(Statement<'a>),
+    /// An instruction that has an error; the report has it.
+    Refused,
 }
 
 /// The head of a function.

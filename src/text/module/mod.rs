@@ -105,7 +105,8 @@ pub fn check(table: &'static Table, source: &[u8], options: &Options) -> Report 
     read(table, source, options, |_, _| {})
 }
 
-/// Checks every statement of a text, and shows each part of it that has no error, in order, with the bytes it takes.
+/// Checks every statement of a text, and shows each part of it in order, with the bytes it takes. Of what has an error only
+/// statements are shown.
 ///
 /// ```
 /// use ptx_isa::text::module::{Item, Options, read};
@@ -379,6 +380,8 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             self.recover(opcode);
             self.cut_off = self.cursor().at_end();
+            let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
+            (self.visit)(Item::Refused, start..end);
         }
     }
 

@@ -142,6 +142,8 @@ impl Builder<'_> {
     fn add(&mut self, item: &Item<'_>, span: Range<usize>) {
         let kind = match item {
             Item::End => return self.close(span.end),
+            // The one is in its function's head, the other in the text before the next node.
+            Item::Parameter(_) | Item::Refused => return,
             Item::Declaration(declaration) if span.start < self.at => {
                 return self.another(declaration.name, span.end);
             }
