@@ -1,0 +1,360 @@
+"""PTX instructions as one table: check modules, evaluate statements, look forms up.
+
+Targets and versions are named as in PTX, `"sm_90a"` and `"8.6"`; one that does not exist raises `ValueError`.
+Spans are slices of the text they are about: `text[diagnostic.span]`. Lines and columns count from 1, columns in
+characters.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, final
+
+__all__ = [
+    "Declaration",
+    "Diagnostic",
+    "Directive",
+    "ErrorBound",
+    "Evaluation",
+    "Form",
+    "FormOperand",
+    "Function",
+    "Guard",
+    "Label",
+    "Module",
+    "Operand",
+    "Part",
+    "PtxError",
+    "Statement",
+    "__version__",
+    "check",
+    "evaluate",
+    "explain",
+    "forms",
+]
+
+__version__: str
+
+class PtxError(ValueError):
+    """A statement or a mnemonic that is not legal; `diagnostic` says why."""
+
+    diagnostic: Diagnostic
+
+@final
+class Diagnostic:
+    """One finding about a text."""
+
+    @property
+    def severity(self) -> Literal["error", "warning"]:
+        """`"error"` where the assembler refuses it, `"warning"` where it takes what the manual does not list."""
+    @property
+    def code(self) -> str:
+        """The rule it is about: `"illegal-modifier"`."""
+    @property
+    def message(self) -> str:
+        """What is wrong."""
+    @property
+    def help(self) -> str | None:
+        """What would be right, where that is known."""
+    @property
+    def note(self) -> str | None:
+        """Why, where the message does not say it."""
+    @property
+    def span(self) -> slice:
+        """The offending token: characters of a `str`, bytes of `bytes`."""
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def end_line(self) -> int: ...
+    @property
+    def end_column(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+def check(
+    text: str | bytes, target: str | None = None, ptx: str | None = None, strict: bool = False
+) -> list[Diagnostic]:
+    """The assembler's verdict on every statement of a text, in its order; nothing where all is fine.
+
+    Version and target are those of the module; `ptx` and `target` override them, and bare statements, which have
+    neither, need them. With `strict`, what the manual does not list is an error, too.
+    """
+
+@final
+class Form:
+    """A legal form: an opcode with its modifiers."""
+
+    @property
+    def opcode(self) -> str: ...
+    @property
+    def mnemonic(self) -> str:
+        """All that tells it from other forms: `"setp.lt.f32"`."""
+    @property
+    def pattern(self) -> str:
+        """The mnemonic, with the places of modifiers that are no factor of forms: `"ld{.sem}{.scope}{.ss}.u32"`."""
+    @property
+    def signature(self) -> str:
+        """The operands as the manual writes them: `"p[|q], a, b"`."""
+    @property
+    def operands(self) -> list[FormOperand]: ...
+    @property
+    def ptx(self) -> str:
+        """The first version of PTX that has it."""
+    @property
+    def targets(self) -> list[str]:
+        """The targets that have it, and whatever has what one of them has; the lowest first."""
+    @property
+    def section(self) -> str:
+        """The manual's section that describes it."""
+    @property
+    def has_evaluator(self) -> bool:
+        """Whether `evaluate` computes it."""
+    @property
+    def is_collective(self) -> bool:
+        """Whether what a thread computes depends on others of its warp."""
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
+class FormOperand:
+    """An operand of a form."""
+
+    @property
+    def name(self) -> str:
+        """What the manual calls it: `"d"`."""
+    @property
+    def kind(self) -> Literal["scalar", "vector", "address", "label", "function", "arguments", "targets"]: ...
+    @property
+    def type(self) -> str | None:
+        """The type of a value, of a vector that of an element: `"f32"`."""
+    @property
+    def bits(self) -> int | None:
+        """The width of that type."""
+    @property
+    def lanes(self) -> int:
+        """How many values a vector has; 1 for what is none."""
+    @property
+    def destination(self) -> bool:
+        """Whether it is written."""
+    @property
+    def second(self) -> str | None:
+        """What stands behind the bar of `p|q`."""
+
+def forms(pattern: str | None = None, target: str | None = None, ptx: str | None = None) -> list[Form]:
+    """The legal forms whose mnemonic matches, with `*` for any text; of a target and a version, those that the
+    assembler takes there.
+    """
+
+def explain(mnemonic: str) -> str:
+    """What a mnemonic or an opcode is: meaning, operands, floors, pseudo-code, the manual's section.
+
+    Raises `PtxError` where it is none, with the reason and the nearest legal ones.
+    """
+
+@final
+class ErrorBound:
+    """How far a machine's result may be from the exact one; `str` says it in words."""
+
+    @property
+    def measure(self) -> Literal["ulp", "abs", "rel"]:
+        """Units of the last place, or the difference, or that divided by the exact result."""
+    @property
+    def value(self) -> str:
+        """How many of them: `"2"`, `"2^-20.5"`."""
+
+@final
+class Evaluation:
+    """What a statement computes; `evaluation[name]` is an output."""
+
+    @property
+    def outputs(self) -> dict[str, int | list[int | None]]:
+        """The bits that each destination receives. Of a warp a list of 32, with `None` for a thread that writes
+        nothing; empty where the guard is false for all. A sink is left out.
+        """
+    @property
+    def unspecified(self) -> dict[str, int]:
+        """The destinations that the manual leaves open for these inputs, so that any other value is as good; each with
+        the threads where that is so, a bit each.
+        """
+    @property
+    def bound(self) -> ErrorBound | None:
+        """How far a machine's result may be off, where it need not be the exact one."""
+    def __getitem__(self, name: str, /) -> int | list[int | None]: ...
+
+def evaluate(
+    inst: str,
+    inputs: Mapping[str, int | Sequence[int]],
+    target: str | None = None,
+    active: int | None = None,
+) -> Evaluation:
+    """Computes a statement: bits of the registers that it reads, by name, to bits of those that it writes.
+
+    It is computed as `target` does, or the newest. Where an input has 32 values, where threads depend on each other
+    (`shfl`), or where `active` is given, a bit for each thread that executes, it is computed for a warp.
+
+    Raises `PtxError` for a statement that is not legal, and `ValueError` for one that cannot be computed from these
+    inputs, with all reasons.
+    """
+
+class Part:
+    """A part of a module: a piece of its text."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def span(self) -> slice: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...
+
+@final
+class Function(Part):
+    """A function or kernel, or a prototype of one."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kernel(self) -> bool: ...
+    @property
+    def results(self) -> tuple[Declaration, ...]: ...
+    @property
+    def parameters(self) -> tuple[Declaration, ...]: ...
+    @property
+    def body(self) -> tuple[Part, ...] | None:
+        """What stands in it, in order; `None` for a prototype."""
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """Those of its body."""
+    @property
+    def declarations(self) -> tuple[Declaration, ...]:
+        """Those of its body."""
+
+@final
+class Declaration(Part):
+    """A register, a family of registers, a variable or a parameter."""
+
+    @property
+    def name(self) -> str:
+        """Of a family `%r<9>`, its stem; of a parameter without a name, nothing."""
+    @property
+    def type(self) -> str | None:
+        """The type, of an array or a vector that of an element; `None` where the table has no such type."""
+    @property
+    def space(self) -> str:
+        """`"reg"`, or the state space."""
+    @property
+    def lanes(self) -> int:
+        """How many elements a vector has; 1 for what is none."""
+    @property
+    def count(self) -> int | None:
+        """How many registers a family has; `None` for what is none."""
+    @property
+    def elements(self) -> int | None:
+        """How many elements an array in memory has: 1 for what is none, 0 where the text does not say; `None` for
+        registers.
+        """
+
+@final
+class Label(Part):
+    @property
+    def name(self) -> str: ...
+
+@final
+class Directive(Part):
+    """Any other directive."""
+
+    @property
+    def name(self) -> str:
+        """Its name without the dot."""
+
+@final
+class Statement(Part):
+    """An instruction; `str` gives its canonical spelling. One that has an error has a reason in place of all else."""
+
+    @property
+    def form(self) -> Form | None: ...
+    @property
+    def reason(self) -> Diagnostic | None:
+        """Why it has no form."""
+    @property
+    def opcode(self) -> str | None: ...
+    @property
+    def mnemonic(self) -> str | None:
+        """With all modifiers, in the manual's order."""
+    @property
+    def modifiers(self) -> dict[str, str]:
+        """What stands in each place of the syntax: `{"CmpOp": "lt", "type": "f32"}`."""
+    @property
+    def guard(self) -> Guard | None: ...
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """What is written, in order."""
+
+@final
+class Guard:
+    """The predicate that a statement depends on: `@p` or `@!p`."""
+
+    @property
+    def register(self) -> str: ...
+    @property
+    def negated(self) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Operand:
+    """What is written for an operand of the form."""
+
+    @property
+    def info(self) -> FormOperand:
+        """What the form says of it."""
+    @property
+    def kind(
+        self,
+    ) -> Literal["register", "negated", "sum", "element", "constant", "vector", "name", "arguments", "sink"]:
+        """`negated` is a register behind `!`, `sum` a name plus a value, `element` that of an array with an index,
+        `name` a label, a function or a list, `sink` the `_`.
+        """
+    @property
+    def name(self) -> str | None:
+        """The register (`"v.x"` for an element of a vector), variable, label or function."""
+    @property
+    def value(self) -> int | None:
+        """The bits of a constant, what is added as 64 bits, or the index."""
+    @property
+    def elements(self) -> list[str] | None:
+        """What stands in braces or parentheses."""
+    @property
+    def second(self) -> str | None:
+        """The register behind the bar of `p|q`, or `_`."""
+    @property
+    def selector(self) -> int | None:
+        """The lanes or the mask behind it, packed; the default where none is written."""
+
+@final
+class Module:
+    """A whole module, to be read. What has an error stands in `diagnostics`; of its parts only statements are shown."""
+
+    def __new__(cls, text: str, target: str | None = None, ptx: str | None = None) -> Module: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def version(self) -> str | None:
+        """The version that it was checked against."""
+    @property
+    def target(self) -> str | None:
+        """The target that it was checked against."""
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What stands outside of functions, and these, in order."""
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """The functions among them, prototypes included."""
+    @property
+    def declarations(self) -> tuple[Declaration, ...]:
+        """The variables among them."""
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """The bare statements among them, of a text without functions."""
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """All that `check` finds."""

@@ -1,0 +1,159 @@
+//! The legal forms, and what the reference says of them.
+
+use anstream::adapter::strip_bytes;
+use ptx_isa::TABLE;
+use ptx_isa::reference::REFERENCE;
+use ptx_isa::reference::text::Terminal;
+use ptx_isa::table::{self, FormInfo, OperandKind};
+use ptx_isa::text::mnemonic;
+use pyo3::prelude::*;
+
+use crate::finding::Diagnostic;
+use crate::text::options;
+
+/// A legal form: an opcode with its modifiers.
+#[pyclass(frozen, eq, hash, module = "ptx_isa")]
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Form(pub(crate) FormInfo);
+
+#[pymethods]
+impl Form {
+    #[getter]
+    fn opcode(&self) -> &'static str {
+        self.0.instruction().data().opcode
+    }
+
+    #[getter]
+    fn mnemonic(&self) -> &'static str {
+        self.0.mnemonic()
+    }
+
+    #[getter]
+    fn pattern(&self) -> String {
+        self.0.pattern()
+    }
+
+    #[getter]
+    fn signature(&self) -> String {
+        self.0.signature()
+    }
+
+    #[getter]
+    fn operands(&self) -> Vec<FormOperand> {
+        self.0.operands().iter().map(FormOperand).collect()
+    }
+
+    #[getter]
+    fn ptx(&self) -> String {
+        self.0.floor().ptx.to_string()
+    }
+
+    #[getter]
+    fn targets(&self) -> Vec<String> {
+        self.0.floor().targets.iter().map(ToString::to_string).collect()
+    }
+
+    #[getter]
+    fn section(&self) -> &'static str {
+        self.0.section()
+    }
+
+    #[getter]
+    fn has_evaluator(&self) -> bool {
+        !self.0.evaluations().is_empty()
+    }
+
+    #[getter]
+    fn is_collective(&self) -> bool {
+        self.0.is_collective()
+    }
+
+    fn __str__(&self) -> String {
+        format!("{} {}", self.0.pattern(), self.0.signature()).trim_end().to_owned()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Form {}>", self.__str__())
+    }
+}
+
+/// An operand of a form.
+#[pyclass(frozen, module = "ptx_isa")]
+#[derive(Clone, Copy)]
+pub(crate) struct FormOperand(pub(crate) &'static table::Operand);
+
+#[pymethods]
+impl FormOperand {
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    #[getter(r#type)]
+    fn ty(&self) -> Option<&'static str> {
+        self.0.kind.is_value().then(|| TABLE.ty(self.0.ty).name)
+    }
+
+    #[getter]
+    fn bits(&self) -> Option<u16> {
+        self.0.kind.is_value().then(|| TABLE.ty(self.0.ty).bits)
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        match self.0.kind {
+            OperandKind::Scalar => "scalar",
+            OperandKind::Vector(_) => "vector",
+            OperandKind::Address => "address",
+            other => other.name(),
+        }
+    }
+
+    #[getter]
+    fn lanes(&self) -> u8 {
+        match self.0.kind {
+            OperandKind::Vector(lanes) => lanes,
+            _ => 1,
+        }
+    }
+
+    #[getter]
+    fn destination(&self) -> bool {
+        self.0.destination
+    }
+
+    #[getter]
+    fn second(&self) -> Option<&'static str> {
+        self.0.second.as_ref().map(|second| second.name)
+    }
+
+    fn __repr__(&self) -> String {
+        let ty = self.ty().map(|ty| format!(" .{ty}")).unwrap_or_default();
+        format!("<FormOperand {} {}{ty}>", self.0.name, self.kind())
+    }
+}
+
+/// The legal forms whose mnemonic matches.
+#[pyfunction]
+#[pyo3(signature = (pattern=None, target=None, ptx=None))]
+pub(crate) fn forms(pattern: Option<&str>, target: Option<&str>, ptx: Option<&str>) -> PyResult<Vec<Form>> {
+    let options = options(target, ptx)?;
+    let wanted = |form: &FormInfo| pattern.is_none_or(|pattern| mnemonic::matches(pattern, form.mnemonic()));
+    let taken = |form: &FormInfo| form.taken(options.ptx, options.target);
+    Ok(TABLE.forms().filter(wanted).filter(taken).map(Form).collect())
+}
+
+/// What the reference says of a mnemonic or an opcode.
+#[pyfunction]
+pub(crate) fn explain(py: Python<'_>, mnemonic: &str) -> PyResult<String> {
+    let mut terminal = Terminal { out: Vec::new() };
+    match REFERENCE.page(mnemonic).filter(|_| mnemonic::resolve(&TABLE, mnemonic).is_err()) {
+        Some(page) => terminal.page(page)?,
+        None => {
+            let resolved = mnemonic::resolve(&TABLE, mnemonic)
+                .map_err(|refusal| Diagnostic::exception(py, refusal.into_diagnostic(), mnemonic))?;
+            terminal.form(&REFERENCE.form(resolved.form).expect("a page for each form"))?;
+        }
+    }
+    Ok(String::from_utf8_lossy(&strip_bytes(&terminal.out).into_vec()).into_owned())
+}
