@@ -12,9 +12,10 @@
 use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 use crate::eval::{bf16, f16};
-use crate::table::{Kind, TypeInfo};
+use crate::table::{Kind, Table, TypeInfo};
 
 /// Of two floats of sixteen bits, the one with this many bits of exponent is a bfloat.
 const BFLOAT_EXPONENT: u8 = 8;
@@ -64,6 +65,38 @@ fn parse_value(text: &str, ty: &TypeInfo) -> Option<u128> {
         (true, Kind::Bits | Kind::Signed) => (value <= 1 << (width - 1)).then_some(value.wrapping_neg() & mask),
         (true, _) => None,
     }
+}
+
+/// As [`parse`], and a packed value may also be given lane by lane, lane 0 first: `1.0 2.0`.
+///
+/// # Errors
+///
+/// What a value of the type looks like.
+pub fn parse_lanes(table: &Table, text: &str, ty: &TypeInfo) -> Result<u128, String> {
+    let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    if ty.kind != Kind::Packed || words.len() < 2 {
+        return parse(text, ty);
+    }
+    if words.len() != usize::from(ty.lanes) {
+        return Err(format!("`{text}` has {} lanes, and `.{}` has {}", words.len(), ty.name, ty.lanes));
+    }
+    let lane = table.ty(ty.lane);
+    words.iter().rev().try_fold(0, |all, word| Ok(all << lane.bits | parse(word, lane)?))
+}
+
+/// The lanes of a packed value as people write them, lane 0 first; nothing for others.
+pub fn show_lanes(table: &Table, bits: u128, ty: &TypeInfo) -> Vec<String> {
+    if ty.kind != Kind::Packed {
+        return Vec::new();
+    }
+    let lane = table.ty(ty.lane);
+    let mask = u128::MAX >> (128 - u32::from(lane.bits));
+    let shown = (0..u32::from(ty.lanes)).map(|index| show(bits >> (index * u32::from(lane.bits)) & mask, lane));
+    let value = |text: String| match text.split_once('(') {
+        Some((_, value)) => value.trim_end_matches(')').to_owned(),
+        None => text,
+    };
+    shown.map(value).collect()
 }
 
 fn hex_bits(hex: &str) -> Option<u128> {

@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use isa_table::page::{
     CellBuf as Cell, EntryBuf, ErratumBuf as Erratum, ExampleBuf as Example, FloorBuf as Floor,
     FunctionBuf as Function, GroupBuf as Group, ItemBuf as Item, LineBuf as Line, MatrixBuf as Matrix,
-    MemberBuf as Member, ModifierBuf as Modifier, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
+    MemberBuf as Member, ModifierBuf as Modifier, NeedBuf, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
 };
-use isa_table::target::in_words;
+use isa_table::target::{FloorBuf, in_words};
 
 use crate::check::{ABSENT, Checked, Form, words};
 use crate::model::{
-    self, BoundBuf, Constants, Entry, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
+    self, BoundBuf, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
     Requirement, Selector, SelectorKind, Slot, SlotKind, Spaces, Stand, Stands, TypeId, TypeSet,
 };
 use crate::pseudo;
@@ -231,15 +231,19 @@ impl<'a> Pager<'a> {
 
     fn modifier(&self, index: usize, slot: &Slot) -> Modifier {
         let members = slot.members.iter().map(|member| {
-            let (description, domain) = match (member.meaning, slot.kind) {
+            let (docs, domain) = match (member.meaning, slot.kind) {
                 (Meaning::Operator(place), SlotKind::Operator(operator)) => {
                     let found = &self.model().operators[operator.0].members[place];
-                    (one_line(&found.docs), found.domain_text.clone())
+                    (found.docs.as_str(), found.domain_text.clone())
                 }
-                (Meaning::Type(ty), _) => (one_line(&self.model().ty(ty).docs), String::new()),
-                (Meaning::Operator(_) | Meaning::Flag, _) => (String::new(), String::new()),
+                (Meaning::Type(ty), _) => (self.model().ty(ty).docs.as_str(), String::new()),
+                (Meaning::Operator(_) | Meaning::Flag, _) => ("", String::new()),
             };
-            Member { name: member.spelling.clone(), description, domain }
+            // A second paragraph is what it means where floats are compared.
+            let mut paragraphs = docs.split("\n\n").map(one_line);
+            let plain = paragraphs.next().unwrap_or_default();
+            let description = paragraphs.next().filter(|_| self.has_floats()).unwrap_or_else(|| plain.clone());
+            Member { name: member.spelling.clone(), description, plain, domain }
         });
         let description = match slot.kind {
             SlotKind::Operator(operator) => one_line(&self.model().operators[operator.0].docs),
@@ -251,6 +255,13 @@ impl<'a> Pager<'a> {
             optional: self.forms().any(|form| form.choice.values[index].is_none()),
             members: members.collect(),
         }
+    }
+
+    /// Whether some form has a modifier that says that operands are floats.
+    fn has_floats(&self) -> bool {
+        let kind = |ty: TypeId| self.model().ty(self.model().ty(ty).lane).kind;
+        let members = self.opcode.slots.iter().flat_map(|slot| &slot.members);
+        members.into_iter().any(|member| matches!(member.meaning, Meaning::Type(ty) if kind(ty) == Kind::Float))
     }
 
     /// Matrices of each type modifier against those that do not go with all of its members.
@@ -277,8 +288,10 @@ impl<'a> Pager<'a> {
         // Without types a word stands at the top, so that floors are shown.
         let across = types.last().copied().or(slots.iter().position(|slot| !slot.free));
         if let (true, Some(across)) = (found.is_empty(), across) {
-            let leading = first.or(types.first().copied()).filter(|slot| *slot != across);
-            found.push(self.matrix(across, leading.as_slice()));
+            // All goes with all: then each is there, the operator first.
+            let mut downs: Vec<usize> = (0..slots.len()).filter(|slot| !slots[*slot].free && *slot != across).collect();
+            downs.sort_by_key(|down| (slots[*down].kind == SlotKind::Flag, first != Some(*down), *down));
+            found.push(self.matrix(across, &downs));
         }
         found
     }
@@ -333,17 +346,33 @@ impl<'a> Pager<'a> {
         let forms: Vec<&Form> = self.with(members).collect();
         let Some(first) = forms.first() else {
             let reason = self.reason(members);
-            return Cell { forms: 0, ptx: String::new(), target: String::new(), reason, example: String::new() };
+            return Cell { forms: 0, needs: Vec::new(), reason, example: String::new() };
         };
-        let ptx = forms.iter().map(|form| form.floor.ptx).min().expect("there is a first");
-        let lowest = forms.iter().map(|form| &form.floor.targets).min().expect("there is a first");
         Cell {
             forms: forms.len() as u32,
-            ptx: ptx.to_string(),
-            target: in_words(lowest),
+            needs: self.lowest(&forms),
             reason: String::new(),
             example: first.mnemonic.clone(),
         }
+    }
+
+    /// The floors of forms that are above no other one's, the first versions first.
+    fn lowest(&self, forms: &[&Form]) -> Vec<NeedBuf> {
+        let mut floors: Vec<FloorBuf> = Vec::new();
+        for form in forms {
+            if !floors.contains(&form.floor) {
+                floors.push(form.floor.clone());
+            }
+        }
+        let has = |low: &FloorBuf, target| low.targets.iter().any(|lower| self.model().target_has(target, *lower));
+        let is_below = |low: &FloorBuf, high: &FloorBuf| {
+            low.ptx <= high.ptx && low.removed.is_none() && high.targets.iter().all(|target| has(low, *target))
+        };
+        let all = floors.clone();
+        floors.retain(|floor| !all.iter().any(|other| other != floor && is_below(other, floor)));
+        floors.sort_by(|a, b| (a.ptx, &a.targets).cmp(&(b.ptx, &b.targets)));
+        let need = |floor: FloorBuf| NeedBuf { ptx: floor.ptx, targets: floor.targets, removed: floor.removed };
+        floors.into_iter().map(need).collect()
     }
 
     /// The rule that refuses the members together, whatever stands beside them.

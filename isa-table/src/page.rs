@@ -3,7 +3,11 @@
 //! `isa-spec` writes the pages from a checked spec; rustdoc, the terminal and the site show them. All of a page is
 //! here, so that no renderer has anything of its own to say. This module knows no instruction and no spec.
 
+use alloc::format;
+use alloc::string::String;
+
 use crate::constant::contents;
+use crate::target::{Removed, Target, Version};
 
 contents! {
     /// All that the reference says of one opcode.
@@ -114,8 +118,10 @@ contents! {
     Member, MemberBuf {
         /// The spelling, without a dot.
         name: &'static str,
-        /// What it means.
+        /// What it means for the forms of the page: where some compare floats, this is what it means there.
         description: &'static str,
+        /// What it means where no operand is a float.
+        plain: &'static str,
         /// The types it works on, in words; empty for types and words.
         domain: &'static str,
     }
@@ -146,18 +152,52 @@ contents! {
         cells: &'static [Cell],
     }
 
+    /// A version and targets, as [`target::Floor`](crate::target::Floor) has them.
+    Need, NeedBuf {
+        /// The first version.
+        ptx: Version,
+        /// The targets, the lowest first.
+        targets: &'static [Target],
+        /// From when on it is gone again, if it is.
+        removed: Option<Removed>,
+    }
+
     /// Whether two modifiers go together.
     Cell, CellBuf {
         /// How many forms have both.
         forms: u32,
-        /// The first PTX version of any of them.
-        ptx: &'static str,
-        /// The lowest target of any of them.
-        target: &'static str,
+        /// What they need: the lowest floors, of which none is above another.
+        needs: &'static [Need],
         /// Why no form has both.
         reason: &'static str,
         /// The first form that has both.
         example: &'static str,
+    }
+
+    /// The manual that sections are those of.
+    Manual, ManualBuf {
+        /// The version of PTX that it describes.
+        version: Version,
+        /// Where it is.
+        address: &'static str,
+        /// Its chapters on instructions, in its order.
+        chapters: &'static [Chapter],
+    }
+
+    /// A chapter of the manual.
+    Chapter, ChapterBuf {
+        /// Its number: `9.7.6`.
+        number: &'static str,
+        /// Its title.
+        title: &'static str,
+    }
+
+    /// A file of the spec.
+    Source, SourceBuf {
+        /// Its name, as entries cite it.
+        name: &'static str,
+        /// What stands in it.
+        text: &'static str,
     }
 
     /// A function of the pseudo-code.
@@ -197,6 +237,25 @@ impl Page {
     pub fn member(&self, modifier: &str, member: &str) -> Option<&'static Member> {
         let modifier = self.modifiers.iter().find(|other| other.name == modifier)?;
         modifier.members.iter().find(|other| other.name == member)
+    }
+}
+
+impl Manual {
+    /// The chapter that a section belongs to.
+    pub fn chapter(&self, section: &str) -> Option<&'static Chapter> {
+        let holds = |chapter: &&Chapter| {
+            let rest = section.strip_prefix(chapter.number);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        self.chapters.iter().find(holds)
+    }
+
+    /// Where a section is: its chapter, and there the text of its number, which browsers go to.
+    pub fn place(&self, section: &str) -> String {
+        let Some(chapter) = self.chapter(section) else { return self.address.into() };
+        let word = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
+        let anchor: String = chapter.title.chars().map(word).collect();
+        format!("{}#{anchor}:~:text={section}.", self.address)
     }
 }
 

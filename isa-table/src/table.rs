@@ -1020,6 +1020,19 @@ impl InstructionInfo {
         self.spelt(syntax, values, false)
     }
 
+    /// The mnemonic that a syntax line makes of members in slots, free ones included.
+    pub fn spell_all(&self, syntax: &Syntax, values: &[u8]) -> String {
+        self.spelt(syntax, values, true)
+    }
+
+    /// The form that members in slots are, and those of them that are free, if they are one.
+    pub fn form_of(&self, values: &[u8]) -> Option<(FormInfo, Free)> {
+        let free = Free::of(*self, values);
+        let spelt = self.syntaxes().iter().filter(|syntax| syntax.spells(values));
+        let forms = spelt.filter_map(|syntax| self.table.form(&self.spell(syntax, values)));
+        forms.flat_map(FormInfo::shapes).find(|form| form.takes(&free)).map(|form| (form, free))
+    }
+
     fn spelt(&self, syntax: &Syntax, values: &[u8], free: bool) -> String {
         let mut mnemonic = String::from(self.opcode);
         for item in syntax.items {

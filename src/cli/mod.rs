@@ -115,6 +115,9 @@ struct DocsArguments {
     /// The evaluators as a module, for a site that computes
     #[arg(long, value_name = "FILE")]
     wasm: Option<PathBuf>,
+    /// Recorded results of machine code, for the word on how each form is known
+    #[arg(long, value_name = "FILE")]
+    recorded: Option<PathBuf>,
 }
 
 #[derive(Args)]

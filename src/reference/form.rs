@@ -48,7 +48,10 @@ impl FormPage {
         let modifiers = form.syntax().items.iter().filter_map(|item| {
             let slot = &instruction.slots[usize::from(item.slot)];
             let spelling = *slot.members.get(usize::from(form.values()[usize::from(item.slot)]))?;
-            let description = page.member(slot.name, spelling).map_or("", |member| member.description);
+            let description = page.member(slot.name, spelling).map_or("", |member| match has_floats(form) {
+                true => member.description,
+                false => member.plain,
+            });
             Some(Modifier { spelling, slot: slot.name, description })
         });
         let calls = |function: &&Function| {
@@ -62,10 +65,26 @@ impl FormPage {
             modifiers: modifiers.collect(),
             functions: page.functions.iter().filter(calls).collect(),
             lines,
-            function: form.has_evaluator().then(|| names::function(&form.name())),
-            constant: format!("{}::{}", names::camel(instruction.opcode), names::constant(&form.name())),
+            function: function(form),
+            constant: constant(form),
         }
     }
+}
+
+/// The function of [`scalar`](crate::scalar) that computes a form; none where the table has no evaluator.
+pub fn function(form: FormInfo) -> Option<String> {
+    form.has_evaluator().then(|| names::function(&form.name()))
+}
+
+/// A form as a constant: `Setp::LT_S32`.
+pub fn constant(form: FormInfo) -> String {
+    format!("{}::{}", names::camel(form.instruction().opcode), names::constant(&form.name()))
+}
+
+/// Whether an operand of a form is a float, or has lanes that are floats.
+pub fn has_floats(form: FormInfo) -> bool {
+    let table = form.table();
+    form.operands().iter().any(|operand| table.ty(table.ty(operand.ty).lane).kind == Kind::Float)
 }
 
 /// A type with its width: `.f16x2, 2 lanes of 16 bits`.

@@ -17,6 +17,7 @@
 //! ```
 
 pub mod form;
+pub mod sample;
 #[cfg(feature = "explain")]
 pub mod text;
 
@@ -39,7 +40,11 @@ pub struct Reference {
     /// One page for each of the table's own opcodes, in its order.
     pub pages: &'static [page::Page],
     /// What lines of pseudo-code compute.
-    pub traces: Traces,
+    pub traces: &'static Traces,
+    /// The manual that sections are those of, where the spec names it.
+    pub manual: Option<page::Manual>,
+    /// The files of the spec.
+    pub sources: &'static [page::Source],
 }
 
 /// A line of pseudo-code with what it computed.
@@ -95,35 +100,40 @@ impl Reference {
     /// What each line of a form's pseudo-code computes on a target, for inputs as [`FormInfo::evaluate`] takes them;
     /// nothing where the form has no evaluator for so many inputs, or is a collective one.
     pub fn trace(&self, form: FormInfo, sm: u16, inputs: &[u128]) -> Vec<Computed> {
-        if form.is_collective() {
-            return Vec::new();
-        }
-        let sources = inputs.len().wrapping_sub(form.selectors().count());
-        let Some((own, _)) = self.owner(form.instruction().opcode) else { return Vec::new() };
-        let mut fits = own.traces.of(form.index()).iter().filter(|trace| usize::from(trace.sources) == sources);
-        let Some(trace) = fits.clone().find(|trace| sm < trace.below).or(fits.next_back()) else { return Vec::new() };
-        let mut values = [0; VALUES];
-        program::run(
-            own.traces.programs[trace.program as usize],
-            // A selector's datum is its own number.
-            &core::array::from_fn::<u64, VALUES, _>(|number| number as u64),
-            |source| inputs[source],
-            |selector| inputs[sources + selector],
-            form.table().operation,
-            &mut values,
-        );
-        let steps = own.traces.steps(trace).iter().zip(own.traces.lines(trace));
-        let computed = |(step, line): (&'static Step, _)| {
-            let (word, bits) = (values[usize::from(step.value)], form.table().ty(step.ty).bits);
-            let lane = |lane: u8| word >> (u32::from(lane) * u32::from(bits)) & u128::MAX >> (128 - u32::from(bits));
-            Computed { line, step, lanes: (0..step.lanes).map(lane).collect() }
-        };
-        steps.map(computed).collect()
+        let owner = self.owner(form.instruction().opcode);
+        owner.map(|(own, _)| trace(own.traces, form, sm, inputs)).unwrap_or_default()
     }
+}
+
+/// As [`Reference::trace`], from the traces of the form's own table: whoever needs no pages links none.
+pub fn trace(traces: &Traces, form: FormInfo, sm: u16, inputs: &[u128]) -> Vec<Computed> {
+    if form.is_collective() {
+        return Vec::new();
+    }
+    let sources = inputs.len().wrapping_sub(form.selectors().count());
+    let mut fits = traces.of(form.index()).iter().filter(|trace| usize::from(trace.sources) == sources);
+    let Some(trace) = fits.clone().find(|trace| sm < trace.below).or(fits.next_back()) else { return Vec::new() };
+    let mut values = [0; VALUES];
+    program::run(
+        traces.programs[trace.program as usize],
+        // A selector's datum is its own number.
+        &core::array::from_fn::<u64, VALUES, _>(|number| number as u64),
+        |source| inputs[source],
+        |selector| inputs[sources + selector],
+        form.table().operation,
+        &mut values,
+    );
+    let steps = traces.steps(trace).iter().zip(traces.lines(trace));
+    let computed = |(step, line): (&'static Step, _)| {
+        let (word, bits) = (values[usize::from(step.value)], form.table().ty(step.ty).bits);
+        let lane = |lane: u8| word >> (u32::from(lane) * u32::from(bits)) & u128::MAX >> (128 - u32::from(bits));
+        Computed { line, step, lanes: (0..step.lanes).map(lane).collect() }
+    };
+    steps.map(computed).collect()
 }
 
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/reference.rs"));
 }
 
-pub use generated::REFERENCE;
+pub use generated::{REFERENCE, TRACES};

@@ -127,6 +127,8 @@ pub struct Output<W> {
 pub struct Outputs<W> {
     /// Each destination, in the order of the form's results.
     pub list: Vec<Output<W>>,
+    /// What the form was computed from: a word for each source and each selector.
+    pub words: Vec<W>,
     /// The threads that wrote: those that are active and that the guard does not keep from it.
     pub written: u32,
 }
@@ -250,7 +252,7 @@ pub fn evaluate<'a, W: Words>(
         return Err(problems);
     }
     if executing == 0 {
-        return Ok(Outputs { list: Vec::new(), written: 0 });
+        return Ok(Outputs { list: Vec::new(), words: words[..count].to_vec(), written: 0 });
     }
     let (sm, words) = (target.map_or(u16::MAX, |target| target.sm), &words[..count]);
     let results = W::compute(form, sm, executing, words).into_iter().zip(W::unspecified(form, sm, executing, words));
@@ -258,7 +260,7 @@ pub fn evaluate<'a, W: Words>(
         let (name, ty) = destination?;
         Some(Output { name: name.into_owned(), bits, ty, unspecified })
     });
-    Ok(Outputs { list: outputs.collect(), written: executing })
+    Ok(Outputs { list: outputs.collect(), words: words.to_vec(), written: executing })
 }
 
 /// A register's name as the statement writes it: `r` or `v.x`.

@@ -48,11 +48,13 @@ pub struct Refusal {
     pub reasons: Vec<Diagnostic>,
     /// Legal forms of the same instruction, the nearest first.
     pub nearest: Vec<FormInfo>,
+    /// The instruction, and what was understood in each of its slots; `None` for an opcode that the table does not have.
+    pub read: Option<(InstructionInfo, Vec<u8>)>,
 }
 
 impl Refusal {
     fn of(reason: Diagnostic) -> Refusal {
-        Refusal { reasons: vec![reason], nearest: Vec::new() }
+        Refusal { reasons: vec![reason], nearest: Vec::new(), read: None }
     }
 
     /// One diagnostic for all reasons: the first, the others in its note, the nearest forms in its help.
@@ -113,6 +115,27 @@ pub fn resolve(table: &'static Table, mnemonic: &str) -> Result<Resolved, Refusa
     found
 }
 
+/// Where the mnemonic of a statement stands, behind its guard; `None` where no word is.
+pub fn place(text: &str) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(text);
+    cursor.skip_blanks();
+    if cursor.eat(b'@') {
+        cursor.skip_blanks();
+        cursor.eat(b'!');
+        cursor.skip_blanks();
+        cursor.word();
+        cursor.skip_blanks();
+    }
+    let start = cursor.at();
+    if !cursor.at_word() {
+        return None;
+    }
+    cursor.dotted_word();
+    let end = cursor.at();
+    // Modifiers may stand behind blanks.
+    Some(start..tokens(&mut cursor).map_or(end, |_| cursor.at()))
+}
+
 /// Reads a mnemonic where it stands, and goes to its end. The cursor must not be at a blank.
 pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Resolved, Refusal> {
     if !cursor.at_word() {
@@ -135,7 +158,8 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
             let reordered = !modifiers.eq(tokens.iter().map(|token| token.text));
             let swapped = || if reordered { speller.swapped(&canonical, &tokens) } else { None };
             if let Some(reason) = speller.torn_off(form, &tokens).or_else(swapped) {
-                return Err(Refusal { reasons: vec![reason], nearest: vec![form] });
+                let read = Some((instruction, form.values_with(&free)));
+                return Err(Refusal { reasons: vec![reason], nearest: vec![form], read });
             }
             Ok(Resolved { form, free, reordered, blanks })
         }
@@ -374,7 +398,7 @@ impl Speller {
             let near = nearest.iter().filter(|form| form.takes(&free)).map(|form| form.mnemonic_with(&free));
             reasons[0].fixes = near.map(|text| Fix { span: everything.clone(), text }).collect();
         }
-        Refusal { reasons, nearest }
+        Refusal { reasons, nearest, read: Some((self.instruction, wanted)) }
     }
 
     /// Tokens without a place and places without a token. A misspelt token's likely meaning goes into `wanted`.
@@ -529,26 +553,32 @@ fn list(names: impl Iterator<Item = &'static str>, prefix: &str) -> String {
 pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let allowed = (text.len() / 2).min(2);
-    let near = names.map(|name| (distance(&lower, name), name)).min_by_key(|&(distance, _)| distance)?;
-    (near.0 <= allowed).then_some(near.1)
+    // Of two that are as near, the one of the same length is meant.
+    let near = names.map(|name| (distance(&lower, name), name.len().abs_diff(lower.len()), name)).min()?;
+    (near.0 <= allowed).then_some(near.2)
 }
 
-/// How many letters are to be inserted, removed or replaced to make one word of another. Words of more than 32 bytes
+/// How many letters are to be inserted, removed, replaced or exchanged with the next to make one word of another. Words of more than 32 bytes
 /// are alike to none.
 fn distance(a: &str, b: &str) -> usize {
     const LONGEST: usize = 32;
     if a.len() > LONGEST || b.len() > LONGEST {
         return LONGEST;
     }
+    let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut row: [usize; LONGEST + 1] = core::array::from_fn(|index| index);
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
+    let mut before = row;
+    for i in 0..a.len() {
+        let above = row;
         row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        for j in 0..b.len() {
+            let replaced = above[j] + usize::from(a[i] != b[j]);
+            row[j + 1] = replaced.min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+            }
         }
+        before = above;
     }
     row[b.len()]
 }

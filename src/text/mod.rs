@@ -24,6 +24,7 @@
 //! | [`mnemonic`] | which form a mnemonic means, or why it means none |
 //! | [`completion`] | which modifiers a mnemonic may go on with |
 //! | [`statement`] | one statement, and how it is written |
+//! | [`mod@evaluate`] | what one statement computes |
 //! | `reader` | how one statement is read, and what is wrong where it cannot be |
 //! | `scope` | which names a scope declares, and as what |
 //! | [`module`] | whole files: directives, functions, scopes, floors |

@@ -26,6 +26,7 @@ use super::reader::Reader;
 use crate::diagnostic::Diagnostic;
 use crate::selector::Selector;
 use crate::table::{self, FormInfo, Free, OperandKind, Table, TypeInfo};
+use crate::target::Floor;
 
 /// The most operands a form may have for its statements to be read.
 pub const MAX_OPERANDS: usize = isa_table::limits::OPERANDS;
@@ -271,6 +272,16 @@ impl<'a> Statement<'a> {
         info.members.get(usize::from(value)).copied()
     }
 
+    /// The same with other lanes or another mask behind one of its operands, packed as the selector's
+    /// [`Kind`](crate::selector::Kind) says; nothing changes where the operand has no selector.
+    #[must_use]
+    pub fn with_selector(mut self, operand: usize, bits: u32) -> Statement<'a> {
+        if let Some(selector) = self.operands.get_mut(operand).and_then(|operand| operand.selector.as_mut()) {
+            *selector = bits;
+        }
+        self
+    }
+
     /// The mnemonic with all modifiers, in the manual's order.
     pub fn mnemonic(&self) -> Cow<'static, str> {
         match self.form.syntax().free {
@@ -282,6 +293,24 @@ impl<'a> Statement<'a> {
     /// What is written for each operand of the form, in its order.
     pub fn operands(&self) -> &[Operand<'a>] {
         &self.operands[..self.form.operands().len()]
+    }
+
+    /// What it needs beyond what its form does: for its free modifiers, for operands that are written, and for special
+    /// registers.
+    pub fn floors(&self) -> impl Iterator<Item = &'static Floor> {
+        let free = self.form.syntax().free.then(|| self.form.floors_with(&self.free).map(|free| &free.floor));
+        let operands = self.operands_with_info().flat_map(|(info, operand)| {
+            let second = info.second.as_ref().filter(|_| operand.second.is_some());
+            let own = info.floor.as_ref().filter(|_| operand.value != Value::Absent);
+            let special = match (info.kind, operand.value) {
+                (OperandKind::Scalar, Value::Register(register)) if info.specials => self.table.special(register.name),
+                _ => None,
+            };
+            own.into_iter()
+                .chain(second.and_then(|second| second.floor.as_ref()))
+                .chain(special.map(|found| &found.floor))
+        });
+        free.into_iter().flatten().chain(operands)
     }
 
     /// What the table says of each operand, beside what is written for it.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use isa_table::constant::Content;
 use isa_table::names::{camel, snake};
-use isa_table::page::{Page, PageBuf};
+use isa_table::page::{Manual, Page, PageBuf, Source, SourceBuf};
 use isa_table::table::TypeId;
 use isa_table::trace::{Step, StepBuf, Trace, TraceBuf};
 
@@ -23,6 +23,8 @@ pub(super) fn emit(cx: &Context<'_>, pages: &[PageBuf], code: &mut Code) {
     code.line(format_args!("use {}::reference::{{Reference, page::*, trace::*}};", cx.support));
     code.line("#[allow(unused_imports, reason = \"a table need not use every shape\")]");
     code.line(format_args!("use {}::table::TypeId;", cx.support));
+    code.line("#[allow(unused_imports, reason = \"a table need not use every shape\")]");
+    code.line(format_args!("use {}::target::{{Removed, Target, Version}};", cx.support));
     code.blank();
     code.docs("The reference that the spec writes.");
     let base = match cx.checked.model.has_base {
@@ -32,8 +34,18 @@ pub(super) fn emit(cx: &Context<'_>, pages: &[PageBuf], code: &mut Code) {
     code.block("pub static REFERENCE: Reference = Reference {", "};", |code| {
         code.line(format_args!("base: {base},"));
         code.line("pages: PAGES,");
-        code.line("traces: Traces { lines: LINES, programs: PROGRAMS, steps: STEPS, list: TRACES, starts: STARTS },");
+        code.line("traces: &TRACES,");
+        code.line("manual: MANUAL,");
+        code.line("sources: SOURCES,");
     });
+    code.docs("What lines of pseudo-code compute.");
+    code.line("pub static TRACES: Traces =");
+    code.line("    Traces { lines: LINES, programs: PROGRAMS, steps: STEPS, list: LIST, starts: STARTS };");
+    let mut manual = String::new();
+    Option::<Manual>::write(&cx.checked.model.manual, &mut manual);
+    code.line(format_args!("static MANUAL: Option<Manual> = {manual};"));
+    let sources = cx.sources.files().map(|(name, text)| SourceBuf { name: name.into(), text: text.into() });
+    rows_of::<Source>(code, "SOURCES", "Source", &sources.collect::<Vec<_>>());
     rows_of::<Page>(code, "PAGES", "Page", pages);
     rows_of::<&str>(code, "LINES", "&str", &traces.lines.list);
     let programs = &traces.programs.list;
@@ -41,7 +53,7 @@ pub(super) fn emit(cx: &Context<'_>, pages: &[PageBuf], code: &mut Code) {
         programs.iter().for_each(|program| code.line(format_args!("&{program:?},")));
     });
     rows_of::<&[Step]>(code, "STEPS", "&[Step]", &traces.steps.list);
-    rows_of::<Trace>(code, "TRACES", "Trace", &traces.list);
+    rows_of::<Trace>(code, "LIST", "Trace", &traces.list);
     list(code, "STARTS", "u32", traces.starts.len(), |code| code.list(&traces.starts));
 }
 

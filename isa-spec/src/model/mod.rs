@@ -15,6 +15,7 @@ mod resolve;
 use std::rc::Rc;
 
 use isa_table::notation::Around;
+pub(crate) use isa_table::page::{ChapterBuf, ManualBuf};
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{
@@ -55,6 +56,8 @@ pub struct Model {
     pub(crate) targets: Vec<(Target, Version)>,
     /// The SM numbers of each family of targets.
     pub(crate) families: Vec<Vec<u16>>,
+    /// The manual that sections are those of.
+    pub(crate) manual: Option<ManualBuf>,
     /// Those of a library first.
     pub(crate) types: Vec<Type>,
     pub(crate) classes: Vec<Class>,

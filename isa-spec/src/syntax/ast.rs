@@ -32,6 +32,8 @@ pub(crate) enum Item {
     Targets(Vec<TargetGroup>),
     /// `families { sm_100, sm_103; }`
     Families(Vec<Vec<Target>>),
+    /// `manual 9.2 "https://…" { … }`
+    Manual(Manual),
     Types(Vec<Type>),
     Class(Class),
     Builtin(Builtin),
@@ -48,6 +50,16 @@ pub(crate) enum Item {
     Directives(Vec<Directive>),
     Slips(Vec<Slip>),
     Instruction(Instruction),
+}
+
+/// The manual that sections are those of.
+#[derive(Clone, Debug)]
+pub(crate) struct Manual {
+    pub span: Span,
+    pub version: Version,
+    pub address: String,
+    /// Number, title and place of each.
+    pub chapters: Vec<(String, String, Span)>,
 }
 
 /// `7.8`

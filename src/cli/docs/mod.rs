@@ -3,10 +3,14 @@
 //! The pages of `reference` and the table make all of it; templates in `templates/` say how it looks. This module
 //! knows no instruction.
 
-mod data;
 mod examples;
+mod index;
 mod railroad;
+mod recorded;
+mod shared;
+mod told;
 
+use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
@@ -17,16 +21,32 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
-use ptx_isa::reference::page::{Cell, Entry, Example, Floor, Line, Matrix, Modifier, Page};
-use ptx_isa::target::{Target, Version};
+use ptx_isa::reference::page::{Chapter, Entry, Example, Floor, Line, Manual, Modifier, Need, Page, Source};
+use ptx_isa::target::{self, Target, Version};
 
+use self::index::Floors;
+use self::recorded::Recorded;
 use super::{DocsArguments, Outcome};
 
-const STYLE: &str = include_str!("../../../templates/site.css");
-const SCRIPT: &str = include_str!("../../../templates/explorer.js");
+/// What all pages look like, and what they run.
+const FILES: [(&str, &str); 5] = [
+    ("site.css", include_str!("../../../templates/site.css")),
+    ("site.js", include_str!("../../../templates/site.js")),
+    ("search.js", include_str!("../../../templates/search.js")),
+    ("explorer.js", include_str!("../../../templates/explorer.js")),
+    ("pictures.js", include_str!("../../../templates/pictures.js")),
+];
 
 pub(super) fn run(arguments: &DocsArguments) -> io::Result<Outcome> {
-    let DocsArguments { out, wasm } = arguments;
+    let DocsArguments { out, wasm, recorded } = arguments;
+    let recorded = match recorded.as_ref().map(|path| (path, fs::read_to_string(path))) {
+        Some((path, Err(error))) => {
+            super::complain(format_args!("cannot read {}: {error}", path.display()));
+            return Ok(Outcome::Unusable);
+        }
+        Some((_, Ok(text))) => Some(Recorded::read(&text)),
+        None => None,
+    };
     let module =
         match wasm.as_ref().map(|path| (path, fs::read(path))).map(|(path, read)| (path, read.and_then(packed))) {
             Some((path, Err(error))) => {
@@ -36,7 +56,7 @@ pub(super) fn run(arguments: &DocsArguments) -> io::Result<Outcome> {
             Some((_, Ok(module))) => Some(module),
             None => None,
         };
-    let files = files(module.as_deref())?;
+    let files = files(module.as_deref(), recorded.as_ref())?;
     if let Err(error) = write(out, &files) {
         super::complain(format_args!("cannot write to {}: {error}", out.display()));
         return Ok(Outcome::Unusable);
@@ -63,21 +83,29 @@ fn write(out: &Path, files: &[(String, String)]) -> io::Result<()> {
 }
 
 /// Every file of the site by name.
-fn files(module: Option<&str>) -> io::Result<Vec<(String, String)>> {
+fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(String, String)>> {
     let render = |template: Result<String, askama::Error>| template.map_err(io::Error::other);
-    let mut files = vec![
-        ("index.html".to_owned(), render(Index { pages: REFERENCE.pages }.render())?),
-        ("explorer.html".to_owned(), render(Explorer { module: module.is_some() }.render())?),
-        ("forms.html".to_owned(), render(Forms { pages: REFERENCE.pages }.render())?),
-        ("site.css".to_owned(), STYLE.to_owned()),
-        ("explorer.js".to_owned(), SCRIPT.to_owned()),
-        ("data.js".to_owned(), data::script()?),
-    ];
-    if let Some(module) = module {
-        files.push(("module.js".to_owned(), format!("const MODULE=\"{module}\";\n")));
+    let Some(manual) = &REFERENCE.manual else { return Err(io::Error::other("the spec names no manual")) };
+    let pages = REFERENCE.pages();
+    let floors = RefCell::new(Floors::new());
+    let site = Site::new(manual, &pages, &floors);
+    let mut files: Vec<(String, String)> =
+        FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    files.push(("index.html".to_owned(), render(Index { site: &site }.render())?));
+    files.push(("explorer.html".to_owned(), render(Explorer { site: &site, module: module.is_some() }.render())?));
+    files.push(("forms.html".to_owned(), render(Forms { site: &site }.render())?));
+    for page in &pages {
+        files.push((file(page.opcode), render(Instruction { site: &site, page }.render())?));
+        files.push((format!("f-{}.html", page.opcode), render(FormsOf { site: &site, page }.render())?));
+        files.push((format!("o-{}.js", page.opcode), told::script(manual, page, recorded)?));
     }
-    for page in REFERENCE.pages {
-        files.push((file(page.opcode), render(Instruction { page }.render())?));
+    for source in REFERENCE.sources {
+        files.push((format!("s-{}.html", source.name), render(SourceText { site: &site, source }.render())?));
+    }
+    // Pages have placed their floors.
+    files.push(("index.js".to_owned(), index::script(manual, &pages, &mut floors.borrow_mut())?));
+    if let Some(module) = module {
+        files.push(("module.js".to_owned(), format!("loaded(\"{module}\");\n")));
     }
     Ok(files)
 }
@@ -87,58 +115,114 @@ fn file(opcode: &str) -> String {
     format!("i-{opcode}.html")
 }
 
-#[derive(Template)]
-#[template(path = "index.html")]
-struct Index {
-    pages: &'static [Page],
+/// What every page is made from.
+struct Site<'a> {
+    manual: &'static Manual,
+    pages: &'a [&'static Page],
+    /// The pages by chapter; one that has sections of two stands in both.
+    chapters: Vec<(&'static Chapter, Vec<&'static Page>)>,
+    floors: &'a RefCell<Floors>,
 }
 
-impl Index {
-    fn forms(&self) -> usize {
-        TABLE.forms().count()
+impl<'a> Site<'a> {
+    fn new(manual: &'static Manual, pages: &'a [&'static Page], floors: &'a RefCell<Floors>) -> Site<'a> {
+        let own: Vec<Vec<usize>> = pages.iter().map(|page| index::chapters(manual, page)).collect();
+        let of = |number: usize| {
+            let both = pages.iter().zip(&own).filter(|(_, chapters)| chapters.contains(&number));
+            both.map(|(page, _)| *page).collect::<Vec<_>>()
+        };
+        let chapters = manual.chapters.iter().enumerate().map(|(number, chapter)| (chapter, of(number)));
+        Site { manual, pages, chapters: chapters.filter(|(_, pages)| !pages.is_empty()).collect(), floors }
     }
 
-    /// The pages by the chapter of their first section: `9.7.6`.
-    fn chapters(&self) -> Vec<(String, Vec<&'static Page>)> {
-        let chapter = |page: &Page| {
-            let section = page.entries.first().map_or("", |entry| entry.section);
-            section.splitn(4, '.').take(3).collect::<Vec<_>>().join(".")
-        };
-        let mut chapters: Vec<(String, Vec<&'static Page>)> = Vec::new();
-        for page in self.pages {
-            let name = chapter(page);
-            match chapters.iter_mut().find(|(other, _)| *other == name) {
-                Some((_, pages)) => pages.push(page),
-                None => chapters.push((name, vec![page])),
-            }
-        }
-        chapters.sort_by_key(|(name, _)| name.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>());
-        chapters
+    /// The chapter that a page's first section is of, and its pages.
+    fn beside(&self, page: &Page) -> (&'static str, &[&'static Page]) {
+        let first = page.entries.first().and_then(|entry| self.manual.chapter(entry.section));
+        let found = self.chapters.iter().find(|(chapter, _)| first.is_some_and(|first| first.number == chapter.number));
+        found.map_or(("", &[]), |(chapter, pages)| (chapter.title, pages.as_slice()))
+    }
+
+    fn chapter(&self, section: &str) -> &'static str {
+        self.manual.chapter(section).map_or("", |chapter| chapter.title)
+    }
+}
+
+/// A title of the manual without the word that all have.
+fn short(title: &str) -> &str {
+    title.trim_end_matches(" Instructions")
+}
+
+#[derive(Template)]
+#[template(path = "index.html")]
+struct Index<'a> {
+    site: &'a Site<'a>,
+}
+
+impl Index<'_> {
+    fn forms(&self) -> usize {
+        TABLE.forms().count()
     }
 }
 
 #[derive(Template)]
 #[template(path = "explorer.html")]
-struct Explorer {
+struct Explorer<'a> {
+    site: &'a Site<'a>,
     module: bool,
 }
 
 #[derive(Template)]
 #[template(path = "forms.html")]
-struct Forms {
-    pages: &'static [Page],
+struct Forms<'a> {
+    site: &'a Site<'a>,
 }
 
-impl Forms {
-    fn mnemonics(&self, page: &usize) -> Vec<&'static str> {
-        let own = TABLE.forms().filter(|form| form.instruction().index() == *page);
-        own.map(|form| form.mnemonic()).collect()
+#[derive(Template)]
+#[template(path = "formsof.html")]
+struct FormsOf<'a> {
+    site: &'a Site<'a>,
+    page: &'static Page,
+}
+
+/// Forms that need the same: the number of their floor, it in words, and how they are spelt.
+struct Group {
+    floor: usize,
+    words: String,
+    forms: Vec<(&'static str, String)>,
+}
+
+impl FormsOf<'_> {
+    /// The forms by what they need, the oldest first.
+    fn groups(&self) -> Vec<Group> {
+        let instruction = TABLE.instructions().find(|info| info.data().opcode == self.page.opcode);
+        let mut groups: Vec<(&target::Floor, Group)> = Vec::new();
+        for form in instruction.into_iter().flat_map(|info| info.forms()) {
+            let spelt = (form.mnemonic(), form.pattern());
+            match groups.iter_mut().find(|(floor, _)| *floor == form.floor()) {
+                Some((_, group)) if group.forms.contains(&spelt) => {}
+                Some((_, group)) => group.forms.push(spelt),
+                None => {
+                    let floor = self.site.floors.borrow_mut().of(form.floor());
+                    groups.push((form.floor(), Group { floor, words: form.floor().to_string(), forms: vec![spelt] }));
+                }
+            }
+        }
+        groups.sort_by_key(|(floor, _)| (floor.ptx, floor.targets));
+        groups.into_iter().map(|(_, group)| group).collect()
     }
 }
 
 #[derive(Template)]
+#[template(path = "source.html")]
+struct SourceText<'a> {
+    site: &'a Site<'a>,
+    source: &'static Source,
+}
+
+#[derive(Template)]
 #[template(path = "instruction.html")]
-struct Instruction {
+struct Instruction<'a> {
+    site: &'a Site<'a>,
     page: &'static Page,
 }
 
@@ -156,8 +240,19 @@ struct Bar {
     lenient: bool,
 }
 
-impl Instruction {
-    fn diagram(&self, line: &Line) -> String {
+impl Instruction<'_> {
+    /// Whether another entry describes the opcode in the same section.
+    fn shares(&self, entry: &Entry) -> bool {
+        self.page.entries.iter().filter(|other| other.section == entry.section).count() > 1
+    }
+
+    /// What tells an entry from the others of its section: how it is written.
+    fn spelling(&self, entry: &'static Entry) -> &'static str {
+        entry.syntax.first().and_then(|line| line.text.split(' ').next()).unwrap_or_default()
+    }
+
+    /// The diagram of a line, where it can be read.
+    fn diagram(&self, line: &Line) -> Option<String> {
         railroad::svg(self.page.opcode, line)
     }
 
@@ -165,19 +260,22 @@ impl Instruction {
         if example.refused { None } else { examples::evaluate(example.text) }
     }
 
-    /// The distinct floors of a matrix, lowest first: each has its shade.
-    fn shades(&self, matrix: &Matrix) -> Vec<(&'static str, &'static str)> {
-        let cells = matrix.groups.iter().flat_map(|group| group.rows).flat_map(|row| row.cells);
-        let mut floors: Vec<(&str, &str)> =
-            cells.filter(|cell| cell.forms > 0).map(|cell| (cell.ptx, cell.target)).collect();
-        floors.sort_by_key(|(ptx, target)| (ptx.parse::<Version>().ok(), target.parse::<Target>().ok()));
-        floors.dedup();
-        floors
+    /// The floors of a cell, as the script knows them.
+    fn needs(&self, needs: &[Need]) -> String {
+        let mut floors = self.site.floors.borrow_mut();
+        let numbers = needs.iter().map(|need| floors.need(need).to_string());
+        numbers.collect::<Vec<_>>().join(" ")
     }
 
-    /// The place of a cell's floor among the shades there are.
-    fn shade(&self, shades: &[(&str, &str)], cell: &Cell) -> usize {
-        shades.iter().position(|shade| *shade == (cell.ptx, cell.target)).unwrap_or(0).min(5)
+    /// The modifiers of a line that are more than a word, with what may stand there.
+    fn sets(&self, line: &'static Line) -> impl Iterator<Item = &'static ptx_isa::reference::page::Item> {
+        line.items.iter().filter(|item| item.members != [item.name])
+    }
+
+    /// Whether some modifiers are in no form.
+    fn has_free(&self) -> bool {
+        let instruction = TABLE.instructions().find(|info| info.data().opcode == self.page.opcode);
+        instruction.is_some_and(|info| info.data().slots.iter().any(|slot| slot.free))
     }
 
     fn version_ticks(&self) -> Vec<Tick> {
@@ -268,11 +366,23 @@ fn prose(text: &str) -> String {
         .collect()
 }
 
-/// What a cell of a matrix says to those who cannot see it.
-fn spoken(cell: &Cell) -> String {
-    match cell.forms {
-        0 => cell.reason.replace('`', ""),
-        1 => format!("1 form, since PTX {}, {}", cell.ptx, cell.target),
-        forms => format!("{forms} forms, since PTX {}, {}", cell.ptx, cell.target),
-    }
+/// The lowest target of a cell without what all begin with, and a mark where there are others.
+fn lowest(need: &Need) -> String {
+    let first = need.targets.first().map(Target::to_string).unwrap_or_default();
+    if need.targets.len() > 1 { format!("{first}…") } else { first }
+}
+
+/// The name of an entry's place on its page.
+fn anchor(number: &usize) -> String {
+    format!("s{number}")
+}
+
+/// Where a line of the spec is on the site: `comparison.isa:8`.
+fn spec(source: &str) -> String {
+    source.split_once(':').map_or_else(String::new, |(name, line)| format!("s-{name}.html#L{line}"))
+}
+
+/// A statement as the explorer's address has it.
+fn address(text: &str) -> String {
+    text.trim_end_matches(';').replace('%', "%25").replace(' ', "%20").replace('"', "%22").replace('#', "%23")
 }

@@ -11,8 +11,11 @@ const PADDING: i64 = 10;
 
 type Boxed = Box<dyn Node>;
 
-/// The diagram as SVG without a style of its own.
-pub(super) fn svg(opcode: &str, line: &Line) -> String {
+/// A wider diagram says less than the line itself.
+const WIDEST: i64 = 1200;
+
+/// The diagram as SVG without a style of its own; none where it would be too wide to read.
+pub(super) fn svg(opcode: &str, line: &Line) -> Option<String> {
     let mut nodes: Vec<Boxed> = vec![Box::new(SimpleStart), terminal(opcode)];
     nodes.extend(line.items.iter().map(modifier));
     for (index, written) in line.operands.iter().enumerate() {
@@ -30,13 +33,16 @@ pub(super) fn svg(opcode: &str, line: &Line) -> String {
     nodes.push(Box::new(SimpleEnd));
     let nodes = sequence(nodes);
     let width = nodes.width() + 2 * PADDING;
+    if width > WIDEST {
+        return None;
+    }
     let mut diagram = Diagram::new(nodes);
     diagram.attr("width".into()).or_insert_with(|| width.to_string());
     // It shrinks a little before it scrolls.
-    diagram.attr("style".into()).or_insert_with(|| format!("min-width:min(40rem,{width}px)"));
+    diagram.attr("style".into()).or_insert_with(|| format!("min-width:min(44rem,{width}px)"));
     diagram.attr("role".into()).or_insert_with(|| "img".into());
     diagram.attr("aria-label".into()).or_insert_with(|| format!("Syntax: {}", line.text));
-    diagram.to_string()
+    Some(diagram.to_string())
 }
 
 fn terminal(text: &str) -> Boxed {

@@ -2,9 +2,8 @@
 
 use core::ops::Range;
 
-use crate::table::OperandKind;
 use crate::target::{Floor, Target, Version};
-use crate::text::statement::{Statement, Value};
+use crate::text::statement::Statement;
 
 /// The version and the target that some statements need, each with the bytes of the first statement that needs it.
 ///
@@ -31,23 +30,8 @@ pub struct Needs {
 impl Needs {
     /// Adds a statement, which takes these bytes.
     pub fn add(&mut self, statement: &Statement<'_>, span: Range<usize>) {
-        let form = statement.form();
-        self.raise(form.floor(), &span);
-        if form.syntax().free {
-            form.floors_with(statement.free()).for_each(|free| self.raise(&free.floor, &span));
-        }
-        for (info, operand) in statement.operands_with_info() {
-            let second = info.second.as_ref().filter(|_| operand.second.is_some());
-            let second = second.and_then(|second| second.floor.as_ref());
-            let own = info.floor.as_ref().filter(|_| operand.value != Value::Absent);
-            own.into_iter().chain(second).for_each(|floor| self.raise(floor, &span));
-            if let (OperandKind::Scalar, Value::Register(register)) = (info.kind, operand.value)
-                && info.specials
-                && let Some(special) = statement.table().special(register.name)
-            {
-                self.raise(&special.floor, &span);
-            }
-        }
+        self.raise(statement.form().floor(), &span);
+        statement.floors().for_each(|floor| self.raise(floor, &span));
     }
 
     fn raise(&mut self, floor: &Floor, span: &Range<usize>) {

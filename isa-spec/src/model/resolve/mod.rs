@@ -41,6 +41,7 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
             ast::Item::Versions(list) => resolver.versions(list),
             ast::Item::Targets(groups) => resolver.targets(groups),
             ast::Item::Families(families) => resolver.families(families),
+            ast::Item::Manual(manual) => resolver.manual(manual),
             ast::Item::Types(list) => types.extend(list.into_iter().map(|ty| (ty, base))),
             ast::Item::Class(class) => classes.push(class),
             ast::Item::Builtin(_) | ast::Item::Function(_) => signatures.push(item),

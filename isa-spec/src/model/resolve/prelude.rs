@@ -6,8 +6,8 @@ use proc_macro2::{Span, TokenStream};
 
 use super::Resolver;
 use crate::model::{
-    Builtin, Class, DirectiveBuf, Function, Kind, Lenient, Operator, OperatorMember, Own, Param, Pick, Requirement,
-    Signature, Slip, SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet, Version,
+    Builtin, ChapterBuf, Class, DirectiveBuf, Function, Kind, Lenient, ManualBuf, Operator, OperatorMember, Own, Param,
+    Pick, Requirement, Signature, Slip, SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet, Version,
 };
 use crate::syntax::ast::{self, Ident, ParamType, TypeShape};
 use crate::text::Diagnostic;
@@ -67,6 +67,22 @@ impl Resolver {
             self.model.families.push(family.iter().map(|target| target.value.sm).collect());
             self.members.extend(family);
         }
+    }
+
+    pub(super) fn manual(&mut self, manual: ast::Manual) {
+        if self.model.manual.is_some() {
+            return self.error(Diagnostic::new(manual.span, "there is a manual already"));
+        }
+        let mut chapters: Vec<ChapterBuf> = Vec::new();
+        for (number, title, span) in manual.chapters {
+            if chapters.iter().any(|other| other.number == number) {
+                self.error(Diagnostic::new(span, "this chapter stands twice"));
+            }
+            chapters.push(ChapterBuf { number, title });
+        }
+        let version = value(&manual.version);
+        self.since.push(manual.version);
+        self.model.manual = Some(ManualBuf { version, address: manual.address, chapters });
     }
 
     /// Checks what items before this one named: they may stand in any order.

@@ -115,6 +115,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
     }
     if text == "section" {
         entry.section = Some(section(input)?);
+        semicolon(input)?;
         return Ok(());
     }
     if text == "semantics" && peek_keyword(input, "none") {
@@ -168,18 +169,17 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
     Ok(())
 }
 
-/// `9.7.6.1;` lexes as two floats and dots: the text is what was written.
-fn section(input: ParseStream) -> Result<(String, Span)> {
+/// `9.7.6.1` lexes as two floats and dots: the text is what was written.
+pub(super) fn section(input: ParseStream) -> Result<(String, Span)> {
     let mut text = String::new();
     let span = input.span();
-    while input.peek(syn::Lit) || input.peek(Token![.]) {
+    while input.peek(syn::LitInt) || input.peek(syn::LitFloat) || input.peek(Token![.]) {
         text += &input.parse::<TokenTree>()?.to_string();
     }
     let plain = text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
     if !plain {
         return Err(syn::Error::new(span, "expected a section like `9.7.6.1`"));
     }
-    semicolon(input)?;
     Ok((text, span))
 }
 

@@ -1,6 +1,6 @@
 //! Items of the prelude, and the way to the entries.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Result};
@@ -11,17 +11,18 @@ use super::{
     dotted, expr, keyword, members, number, peek_keyword, semicolon, statements, target, type_set, version, word,
 };
 use crate::syntax::ast::{
-    Builtin, Class, Directive, Docs, Function, Ident, Item, LenientNote, Map, Operator, OperatorMember, Own, ParamType,
-    Signature, Slip, Space, Spec, Special, SpecialName, TargetGroup, Type, TypeSet, TypeShape, Words,
+    Builtin, Class, Directive, Docs, Function, Ident, Item, LenientNote, Manual, Map, Operator, OperatorMember, Own,
+    ParamType, Signature, Slip, Space, Spec, Special, SpecialName, TargetGroup, Type, TypeSet, TypeShape, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 19] = [
+const ITEMS: [&str; 20] = [
     "use",
     "bodies",
     "ptx",
     "targets",
     "families",
+    "manual",
     "types",
     "class",
     "builtin",
@@ -84,6 +85,21 @@ fn directive(input: ParseStream) -> Result<Directive> {
     Ok(directive)
 }
 
+/// `9.2 "https://…" { 9.7.1 "Integer Arithmetic Instructions"; }`
+fn manual(input: ParseStream, span: Span, errors: &mut Errors) -> Result<Manual> {
+    let version = version(input)?;
+    let address = input.parse::<LitStr>()?.value();
+    let content;
+    syn::braced!(content in input);
+    let chapters = statements(&content, errors, |input, _| {
+        let (number, span) = super::instruction::section(input)?;
+        let title = input.parse::<LitStr>()?.value();
+        semicolon(input)?;
+        Ok((number, title, span))
+    });
+    Ok(Manual { span, version, address, chapters })
+}
+
 /// `.local generic constants;`
 fn space(input: ParseStream) -> Result<Space> {
     let (docs, name) = (super::docs(input)?, dotted(input)?);
@@ -128,6 +144,7 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
                 Ok(family)
             })))
         }
+        "manual" => manual(input, name.span(), errors).map(Item::Manual),
         "types" => {
             let content;
             syn::braced!(content in input);

@@ -1,0 +1,244 @@
+"use strict";
+// The one box: words, a mnemonic, a statement, or a section's name. It knows no instruction: opcodes, forms and the words
+// that find them come from `PTX`; what a statement means, the explorer's module says.
+
+const HITS = 40, FORMS_OF_ONE = 6, ABSENT = 63;
+const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const DIGIT = Object.fromEntries([...DIGITS].map((letter, value) => [letter, value]));
+
+const VOCABULARY = Object.keys(PTX.words);
+const OPCODES = new Map(PTX.opcodes.map((opcode, number) => [opcode.name, number]));
+
+/** The forms of an opcode: mnemonic, floor, and its modifiers. */
+function formsOf(opcode) {
+  if (opcode.list) return opcode.list;
+  opcode.list = [];
+  const text = opcode.forms, two = (at) => DIGIT[text[at]] * 64 + DIGIT[text[at + 1]];
+  for (let at = 0; at < text.length; ) {
+    const [floor, line] = [two(at), opcode.lines[two(at + 2)]];
+    at += 4;
+    const tokens = [];
+    for (const slot of line) {
+      const value = DIGIT[text[at++]];
+      if (value !== ABSENT) tokens.push(opcode.slots[slot][2][value]);
+    }
+    opcode.list.push({ mnemonic: [opcode.name, ...tokens].join("."), floor, tokens });
+  }
+  return opcode.list;
+}
+
+/** The form with this mnemonic, as the table spells it. */
+function formNamed(mnemonic) {
+  const parts = mnemonic.split(".");
+  for (let count = parts.length; count; count--) {
+    const number = OPCODES.get(parts.slice(0, count).join("."));
+    const form = number !== undefined && formsOf(PTX.opcodes[number]).find((form) => form.mnemonic === mnemonic);
+    if (form) return { opcode: PTX.opcodes[number], form };
+  }
+  return null;
+}
+
+/** How many letters are inserted, removed, replaced or exchanged with the next to make one word of another. */
+function distance(a, b) {
+  let before = [], row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const above = row;
+    row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      row[j] = Math.min(above[j - 1] + (a[i - 1] !== b[j - 1]), above[j] + 1, row[j - 1] + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) row[j] = Math.min(row[j], before[j - 2] + 1);
+    }
+    before = above;
+  }
+  return row[b.length];
+}
+
+/** The word that is spelt most like another one, if one is. */
+function closest(word, names) {
+  const allowed = Math.min(Math.floor(word.length / 3), 2);
+  let best = null;
+  for (const name of names) {
+    // Few misspell the first letter.
+    if (name[0] !== word[0] || Math.abs(name.length - word.length) > allowed) continue;
+    const far = distance(word, name) + Math.abs(name.length - word.length) / 10;
+    if (far < allowed + 1 && (!best || far < best[0])) best = [far, name];
+  }
+  return best?.[1];
+}
+
+/** How alike two words of prose are: the same, a beginning, or of one stem. */
+function alike(word, other) {
+  if (word === other) return 3;
+  if (other.startsWith(word)) return 2;
+  const shorter = Math.min(word.length, other.length);
+  let same = 0;
+  while (same < shorter && word[same] === other[same]) same++;
+  return same >= 5 && same >= shorter - 2 && Math.abs(word.length - other.length) <= 6 ? 1 : 0;
+}
+
+/** What prose says of opcodes under a word: for each opcode how much. */
+function said(word) {
+  const found = new Map();
+  for (const other of VOCABULARY) {
+    const much = alike(word, other);
+    if (!much) continue;
+    for (const entry of PTX.words[other]) {
+      const [opcode, weight] = [entry >> 2, (entry & 3) * much];
+      if ((found.get(opcode) ?? 0) < weight) found.set(opcode, weight);
+    }
+  }
+  return found;
+}
+
+const TOKENS = new Set(PTX.opcodes.flatMap((opcode) => opcode.slots.flatMap((slot) => slot[2])));
+const SEGMENTS = new Set(PTX.opcodes.flatMap((opcode) => opcode.name.split(".")));
+
+const KNOWN = [...SEGMENTS, ...TOKENS, ...VOCABULARY], MEANT = new Map();
+
+/** A word that nothing begins with is taken for one that is spelt alike. */
+function meant(word) {
+  if (!MEANT.has(word)) {
+    const known = KNOWN.some((other) => other.startsWith(word) || alike(word, other));
+    MEANT.set(word, known ? word : closest(word, SEGMENTS) ?? closest(word, TOKENS) ?? closest(word, VOCABULARY) ?? word);
+  }
+  return MEANT.get(word);
+}
+
+const formHit = ({ mnemonic, floor }) =>
+  ({ kind: "form", name: mnemonic, floor, note: floorWords(floor), href: `explorer.html#${mnemonic}` });
+
+/** What words find: instructions, forms and sections, the best first. */
+function search(text) {
+  const all = text.toLowerCase().split(/[\s.,;]+/).filter(Boolean);
+  // Of several words those of two letters that name nothing say nothing.
+  const typed = all.filter((word) => word.length > 2 || all.length === 1 || SEGMENTS.has(word) || TOKENS.has(word) || KNOWN.includes(word));
+  if (!typed.length && !PTX.chapters.some(([number]) => number === text.trim())) return [];
+  const words = typed.map(meant), prose = words.map(said), hits = [];
+  let complete = false;
+  PTX.opcodes.forEach((opcode, number) => {
+    const parts = opcode.name.split("."), wanted = [];
+    let score = 0, named = 0, missed = 0;
+    for (const [place, word] of words.entries()) {
+      const whole = parts.indexOf(word), begun = parts.findIndex((part) => part.startsWith(word));
+      const told = prose[place].get(number) ?? 0;
+      const modifier = opcode.slots.some((slot) => slot[2].some((member) => member.startsWith(word)));
+      if (whole >= 0) [score, named] = [score + (whole ? 50 : 90), named + 1];
+      else if (modifier && (words.length > 1 || !told)) {
+        wanted.push(word);
+        score += 22 + (opcode.slots.some((slot) => slot[2].includes(word)) ? 8 : 0);
+      } else if (begun >= 0) score += begun ? 25 : 45;
+      else if (told) score += 5 * told;
+      else if (++missed * 2 > words.length) return;
+    }
+    score -= 30 * missed;
+    complete ||= !missed;
+    // All parts of the name are there.
+    score += named === parts.length ? 20 : -2 * (parts.length - named);
+    if (!wanted.length || named === words.length)
+      hits.push({ missed, score: score + (words.length > named ? 0 : 10), kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${opcode.name}.html` });
+    if (!wanted.length) return;
+    const exact = (form) => wanted.filter((word) => form.tokens.includes(word)).length;
+    const fits = formsOf(opcode).filter((form) => wanted.every((word) => form.tokens.some((token) => token.startsWith(word))));
+    // Free modifiers are in no form: then the instruction is the hit.
+    if (!fits.length)
+      hits.push({ missed, score: score - 15, kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${opcode.name}.html` });
+    fits.sort((a, b) => exact(b) - exact(a) || a.tokens.length - b.tokens.length);
+    fits.slice(0, FORMS_OF_ONE).forEach((form, place) =>
+      hits.push({ ...formHit(form), missed, score: score + 8 * exact(form) - form.tokens.length / 10 - place / 100 }));
+  });
+  for (const [number, title] of PTX.chapters) {
+    const own = title.toLowerCase().split(/[^a-z0-9]+/);
+    const whole = number === text.trim() || typed.every((word) => own.some((other) => other.startsWith(word)));
+    if (whole) hits.push({ score: 20 * typed.length + (typed.length > 2 ? 100 : 0), kind: "section", name: title, note: number, href: `index.html#c${number}` });
+  }
+  const exact = formNamed(text.trim().toLowerCase());
+  if (exact && !OPCODES.has(text.trim()))
+    hits.push({ ...formHit(exact.form), score: 1000 });
+  const seen = new Set();
+  // Where something has all words, what lacks one is no hit.
+  return hits.filter((hit) => !(complete && hit.missed)).sort((a, b) => b.score - a.score).filter((hit) => !seen.has(hit.href) && seen.add(hit.href)).slice(0, HITS);
+}
+
+/** Whether a text is meant as PTX rather than as words. */
+const isStatement = (text) => /[,;@%[\]{}|]|[^\s.]\.[^\s.]/.test(text);
+
+const escape = (text) => text.replace(/[&<>"]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[char]);
+const prose = (text) => text.split("`").map((part, index) => (index % 2 ? `<code>${escape(part)}</code>` : escape(part))).join("");
+
+/** Forms that a mnemonic is the beginning of. */
+function begun(text) {
+  const opcodes = PTX.opcodes.filter(({ name }) => text.startsWith(name + "."));
+  const forms = opcodes.flatMap(formsOf).filter(({ mnemonic }) => mnemonic.startsWith(text) && mnemonic !== text);
+  return forms.slice(0, HITS).map(formHit);
+}
+
+// ---- The box.
+
+const box = $("box"), hits = $("hits");
+let chosen = -1, shownHits = [];
+
+function list(text) {
+  shownHits = isStatement(text) ? begun(text.trim()) : search(text);
+  chosen = -1;
+  hits.innerHTML = shownHits.map((hit, place) => `<li role="option" id="hit${place}" aria-selected="false"${hit.floor !== undefined && !has(hit.floor) ? ' class="off"' : ""}>
+    <code>${escape(hit.name)}</code> <span>${hit.kind === "form" ? "" : `${hit.kind}: `}${prose(hit.note)}</span></li>`).join("");
+  open(shownHits.length > 0);
+}
+
+function open(is) {
+  hits.hidden = !is;
+  box.setAttribute("aria-expanded", is);
+  if (!is) box.removeAttribute("aria-activedescendant");
+}
+
+/** Goes to a page of the site; the explorer follows its own address. */
+function go(href) {
+  open(false);
+  const address = link(href);
+  const here = location.pathname.endsWith("/" + address.split(/[?#]/)[0]) && address.includes("#");
+  if (here && typeof arrive === "function") arrive(address);
+  else location.href = address;
+}
+
+const statementAddress = (text) => "explorer.html#" + encodeAddress(text.trim());
+/** An address is read by people, too: only what would end or change it is encoded. */
+const encodeAddress = (text) => text.replace(/[%#"<>\s`]/g, (char) => encodeURIComponent(char));
+
+function enter() {
+  const text = box.value.trim();
+  if (!text) return;
+  if (chosen >= 0) return go(shownHits[chosen].href);
+  if (isStatement(text)) return go(statementAddress(text));
+  const first = search(text)[0];
+  go(first ? first.href : statementAddress(text));
+}
+
+box.addEventListener("input", () => list(box.value));
+box.addEventListener("keydown", (event) => {
+  if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+    if (hits.hidden) list(box.value);
+    if (!shownHits.length) return;
+    event.preventDefault();
+    chosen = (chosen + (event.key === "ArrowDown" ? 1 : chosen < 0 ? 0 : -1) + shownHits.length) % shownHits.length;
+    [...hits.children].forEach((option, place) => option.setAttribute("aria-selected", place === chosen));
+    hits.children[chosen].scrollIntoView({ block: "nearest" });
+    box.setAttribute("aria-activedescendant", "hit" + chosen);
+  } else if (event.key === "Escape") open(false);
+});
+box.form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  enter();
+});
+hits.addEventListener("mousedown", (event) => {
+  const option = event.target.closest("[role=option]");
+  if (!option) return;
+  event.preventDefault();
+  go(shownHits[+option.id.slice(3)].href);
+});
+box.addEventListener("blur", () => open(false));
+addEventListener("keydown", (event) => {
+  if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(document.activeElement.tagName)) {
+    event.preventDefault();
+    box.focus();
+  }
+});

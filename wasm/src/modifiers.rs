@@ -1,0 +1,103 @@
+//! What may stand in each place of a mnemonic, beside what stands in the others.
+
+use ptx_isa::TABLE;
+use ptx_isa::table::{ABSENT, FormInfo, Free, InstructionInfo};
+use ptx_isa::text::Statement;
+use serde::Serialize;
+
+use crate::Machine;
+
+/// A place for a modifier.
+#[derive(Serialize)]
+pub(crate) struct Slot {
+    name: &'static str,
+    picks: Vec<Pick>,
+}
+
+/// What may be picked for it.
+#[derive(Serialize)]
+struct Pick {
+    /// Empty for nothing.
+    name: &'static str,
+    state: State,
+    /// Whether it stands there.
+    on: bool,
+    /// The statement with it.
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    Fine,
+    /// Legal, but not with the version and the target.
+    Elsewhere,
+    Illegal,
+}
+
+/// The places of an instruction of whose modifiers some stand there. What stands around the mnemonic is kept where it fits.
+pub(crate) fn slots(
+    instruction: InstructionInfo,
+    values: &[u8],
+    machine: Machine,
+    around: Option<(&str, &str)>,
+) -> Vec<Slot> {
+    let pick = |index: usize, member: u8| {
+        let mut other = values.to_vec();
+        other[index] = member;
+        let found = instruction.form_of(&other);
+        let state = match &found {
+            None => State::Illegal,
+            Some((form, free)) if has(*form, free, machine) => State::Fine,
+            Some(_) => State::Elsewhere,
+        };
+        let text = match (&found, around) {
+            (Some((form, free)), Some((before, behind))) => {
+                let mnemonic = form.mnemonic_with(free);
+                let whole = format!("{before}{mnemonic}{behind}");
+                // Operands that the form does not take are left out.
+                if Statement::parse(&TABLE, &whole).is_ok() { whole } else { mnemonic }
+            }
+            (Some((form, free)), None) => form.mnemonic_with(free),
+            (None, _) => spell(instruction, &other),
+        };
+        let name = instruction.data().slots[index].members.get(usize::from(member)).copied().unwrap_or_default();
+        Pick { name, state, on: values[index] == member, text }
+    };
+    let slots = instruction.data().slots.iter().enumerate();
+    slots
+        .map(|(index, slot)| {
+            // A place that every line fills has no "nothing".
+            let needed = instruction
+                .syntaxes()
+                .iter()
+                .all(|line| line.items.iter().any(|item| usize::from(item.slot) == index && !item.optional));
+            let members = 0..slot.members.len() as u8;
+            let nothing = (!needed).then_some(ABSENT);
+            Slot {
+                name: slot.name,
+                picks: nothing.into_iter().chain(members).map(|member| pick(index, member)).collect(),
+            }
+        })
+        .collect()
+}
+
+fn has(form: FormInfo, free: &Free, machine: Machine) -> bool {
+    machine.has(form.lowest_floor()) && form.floors_with(free).all(|more| machine.has(&more.floor))
+}
+
+/// The mnemonic of modifiers that are no form: in the order of the line that has most of them, the others behind.
+fn spell(instruction: InstructionInfo, values: &[u8]) -> String {
+    let there = |slot: u8| values[usize::from(slot)] != ABSENT;
+    let count = |line: &&ptx_isa::table::Syntax| line.items.iter().filter(|item| there(item.slot)).count();
+    // Of lines that have as many, the first.
+    let Some(line) = instruction.syntaxes().iter().rev().max_by_key(count) else { return String::new() };
+    let mut text = instruction.spell_all(line, values);
+    for (index, slot) in instruction.data().slots.iter().enumerate() {
+        let placed = line.items.iter().any(|item| usize::from(item.slot) == index);
+        if let Some(member) = slot.members.get(usize::from(values[index])).filter(|_| !placed) {
+            text += &format!(".{member}");
+        }
+    }
+    text
+}

@@ -1,0 +1,357 @@
+//! What a statement computes from values that a reader gives, line by line, and pictures of it: where bits go, and which
+//! lanes are picked.
+
+use ptx_isa::TABLE;
+use ptx_isa::reference::{TRACES, sample, trace};
+use ptx_isa::selector::Kind;
+use ptx_isa::table::{self, FormInfo, TypeInfo};
+use ptx_isa::target::Target;
+use ptx_isa::text::Statement;
+use ptx_isa::text::evaluate::{Outputs, WARP, Words, evaluate, one_each};
+use ptx_isa::text::statement::Value;
+use ptx_isa::value;
+use serde::Serialize;
+
+use crate::Machine;
+
+/// What a statement computes.
+#[derive(Serialize, Default)]
+pub(crate) struct Values {
+    /// Why nothing is computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    inputs: Vec<Input>,
+    selectors: Vec<Selector>,
+    /// What keeps it from being computed, beside inputs that are wrong.
+    problems: Vec<String>,
+    /// Whether the guard lets it write.
+    written: bool,
+    outs: Vec<Out>,
+    steps: Vec<Step>,
+    moves: Vec<Move>,
+}
+
+/// A register that is read.
+#[derive(Serialize)]
+struct Input {
+    name: String,
+    ty: &'static str,
+    /// What was given for it, or else a value that tells something.
+    text: String,
+    /// Whether it was given.
+    given: bool,
+    /// The value; in each thread for what is computed for a warp.
+    value: String,
+    lanes: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrong: Option<String>,
+}
+
+/// A place for lanes or a mask behind an operand.
+#[derive(Serialize)]
+struct Selector {
+    /// The operand's place in the statement.
+    place: usize,
+    /// The operand as the manual calls it, and the name of the set.
+    operand: &'static str,
+    name: &'static str,
+    word: String,
+    usual: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wrong: Option<String>,
+    /// The lanes there are to pick from, lane 0 first.
+    cells: Vec<Cell>,
+}
+
+/// A lane of some value, and where it goes.
+#[derive(Serialize)]
+struct Cell {
+    of: String,
+    number: u32,
+    value: String,
+    /// The lanes that it is picked for; for a mask its own, where it counts.
+    picked: Vec<u32>,
+}
+
+#[derive(Serialize)]
+struct Out {
+    name: String,
+    value: String,
+    /// Of a packed value; for a warp, what each thread receives.
+    lanes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Step {
+    line: &'static str,
+    lanes: Vec<String>,
+    /// Whether it gives a destination.
+    result: bool,
+}
+
+/// Bits of a source that are bits of a destination: from the lowest of both on.
+#[derive(Serialize, PartialEq)]
+struct Run {
+    from: u32,
+    to: u32,
+    count: u32,
+    value: String,
+}
+
+/// Where the bits of a source go, if each bit of the destination follows at most one of them.
+#[derive(Serialize)]
+struct Move {
+    source: String,
+    destination: String,
+    /// How many bits both have.
+    bits: (u32, u32),
+    runs: Vec<Run>,
+}
+
+/// What a reader gives for a register: a word, or one for each thread of a warp.
+trait Given: Words {
+    fn parse(text: &str, ty: &TypeInfo) -> Result<Self, String>;
+
+    fn show(self, ty: &TypeInfo) -> (String, Vec<String>);
+}
+
+impl Given for u128 {
+    fn parse(text: &str, ty: &TypeInfo) -> Result<u128, String> {
+        value::parse_lanes(&TABLE, text, ty)
+    }
+
+    fn show(self, ty: &TypeInfo) -> (String, Vec<String>) {
+        (value::show(self, ty), value::show_lanes(&TABLE, self, ty))
+    }
+}
+
+impl Given for [u128; WARP] {
+    fn parse(text: &str, ty: &TypeInfo) -> Result<Self, String> {
+        let words = text.split([' ', ',']).filter(|word| !word.is_empty());
+        let words = words.map(|word| value::parse(word, ty)).collect::<Result<Vec<u128>, String>>()?;
+        if let [word] = words[..] { Ok(Self::same(word)) } else { one_each(words) }
+    }
+
+    fn show(self, ty: &TypeInfo) -> (String, Vec<String>) {
+        let all = self.iter().all(|word| *word == self[0]);
+        let first = if all { value::show(self[0], ty) } else { String::new() };
+        (first, if all { Vec::new() } else { self.iter().map(|word| value::show(*word, ty)).collect() })
+    }
+}
+
+impl Values {
+    /// What a statement computes, and the statement with the selectors that are given.
+    pub(crate) fn of<'a>(
+        statement: &Statement<'a>,
+        machine: Machine,
+        given: &[(&str, &str)],
+    ) -> (Values, Statement<'a>) {
+        let mut statement = *statement;
+        let form = statement.form();
+        if form.evaluations().is_empty() {
+            let why = Some(format!("`{}` has no evaluator: the table has its grammar and its rules.", form.mnemonic()));
+            return (Values { why, ..Values::default() }, statement);
+        }
+        let mut selectors = Vec::new();
+        for (place, operand) in form.operands().iter().enumerate() {
+            let Some(selector) = &operand.selector else { continue };
+            let asked = given.iter().find(|(name, _)| name.strip_prefix('/') == Some(&place.to_string()));
+            let word = asked.map(|(_, word)| word.trim().trim_start_matches('.'));
+            let parsed = word.map(|word| if word.is_empty() { Some(selector.default) } else { selector.parse(word) });
+            if let Some(Some(bits)) = parsed {
+                statement = statement.with_selector(place, bits);
+            }
+            let spelt = |bits: u32| selector.kind.spell(selector.letter, bits);
+            let bits = statement.operands()[place].selector.unwrap_or(selector.default);
+            selectors.push(Selector {
+                place,
+                operand: operand.name,
+                name: selector.name,
+                word: word.map_or_else(|| spelt(bits), str::to_owned),
+                usual: spelt(selector.default),
+                wrong: (parsed == Some(None))
+                    .then(|| format!("`{}` is no `.{}`", word.unwrap_or_default(), selector.name)),
+                cells: Vec::new(),
+            });
+        }
+        let mut values = Values { selectors, ..Values::default() };
+        let target = machine.target.filter(|target| form.lowest_floor().takes(*target, TABLE.families()));
+        if form.is_collective() {
+            values.compute::<[u128; WARP]>(&statement, target, given, u32::MAX);
+        } else if let Some(outputs) = values.compute::<u128>(&statement, target, given, 1) {
+            values.explain(&statement, target, &outputs);
+        }
+        (values, statement)
+    }
+
+    fn compute<W: Given>(
+        &mut self,
+        statement: &Statement<'_>,
+        target: Option<Target>,
+        given: &[(&str, &str)],
+        active: u32,
+    ) -> Option<Outputs<W>> {
+        let mut samples = samples(statement);
+        let inputs = &mut self.inputs;
+        let outputs = evaluate::<W>(statement, target, active, |name, ty| {
+            let sample = samples.next().unwrap_or_else(|| "1".to_owned());
+            let known = inputs.iter().position(|input| input.name == *name);
+            let place = known.unwrap_or_else(|| {
+                let text = given.iter().find(|(other, _)| *other == name).map(|(_, text)| (*text).to_owned());
+                let (given, text) = (text.is_some(), text.unwrap_or(sample));
+                let (value, lanes, wrong) = (String::new(), Vec::new(), None);
+                inputs.push(Input { name: name.to_string(), ty: ty.name, text, given, value, lanes, wrong });
+                inputs.len() - 1
+            });
+            let input = &mut inputs[place];
+            let word = W::parse(input.text.trim(), ty);
+            match &word {
+                Ok(word) => (input.value, input.lanes) = word.show(ty),
+                Err(message) => input.wrong = Some(message.clone()),
+            }
+            word
+        });
+        let wrong = |problem: &String| inputs.iter().any(|input| input.wrong.as_ref() == Some(problem));
+        match outputs {
+            Ok(outputs) => {
+                self.written = outputs.written != 0;
+                let shown = |output: &ptx_isa::text::evaluate::Output<W>| {
+                    let (value, lanes) = output.bits.show(output.ty);
+                    Out { name: output.name.clone(), value, lanes }
+                };
+                self.outs = outputs.list.iter().map(shown).collect();
+                Some(outputs)
+            }
+            Err(problems) => {
+                self.problems = problems.into_iter().filter(|problem| !wrong(problem)).collect();
+                None
+            }
+        }
+    }
+
+    /// The lines of pseudo-code with what they give, and the pictures.
+    fn explain(&mut self, statement: &Statement<'_>, target: Option<Target>, outputs: &Outputs<u128>) {
+        let (form, sm) = (statement.form(), target.map_or(u16::MAX, |target| target.sm));
+        if outputs.written == 0 {
+            return;
+        }
+        let results: Vec<&str> = form.results().map(|(name, _)| name).collect();
+        for computed in trace(&TRACES, form, sm, &outputs.words) {
+            let ty = TABLE.ty(computed.step.ty);
+            let lanes = computed.lanes.iter().map(|lane| value::show(*lane, ty)).collect();
+            let result = computed.line.split(' ').next().is_some_and(|name| results.contains(&name));
+            self.steps.push(Step { line: computed.line, lanes, result });
+        }
+        self.moves = moves(statement, sm, &outputs.words);
+        self.lanes(statement, outputs);
+    }
+
+    /// The lanes that selectors pick from: of all sources that have one, or of the destination for a mask.
+    fn lanes(&mut self, statement: &Statement<'_>, outputs: &Outputs<u128>) {
+        let form = statement.form();
+        let sources: Vec<(&table::Operand, u128)> = form.sources().zip(outputs.words.iter().copied()).collect();
+        for selector in &mut self.selectors {
+            let operand = &form.operands()[selector.place];
+            let (Some(info), Some(bits)) = (&operand.selector, statement.operands()[selector.place].selector) else {
+                continue;
+            };
+            let (values, of, picked): (Vec<(&str, u128, u32)>, u8, Box<dyn Fn(u32) -> Vec<u32>>) = match info.kind {
+                Kind::Lanes { lanes, of } => {
+                    let picking = sources.iter().filter(|(other, _)| {
+                        other.selector.is_some_and(|other| matches!(other.kind, Kind::Lanes { .. }))
+                    });
+                    let values = picking.map(|(other, word)| (other.name, *word, TABLE.ty(other.ty).bits.into()));
+                    let goes = move |number: u32| {
+                        (0..u32::from(lanes)).filter(|lane| bits >> (4 * lane) & 15 == number).collect()
+                    };
+                    (values.collect(), of, Box::new(goes))
+                }
+                Kind::Subset { of } => {
+                    let Some(out) = outputs.list.first() else { continue };
+                    let counts = move |number: u32| if bits >> number & 1 != 0 { vec![number] } else { Vec::new() };
+                    (vec![(operand.name, out.bits, out.ty.bits.into())], of, Box::new(counts))
+                }
+                Kind::Listed { .. } => continue,
+            };
+            let width = values.iter().map(|(_, _, bits)| bits).sum::<u32>() / u32::from(of).max(1);
+            if width == 0 {
+                continue;
+            }
+            let cells = values.iter().flat_map(|(name, word, bits)| {
+                let digits = width.div_ceil(4) as usize + 2;
+                let lanes = (0..bits / width).map(move |lane| word >> (lane * width) & ones(width));
+                lanes.map(move |lane| ((*name).to_owned(), format!("{lane:#0digits$x}")))
+            });
+            selector.cells = (0..)
+                .zip(cells)
+                .map(|(number, (of, value))| Cell { of, number, value, picked: picked(number) })
+                .collect();
+        }
+    }
+}
+
+fn ones(bits: u32) -> u128 {
+    u128::MAX >> (128 - bits.clamp(1, 128))
+}
+
+/// A value for each register that a statement reads, in the order in which it is asked for: the guard comes last.
+fn samples<'a>(statement: &'a Statement<'_>) -> impl Iterator<Item = String> + 'a {
+    let sources = statement.operands_with_info().filter(|(info, _)| !info.destination).enumerate();
+    let read = sources.filter(|(_, (_, operand))| !matches!(operand.value, Value::Constant(_) | Value::Absent));
+    let states = statement.form().states().iter().filter(|state| !state.destination).map(|_| "0".to_owned());
+    read.map(|(place, (info, _))| sample::written(&TABLE, info, place)).chain(states)
+}
+
+/// The largest picture: a bit of it each.
+const MOST_RUNS: usize = 64;
+
+/// Where bits go: a bit of a destination follows a bit of a source if it changes with it. Sources whose bits go elsewhere,
+/// and at most one to each place, have a picture.
+fn moves(statement: &Statement<'_>, sm: u16, words: &[u128]) -> Vec<Move> {
+    let form = statement.form();
+    let results = form.evaluate(sm, words);
+    let mut found = Vec::new();
+    let operands =
+        statement.operands_with_info().filter(|(info, operand)| !info.destination && operand.value != Value::Absent);
+    for (place, (info, operand)) in operands.enumerate() {
+        let bits = u32::from(TABLE.ty(info.ty).bits);
+        if bits < 8 || !matches!(operand.value, Value::Register(_)) {
+            continue;
+        }
+        let changed: Vec<Vec<u128>> = (0..bits).map(|bit| changes(form, sm, words, place, bit, &results)).collect();
+        for (number, (name, ty)) in form.results().enumerate() {
+            let width = u32::from(TABLE.ty(ty).bits);
+            let from = |to: u32| {
+                let mut sources = (0..bits).filter(|bit| changed[*bit as usize][number] >> to & 1 != 0);
+                (sources.next(), sources.next())
+            };
+            let follows: Vec<_> = (0..width).map(from).collect();
+            if follows.iter().any(|(_, second)| second.is_some()) {
+                continue;
+            }
+            let mut runs: Vec<Run> = Vec::new();
+            for (to, bit) in (0..).zip(&follows).filter_map(|(to, (bit, _))| Some((to, (*bit)?))) {
+                match runs.last_mut().filter(|run| run.to + run.count == to && run.from + run.count == bit) {
+                    Some(run) => run.count += 1,
+                    None => runs.push(Run { from: bit, to, count: 1, value: String::new() }),
+                }
+            }
+            let elsewhere = runs.iter().any(|run| run.from != run.to);
+            if elsewhere && runs.len() <= MOST_RUNS {
+                for run in &mut runs {
+                    run.value = format!("{:#x}", words[place] >> run.from & ones(run.count));
+                }
+                let (source, destination) = (info.name.to_owned(), name.to_owned());
+                found.push(Move { source, destination, bits: (bits, width), runs });
+            }
+        }
+    }
+    found
+}
+
+/// The bits of each result that change with a bit of a source.
+fn changes(form: FormInfo, sm: u16, words: &[u128], place: usize, bit: u32, results: &[u128]) -> Vec<u128> {
+    let mut other = words.to_vec();
+    other[place] ^= 1 << bit;
+    form.evaluate(sm, &other).iter().zip(results).map(|(new, old)| new ^ old).collect()
+}

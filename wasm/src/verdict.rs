@@ -1,0 +1,265 @@
+//! What a text is: its verdict, why, and all that the table says of the form it means.
+
+use std::ops::Range;
+
+use ptx_isa::TABLE;
+use ptx_isa::diagnostic::Diagnostic;
+use ptx_isa::reference::{TRACES, form};
+use ptx_isa::selector::Permission;
+use ptx_isa::table::{FormInfo, Free, InstructionInfo, OperandKind};
+use ptx_isa::target::Floor;
+use ptx_isa::text::{Statement, mnemonic};
+use serde::Serialize;
+
+use crate::Machine;
+use crate::modifiers::{self, Slot};
+use crate::values::Values;
+
+/// The answer to a request.
+#[derive(Serialize)]
+pub(crate) struct Answer {
+    verdict: Verdict,
+    /// The statement or mnemonic as the table spells it; what was written where it has no such form.
+    text: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opcode: Option<&'static str>,
+    /// Why it is not legal.
+    reasons: Vec<Finding>,
+    /// What the assembler takes although the manual does not list it.
+    warnings: Vec<Finding>,
+    /// Legal forms near an illegal one.
+    nearest: Vec<String>,
+    /// What may stand in each place of the mnemonic.
+    slots: Vec<Slot>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    form: Option<Form>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<Values>,
+}
+
+#[derive(Clone, Copy, Serialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Verdict {
+    /// No instruction of PTX is called so.
+    Uncovered,
+    /// An opcode alone, which needs modifiers.
+    Opcode,
+    Illegal,
+    /// Legal, but not with this version and target.
+    Elsewhere,
+    Legal,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+impl From<Diagnostic> for Finding {
+    fn from(found: Diagnostic) -> Finding {
+        Finding { message: found.message, help: found.help, note: found.note }
+    }
+}
+
+/// What the table says of a form.
+#[derive(Serialize)]
+struct Form {
+    name: String,
+    mnemonic: &'static str,
+    pattern: String,
+    signature: String,
+    /// The number of its entry on its opcode's page.
+    entry: u8,
+    floor: String,
+    /// The assembler's floor and the note, where that is below the manual's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assembler: Option<(String, &'static str)>,
+    /// Where only the assembler takes it: the note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unlisted: Option<&'static str>,
+    /// How far a machine's result may be from the exact one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<String>,
+    /// Whether operands are floats.
+    floats: bool,
+    code: Vec<&'static str>,
+    operands: Vec<Operand>,
+    constant: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Operand {
+    name: String,
+    written: bool,
+    ty: String,
+    takes: String,
+    /// What the assembler takes of it beyond the manual.
+    notes: Vec<&'static str>,
+}
+
+impl Answer {
+    pub(crate) fn to(text: &str, machine: Machine, given: &[(&str, &str)]) -> Answer {
+        let nothing = || Answer {
+            verdict: Verdict::Uncovered,
+            text: text.trim().to_owned(),
+            opcode: None,
+            reasons: Vec::new(),
+            warnings: Vec::new(),
+            nearest: Vec::new(),
+            slots: Vec::new(),
+            form: None,
+            values: None,
+        };
+        let Some(place) = mnemonic::place(text) else {
+            return nothing();
+        };
+        let alone =
+            text[..place.start].trim().is_empty() && text[place.end..].trim_matches([' ', ';', '\t']).is_empty();
+        match mnemonic::resolve(&TABLE, &text[place.clone()]) {
+            Ok(resolved) => {
+                let values = resolved.form.values_with(&resolved.free);
+                let mut answer = Answer { opcode: Some(resolved.form.instruction().data().opcode), ..nothing() };
+                answer.pick(resolved.form.instruction(), &values, machine, text, &place, alone);
+                let written = if alone { usual(resolved.form, &resolved.free) } else { text.to_owned() };
+                let mut notes = Vec::new();
+                match Statement::parse_with(&TABLE, &written, &mut notes) {
+                    Ok(statement) => {
+                        answer.warnings = notes.into_iter().map(Finding::from).collect();
+                        answer.legal(&statement, alone, machine, given);
+                    }
+                    // Its operands are described, and none is written.
+                    Err(_) if alone => {
+                        answer.judge(resolved.form, &resolved.free, [].into_iter(), machine);
+                        answer.text = resolved.form.mnemonic_with(&resolved.free);
+                    }
+                    Err(error) => {
+                        answer.verdict = Verdict::Illegal;
+                        answer.reasons = vec![error.into()];
+                        answer.nearest = vec![resolved.form.mnemonic_with(&resolved.free)];
+                    }
+                }
+                answer
+            }
+            Err(refusal) => {
+                let mut answer = nothing();
+                if let Some((instruction, values)) = &refusal.read {
+                    let opcode = instruction.data().opcode;
+                    let bare = alone && text[place.clone()].trim() == opcode;
+                    answer.verdict = if bare { Verdict::Opcode } else { Verdict::Illegal };
+                    answer.opcode = Some(opcode);
+                    answer.pick(*instruction, values, machine, text, &place, alone);
+                }
+                answer.nearest = refusal.nearest.iter().map(|form| form.mnemonic().to_owned()).collect();
+                answer.reasons = refusal.reasons.into_iter().map(Finding::from).collect();
+                answer
+            }
+        }
+    }
+
+    fn pick(
+        &mut self,
+        instruction: InstructionInfo,
+        values: &[u8],
+        machine: Machine,
+        text: &str,
+        place: &Range<usize>,
+        alone: bool,
+    ) {
+        let around = if alone { None } else { Some((&text[..place.start], &text[place.end..])) };
+        self.slots = modifiers::slots(instruction, values, machine, around);
+    }
+
+    /// What is said of a statement of the table.
+    fn legal(&mut self, statement: &Statement<'_>, alone: bool, machine: Machine, given: &[(&str, &str)]) {
+        let (values, statement) = Values::of(statement, machine, given);
+        self.judge(statement.form(), statement.free(), statement.floors(), machine);
+        self.text = statement.to_string();
+        if alone && !given.iter().any(|(name, _)| name.starts_with('/')) {
+            self.text = statement.mnemonic().into_owned();
+        }
+        self.values = Some(values);
+    }
+
+    /// Whether a version and a target have a form, and what else it asks for.
+    fn judge(&mut self, form: FormInfo, free: &Free, more: impl Iterator<Item = &'static Floor>, machine: Machine) {
+        let more = more.chain(form.floors_with(free).map(|free| &free.floor));
+        let mut missing: Vec<&Floor> = [form.lowest_floor()].into_iter().chain(more).collect();
+        missing.retain(|floor| !machine.has(floor));
+        missing.dedup();
+        self.verdict = if missing.is_empty() { Verdict::Legal } else { Verdict::Elsewhere };
+        let spelt = form.mnemonic_with(free);
+        let needs = |floor: &&Floor| Finding { message: format!("`{spelt}` needs {floor}"), help: None, note: None };
+        self.reasons = missing.iter().map(needs).collect();
+        self.form = Some(described(form));
+    }
+}
+
+fn described(form: FormInfo) -> Form {
+    let traces = TRACES.of(form.index());
+    Form {
+        name: form.name(),
+        mnemonic: form.mnemonic(),
+        pattern: form.pattern(),
+        signature: form.signature(),
+        entry: form.syntax().entry,
+        floor: form.floor().to_string(),
+        assembler: form.lenient_floor().map(|relaxed| (relaxed.floor.to_string(), relaxed.note)),
+        unlisted: form.lenient(),
+        bound: form.bound().map(ToString::to_string),
+        floats: form::has_floats(form),
+        code: traces.last().map(|trace| TRACES.lines(trace).collect()).unwrap_or_default(),
+        operands: form.operands().iter().chain(form.states()).map(operand).collect(),
+        constant: form::constant(form),
+        function: form::function(form),
+    }
+}
+
+fn operand(operand: &'static ptx_isa::table::Operand) -> Operand {
+    let ty = TABLE.ty(operand.ty);
+    let second = operand.second.as_ref();
+    let permissions =
+        [operand.negation, operand.trailing_sink, second.map_or(Permission::No, |second| second.optional)];
+    let note = |permission: Permission| match permission {
+        Permission::Lenient(note) => Some(note),
+        Permission::No | Permission::Yes => None,
+    };
+    Operand {
+        name: second.map_or(operand.name.to_owned(), |second| format!("{}|{}", operand.name, second.name)),
+        written: operand.destination,
+        ty: match operand.kind {
+            OperandKind::Scalar => format!(".{}, {}", ty.name, form::width(ty)),
+            OperandKind::Vector(count) => format!("{count} of .{}, {} each", ty.name, form::width(ty)),
+            OperandKind::Address => "an address".to_owned(),
+            other => other.name().to_owned(),
+        },
+        takes: form::takes(&TABLE, operand).join(", "),
+        notes: permissions.into_iter().filter_map(note).collect(),
+    }
+}
+
+/// A form as a statement, its operands called as the manual calls them.
+fn usual(form: FormInfo, free: &Free) -> String {
+    let mut text = form.mnemonic_with(free);
+    for (index, operand) in form.operands().iter().enumerate() {
+        text += if index == 0 { " " } else { ", " };
+        let mut written = match (operand.registers.is_empty(), operand.kind, operand.within) {
+            (true, OperandKind::Scalar, [range, ..]) => range.least.to_string(),
+            (true, OperandKind::Scalar, []) => "0".to_owned(),
+            _ => operand.name.to_owned(),
+        };
+        if let Some(second) = &operand.second {
+            written += &format!("|{}", second.name);
+        }
+        if let Some(selector) = operand.selector.filter(|selector| selector.omission == Permission::No) {
+            written += &format!(".{}", selector.kind.spell(selector.letter, selector.default));
+        }
+        text += &operand.with_around(&written);
+    }
+    text + ";"
+}
