@@ -112,10 +112,10 @@ function search(text) {
   const all = text.toLowerCase().split(/[\s.,;]+/).filter(Boolean);
   // Of several words those of two letters that name nothing say nothing.
   const typed = all.filter((word) => word.length > 2 || all.length === 1 || SEGMENTS.has(word) || TOKENS.has(word) || KNOWN.includes(word));
-  if (!typed.length && !PTX.chapters.some(([number]) => number === text.trim())) return [];
+  if (!all.length) return [];
   const words = typed.map(meant), prose = words.map(said), hits = [];
   let complete = false;
-  PTX.opcodes.forEach((opcode, number) => {
+  if (words.length) PTX.opcodes.forEach((opcode, number) => {
     const parts = opcode.name.split("."), wanted = [];
     let score = 0, named = 0, missed = 0;
     for (const [place, word] of words.entries()) {
@@ -148,7 +148,7 @@ function search(text) {
   });
   for (const [number, title] of PTX.chapters) {
     const own = title.toLowerCase().split(/[^a-z0-9]+/);
-    const whole = number === text.trim() || typed.every((word) => own.some((other) => other.startsWith(word)));
+    const whole = number === text.trim() || typed.length > 0 && typed.every((word) => own.some((other) => other.startsWith(word)));
     if (whole) hits.push({ score: 20 * typed.length + (typed.length > 2 ? 100 : 0), kind: "section", name: title, note: number, href: `index.html#c${number}` });
   }
   const exact = formNamed(text.trim().toLowerCase());

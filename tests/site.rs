@@ -718,7 +718,7 @@ fn nobody_is_kept_out(browser: &Browser, site: &Path) {
         browser.post("/execute/sync", &json!({"script": format!("{axe}; window.axe = axe;"), "args": []}));
         for scheme in ["light", "dark"] {
             browser.colours(scheme);
-            let script = "const done = arguments[0]; axe.run().then((found) => done(found.violations.map((one) => one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | '))), (error) => done([String(error)]))";
+            let script = "const done = arguments[0]; axe.run({ preload: false }).then((found) => done(found.violations.map((one) => one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | '))), (error) => done([String(error)]))";
             let found = browser.post("/execute/async", &json!({"script": script, "args": []}));
             assert_eq!(found, json!([]), "{page}, {scheme}");
         }
