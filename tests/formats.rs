@@ -120,7 +120,7 @@ fn beside(numbers: &[f64], x: f64, parts: &[&str], random: Option<(u32, u32)>) -
     let (down, gap) = (x - numbers[below], numbers[above] - numbers[below]);
     let goes_up = match random {
         _ if numbers[above].is_infinite() => false,
-        Some((bits, count)) => (down / gap * 2_f64.powi(count as i32)) as u64 + u64::from(bits) >> count != 0,
+        Some((bits, count)) => ((down / gap * 2_f64.powi(count as i32)) as u64 + u64::from(bits)) >> count != 0,
         None if parts.contains(&"rz") => false,
         None if parts.contains(&"rp") => true,
         None => down > gap / 2.0 || down == gap / 2.0 && below % 2 == 1,

@@ -7,7 +7,7 @@ use ptx_isa::selector::Kind;
 use ptx_isa::table::{self, FormInfo, TypeInfo};
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
-use ptx_isa::text::evaluate::{Outputs, WARP, Words, evaluate, one_each};
+use ptx_isa::text::evaluate::{Output, Outputs, Problem, WARP, Words, evaluate, one_each};
 use ptx_isa::text::statement::Value;
 use ptx_isa::value;
 use serde::Serialize;
@@ -211,11 +211,11 @@ impl Values {
             }
             word
         });
-        let wrong = |problem: &String| inputs.iter().any(|input| input.wrong.as_ref() == Some(problem));
+        let told = |problem: &String| inputs.iter().any(|input| input.wrong.as_ref() == Some(problem));
         match outputs {
             Ok(outputs) => {
                 self.written = outputs.written != 0;
-                let shown = |output: &ptx_isa::text::evaluate::Output<W>| {
+                let shown = |output: &Output<W>| {
                     let (value, lanes) = output.bits.show(output.ty);
                     Out { name: output.name.clone(), value, lanes }
                 };
@@ -223,7 +223,8 @@ impl Values {
                 Some(outputs)
             }
             Err(problems) => {
-                self.problems = problems.into_iter().filter(|problem| !wrong(problem)).collect();
+                // What is wrong with an input stands beside it.
+                self.problems = problems.iter().map(Problem::to_string).filter(|problem| !told(problem)).collect();
                 None
             }
         }
