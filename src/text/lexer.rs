@@ -163,6 +163,14 @@ impl<'a> Cursor<'a> {
         self.peek() == b'.' && is(self.peek_at(1), WORD)
     }
 
+    /// Whether a number that begins with a dot follows: `.5`, `.5e3`, but not `.2d`.
+    pub(crate) fn at_float(&self) -> bool {
+        let behind = self.text.as_bytes()[self.at..].iter().skip(1);
+        let digits = behind.take_while(|byte| is(**byte, DIGIT)).count();
+        let next = self.peek_at(1 + digits);
+        self.peek() == b'.' && digits > 0 && (!is(next, WORD) || matches!(next, b'e' | b'E'))
+    }
+
     /// Whether a dot and a name follow: a modifier, a selector, an element or a directive.
     pub(crate) fn at_dot_word(&self) -> bool {
         self.peek() == b'.' && is(self.peek_at(1), WORD) && !is(self.peek_at(1), DIGIT)

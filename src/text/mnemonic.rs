@@ -197,7 +197,7 @@ fn tokens<'a>(cursor: &mut Cursor<'a>) -> Result<(Vec<Token<'a>>, bool), Diagnos
     loop {
         let end = cursor.at();
         cursor.skip_blanks();
-        if !(cursor.at_dot_word() || cursor.at() == end && cursor.at_modifier()) {
+        if !cursor.at_modifier() || cursor.at() > end && cursor.at_float() {
             if cursor.peek() == b'.' && !cursor.peek_at(1).is_ascii_digit() {
                 let dot = cursor.at()..cursor.at() + 1;
                 return Err(Diagnostic::error(Code::Syntax, dot, "a modifier is expected right behind the dot"));
