@@ -71,16 +71,25 @@ fn an_operand_that_may_not_stand_there_is_refused_in_the_readers_words() {
     assert_eq!(refusal(selp, &[A.into(), A.into(), A.into()]), "`selp.s32` takes 4 operands, not 3");
     assert_eq!(
         refusal(selp, &[Argument::SINK, A.into(), A.into(), P.into()]),
-        "`_` cannot stand for `d` of `selp.s32`"
+        "`_` cannot stand for the operand `d` of `selp.s32`"
     );
     assert_eq!(
         refusal(selp, &[A.into(), F.into(), A.into(), P.into()]),
         "`a` is a `.s32` operand, not a `.f32` register: `%f1`"
     );
-    assert_eq!(refusal(selp, &[A.into(), A.into(), A.into(), (!P).into()]), "`c` cannot be negated");
+    assert_eq!(refusal(selp, &[A.into(), A.into(), A.into(), (!P).into()]), "the operand `c` cannot be negated");
     assert_eq!(refusal(selp, &[A.into(), 1.5.into(), A.into(), P.into()]), "`a` is a `.s32` operand, not a float");
-    assert_eq!(refusal(selp, &[A.into(), A.into(), A.into(), 1.into()]), "`c` is a constant in place of a predicate");
+    assert_eq!(
+        refusal(selp, &[A.into(), A.into(), A.into(), 1.into()]),
+        "the operand `c` is a constant in place of a predicate"
+    );
     let video = form("vset4.u32.u32.lt");
-    assert_eq!(refusal(video, &[R.into(), 1.into(), R.into(), R.into()]), "`a` is a register, not a constant");
-    assert_eq!(refusal(video, &[R.into(), R.select("b9999"), R.into(), R.into()]), "`.b9999` is no `.asel` of `a`");
+    assert_eq!(
+        refusal(video, &[R.into(), 1.into(), R.into(), R.into()]),
+        "the operand `a` is a register, not a constant"
+    );
+    assert_eq!(
+        refusal(video, &[R.into(), R.select("b9999"), R.into(), R.into()]),
+        "`.b9999` is no `.asel` of the operand `a`"
+    );
 }

@@ -106,7 +106,7 @@ fn a_part_to_merge_into_stands_with_all_operands_only() {
     assert_eq!(message("vset.s32.u32.lt r0.b0, r1, r2;"), "`d` has a `.dsel` only where all operands are written");
     assert_eq!(message("vset.s32.u32.lt r0, r1;"), "`vset.s32.u32.lt` takes 3 to 4 operands, not 2");
     assert_eq!(message("vset.s32.u32.lt.add r0, r1, r2;"), "`vset.s32.u32.lt.add` takes 4 operands, not 3");
-    assert_eq!(message("vset.s32.u32.lt r0, r1.b4, r2;"), "`.b4` is no `.asel` of `a`");
+    assert_eq!(message("vset.s32.u32.lt r0, r1.b4, r2;"), "`.b4` is no `.asel` of the operand `a`");
     let mut notes = Vec::new();
     Statement::parse_with(&ptx_isa::TABLE, "vset.s32.u32.lt r0, r1, r2, r3;", &mut notes).unwrap();
     assert_eq!(notes.len(), 1, "the assembler takes it, the manual does not list it");

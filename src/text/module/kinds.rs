@@ -96,7 +96,7 @@ impl<'a> Checker<'_, '_, 'a> {
         match self.space(statement, info) {
             Some(space) if space.constants => Ok(()),
             _ => {
-                let message = format!("`{}` is an address, and none that is a constant", info.name);
+                let message = format!("the operand `{}` is an address, and none that is a constant", info.name);
                 fail(Code::Constant, self.mnemonic_at(opcode), message)
             }
         }
@@ -113,12 +113,15 @@ impl<'a> Checker<'_, '_, 'a> {
             },
             Some(Symbol::Register { ty, lanes }) if lanes > 1 => {
                 if lanes != count && !(info.longer && lanes > count) {
-                    let message = format!("`{name}` is a vector of {lanes}, and `{}` one of {count}", info.name);
+                    let message =
+                        format!("`{name}` is a vector of {lanes}, and the operand `{}` one of {count}", info.name);
                     return fail(Code::OperandType, span, message);
                 }
                 self.fits_vector(info, name, self.reader.table.ty(ty))
             }
-            Some(_) => fail(Code::OperandType, span, format!("`{name}` is no vector, and `{}` is one", info.name)),
+            Some(_) => {
+                fail(Code::OperandType, span, format!("`{name}` is no vector, and the operand `{}` is one", info.name))
+            }
         }
     }
 
@@ -160,8 +163,10 @@ impl<'a> Checker<'_, '_, 'a> {
         if info.registers.iter().map(|register| table.ty(register)).any(|other| other.name == ty.name || bits(other)) {
             return Ok(());
         }
-        let message =
-            format!("`{name}` is a `.{}` register, and an element of `{}` a `.{}`", ty.name, info.name, own.name);
+        let message = format!(
+            "`{name}` is a `.{}` register, and an element of the operand `{}` a `.{}`",
+            ty.name, info.name, own.name
+        );
         fail(Code::OperandType, span_of(self.text(), name), message)
     }
 

@@ -165,12 +165,12 @@ impl<'a> Checker<'_, '_, 'a> {
                     table.types.iter().enumerate().filter(|(index, _)| place.registers.has(TypeId(*index as u8)));
                 let fits: Vec<String> = fits.map(|(_, ty)| format!("`.{}`", ty.name)).collect();
                 let message = format!(
-                    "`{register}` is a `.{}` register, and `{}` is a `.{}`",
+                    "`{register}` is a `.{}` register, and the operand `{}` is a `.{}`",
                     table.types[ty.index()].name,
                     place.name,
                     wanted.name
                 );
-                let help = format!("`{}` stands in a register of type {}", place.name, fits.join(", "));
+                let help = format!("the operand `{}` stands in a register of type {}", place.name, fits.join(", "));
                 return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
             }
             Some(Symbol::Register { lanes: 2.., .. }) => {
@@ -207,7 +207,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let Some(special) = table.special(name) else { return self.undeclared(name) };
         let span = span_of(self.text(), name);
         if !place.specials {
-            let message = format!("`{name}` is a special register, and `{}` is none", place.name);
+            let message = format!("`{name}` is a special register, and the operand `{}` is none", place.name);
             return Err(Box::new(
                 Diagnostic::error(Code::UndeclaredRegister, span, message)
                     .with_help("move it to a register first: `mov` reads special registers"),

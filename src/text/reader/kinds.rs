@@ -39,7 +39,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn name(&mut self, form: FormInfo, info: &'static table::Operand) -> Read<&'a str> {
         if !self.cursor.at_word() || self.is_sink() {
-            let message = format!("`{}` of `{}` is a name", info.name, form.mnemonic());
+            let message = format!("the operand `{}` of `{}` is a name", info.name, form.mnemonic());
             return fail(Code::OperandType, self.cursor.token(), message);
         }
         Ok(self.cursor.word())
@@ -53,7 +53,7 @@ impl<'a> Reader<'_, 'a> {
             return Ok(Value::Constant(address));
         }
         if self.is_sink() {
-            return fail(Code::Sink, start..start + 1, format!("`{}` is an address", info.name));
+            return fail(Code::Sink, start..start + 1, format!("the operand `{}` is an address", info.name));
         }
         let name = self.cursor.word();
         self.cursor.skip_blanks();
@@ -76,12 +76,12 @@ impl<'a> Reader<'_, 'a> {
         if count > 1 && self.cursor.at_word() && !self.is_sink() {
             return Ok(Value::Register(Register { name: self.cursor.word(), element: None }));
         }
-        let message = || format!("`{}` is a vector of {count}: `{{` is expected here", info.name);
+        let message = || format!("the operand `{}` is a vector of {count}: `{{` is expected here", info.name);
         let (elements, span) = self.list(info, b'{', b'}', message)?;
         let found = elements.len();
         let longer = info.longer && found > count && matches!(found, 2 | 4);
         if found != count && !longer {
-            let message = format!("`{}` is a vector of {count}, not of {found}", info.name);
+            let message = format!("the operand `{}` is a vector of {count}, not of {found}", info.name);
             return fail(Code::OperandType, span, message);
         }
         if elements.iter().all(|element| element == Element::Sink) {
@@ -92,7 +92,7 @@ impl<'a> Reader<'_, 'a> {
 
     /// `(a, b)`, `(a)`, `()`.
     fn arguments(&mut self, info: &'static table::Operand) -> Read<Value<'a>> {
-        let message = || format!("`{}` stands in parentheses: `(` is expected here", info.name);
+        let message = || format!("the operand `{}` stands in parentheses: `(` is expected here", info.name);
         let (elements, _) = self.list(info, b'(', b')', message)?;
         Ok(Value::Arguments(elements))
     }
@@ -136,11 +136,11 @@ impl<'a> Reader<'_, 'a> {
             Ok(Element::Register(_)) => Ok(()),
             Ok(Element::Sink) if info.sink => Ok(()),
             Ok(Element::Sink) => {
-                fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot stand in `{}`", info.name))
+                fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot stand in the operand `{}`", info.name))
             }
             Ok(Element::Constant(_)) if info.kind == OperandKind::Arguments => Ok(()),
             Ok(Element::Constant(_)) if !info.constants || info.destination => {
-                let message = format!("`{}` holds registers, not constants", info.name);
+                let message = format!("the operand `{}` holds registers, not constants", info.name);
                 fail(Code::Constant, start..self.cursor.at(), message)
             }
             Ok(Element::Constant(_)) => {

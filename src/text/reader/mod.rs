@@ -313,21 +313,22 @@ impl<'a> Reader<'_, 'a> {
             let bare = info.around.opens_bracket && info.around.closes_bracket && self.at_element();
             if info.around.opens_bracket && !bare {
                 if !self.cursor.eat(b'[') {
-                    let message = format!("`{}` is an address: `[` is expected here", info.name);
+                    let message = format!("the operand `{}` is an address: `[` is expected here", info.name);
                     return fail(Code::OperandType, self.cursor.token(), message);
                 }
                 self.cursor.skip_blanks();
             }
             if info.around.opens {
                 if !self.cursor.eat(b'{') {
-                    let message = format!("`{}` is an element of a vector: `{{` is expected here", info.name);
+                    let message =
+                        format!("the operand `{}` is an element of a vector: `{{` is expected here", info.name);
                     return fail(Code::OperandType, self.cursor.token(), message);
                 }
                 self.cursor.skip_blanks();
             }
             if info.around.minus {
                 if !self.cursor.eat(b'-') {
-                    let message = format!("`{}` is negated: `-` is expected here", info.name);
+                    let message = format!("the operand `{}` is negated: `-` is expected here", info.name);
                     return fail(Code::Negation, self.cursor.token(), message);
                 }
                 self.cursor.skip_blanks();
@@ -344,7 +345,7 @@ impl<'a> Reader<'_, 'a> {
             }
             inside |= info.around.opens;
             if inside && statement.operands[index].second.is_some() {
-                let message = format!("`{}` is an element of a vector, and one destination", info.name);
+                let message = format!("the operand `{}` is an element of a vector, and one destination", info.name);
                 return fail(Code::Destination, start..self.cursor.at(), message);
             }
             inside &= !info.around.closes;
@@ -402,11 +403,14 @@ impl<'a> Reader<'_, 'a> {
             let written = operand.selector != Some(selector.default);
             if written && !whole {
                 let span = operand_span(first, index);
-                let message = format!("`{}` has a `.{}` only where all operands are written", info.name, selector.name);
+                let message = format!(
+                    "the operand `{}` has a `.{}` only where all operands are written",
+                    info.name, selector.name
+                );
                 return fail(Code::Selector, span, message);
             }
             if !written && whole {
-                let message = format!("`{}` has no `.{}`", info.name, selector.name);
+                let message = format!("the operand `{}` has no `.{}`", info.name, selector.name);
                 let span = operand_span(first, index);
                 self.permitted(selector.omission, Code::Selector, span, &message)?;
             }

@@ -49,21 +49,25 @@ impl<'a> Reader<'_, 'a> {
         match self.cursor.peek() {
             b'!' if negates_a_name(self.cursor) => self.negated(info, operand)?,
             b'-' if negates_a_name(self.cursor) => {
-                let message = format!("`{}` cannot be negated", info.name);
+                let message = format!("the operand `{}` cannot be negated", info.name);
                 return fail(Code::Negation, start..start + 1, message);
             }
             _ if self.is_sink() => {
                 self.cursor.word();
                 if !info.sink || info.kind != OperandKind::Scalar {
-                    let message = format!("`_` cannot stand for `{}` of `{}`", info.name, form.mnemonic());
+                    let message = format!("`_` cannot stand for the operand `{}` of `{}`", info.name, form.mnemonic());
                     return fail(Code::Sink, start..start + 1, message);
                 }
             }
             _ if self.cursor.at_word() && self.cursor.text()[self.cursor.token()] != *WARP_NAME => {
                 self.named(info, operand)?;
             }
-            b'[' => return fail(Code::OperandType, start..start + 1, format!("`{}` is no address", info.name)),
-            b'{' => return fail(Code::OperandType, start..start + 1, format!("`{}` is no vector", info.name)),
+            b'[' => {
+                return fail(Code::OperandType, start..start + 1, format!("the operand `{}` is no address", info.name));
+            }
+            b'{' => {
+                return fail(Code::OperandType, start..start + 1, format!("the operand `{}` is no vector", info.name));
+            }
             b';' if index > 0 => return fail(Code::Syntax, self.cursor.token(), "an operand is expected here"),
             b';' | 0 => return self.wrong_count(form, index, self.cursor.token()),
             b'.' | b'+' | b'-' | b'~' | b'!' | b'(' | b'0'..=b'9' | b'A'..=b'Z' => self.constant(info, operand)?,
@@ -80,7 +84,7 @@ impl<'a> Reader<'_, 'a> {
             return fail(Code::Sink, self.cursor.token(), "`_` cannot be negated");
         }
         let name = self.cursor.word();
-        let message = format!("`{}` cannot be negated", info.name);
+        let message = format!("the operand `{}` cannot be negated", info.name);
         self.permitted(info.negation, Code::Negation, start..self.cursor.at(), &message)?;
         operand.value = Value::Negated(Register { name, element: None });
         Ok(())
@@ -90,7 +94,7 @@ impl<'a> Reader<'_, 'a> {
     fn named(&mut self, info: &'static table::Operand, operand: &mut Operand<'a>) -> Read<()> {
         let name = self.cursor.word();
         if info.registers.is_empty() {
-            let message = format!("`{}` is a constant, not a register", info.name);
+            let message = format!("the operand `{}` is a constant, not a register", info.name);
             return fail(Code::OperandType, span_of(self.cursor.text(), name), message);
         }
         let mut register = Register { name, element: None };
@@ -118,7 +122,7 @@ impl<'a> Reader<'_, 'a> {
             let addend = constant::integer(&mut self.cursor).map_err(constant_error)?;
             let span = start..self.cursor.at();
             if !info.sums {
-                let message = format!("`{}` is a register, not a sum", info.name);
+                let message = format!("the operand `{}` is a register, not a sum", info.name);
                 return fail(Code::OperandType, span, message);
             }
             if !info.addresses {
@@ -168,7 +172,7 @@ impl<'a> Reader<'_, 'a> {
 
     fn selector(&self, info: &table::Operand, selector: &Selector, word: &str, span: Range<usize>) -> Read<u32> {
         selector.parse(word).ok_or_else(|| {
-            let message = format!("`.{word}` is no `.{}` of `{}`", selector.name, info.name);
+            let message = format!("`.{word}` is no `.{}` of the operand `{}`", selector.name, info.name);
             Box::new(
                 Diagnostic::error(Code::Selector, span, message).with_help(selector.kind.describe(selector.letter)),
             )
@@ -180,7 +184,7 @@ impl<'a> Reader<'_, 'a> {
         let value = constant::expression(&mut self.cursor).map_err(constant_error)?;
         let span = start..self.cursor.at();
         if !info.constants || info.destination {
-            let message = format!("`{}` is a register, not a constant", info.name);
+            let message = format!("the operand `{}` is a register, not a constant", info.name);
             return fail(Code::Constant, span, message);
         }
         let ty = self.table.ty(info.ty);
@@ -193,11 +197,11 @@ impl<'a> Reader<'_, 'a> {
         })?;
         if !info.within.is_empty() && !info.within.iter().any(|range| range.has(bits)) {
             let ranges: Vec<String> = info.within.iter().map(|range| range.in_words(ty)).collect();
-            let message = format!("as a constant, `{}` is {}", info.name, ranges.join(" or "));
+            let message = format!("as a constant, the operand `{}` is {}", info.name, ranges.join(" or "));
             return fail(Code::Constant, span, message);
         }
         if ty.kind == Kind::Predicate && !info.listed_constants {
-            let message = format!("`{}` is a constant in place of a predicate", info.name);
+            let message = format!("the operand `{}` is a constant in place of a predicate", info.name);
             self.lenient(self.table.takes(Lenient::ConstantPredicate), Code::Constant, span, &message)?;
         }
         operand.value = Value::Constant(bits);
@@ -249,7 +253,7 @@ impl<'a> Reader<'_, 'a> {
                 return fail(Code::Sink, span, "`_` may stand for one destination, not for both");
             }
             Some(second) if sink && second.optional == Permission::No => {
-                let message = format!("`_` cannot stand for `{}` of `{}`", second.name, form.mnemonic());
+                let message = format!("`_` cannot stand for the operand `{}` of `{}`", second.name, form.mnemonic());
                 return fail(Code::Sink, span, message);
             }
             Some(_) if operand.value == Value::Register(Register { name, element: None }) => {
@@ -270,9 +274,13 @@ pub(super) fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> 
 fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
     match element_index(word) {
         Some(index) if info.elements => Ok(index),
-        Some(_) => fail(Code::OperandType, span, format!("`{}` is a register, not an element of a vector", info.name)),
+        Some(_) => fail(
+            Code::OperandType,
+            span,
+            format!("the operand `{}` is a register, not an element of a vector", info.name),
+        ),
         None if word.bytes().any(|byte| byte.is_ascii_digit()) => {
-            fail(Code::Selector, span, format!("`{}` takes no selector", info.name))
+            fail(Code::Selector, span, format!("the operand `{}` takes no selector", info.name))
         }
         None => fail(Code::OperandType, span, format!("`.{word}` is no element of a vector")),
     }
