@@ -3,6 +3,9 @@
 //! The files join the spec before it is resolved. What they declare is the spec's own; instructions that they describe
 //! are those of the table that the spec's own one stands on, and are not generated again.
 
+use std::collections::HashSet;
+
+use crate::parse;
 use crate::syntax::ast::{Item, Spec};
 use crate::text::Sources;
 use crate::text::{Diagnostic, Errors};
@@ -36,4 +39,17 @@ pub(crate) fn wanted(spec: &Spec, present: &Sources) -> Result<Sources, Errors> 
         sources.add(*name, text);
     }
     errors.finish(sources)
+}
+
+/// Says of names that name nothing where the prelude declares them, which the spec does not use.
+pub(crate) fn forgotten(mut errors: Errors) -> Errors {
+    let mut prelude = Sources::new();
+    prelude.add(PTX[0].0, PTX[0].1);
+    let names: HashSet<String> = match prelude.tokens().and_then(parse) {
+        Ok(spec) => spec.items.iter().flat_map(|(_, item)| item.names()).map(ToString::to_string).collect(),
+        Err(_) => HashSet::new(),
+    };
+    let help = "the prelude declares it: did you forget `use prelude;`?";
+    errors.explain(|name| names.contains(name).then(|| help.to_owned()));
+    errors
 }

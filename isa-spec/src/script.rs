@@ -28,6 +28,7 @@ pub struct Build {
     with_scalar: bool,
     with_ptx: Option<String>,
     failed: Option<String>,
+    colour: bool,
 }
 
 impl Default for Build {
@@ -72,6 +73,7 @@ impl Build {
             with_scalar: false,
             with_ptx: None,
             failed: None,
+            colour: false,
         }
     }
 
@@ -114,6 +116,13 @@ impl Build {
     #[must_use]
     pub fn text(mut self, name: &str, text: &str) -> Build {
         self.sources.add(name, text);
+        self
+    }
+
+    /// Reports have colours, for terminals.
+    #[must_use]
+    pub fn colour(mut self) -> Build {
+        self.colour = true;
         self
     }
 
@@ -200,6 +209,15 @@ impl Build {
         Ok(self.table(&ready))
     }
 
+    /// Whether the spec holds together: what [`generate`](Build::generate) asks before it generates.
+    ///
+    /// # Errors
+    ///
+    /// The report of every mistake of the first stage that found one.
+    pub fn check(&self) -> Result<(), String> {
+        self.checked().map(drop)
+    }
+
     /// What the table will be made of: shapes, loops, operations, and why forms do not run over lanes.
     ///
     /// # Errors
@@ -221,9 +239,8 @@ impl Build {
         if let Some(message) = &self.failed {
             return Err(message.clone());
         }
-        let render = |errors: Errors, sources: &Sources| errors.render(sources, false);
-        let spec = self.sources.tokens().and_then(parse).map_err(|errors| render(errors, &self.sources))?;
-        let library = library::wanted(&spec, &self.sources).map_err(|errors| render(errors, &self.sources))?;
+        let spec = self.sources.tokens().and_then(parse).map_err(|errors| self.report(errors, &self.sources))?;
+        let library = library::wanted(&spec, &self.sources).map_err(|errors| self.report(errors, &self.sources))?;
         let files = library.names().count();
         let sources = library.then(&self.sources);
         let model = sources
@@ -231,13 +248,23 @@ impl Build {
             .and_then(parse)
             .map(|spec| spec.split(|span| sources.file_number(span) < files))
             .and_then(resolve)
-            .map_err(|errors| render(errors, &sources))?;
+            .map_err(|errors| self.report(errors, &sources))?;
         Ok((model, sources))
     }
 
-    fn ready(&self) -> Result<Ready, String> {
+    /// Mistakes as text.
+    fn report(&self, errors: Errors, sources: &Sources) -> String {
+        complete(errors, sources).render(sources, self.colour)
+    }
+
+    fn checked(&self) -> Result<(Checked, Sources), String> {
         let (model, sources) = self.model()?;
-        let checked = check(model.own()).map_err(|errors| errors.render(&sources, false))?;
+        let checked = check(model.own()).map_err(|errors| self.report(errors, &sources))?;
+        Ok((checked, sources))
+    }
+
+    fn ready(&self) -> Result<Ready, String> {
+        let (checked, sources) = self.checked()?;
         Ok(Ready::new(checked, sources, self))
     }
 
@@ -321,6 +348,11 @@ impl Functions {
     }
 }
 
+/// Says what a spec without the prelude may have forgotten.
+fn complete(errors: Errors, sources: &Sources) -> Errors {
+    if sources.has(PTX[0].0) { errors } else { library::forgotten(errors) }
+}
+
 impl Ready {
     fn new(checked: Checked, sources: Sources, build: &Build) -> Ready {
         let own = checked.model.bodies.as_ref().map(|path| path.to_string().replace(' ', ""));
@@ -339,7 +371,7 @@ pub fn expand(tokens: TokenStream) -> Result<TokenStream, Errors> {
     let mut spec = parse(tokens)?;
     let sources = library::wanted(&spec, &Sources::new())?;
     spec.library = parse(sources.tokens_beside()?)?.items;
-    let checked = resolve(spec).map(Model::own).and_then(check)?;
+    let checked = resolve(spec).map(Model::own).and_then(check).map_err(|errors| complete(errors, &sources))?;
     let ready = Ready::new(checked, sources, &Build::new());
     let text = emit::table(&ready.context(), Parts { loops: true, typed: true });
     Ok(text.parse().expect("generated code lexes"))

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use isa_spec::Build;
+use isa_spec::{Build, Errors};
+use proc_macro2::{LineColumn, TokenTree};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mistakes")
@@ -43,6 +44,37 @@ fn every_mistake_is_reported_as_its_author_should_read_it() {
     }
     assert!(names.len() >= 30);
     assert!(wrong.is_empty(), "{}\n{} reports differ from their files", wrong.join("\n"), wrong.len());
+}
+
+/// What the macro `isa!` marks is what the report of a file points at.
+#[test]
+fn a_macro_has_each_mistake_at_the_same_token() {
+    let mut compared = 0;
+    for name in fixtures("isa") {
+        let text = fs::read_to_string(folder().join(&name).with_extension("isa")).unwrap();
+        let Err(report) = build("a.isa", &text).check() else { continue };
+        // What does not lex never comes to a macro.
+        let prefix = if text.starts_with("// no prelude") { "" } else { "use prelude; " };
+        let Ok(tokens) = format!("{prefix}{text}").parse() else { continue };
+        let errors = isa_spec::expand(tokens).expect_err(&name);
+        let marked: BTreeSet<(usize, usize)> = marks(errors).into_iter().flatten().collect();
+        for place in report.lines().filter_map(|line| line.trim_start().strip_prefix("--> a.isa:")) {
+            let (line, column) = place.split_once(':').unwrap();
+            let (line, column): (usize, usize) = (line.parse().unwrap(), column.parse().unwrap());
+            let column = if line == 1 { column + prefix.len() } else { column };
+            assert!(marked.contains(&(line, column)), "{name}: {line}:{column} is not marked\n{report}\n{marked:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared > 250, "{compared}");
+}
+
+/// Where the `compile_error!` of each mistake begins, and where it ends: what is missing is marked behind a token.
+fn marks(errors: Errors) -> Vec<[(usize, usize); 2]> {
+    let tokens = errors.into_compile_errors().into_iter();
+    let groups = tokens.filter(|token| matches!(token, TokenTree::Group(_)));
+    let place = |place: LineColumn| (place.line, place.column + 1);
+    groups.map(|group| [place(group.span().start()), place(group.span().end())]).collect()
 }
 
 /// A report without its spec would be a mistake that nobody looks for any more.

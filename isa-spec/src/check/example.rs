@@ -1,7 +1,7 @@
 //! Examples: each is a legal form with operands that its syntax line takes, or is refused and says so.
 
 use super::Form;
-use crate::model::{Entry, Opcode, Operand, OperandKind, Pattern, Permission, Slot};
+use crate::model::{Entry, Opcode, Operand, OperandKind, Pattern, Permission, SelectorBuf, Slot};
 use crate::syntax::ast::{Example, ExampleOperand};
 use crate::text::{Diagnostic, Errors};
 
@@ -56,19 +56,18 @@ fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &
     let Some(form) = form.filter(|form| form.entry == number) else {
         return Err(Diagnostic::new(example.span, "another entry of this opcode describes this form"));
     };
+    let written = || format!("it is written `{}`", entry.syntaxes[form.syntax].text);
     let patterns = entry.written(&form.patterns);
     let least = patterns.iter().filter(|pattern| !pattern.optional).count();
     let operands = spread(patterns, &example.operands);
     if !(least..=patterns.len()).contains(&operands.len()) {
-        return Err(Diagnostic::new(
-            example.span,
-            format!("`{mnemonic}` takes {} operands, here are {}", patterns.len(), operands.len()),
-        ));
+        let message = format!("`{mnemonic}` takes {} operands, here are {}", patterns.len(), operands.len());
+        return Err(Diagnostic::new(example.span, message).help(written()));
     }
     let whole = patterns.len() == operands.len();
     for (pattern, operand) in patterns.iter().zip(&operands) {
         fits(pattern, &entry.operands, operand, whole)
-            .map_err(|message| Diagnostic::new(operand.span, message).help(entry.syntaxes[form.syntax].text.clone()))?;
+            .map_err(|message| Diagnostic::new(operand.span, message).help(written()))?;
     }
     Ok(())
 }
@@ -110,28 +109,29 @@ fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand, whole
     let sinks =
         [Some(&written.name), written.second.as_ref()].into_iter().flatten().filter(|text| *text == "_").count();
     if written.negated && pattern.negation == Permission::No {
-        return Err(format!("`{name}` takes no `!`"));
+        return Err(format!("the operand `{name}` takes no `!`"));
     }
     match (&pattern.second, &written.second) {
-        (None, Some(_)) => return Err(format!("`{name}` has no second destination")),
-        (Some((_, Permission::No)), None) => return Err(format!("`{name}` has a second destination")),
+        (None, Some(_)) => return Err(format!("the operand `{name}` has no second destination")),
+        (Some((_, Permission::No)), None) => return Err(format!("the operand `{name}` has a second destination")),
         (Some(_), _) | (None, None) => {}
     }
     if sinks > 0 && !operands[pattern.operand].sink {
-        return Err(format!("`{name}` is no destination that may be a sink"));
+        return Err(format!("the operand `{name}` is no destination that may be a sink"));
     }
     match (&pattern.selector, &written.selector) {
-        (None, Some(selector)) => Err(format!("`{name}` takes no selector `.{selector}`")),
+        (None, Some(selector)) => Err(format!("the operand `{name}` takes no selector `.{selector}`")),
         (Some(pattern), Some(selector)) if pattern.spelling.omission != Permission::Yes && !whole => {
-            Err(format!("`{name}` takes `.{selector}` only where all operands are written"))
+            Err(format!("the operand `{name}` takes `.{selector}` only where all operands are written"))
         }
         (Some(pattern), None) if pattern.spelling.omission == Permission::No && whole => {
-            Err(format!("`{name}` lacks its `.{}`", pattern.spelling.name))
+            Err(format!("the operand `{name}` lacks its `.{}`", pattern.spelling.name))
         }
         (Some(pattern), Some(selector))
             if pattern.spelling.kind.parse(pattern.spelling.letter, selector.as_ref()).is_none() =>
         {
-            Err(format!("`.{selector}` is none of `.{}`", pattern.spelling.name))
+            let SelectorBuf { name, kind, letter, .. } = &pattern.spelling;
+            Err(format!("`.{selector}` is none of `.{name}`: {}", kind.describe(*letter)))
         }
         _ => Ok(()),
     }

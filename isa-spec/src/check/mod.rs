@@ -225,7 +225,7 @@ impl OpcodeChecker<'_> {
         let names = || entry.operands.iter().map(|operand| operand.name.as_str());
         for local in unused_locals(entry, entry.semantics.as_deref().unwrap_or_default()) {
             let message = format!("nothing uses `{local}`");
-            self.errors.push(Diagnostic::new(local.span(), message).suggest(local.as_ref(), names()));
+            self.errors.push(Diagnostic::new(local.span(), message).near(local.as_ref(), names()));
         }
         // What a broken rule was to refuse is no mistake of its own.
         let lines = if legal.len() == entry.legal.len() { entry.syntaxes.as_slice() } else { &[] };

@@ -644,6 +644,7 @@ impl<'a> Lowering<'a> {
                     condition.span,
                     format!("a condition is a predicate, this is {}", self.describe(ty)),
                 )
+                .help("a comparison gives one, as `a != 0` does")
                 .into());
             }
         };
@@ -781,6 +782,19 @@ impl<'a> Lowering<'a> {
         Err(Diagnostic::new(span, format!("there is no builtin `{name}`")).suggest(name, names).into())
     }
 
+    /// The types that what has a name works on, taking so many values.
+    fn domain(&self, name: &str, values: usize) -> Option<String> {
+        let signatures = self.callables(name).filter(|(_, signature)| signature.params.len() == values);
+        let mut names: Vec<String> = Vec::new();
+        for ty in signatures.flat_map(|(_, signature)| signature.generic.iter().flatten()) {
+            let name = format!("`.{}`", self.model().ty(*ty).name);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        (!names.is_empty()).then(|| names.join(", "))
+    }
+
     fn call(&mut self, name: &str, span: Span, args: &[Typed], beside: &Given) -> Result<Typed> {
         self.callable(name, span)?;
         let mut counts: Vec<usize> = self.callables(name).map(|(_, signature)| signature.params.len()).collect();
@@ -814,7 +828,10 @@ impl<'a> Lowering<'a> {
                 true if self.callables(name).any(|(_, signature)| signature.to.is_some()) && beside.to.is_none() => {
                     diagnostic.help(format!("say what it is to give: `{name}.type(…)`"))
                 }
-                true => diagnostic,
+                true => match self.domain(name, args.len()) {
+                    Some(domain) => diagnostic.help(format!("it works on {domain}")),
+                    None => diagnostic,
+                },
                 false => {
                     let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
                     diagnostic.help(format!("behind its values stand {} words", counts.join(" or ")))

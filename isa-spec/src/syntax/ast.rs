@@ -62,6 +62,34 @@ pub(crate) struct Manual {
     pub chapters: Vec<(String, String, Span)>,
 }
 
+impl Item {
+    /// The names that it declares, opcodes and what is only Rust's aside.
+    pub(crate) fn names(&self) -> Vec<&Ident> {
+        match self {
+            Item::Types(types) => types.iter().map(|ty| &ty.name).collect(),
+            Item::Class(class) => vec![&class.name],
+            Item::Builtin(builtin) => vec![&builtin.signature.name],
+            Item::Own(own) => vec![&own.name],
+            Item::Function(function) => vec![&function.signature.name],
+            Item::Operator(operator) => vec![&operator.name],
+            Item::Words(words) => vec![&words.name],
+            Item::Map(map) => vec![&map.name],
+            Item::Spaces(spaces) => spaces.iter().map(|space| &space.name).collect(),
+            Item::Directives(directives) => directives.iter().map(|directive| &directive.name).collect(),
+            Item::Use(_)
+            | Item::Bodies { .. }
+            | Item::Versions(_)
+            | Item::Targets(_)
+            | Item::Families(_)
+            | Item::Lenient(_)
+            | Item::Manual(_)
+            | Item::Special(_)
+            | Item::Slips(_)
+            | Item::Instruction(_) => Vec::new(),
+        }
+    }
+}
+
 /// `7.8`
 #[derive(Clone, Debug)]
 pub(crate) struct Version {

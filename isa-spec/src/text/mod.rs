@@ -5,6 +5,7 @@
 mod render;
 mod report;
 mod source;
+mod unlexed;
 
 pub(crate) use report::nearest;
 pub use report::{Diagnostic, Errors};

@@ -31,7 +31,7 @@ impl Errors {
 fn one(mistake: &Diagnostic, sources: &Sources, renderer: &Renderer) -> String {
     if let At::Spec = mistake.at {
         let title = Level::ERROR.primary_title(&mistake.message);
-        let help = mistake.help.as_ref().map(|help| Level::HELP.message(help));
+        let help = mistake.help.as_deref().map(|help| Level::HELP.message(help));
         return renderer.render(&[title.elements(help)]);
     }
     let range = mistake.range();
@@ -58,7 +58,7 @@ fn one(mistake: &Diagnostic, sources: &Sources, renderer: &Renderer) -> String {
     for snippet in elsewhere {
         group = group.element(snippet);
     }
-    if let Some(help) = &mistake.help {
+    if let Some(help) = mistake.help.as_deref() {
         group = group.element(Level::HELP.message(help));
     }
     renderer.render(&[group])

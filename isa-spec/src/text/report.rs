@@ -2,26 +2,33 @@
 //!
 //! This module knows no grammar, no rule and no file; a stage says what is wrong, where, and what would be right.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::ops::Range;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
+/// So many names are listed where none is near.
+const MAX_LISTED: usize = 12;
+
 /// One mistake.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     pub(super) at: At,
     pub(super) message: String,
-    pub(super) label: Option<String>,
+    pub(super) label: Option<Box<str>>,
     pub(super) secondary: Vec<(Span, String)>,
-    pub(super) help: Option<String>,
+    pub(super) help: Option<Box<str>>,
+    /// A name that names nothing.
+    unknown: Option<Box<str>>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum At {
     Span(Span),
+    /// Right behind a token, where something is missing.
+    Behind(Span),
     Offsets(Range<usize>),
     /// The spec as a whole.
     Spec,
@@ -30,7 +37,13 @@ pub(super) enum At {
 impl Diagnostic {
     /// A mistake at a token or a run of tokens.
     pub fn new(span: Span, message: impl Into<String>) -> Diagnostic {
-        Diagnostic { at: At::Span(span), message: message.into(), label: None, secondary: Vec::new(), help: None }
+        let at = At::Span(span);
+        Diagnostic { at, message: message.into(), label: None, secondary: Vec::new(), help: None, unknown: None }
+    }
+
+    /// Something that is missing behind a token.
+    pub(crate) fn behind(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { at: At::Behind(span), ..Diagnostic::new(span, message) }
     }
 
     /// A mistake in text that has no tokens.
@@ -45,7 +58,7 @@ impl Diagnostic {
 
     /// Says under the caret what is there.
     pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
-        self.label = Some(label.into());
+        self.label = Some(label.into().into_boxed_str());
         self
     }
 
@@ -66,12 +79,23 @@ impl Diagnostic {
 
     /// Says what would be right.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
-        self.help = Some(help.into());
+        self.help = Some(help.into().into_boxed_str());
         self
     }
 
-    /// Adds the nearest of some names as help, if one is near.
+    /// Adds the nearest of some names as help, or all of them if they are few: `wrong` names nothing.
     pub fn suggest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+        let known: BTreeSet<&str> = names.into_iter().collect();
+        let listed = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let few = (1..=MAX_LISTED).contains(&known.len());
+        let mut diagnostic = self.near(wrong, known);
+        diagnostic.unknown = Some(wrong.into());
+        diagnostic.help = diagnostic.help.or(few.then(|| format!("known are {listed}").into()));
+        diagnostic
+    }
+
+    /// Adds the nearest of some names as help, if one is near: it may be meant.
+    pub(crate) fn near<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
         match nearest(wrong, names) {
             Some(name) => self.help(format!("did you mean `{name}`?")),
             None => self,
@@ -86,6 +110,7 @@ impl Diagnostic {
     pub(super) fn range(&self) -> Range<usize> {
         match &self.at {
             At::Span(span) => span.byte_range(),
+            At::Behind(span) => span.byte_range().end..span.byte_range().end,
             At::Offsets(range) => range.clone(),
             At::Spec => 0..0,
         }
@@ -94,7 +119,7 @@ impl Diagnostic {
     /// What two reports of one mistake share: place and message.
     fn identity(&self) -> Identity {
         let place = match &self.at {
-            At::Span(span) => extent(*span),
+            At::Span(span) | At::Behind(span) => extent(*span),
             At::Offsets(range) => Extent { offsets: range.clone(), ..Extent::default() },
             At::Spec => Extent::default(),
         };
@@ -173,8 +198,16 @@ impl Errors {
         for diagnostic in &mut self.list {
             if matches!(diagnostic.at, At::Span(span) if extent(span) == nowhere) {
                 diagnostic.at = At::Span(last);
-                diagnostic.label = Some("the spec ends here".to_owned());
+                diagnostic.label = Some("the spec ends here".into());
             }
+        }
+    }
+
+    /// Says more of names that name nothing.
+    pub(crate) fn explain(&mut self, help: impl Fn(&str) -> Option<String>) {
+        for diagnostic in &mut self.list {
+            let more = diagnostic.unknown.as_deref().and_then(&help);
+            diagnostic.help = more.map(String::into_boxed_str).or(diagnostic.help.take());
         }
     }
 
@@ -212,15 +245,17 @@ impl Errors {
         self.list
             .into_iter()
             .map(|diagnostic| {
-                let span = match diagnostic.at {
-                    At::Span(span) => span,
-                    At::Offsets(_) | At::Spec => Span::call_site(),
+                let (span, place) = match diagnostic.at {
+                    At::Span(span) => (span, ""),
+                    At::Behind(span) => (span, " behind this"),
+                    At::Offsets(_) | At::Spec => (Span::call_site(), ""),
                 };
-                let mut message = diagnostic.message;
-                if let Some(help) = diagnostic.help {
-                    message += "\nhelp: ";
-                    message += &help;
+                let mut message = diagnostic.message + place;
+                diagnostic.label.iter().for_each(|label| message += &format!("\nnote: {label}"));
+                for (span, label) in &diagnostic.secondary {
+                    message += &format!("\nnote: {label} is in line {}", span.start().line);
                 }
+                diagnostic.help.iter().for_each(|help| message += &format!("\nhelp: {help}"));
                 quote_spanned!(span=> ::core::compile_error! { #message })
             })
             .collect()

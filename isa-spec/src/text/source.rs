@@ -80,16 +80,13 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// What does not lex as Rust tokens, at most one mistake for each file.
+    /// What does not lex as Rust tokens.
     pub fn tokens(&self) -> Result<TokenStream, Errors> {
         let mut errors = Errors::new();
         for (index, file) in self.files.iter().enumerate() {
-            if let Err(error) = self.text_of(index).parse::<TokenStream>() {
-                let at = error.span().byte_range();
-                errors.push(Diagnostic::at_offsets(
-                    file.start + at.start..file.start + at.end,
-                    "this does not lex: a bracket without its partner, an open string or a stray character",
-                ));
+            let text = self.text_of(index);
+            if text.parse::<TokenStream>().is_err() {
+                super::unlexed::mistakes(text, file.start).into_iter().for_each(|mistake| errors.push(mistake));
             }
         }
         errors.finish(())?;

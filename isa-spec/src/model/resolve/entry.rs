@@ -77,7 +77,7 @@ impl Resolver {
                 let names = entry_patterns(&syntaxes, &operands);
                 self.error(
                     Diagnostic::new(operand.span, format!("no syntax line names the operand `{}`", operand.name))
-                        .suggest(&operand.name, names.iter().map(String::as_str)),
+                        .near(&operand.name, names.iter().map(String::as_str)),
                 );
             }
         }
@@ -87,7 +87,7 @@ impl Resolver {
                 let flags: Vec<&str> = slots.iter().map(|slot| slot.name.as_str()).collect();
                 self.error(
                     Diagnostic::new(set.name.span(), format!("no syntax line uses `.{set_name}`"))
-                        .suggest(&set_name, flags),
+                        .near(&set_name, flags),
                 );
             }
         }

@@ -149,8 +149,10 @@ impl Resolver {
                 let found = OperandKind::NAMED.iter().find(|(name, _)| word == name);
                 if found.is_none() {
                     self.error(
-                        Diagnostic::new(word.span(), format!("`{word}` is nothing that an operand is"))
-                            .suggest(word.as_ref(), OperandKind::NAMED.iter().map(|(name, _)| *name)),
+                        Diagnostic::new(word.span(), format!("`{word}` is nothing that an operand is")).suggest(
+                            word.as_ref(),
+                            OperandKind::NAMED.iter().map(|(name, _)| *name).chain(["address"]),
+                        ),
                     );
                 }
                 case_of(found.map_or(OperandKind::Scalar, |(_, kind)| *kind), any)

@@ -102,7 +102,10 @@ impl Resolver {
             let number = |version: &Version| i32::from(version.major) * 10 + i32::from(version.minor);
             let nearest = self.model.versions.iter().min_by_key(|other| number(other).abs_diff(number(&known)));
             let help = nearest.map_or_else(
-                || "the prelude lists no versions: add `ptx 1.0, …;`".to_owned(),
+                || {
+                    "no version is declared: `use prelude;` has those of PTX, and `ptx 1.0, …;` declares others"
+                        .to_owned()
+                },
                 |nearest| format!("the nearest version that the prelude lists is {nearest}"),
             );
             self.error(Diagnostic::new(version.span, format!("there is no PTX version {known}")).help(help));
@@ -115,7 +118,10 @@ impl Resolver {
         if self.model.targets.iter().all(|(known, _)| *known != target.value) {
             let nearest = self.model.targets.iter().min_by_key(|(known, _)| known.sm.abs_diff(target.value.sm));
             let help = nearest.map_or_else(
-                || "the prelude lists no targets: add `targets { … }`".to_owned(),
+                || {
+                    "no target is declared: `use prelude;` has those of PTX, and `targets { … }` declares others"
+                        .to_owned()
+                },
                 |(nearest, _)| format!("the nearest target that the prelude lists is `{nearest}`"),
             );
             self.error(Diagnostic::new(target.span, "there is no such target").help(help));

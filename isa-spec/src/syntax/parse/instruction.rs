@@ -555,9 +555,9 @@ fn lenient_item(input: ParseStream) -> Result<LenientItem> {
         semicolon(input)?;
         return Ok(LenientItem::Forms(LenientForms { docs, span, condition }));
     }
-    // A spelling begins with a word and a dot; a floor with a dot, or has a colon.
+    // A spelling begins with a word and a modifier; a floor with a dot, or has a colon.
     let fork = input.fork();
-    if word(&fork).is_ok() && fork.peek(Token![.]) {
+    if word(&fork).is_ok() && (fork.peek(Token![.]) || fork.peek(token::Brace)) {
         return Ok(LenientItem::Line(SyntaxLine { docs, ..line(input)? }));
     }
     Ok(LenientItem::Floor(LenientFloor { docs, requirement: requirement(input)? }))

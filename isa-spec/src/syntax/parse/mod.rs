@@ -3,15 +3,18 @@
 //! A mistake ends the statement it is in, not the file: parsing goes on behind the next semicolon or block, so that
 //! all mistakes of a spec are reported at once. This module knows no meaning: names are resolved later.
 
+mod ends;
 mod expr;
 mod instruction;
 mod item;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Punct, Spacing, TokenStream, TokenTree};
 use syn::ext::IdentExt;
+use syn::parse::discouraged::Speculative;
 use syn::parse::{ParseStream, Parser, Result};
 use syn::{Lit, LitInt, LitStr, Token, token};
 
+use self::ends::{End, ends};
 use crate::syntax::ast::{Docs, Ident, Number, Spec, Target, TypeSet, Version};
 use crate::text::{Diagnostic, Errors};
 
@@ -51,15 +54,60 @@ fn statements<T>(
 ) -> Vec<T> {
     let mut list = Vec::new();
     while !input.is_empty() {
-        match parse(input, errors) {
-            Ok(statement) => list.push(statement),
-            Err(error) => {
-                errors.push_syn(&error);
-                skip_statement(input);
+        let start = input.fork();
+        let error = match parse(input, errors) {
+            Ok(statement) => {
+                list.push(statement);
+                continue;
             }
+            Err(error) => error,
+        };
+        if !mend(&start, input, errors, &mut list, &mut parse) {
+            errors.push_syn(&error);
+            skip_statement(input);
         }
     }
     list
+}
+
+/// Reports a missing semicolon behind the statement that lacks it, not where the parser stopped, and goes on with the next
+/// statement; says whether that is what was wrong.
+fn mend<T>(
+    start: ParseStream,
+    stopped: ParseStream,
+    errors: &mut Errors,
+    list: &mut Vec<T>,
+    parse: &mut impl FnMut(ParseStream, &mut Errors) -> Result<T>,
+) -> bool {
+    let whole = |end: &End, parse: &mut dyn FnMut(ParseStream, &mut Errors) -> Result<T>| {
+        let semicolon = TokenTree::from(Punct::new(';', Spacing::Alone));
+        let statement = end.tokens.iter().cloned().chain([semicolon]).collect();
+        (|input: ParseStream| parse(input, &mut Errors::new())).parse2(statement).is_ok()
+    };
+    for end in ends(start, stopped) {
+        if !whole(&end, parse) {
+            continue;
+        }
+        let rest = start.fork();
+        end.tokens.iter().for_each(|_| drop(rest.parse::<TokenTree>()));
+        let next = rest.fork();
+        let mut found = Errors::new();
+        match if rest.is_empty() { None } else { Some(parse(&rest, &mut found)) } {
+            None => {}
+            Some(Ok(statement)) => list.push(statement),
+            // The next one may lack its semicolon, too.
+            Some(Err(_)) if end.ends_line && ends(&next, &rest).iter().any(|end| whole(end, parse)) => {
+                rest.advance_to(&next);
+            }
+            Some(Err(_)) if end.here => skip_statement(&rest),
+            Some(Err(_)) => continue,
+        }
+        errors.push(Diagnostic::behind(end.behind, "expected `;`"));
+        found.iter().for_each(|diagnostic| errors.push(diagnostic.clone()));
+        stopped.advance_to(&rest);
+        return true;
+    }
+    false
 }
 
 fn skip_statement(input: ParseStream) {
