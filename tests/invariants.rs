@@ -292,10 +292,10 @@ fn no_path_of_one_machine_is_written() {
 }
 
 /// The way of the data: a module imports only from its left. Those in one place are at one level.
-const PIPELINE: [&[&str]; 10] = [
+const PIPELINE: [&[&str]; 11] = [
     &["text"],
     &["syntax"],
-    &["library", "model"],
+    &["format", "library", "model"],
     &["program"],
     &["check"],
     &["pseudo"],
@@ -303,6 +303,7 @@ const PIPELINE: [&[&str]; 10] = [
     &["pages"],
     &["emit"],
     &["script"],
+    &["main"],
 ];
 
 fn level(module: &str) -> usize {

@@ -7,7 +7,7 @@
 //!     /// Selects one of two words by a predicate.
 //!     instruction pick {
 //!         section 1.1;
-//!         syntax    { pick.type d, a, b, c; .type = { .u16, .u32 }; }
+//!         syntax { pick.type  d, a, b, c; .type = { .u16, .u32 }; }
 //!         operands  { d, a, b: .type; c: .pred; }
 //!         requires  { ptx 1.0, sm_10; }
 //!         semantics { d = c ? a : b; }
@@ -24,6 +24,8 @@
 
 mod check;
 mod emit;
+#[cfg(feature = "cli")]
+mod format;
 mod library;
 mod model;
 mod pages;
@@ -35,6 +37,8 @@ mod syntax;
 mod text;
 
 pub use check::{Checked, check};
+#[cfg(feature = "cli")]
+pub use format::format;
 pub use library::PTX;
 pub use model::{Model, resolve};
 pub use script::{Build, Functions, compile, expand};

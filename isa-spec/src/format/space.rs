@@ -1,0 +1,136 @@
+//! How many blanks stand between two neighbours of a line.
+
+use proc_macro2::TokenStream;
+
+use super::lex::{Kind, Lexeme};
+use super::structure::{Mode, Place};
+
+/// The blocks of an entry whose braces stand under each other, and how wide their names are then.
+const PADDED: [&str; 5] = ["operands", "legal", "requires", "semantics", "examples"];
+const WIDTH: usize = 9;
+
+/// Words behind which an operand begins: no operands themselves.
+const WORDS: [&str; 9] = ["as", "in", "if", "else", "only", "where", "for", "default", "of"];
+
+/// Words that a name follows, and what it takes in parentheses.
+const DECLARES: [&str; 3] = ["builtin", "fn", "operator"];
+
+/// Whether a number, a dot and what stands right behind it would be one number without a blank: `cta_group::1 .128x256b`.
+pub(super) fn makes_a_number(number: &Lexeme, dot: &Lexeme, behind: &str) -> bool {
+    if number.kind != Kind::Literal || !dot.is(".") {
+        return false;
+    }
+    let joined = format!("{}.{behind}", number.text).parse::<TokenStream>();
+    let tokens: Vec<String> = joined.into_iter().flatten().map(|token| token.to_string()).collect();
+    tokens.first().is_none_or(|first| first != number.text)
+}
+
+/// How many blanks stand between two tokens of a line, of a text without its comments.
+pub(super) fn before(lexemes: &[Lexeme], places: &[Place], at: usize) -> usize {
+    let (last, next, place) = (lexemes[at - 1], lexemes[at], places[at]);
+    if next.is("{") && place.block {
+        return 1 + if PADDED.contains(&last.text) { WIDTH - last.text.len() } else { 0 };
+    }
+    if next.is(";") || next.is(",") && !last.is("{") {
+        return 0;
+    }
+    if last.is(";") {
+        return 1;
+    }
+    match place.mode {
+        // The braces of an entry, and what stands behind them.
+        _ if (next.is("}") && place.block) || (last.is("{") && places[at - 1].block) => 1,
+        Mode::Mnemonic => usize::from(last.kind == Kind::Word && next.kind == Kind::Word),
+        Mode::Operands { before } if before > 0 => before,
+        Mode::Operands { .. } => usize::from(last.is(",") || last.kind == Kind::Word && next.kind == Kind::Word),
+        Mode::Section => usize::from(last.is("section")),
+        Mode::Opcode => usize::from(last.is("instruction")),
+        Mode::Angle => usize::from(last.is(",") || last.is(":")),
+        // Under it stands `machine`.
+        Mode::Plain if last.is("manual") && next.text.starts_with('"') => 2,
+        Mode::Plain => usize::from(plain(lexemes, places, at)),
+    }
+}
+
+/// Whether a blank stands between two tokens of an expression or a list.
+fn plain(lexemes: &[Lexeme], places: &[Place], at: usize) -> bool {
+    let (last, next) = (lexemes[at - 1], lexemes[at]);
+    let first = places[at].first;
+    match (last.text, next.text) {
+        (_, "::") => first == "bodies" && last.is("bodies"),
+        ("::" | "." | "!" | "~" | "%" | "(" | "[", _) | (_, ")" | "]") => false,
+        (",", _) | ("{", _) | (_, "{" | "}") => true,
+        // `9.7.1`
+        (_, ".") if last.kind == Kind::Literal => false,
+        ("-", _) => !is_sign(lexemes, at - 1),
+        (_, ":") => is_choice(lexemes, at),
+        // `%envreg<32>`
+        (_, "<") if at > 1 && lexemes[at - 2].is("%") => false,
+        ("<", _) if at > 2 && lexemes[at - 3].is("%") => false,
+        (_, ">") if at > 3 && lexemes[at - 4].is("%") => false,
+        (_, "(") => match last.kind {
+            Kind::Word => WORDS.contains(&last.text) || is_infix(lexemes, at - 1),
+            // Behind type parameters.
+            _ => !(last.is(">") && places[at - 1].mode == Mode::Angle),
+        },
+        (_, "[") => !is_operand(last),
+        (_, ".") if last.kind == Kind::Word => !(is_call(lexemes, at) || is_state(lexemes, at)),
+        _ => true,
+    }
+}
+
+/// Whether a value or a name ends here.
+fn is_operand(lexeme: Lexeme) -> bool {
+    match lexeme.kind {
+        Kind::Word => !WORDS.contains(&lexeme.text),
+        Kind::Literal => true,
+        Kind::Close => !lexeme.is("}"),
+        _ => false,
+    }
+}
+
+/// Whether a minus stands before a value, and not between two.
+fn is_sign(lexemes: &[Lexeme], at: usize) -> bool {
+    at == 0 || !is_operand(lexemes[at - 1])
+}
+
+/// Whether a colon belongs to `a ? b : c`.
+fn is_choice(lexemes: &[Lexeme], at: usize) -> bool {
+    let (mut depth, mut colons) = (0, 0);
+    for lexeme in lexemes[..at].iter().rev() {
+        match lexeme.kind {
+            Kind::Close => depth += 1,
+            Kind::Open if depth == 0 => return false,
+            Kind::Open => depth -= 1,
+            _ if depth > 0 => {}
+            _ if lexeme.is(";") => return false,
+            _ if lexeme.is(":") => colons += 1,
+            _ if lexeme.is("?") && colons == 0 => return true,
+            _ if lexeme.is("?") => colons -= 1,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether a word stands between two operands, as in `a CmpOp (b)`.
+fn is_infix(lexemes: &[Lexeme], at: usize) -> bool {
+    let Some(last) = at.checked_sub(1) else { return false };
+    lexemes[at].kind == Kind::Word
+        && is_operand(lexemes[last])
+        && !DECLARES.contains(&lexemes[last].text)
+        && !is_infix(lexemes, last)
+}
+
+/// Whether a dot behind a name begins the type that a call gives: `convert.s32(a)`.
+fn is_call(lexemes: &[Lexeme], dot: usize) -> bool {
+    let mut behind = lexemes[dot + 1..]
+        .iter()
+        .skip_while(|lexeme| matches!(lexeme.kind, Kind::Word | Kind::Literal) || lexeme.is("::"));
+    behind.next().is_some_and(|lexeme| lexeme.is("(")) && !WORDS.contains(&lexemes[dot - 1].text)
+}
+
+/// Whether a dot is in the name of a state: `state CC.CF`.
+fn is_state(lexemes: &[Lexeme], dot: usize) -> bool {
+    dot > 1 && lexemes[dot - 2].is("state")
+}

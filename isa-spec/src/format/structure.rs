@@ -1,0 +1,359 @@
+//! What each token belongs to: a block of statements, a list, a statement that is spelt as in PTX or one of expressions.
+
+use super::lex::{Kind, Lexeme};
+
+/// Where a token stands, and what is known of the line before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place<'a> {
+    /// How many line ends stand before it.
+    pub breaks: usize,
+    /// How far its line is indented, if it begins one.
+    pub indent: usize,
+    /// The number of the brackets that its statement stands in.
+    pub frame: usize,
+    pub mode: Mode,
+    /// Its column, where it stands under those of its neighbours.
+    pub column: Option<Column>,
+    /// The first word of the statement.
+    pub first: &'a str,
+    /// Whether it is the brace of a block of statements.
+    pub block: bool,
+}
+
+/// How a statement is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// Expressions and lists, with blanks.
+    Plain,
+    /// The mnemonic of a statement of PTX, without blanks.
+    Mnemonic,
+    /// Its operands; the first of them has so many blanks before it.
+    Operands { before: usize },
+    /// The brackets of parameters: `<T: bits>`.
+    Angle,
+    /// `section 9.7.6.1`
+    Section,
+    /// `instruction cp.async`
+    Opcode,
+}
+
+/// What stands under its like in the lines around it, from the left to the right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Column {
+    /// The `=` of a set, of a class or of an operator's member; the shape of a type.
+    Value,
+    /// The registers of a type.
+    Registers,
+}
+
+/// An open bracket.
+struct Frame<'a> {
+    number: usize,
+    /// The item or block that it belongs to; nothing for lists and groups.
+    block: Option<&'a str>,
+    /// How far statements in it are indented.
+    indent: usize,
+    statement: Statement<'a>,
+}
+
+/// What is known of a statement so far.
+#[derive(Clone, Copy, Debug)]
+struct Statement<'a> {
+    mode: Mode,
+    first: &'a str,
+    /// Whether it has begun: its description may have.
+    begun: bool,
+    /// How many of its tokens are behind us.
+    length: usize,
+    /// Whether it begins a line.
+    begins_line: bool,
+    columns: usize,
+}
+
+const NEW: Statement =
+    Statement { mode: Mode::Plain, first: "", begun: false, length: 0, begins_line: false, columns: 0 };
+
+/// What stands before all.
+const NOTHING: Lexeme = Lexeme { text: "", kind: Kind::Operator, breaks: 0 };
+
+/// The places of all tokens.
+pub(super) fn places<'a>(lexemes: &[Lexeme<'a>]) -> Vec<Place<'a>> {
+    let partners = partners(lexemes);
+    let mut walk = Walk { lexemes, partners, frames: Vec::new(), count: 0, places: Vec::new() };
+    walk.frames.push(Frame { number: 0, block: Some(""), indent: 0, statement: NEW });
+    (0..lexemes.len()).for_each(|at| walk.token(at));
+    walk.places
+}
+
+/// For each bracket its partner.
+fn partners(lexemes: &[Lexeme]) -> Vec<usize> {
+    let mut partners = vec![0; lexemes.len()];
+    let mut open = Vec::new();
+    for (at, lexeme) in lexemes.iter().enumerate() {
+        match lexeme.kind {
+            Kind::Open => open.push(at),
+            Kind::Close => {
+                let partner = open.pop().expect("brackets of a text that lexes have partners");
+                (partners[at], partners[partner]) = (partner, at);
+            }
+            _ => {}
+        }
+    }
+    partners
+}
+
+struct Walk<'a, 'b> {
+    lexemes: &'b [Lexeme<'a>],
+    partners: Vec<usize>,
+    frames: Vec<Frame<'a>>,
+    count: usize,
+    places: Vec<Place<'a>>,
+}
+
+impl<'a> Walk<'a, '_> {
+    fn token(&mut self, at: usize) {
+        let lexeme = self.lexemes[at];
+        match lexeme.kind {
+            _ if lexeme.is_comment() => self.comment(at),
+            Kind::Close => self.close(at),
+            _ => self.inside(at),
+        }
+    }
+
+    /// The innermost block, whose statement this is.
+    fn block(&mut self) -> &mut Frame<'a> {
+        let block = self.frames.iter().rposition(|frame| frame.block.is_some());
+        &mut self.frames[block.expect("a file is a block")]
+    }
+
+    /// Whether the innermost brackets are a block.
+    fn in_block(&self) -> bool {
+        self.frames.last().is_some_and(|frame| frame.block.is_some())
+    }
+
+    fn place(&mut self, at: usize, breaks: usize, indent: usize, block: bool) {
+        let frame = self.block();
+        let (number, Statement { mode, first, .. }) = (frame.number, frame.statement);
+        let column = self.column(at);
+        self.places.push(Place { breaks, indent, frame: number, mode, column, first, block });
+    }
+
+    /// Descriptions have lines of their own; a comment may stand behind what it is about.
+    fn comment(&mut self, at: usize) {
+        let Lexeme { breaks, kind, .. } = self.lexemes[at];
+        let Frame { indent, statement: Statement { begun, .. }, .. } = *self.block();
+        let indent = indent + if begun { 4 } else { 0 };
+        let opened = self.opened_block(at);
+        let least = usize::from(kind == Kind::Docs || self.is_behind_comment(at));
+        let mut breaks = breaks.clamp(least, if opened || begun { 1 } else { 2 });
+        if breaks > 0 && !begun && kind != Kind::Inline && self.entry_begins(at) {
+            breaks = 2;
+        }
+        self.place(at, if at == 0 { 0 } else { breaks }, indent, false);
+    }
+
+    /// Whether the last token ends its line.
+    fn is_behind_comment(&self, at: usize) -> bool {
+        at > 0 && self.lexemes[at - 1].ends_line()
+    }
+
+    /// Whether the last token opened a block that is written on several lines.
+    fn opened_block(&self, at: usize) -> bool {
+        at > 0 && self.lexemes[at - 1].kind == Kind::Open && self.places[at - 1].block && self.is_broken(at - 1)
+    }
+
+    /// Whether what stands in brackets is written on several lines.
+    fn is_broken(&self, open: usize) -> bool {
+        let (close, entry) = (self.partners[open], self.places[open].first == "instruction");
+        entry || (open + 1..=close).any(|at| self.lexemes[at].breaks > 0 || self.lexemes[at].ends_line())
+    }
+
+    /// Whether descriptions that begin here, or what they describe, begin an entry, or come behind one.
+    fn entry_begins(&mut self, at: usize) -> bool {
+        if self.frames.len() > 1 || (at > 0 && self.lexemes[at - 1].ends_line()) {
+            return false;
+        }
+        let mut rest = self.lexemes[at..].iter().skip_while(|lexeme| lexeme.ends_line() || lexeme.kind == Kind::Inline);
+        let behind = self.places.last().is_some_and(|last| last.first == "instruction");
+        behind || rest.next().is_some_and(|lexeme| lexeme.is("instruction"))
+    }
+
+    fn close(&mut self, at: usize) {
+        let open = self.partners[at];
+        let closed = self.frames.pop().expect("brackets have partners");
+        let block = self.places[open].block;
+        let frame = self.block();
+        let indent = frame.indent;
+        let broken = block && self.is_broken(open);
+        let breaks = match block {
+            // A block that holds nothing.
+            _ if at == open + 1 => 0,
+            true => usize::from(broken),
+            false => self.lexemes[at].breaks.min(1).max(usize::from(self.is_behind_comment(at))),
+        };
+        self.place(at, breaks, indent, block);
+        self.block().statement.length += 1;
+        let goes_on = self.lexemes.get(at + 1).is_some_and(|next| next.is("else"));
+        if closed.block.is_some() && !goes_on {
+            self.block().statement = NEW;
+        }
+    }
+
+    fn inside(&mut self, at: usize) {
+        let lexeme = self.lexemes[at];
+        let begins = !self.block().statement.begun;
+        let depth = self.frames.len();
+        let breaks = self.breaks(at, begins);
+        if begins {
+            let mode = self.mode(at);
+            let statement =
+                Statement { mode, first: lexeme.text, begun: true, begins_line: breaks > 0 || at == 0, ..NEW };
+            self.block().statement = statement;
+        } else {
+            self.goes_on(at);
+        }
+        let frame = self.block();
+        let indent = frame.indent + if begins { 0 } else { 4 };
+        let (block, first) = (frame.block, frame.statement.first);
+        let opens_block =
+            lexeme.is("{") && depth == self.frames.len() && self.opens_block(at, block.unwrap_or(""), first);
+        self.place(at, breaks, indent, opens_block);
+        self.block().statement.length += 1;
+        if lexeme.kind == Kind::Open {
+            self.count += 1;
+            let name = match first {
+                "if" | "else" => block.unwrap_or(""),
+                first => first,
+            };
+            let indent = self.block().indent + 4;
+            let block = opens_block.then_some(name);
+            self.frames.push(Frame { number: self.count, block, indent, statement: NEW });
+        } else if lexeme.is(";") && self.in_block() && self.block().statement.mode != Mode::Angle {
+            self.block().statement = NEW;
+        }
+    }
+
+    /// How many line ends stand before a token that is no bracket's end and no comment.
+    fn breaks(&mut self, at: usize, begins: bool) -> usize {
+        if at == 0 || self.lexemes[at].is("else") && self.lexemes[at - 1].is("}") {
+            return 0;
+        }
+        let least = usize::from(self.opened_block(at) || self.is_behind_comment(at));
+        let describes = self.lexemes[at - 1].kind == Kind::Docs && !self.lexemes[at - 1].text.starts_with("//!");
+        let most = if !begins || self.opened_block(at) || describes { 1 } else { 2 };
+        let breaks = self.lexemes[at].breaks.clamp(least, most);
+        // Items, and the parts of an entry, have lines of their own.
+        match begins && (self.frames.len() == 1 || self.block().block == Some("instruction")) {
+            true if self.entry_begins(at) => 2,
+            true => breaks.max(1),
+            false => breaks,
+        }
+    }
+
+    /// Whether a brace opens a block of statements.
+    fn opens_block(&self, at: usize, block: &str, first: &str) -> bool {
+        if !self.in_block() {
+            return false;
+        }
+        match block {
+            "" => first != "class",
+            "instruction" => true,
+            _ => self.last_two(at)[0].is(")") && first == "if" || self.last_two(at)[0].is("else"),
+        }
+    }
+
+    /// How a statement that begins here is written.
+    fn mode(&mut self, at: usize) -> Mode {
+        let lexemes = self.lexemes;
+        let next = |by: usize| lexemes.get(at + by).copied();
+        let is = |by: usize, text: &str| next(by).is_some_and(|next| next.is(text));
+        let block = self.block().block.unwrap_or("");
+        let in_entry = self.frames.len() == 3 && self.frames[1].block == Some("instruction");
+        match (block, lexemes[at].text) {
+            ("instruction", "section") => Mode::Section,
+            ("", "instruction") => Mode::Opcode,
+            ("syntax", "." | "where") => Mode::Plain,
+            ("syntax", "free" | "unread")
+                if is(1, "{") && self.lexemes.get(self.partners[at + 1] + 1).is_some_and(|behind| behind.is(";")) =>
+            {
+                Mode::Plain
+            }
+            ("syntax" | "examples", _) => Mode::Mnemonic,
+            ("lenient", "forms") if is(1, "where") => Mode::Plain,
+            ("lenient", _) if in_entry && lexemes[at].kind == Kind::Word && (is(1, ".") || is(1, "{")) => {
+                Mode::Mnemonic
+            }
+            _ => Mode::Plain,
+        }
+    }
+
+    /// The mode may change within a statement.
+    fn goes_on(&mut self, at: usize) {
+        let (lexeme, [last, before]) = (self.lexemes[at], self.last_two(at));
+        let direct = self.in_block();
+        let inside = &self.lexemes[at + 1..];
+        let frame = self.block();
+        let block = frame.block.unwrap_or("");
+        let Statement { mode, first, length, .. } = frame.statement;
+        let example = block == "examples";
+        let mode = match mode {
+            Mode::Mnemonic if direct => {
+                let part = last.is(".") || last.is("::") || lexeme.is(".") || lexeme.is("::");
+                let guard = last.is("@") || last.is("!") || lexeme.is("!") && last.is("@");
+                let guarded = before.is("@") || before.is("!");
+                let opcode = lexeme.kind == Kind::Word && (guarded || length == 1 && last.is("refused"));
+                let modifier = !example && lexeme.is("{") && is_modifier(inside);
+                match part || guard || opcode || modifier || lexeme.is(";") {
+                    true => Mode::Mnemonic,
+                    false if lexeme.is("where") => Mode::Plain,
+                    false => Mode::Operands { before: if example { 1 } else { 2 } },
+                }
+            }
+            Mode::Operands { .. } if direct && lexeme.is("where") && !example => Mode::Plain,
+            Mode::Operands { .. } => Mode::Operands { before: 0 },
+            Mode::Plain if matches!(first, "builtin" | "fn") && block.is_empty() && length == 2 && lexeme.is("<") => {
+                Mode::Angle
+            }
+            Mode::Angle if last.is(">") => Mode::Plain,
+            mode => mode,
+        };
+        self.block().statement.mode = mode;
+    }
+
+    /// The last token before one and the one before that, comments aside.
+    fn last_two(&self, at: usize) -> [Lexeme<'a>; 2] {
+        let mut tokens = self.lexemes[..at].iter().rev().filter(|lexeme| !lexeme.is_comment());
+        [(); 2].map(|()| tokens.next().copied().unwrap_or(NOTHING))
+    }
+
+    /// The column that a token begins.
+    fn column(&mut self, at: usize) -> Option<Column> {
+        let (lexeme, [last, _]) = (self.lexemes[at], self.last_two(at));
+        let direct = self.in_block();
+        let Frame { block, statement, .. } = self.block();
+        let Statement { first, begins_line, columns, .. } = *statement;
+        let named = match (*block)? {
+            "syntax" => first == ".",
+            "operator" => true,
+            "" => first == "class",
+            _ => false,
+        };
+        let column = match *block {
+            _ if named && lexeme.is("=") => Column::Value,
+            Some("types") if last.is(":") => Column::Value,
+            Some("types") if lexeme.is("registers") => Column::Registers,
+            _ => return None,
+        };
+        let free = columns == column as usize;
+        if !(direct && begins_line && free) {
+            return None;
+        }
+        statement.columns += 1;
+        Some(column)
+    }
+}
+
+/// Whether what stands in braces behind a mnemonic is a modifier: `{.ftz}`.
+fn is_modifier(inside: &[Lexeme]) -> bool {
+    inside.iter().find(|lexeme| !lexeme.is_comment()).is_some_and(|first| first.is("."))
+}

@@ -1,0 +1,97 @@
+//! `isa-spec`: a spec checked and formatted without a build.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{fs, io};
+
+use clap::{Parser, Subcommand};
+use isa_spec::Build;
+
+/// Checks and formats specs of instructions.
+///
+/// The exit code is 0 where all is well, 1 where a spec has mistakes or is not formatted, and 2 where the command line
+/// is wrong or a file cannot be read or written.
+#[derive(Parser)]
+#[command(name = "isa-spec", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Reports every mistake of a spec, which all the files make together
+    Check {
+        /// The files of the spec; what `use` names joins them
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Writes files as specs are to be written; their meaning stays
+    Fmt {
+        /// Names the files that would change, and changes none
+        #[arg(long)]
+        check: bool,
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Check { files } => check(&files),
+        Command::Fmt { check, files } => format(&files, check),
+    };
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Says which file an error is about.
+fn about(path: &Path, doing: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot {doing} {}: {error}", path.display()))
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    fs::read_to_string(path).map_err(|error| about(path, "read", &error))
+}
+
+/// Whether the spec holds together.
+fn check(files: &[PathBuf]) -> io::Result<bool> {
+    let mut build = Build::new().colour();
+    for path in files {
+        build = build.text(&path.display().to_string(), &read(path)?);
+    }
+    match build.check() {
+        Ok(()) => Ok(true),
+        Err(report) => {
+            anstream::eprint!("{report}");
+            Ok(false)
+        }
+    }
+}
+
+/// Whether all files parse and, with `check`, are formatted.
+fn format(files: &[PathBuf], check: bool) -> io::Result<bool> {
+    let mut fine = true;
+    for path in files {
+        let text = read(path)?;
+        match isa_spec::format(&path.display().to_string(), &text) {
+            Ok(formatted) if formatted == text => {}
+            Ok(_) if check => {
+                anstream::println!("{} is not formatted", path.display());
+                fine = false;
+            }
+            Ok(formatted) => fs::write(path, formatted).map_err(|error| about(path, "write", &error))?,
+            Err(report) => {
+                anstream::eprint!("{report}");
+                fine = false;
+            }
+        }
+    }
+    Ok(fine)
+}
