@@ -148,6 +148,8 @@ macro_rules! forms {
 #[doc(hidden)]
 macro_rules! instruction {
     ($name:ident, $form:ident, $instruction:ident) => {
+        // `form` says the same on the instruction's own page; all of these on one would be half a megabyte.
+        #[doc(hidden)]
         impl TryFrom<$name> for $form {
             type Error = $crate::table::IllegalForm;
 

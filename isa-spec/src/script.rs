@@ -288,7 +288,7 @@ impl Build {
         files.extend(self.catalog.clone().map(|name| (name, emit::catalog(&cx))));
         if self.manual.is_some() || self.reference.is_some() {
             let pages = pages::pages(&ready.checked, &ready.sources);
-            files.extend(self.manual.clone().map(|name| (name, emit::manual(&pages, &ready.support))));
+            files.extend(self.manual.clone().map(|name| (name, emit::manual(&cx, &pages))));
             files.extend(self.reference.clone().map(|name| (name, emit::reference(&cx, &pages))));
         }
         Ok(files)

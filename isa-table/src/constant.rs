@@ -31,6 +31,18 @@ pub trait Content: Sized + 'static {
     /// Appends the Rust expression that gives it. Paths are those of this crate's types without the modules.
     fn write(buf: &Self::Buf, out: &mut String);
 
+    /// Appends the Rust expression that gives a list of it.
+    fn write_list(list: &[Self::Buf], out: &mut String) {
+        out.push_str("&[");
+        for (index, element) in list.iter().enumerate() {
+            if index > 0 {
+                out.push_str(", ");
+            }
+            Self::write(element, out);
+        }
+        out.push(']');
+    }
+
     /// Makes it last as long as the program.
     fn leak(buf: Self::Buf) -> Self;
 }
@@ -54,9 +66,7 @@ impl<T: Content> Content for &'static [T] {
     type Buf = Vec<T::Buf>;
 
     fn write(buf: &Vec<T::Buf>, out: &mut String) {
-        out.push_str("&[");
-        list::<T>(buf, out);
-        out.push(']');
+        T::write_list(buf, out);
     }
 
     fn leak(buf: Vec<T::Buf>) -> &'static [T] {
@@ -64,14 +74,21 @@ impl<T: Content> Content for &'static [T] {
     }
 }
 
-/// Appends elements, parted by commas.
 #[cfg(feature = "write")]
-fn list<T: Content>(elements: &[T::Buf], out: &mut String) {
-    for (index, element) in elements.iter().enumerate() {
-        if index > 0 {
-            out.push_str(", ");
-        }
-        T::write(element, out);
+impl Content for u8 {
+    type Buf = u8;
+
+    fn write(buf: &u8, out: &mut String) {
+        out.push_str(&format!("{buf}"));
+    }
+
+    /// A byte string: to the compiler it is one thing, and a list of numbers as many as there are.
+    fn write_list(list: &[u8], out: &mut String) {
+        out.push_str(&format!("b\"{}\"", list.escape_ascii()));
+    }
+
+    fn leak(buf: u8) -> u8 {
+        buf
     }
 }
 
@@ -118,7 +135,6 @@ pub(crate) use plain;
 plain! {
     bool = |value| alloc::format!("{value}");
     char = |value| alloc::format!("{value:?}");
-    u8 = |value| alloc::format!("{value}");
     u16 = |value| alloc::format!("{value}");
     u32 = |value| alloc::format!("{value}");
     u64 = |value| if *value > 9999 { alloc::format!("{value:#x}") } else { alloc::format!("{value}") };

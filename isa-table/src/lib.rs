@@ -21,6 +21,10 @@
 
 extern crate alloc;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
 pub mod constant;
 pub mod hash;
 pub mod limits;

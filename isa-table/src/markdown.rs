@@ -62,7 +62,7 @@ fn entry(out: &mut String, entry: &Entry, headed: bool, links: &Links<'_>) {
         out.push_str("## Pseudo-code\n\n");
         code(out, "text", entry.semantics.iter().copied());
     }
-    out.push_str("## Floors\n\n| forms | PTX | target | |\n|---|---|---|---|\n");
+    out.push_str("## Exists since\n\n| forms | PTX | target | |\n|---|---|---|---|\n");
     for floor in entry.floors {
         let Floor { subject, ptx, target, lenient } = floor;
         let subject = subject.map_or("all".to_string(), |subject| format!("`{}`", cell(subject)));

@@ -21,15 +21,20 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     for (index, opcode) in model.opcodes.iter().enumerate() {
         instruction(cx, index, opcode, code);
         code.blank();
-        code.docs("Its forms.");
+        code.docs("Its forms, named by their mnemonics; of each syntax line the first is shown.");
         code.braces(format_args!("impl {}", camel(&opcode.name)), |code| {
             let mut line = None;
             while let Some((number, form)) = forms.next_if(|(_, form)| form.opcode == index) {
-                if line.replace((form.entry, form.syntax)) != Some((form.entry, form.syntax)) {
-                    let syntax = &opcode.entries[form.entry].syntaxes[form.syntax];
+                let first = line.replace((form.entry, form.syntax)) != Some((form.entry, form.syntax));
+                let syntax = &opcode.entries[form.entry].syntaxes[form.syntax];
+                if first {
                     code.line(format_args!("// {}, {}", syntax.text, cx.place(syntax.span)));
                 }
                 code.docs(&format!("`{}`: {}.", form.mnemonic, floor_words(form)));
+                match first {
+                    true => code.docs(&format!("\nThe others of `{}` are named alike.", syntax.text)),
+                    false => code.line(HIDDEN),
+                }
                 code.line(format_args!("pub const {}: Form = Form::at({number});", constant(&form.name)));
             }
         });
@@ -38,6 +43,10 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     let count = cx.checked.forms.len();
     code.line(format_args!("{}::forms!(Form, Opcode, Instruction, TABLE, {count});", cx.support));
 }
+
+/// Of items that are alike, documentation shows the first: a page for each would be found by nobody, and one with all of them
+/// could not be read.
+pub(super) const HIDDEN: &str = "#[doc(hidden)]";
 
 struct Member<'a> {
     variant: String,
@@ -50,9 +59,14 @@ fn modifier_enum(code: &mut Code, docs: &str, name: &str, members: &[Member<'_>]
     code.blank();
     code.docs(docs);
     code.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]");
+    code.line("#[non_exhaustive]");
     code.braces(format_args!("pub enum {name}"), |code| {
         for member in members {
             code.docs(&member.docs);
+            // A search does not tell cases apart.
+            if !member.spelling.eq_ignore_ascii_case(&member.variant) {
+                code.alias(member.spelling);
+            }
             code.line(format_args!("{},", member.variant));
         }
     });
@@ -150,6 +164,9 @@ fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode, code: &mut Code)
     let name = camel(&opcode.name);
     code.blank();
     code.docs(&entry_docs(cx, opcode));
+    if !opcode.name.eq_ignore_ascii_case(&name) {
+        code.alias(&opcode.name);
+    }
     code.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]");
     code.braces(format_args!("pub struct {name}"), |code| {
         for (number, slot) in bound(opcode) {
@@ -229,6 +246,7 @@ fn any_instruction(cx: &Context<'_>, code: &mut Code) {
     code.blank();
     code.docs("Any instruction of the table with its modifiers.");
     code.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]");
+    code.line("#[non_exhaustive]");
     code.braces("pub enum Instruction", |code| {
         for (name, opcode) in names.iter().zip(opcodes) {
             code.docs(&format!("`{}` with its modifiers.", opcode.name));

@@ -64,6 +64,11 @@ impl Code {
         }
     }
 
+    /// What else a search of the documentation finds it by.
+    pub(super) fn alias(&mut self, name: &str) {
+        self.line(format_args!("#[doc(alias = {name:?})]"));
+    }
+
     /// Items of a list, each with a comma behind it, as many in a line as there is room for.
     pub(super) fn list<T: Display>(&mut self, items: impl IntoIterator<Item = T>) {
         self.wrapped(&mut items.into_iter().map(|item| item.to_string()));

@@ -80,7 +80,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         grouped.column(code, "FLOORS", "u16", &data.forms.floors);
         grouped.column(code, "NOTES", "u16", &data.forms.notes);
         grouped.column(code, "EVALUATIONS", "u32", &data.forms.evaluations);
-        list(code, "VALUES", "u8", data.forms.values.len(), |code| code.list(&data.forms.values));
+        bytes(code, "VALUES", &data.forms.values);
         programs(cx, &data, code);
     });
 }
@@ -127,6 +127,12 @@ pub(super) fn list(code: &mut Code, name: &str, ty: &str, count: usize, inside: 
     code.block(format_args!("static {name}: &[{ty}; {count}] = &["), "];", inside);
 }
 
+/// A list of bytes.
+fn bytes(code: &mut Code, name: &str, bytes: &[u8]) {
+    code.blank();
+    code.line(format_args!("static {name}: &[u8; {}] = {};", bytes.len(), expression::<&[u8]>(&bytes.to_vec())));
+}
+
 /// A list with a row for each element.
 pub(super) fn rows_of<T: Content>(code: &mut Code, name: &str, ty: &str, rows: &[T::Buf]) {
     list(code, name, ty, rows.len(), |code| rows.iter().for_each(|row| code.line(expression::<T>(row) + ",")));
@@ -163,7 +169,7 @@ fn programs(cx: &Context<'_>, data: &DataBuf, code: &mut Code) {
         }
     });
     rows_of::<Evaluation>(code, "RUNS", "Evaluation", &data.programs.evaluations);
-    list(code, "PLACES_READ", "u8", data.programs.places.len(), |code| code.list(&data.programs.places));
+    bytes(code, "PLACES_READ", &data.programs.places);
     let words = data.programs.data.iter().map(expression::<u64>);
     list(code, "WORDS", "u64", data.programs.data.len(), |code| code.list(words));
 }

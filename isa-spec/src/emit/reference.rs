@@ -1,7 +1,5 @@
 //! What the reference adds to the table: the pages, and for each form what every line of its pseudo-code computes.
 
-use std::rc::Rc;
-
 use isa_table::constant::Content;
 use isa_table::names::{camel, snake};
 use isa_table::page::{Manual, Page, PageBuf, Source, SourceBuf};
@@ -48,10 +46,7 @@ pub(super) fn emit(cx: &Context<'_>, pages: &[PageBuf], code: &mut Code) {
     rows_of::<Source>(code, "SOURCES", "Source", &sources.collect::<Vec<_>>());
     rows_of::<Page>(code, "PAGES", "Page", pages);
     rows_of::<&str>(code, "LINES", "&str", &traces.lines.list);
-    let programs = &traces.programs.list;
-    list(code, "PROGRAMS", "&[u8]", programs.len(), |code| {
-        programs.iter().for_each(|program| code.line(format_args!("&{program:?},")));
-    });
+    rows_of::<&[u8]>(code, "PROGRAMS", "&[u8]", &traces.programs.list);
     rows_of::<&[Step]>(code, "STEPS", "&[Step]", &traces.steps.list);
     rows_of::<Trace>(code, "LIST", "Trace", &traces.list);
     list(code, "STARTS", "u32", traces.starts.len(), |code| code.list(&traces.starts));
@@ -62,7 +57,7 @@ struct Traces<'a> {
     cx: &'a Context<'a>,
     operations: Operations,
     lines: Pool<String, String>,
-    programs: Pool<Rc<[u8]>, Rc<[u8]>>,
+    programs: Pool<Vec<u8>, Vec<u8>>,
     steps: Pool<Vec<[usize; 4]>, Vec<StepBuf>>,
     list: Vec<TraceBuf>,
     starts: Vec<usize>,
@@ -79,7 +74,7 @@ impl<'a> Traces<'a> {
         let checked = self.cx.checked;
         for (of, evaluation) in form.programs.iter().zip(&self.cx.plan.evaluations[index]) {
             let program = &checked.programs[of.program];
-            let bytes: Rc<[u8]> = trace(&checked.model, &mut self.operations, program, &form.patterns).into();
+            let bytes = trace(&checked.model, &mut self.operations, program, &form.patterns);
             let number = self.programs.number(bytes.clone(), || bytes);
             let lines = pseudo_code(self.cx, form, of.below);
             let steps: Vec<[usize; 4]> = lines
@@ -114,15 +109,22 @@ impl<'a> Traces<'a> {
 }
 
 /// The pages as modules, for rustdoc.
-pub(crate) fn manual(pages: &[PageBuf], support: &str) -> String {
+pub(crate) fn manual(cx: &Context<'_>, pages: &[PageBuf]) -> String {
     let mut code = Code::default();
-    let krate = support.trim_start_matches(':');
-    for page in pages {
+    let krate = cx.support.trim_start_matches(':');
+    for (opcode, page) in pages.iter().enumerate() {
         let name = camel(&page.opcode);
         let links = isa_table::markdown::Links { name: &name, item: &format!("{krate}::{name}"), krate };
         // What shows pages shows those of a table, which last as long as a program; here that is the generator's run.
         let shown = Page::leak(page.clone());
         code.line(format_args!("#[doc = {:?}]", isa_table::markdown::page(&shown, &links)));
+        // Whoever searches for a mnemonic finds the page of its opcode.
+        let forms = cx.checked.forms.iter().filter(|form| form.opcode == opcode);
+        let mut names: Vec<&str> = forms.map(|form| &*form.mnemonic).chain([&*page.opcode]).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.retain(|name| *name != snake(&page.opcode).trim_start_matches("r#"));
+        names.into_iter().for_each(|name| code.alias(name));
         code.line(format_args!("pub mod {} {{}}", snake(&page.opcode)));
         code.blank();
     }

@@ -3,6 +3,7 @@
 use isa_table::names::{self, snake};
 
 use super::Context;
+use super::api::HIDDEN;
 use super::code::Code;
 use super::columns::{floor_words, pseudo_code};
 use super::rust::{atom, body, from_bits, is_atom, lane_type, to_bits};
@@ -16,13 +17,19 @@ pub(super) fn emit_module(cx: &Context<'_>, code: &mut Code) {
     code.docs(
         "A function for each form with an evaluator, named by its mnemonic: it computes what one thread computes on\n\
          the newest targets. Sources come in the order of writing, then the selectors behind operands; a predicate\n\
-         is the operand's value with its `!` applied.",
+         is the operand's value with its `!` applied.\n\n\
+         Of each syntax line the first is shown here; the others are named alike, as `ptx-isa explain` tells of any.",
     );
     code.braces("pub mod scalar", |code| {
         code.line("#![allow(unused_imports, reason = \"a table need not use every kind of body\")]");
         code.line(format_args!("use {} as rt;", cx.bodies));
+        let mut line = None;
         for form in cx.checked.forms.iter().filter(|form| cx.checked.by_thread(form)) {
             code.blank();
+            let own = (form.opcode, form.entry, form.syntax);
+            if line.replace(own) == Some(own) {
+                code.line(HIDDEN);
+            }
             emit(cx, form, &names::function(&form.name), code);
         }
     });
