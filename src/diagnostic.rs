@@ -3,6 +3,8 @@
 //! This module knows neither PTX nor a table; it holds words and places. Places are byte offsets into the text that was
 //! read; [`LineIndex`] turns them into lines and columns.
 //!
+//! Enums and structs of findings are `non_exhaustive`: what is found, and what is said of it, grows with PTX.
+//!
 //! ```
 //! use ptx_isa::diagnostic::{Code, Diagnostic, LineIndex, Position};
 //!
@@ -20,6 +22,7 @@ use core::ops::Range;
 
 /// One finding about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// Which rule it is about.
     pub code: Code,
@@ -33,31 +36,36 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Why, where the message does not say it.
     pub note: Option<String>,
-    /// Changes of which each would make it right, the likeliest first.
+    /// Edits of which each, by itself, puts right what this is about; the likeliest first.
     pub fixes: Vec<Fix>,
 }
 
-/// A change of a text.
+/// A part of a text, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The bytes that go; empty where text is only added.
+    /// What goes; empty where something is inserted.
     pub span: Range<usize>,
-    /// What stands there instead.
+    /// What comes in its place.
     pub text: String,
+}
+
+impl Fix {
+    /// Writes `text` in place of what is there.
+    pub fn new(span: Range<usize>, text: impl Into<String>) -> Fix {
+        Fix { span, text: text.into() }
+    }
+
+    /// A text with the edit made.
+    pub fn apply(&self, text: &str) -> String {
+        [&text[..self.span.start], &self.text, &text[self.span.end..]].concat()
+    }
 }
 
 impl Diagnostic {
     /// A text that the assembler refuses.
     pub fn error(code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
-        Diagnostic {
-            code,
-            severity: Severity::Error,
-            span,
-            message: message.into(),
-            help: None,
-            note: None,
-            fixes: Vec::new(),
-        }
+        let (severity, message) = (Severity::Error, message.into());
+        Diagnostic { code, severity, span, message, help: None, note: None, fixes: Vec::new() }
     }
 
     /// A text that the assembler takes and the manual does not list.
@@ -79,19 +87,19 @@ impl Diagnostic {
         self
     }
 
-    /// The same with a change that would make it right.
+    /// The same with another edit that makes it right.
     #[must_use]
     pub fn with_fix(mut self, span: Range<usize>, text: impl Into<String>) -> Diagnostic {
-        self.fixes.push(Fix { span, text: text.into() });
+        self.fixes.push(Fix::new(span, text));
         self
     }
 
     /// The same, `offset` bytes further on: for a text that is part of a larger one.
     #[must_use]
     pub fn shifted(mut self, offset: usize) -> Diagnostic {
-        let fixes = self.fixes.iter_mut().map(|fix| &mut fix.span);
-        for span in fixes.chain([&mut self.span]) {
-            *span = span.start + offset..span.end + offset;
+        let places = self.fixes.iter_mut().map(|fix| &mut fix.span);
+        for place in places.chain([&mut self.span]) {
+            *place = place.start + offset..place.end + offset;
         }
         self
     }
@@ -131,11 +139,11 @@ impl fmt::Display for Severity {
 }
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+    ($(#[doc = $doc:literal] $name:ident = $text:literal,)*) => {
         /// The rule a finding is about.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
-        pub enum Code { $($(#[$doc])* $name,)* }
+        pub enum Code { $(#[doc = $doc] $name,)* }
 
         impl Code {
             /// Every code.
@@ -144,6 +152,11 @@ macro_rules! codes {
             /// The name in kebab case, as tools read it: `illegal-modifier`.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Code::$name => $text,)* }
+            }
+
+            /// The rule in a sentence.
+            pub const fn description(self) -> &'static str {
+                match self { $(Code::$name => $doc.trim_ascii(),)* }
             }
         }
     };
@@ -220,49 +233,85 @@ pub struct Position {
 pub struct LineIndex<'a> {
     text: &'a [u8],
     starts: Vec<usize>,
-    /// How many characters begin before each block of the text; none where each byte is one.
-    characters: Vec<usize>,
+    /// How much stands before each block of the text; nothing where each byte is a character.
+    before: Vec<Size>,
+}
+
+/// The length of a text.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    characters: usize,
+    /// Characters that take two words of UTF-16.
+    wide: usize,
+}
+
+impl Size {
+    /// Characters begin at bytes that are no continuation, `10xxxxxx`, wide ones with `11110xxx`.
+    fn of(text: &[u8]) -> Size {
+        let count = |begins: fn(u8) -> bool| text.iter().filter(|&&byte| begins(byte)).count();
+        Size { characters: count(|byte| byte & 0xc0 != 0x80), wide: count(|byte| byte >= 0xf0) }
+    }
+
+    fn plus(self, other: Size) -> Size {
+        Size { characters: self.characters + other.characters, wide: self.wide + other.wide }
+    }
 }
 
 /// Bytes of a block whose characters are counted once.
 const BLOCK: usize = 256;
-
-/// How many characters begin in a text: bytes that are no continuation, `10xxxxxx`.
-fn characters(text: &[u8]) -> usize {
-    text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()
-}
 
 impl<'a> LineIndex<'a> {
     /// Finds the lines of a text, which end at `\n`. The text need not be UTF-8.
     pub fn new(text: &'a (impl AsRef<[u8]> + ?Sized)) -> LineIndex<'a> {
         let text = text.as_ref();
         let starts = core::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|at| at + 1)).collect();
-        let mut index = LineIndex { text, starts, characters: Vec::new() };
+        let mut index = LineIndex { text, starts, before: Vec::new() };
         if !text.is_ascii() {
-            let mut before = 0;
+            let mut before = Size::default();
             for block in text.chunks(BLOCK) {
-                index.characters.push(before);
-                before += characters(block);
+                index.before.push(before);
+                before = before.plus(Size::of(block));
             }
             // A text may end where a block would begin.
-            index.characters.push(before);
+            index.before.push(before);
         }
         index
     }
 
     /// The line and column of a byte offset; an offset behind the end counts as the end.
     pub fn position(&self, offset: usize) -> Position {
+        self.counted(offset, |size| size.characters)
+    }
+
+    /// The same with the column in words of UTF-16, as editors count it.
+    ///
+    /// ```
+    /// let text = "/* 𝄞 */ add.u33";
+    /// let lines = ptx_isa::diagnostic::LineIndex::new(text);
+    /// let at = text.find("add").unwrap();
+    /// assert_eq!((lines.position(at).column, lines.utf16_position(at).column), (9, 10));
+    /// ```
+    pub fn utf16_position(&self, offset: usize) -> Position {
+        self.counted(offset, |size| size.characters + size.wide)
+    }
+
+    fn counted(&self, offset: usize, length: fn(Size) -> usize) -> Position {
         let offset = offset.min(self.text.len());
         let line = self.starts.partition_point(|&start| start <= offset);
-        Position { line, column: 1 + self.characters_before(offset) - self.characters_before(self.starts[line - 1]) }
+        let before = |offset| length(self.size_before(offset));
+        Position { line, column: 1 + before(offset) - before(self.starts[line - 1]) }
     }
 
     /// How many characters begin before a byte offset, which is not behind the end.
     pub fn characters_before(&self, offset: usize) -> usize {
+        self.size_before(offset).characters
+    }
+
+    fn size_before(&self, offset: usize) -> Size {
         let block = offset / BLOCK;
-        match self.characters.get(block) {
-            Some(before) => before + characters(&self.text[block * BLOCK..offset]),
-            None => offset,
+        match self.before.get(block) {
+            Some(before) => before.plus(Size::of(&self.text[block * BLOCK..offset])),
+            None => Size { characters: offset, wide: 0 },
         }
     }
 

@@ -256,9 +256,9 @@ fn quick_fixes_make_it_right() {
         assert!(found.is_empty(), "{found:?}");
     };
     fixed("ad.s32 %r1, %r1, %r2;", &["Write `add`"]);
-    fixed("selp.b33 %r1, %r1, %r2, %p1;", &["Write `b32`"]);
+    fixed("selp.b33 %r1, %r1, %r2, %p1;", &["Write `selp.b32`"]);
     fixed("setp.lo.s32 %p1, %r1, %r2;", &["Write `setp.lt.s32`"]);
-    fixed("ld.relaxed.gpu.globl.u32 %r1, [%r2];", &["Write `global`"]);
+    fixed("ld.relaxed.gpu.globl.u32 %r1, [%r2];", &["Write `ld.relaxed.gpu.global.u32`"]);
     fixed("set.u32.f32.lt %r1, %f1, %f2;", &["Write `set.lt.u32.f32`"]);
     fixed("add.s32 %r1, %r01, %r002;", &["Write `%r1`", "Write `%r2`"]);
     fixed("add.s32 %r1, %r1, %r2 // a comment\n\nsub.s32 %r1, %r1, %r2;", &["Insert `;`"]);

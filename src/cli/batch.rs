@@ -36,14 +36,13 @@ pub(super) fn run(input: &mut dyn BufRead, out: &mut dyn Write, target: Option<T
     let mut line = Vec::new();
     let mut answer = String::new();
     let mut fine = true;
-    loop {
+    for number in 1.. {
         line.clear();
         if read_line(input, &mut line)? == 0 {
-            out.flush()?;
-            return Ok(fine);
+            break;
         }
         answer.clear();
-        if let Err(problem) = answer_line(&line, target, &mut answer) {
+        if let Err(problem) = answer_line(number, &line, target, &mut answer) {
             fine = false;
             answer.clear();
             let problem = serde_json::to_string(&problem)?;
@@ -52,6 +51,8 @@ pub(super) fn run(input: &mut dyn BufRead, out: &mut dyn Write, target: Option<T
         answer.push('\n');
         out.write_all(answer.as_bytes())?;
     }
+    out.flush()?;
+    Ok(fine)
 }
 
 /// A request longer than this is refused unread, so that no input can fill the memory.
@@ -66,12 +67,22 @@ fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     Ok(read)
 }
 
-/// Writes the answer to one line of a batch.
-fn answer_line(line: &[u8], target: Option<Target>, answer: &mut String) -> Result<(), String> {
-    if line.len() as u64 == LONGEST_REQUEST {
-        return Err(format!("the line is longer than {LONGEST_REQUEST} bytes"));
+/// What is wrong with the JSON of a line. Whoever reads it knows one line only.
+fn malformed(number: u64, error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match message.strip_suffix(&place) {
+        Some(message) => format!("line {number}, column {}: {message}", error.column()),
+        None => format!("line {number}: {message}"),
     }
-    let request: Request<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+}
+
+/// Writes the answer to one line of a batch.
+fn answer_line(number: u64, line: &[u8], target: Option<Target>, answer: &mut String) -> Result<(), String> {
+    if line.len() as u64 == LONGEST_REQUEST {
+        return Err(format!("line {number} is longer than {LONGEST_REQUEST} bytes"));
+    }
+    let request: Request<'_> = serde_json::from_slice(line).map_err(|error| malformed(number, &error))?;
     let target = match &request.target {
         Some(name) => Some(names::known_target(name)?),
         None => target,

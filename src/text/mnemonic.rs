@@ -43,6 +43,7 @@ pub struct Resolved {
 
 /// Why a mnemonic means no form.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Refusal {
     /// Each reason, its span within the mnemonic; never empty.
     pub reasons: Vec<Diagnostic>,
@@ -50,17 +51,21 @@ pub struct Refusal {
     pub nearest: Vec<FormInfo>,
     /// The instruction, and what was understood in each of its slots; `None` for an opcode that the table does not have.
     pub read: Option<(InstructionInfo, Vec<u8>)>,
+    /// Edits of which each makes a legal mnemonic of it, the likeliest first.
+    pub fixes: Vec<Fix>,
 }
 
 impl Refusal {
     fn of(reason: Diagnostic) -> Refusal {
-        Refusal { reasons: vec![reason], nearest: Vec::new(), read: None }
+        let fixes = reason.fixes.clone();
+        Refusal { reasons: vec![reason], nearest: Vec::new(), fixes, read: None }
     }
 
     /// One diagnostic for all reasons: the first, the others in its note, the nearest forms in its help.
     pub fn into_diagnostic(self) -> Diagnostic {
         let mut reasons = self.reasons.into_iter();
         let mut first = reasons.next().unwrap_or_else(|| Diagnostic::error(Code::Syntax, 0..0, "this is no mnemonic"));
+        first.fixes = self.fixes;
         for other in reasons {
             let note = first.note.get_or_insert_default();
             if !note.is_empty() {
@@ -159,7 +164,9 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
             let swapped = || if reordered { speller.swapped(&canonical, &tokens) } else { None };
             if let Some(reason) = speller.torn_off(form, &tokens).or_else(swapped) {
                 let read = Some((instruction, form.values_with(&free)));
-                return Err(Refusal { reasons: vec![reason], nearest: vec![form], read });
+                let written = start..tokens.last().map_or(cursor.at(), |token| token.span.end);
+                let fixes = vec![Fix::new(written, &*canonical)];
+                return Err(Refusal { reasons: vec![reason], nearest: vec![form], fixes, read });
             }
             Ok(Resolved { form, free, reordered, blanks })
         }
@@ -333,6 +340,13 @@ impl Speller {
         })
     }
 
+    /// Whether a mnemonic of the instruction means a form.
+    fn takes(&self, mnemonic: &str) -> bool {
+        let mut cursor = Cursor::new(mnemonic);
+        cursor.seek(self.instruction.opcode.len());
+        tokens(&mut cursor).is_ok_and(|(tokens, _)| self.legal(&tokens).is_some())
+    }
+
     /// Why a form is not meant whose opcode has words of its own, and they stand elsewhere.
     fn torn_off(&self, form: FormInfo, tokens: &[Token<'_>]) -> Option<Diagnostic> {
         let own = form.mnemonic()[self.instruction.opcode.len()..].split('.').nth(1)?;
@@ -380,6 +394,7 @@ impl Speller {
         let mut wanted = loose.values.clone();
         let mut suspects = Vec::new();
         let mut reasons = self.misplaced(&loose, tokens, &mut wanted);
+        suspects.extend(loose.left.iter().filter_map(|(_, by)| by.map(|item| usize::from(item.slot))));
         if reasons.is_empty() {
             reasons = self.broken_rules(&loose, tokens, &mut suspects);
         }
@@ -392,13 +407,23 @@ impl Speller {
             reasons.push(Diagnostic::error(Code::IllegalModifier, everything.clone(), message));
         }
         let nearest = self.nearest(&wanted, &suspects, |_| true);
-        // A misspelt modifier is all that is to be changed where nothing else is wrong.
-        if reasons.len() > 1 || reasons[0].fixes.is_empty() {
-            let free = Free::of(self.instruction, &wanted);
-            let near = nearest.iter().filter(|form| form.takes(&free)).map(|form| form.mnemonic_with(&free));
-            reasons[0].fixes = near.map(|text| Fix { span: everything.clone(), text }).collect();
-        }
-        Refusal { reasons, nearest, read: Some((self.instruction, wanted)) }
+        // The modifiers that are no part of a form stay where it takes them.
+        let free = Free::of(self.instruction, &wanted);
+        let spelt = nearest.iter().map(|form| match form.takes(&free) {
+            true => form.mnemonic_with(&free),
+            false => form.mnemonic().into(),
+        });
+        let legal = spelt.filter(|mnemonic| self.takes(mnemonic));
+        // What is misspelt is likelier to be meant than what is near in other ways.
+        let meant = self.respelt(&loose, tokens).map(|(form, free)| form.mnemonic_with(&free));
+        let mut mnemonics: Vec<String> = Vec::new();
+        meant.into_iter().chain(legal).for_each(|mnemonic| {
+            if !mnemonics.contains(&mnemonic) {
+                mnemonics.push(mnemonic);
+            }
+        });
+        let fixes = mnemonics.into_iter().map(|mnemonic| Fix::new(everything.clone(), mnemonic)).collect();
+        Refusal { reasons, nearest, fixes, read: Some((self.instruction, wanted)) }
     }
 
     /// Tokens without a place and places without a token. A misspelt token's likely meaning goes into `wanted`.
@@ -420,6 +445,23 @@ impl Speller {
             reasons.push(Diagnostic::error(Code::MissingModifier, self.opcode.start..end, message).with_help(help));
         }
         reasons
+    }
+
+    /// What the instruction has that is spelt most like a token; first what the line has.
+    fn near(&self, fit: &Fit, token: &Token<'_>) -> Option<&'static str> {
+        let line = fit.syntax.items.iter().flat_map(|item| self.names(self.slot(item), item.members));
+        let all = || self.instruction.data().slots.iter().flat_map(|slot| slot.members.iter().copied());
+        closest(token.text, line).or_else(|| closest(token.text, all()))
+    }
+
+    /// The form that the tokens mean with those spelt right that no line knows.
+    fn respelt(&self, fit: &Fit, tokens: &[Token<'_>]) -> Option<(FormInfo, Free)> {
+        let unknown = |index: usize| fit.left.iter().any(|&(left, by)| left == index && by.is_none());
+        let spelt = tokens.iter().enumerate().map(|(index, token)| {
+            let near = if unknown(index) { self.near(fit, token) } else { None };
+            Token { text: near.unwrap_or(token.text), span: token.span.clone() }
+        });
+        self.legal(&spelt.collect::<Vec<_>>())
     }
 
     /// A modifier that the instruction has, in a place where this line does not take it.
@@ -460,16 +502,14 @@ impl Speller {
         let known = self.is_known(token.text) || self.is_type(token.text);
         let code = if known { Code::IllegalModifier } else { Code::UnknownModifier };
         let message = format!("`{opcode}` has no modifier `.{}`", token.text);
-        let candidates = fit.syntax.items.iter().flat_map(|item| self.names(self.slot(item), item.members));
-        let Some(near) = closest(token.text, candidates) else { return error(code, message) };
+        let Some(near) = self.near(fit, token) else { return error(code, message) };
+        let slots = self.instruction.data().slots;
         // A misspelt modifier is not missing as well.
-        let meant =
-            fit.syntax.items.iter().find(|item| {
-                wanted[usize::from(item.slot)] == ABSENT && self.member(item, near, Members::Line).is_some()
-            });
-        if let Some(item) = meant {
-            missing.retain(|absent| absent.slot != item.slot);
-            wanted[usize::from(item.slot)] = self.member(item, near, Members::Line).unwrap_or(ABSENT);
+        let member = |slot: &Slot| slot.members.iter().position(|member| *member == near);
+        let mut places = slots.iter().enumerate().filter(|(slot, _)| wanted[*slot] == ABSENT);
+        if let Some((slot, member)) = places.find_map(|(slot, names)| Some((slot, member(names)?))) {
+            missing.retain(|absent| usize::from(absent.slot) != slot);
+            wanted[slot] = member as u8;
         }
         error(code, message).with_help(format!("did you mean `.{near}`?")).with_fix(token.span.clone(), near)
     }
@@ -553,34 +593,39 @@ fn list(names: impl Iterator<Item = &'static str>, prefix: &str) -> String {
 pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let allowed = (text.len() / 2).min(2);
-    // Of two that are as near, the one of the same length is meant.
-    let near = names.map(|name| (distance(&lower, name), name.len().abs_diff(lower.len()), name)).min()?;
-    (near.0 <= allowed).then_some(near.2)
+    // Of two that are alike, the one with the same letters.
+    let letters = |word: &str| {
+        let mut letters = word.as_bytes().to_vec();
+        letters.sort_unstable();
+        letters
+    };
+    let own = letters(&lower);
+    let alike = |name: &'static str| (distance(&lower, name), name.len() != own.len() || letters(name) != own, name);
+    let (distance, _, near) = names.map(alike).min_by_key(|&(distance, others, _)| (distance, others))?;
+    (distance <= allowed).then_some(near)
 }
 
-/// How many letters are to be inserted, removed, replaced or exchanged with the next to make one word of another. Words of more than 32 bytes
-/// are alike to none.
+/// How many letters are to be inserted, removed, replaced, or to change places with the next, to make one word of another.
+/// Words of more than 32 bytes are alike to none.
 fn distance(a: &str, b: &str) -> usize {
     const LONGEST: usize = 32;
     if a.len() > LONGEST || b.len() > LONGEST {
         return LONGEST;
     }
     let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut row: [usize; LONGEST + 1] = core::array::from_fn(|index| index);
-    let mut before = row;
-    for i in 0..a.len() {
-        let above = row;
-        row[0] = i + 1;
-        for j in 0..b.len() {
-            let replaced = above[j] + usize::from(a[i] != b[j]);
-            row[j + 1] = replaced.min(above[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
+    let mut older = [0; LONGEST + 1];
+    let mut old: [usize; LONGEST + 1] = core::array::from_fn(|index| index);
+    for (i, x) in a.iter().enumerate() {
+        let mut row = [i + 1; LONGEST + 1];
+        for (j, y) in b.iter().enumerate() {
+            row[j + 1] = (old[j] + usize::from(x != y)).min(old[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && (x, y) == (&b[j - 1], &a[i - 1]) {
+                row[j + 1] = row[j + 1].min(older[j - 1] + 1);
             }
         }
-        before = above;
+        (older, old) = (old, row);
     }
-    row[b.len()]
+    old[b.len()]
 }
 
 #[cfg(test)]

@@ -183,10 +183,11 @@ impl<'a> Scopes<'a> {
         0
     }
 
-    /// How many registers the family with this stem has, if there is one: for a message.
-    pub(crate) fn family(&self, stem: &str) -> Option<u64> {
+    /// The family with this stem, if there is one: the stem where it is declared, and how many registers it has.
+    pub(crate) fn family(&self, stem: &str) -> Option<(&'a str, u64)> {
         let found = self.newest(hash(SEED, stem.as_bytes()), |entry| entry.count.is_some() && entry.name == stem);
-        self.entries.get((found as usize).checked_sub(1)?)?.count
+        let entry = self.entries.get((found as usize).checked_sub(1)?)?;
+        Some((entry.name, entry.count?))
     }
 }
 
@@ -236,7 +237,7 @@ mod tests {
         for name in ["%r10", "%r010", "%r", "%r1a", "%R1", "%r99999999999999999999999"] {
             assert_eq!(scopes.find(name), None, "{name}");
         }
-        assert_eq!(scopes.family("%r"), Some(10));
+        assert_eq!(scopes.family("%r"), Some(("%r", 10)));
     }
 
     #[test]

@@ -134,22 +134,24 @@ impl<'a> Checker<'_, '_, 'a> {
             let message = format!("`{what}` needs PTX {ptx}, and this is PTX {}", version());
             let error = Diagnostic::error(Code::PtxVersion, span, message);
             let error = error.with_help(format!("write `.version {ptx}` or later"));
-            match &self.version_at {
-                Some(at) if !old_target => error.with_fix(at.clone(), format!("{ptx}")),
-                _ => error,
-            }
+            instead(error, &self.version_at, format!("{ptx}"))
         } else {
             let message = format!("`{what}` needs {wanted}, and the target is {}", target());
             let more = if floor.target().suffix.is_none() { " or higher" } else { "" };
             let help = format!("write `.target {}`{more}", floor.target());
             let error = Diagnostic::error(Code::Target, span, message).with_help(help);
-            match &self.target_at {
-                Some(at) => error.with_fix(at.clone(), format!("{}", floor.target())),
-                None => error,
-            }
+            instead(error, &self.target_at, format!("{}", floor.target()))
         };
         let both = old_version && old_target;
         let note = format!("it also needs {wanted}, and the target is {}", target());
         Err(Box::new(if both { diagnostic.with_note(note) } else { diagnostic }))
+    }
+}
+
+/// An error that another word in the module's head makes right, where it has that line.
+fn instead(error: Diagnostic, line: &Option<Range<usize>>, word: String) -> Diagnostic {
+    match line {
+        Some(span) => error.with_fix(span.clone(), word),
+        None => error,
     }
 }

@@ -37,7 +37,6 @@ mod recovery;
 mod registers;
 mod tree;
 
-use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
@@ -333,7 +332,9 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().skip_blanks();
         }
         if empty {
-            return self.error(Code::Syntax, token, "a `;` stands behind a statement, and there is none");
+            let error =
+                Diagnostic::error(Code::Syntax, token.clone(), "a `;` stands behind a statement, and there is none");
+            return self.reader.notes.push(error.with_fix(token, ""));
         }
         // Whatever may begin a statement is looked at again.
         self.cursor().bump();
@@ -430,7 +431,10 @@ impl<'a> Checker<'_, '_, 'a> {
         let mut cursor = self.reader.cursor;
         cursor.seek(opcode);
         match mnemonic::read(self.reader.table, &mut cursor) {
-            Err(refusal) => Err(Box::new(refusal.into_diagnostic())),
+            Err(refusal) => {
+                cursor.seek(opcode);
+                self.reader.refused(cursor, refusal)
+            }
             Ok(_) => self.skip_statement(opcode),
         }
     }

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
@@ -39,11 +40,11 @@ impl<'a> Checker<'_, '_, 'a> {
             let message = format!("`{name}` is the number of a register with leading zeros");
             let note = self.reader.table.takes(Lenient::LeadingZeros);
             let span = span_of(self.text(), name);
-            self.reader.lenient(note, Code::LeadingZeros, span.clone(), &message)?;
-            let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let number = name[stem.len()..].trim_start_matches('0');
-            let number = if number.is_empty() { "0" } else { number };
-            self.reader.fixed_by(span, &format!("{stem}{number}"));
+            let (stem, number) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
+            let number = number.trim_start_matches('0');
+            let plain = format!("{stem}{}", if number.is_empty() { "0" } else { number });
+            self.reader
+                .tolerated(note, Diagnostic::error(Code::LeadingZeros, span.clone(), message).with_fix(span, plain))?;
         }
         Ok(Some(found.symbol))
     }
@@ -176,7 +177,8 @@ impl<'a> Checker<'_, '_, 'a> {
             Some(Symbol::Register { lanes: 2.., .. }) => {
                 let message = format!("`{name}` is a vector, not a register");
                 let help = format!("take one element, as in `{name}.x`");
-                return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
+                let error = Diagnostic::error(Code::OperandType, span.clone(), message).with_help(help);
+                return Err(Box::new(error.with_fix(span.end..span.end, ".x")));
             }
             Some(Symbol::Register { .. }) => format!("`{name}` is no vector"),
             Some(Symbol::Variable(_) | Symbol::Function)
@@ -218,9 +220,11 @@ impl<'a> Checker<'_, '_, 'a> {
                 true => format!("`{name}` is a vector, not a register"),
                 false => format!("`{name}` is no vector"),
             };
-            let diagnostic = Diagnostic::error(Code::OperandType, span, message);
+            let diagnostic = Diagnostic::error(Code::OperandType, span.clone(), message);
             return Err(Box::new(match special.vector {
-                true => diagnostic.with_help(format!("take one element, as in `{name}.x`")),
+                true => diagnostic
+                    .with_help(format!("take one element, as in `{name}.x`"))
+                    .with_fix(span.end..span.end, ".x"),
                 false => diagnostic,
             }));
         }
@@ -240,16 +244,30 @@ impl<'a> Checker<'_, '_, 'a> {
             span_of(self.text(), name),
             format!("`{name}` is not declared here"),
         );
-        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        let (stem, number) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
         Err(Box::new(match self.scopes.family(stem) {
-            Some(count) if count > 0 => {
-                diagnostic.with_help(format!("`{stem}<{count}>` declares `{stem}0` to `{stem}{}`", count - 1))
+            Some((declared, count)) if count > 0 => {
+                let help = format!("`{stem}<{count}>` declares `{stem}0` to `{stem}{}`", count - 1);
+                let diagnostic = diagnostic.with_help(help);
+                match (self.count_behind(declared), number.parse::<u32>()) {
+                    (Some(place), Ok(number)) => diagnostic.with_fix(place, format!("{}", u64::from(number) + 1)),
+                    _ => diagnostic,
+                }
             }
             _ if name.starts_with('%') => {
                 diagnostic.with_help("declare it with `.reg`; a special register has to be moved to a register first")
             }
             _ => diagnostic.with_help("declare it with `.reg`"),
         }))
+    }
+
+    /// Where the number of a family's registers stands, which is declared by this stem.
+    fn count_behind(&self, stem: &str) -> Option<Range<usize>> {
+        let start = span_of(self.text(), stem).end;
+        let behind = &self.text()[start..];
+        let number = behind.trim_ascii_start().strip_prefix('<')?.split('>').next()?.trim_ascii();
+        let span = span_of(self.text(), number);
+        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(span)
     }
 
     /// The array that an element is of.

@@ -14,9 +14,9 @@ use core::ops::Range;
 
 use super::constant::WARP_NAME;
 use super::lexer::Cursor;
-use super::mnemonic;
+use super::mnemonic::{self, Refusal};
 use super::statement::{Guard, MAX_OPERANDS, Statement, Value};
-use crate::diagnostic::{Code, Diagnostic, Fix};
+use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
 use crate::selector::Permission;
 use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
 
@@ -41,6 +41,9 @@ pub(crate) enum Opening<'a> {
     /// An instruction that is not in the table; the word is passed.
     Outside,
 }
+
+/// Of a longer statement, or a longer line, no edit is thought about.
+const LONGEST_STATEMENT: usize = 1024;
 
 /// Reads statements from a text.
 pub(crate) struct Reader<'n, 'a> {
@@ -97,7 +100,7 @@ impl<'a> Reader<'_, 'a> {
             Opening::Outside => {
                 let mut cursor = start;
                 return match mnemonic::read(self.table, &mut cursor) {
-                    Err(refusal) => Err(Box::new(refusal.into_diagnostic())),
+                    Err(refusal) => self.refused(start, refusal),
                     Ok(_) => fail(Code::Syntax, start.token(), "an opcode is expected here"),
                 };
             }
@@ -188,31 +191,44 @@ impl<'a> Reader<'_, 'a> {
                     let message = format!("the manual does not list `{canonical}`");
                     self.lenient(Some(note), Code::UnlistedForm, span.clone(), &message)?;
                 }
+                let canonically = |code, message| {
+                    let finding = Diagnostic::error(code, span.clone(), message);
+                    finding.with_help(format!("write `{canonical}`")).with_fix(span.clone(), &*canonical)
+                };
                 if resolved.reordered {
                     let message = format!("the modifiers of `{canonical}` stand in another order than the manual's");
-                    self.lenient(
-                        self.table.takes(Lenient::ModifierOrder),
-                        Code::ModifierOrder,
-                        span.clone(),
-                        &message,
-                    )?;
-                    self.fixed_by(span.clone(), &canonical);
+                    let note = self.table.takes(Lenient::ModifierOrder);
+                    self.tolerated(note, canonically(Code::ModifierOrder, message))?;
                 }
                 if resolved.blanks {
                     let message = format!("blanks stand before a modifier of `{canonical}`");
-                    self.lenient(
-                        self.table.takes(Lenient::BlankBeforeModifier),
-                        Code::BlankBeforeModifier,
-                        span.clone(),
-                        &message,
-                    )?;
-                    self.fixed_by(span, &canonical);
+                    let note = self.table.takes(Lenient::BlankBeforeModifier);
+                    self.tolerated(note, canonically(Code::BlankBeforeModifier, message))?;
                 }
                 self.cursor.skip_blanks();
                 Ok(Opening::Form(resolved.form, resolved.free))
             }
-            Err(refusal) => Err(Box::new(refusal.into_diagnostic())),
+            Err(refusal) => self.refused(start, refusal),
         }
+    }
+
+    /// A mnemonic that means no form. Of the mnemonics that may be meant those stay that the operands go with.
+    #[cold]
+    pub(crate) fn refused<T>(&self, start: Cursor<'a>, refusal: Refusal) -> Read<T> {
+        let mut diagnostic = refusal.into_diagnostic();
+        let text = start.text();
+        let near = &text.as_bytes()[start.at()..text.len().min(start.at() + LONGEST_STATEMENT)];
+        let Some(end) = memchr::memchr(b';', near) else { return Err(Box::new(diagnostic)) };
+        let statement = start.at()..start.at() + end;
+        let goes = |fix: &Fix| {
+            let fix = Fix::new(fix.span.start - statement.start..fix.span.end - statement.start, &*fix.text);
+            Statement::parse(self.table, &fix.apply(&text[statement.clone()])).is_ok()
+        };
+        // Behind an opcode that is none there may be more to put right.
+        if diagnostic.code != Code::UnknownOpcode || diagnostic.fixes.iter().any(goes) {
+            diagnostic.fixes.retain(goes);
+        }
+        Err(Box::new(diagnostic))
     }
 
     /// A warning where the spec has a note that the assembler takes this, an error where it has none.
@@ -223,16 +239,15 @@ impl<'a> Reader<'_, 'a> {
         span: Range<usize>,
         message: &str,
     ) -> Read<()> {
-        let Some(note) = note else { return fail(code, span, message) };
-        self.notes.push(Diagnostic::warning(code, span, message).with_note(note));
-        Ok(())
+        self.tolerated(note, Diagnostic::error(code, span, message))
     }
 
-    /// Says how what was warned of last is written.
-    pub(crate) fn fixed_by(&mut self, span: Range<usize>, text: &str) {
-        if let Some(note) = self.notes.last_mut() {
-            note.fixes.push(Fix { span, text: text.into() });
-        }
+    /// The same of a finding that says more.
+    pub(crate) fn tolerated(&mut self, note: Option<&'static str>, mut finding: Diagnostic) -> Read<()> {
+        let Some(note) = note else { return Err(Box::new(finding)) };
+        finding.severity = Severity::Warning;
+        self.notes.push(finding.with_note(note));
+        Ok(())
     }
 
     fn permitted(&mut self, permission: Permission, code: Code, span: Range<usize>, message: &str) -> Read<()> {

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Read, Reader, fail, negates_a_name};
+use super::{Read, Reader, fail, missing_semicolon, negates_a_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::selector::{Permission, Selector};
 use crate::table::{self, FormInfo, Kind, Lenient, OperandKind, TypeInfo};
@@ -104,12 +104,13 @@ impl<'a> Reader<'_, 'a> {
             let span = self.cursor.at()..self.cursor.at() + 1 + self.cursor_dot_word_len();
             let apart = self.cursor.at() > end.at();
             if apart && self.text_between(end.at()).contains('\n') && !self.is_element_or_selector(info, span.clone()) {
-                return fail(Code::Syntax, span, "`;` is missing before this");
+                return missing_semicolon(end.at(), span);
             }
             if apart {
                 let note = self.table.takes(Lenient::BlankBeforeModifier);
                 let message = format!("blanks stand before `{}`", &self.cursor.text()[span.clone()]);
-                self.lenient(note, Code::BlankBeforeModifier, span.clone(), &message)?;
+                let finding = Diagnostic::error(Code::BlankBeforeModifier, span.clone(), message);
+                self.tolerated(note, finding.with_fix(end.at()..span.start, ""))?;
             }
             let word = self.cursor.dot_word();
             match &info.selector {
@@ -189,7 +190,11 @@ impl<'a> Reader<'_, 'a> {
         }
         let ty = self.table.ty(info.ty);
         let bits = value.bits(ty).map_err(|error| {
-            let diagnostic = Diagnostic::error(Code::Constant, span.clone(), format!("{error}"));
+            let mut diagnostic = Diagnostic::error(Code::Constant, span.clone(), format!("{error}"));
+            let digits = self.cursor.text()[span.clone()].trim_start_matches('-');
+            if ty.constants.float && !ty.constants.integer && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+                diagnostic = diagnostic.with_fix(span.end..span.end, ".0");
+            }
             Box::new(match describe_constants(ty) {
                 Some(takes) => diagnostic.with_help(format!("it takes {takes}")),
                 None => diagnostic.with_help("it takes registers only"),
@@ -240,7 +245,8 @@ impl<'a> Reader<'_, 'a> {
                 let selector = self.cursor.text()[start..end.at()].contains('.');
                 match (info.trailing_sink, self.table.takes(Lenient::SinkBehindDestination)) {
                     (Permission::No, note @ Some(_)) if !selector => {
-                        self.lenient(note, Code::Destination, bar..span.end, &message)?;
+                        let finding = Diagnostic::error(Code::Destination, bar..span.end, message);
+                        self.tolerated(note, finding.with_fix(bar..span.end, ""))?;
                     }
                     (permission, _) => self.permitted(permission, Code::Destination, bar..span.end, &message)?,
                 }

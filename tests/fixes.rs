@@ -1,0 +1,120 @@
+//! The edits that findings come with: each makes the text right.
+
+use ptx_isa::TABLE;
+use ptx_isa::diagnostic::{Code, Diagnostic};
+use ptx_isa::text::{Options, check};
+
+/// A module with this body; its registers are `%r`, `%f`, `%p`, `%h`, `%rd` and the vector `v`.
+fn module(body: &str) -> String {
+    format!(
+        ".version 8.6\n.target sm_90\n.entry k()\n{{\n    .reg .b32 %r<3>;\n    .reg .f32 %f<3>;\n    .reg .pred %p<3>;\n    \
+         .reg .b16 %h<3>;\n    .reg .b64 %rd<3>;\n    .reg .v2 .b32 v;\n    {body}\n    ret;\n}}\n"
+    )
+}
+
+fn findings(text: &str) -> Vec<Diagnostic> {
+    check(&TABLE, text.as_bytes(), &Options::default()).diagnostics
+}
+
+/// The text with the first edit of the first finding that has one, made again and again until there is none.
+fn fixed(text: &str) -> String {
+    let mut text = text.to_owned();
+    for _ in 0..10 {
+        let Some(fix) = findings(&text).into_iter().find_map(|finding| finding.fixes.into_iter().next()) else { break };
+        text = fix.apply(&text);
+    }
+    text
+}
+
+/// What is wrong, what is said, and what is right.
+const CASES: &[(&str, Code, &str)] = &[
+    ("add.u33 %r1, %r1, %r2;", Code::UnknownModifier, "add.u32 %r1, %r1, %r2;"),
+    ("sept.lt.s32 %p1, %r1, %r2;", Code::UnknownOpcode, "setp.lt.s32 %p1, %r1, %r2;"),
+    ("setp.lo.s32 %p1, %r1, %r2;", Code::IllegalModifier, "setp.lt.s32 %p1, %r1, %r2;"),
+    ("setp.lt.lt.s32 %p1, %r1, %r2;", Code::DuplicateModifier, "setp.lt.s32 %p1, %r1, %r2;"),
+    ("setp.s32.lt %p1, %r1, %r2;", Code::ModifierOrder, "setp.lt.s32 %p1, %r1, %r2;"),
+    ("setp .lt.s32 %p1, %r1, %r2;", Code::BlankBeforeModifier, "setp.lt.s32 %p1, %r1, %r2;"),
+    ("add.s32 %r1, %r1, %r2", Code::Syntax, "add.s32 %r1, %r1, %r2;"),
+    ("add.s32 %r1, %r1, %r2;;", Code::Syntax, "add.s32 %r1, %r1, %r2;"),
+    ("add.s32 %r1, %r01, %r2;", Code::LeadingZeros, "add.s32 %r1, %r1, %r2;"),
+    ("add.s32 %r1, %r1, v;", Code::OperandType, "add.s32 %r1, %r1, v.x;"),
+    ("mov.u32 %r1, %tid;", Code::OperandType, "mov.u32 %r1, %tid.x;"),
+    ("add.f32 %f1, %f1, 1;", Code::Constant, "add.f32 %f1, %f1, 1.0;"),
+    ("add.s32 %r1|_, %r1, %r2;", Code::Destination, "add.s32 %r1, %r1, %r2;"),
+    ("ld.globl.u32 %r1, [%rd1];", Code::UnknownModifier, "ld.global.u32 %r1, [%rd1];"),
+    ("ld.global.relaxd.gpu.u32 %r1, [%rd1];", Code::UnknownModifier, "ld.relaxed.gpu.global.u32 %r1, [%rd1];"),
+];
+
+#[test]
+fn an_edit_makes_it_right() {
+    for (wrong, code, right) in CASES {
+        let (text, expected) = (module(wrong), module(right));
+        let found = findings(&text);
+        assert_eq!(found.first().map(|finding| finding.code), Some(*code), "{wrong}: {found:?}");
+        let fixed = fixed(&text);
+        assert_eq!(fixed, expected, "{wrong}: {found:?}");
+        assert_eq!(findings(&fixed), [], "{wrong}");
+    }
+}
+
+#[test]
+fn a_semicolon_is_no_part_of_a_comment() {
+    let text = module("add.s32 %r1, %r1, %r2 // the sum");
+    assert_eq!(fixed(&text), text.replace("%r2 //", "%r2; //"));
+    assert_eq!(findings(&fixed(&text)), []);
+}
+
+#[test]
+fn a_family_grows_and_a_head_rises_where_the_fault_is_not_in_the_statement() {
+    let text = module("add.s32 %r1, %r1, %r7;");
+    assert_eq!(fixed(&text), text.replace("%r<3>", "%r<8>"));
+
+    let text = module("setp.lt.bf16 %p1, %h1, %h2;").replace("8.6", "7.0").replace("sm_90", "sm_80");
+    let right = fixed(&text);
+    assert_eq!(findings(&right), []);
+    assert!(right.contains(".version 7.8\n.target sm_90"), "{right}");
+
+    for (head, near) in [(".version 8.9", ".version 9.0"), (".version 10.9", ".version 9.")] {
+        let text = module("").replace(".version 8.6", head);
+        let fixes = findings(&text).remove(0).fixes;
+        assert!(fixes.iter().any(|fix| fix.apply(&text).starts_with(near)), "{head}: {fixes:?}");
+    }
+    let text = module("").replace("k()", "k() .maxntd 32, 1, 1");
+    assert_eq!(fixed(&text), text.replace("maxntd", "maxntid"));
+    let text = module("").replace("sm_90", "sm_91");
+    assert!(findings(&text)[0].fixes.iter().all(|fix| findings(&fix.apply(&text)).is_empty()));
+}
+
+/// Real modules with a letter of every modifier, one at a time, left out or doubled.
+#[test]
+fn no_edit_leaves_a_misspelt_module_as_it_is() {
+    let text = std::fs::read_to_string("tests/modules/rustc-1.97-sm_80.ptx").expect("a module");
+    let errors = |text: &str| check(&TABLE, text.as_bytes(), &Options::default()).errors();
+    assert_eq!(errors(&text), 0);
+    let (mut spoilt, mut edits) = (0, 0);
+    let starts =
+        text.match_indices("\n\t").map(|(at, _)| at + 2).filter(|at| text[*at..].starts_with(char::is_alphabetic));
+    for start in starts {
+        let mnemonic = text[start..].split(char::is_whitespace).next().unwrap_or_default();
+        for (dot, _) in mnemonic.match_indices('.') {
+            let at = start + dot + 2;
+            for spoil in [String::new(), text[at - 1..at].repeat(2)] {
+                let spoilt_text = [&text[..at - 1], &spoil, &text[at..]].concat();
+                let before = errors(&spoilt_text);
+                if before == 0 {
+                    continue;
+                }
+                spoilt += 1;
+                for fix in findings(&spoilt_text).iter().filter_map(|finding| finding.fixes.first()) {
+                    edits += 1;
+                    // What an edit does not know is how registers are declared.
+                    let left = findings(&fix.apply(&spoilt_text));
+                    let fits = left.len() < before || left.iter().all(|finding| finding.code == Code::OperandType);
+                    assert!(fits, "{mnemonic}: {fix:?}: {left:?}");
+                }
+            }
+        }
+    }
+    println!("{spoilt} mistakes, {edits} edits");
+    assert!(spoilt > 50 && edits > spoilt / 2);
+}
