@@ -8,6 +8,10 @@ mod tables;
 
 use proc_macro::TokenStream;
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// An instruction named at compile time.
 ///
 /// With a mnemonic alone it is a [`Named`](../ptx_isa/construct/struct.Named.html): the form and its evaluator, both
