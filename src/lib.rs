@@ -108,6 +108,14 @@
 //! system, `simd` adds loops at every SIMD level of the machine, `scalar` a typed function for each form, `reference` the
 //! pages of the manual as data and values of pseudo-code line by line, `explain` those pages as text; `cli` builds the
 //! command line, `lsp` its language server.
+//! pages of the manual as data and values of pseudo-code line by line; `cli` builds the command line, `docs` its command that
+//! writes the reference as a site.
+//!
+//! # Versions
+//!
+//! What grows with PTX is `non_exhaustive`: opcodes, types, modifiers, the codes of findings. Structs of instructions are
+//! not, so that one can be built by a literal; nor are the parts of a text ([`Item`](text::module::Item)), so that a new kind
+//! of part is not passed by unseen. Numbers of forms are good for one release, mnemonics for ever.
 
 #![no_std]
 #![deny(unsafe_code)]

@@ -3,7 +3,7 @@
 //! With `PTX_ISA_BROWSER=1` Chromium is driven through chromedriver; without it the test says so and passes.
 //! `PTX_ISA_WASM` names the module of evaluators; without it the site is tested as one without. `PTX_ISA_AXE` names axe-core's
 //! script, which looks for what keeps people out; `PTX_ISA_SHOTS` a folder for screenshots.
-#![cfg(feature = "cli")]
+#![cfg(feature = "docs")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -4,17 +4,22 @@ use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, LineIndex, Severity};
+use ptx_isa::table::FormInfo;
 use ptx_isa::text::module::{self, Item, Needs};
 use ptx_isa::text::{Options, Report};
-use rayon::prelude::*;
-use serde::Serialize;
 
-use super::{CheckArguments, Format, Outcome, report};
+use super::findings::{self, Source};
+use super::names::count;
+use super::sarif::Log;
+use super::{CheckArguments, FindingsFormat, Outcome, report};
 
 /// Work that takes longer than this shows its progress.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -29,46 +34,24 @@ struct Checked {
     report: Report,
     /// What its statements ask for, where that is wanted.
     needs: Needs,
+    /// The same for where they stand: see [`Source::statements`].
+    statements: Vec<(Range<usize>, Option<FormInfo>)>,
 }
 
-#[derive(Serialize)]
-struct Finding<'a> {
-    file: &'a str,
-    line: usize,
-    column: usize,
-    end: End,
-    severity: &'a str,
-    code: &'a str,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct End {
-    line: usize,
-    column: usize,
-}
-
-pub(super) fn run(arguments: &CheckArguments) -> io::Result<Outcome> {
-    let options = Options { target: arguments.target, ptx: arguments.ptx };
-    let progress = Progress::new(arguments.files.len());
-    let checked: Vec<Result<Checked, String>> = arguments
-        .files
-        .par_iter()
-        .map(|path| {
-            let checked = check(path, &options, arguments.strict, arguments.floor);
-            progress.step();
-            checked
-        })
-        .collect();
-    progress.finish();
+pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome> {
+    let CheckArguments { format, floor, error_limit, .. } = arguments;
+    if *floor && *format != FindingsFormat::Text {
+        super::complain("`--floor` is printed as text: leave out `--format`");
+        return Ok(Outcome::Unusable);
+    }
+    let checked = check_all(arguments, quiet);
     let mut outcome = Outcome::Fine;
     let mut totals = Totals::default();
+    let mut log = Log::new();
     let mut out = BufWriter::new(anstream::stdout().lock());
-    let limit = arguments.error_limit.unwrap_or(match arguments.format {
-        Format::Text => MOST_ERRORS,
-        Format::Json => 0,
+    let limit = error_limit.unwrap_or(match format {
+        FindingsFormat::Text => MOST_ERRORS,
+        FindingsFormat::Json | FindingsFormat::Sarif | FindingsFormat::Github => 0,
     });
     let mut left_out = 0;
     for file in &checked {
@@ -78,32 +61,74 @@ pub(super) fn run(arguments: &CheckArguments) -> io::Result<Outcome> {
                 let all = &file.report.diagnostics;
                 let shown = &all[..shown(all, limit)];
                 left_out += all.len() - shown.len();
-                match arguments.format {
-                    Format::Text => print_text(&mut out, file, shown)?,
-                    Format::Json => print_json(&mut out, file, shown)?,
+                let lines = LineIndex::new(&file.text);
+                let Checked { name, text, statements, .. } = file;
+                let source = Source { name, text, lines, statements };
+                for finding in shown {
+                    match format {
+                        FindingsFormat::Text => {
+                            report::write(&mut out, source.name, source.text, &source.lines, finding)?;
+                        }
+                        FindingsFormat::Json => findings::json(&mut out, &source, finding)?,
+                        FindingsFormat::Github => findings::github(&mut out, &source, finding)?,
+                        FindingsFormat::Sarif => log.add(&source, finding),
+                    }
                 }
-                if arguments.floor {
-                    print_floor(&mut out, file)?;
+                if *floor {
+                    print_floor(&mut out, &source, &file.needs)?;
                 }
             }
             Err(problem) => {
                 out.flush()?;
+                log.failed(problem);
                 super::complain(problem);
                 outcome = Outcome::Unusable;
             }
         }
     }
-    if arguments.format == Format::Text && checked.iter().any(Result::is_ok) {
+    if *format == FindingsFormat::Sarif {
+        serde_json::to_writer_pretty(&mut out, &log)?;
+        writeln!(out)?;
+    }
+    if *format == FindingsFormat::Text && !quiet && checked.iter().any(Result::is_ok) {
         writeln!(out, "{totals}")?;
         if left_out > 0 {
-            writeln!(out, "{left_out} findings are left out: `--error-limit 0` shows all")?;
+            let are = if left_out == 1 { "is" } else { "are" };
+            writeln!(out, "{} {are} left out: `--error-limit 0` shows all", count(left_out, "finding"))?;
         }
     }
     out.flush()?;
     Ok(outcome.max(if totals.errors > 0 { Outcome::InputErrors } else { Outcome::Fine }))
 }
 
-fn check(path: &Path, options: &Options, strict: bool, floor: bool) -> Result<Checked, String> {
+/// Every file's verdict, in order; several files are read at once.
+fn check_all(arguments: &CheckArguments, quiet: bool) -> Vec<Result<Checked, String>> {
+    let files = &arguments.files;
+    let options = Options { target: arguments.target, ptx: arguments.ptx };
+    let progress = Progress::new(files.len(), quiet);
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        while let Some((index, path)) =
+            Some(next.fetch_add(1, Relaxed)).and_then(|index| Some((index, files.get(index)?)))
+        {
+            done.push((index, check(path, &options, arguments)));
+            progress.step();
+        }
+        done
+    };
+    let workers = thread::available_parallelism().map_or(1, usize::from).min(files.len());
+    let mut checked: Vec<_> = thread::scope(|scope| {
+        let others: Vec<_> = (1..workers).map(|_| scope.spawn(worker)).collect();
+        let own = worker();
+        own.into_iter().chain(others.into_iter().flat_map(|other| other.join().expect("no worker panics"))).collect()
+    });
+    progress.finish();
+    checked.sort_by_key(|(index, _)| *index);
+    checked.into_iter().map(|(_, checked)| checked).collect()
+}
+
+fn check(path: &Path, options: &Options, arguments: &CheckArguments) -> Result<Checked, String> {
     let standard_input = path.as_os_str() == "-";
     let name = if standard_input { "<stdin>".to_owned() } else { path.display().to_string() };
     let read = if standard_input {
@@ -113,32 +138,37 @@ fn check(path: &Path, options: &Options, strict: bool, floor: bool) -> Result<Ch
         std::fs::read(path)
     };
     let text = read.map_err(|error| format!("cannot read {name}: {error}"))?;
-    let mut needs = Needs::default();
-    let mut report = module::read(&TABLE, &text, options, |item, span| {
-        if let Item::Statement(statement) = item
-            && floor
-        {
-            needs.add(&statement, span);
+    let (mut needs, mut statements) = (Needs::default(), Vec::new());
+    let located = arguments.format == FindingsFormat::Json;
+    let mut report = module::read(&TABLE, &text, options, |item, span| match item {
+        Item::Statement(statement) => {
+            if arguments.floor {
+                needs.add(&statement, span.clone());
+            }
+            if located {
+                statements.push((span, Some(statement.form())));
+            }
         }
+        Item::Refused if located => statements.push((span, None)),
+        _ => {}
     });
-    if strict {
+    if arguments.strict {
         report.diagnostics.iter_mut().for_each(|finding| finding.severity = Severity::Error);
     }
-    Ok(Checked { name, text, report, needs })
+    Ok(Checked { name, text, report, needs, statements })
 }
 
 /// The version and the target that a module needs, each with the statement that needs it.
-fn print_floor(out: &mut impl Write, file: &Checked) -> io::Result<()> {
-    let lines = LineIndex::new(&file.text);
+fn print_floor(out: &mut impl Write, source: &Source<'_>, needs: &Needs) -> io::Result<()> {
     let statement = |span: &Range<usize>| {
-        let text = String::from_utf8_lossy(&file.text[span.clone()]);
+        let text = String::from_utf8_lossy(&source.text[span.clone()]);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        format!("{}:{}: {words}", file.name, lines.position(span.start).line)
+        format!("{}:{}: {words}", source.name, source.lines.position(span.start).line)
     };
-    if let Some((version, span)) = file.needs.version() {
+    if let Some((version, span)) = needs.version() {
         writeln!(out, "needs PTX {version:<5} {}", statement(&span))?;
     }
-    if let Some((target, span)) = file.needs.target() {
+    if let Some((target, span)) = needs.target() {
         writeln!(out, "needs {target:<9} {}", statement(&span))?;
     }
     Ok(())
@@ -151,32 +181,6 @@ fn shown(findings: &[Diagnostic], limit: usize) -> usize {
         0 => findings.len(),
         _ => errors.nth(limit).map_or(findings.len(), |(first, _)| first),
     }
-}
-
-fn print_text(out: &mut impl Write, file: &Checked, findings: &[Diagnostic]) -> io::Result<()> {
-    let lines = LineIndex::new(&file.text);
-    findings.iter().try_for_each(|finding| report::write(out, &file.name, &file.text, &lines, finding))
-}
-
-fn print_json(out: &mut impl Write, file: &Checked, findings: &[Diagnostic]) -> io::Result<()> {
-    let lines = LineIndex::new(&file.text);
-    for finding in findings {
-        let Diagnostic { code, severity, span, message, help, .. } = finding;
-        let (start, end) = (lines.position(span.start), lines.position(span.end));
-        let finding = Finding {
-            file: &file.name,
-            line: start.line,
-            column: start.column,
-            end: End { line: end.line, column: end.column },
-            severity: severity.as_str(),
-            code: code.as_str(),
-            message,
-            help: help.as_deref(),
-        };
-        serde_json::to_writer(&mut *out, &finding)?;
-        writeln!(out)?;
-    }
-    Ok(())
 }
 
 /// Counts over all files.
@@ -202,29 +206,29 @@ impl std::fmt::Display for Totals {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Totals { in_table, outside, errors, warnings } = self;
         let all = in_table + outside;
-        write!(
-            f,
-            "{all} statements: {in_table} in the table, {outside} outside it, {errors} errors, {warnings} warnings"
-        )
+        let (all, errors, warnings) = (count(all, "statement"), count(*errors, "error"), count(*warnings, "warning"));
+        write!(f, "{all}: {in_table} in the table, {outside} outside it, {errors}, {warnings}")
     }
 }
 
 /// A progress bar that appears on a terminal once the work has taken a while.
 struct Progress {
+    wanted: bool,
     files: u64,
     start: Instant,
     bar: Mutex<(u64, Option<ProgressBar>)>,
 }
 
 impl Progress {
-    fn new(files: usize) -> Progress {
-        Progress { files: files as u64, start: Instant::now(), bar: Mutex::new((0, None)) }
+    fn new(files: usize, quiet: bool) -> Progress {
+        let wanted = !quiet && io::stderr().is_terminal();
+        Progress { wanted, files: files as u64, start: Instant::now(), bar: Mutex::new((0, None)) }
     }
 
     fn step(&self) {
         let mut state = self.bar.lock().expect("no step panics");
         state.0 += 1;
-        if state.1.is_none() && self.start.elapsed() > PATIENCE && io::stderr().is_terminal() {
+        if self.wanted && state.1.is_none() && self.start.elapsed() > PATIENCE {
             let bar = ProgressBar::new(self.files);
             bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} files").expect("a template"));
             state.1 = Some(bar);

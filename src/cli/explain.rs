@@ -5,15 +5,21 @@ use std::io::{self, BufWriter, Write};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::LineIndex;
 use ptx_isa::reference::REFERENCE;
-use ptx_isa::reference::text::{CODE, FAINT, Terminal};
-use ptx_isa::table::Lenient;
-use ptx_isa::text::mnemonic::{self, Refusal};
+use ptx_isa::reference::page::Page;
+use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
+use ptx_isa::table::{FormInfo, Lenient};
+use ptx_isa::text::mnemonic::{self, Refusal, matches};
 
 use super::{ExplainArguments, Machine, Outcome, report};
 
 pub(super) fn run(arguments: &ExplainArguments) -> io::Result<Outcome> {
+    let ExplainArguments { machine, mnemonic } = arguments;
+    let mnemonic = mnemonic.trim();
     let mut out = BufWriter::new(anstream::stdout().lock());
-    let outcome = write(&mut out, arguments.mnemonic.trim(), &arguments.machine)?;
+    let outcome = match mnemonic.contains('*') {
+        true => Found::by(mnemonic, machine).write(&mut out, mnemonic, machine),
+        false => write(&mut out, mnemonic, machine),
+    }?;
     out.flush()?;
     Ok(outcome)
 }
@@ -48,6 +54,48 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
             print_refusal(&mut out, mnemonic, &refusal)?;
             Ok(Outcome::InputErrors)
         }
+    }
+}
+
+/// What a pattern matches: opcodes, or where it matches none, forms.
+struct Found {
+    pages: Vec<&'static Page>,
+    forms: Vec<FormInfo>,
+}
+
+impl Found {
+    fn by(pattern: &str, machine: &Machine) -> Found {
+        let mut pages = REFERENCE.pages();
+        pages.retain(|page| matches(pattern, page.opcode));
+        let mut forms = Vec::new();
+        if pages.is_empty() {
+            forms.extend(TABLE.forms().filter(|form| matches(pattern, form.mnemonic()) && machine.has(*form)));
+        }
+        Found { pages, forms }
+    }
+
+    /// One thing is explained; of several each has a line.
+    fn write(&self, out: &mut impl Write, pattern: &str, machine: &Machine) -> io::Result<Outcome> {
+        match (&*self.pages, &*self.forms) {
+            ([], []) => {
+                super::complain(format_args!("no opcode and no form's mnemonic matches `{pattern}`"));
+                return Ok(Outcome::InputErrors);
+            }
+            ([page], []) => return write(out, page.opcode, machine),
+            ([], [form]) => return write(out, form.mnemonic(), machine),
+            _ => {}
+        }
+        let width = self.pages.iter().map(|page| page.opcode.len()).max().unwrap_or(0) + 2;
+        for page in &self.pages {
+            let name = format!("{:<width$}", page.opcode);
+            let label = format!("{NAME}{name}{NAME:#}");
+            Terminal { out: &mut *out }.wrapped_behind(&label, width, &page.summary().replace('`', ""))?;
+        }
+        let width = self.forms.iter().map(|form| form.mnemonic().len()).max().unwrap_or(0) + 2;
+        for form in &self.forms {
+            writeln!(out, "{NAME}{:<width$}{NAME:#}{FAINT}{}{FAINT:#}", form.mnemonic(), form.floor())?;
+        }
+        Ok(Outcome::Fine)
     }
 }
 

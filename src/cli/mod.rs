@@ -2,13 +2,20 @@
 
 mod batch;
 mod check;
+mod dataset;
+#[cfg(feature = "docs")]
 mod docs;
 mod eval;
 mod explain;
+mod findings;
+#[cfg(feature = "docs")]
+mod folder;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod names;
 mod report;
+mod sarif;
+mod shell;
 mod table;
 
 use std::fmt::Display;
@@ -16,7 +23,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use ptx_isa::table::FormInfo;
 use ptx_isa::target::{Target, Version};
 
@@ -24,6 +32,12 @@ use ptx_isa::target::{Target, Version};
 #[derive(Parser)]
 #[command(name = "ptx-isa", version, arg_required_else_help = true)]
 struct Arguments {
+    /// When to write in colours
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColorChoice::Auto)]
+    color: ColorChoice,
+    /// Print what was asked for and nothing about it: no counts, no progress
+    #[arg(short, long, global = true)]
+    quiet: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -43,6 +57,7 @@ enum Command {
     Explain(ExplainArguments),
 
     /// Write the reference as a site of plain files
+    #[cfg(feature = "docs")]
     #[command(after_help = include_str!("help/docs.txt"))]
     Docs(DocsArguments),
 
@@ -53,20 +68,31 @@ enum Command {
     /// List the legal forms
     #[command(after_help = include_str!("help/table.txt"))]
     Table(TableArguments),
+
+    /// Print what completes the command line in a shell
+    #[command(after_help = include_str!("help/completions.txt"))]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+
+    /// Print this manual as a page for `man`
+    #[command(after_help = include_str!("help/man.txt"))]
+    Man,
 }
 
 #[derive(Args)]
 struct CheckArguments {
     /// How to print what is found
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = FindingsFormat::Text)]
+    format: FindingsFormat,
     /// Treat as an error what the assembler takes although the manual does not list it
     #[arg(long)]
     strict: bool,
-    /// Tell which version and target each module needs, and the statement that needs it
+    /// Tell which version and target each module needs, and the statement that needs it, as text
     #[arg(long)]
     floor: bool,
-    /// How many errors of a file to show, 0 for all [default: 100, as JSON all]
+    /// How many errors of a file to show, 0 for all [default: 100, for tools all]
     #[arg(long, value_name = "N")]
     error_limit: Option<usize>,
     /// Check for this target, whatever the module says
@@ -95,7 +121,7 @@ struct EvalArguments {
     #[arg(required_unless_present = "batch")]
     statement: Option<String>,
     /// The value of each register that is read, as NAME=VALUE
-    #[arg(value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    #[arg(value_name = "NAME=VALUE")]
     inputs: Vec<String>,
 }
 
@@ -103,13 +129,14 @@ struct EvalArguments {
 struct ExplainArguments {
     #[command(flatten)]
     machine: Machine,
-    /// A mnemonic like `setp.lt.ftz.f16`, or an opcode
+    /// A mnemonic like `setp.lt.ftz.f16`, an opcode, or a pattern of either; `*` stands for any text
     mnemonic: String,
 }
 
+#[cfg(feature = "docs")]
 #[derive(Args)]
 struct DocsArguments {
-    /// The folder to write to
+    /// The folder to write to: a new one, an empty one, or one that was written before
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// The evaluators as a module, for a site that computes
@@ -123,8 +150,8 @@ struct DocsArguments {
 #[derive(Args)]
 struct TableArguments {
     /// How to print the forms
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    format: TableFormat,
     #[command(flatten)]
     machine: Machine,
     /// Forms whose mnemonic matches; `*` stands for any text
@@ -157,11 +184,25 @@ impl Machine {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum FindingsFormat {
     /// For people
     Text,
     /// For tools: one object a line
     Json,
+    /// For tools that collect findings: one SARIF 2.1.0 log
+    Sarif,
+    /// For GitHub's workflows: annotations of changed files
+    Github,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TableFormat {
+    /// For people
+    Text,
+    /// For tools: one object a line
+    Json,
+    /// All that the table says, as one JSON document: see docs/dataset.md
+    Dataset,
 }
 
 /// What a command found, as the exit status says it.
@@ -174,14 +215,24 @@ enum Outcome {
 
 /// Runs the command that the arguments name.
 pub(crate) fn run() -> ExitCode {
-    let outcome = match Arguments::parse().command {
-        Command::Check(arguments) => check::run(&arguments),
+    let Arguments { color, quiet, command } = Arguments::parse();
+    match color {
+        ColorChoice::Auto => anstream::ColorChoice::Auto,
+        ColorChoice::Always => anstream::ColorChoice::Always,
+        ColorChoice::Never => anstream::ColorChoice::Never,
+    }
+    .write_global();
+    let outcome = match command {
+        Command::Check(arguments) => check::run(&arguments, quiet),
         Command::Eval(arguments) => eval::run(&arguments),
-        Command::Docs(arguments) => docs::run(&arguments),
+        #[cfg(feature = "docs")]
+        Command::Docs(arguments) => docs::run(&arguments, quiet),
         Command::Explain(arguments) => explain::run(&arguments),
         #[cfg(feature = "lsp")]
         Command::Lsp => lsp::run(),
-        Command::Table(arguments) => table::run(&arguments),
+        Command::Table(arguments) => table::run(&arguments, quiet),
+        Command::Completions { shell } => shell::completions::<Arguments>(shell),
+        Command::Man => shell::man::<Arguments>(),
     };
     ExitCode::from(match outcome {
         Ok(Outcome::Fine) => 0,

@@ -1,4 +1,4 @@
-//! Targets and versions by name, as arguments and requests give them.
+//! Targets and versions by name, as arguments and requests give them, and counts in words.
 
 use ptx_isa::TABLE;
 use ptx_isa::target::{Target, Version};
@@ -25,4 +25,9 @@ pub(super) fn bits(text: &str) -> Option<u128> {
         Some(hex) => u128::from_str_radix(hex, 16).ok(),
         None => text.parse().ok(),
     }
+}
+
+/// `1 warning`, `2 warnings`.
+pub(super) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }

@@ -7,7 +7,8 @@ use ptx_isa::table::FormInfo;
 use ptx_isa::text::mnemonic;
 use serde::Serialize;
 
-use super::{Format, Outcome, TableArguments};
+use super::names::count;
+use super::{Outcome, TableArguments, TableFormat, dataset};
 
 #[derive(Serialize)]
 struct Row {
@@ -30,34 +31,33 @@ impl Row {
     }
 }
 
-pub(super) fn run(arguments: &super::TableArguments) -> io::Result<Outcome> {
+pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome> {
     let TableArguments { format, machine, pattern } = arguments;
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut rows = 0;
     let wanted = |form: &FormInfo| pattern.as_deref().is_none_or(|pattern| mnemonic::matches(pattern, form.mnemonic()));
-    for form in TABLE.forms().filter(wanted).filter(|form| machine.has(*form)) {
-        rows += 1;
-        let row = Row::new(form);
-        match format {
-            Format::Text => {
-                let Row { mnemonic, operands, ptx, target, section } = row;
+    let forms: Vec<FormInfo> = TABLE.forms().filter(wanted).filter(|form| machine.has(*form)).collect();
+    if forms.is_empty() {
+        let place = machine.in_words().map(|machine| format!(" with {machine}")).unwrap_or_default();
+        super::complain(format!("no form's mnemonic matches{place}; `*` stands for any text, as in '*.f16'"));
+    }
+    match format {
+        TableFormat::Text => {
+            for form in &forms {
+                let Row { mnemonic, operands, ptx, target, section } = Row::new(*form);
                 writeln!(out, "{mnemonic:<27} {operands:<32} PTX {ptx:<4} {target:<7} {section}")?;
             }
-            Format::Json => {
-                serde_json::to_writer(&mut out, &row)?;
+            if !quiet {
+                writeln!(out, "{}", count(forms.len(), "form"))?;
+            }
+        }
+        TableFormat::Json => {
+            for form in &forms {
+                serde_json::to_writer(&mut out, &Row::new(*form))?;
                 writeln!(out)?;
             }
         }
-    }
-    if *format == Format::Text {
-        let plural = if rows == 1 { "" } else { "s" };
-        writeln!(out, "{rows} form{plural}")?;
+        TableFormat::Dataset => dataset::write(&mut out, &forms)?,
     }
     out.flush()?;
-    if rows > 0 {
-        return Ok(Outcome::Fine);
-    }
-    let place = machine.in_words().map(|machine| format!(" with {machine}")).unwrap_or_default();
-    super::complain(format!("no form's mnemonic matches{place}; `*` stands for any text, as in '*.f16'"));
-    Ok(Outcome::InputErrors)
+    Ok(if forms.is_empty() { Outcome::InputErrors } else { Outcome::Fine })
 }

@@ -16,6 +16,7 @@
 //! assert_eq!(lanes, [[1], [1], [0xffff_ffff]]);
 //! ```
 
+pub mod examples;
 pub mod form;
 pub mod sample;
 #[cfg(feature = "explain")]

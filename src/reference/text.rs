@@ -17,15 +17,19 @@ use std::{write, writeln};
 
 use anstyle::{AnsiColor, Style};
 
+use super::examples::{self, Evaluated};
 use super::form::{self, FormPage};
-use super::page::{Entry, Floor, Matrix, Modifier, Page};
+use super::page::{Entry, Example, Floor, Matrix, Modifier, Page};
+use crate::TABLE;
 use crate::selector::Permission;
 use crate::table::OperandKind;
+use crate::text::Statement;
 
 /// Text is broken behind so many columns.
 const WIDTH: usize = 96;
 
-const NAME: Style = Style::new().bold();
+/// What is told of.
+pub const NAME: Style = Style::new().bold();
 const HEADING: Style = AnsiColor::Cyan.on_default().bold();
 /// What is written in PTX or Rust.
 pub const CODE: Style = AnsiColor::Green.on_default();
@@ -111,6 +115,10 @@ impl<W: Write> Terminal<W> {
             }
         }
         self.errata(entry)?;
+        let own = |example: &&Example| {
+            Statement::parse(&TABLE, example.text).is_ok_and(|statement| statement.form() == *form)
+        };
+        self.examples(&entry.examples.iter().filter(own).collect::<Vec<_>>())?;
         self.heading("Where")?;
         writeln!(self.out, "  manual  section {}", entry.section)?;
         writeln!(self.out, "  spec    {}", entry.source)?;
@@ -199,13 +207,7 @@ impl<W: Write> Terminal<W> {
             }
         }
         self.errata(entry)?;
-        if !entry.examples.is_empty() {
-            self.heading("Examples")?;
-            for example in entry.examples {
-                let refused = if example.refused { "   // refused, though the manual shows it" } else { "" };
-                writeln!(self.out, "  {CODE}{}{CODE:#}{FAINT}{refused}{FAINT:#}", example.text)?;
-            }
-        }
+        self.examples(&entry.examples.iter().collect::<Vec<_>>())?;
         self.heading("Where")?;
         writeln!(self.out, "  manual  section {}\n  spec    {}\n", entry.section, entry.source)
     }
@@ -244,6 +246,29 @@ impl<W: Write> Terminal<W> {
                 }
             }
             writeln!(self.out)?;
+        }
+        Ok(())
+    }
+
+    /// Statements, and what those compute that have evaluators.
+    fn examples(&mut self, list: &[&Example]) -> io::Result<()> {
+        if list.is_empty() {
+            return Ok(());
+        }
+        self.heading("Examples")?;
+        for example in list {
+            let refused = if example.refused { "   // refused, though the manual shows it" } else { "" };
+            writeln!(self.out, "  {CODE}{}{CODE:#}{FAINT}{refused}{FAINT:#}", example.text)?;
+            let evaluated = if example.refused { None } else { examples::evaluate(example.text) };
+            let Some(Evaluated { sources, destinations, rows, .. }) = evaluated else { continue };
+            let named = |names: &[String], values: &[String]| {
+                let pairs = names.iter().zip(values).map(|(name, value)| format!("{name} = {value}"));
+                pairs.collect::<Vec<_>>().join(", ")
+            };
+            for row in rows {
+                let (read, written) = (named(&sources, &row.sources), named(&destinations, &row.destinations));
+                self.item("  ", &format!("{read}{}{written}", if read.is_empty() { "" } else { ": " }))?;
+            }
         }
         Ok(())
     }
@@ -289,8 +314,17 @@ impl<W: Write> Terminal<W> {
     }
 
     fn wrapped(&mut self, indent: usize, label: &str, text: &str) -> io::Result<()> {
-        let hanging = indent + label.chars().count();
-        write!(self.out, "{:indent$}{label}", "")?;
+        write!(self.out, "{:indent$}", "")?;
+        self.wrapped_behind(label, indent + label.chars().count(), text)
+    }
+
+    /// A label that ends at a column, and text that hangs behind it.
+    ///
+    /// # Errors
+    ///
+    /// What keeps the text from being written.
+    pub fn wrapped_behind(&mut self, label: &str, hanging: usize, text: &str) -> io::Result<()> {
+        write!(self.out, "{label}")?;
         let mut column = hanging;
         for (index, word) in text.split(' ').enumerate() {
             let length = word.chars().count();

@@ -3,7 +3,6 @@
 //! The pages of `reference` and the table make all of it; templates in `templates/` say how it looks. This module
 //! knows no instruction.
 
-mod examples;
 mod index;
 mod railroad;
 mod recorded;
@@ -13,20 +12,19 @@ mod told;
 use std::cell::RefCell;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
 
 use askama::Template;
 use base64::Engine;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ptx_isa::TABLE;
-use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::page::{Chapter, Entry, Example, Floor, Line, Manual, Modifier, Need, Page, Source};
+use ptx_isa::reference::{REFERENCE, examples};
 use ptx_isa::target::{self, Target, Version};
 
 use self::index::Floors;
 use self::recorded::Recorded;
-use super::{DocsArguments, Outcome};
+use super::{DocsArguments, Outcome, folder};
 
 /// What all pages look like, and what they run.
 const FILES: [(&str, &str); 5] = [
@@ -37,7 +35,7 @@ const FILES: [(&str, &str); 5] = [
     ("pictures.js", include_str!("../../../templates/pictures.js")),
 ];
 
-pub(super) fn run(arguments: &DocsArguments) -> io::Result<Outcome> {
+pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome> {
     let DocsArguments { out, wasm, recorded } = arguments;
     let recorded = match recorded.as_ref().map(|path| (path, fs::read_to_string(path))) {
         Some((path, Err(error))) => {
@@ -57,9 +55,12 @@ pub(super) fn run(arguments: &DocsArguments) -> io::Result<Outcome> {
             None => None,
         };
     let files = files(module.as_deref(), recorded.as_ref())?;
-    if let Err(error) = write(out, &files) {
+    if let Err(error) = folder::write(out, &files) {
         super::complain(format_args!("cannot write to {}: {error}", out.display()));
         return Ok(Outcome::Unusable);
+    }
+    if quiet {
+        return Ok(Outcome::Fine);
     }
     let bytes: usize = files.iter().map(|(_, text)| text.len()).sum();
     let mut stdout = anstream::stdout().lock();
@@ -75,11 +76,6 @@ fn packed(module: Vec<u8>) -> io::Result<String> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::new(7));
     encoder.write_all(&module)?;
     Ok(base64::engine::general_purpose::STANDARD.encode(encoder.finish()?))
-}
-
-fn write(out: &Path, files: &[(String, String)]) -> io::Result<()> {
-    fs::create_dir_all(out)?;
-    files.iter().try_for_each(|(name, text)| fs::write(out.join(name), text))
 }
 
 /// Every file of the site by name.

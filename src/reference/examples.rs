@@ -1,31 +1,41 @@
 //! Examples of the spec with what they compute, for inputs that their types suggest.
 
-use ptx_isa::TABLE;
-use ptx_isa::reference::sample;
-use ptx_isa::table::{Kind, TypeInfo};
-use ptx_isa::text::Statement;
-use ptx_isa::text::evaluate::evaluate as compute;
-use ptx_isa::text::statement::Value;
-use ptx_isa::value;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::sample;
+use crate::TABLE;
+use crate::table::{Kind, TypeInfo};
+use crate::text::Statement;
+use crate::text::evaluate::evaluate as compute;
+use crate::text::statement::Value;
+use crate::value;
 
 /// The rows of an example's table.
-pub(super) struct Evaluated {
-    /// The names of what is read, as the example calls them, then of what is written.
+#[derive(Debug)]
+pub struct Evaluated {
+    /// The names of what is read, as the example calls them.
     pub sources: Vec<String>,
+    /// The names of what is written.
     pub destinations: Vec<String>,
+    /// What it computes for some inputs.
     pub rows: Vec<Row>,
 }
 
-/// What the sources hold, and what the destinations receive.
-pub(super) struct Row {
+/// One row of an example's table.
+#[derive(Debug)]
+pub struct Row {
+    /// What the sources hold.
     pub sources: Vec<String>,
+    /// What the destinations receive.
     pub destinations: Vec<String>,
-    /// The sources for a link to the explorer.
+    /// The sources for a link to the evaluator.
     pub link: String,
 }
 
 /// What an example computes; nothing where it is refused or has no evaluator.
-pub(super) fn evaluate(text: &str) -> Option<Evaluated> {
+pub fn evaluate(text: &str) -> Option<Evaluated> {
     let statement = Statement::parse(&TABLE, text).ok().filter(|statement| statement.form().has_evaluator())?;
     let mut evaluated = Evaluated { sources: Vec::new(), destinations: Vec::new(), rows: Vec::new() };
     for row in 0..sample::ROWS {

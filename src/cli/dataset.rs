@@ -1,0 +1,287 @@
+//! `ptx-isa table --format dataset`: all that the table and the reference say, as one JSON document.
+//!
+//! What it looks like is a contract, described by docs/dataset.md and docs/dataset.schema.json. It has a number of its own,
+//! [`VERSION`], and the shapes here are apart from those of the library, which may change without it.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use ptx_isa::TABLE;
+use ptx_isa::reference::REFERENCE;
+use ptx_isa::reference::page;
+use ptx_isa::table::{FormInfo, Measure};
+use serde::Serialize;
+
+/// What the document's shape is called; it rises when something goes or comes to mean something else.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Dataset {
+    format: &'static str,
+    version: u32,
+    table: &'static str,
+    ptx: Vec<String>,
+    targets: Vec<Target>,
+    families: &'static [&'static [u16]],
+    types: Vec<Type>,
+    instructions: Vec<Instruction>,
+}
+
+#[derive(Serialize)]
+struct Target {
+    name: String,
+    since: String,
+}
+
+#[derive(Serialize)]
+struct Type {
+    name: &'static str,
+    kind: String,
+    bits: u16,
+    lanes: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lane: Option<&'static str>,
+    registers: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Instruction {
+    opcode: &'static str,
+    entries: Vec<Entry>,
+    modifiers: Vec<Modifier>,
+    functions: Vec<Function>,
+    forms: Vec<Form>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    section: &'static str,
+    source: &'static str,
+    summary: &'static str,
+    details: &'static [&'static str],
+    syntax: Vec<Line>,
+    operands: Vec<Operand>,
+    rules: &'static [&'static str],
+    pseudo_code: &'static [&'static str],
+    floors: Vec<Floor>,
+    lenient: &'static [&'static str],
+    errata: Vec<Erratum>,
+    examples: Vec<Example>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    text: &'static str,
+    modifiers: Vec<Item>,
+    operands: &'static [&'static str],
+}
+
+#[derive(Serialize)]
+struct Item {
+    name: &'static str,
+    members: &'static [&'static str],
+    optional: bool,
+}
+
+#[derive(Serialize)]
+struct Operand {
+    name: &'static str,
+    written: bool,
+    #[serde(rename = "type")]
+    ty: &'static str,
+    types: &'static [&'static str],
+    takes: &'static [&'static str],
+}
+
+#[derive(Serialize)]
+struct Floor {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    when: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ptx: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assembler: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Erratum {
+    subject: &'static str,
+    manual: &'static str,
+    machine: &'static str,
+}
+
+#[derive(Serialize)]
+struct Example {
+    text: &'static str,
+    refused: bool,
+}
+
+#[derive(Serialize)]
+struct Modifier {
+    name: &'static str,
+    description: &'static str,
+    optional: bool,
+    members: Vec<Member>,
+}
+
+#[derive(Serialize)]
+struct Member {
+    name: &'static str,
+    description: &'static str,
+    domain: &'static str,
+}
+
+#[derive(Serialize)]
+struct Function {
+    signature: &'static str,
+    description: &'static str,
+}
+
+#[derive(Serialize)]
+struct Form {
+    mnemonic: &'static str,
+    pattern: String,
+    operands: String,
+    entry: u8,
+    ptx: String,
+    target: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    removed: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assembler: Option<Relaxed>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unlisted: Option<&'static str>,
+    evaluator: bool,
+    collective: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<Bound>,
+}
+
+#[derive(Serialize)]
+struct Relaxed {
+    ptx: String,
+    target: String,
+    note: &'static str,
+}
+
+#[derive(Serialize)]
+struct Bound {
+    measure: &'static str,
+    value: &'static str,
+}
+
+/// Writes the instructions that have some of the forms, and of their forms these.
+pub(super) fn write(out: &mut impl Write, forms: &[FormInfo]) -> io::Result<()> {
+    let mut of: BTreeMap<&str, Vec<FormInfo>> = BTreeMap::new();
+    forms.iter().for_each(|form| of.entry(form.instruction().opcode).or_default().push(*form));
+    let instruction = |page: &&'static page::Page| Some(instruction(page, of.get(page.opcode)?));
+    let ty = |ty: &ptx_isa::table::TypeInfo| Type {
+        name: ty.name,
+        kind: format!("{:?}", ty.kind).to_lowercase(),
+        bits: ty.bits,
+        lanes: ty.lanes,
+        lane: (ty.lanes > 1).then(|| TABLE.ty(ty.lane).name),
+        registers: ty.registers.iter().map(|ty| TABLE.ty(ty).name).collect(),
+    };
+    let target =
+        |info: &ptx_isa::table::TargetInfo| Target { name: info.target.to_string(), since: info.since.to_string() };
+    let dataset = Dataset {
+        format: "ptx-isa-dataset",
+        version: VERSION,
+        table: env!("CARGO_PKG_VERSION"),
+        ptx: TABLE.versions.iter().map(ToString::to_string).collect(),
+        targets: TABLE.targets.iter().map(target).collect(),
+        families: TABLE.data.families,
+        types: TABLE.types.iter().map(ty).collect(),
+        instructions: REFERENCE.pages().iter().filter_map(instruction).collect(),
+    };
+    serde_json::to_writer_pretty(&mut *out, &dataset)?;
+    writeln!(out)
+}
+
+fn instruction(page: &'static page::Page, forms: &[FormInfo]) -> Instruction {
+    let member = |&page::Member { name, description, domain }: &page::Member| Member { name, description, domain };
+    let modifier = |modifier: &page::Modifier| Modifier {
+        name: modifier.name,
+        description: modifier.description,
+        optional: modifier.optional,
+        members: modifier.members.iter().map(member).collect(),
+    };
+    let function = |&page::Function { signature, description }: &page::Function| Function { signature, description };
+    Instruction {
+        opcode: page.opcode,
+        entries: page.entries.iter().map(entry).collect(),
+        modifiers: page.modifiers.iter().map(modifier).collect(),
+        functions: page.functions.iter().map(function).collect(),
+        forms: forms.iter().map(|form| self::form(*form)).collect(),
+    }
+}
+
+fn entry(entry: &page::Entry) -> Entry {
+    let item = |&page::Item { name, members, optional }: &page::Item| Item { name, members, optional };
+    let line = |line: &page::Line| Line {
+        text: line.text,
+        modifiers: line.items.iter().map(item).collect(),
+        operands: line.operands,
+    };
+    let operand = |&page::Operand { name, written, ty, types, takes }: &page::Operand| Operand {
+        name,
+        written,
+        ty,
+        types,
+        takes,
+    };
+    let floor = |floor: &page::Floor| Floor {
+        when: floor.subject,
+        ptx: floor.ptx,
+        target: floor.target,
+        assembler: floor.lenient,
+    };
+    let erratum = |&page::Erratum { subject, manual, machine }: &page::Erratum| Erratum { subject, manual, machine };
+    let example = |&page::Example { text, refused }: &page::Example| Example { text, refused };
+    Entry {
+        section: entry.section,
+        source: entry.source,
+        summary: entry.summary,
+        details: entry.details,
+        syntax: entry.syntax.iter().map(line).collect(),
+        operands: entry.operands.iter().map(operand).collect(),
+        rules: entry.rules,
+        pseudo_code: entry.semantics,
+        floors: entry.floors.iter().map(floor).collect(),
+        lenient: entry.lenient,
+        errata: entry.errata.iter().map(erratum).collect(),
+        examples: entry.examples.iter().map(example).collect(),
+    }
+}
+
+fn form(form: FormInfo) -> Form {
+    let floor = form.floor();
+    Form {
+        mnemonic: form.mnemonic(),
+        pattern: form.pattern(),
+        operands: form.signature(),
+        entry: form.syntax().entry,
+        ptx: floor.ptx.to_string(),
+        target: floor.targets_in_words(),
+        removed: floor.removed.map(|removed| removed.to_string()),
+        assembler: form.lenient_floor().map(|relaxed| Relaxed {
+            ptx: relaxed.floor.ptx.to_string(),
+            target: relaxed.floor.targets_in_words(),
+            note: relaxed.note,
+        }),
+        unlisted: form.lenient(),
+        evaluator: !form.evaluations().is_empty(),
+        collective: form.is_collective(),
+        bound: form.bound().map(|bound| Bound {
+            measure: match bound.measure {
+                Measure::Ulp => "ulp",
+                Measure::Absolute => "abs",
+                Measure::Relative => "rel",
+            },
+            value: bound.value,
+        }),
+    }
+}

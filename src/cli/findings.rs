@@ -1,0 +1,133 @@
+//! Findings as tools read them: JSON, an object a line, and annotations of GitHub's workflows.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use ptx_isa::TABLE;
+use ptx_isa::diagnostic::{Diagnostic, LineIndex, Position, Severity};
+use ptx_isa::table::FormInfo;
+use ptx_isa::text::mnemonic;
+use serde::Serialize;
+
+/// A text that was read.
+pub(super) struct Source<'a> {
+    pub name: &'a str,
+    pub text: &'a [u8],
+    pub lines: LineIndex<'a>,
+    /// Its statements, where that is wanted: the bytes of each, and the form of those that have no error.
+    pub statements: &'a [(Range<usize>, Option<FormInfo>)],
+}
+
+#[derive(Serialize)]
+struct Finding<'a> {
+    file: &'a str,
+    line: usize,
+    column: usize,
+    end: End,
+    severity: &'a str,
+    code: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<&'a str>,
+    bytes: [usize; 2],
+    utf16: [usize; 2],
+    #[serde(flatten)]
+    subject: Option<Subject>,
+    fixes: Vec<Fix<'a>>,
+}
+
+#[derive(Serialize)]
+struct End {
+    line: usize,
+    column: usize,
+}
+
+#[derive(Serialize)]
+struct Fix<'a> {
+    bytes: [usize; 2],
+    text: &'a str,
+}
+
+/// What a finding is about.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Subject {
+    Form(&'static str),
+    Opcode(&'static str),
+}
+
+impl Subject {
+    fn of(source: &Source<'_>, finding: &Diagnostic) -> Option<Subject> {
+        let at = source.statements.partition_point(|(span, _)| span.end < finding.span.start);
+        let (span, form) = source.statements.get(at).filter(|(span, _)| span.start <= finding.span.start)?;
+        if let Some(form) = form {
+            return Some(Subject::Form(form.mnemonic()));
+        }
+        let mnemonic = mnemonic_of(std::str::from_utf8(source.text.get(span.clone())?).ok()?);
+        if let Ok(resolved) = mnemonic::resolve(&TABLE, mnemonic) {
+            return Some(Subject::Form(resolved.form.mnemonic()));
+        }
+        TABLE.instruction_of(mnemonic).map(|instruction| Subject::Opcode(instruction.opcode))
+    }
+}
+
+/// The mnemonic of a statement, behind its guard.
+fn mnemonic_of(statement: &str) -> &str {
+    let behind = statement.strip_prefix('@').map(|guard| {
+        let register = guard.trim_start().trim_start_matches('!').trim_start();
+        register.split_once(char::is_whitespace).map_or("", |(_, behind)| behind.trim_start())
+    });
+    let end = |c: char| c.is_whitespace() || c == ';';
+    behind.unwrap_or(statement).split(end).next().unwrap_or_default()
+}
+
+pub(super) fn json(out: &mut impl Write, source: &Source<'_>, finding: &Diagnostic) -> io::Result<()> {
+    let Diagnostic { code, severity, span, message, help, note, fixes, .. } = finding;
+    let utf16 = |offset| source.lines.utf16_position(offset).column;
+    let (start, Position { line, column }) = (source.lines.position(span.start), source.lines.position(span.end));
+    let finding = Finding {
+        file: source.name,
+        line: start.line,
+        column: start.column,
+        end: End { line, column },
+        severity: severity.as_str(),
+        code: code.as_str(),
+        message,
+        help: help.as_deref(),
+        note: note.as_deref(),
+        bytes: [span.start, span.end],
+        utf16: [utf16(span.start), utf16(span.end)],
+        subject: Subject::of(source, finding),
+        fixes: fixes.iter().map(|fix| Fix { bytes: [fix.span.start, fix.span.end], text: &fix.text }).collect(),
+    };
+    serde_json::to_writer(&mut *out, &finding)?;
+    writeln!(out)
+}
+
+/// The message with the note and the help behind it, a line each.
+pub(super) fn in_full(finding: &Diagnostic) -> String {
+    let more = [("note", &finding.note), ("help", &finding.help)];
+    let more = more.into_iter().filter_map(|(title, text)| Some(format!("\n{title}: {}", text.as_ref()?)));
+    more.fold(finding.message.clone(), |text, line| text + &line)
+}
+
+/// `::error file=k.ptx,line=12,…::message`
+pub(super) fn github(out: &mut impl Write, source: &Source<'_>, finding: &Diagnostic) -> io::Result<()> {
+    // What ends a line, and in a property also what ends the property.
+    let value = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let property = |text: &str| value(text).replace(':', "%3A").replace(',', "%2C");
+    let level = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let (start, end) = (source.lines.position(finding.span.start), source.lines.position(finding.span.end));
+    let place = match start.line == end.line {
+        true => format!("line={},col={},endColumn={}", start.line, start.column, end.column),
+        // Columns are for findings on one line only.
+        false => format!("line={},endLine={}", start.line, end.line),
+    };
+    let (file, message) = (property(source.name), value(&in_full(finding)));
+    writeln!(out, "::{level} file={file},{place},title={}::{message}", finding.code)
+}

@@ -1,0 +1,212 @@
+//! `ptx-isa check` as tools call it: its formats, its edits, its options.
+#![cfg(feature = "cli")]
+
+mod command;
+
+use std::fs;
+
+use command::{Run, folder, run, run_with};
+use serde_json::{Value, json};
+
+/// Two mistakes and something that only the assembler takes. The clef takes four bytes, and two words of UTF-16.
+const SPOILT: &str = "\
+.version 8.6
+.target sm_90
+.entry k() {
+    .reg .pred %p<2>;
+    .reg .s32 %r<3>;
+    /* 𝄞: é */ setp.lo.s32 %p1, %r1, %r2;
+    ad.s32 %r1, %r1, %r2;
+    setp.s32.lt %p1, %r1, %r2;
+    ret;
+}
+";
+
+const RIGHT: &str = "setp.lt.s32 %p1, %r1, %r2;\n    add.s32 %r1, %r1, %r2;\n    setp.lt.s32 %p1, %r1, %r2;";
+
+fn findings(arguments: &[&str], text: &str) -> Vec<Value> {
+    let output = run_with(&[&["check", "--format", "json"], arguments, &["-"]].concat(), text);
+    output.out.lines().map(|line| serde_json::from_str(line).expect("an object a line")).collect()
+}
+
+#[test]
+fn json_says_where_in_bytes_and_in_words_and_how_to_put_it_right() {
+    let found = findings(&[], SPOILT);
+    let at = SPOILT.find("lo.s32").unwrap();
+    let mnemonic = SPOILT.find("setp").unwrap();
+    assert_eq!(found.len(), 3);
+    let help = found[0]["help"].as_str().expect("help");
+    assert!(help.contains("setp.lt.s32"), "{help}");
+    // What was there before, as it was.
+    for (key, expected) in [
+        ("file", json!("<stdin>")),
+        ("line", json!(6)),
+        ("column", json!(21)),
+        ("end", json!({"line": 6, "column": 23})),
+        ("severity", json!("error")),
+        ("code", json!("illegal-modifier")),
+        ("message", json!("`.lo` is for unsigned integers")),
+    ] {
+        assert_eq!(found[0][key], expected, "{key}");
+    }
+    assert_eq!(found[0]["bytes"], json!([at, at + 2]));
+    assert_eq!(found[0]["utf16"], json!([22, 24]));
+    assert_eq!(found[0]["opcode"], "setp");
+    assert_eq!(found[0]["fixes"][0], json!({"bytes": [mnemonic, mnemonic + 11], "text": "setp.lt.s32"}));
+
+    // An opcode that is none has nothing to name; a statement that is one names its form.
+    assert_eq!((&found[1]["form"], &found[1]["opcode"]), (&Value::Null, &Value::Null));
+    assert_eq!(found[1]["fixes"][0]["text"], "add");
+    assert_eq!((&found[2]["form"], &found[2]["opcode"]), (&json!("setp.lt.s32"), &Value::Null));
+    assert_eq!(found[2]["severity"], "warning");
+    assert_eq!(found[2]["help"], "write `setp.lt.s32`");
+    assert!(found[2]["note"].as_str().is_some_and(|note| !note.is_empty()));
+}
+
+/// The first edit of each finding, those at the end first.
+fn edited(text: &str, findings: &[Value]) -> String {
+    let mut edits: Vec<(usize, usize, &str)> = findings
+        .iter()
+        .filter_map(|finding| {
+            let fix = finding["fixes"].get(0)?;
+            let at = |end: usize| fix["bytes"][end].as_u64().expect("a place") as usize;
+            Some((at(0), at(1), fix["text"].as_str().expect("a text")))
+        })
+        .collect();
+    edits.sort();
+    let made = |text: String, &(start, end, new): &(usize, usize, &str)| [&text[..start], new, &text[end..]].concat();
+    edits.iter().rev().fold(text.to_owned(), made)
+}
+
+#[test]
+fn edits_applied_make_a_file_legal() {
+    let text = edited(SPOILT, &findings(&[], SPOILT));
+    assert!(text.contains(RIGHT), "{text}");
+    let output = run_with(&["check", "--strict", "-"], &text);
+    assert_eq!((output.status, output.err.as_str()), (0, ""), "{}", output.out);
+
+    // Of the spoilt copy of a real module those findings are left that nobody can mend.
+    let path = "tests/modules/rustc-1.97-sm_80.spoilt.ptx";
+    let spoilt = fs::read_to_string(path).expect("a module");
+    let found = findings(&[], &spoilt);
+    let left = findings(&[], &edited(&spoilt, &found));
+    let codes = |findings: &[Value]| -> Vec<String> { findings.iter().map(|it| it["code"].to_string()).collect() };
+    let beyond: Vec<Value> = found.iter().filter(|it| it["fixes"] == json!([])).cloned().collect();
+    assert!(beyond.len() < found.len());
+    assert_eq!(codes(&left), codes(&beyond));
+}
+
+#[test]
+fn sarif_follows_its_schema_and_carries_the_edits() {
+    let folder = folder("sarif");
+    let path = folder.join("a kernel, 100%.ptx");
+    fs::write(&path, SPOILT).expect("a file");
+    let log = |arguments: &[&str]| -> (Run, Value) {
+        let output = run(&[&["check", "--format", "sarif"], arguments].concat());
+        let log = serde_json::from_str(&output.out).expect("one document");
+        (output, log)
+    };
+    let schema: Value = serde_json::from_str(include_str!("schemas/sarif-2.1.0.json")).expect("a schema");
+    let schema = jsonschema::validator_for(&schema).expect("a schema");
+    let assert_valid = |log: &Value| {
+        let mistakes: Vec<String> =
+            schema.iter_errors(log).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert_eq!(mistakes, [""; 0]);
+    };
+
+    let (output, log_of_it) = log(&[path.to_str().expect("a path")]);
+    assert_eq!(output.status, 1);
+    assert_valid(&log_of_it);
+    let run = &log_of_it["runs"][0];
+    assert_eq!((&log_of_it["version"], &run["columnKind"]), (&json!("2.1.0"), &json!("utf16CodeUnits")));
+    let results = run["results"].as_array().expect("results");
+    assert_eq!(results.len(), 3);
+    let rules = &run["tool"]["driver"]["rules"];
+    for result in results {
+        let rule = &rules[result["ruleIndex"].as_u64().expect("a number") as usize];
+        assert_eq!(rule["id"], result["ruleId"]);
+        assert!(rule["shortDescription"]["text"].as_str().is_some_and(|text| text.ends_with('.')));
+    }
+    let place = &results[0]["locations"][0]["physicalLocation"];
+    let uri = place["artifactLocation"]["uri"].as_str().expect("a reference");
+    assert!(uri.ends_with("a%20kernel%2C%20100%25.ptx"), "{uri}");
+    let at = SPOILT.find("lo.s32").unwrap();
+    let region = json!({
+        "startLine": 6, "startColumn": 22, "endLine": 6, "endColumn": 24, "byteOffset": at, "byteLength": 2
+    });
+    assert_eq!(place["region"], region);
+    let mut text = SPOILT.to_owned();
+    for result in results.iter().rev() {
+        let replacement = &result["fixes"][0]["artifactChanges"][0]["replacements"][0];
+        let number = |key: &str| replacement["deletedRegion"][key].as_u64().expect("a number") as usize;
+        let (start, length) = (number("byteOffset"), number("byteLength"));
+        text.replace_range(start..start + length, replacement["insertedContent"]["text"].as_str().expect("a text"));
+    }
+    assert_eq!(run_with(&["check", "--strict", "-"], &text).status, 0, "{text}");
+
+    // Nothing found, and nothing read, are logs, too.
+    let (output, fine) = log(&["tests/modules/rustc-1.97-sm_80.ptx"]);
+    assert_valid(&fine);
+    assert_eq!((output.status, &fine["runs"][0]["results"]), (0, &json!([])));
+    let (output, failed) = log(&["tests/modules/there-is-none.ptx"]);
+    assert_valid(&failed);
+    assert_eq!(output.status, 2);
+    assert_eq!(failed["runs"][0]["invocations"][0]["executionSuccessful"], false);
+    let said = &failed["runs"][0]["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"];
+    assert!(said.as_str().is_some_and(|said| said.contains("there-is-none.ptx")), "{said}");
+}
+
+#[test]
+fn github_gets_annotations() {
+    let folder = folder("github");
+    let path = folder.join("a,b:c.ptx");
+    fs::write(&path, SPOILT).expect("a file");
+    let output = run(&["check", "--format", "github", path.to_str().expect("a path")]);
+    assert_eq!(output.status, 1);
+    let lines: Vec<&str> = output.out.lines().collect();
+    assert_eq!(lines.len(), 3, "a finding a line: {}", output.out);
+    assert!(lines[0].starts_with("::error file="), "{}", lines[0]);
+    let rest = lines[0].split_once("a%2Cb%3Ac.ptx").expect("the file's name").1;
+    let expected = ",line=6,col=21,endColumn=23,title=illegal-modifier::`.lo` is for unsigned integers%0Ahelp: legal";
+    assert!(rest.starts_with(expected), "{rest}");
+    assert!(lines[2].starts_with("::warning file="), "{}", lines[2]);
+}
+
+#[test]
+fn counts_are_in_words() {
+    let bare = |text| run_with(&["check", "--target", "sm_90", "--ptx", "8.0", "-"], text).out;
+    let last = |text| bare(text).lines().last().unwrap_or_default().to_owned();
+    assert_eq!(last("setp.s32.lt p, a, b;"), "1 statement: 1 in the table, 0 outside it, 0 errors, 1 warning");
+    assert_eq!(
+        last("ad.s32 d, a, b; ad.s32 d, a, b;"),
+        "2 statements: 0 in the table, 2 outside it, 2 errors, 0 warnings"
+    );
+    let output = run_with(&["check", "--error-limit", "1", "-"], SPOILT);
+    assert!(output.out.ends_with("2 findings are left out: `--error-limit 0` shows all\n"), "{}", output.out);
+}
+
+#[test]
+fn colours_and_quiet_are_asked_for_before_or_behind_the_command() {
+    let escape = '\u{1b}';
+    let coloured = |arguments: &[&str]| run_with(arguments, SPOILT).out.contains(escape);
+    assert!(!coloured(&["check", "-"]));
+    assert!(coloured(&["check", "-", "--color", "always"]));
+    assert!(coloured(&["--color=always", "check", "-"]));
+    assert!(!coloured(&["check", "--color", "never", "-"]));
+
+    let loud = run_with(&["check", "-"], SPOILT).out;
+    let quiet = run_with(&["check", "-", "-q"], SPOILT).out;
+    let (findings, counts) = loud.trim_end().rsplit_once('\n').expect("a last line");
+    assert_eq!(counts, "4 statements: 3 in the table, 1 outside it, 2 errors, 1 warning");
+    assert_eq!(quiet.trim_end(), findings.trim_end());
+    let fine = run(&["check", "-q", "tests/modules/rustc-1.97-sm_80.ptx"]);
+    assert_eq!((fine.status, fine.out.as_str(), fine.err.as_str()), (0, "", ""));
+}
+
+#[test]
+fn a_floor_is_text() {
+    let output = run_with(&["check", "--floor", "--format", "json", "-"], SPOILT);
+    assert_eq!((output.status, output.out.as_str()), (2, ""));
+    let output = run_with(&["check", "--floor", "--format", "text", "-"], "griddepcontrol.wait;");
+    assert!(output.out.contains("needs PTX 7.8"), "{}", output.out);
+}

@@ -1,0 +1,112 @@
+//! A newcomer's walk by the documents alone: every command that they show is run as it stands, and prints what they say.
+#![cfg(all(feature = "cli", unix))]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+mod command;
+
+/// Runs a line in a shell, in a folder, with the binary where an installed one would be.
+fn shell(line: &str, folder: &Path) -> Output {
+    let binary = Path::new(env!("CARGO_BIN_EXE_ptx-isa"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(binary.parent().expect("a folder").to_owned()).chain(std::env::split_paths(&path));
+    Command::new("sh")
+        .args(["-c", line])
+        .current_dir(folder)
+        .env("PATH", std::env::join_paths(folders).expect("a path"))
+        .env("HOME", folder)
+        .output()
+        .expect("a shell")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// The blocks of a language in a document.
+fn blocks<'a>(document: &'a str, language: &str) -> Vec<&'a str> {
+    let parts = document.split("```").skip(1).step_by(2);
+    parts.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
+}
+
+fn document(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).expect("a document")
+}
+
+#[test]
+fn the_first_command_shows_what_the_readme_shows() {
+    let readme = document("README.md");
+    let first = blocks(&readme, "sh")[0].trim();
+    // The binary is there; what cargo does before is `.ci/first`'s.
+    let line = first.replace("cargo run --features cli --", "ptx-isa");
+    let output = shell(&line, Path::new(env!("CARGO_MANIFEST_DIR")));
+    assert_eq!(output.status.code(), Some(1));
+    let report = blocks(&readme, "text").into_iter().find(|block| block.starts_with("error[")).expect("a report");
+    assert!(text(&output.stdout).contains(report.trim_end()), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("errors, 1 warning\n"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn consoles_print_what_the_readme_says() {
+    let readme = document("README.md");
+    let mut commands = 0;
+    for console in blocks(&readme, "console") {
+        for command in console.split("$ ").skip(1) {
+            let (line, expected) = command.split_once('\n').expect("a line");
+            let output = shell(line, Path::new(env!("CARGO_MANIFEST_DIR")));
+            assert_eq!(text(&output.stdout).trim_end(), expected.trim_end(), "{line}: {}", text(&output.stderr));
+            commands += 1;
+        }
+    }
+    assert!(commands >= 3, "{commands}");
+}
+
+/// The examples of `--help`, in a folder with the files that they name. A site is written from what cargo has built, and is
+/// tested for itself.
+#[test]
+fn examples_of_the_help_run() {
+    let folder = command::folder("walk");
+    let module = fs::read_to_string("tests/modules/rustc-1.97-sm_80.ptx").expect("a module");
+    for name in ["kernel.ptx", "a.ptx", "b.ptx"] {
+        fs::write(folder.join(name), &module).expect("a file");
+    }
+    let request = r#"{"inst":"setp.lt.s32 p, a, b","target":"sm_90","in":{"a":"0x5","b":"0xfffffffd"}}"#;
+    fs::write(folder.join("requests.jsonl"), request).expect("a file");
+    for place in
+        [".local/share/bash-completion/completions", ".zfunc", ".config/fish/completions", ".local/share/man/man1"]
+    {
+        fs::create_dir_all(folder.join(place)).expect("a folder");
+    }
+    let mut lines = 0;
+    for command in ["check", "eval", "explain", "table", "completions", "man"] {
+        let help = command::run(&[command, "--help"]).out;
+        let examples = help.split_once("Examples:\n").expect("examples").1;
+        for line in examples.lines().take_while(|line| line.starts_with("  ")) {
+            let output = shell(line.trim(), &folder);
+            // What is explained as illegal ends with 1.
+            let expected = i32::from(line.contains("setp.lo.s32"));
+            assert_eq!(output.status.code(), Some(expected), "{line}: {}", text(&output.stderr));
+            assert!(!line.contains("--format") || !line.contains(" >") || output.stdout.is_empty(), "{line}");
+            lines += 1;
+        }
+    }
+    assert!(lines >= 18, "{lines}");
+    let written = ["findings.sarif", "ptx.json", ".zfunc/_ptx-isa", ".local/share/man/man1/ptx-isa.1"];
+    assert!(written.iter().all(|name| fs::metadata(folder.join(name)).is_ok_and(|file| file.len() > 0)));
+}
+
+#[test]
+fn the_commands_of_the_documents_on_data_run() {
+    let folder = command::folder("walk-data");
+    let mut lines = 0;
+    for block in blocks(&document("docs/dataset.md"), "sh") {
+        for line in block.lines().filter(|line| line.starts_with("ptx-isa ") && !line.ends_with(['\'', '\\'])) {
+            let output = shell(line, &folder);
+            assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+            lines += 1;
+        }
+    }
+    assert!(lines >= 2, "{lines}");
+}
