@@ -202,7 +202,8 @@ pub(super) fn write(out: &mut impl Write, forms: &[FormInfo]) -> io::Result<()> 
 }
 
 fn instruction(page: &'static page::Page, forms: &[FormInfo]) -> Instruction {
-    let member = |&page::Member { name, description, domain }: &page::Member| Member { name, description, domain };
+    let member =
+        |&page::Member { name, description, domain, plain: _ }: &page::Member| Member { name, description, domain };
     let modifier = |modifier: &page::Modifier| Modifier {
         name: modifier.name,
         description: modifier.description,

@@ -256,21 +256,17 @@ impl Values {
             let (Some(info), Some(bits)) = (&operand.selector, statement.operands()[selector.place].selector) else {
                 continue;
             };
-            let (values, of, picked): (Vec<(&str, u128, u32)>, u8, Box<dyn Fn(u32) -> Vec<u32>>) = match info.kind {
-                Kind::Lanes { lanes, of } => {
+            let (values, of): (Vec<(&str, u128, u32)>, u8) = match info.kind {
+                Kind::Lanes { lanes: _, of } => {
                     let picking = sources.iter().filter(|(other, _)| {
                         other.selector.is_some_and(|other| matches!(other.kind, Kind::Lanes { .. }))
                     });
                     let values = picking.map(|(other, word)| (other.name, *word, TABLE.ty(other.ty).bits.into()));
-                    let goes = move |number: u32| {
-                        (0..u32::from(lanes)).filter(|lane| bits >> (4 * lane) & 15 == number).collect()
-                    };
-                    (values.collect(), of, Box::new(goes))
+                    (values.collect(), of)
                 }
                 Kind::Subset { of } => {
                     let Some(out) = outputs.list.first() else { continue };
-                    let counts = move |number: u32| if bits >> number & 1 != 0 { vec![number] } else { Vec::new() };
-                    (vec![(operand.name, out.bits, out.ty.bits.into())], of, Box::new(counts))
+                    (vec![(operand.name, out.bits, out.ty.bits.into())], of)
                 }
                 Kind::Listed { .. } => continue,
             };
@@ -285,9 +281,20 @@ impl Values {
             });
             selector.cells = (0..)
                 .zip(cells)
-                .map(|(number, (of, value))| Cell { of, number, value, picked: picked(number) })
+                .map(|(number, (of, value))| Cell { of, number, value, picked: picked(info.kind, bits, number) })
                 .collect();
         }
+    }
+}
+
+/// The lanes that take the one of this number.
+fn picked(kind: Kind, selector: u32, number: u32) -> Vec<u32> {
+    match kind {
+        Kind::Lanes { lanes, of: _ } => {
+            (0..u32::from(lanes)).filter(|lane| selector >> (4 * lane) & 15 == number).collect()
+        }
+        Kind::Subset { of: _ } if selector >> number & 1 != 0 => vec![number],
+        Kind::Subset { .. } | Kind::Listed { .. } => Vec::new(),
     }
 }
 
