@@ -103,7 +103,10 @@ fn a_part_to_merge_into_stands_with_all_operands_only() {
         assert_eq!(parse(text).as_deref(), Ok(canonical.as_str()));
     }
     let message = |text| parse(text).unwrap_err().message;
-    assert_eq!(message("vset.s32.u32.lt r0.b0, r1, r2;"), "`d` has a `.dsel` only where all operands are written");
+    assert_eq!(
+        message("vset.s32.u32.lt r0.b0, r1, r2;"),
+        "the operand `d` has a `.dsel` only where all operands are written"
+    );
     assert_eq!(message("vset.s32.u32.lt r0, r1;"), "`vset.s32.u32.lt` takes 3 to 4 operands, not 2");
     assert_eq!(message("vset.s32.u32.lt.add r0, r1, r2;"), "`vset.s32.u32.lt.add` takes 4 operands, not 3");
     assert_eq!(message("vset.s32.u32.lt r0, r1.b4, r2;"), "`.b4` is no `.asel` of the operand `a`");

@@ -425,7 +425,7 @@ proptest! {
 fn a_modifier_that_begins_with_a_digit_may_stand_behind_a_blank() {
     let text = "cp.async.bulk.prefetch.tensor\n.4d.L2.global [m, {x, y, z, w}];";
     let statement = Statement::parse(&TABLE, text).expect("a legal statement");
-    assert_eq!(statement.form().mnemonic(), "cp.async.bulk.prefetch.tensor.4d.L2");
+    assert_eq!(statement.form().mnemonic(), "cp.async.bulk.prefetch.tensor.4d.L2.global");
     // A number that begins with a dot is none.
     let refusal = Statement::parse(&TABLE, "ret .5e3;").expect_err("a number stands behind it");
     assert!(!refusal.message.contains("modifier"), "{}", refusal.message);

@@ -179,7 +179,8 @@ pub(crate) fn later(text: &str) -> String {
             _ => new.push_str(&rest[..length]),
         }
         rest = &rest[length..];
-        versions = new.ends_with("ptx") || versions && matches!(first, '0'..='9' | '.' | ',' | ' ' | '\n');
+        versions = ["ptx", "manual"].iter().any(|word| new.ends_with(word))
+            || versions && matches!(first, '0'..='9' | '.' | ',' | ' ' | '\n');
     }
     new
 }
