@@ -45,7 +45,7 @@ pub extern "C" fn answer() -> *const u8 {
 ///
 /// A request has a statement or a mnemonic in its first line, a version of PTX in the second and a target in the third,
 /// each empty for any, and in each further one the value of a register, `name=value`, or the word behind an operand,
-/// by its place: `/1=b7654`. The answer is what [`verdict::Answer`] says.
+/// by its place: `/1=b7654`. The answer is what `verdict::Answer` says.
 ///
 /// ```
 /// let answer = ptx_isa_wasm::reply("setp.lt.s32 p|q, a, b;\n7.0\nsm_80\na=5\nb=-3");
