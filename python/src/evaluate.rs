@@ -77,7 +77,7 @@ pub(crate) fn evaluate(
     let each = || PyResult::Ok(inputs.values()?.iter().any(|given| given.len().is_ok()));
     let (outputs, unspecified) = (PyDict::new(py), PyDict::new(py));
     if active.is_some() || statement.form().is_collective() || each()? {
-        let Outputs { list, written } =
+        let Outputs { list, written, .. } =
             computed::<[u128; WARP]>(&statement, target, active.unwrap_or(u32::MAX), inputs)?;
         for output in list {
             // A thread that does not execute writes nothing.
