@@ -196,9 +196,8 @@ impl Totals {
     fn add(&mut self, report: &Report) {
         self.in_table += report.in_table;
         self.outside += report.outside;
-        let errors = report.diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count();
-        self.errors += errors;
-        self.warnings += report.diagnostics.len() - errors;
+        self.errors += report.errors();
+        self.warnings += report.warnings();
     }
 }
 

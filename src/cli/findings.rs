@@ -65,22 +65,13 @@ impl Subject {
         if let Some(form) = form {
             return Some(Subject::Form(form.mnemonic()));
         }
-        let mnemonic = mnemonic_of(std::str::from_utf8(source.text.get(span.clone())?).ok()?);
+        let statement = std::str::from_utf8(source.text.get(span.clone())?).ok()?;
+        let mnemonic = &statement[mnemonic::place(statement)?];
         if let Ok(resolved) = mnemonic::resolve(&TABLE, mnemonic) {
             return Some(Subject::Form(resolved.form.mnemonic()));
         }
         TABLE.instruction_of(mnemonic).map(|instruction| Subject::Opcode(instruction.opcode))
     }
-}
-
-/// The mnemonic of a statement, behind its guard.
-fn mnemonic_of(statement: &str) -> &str {
-    let behind = statement.strip_prefix('@').map(|guard| {
-        let register = guard.trim_start().trim_start_matches('!').trim_start();
-        register.split_once(char::is_whitespace).map_or("", |(_, behind)| behind.trim_start())
-    });
-    let end = |c: char| c.is_whitespace() || c == ';';
-    behind.unwrap_or(statement).split(end).next().unwrap_or_default()
 }
 
 pub(super) fn json(out: &mut impl Write, source: &Source<'_>, finding: &Diagnostic) -> io::Result<()> {

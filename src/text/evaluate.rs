@@ -40,11 +40,8 @@ pub trait Words: Copy {
     /// The lowest bit of each thread.
     fn mask(self) -> u32;
 
-    /// What a form computes in threads of a mask.
-    fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<Self>;
-
-    /// For each of these results the threads in which any other is as good.
-    fn unspecified(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<u32>;
+    /// What a form computes in threads of a mask: each result with the threads in which any other is as good.
+    fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<(Self, u32)>;
 }
 
 impl Words for u128 {
@@ -60,12 +57,9 @@ impl Words for u128 {
         self as u32 & 1
     }
 
-    fn compute(form: FormInfo, sm: u16, _: u32, inputs: &[u128]) -> Vec<u128> {
-        form.evaluate(sm, inputs).to_vec()
-    }
-
-    fn unspecified(form: FormInfo, sm: u16, _: u32, inputs: &[u128]) -> Vec<u32> {
-        form.unspecified(sm, inputs).iter().map(|doubt| doubt.mask()).collect()
+    fn compute(form: FormInfo, sm: u16, _: u32, inputs: &[u128]) -> Vec<(u128, u32)> {
+        let (results, open) = (form.evaluate(sm, inputs), form.unspecified(sm, inputs));
+        results.iter().zip(&*open).map(|(result, open)| (*result, open.mask())).collect()
     }
 }
 
@@ -82,12 +76,8 @@ impl Words for [u128; WARP] {
         self.iter().rev().fold(0, |mask, word| mask << 1 | *word as u32 & 1)
     }
 
-    fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<Self> {
-        form.evaluate_warp(sm, active, inputs)
-    }
-
-    fn unspecified(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<u32> {
-        form.unspecified_warp(sm, active, inputs)
+    fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<(Self, u32)> {
+        form.evaluate_warp(sm, active, inputs).into_iter().zip(form.unspecified_warp(sm, active, inputs)).collect()
     }
 }
 
@@ -255,7 +245,7 @@ pub fn evaluate<'a, W: Words>(
         return Ok(Outputs { list: Vec::new(), words: words[..count].to_vec(), written: 0 });
     }
     let (sm, words) = (target.map_or(u16::MAX, |target| target.sm), &words[..count]);
-    let results = W::compute(form, sm, executing, words).into_iter().zip(W::unspecified(form, sm, executing, words));
+    let results = W::compute(form, sm, executing, words);
     let outputs = written.into_iter().zip(results).filter_map(|(destination, (bits, unspecified))| {
         let (name, ty) = destination?;
         Some(Output { name: name.into_owned(), bits, ty, unspecified })

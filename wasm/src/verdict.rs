@@ -135,7 +135,8 @@ impl Answer {
                     }
                     // Its operands are described, and none is written.
                     Err(_) if alone => {
-                        answer.judge(resolved.form, &resolved.free, [].into_iter(), machine);
+                        let floors = resolved.form.floors_with(&resolved.free).map(|more| &more.floor);
+                        answer.judge(resolved.form, &resolved.free, floors, machine);
                         answer.text = resolved.form.mnemonic_with(&resolved.free);
                     }
                     Err(error) => {
@@ -188,7 +189,6 @@ impl Answer {
 
     /// Whether a version and a target have a form, and what else it asks for.
     fn judge(&mut self, form: FormInfo, free: &Free, more: impl Iterator<Item = &'static Floor>, machine: Machine) {
-        let more = more.chain(form.floors_with(free).map(|free| &free.floor));
         let mut missing: Vec<&Floor> = [form.lowest_floor()].into_iter().chain(more).collect();
         missing.retain(|floor| !machine.has(floor));
         missing.dedup();

@@ -12,6 +12,7 @@ mod names;
 mod rule;
 
 use std::collections::HashMap;
+use std::iter;
 
 use isa_table::limits;
 use isa_table::table::{name_with, name_with_operands};
@@ -375,8 +376,7 @@ impl OpcodeChecker<'_> {
                         Err(LowerError::Mistakes(errors)) => return Err(errors),
                         Err(LowerError::Broken) => unreachable!("it is reported where it broke"),
                     };
-                let operations =
-                    [Some(&program), unspecified.as_ref()].into_iter().flatten().map(|one| one.values.len());
+                let operations = iter::once(&program).chain(&unspecified).map(|one| one.values.len());
                 if let Some(operations) = operations.max().filter(|operations| *operations > limits::VALUES) {
                     let message = format!("this takes {operations} operations, and a form may {}", limits::VALUES);
                     return Err(Diagnostic::new(syntax.span, message).into());

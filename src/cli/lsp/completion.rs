@@ -36,12 +36,8 @@ struct List<'d> {
 impl List<'_> {
     /// Whether a form is one for the module's version and target that the manual lists.
     fn is_wanted(&self, form: FormInfo) -> bool {
-        let floor = form.lowest_floor();
-        let report = &self.document.report;
-        let there = match (report.version, report.target) {
-            (Some(version), Some(target)) => floor.has(version, target, TABLE.families()),
-            _ => true,
-        };
+        let (version, target) = (self.document.report.version, self.document.report.target);
+        let there = version.is_none() || target.is_none() || form.taken(version, target);
         there && form.lenient().is_none()
     }
 

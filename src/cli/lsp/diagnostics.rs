@@ -5,6 +5,7 @@ use ptx_isa::diagnostic::{Code, Diagnostic, Severity};
 
 use super::documents::Document;
 use super::location;
+use crate::cli::findings::in_full;
 
 /// All findings of a document.
 pub(super) fn diagnostics(document: &Document, uri: &Uri) -> Vec<lsp_types::Diagnostic> {
@@ -12,12 +13,6 @@ pub(super) fn diagnostics(document: &Document, uri: &Uri) -> Vec<lsp_types::Diag
 }
 
 pub(super) fn diagnostic(document: &Document, uri: &Uri, finding: &Diagnostic) -> lsp_types::Diagnostic {
-    let mut message = finding.message.clone();
-    for (kind, more) in [("note", &finding.note), ("help", &finding.help)] {
-        if let Some(more) = more {
-            message += &format!("\n{kind}: {more}");
-        }
-    }
     lsp_types::Diagnostic {
         range: document.range(&finding.span),
         severity: Some(match finding.severity {
@@ -26,7 +21,7 @@ pub(super) fn diagnostic(document: &Document, uri: &Uri, finding: &Diagnostic) -
         }),
         code: Some(NumberOrString::String(finding.code.as_str().to_owned())),
         source: Some("ptx-isa".to_owned()),
-        message,
+        message: in_full(finding),
         related_information: first_declaration(document, uri, finding).map(|first| vec![first]),
         ..lsp_types::Diagnostic::default()
     }
