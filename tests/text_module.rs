@@ -57,6 +57,79 @@ fn findings<'a>(text: &'a str, report: &Report) -> Vec<(usize, &'static str, &'a
     found.map(|found| (lines.position(found.span.start).line, found.code.as_str(), &text[found.span.clone()])).collect()
 }
 
+/// Declarations, and what of each is refused; `None` where it is taken.
+#[test]
+fn variables_have_types_shapes_and_values() {
+    let taken = [
+        ".global .align 16 .v4 .f32 x[2] = {{1.0, 2.0, 3.0, 4.0}, {0f3F800000, -1.0, 0.5, 1e3}};",
+        ".const .u32 x[][2] = {{1, 2}, {WARP_SZ, 3 + 4}, {}}, y = ~0;",
+        ".extern .shared .align 16 .b8 x[]; .extern .global .u32 y; .visible .global .u32 y = 5;",
+        ".global .u32 x; .global .u64 y[3] = {x, generic(x) + 8, 0xff00(x)}; .global .u8 z = 0xff(generic(x));",
+        ".func f() { ret; } .global .u64 x = f;",
+        ".global .b8 x = 1.5;",
+        ".global .attribute(.managed) .u32 x;",
+        ".entry k(.param .u64 .ptr .global .align 8 x, .param .texref t, .param .b8 y[WARP_SZ]) { ret; }",
+        ".func f(.param .align 8 .b8 x[16], .param .b8 y[]) { .local .v2 .u32 z[4]; .const .u32 c = 5; ret; }",
+    ];
+    for text in taken {
+        let text = format!("{HEAD}{text}\n");
+        assert_eq!(findings(&text, &report(&text)), []);
+    }
+    let refused = [
+        (".global x;", "syntax", "x"),
+        (".global .pred x;", "syntax", ".pred"),
+        (".global .f32 .v4 x;", "syntax", ".v4"),
+        (".global .align 3 .u32 x;", "syntax", "3"),
+        (".global .v4 .f64 x;", "syntax", ".f64"),
+        (".global .u32 x[];", "syntax", "x"),
+        (".global .u32 x[2][];", "syntax", "]"),
+        (".global .u32 x = 1.5;", "constant", "1.5"),
+        (".global .f32 x = 1;", "constant", "1"),
+        (".global .f16 x = 1.5;", "constant", "1.5"),
+        (".global .u32 x = {5};", "constant", "{"),
+        (".global .u32 x[2] = 5;", "constant", "5"),
+        (".global .u32 x[2] = {1, 2, 3}, y = 5;", "constant", "3"),
+        (".global .u32 x[2][2] = {{1, 2}, 3};", "constant", "3"),
+        (".global .v2 .u32 x = {1};", "constant", "}"),
+        (".global .u32 x; .global .u16 y = x;", "constant", "x"),
+        (".global .u32 x; .global .u8 y = 0xf0(x);", "constant", "0xf0"),
+        (".shared .u32 x; .global .u64 y = x;", "constant", "x"),
+        (".func f() { ret; } .global .u64 y = generic(f);", "constant", "f"),
+        (".shared .u32 x = 5;", "syntax", "="),
+        (".extern .global .u32 x = 5;", "syntax", "="),
+        (".local .u32 x;", "syntax", ".local"),
+        (".shared .texref x;", "syntax", ".texref"),
+        (".global .samplerref x;", "target", ".samplerref"),
+        (".tex .u32 x;", "ptx-version", ".tex"),
+        (".global .attribute(.manged) .u32 x;", "syntax", ".manged"),
+        (".visible .weak .global .u32 x;", "syntax", ".weak"),
+        (".global .u32 x; .global .f32 x;", "duplicate-name", "x"),
+        (".func x() { ret; } .global .u32 x;", "duplicate-name", "x"),
+        (".entry k() { .visible .global .u32 x; ret; }", "syntax", ".visible "),
+        (".entry k(.param .b8 x[]) { ret; }", "syntax", "x"),
+        (".func f(.param .u64 .ptr x) { ret; }", "syntax", ".ptr"),
+        (".func (.param .b32 x, .param .b32 y) f() { ret; }", "syntax", ".param .b32 y"),
+    ];
+    for (text, code, at) in refused {
+        let text = format!("{HEAD}{text}\n");
+        assert_eq!(findings(&text, &report(&text)), [(4, code, at)], "{text}");
+    }
+}
+
+#[test]
+fn a_target_has_options() {
+    let sampler = ".version 8.6\n.target sm_90, texmode_independent\n.address_size 64\n.global .samplerref x;\n";
+    assert_eq!(findings(sampler, &report(sampler)), []);
+    for (text, at) in [
+        (".version 8.6\n.target sm_90, texmode_unified, texmode_independent\n", "texmode_independent"),
+        (".version 8.6\n.target sm_90, texmode\n", "texmode"),
+    ] {
+        assert_eq!(findings(text, &report(text)), [(2, "target", at)]);
+    }
+    let old = ".version 1.4\n.target sm_13, texmode_independent\n";
+    assert_eq!(findings(old, &report(old)), [(2, "ptx-version", "texmode_independent")]);
+}
+
 #[test]
 fn what_compilers_wrote_has_no_error_and_no_warning() {
     for (name, text, instructions) in MODULES {
@@ -755,7 +828,12 @@ fn addresses_name_their_space_and_vectors_have_one_type() {
         ),
     ];
     for (line, expected) in lines {
-        let text = kernel(line);
+        // A variable of the module stands before the kernel.
+        let (outside, inside) = match line.split_once("; ") {
+            Some((variable, rest)) if variable.starts_with('.') => (format!("{variable};\n"), rest),
+            _ => (String::new(), line),
+        };
+        let text = kernel(inside).replacen(HEAD, &format!("{HEAD}{outside}"), 1);
         let report = report(&text);
         let errors = report.diagnostics.iter().filter(|found| found.severity == Severity::Error);
         let found: Vec<_> = errors.map(|found| (found.code, &text[found.span.clone()])).collect();

@@ -157,11 +157,15 @@ contents! {
         entry: bool,
         /// Whether it stands in the head of a function that is no kernel.
         function: bool,
+        /// Whether it is an attribute of variables: `.attribute(.managed)`.
+        attribute: bool,
+        /// Whether it is an option, which stands without its dot behind the target in `.target`.
+        option: bool,
         /// How many numbers follow it in a head at least.
         least: u8,
         /// How many numbers follow it in a head at most.
         most: u8,
-        /// What does not stand in one head with it.
+        /// What does not stand in one head, or one `.target`, with it.
         without: &'static [&'static str],
         /// What it needs.
         floor: Floor,
@@ -180,6 +184,18 @@ contents! {
         /// Whether it is a type by which variables of another space are declared, and what they hold is not seen:
         /// `.global .texref t;` is in `.texref`.
         opaque: bool,
+        /// The option of `.target` without which no variable is in it.
+        option: Option<&'static str>,
+        /// Whether variables in it may begin with values.
+        values: bool,
+        /// Whether variables of opaque types are declared in it.
+        opaques: bool,
+        /// Whether variables in it may be vectors.
+        vectors: bool,
+        /// The version from which on its variables are declared within functions only.
+        inside: Option<Version>,
+        /// The version from which on nothing is in it.
+        until: Option<Version>,
         /// What it is, in words.
         description: &'static str,
     }
@@ -661,6 +677,8 @@ named! {
         FunctionAsSource = "function_as_source",
         /// A bar and a sink behind a destination that has no second one.
         SinkBehindDestination = "sink_behind_destination",
+        /// A constant that an operand's type does not take, beside registers in a vector.
+        ConstantBesideBits = "constant_beside_bits",
     }
 }
 
@@ -760,6 +778,13 @@ impl TypeInfo {
     pub fn goes_with(&self, other: &TypeInfo) -> bool {
         let bits = self.kind == Kind::Bits || other.kind == Kind::Bits;
         self.bits == other.bits && (bits || self.name == other.name || self.is_word() && other.is_word())
+    }
+}
+
+impl Directive {
+    /// Whether the other does not stand beside it.
+    pub fn goes_without(&self, other: &Directive) -> bool {
+        self.without.contains(&other.name) || other.without.contains(&self.name)
     }
 }
 

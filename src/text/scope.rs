@@ -216,8 +216,19 @@ mod tests {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    const VARIABLE: Symbol =
-        Symbol::Variable(&Space { name: "global", generic: true, constants: false, opaque: false, description: "" });
+    const VARIABLE: Symbol = Symbol::Variable(&Space {
+        name: "global",
+        generic: true,
+        constants: false,
+        opaque: false,
+        option: None,
+        values: true,
+        opaques: true,
+        vectors: true,
+        inside: None,
+        until: None,
+        description: "",
+    });
 
     fn register(ty: u8) -> Symbol {
         Symbol::Register { ty: TypeId(ty), lanes: 1 }

@@ -246,7 +246,7 @@ pub(crate) struct Map {
 pub(crate) struct Directive {
     pub docs: Docs,
     pub name: Ident,
-    /// `module`, `body`, `entry`, `function`
+    /// `module`, `body`, `entry`, `function`, `attribute`, `option`
     pub places: Vec<Ident>,
     pub numbers: Option<(Number, Number)>,
     /// What does not stand beside it.
@@ -254,13 +254,19 @@ pub(crate) struct Directive {
     pub floor: Option<Requirement>,
 }
 
-/// `.local generic constants;`: where variables are, and what of addresses
+/// `.local generic constants;`, `.samplerref opaque option texmode_independent;`: where variables are, and what of addresses
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
     pub docs: Docs,
     pub name: Ident,
-    /// `generic`, `constants`
+    /// `generic`, `constants`, `opaque`
     pub attributes: Vec<Ident>,
+    /// `option texmode_independent`
+    pub option: Option<Ident>,
+    /// `inside 3.0`
+    pub inside: Option<Version>,
+    /// `until 1.5`
+    pub until: Option<Version>,
 }
 
 /// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: what a thread may read and nothing writes

@@ -4,23 +4,28 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
+use super::variables::{Declared, Site};
 use super::{Checker, Declaration, Item, Place, SymbolKind};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{Kind, Space, TypeId};
+use crate::table::{Kind, Space, TypeId, TypeInfo};
 use crate::text::constant::{self, WARP, WARP_NAME};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
-use crate::text::scope::Symbol;
+use crate::text::scope::{Found, Symbol};
 use crate::text::statement::Guard;
 
 /// What stands before the names of a declaration.
+#[derive(Clone, Copy)]
 pub(super) struct Attributes {
     pub(super) symbol: Symbol,
     pub(super) ty: Option<TypeId>,
     pub(super) lanes: u8,
 }
 
-/// The most bits that a vector of registers has.
+/// What stands before the declaration of something that is elsewhere.
+const EXTERN: &str = ".extern";
+
+/// The most bits that a vector has.
 const VECTOR_BITS: u32 = 128;
 
 impl<'a> Checker<'_, '_, 'a> {
@@ -39,6 +44,17 @@ impl<'a> Checker<'_, '_, 'a> {
             Symbol::Label => return,
         };
         self.record(|recorder, text| recorder.declare(span_of(text, name), kind));
+    }
+
+    /// Tells if the module has a variable or function of this name already. What is declared as `.extern` may be defined so that
+    /// others see it.
+    fn is_new(&mut self, name: &'a str, linkage: &str) {
+        let function = matches!(self.scopes.find(name), Some(Found { symbol: Symbol::Function, .. }));
+        let external = self.externals.contains(name) && !linkage.is_empty();
+        if function || self.scopes.clashes(name, None) && !external {
+            let span = span_of(self.text(), name);
+            self.error(Code::DuplicateName, span, format!("`{name}` is declared twice in this module"));
+        }
     }
 
     pub(super) fn label(&mut self, guard: Option<Guard<'a>>, name: &'a str) -> Read<()> {
@@ -67,7 +83,18 @@ impl<'a> Checker<'_, '_, 'a> {
     /// `space` is that of variables; what is declared begins at its linkage.
     pub(super) fn declaration(&mut self, begun: usize, span: Range<usize>, space: Option<&'static Space>) -> Read<()> {
         let registers = space.is_none();
-        let Attributes { symbol, ty, lanes } = self.attributes(space)?;
+        let site = if self.scopes.depth() == 0 { Site::Module } else { Site::Body };
+        let linkage = self.text()[begun..span.start].trim();
+        if let Some(space) = space {
+            self.stands(space, site, span.clone())?;
+            if site == Site::Body && !linkage.is_empty() && !self.bare {
+                return fail(Code::Syntax, begun..span.start, "what is declared within a function has no linkage");
+            }
+        }
+        let Attributes { symbol, ty, lanes } = match space {
+            Some(space) => self.variable_attributes(space, site)?,
+            None => self.register_attributes()?,
+        };
         self.cursor().skip_blanks();
         if registers && self.cursor().eat(b';') {
             return Ok(());
@@ -84,11 +111,19 @@ impl<'a> Checker<'_, '_, 'a> {
             let name = self.cursor().word();
             self.cursor().skip_blanks();
             let mut count = None;
-            if registers && self.cursor().eat(b'<') {
+            if self.cursor().eat(b'<') {
                 count = Some(self.count()?);
                 self.cursor().skip_blanks();
                 if !self.cursor().eat(b'>') {
                     return fail(Code::Syntax, self.reader.cursor.token(), "`>` is expected here");
+                }
+            }
+            let external = linkage.starts_with(EXTERN);
+            if space.is_some() && site == Site::Module && !self.bare {
+                if external {
+                    self.externals.insert(name);
+                } else {
+                    self.is_new(name, linkage);
                 }
             }
             self.declare(name, count, symbol);
@@ -96,9 +131,9 @@ impl<'a> Checker<'_, '_, 'a> {
             let place = match space {
                 None => Place::Registers(count),
                 Some(space) => {
-                    let elements = self.dimensions();
-                    self.initialiser(span.clone())?;
-                    Place::Memory { space, elements }
+                    let ty = ty.map(|ty| self.reader.table.ty(ty));
+                    let variable = Declared { space, symbol, ty, lanes, external };
+                    Place::Memory { space, elements: self.contents(variable, name, span.clone())? }
                 }
             };
             let end = self.cursor().at();
@@ -123,103 +158,64 @@ impl<'a> Checker<'_, '_, 'a> {
             .map_err(|error| Box::new(Diagnostic::error(Code::Syntax, error.span, format!("{}", error.kind))))
     }
 
-    /// How many elements the dimensions behind a name give: `[2][3]`. The cursor stays.
-    pub(super) fn dimensions(&self) -> u64 {
-        let mut cursor = self.reader.cursor;
-        let mut elements = 1_u64;
-        loop {
-            cursor.skip_blanks();
-            if !cursor.eat(b'[') {
-                return elements;
-            }
-            cursor.skip_blanks();
-            let dimension = if cursor.peek() == b']' { 0 } else { constant::integer(&mut cursor).unwrap_or(0) };
-            elements = elements.saturating_mul(dimension);
-            cursor.skip_blanks();
-            if !cursor.eat(b']') {
-                return 0;
-            }
-        }
-    }
-
-    /// Passes `[24] = {…}` up to the comma or semicolon behind it.
-    fn initialiser(&mut self, span: Range<usize>) -> Read<()> {
-        let mut open = 0_usize;
-        loop {
-            match self.cursor().find(|byte| matches!(byte, b';' | b',' | b'{' | b'}' | b'(' | b')' | b'[' | b']')) {
-                None => return fail(Code::Syntax, span, "the text ends within this"),
-                Some(b';') => return Ok(()),
-                Some(b',') if open == 0 => return Ok(()),
-                Some(b'{') => {
-                    self.cursor().bump();
-                    self.skip_braces(span.clone())?;
-                    continue;
-                }
-                Some(b'}') => return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this"),
-                Some(b'(' | b'[') => open += 1,
-                Some(b')' | b']') => open = open.saturating_sub(1),
-                Some(_) => {}
-            }
-            self.cursor().bump();
-        }
-    }
-
-    /// Reads what stands between the space and the name: alignment, vector, type.
-    pub(super) fn attributes(&mut self, mut space: Option<&'static Space>) -> Read<Attributes> {
-        let registers = space.is_none();
+    /// Reads what stands between `.reg` and the names: `.v2 .f32`.
+    pub(super) fn register_attributes(&mut self) -> Read<Attributes> {
         let mut ty: Option<TypeId> = None;
         let mut lanes = 1;
         loop {
             self.cursor().skip_blanks();
-            if self.cursor().at_dot_word() {
-                let start = self.cursor().at();
-                match self.cursor().dot_word() {
-                    "align" => self.numbers(start..self.reader.cursor.at(), 1)?,
-                    "v2" if ty.is_none() => lanes = 2,
-                    "v4" if ty.is_none() => lanes = 4,
-                    name if !registers => {
-                        ty = ty.or(self.reader.table.type_named(name));
-                        space = self.reader.table.space(name).filter(|space| space.opaque).or(space);
-                    }
-                    _ if ty.is_some() => {
-                        return fail(Code::Syntax, start..self.reader.cursor.at(), "a name is expected here");
-                    }
-                    name => {
-                        ty = self.register_type(name);
-                        if ty.is_none() {
-                            let message = format!("`.{name}` is no type of registers");
-                            return fail(Code::Syntax, start..self.reader.cursor.at(), message);
-                        }
-                    }
-                }
-            } else if self.cursor().peek() == b'(' {
-                while !self.cursor().at_end() && !self.cursor().eat(b')') {
-                    self.cursor().bump();
-                }
-                self.cursor().eat(b')');
-            } else {
-                if let Some(space) = space {
-                    return Ok(Attributes { symbol: Symbol::Variable(space), ty, lanes: lanes as u8 });
-                }
-                return match ty {
-                    Some(ty) => {
-                        let info = &self.reader.table.types[ty.index()];
-                        let least = if info.kind == Kind::Predicate { u16::MAX } else { info.bits };
-                        if lanes > 1 && u32::from(least) * lanes > VECTOR_BITS {
-                            let message = format!("there are no vectors of {lanes} `.{}` registers", info.name);
-                            return fail(Code::Syntax, self.reader.cursor.token(), message);
-                        }
-                        let lanes = lanes as u8;
-                        Ok(Attributes { symbol: Symbol::Register { ty, lanes }, ty: Some(ty), lanes })
-                    }
-                    None => fail(Code::Syntax, self.reader.cursor.token(), "a type is expected before this"),
-                };
+            let start = self.cursor().at();
+            if !self.cursor().at_dot_word() {
+                break;
             }
+            match self.cursor().dot_word() {
+                "align" => self.alignment(start..self.reader.cursor.at())?,
+                "v2" if ty.is_none() => lanes = 2,
+                "v4" if ty.is_none() => lanes = 4,
+                _ if ty.is_some() => {
+                    return fail(Code::Syntax, start..self.reader.cursor.at(), "a name is expected here");
+                }
+                name => {
+                    ty = self.register_type(name);
+                    if ty.is_none() {
+                        let message = format!("`.{name}` is no type of registers");
+                        return fail(Code::Syntax, start..self.reader.cursor.at(), message);
+                    }
+                }
+            }
+        }
+        let Some(ty) = ty else {
+            return fail(Code::Syntax, self.reader.cursor.token(), "a type is expected before this");
+        };
+        self.is_vector(self.reader.table.ty(ty), lanes, self.reader.cursor.token())?;
+        Ok(Attributes { symbol: Symbol::Register { ty, lanes }, ty: Some(ty), lanes })
+    }
+
+    /// Whether there are vectors of so many of a type.
+    pub(super) fn is_vector(&self, ty: &TypeInfo, lanes: u8, span: Range<usize>) -> Read<()> {
+        let least = if ty.kind == Kind::Predicate { u16::MAX } else { ty.bits };
+        if lanes > 1 && u32::from(least) * u32::from(lanes) > VECTOR_BITS {
+            return fail(Code::Syntax, span, format!("there are no vectors of {lanes} `.{}`", ty.name));
+        }
+        Ok(())
+    }
+
+    /// Whether `.target` has the option without which no variable is in a space.
+    pub(super) fn has_option(&mut self, space: &'static Space, span: Range<usize>) -> Read<()> {
+        match space.option {
+            Some(option)
+                if self.target_options.iter().all(|given| given.name != option) && self.target_at.is_some() =>
+            {
+                let message = format!("`.{}` needs the option `{option}`", space.name);
+                let error = Diagnostic::error(Code::Target, span, message);
+                Err(Box::new(error.with_help(format!("write it behind the target: `.target sm_90, {option}`"))))
+            }
+            _ => Ok(()),
         }
     }
 
     /// The type with this name, if registers are declared with it.
-    fn register_type(&self, name: &str) -> Option<TypeId> {
+    pub(super) fn register_type(&self, name: &str) -> Option<TypeId> {
         let types = self.reader.table.types;
         let index = types.iter().position(|ty| ty.name == name)?;
         types.iter().any(|ty| ty.registers.has(TypeId(index as u8))).then_some(TypeId(index as u8))

@@ -62,6 +62,9 @@ impl<'a> Checker<'_, '_, 'a> {
         let begun = self.begun.take().unwrap_or(start);
         let space = self.reader.table.space(name).filter(|space| !space.opaque);
         match name {
+            "visible" | "extern" | "weak" | "common" if begun != start => {
+                return fail(Code::Syntax, span, "a declaration has one linkage");
+            }
             "visible" | "extern" | "weak" | "common" => {
                 self.begun = Some(begun);
                 return Ok(());

@@ -6,13 +6,14 @@ use core::ops::Range;
 
 use super::declarations::Attributes;
 use super::directives::{begins_item, unknown_directive};
+use super::variables::Site;
 use super::{Checker, Declaration, Function, Item, Place, SymbolKind};
 use crate::diagnostic::Code;
-use crate::table::Directive;
+use crate::table::{Directive, TypeId};
 use crate::text::constant::WARP_NAME;
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
-use crate::text::scope::Symbol;
+use crate::text::scope::{Found, Symbol};
 
 /// What a function is called with.
 #[derive(Debug, Default)]
@@ -21,11 +22,49 @@ pub(super) struct Signature {
     pub(super) kernel: bool,
     pub(super) results: Vec<Symbol>,
     pub(super) parameters: Vec<Symbol>,
+    /// What each result and parameter is.
+    shapes: Vec<Shape>,
+    linkage: Option<Linkage>,
+}
+
+/// Who else sees what is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Linkage {
+    Visible,
+    Extern,
+    Weak,
+    Common,
+}
+
+impl Linkage {
+    fn of(word: &str) -> Option<Linkage> {
+        Some(match word {
+            ".visible" => Linkage::Visible,
+            ".extern" => Linkage::Extern,
+            ".weak" => Linkage::Weak,
+            ".common" => Linkage::Common,
+            _ => return None,
+        })
+    }
+}
+
+/// What a parameter is, which all declarations of its function say alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    ty: Option<TypeId>,
+    lanes: u8,
+    place: Place,
+}
+
+impl Shape {
+    fn of(&Declaration { ty, lanes, place, .. }: &Declaration<'_>) -> Shape {
+        Shape { ty, lanes, place }
+    }
 }
 
 impl Signature {
     fn function<'a>(&self, name: &'a str) -> Function<'a> {
-        let Signature { kernel, results, parameters } = self;
+        let Signature { kernel, results, parameters, .. } = self;
         Function { name, kernel: *kernel, results: results.len(), parameters: parameters.len() }
     }
 }
@@ -52,6 +91,10 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// A function's name is known behind its scope as well.
     fn declare_function(&mut self, name: &'a str) {
+        if matches!(self.scopes.find(name), Some(Found { symbol: Symbol::Variable(_), .. })) {
+            let message = format!("`{name}` is a variable of this module already");
+            self.error(Code::DuplicateName, span_of(self.text(), name), message);
+        }
         self.scopes.declare(name, None, Symbol::Function);
         self.record(|recorder, text| recorder.declare_outside(span_of(text, name)));
     }
@@ -84,9 +127,14 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// The head of a function: `(.reg .u32 r) name (.param .u64 p, …) .maxntid 128`, and a body or a semicolon.
     pub(super) fn function(&mut self, begun: usize, span: Range<usize>, kernel: bool) -> Read<()> {
+        let inside = self.scopes.depth() > 0 && !self.bare;
+        let linkage = Linkage::of(self.text()[begun..span.start].trim());
+        if linkage == Some(Linkage::Common) {
+            return fail(Code::Syntax, span, "a function is not `.common`");
+        }
         self.enter();
         let mut name = None;
-        let mut signature = Signature { kernel, ..Signature::default() };
+        let mut signature = Signature { kernel, linkage, ..Signature::default() };
         let mut parameters = Vec::new();
         let mut said: Vec<&'static Directive> = Vec::new();
         loop {
@@ -94,16 +142,28 @@ impl<'a> Checker<'_, '_, 'a> {
             match self.cursor().peek() {
                 b'(' => {
                     self.cursor().bump();
-                    match self.parameters(kernel, &mut parameters) {
-                        Ok(list) if name.is_none() => signature.results = list,
-                        Ok(list) => signature.parameters = list,
+                    let before = parameters.len();
+                    let list = match self.parameters(kernel, &mut parameters) {
+                        Ok(list) => list,
                         Err(error) => {
                             self.leave();
                             return Err(error);
                         }
+                    };
+                    let read = &parameters[before..];
+                    signature.shapes.extend(read.iter().map(|(declaration, _)| Shape::of(declaration)));
+                    if let Err(error) = self.lengths(read, name.is_some()) {
+                        self.reader.notes.push(*error);
                     }
+                    if name.is_none() { signature.results = list } else { signature.parameters = list }
                 }
                 b'{' => {
+                    if inside || linkage == Some(Linkage::Extern) {
+                        let what = if inside { "within another" } else { "that is `.extern`" };
+                        let message = format!("a function {what} has no body");
+                        self.error(Code::Syntax, span.clone(), message);
+                    }
+                    self.agrees(name, &signature);
                     self.braces.push(self.reader.cursor.at());
                     self.cursor().bump();
                     self.function = name;
@@ -182,7 +242,7 @@ impl<'a> Checker<'_, '_, 'a> {
             let takes = if least == most { format!("{least}") } else { format!("{least} to {most}") };
             return fail(Code::Syntax, span, format!("`.{name}` is followed by {takes} numbers, not {numbers}"));
         }
-        let against = |other: &&&Directive| directive.without.contains(&other.name) || other.without.contains(&name);
+        let against = |other: &&&Directive| directive.goes_without(other);
         if let Some(other) = said.iter().find(against) {
             return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
         }
@@ -191,7 +251,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Passes numbers parted by commas, and counts them.
-    fn head_numbers(&mut self) -> Read<usize> {
+    pub(super) fn head_numbers(&mut self) -> Read<usize> {
         let mut count = 0;
         loop {
             let end = self.reader.cursor;
@@ -231,6 +291,7 @@ impl<'a> Checker<'_, '_, 'a> {
         parameters: Vec<(Declaration<'a>, Range<usize>)>,
         start: usize,
     ) {
+        self.agrees(name, &signature);
         let function = signature.function(name.unwrap_or_default());
         (self.visit)(Item::Prototype(function), start..self.reader.cursor.at());
         self.show_parameters(parameters);
@@ -244,6 +305,23 @@ impl<'a> Checker<'_, '_, 'a> {
 
     fn show_parameters(&mut self, parameters: Vec<(Declaration<'a>, Range<usize>)>) {
         parameters.into_iter().for_each(|(parameter, span)| (self.visit)(Item::Parameter(parameter), span));
+    }
+
+    /// What is said of a function again is what was said of it before.
+    fn agrees(&mut self, name: Option<&'a str>, now: &Signature) {
+        let Some((name, before)) = name.and_then(|name| Some((name, self.signatures.get(name)?))) else { return };
+        let counts = |one: &Signature| (one.kernel, one.results.len(), one.parameters.len());
+        let linkage = now.linkage == before.linkage
+            || now.linkage.is_none() && matches!(before.linkage, Some(Linkage::Visible | Linkage::Weak));
+        let what = if counts(now) != counts(before) || now.shapes != before.shapes {
+            "results and parameters"
+        } else if !linkage {
+            "linkage"
+        } else {
+            return;
+        };
+        let message = format!("`{name}` was declared with other {what}");
+        self.error(Code::DuplicateName, span_of(self.text(), name), message);
     }
 
     /// Behind a function's body there is no other, and no prototype.
@@ -275,12 +353,20 @@ impl<'a> Checker<'_, '_, 'a> {
                     "a kernel's parameters are in memory: `.param`",
                 );
             }
-            let space = self.reader.table.space(space);
+            let space = self.reader.table.space(space).filter(|_| space == "param");
             if space.is_none() && !registers {
                 let message = "a parameter begins with `.param` or `.reg`";
                 return fail(Code::Syntax, start..self.reader.cursor.at(), message);
             }
-            let Attributes { symbol, ty, lanes } = self.attributes(space)?;
+            let Attributes { symbol, ty, lanes } = match space {
+                Some(space) => {
+                    let attributes = self.variable_attributes(space, Site::Parameters { kernel })?;
+                    self.pointer(kernel)?;
+                    attributes
+                }
+                None => self.register_attributes()?,
+            };
+            self.cursor().skip_blanks();
             list.push(symbol);
             let mut name = "";
             if self.cursor().at_word() {
@@ -292,18 +378,89 @@ impl<'a> Checker<'_, '_, 'a> {
                     return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is one register");
                 }
             }
-            let place = space.map_or(Place::Registers(None), |space| {
-                let elements = self.dimensions();
-                Place::Memory { space, elements }
-            });
-            while !self.cursor().at_end() && !matches!(self.cursor().peek(), b',' | b')' | b';' | b'{') {
-                self.cursor().bump();
+            if matches!(name, "" | "_") {
+                return fail(
+                    Code::Syntax,
+                    self.reader.cursor.token(),
+                    "the name of a parameter is expected before this",
+                );
             }
+            let place = match space {
+                Some(space) => {
+                    let shape = self.dimensions()?;
+                    let elements = shape.iter().fold(1, |all: u64, count| all.saturating_mul(*count));
+                    if elements == 0 && kernel {
+                        return fail(Code::Syntax, span_of(self.text(), name), "a kernel's parameter has a length");
+                    }
+                    Place::Memory { space, elements }
+                }
+                None => Place::Registers(None),
+            };
+            self.cursor().skip_blanks();
             let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
             shown.push((Declaration { name, ty, lanes, place }, start..end));
-            if !self.cursor().eat(b',') && self.cursor().peek() != b')' {
-                return fail(Code::Syntax, self.reader.cursor.token(), "`,` or `)` is expected behind a parameter");
+            let more = self.cursor().eat(b',');
+            self.cursor().skip_blanks();
+            if more == (self.cursor().peek() == b')') {
+                let message = if more {
+                    "a parameter is expected behind `,`"
+                } else {
+                    "`,` or `)` is expected behind a parameter"
+                };
+                return fail(Code::Syntax, self.reader.cursor.token(), message);
             }
         }
+    }
+
+    /// An array without a length is a function's last parameter, and a result in memory the only one.
+    fn lengths(&self, list: &[(Declaration<'a>, Range<usize>)], parameters: bool) -> Read<()> {
+        let memory = || list.iter().filter(|(declaration, _)| matches!(declaration.place, Place::Memory { .. }));
+        let open = |declaration: &Declaration<'a>| matches!(declaration.place, Place::Memory { elements: 0, .. });
+        let last = if parameters { list.len().saturating_sub(1) } else { list.len() };
+        if let Some((_, span)) = list[..last].iter().find(|(declaration, _)| open(declaration)) {
+            return fail(Code::Syntax, span.clone(), "only a function's last parameter is an array without a length");
+        }
+        match memory().nth(1) {
+            Some((_, span)) if !parameters => {
+                fail(Code::Syntax, span.clone(), "a function has one result in `.param`, or several in registers")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `.ptr .global .align 8` behind the type of a kernel's parameter: what it points to.
+    fn pointer(&mut self, kernel: bool) -> Read<()> {
+        self.cursor().skip_blanks();
+        let start = self.cursor().at();
+        if !self.cursor().at_dot_word() {
+            return Ok(());
+        }
+        let word = self.cursor().dot_word();
+        let span = start..self.cursor().at();
+        if word != "ptr" {
+            return fail(Code::Syntax, span, "a name is expected here");
+        }
+        if !kernel {
+            return fail(Code::Syntax, span, "only a kernel's parameters say what they point to");
+        }
+        self.cursor().skip_blanks();
+        let mut start = self.cursor().at();
+        if !self.cursor().at_dot_word() {
+            return Ok(());
+        }
+        let mut word = self.cursor().dot_word();
+        if self.reader.table.space(word).is_some_and(|space| !space.opaque) {
+            self.cursor().skip_blanks();
+            start = self.cursor().at();
+            if !self.cursor().at_dot_word() {
+                return Ok(());
+            }
+            word = self.cursor().dot_word();
+        }
+        let span = start..self.cursor().at();
+        if word != "align" {
+            return fail(Code::Syntax, span, format!("`.{word}` is no state space and no `.align`"));
+        }
+        self.alignment(span)
     }
 }

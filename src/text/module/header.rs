@@ -8,6 +8,7 @@ use core::ops::Range;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::table::Directive;
 use crate::target::{Target, Version};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
@@ -20,12 +21,6 @@ pub(super) enum Header {
     Targets,
     Done,
 }
-
-/// What may follow the architecture in `.target`.
-const TARGET_OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
-
-/// What begins those of them of which only one may be given.
-const TEXTURE_MODE: &str = "texmode_";
 
 impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn header_ends(&mut self, span: Range<usize>) {
@@ -87,20 +82,17 @@ impl<'a> Checker<'_, '_, 'a> {
             Header::Done => return fail(Code::Syntax, span, "`.target` follows `.version`, before all else"),
         }
         let mut first = true;
-        let mut texture = None;
         loop {
             self.cursor().skip_blanks();
             if !self.cursor().at_word() {
                 return fail(Code::Target, self.reader.cursor.token(), "`.target` is followed by a target");
             }
             let name = self.cursor().word();
-            if first || !TARGET_OPTIONS.contains(&name) {
-                self.target(name, first)?;
-            } else if let Some(mode) = name.strip_prefix(TEXTURE_MODE) {
-                if texture.is_some_and(|other| other != mode) {
-                    return fail(Code::Target, span_of(self.text(), name), "there is one texture mode");
-                }
-                texture = Some(mode);
+            match self.reader.table.directive(name).filter(|directive| directive.option && !first) {
+                Some(option) => self.target_option(option, span_of(self.text(), name))?,
+                // A table that knows no directives has no say.
+                None if !first && self.reader.table.directives.is_empty() => {}
+                None => self.target(name, first)?,
             }
             first = false;
             let end = self.reader.cursor;
@@ -110,6 +102,17 @@ impl<'a> Checker<'_, '_, 'a> {
                 return Ok(());
             }
         }
+    }
+
+    /// An option behind a target.
+    fn target_option(&mut self, option: &'static Directive, span: Range<usize>) -> Read<()> {
+        let against = |other: &&&Directive| option.goes_without(other);
+        if let Some(other) = self.target_options.iter().find(against) {
+            let message = format!("`{}` and `{}` do not stand together", option.name, other.name);
+            return fail(Code::Target, span, message);
+        }
+        self.target_options.push(option);
+        self.needs(option.name, &option.floor, span)
     }
 
     /// Takes the target of a `.target` line; the last one counts.

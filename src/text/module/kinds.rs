@@ -4,14 +4,48 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, Kind, OperandKind, Space, TypeInfo};
+use crate::text::constant::{self, Constant};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
 use crate::text::statement::{Element, Elements, Register, Statement, Value};
+
+/// What an element of a vector is to those beside it.
+#[derive(Clone, Copy)]
+enum Like {
+    Register(&'static TypeInfo),
+    /// A constant, of any width.
+    Integer,
+    Float,
+}
+
+impl Like {
+    fn goes_with(self, other: Like) -> bool {
+        match (self, other) {
+            (Like::Register(ty), Like::Register(other)) => ty.goes_with(other),
+            (Like::Register(ty), constant) | (constant, Like::Register(ty)) => {
+                ty.kind == Kind::Bits || matches!(constant, Like::Float) == (ty.kind == Kind::Float)
+            }
+            (Like::Integer, other) => matches!(other, Like::Integer),
+            (Like::Float, other) => matches!(other, Like::Float),
+        }
+    }
+}
+
+impl fmt::Display for Like {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Like::Register(ty) => write!(f, "a `.{}` register", ty.name),
+            Like::Integer => f.write_str("an integer"),
+            Like::Float => f.write_str("a float"),
+        }
+    }
+}
 
 impl<'a> Checker<'_, '_, 'a> {
     /// Checks an operand that is more than a value.
@@ -127,30 +161,54 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// The elements of a vector have one type among them, which bits take over. Each is like the one before it.
     fn elements(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
-        let mut before: Option<(&'a str, &'static TypeInfo)> = None;
-        let mut bits: Option<(&'a str, &'static TypeInfo)> = None;
+        let mut before: Option<(&'a str, Like)> = None;
+        let mut own: Option<(&'a str, &'static TypeInfo)> = None;
         for element in elements.iter() {
-            let Element::Register(Register { name, element }) = element else { continue };
-            let span = span_of(self.text(), name);
-            let ty = match self.find(name)? {
-                None => return self.undeclared(name),
-                Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => self.reader.table.ty(ty),
-                Some(_) => return fail(Code::OperandType, span, format!("`{name}` is no register that is one value")),
+            let (text, like) = match element {
+                Element::Register(Register { name, element }) => {
+                    let ty = match self.find(name)? {
+                        None => return self.undeclared(name),
+                        Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => {
+                            self.reader.table.ty(ty)
+                        }
+                        Some(_) => {
+                            let message = format!("`{name}` is no register that is one value");
+                            return fail(Code::OperandType, span_of(self.text(), name), message);
+                        }
+                    };
+                    own = own.filter(|(_, ty)| ty.kind == Kind::Bits).or(Some((name, ty)));
+                    (name, Like::Register(ty))
+                }
+                Element::Constant(text) => {
+                    let float = constant::parse(text).is_ok_and(|value| !matches!(value, Constant::Integer { .. }));
+                    (text, if float { Like::Float } else { Like::Integer })
+                }
+                Element::Sink => continue,
             };
             if let Some((other, last)) = before
-                && !ty.goes_with(last)
+                && !like.goes_with(last)
             {
-                let message =
-                    format!("`{name}` is a `.{}` register, and `{other}` beside it is a `.{}`", ty.name, last.name);
-                return fail(Code::OperandType, span, message);
+                let message = format!("`{text}` is {like}, and `{other}` beside it is {last}");
+                return fail(Code::OperandType, span_of(self.text(), text), message);
             }
-            before = Some((name, ty));
-            bits = bits.or(before.filter(|_| ty.kind == Kind::Bits));
+            before = Some((text, like));
         }
-        match bits.or(before) {
-            Some((name, ty)) => self.fits_vector(info, name, ty),
-            None => Ok(()),
+        let Some((name, ty)) = own else { return Ok(()) };
+        // Of a longer vector all elements together hold what the operand is.
+        if let OperandKind::Vector(count) = info.kind
+            && elements.len() > usize::from(count)
+            && self.takes_wider(info)
+            && elements.len() * usize::from(ty.bits) >= usize::from(self.reader.table.ty(info.ty).bits)
+        {
+            return Ok(());
         }
+        self.fits_vector(info, name, ty)
+    }
+
+    /// Whether wider registers than its type fit an operand.
+    fn takes_wider(&self, info: &'static table::Operand) -> bool {
+        let table = self.reader.table;
+        info.registers.iter().any(|register| table.ty(register).bits > table.ty(info.ty).bits)
     }
 
     /// Whether a vector with elements of a type is what an operand may be.
@@ -158,7 +216,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let table = self.reader.table;
         let own = table.ty(info.ty);
         // Where wider registers fit, integers are as good as bits.
-        let wider = info.registers.iter().any(|register| table.ty(register).bits > own.bits);
+        let wider = self.takes_wider(info);
         let bits = |other: &TypeInfo| wider && ty.is_word() && other.kind == Kind::Bits && other.bits == ty.bits;
         if info.registers.iter().map(|register| table.ty(register)).any(|other| other.name == ty.name || bits(other)) {
             return Ok(());

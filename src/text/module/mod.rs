@@ -36,6 +36,7 @@ mod needs;
 mod recovery;
 mod registers;
 mod tree;
+mod variables;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -57,7 +58,7 @@ use super::reader::{Opening, Read, Reader, fail};
 use super::scope::Scopes;
 use super::statement::Statement;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::table::{FormInfo, Free, Table};
+use crate::table::{Directive, FormInfo, Free, Table};
 use crate::target::{Target, Version};
 
 /// What is known of a text from elsewhere.
@@ -158,6 +159,8 @@ fn run<'a>(
         header: Header::Version,
         version_at: None,
         target_at: None,
+        target_options: Vec::new(),
+        externals: BTreeSet::new(),
         address_sized: false,
         function: None,
         signatures: BTreeMap::new(),
@@ -194,6 +197,8 @@ struct Checker<'n, 'o, 'a> {
     /// Where the version and the target stand that statements are checked against, if the text has them.
     version_at: Option<Range<usize>>,
     target_at: Option<Range<usize>>,
+    /// The options behind the target.
+    target_options: Vec<&'static Directive>,
     /// Whether `.address_size` was read.
     address_sized: bool,
     /// The function whose body is open.
@@ -202,6 +207,8 @@ struct Checker<'n, 'o, 'a> {
     signatures: BTreeMap<&'a str, Signature>,
     /// The functions that have a body.
     bodies: BTreeSet<&'a str>,
+    /// The variables that were declared as `.extern`.
+    externals: BTreeSet<&'a str>,
     /// Where each open brace stands.
     braces: Vec<usize>,
     /// Where the linkage stands that belongs to what comes next: `.visible`.

@@ -3,12 +3,12 @@
 use alloc::format;
 use core::ops::Range;
 
-use super::operand::constant_error;
+use super::operand::{constant_error, describe_constants};
 use super::{Read, Reader, fail};
 use crate::diagnostic::Code;
-use crate::table::{self, FormInfo, OperandKind};
+use crate::table::{self, FormInfo, Lenient, OperandKind};
 use crate::text::constant::{self, WARP_NAME};
-use crate::text::lexer::Cursor;
+use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Element, Elements, Operand, Register, Value, element_index};
 
 impl<'a> Reader<'_, 'a> {
@@ -59,6 +59,10 @@ impl<'a> Reader<'_, 'a> {
         self.cursor.skip_blanks();
         match self.cursor.peek() {
             b'+' => {
+                if !info.sums {
+                    let message = format!("the operand `{}` is an address without an offset", info.name);
+                    return fail(Code::OperandType, start..self.cursor.at() + 1, message);
+                }
                 self.cursor.bump();
                 let addend = constant::integer(&mut self.cursor).map_err(constant_error)?;
                 Ok(Value::Sum { name, addend })
@@ -87,7 +91,24 @@ impl<'a> Reader<'_, 'a> {
         if elements.iter().all(|element| element == Element::Sink) {
             return fail(Code::Sink, span, "one element of a vector is a register at least");
         }
+        self.constants_of(info, elements)?;
         Ok(Value::Vector(elements))
+    }
+
+    /// The constants of a vector are of its type. Beside registers, which may be bits, any may stand if the type takes some.
+    fn constants_of(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
+        let ty = self.table.ty(info.ty);
+        let any =
+            describe_constants(ty).is_some() && elements.iter().any(|element| matches!(element, Element::Register(_)));
+        for element in elements.iter() {
+            let Element::Constant(text) = element else { continue };
+            let value = constant::parse(text).map_err(constant_error)?;
+            if let Err(error) = value.bits(ty) {
+                let note = self.table.takes(Lenient::ConstantBesideBits).filter(|_| any);
+                self.lenient(note, Code::Constant, span_of(self.cursor.text(), text), &format!("{error}"))?;
+            }
+        }
+        Ok(())
     }
 
     /// `(a, b)`, `(a)`, `()`.
@@ -143,15 +164,7 @@ impl<'a> Reader<'_, 'a> {
                 let message = format!("the operand `{}` holds registers, not constants", info.name);
                 fail(Code::Constant, start..self.cursor.at(), message)
             }
-            Ok(Element::Constant(_)) => {
-                let end = self.cursor.at();
-                self.cursor.seek(start);
-                let value = constant::expression(&mut self.cursor).map_err(constant_error)?;
-                match value.bits(self.table.ty(info.ty)) {
-                    Ok(_) => Ok(()),
-                    Err(error) => fail(Code::Constant, start..end, format!("{error}")),
-                }
-            }
+            Ok(Element::Constant(_)) => Ok(()),
             Err(error) => Err(constant_error(error)),
         }
     }

@@ -4,6 +4,7 @@ mod kinds;
 mod operand;
 
 pub(crate) use kinds::elements;
+pub(crate) use operand::constant_error;
 use operand::operand_span;
 
 use alloc::boxed::Box;

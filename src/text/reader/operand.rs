@@ -10,7 +10,7 @@ use super::{Read, Reader, fail, missing_semicolon, negates_a_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::selector::{Permission, Selector};
 use crate::table::{self, FormInfo, Kind, Lenient, OperandKind, TypeInfo};
-use crate::text::constant::{self, WARP_NAME};
+use crate::text::constant::{self, Constant, WARP_NAME};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Operand, Register, Second, Value, element_index};
 
@@ -200,7 +200,12 @@ impl<'a> Reader<'_, 'a> {
                 None => diagnostic.with_help("it takes registers only"),
             })
         })?;
-        if !info.within.is_empty() && !info.within.iter().any(|range| range.has(bits)) {
+        // An integer is not cut to its type first.
+        let whole = match value {
+            Constant::Integer { bits, .. } => bits,
+            _ => bits,
+        };
+        if !info.within.is_empty() && !info.within.iter().any(|range| range.has(whole)) {
             let ranges: Vec<String> = info.within.iter().map(|range| range.in_words(ty)).collect();
             let message = format!("as a constant, the operand `{}` is {}", info.name, ranges.join(" or "));
             return fail(Code::Constant, span, message);
@@ -273,7 +278,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-pub(super) fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> {
+pub(crate) fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(Code::Constant, error.span, format!("{}", error.kind)))
 }
 
@@ -292,7 +297,8 @@ fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
     }
 }
 
-fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
+/// The constants that a type takes, in words, if it takes any.
+pub(super) fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
     let takes = ty.constants;
     Some(match (takes.integer, takes.float, takes.single) {
         (true, false, false) => "integers",

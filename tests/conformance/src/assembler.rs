@@ -34,8 +34,8 @@ const FLUSH: &str = ".version 1.0\n.target sm_10\n.func flush() { ret; ret; }\n"
 pub(crate) struct Assembler {
     path: PathBuf,
     pub(crate) version: String,
-    /// What `-arch` names for targets without a suffix: the newest that it knows.
-    newest: String,
+    /// The targets without a suffix that `-arch` may name, the newest last; for all others it names the newest.
+    plain: Vec<Target>,
     /// Whether it knows the newest version of the table.
     current: bool,
 }
@@ -87,19 +87,16 @@ impl Assembler {
         let version = said.rsplit("release ").next().and_then(|rest| rest.split_whitespace().last());
         let version =
             said.lines().find_map(|line| line.split(", V").nth(1)).or(version).unwrap_or("?").trim().to_owned();
-        let mut assembler = Assembler { path: path.to_owned(), version, newest: String::new(), current: false };
-        let mut plain: Vec<Target> = TABLE.targets.iter().map(|info| info.target).collect();
-        plain.retain(|target| target.suffix.is_none());
-        for target in plain.into_iter().rev() {
-            assembler.newest = format!("compute_{}", target.sm);
-            if assembler.run(".version 1.0\n.target sm_10\n", Target::sm(10)).passed {
-                let latest = TABLE.versions.last().expect("the table has versions");
-                assembler.current =
-                    assembler.run(&format!(".version {latest}\n.target sm_90\n"), Target::sm(90)).passed;
-                return Ok(assembler);
-            }
+        let plain = TABLE.targets.iter().map(|info| info.target).filter(|target| target.suffix.is_none()).collect();
+        let mut assembler = Assembler { path: path.to_owned(), version, plain, current: false };
+        let runs = |target: &Target| assembler.run(".version 1.0\n.target sm_10\n", *target).passed;
+        assembler.plain = assembler.plain.iter().copied().filter(runs).collect();
+        if assembler.plain.is_empty() {
+            return Err(format!("{} takes no module at all", path.display()));
         }
-        Err(format!("{} takes no module at all", path.display()))
+        let latest = TABLE.versions.last().expect("the table has versions");
+        assembler.current = assembler.run(&format!(".version {latest}\n.target sm_90\n"), Target::sm(90)).passed;
+        Ok(assembler)
     }
 
     /// Whether it refuses a module only because it is too old to know the version or the target, or too new.
@@ -122,7 +119,8 @@ impl Assembler {
     fn architecture(&self, target: Target) -> String {
         match target.suffix {
             Some(suffix) => format!("compute_{}{suffix}", target.sm),
-            None => self.newest.clone(),
+            None if self.plain.contains(&target) => format!("compute_{}", target.sm),
+            None => format!("compute_{}", self.plain.last().expect("it takes some").sm),
         }
     }
 

@@ -30,7 +30,8 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
     // Items may stand in any order: types first, what is built from types next, entries last.
     let (mut types, mut classes, mut maps) = (Vec::new(), Vec::new(), Vec::new());
     let (mut signatures, mut operators, mut entries) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut own_values, mut specials, mut directives) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut own_values, mut specials) = (Vec::new(), Vec::new());
+    let (mut spaces, mut directives) = (Vec::new(), Vec::new());
     let own = library.len();
     for (index, (_, item)) in library.into_iter().chain(items).enumerate() {
         let base = index < own;
@@ -50,7 +51,7 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
             ast::Item::Words(words) => resolver.words(words, base),
             ast::Item::Map(map) => maps.push(map),
             ast::Item::Lenient(notes) => resolver.lenient(notes),
-            ast::Item::Spaces(list) => resolver.spaces(list),
+            ast::Item::Spaces(list) => spaces.extend(list),
             ast::Item::Directives(list) => directives.extend(list),
             ast::Item::Special(list) => specials.extend(list.into_iter().filter(|_| !base)),
             ast::Item::Slips(slips) => resolver.slips(slips, base),
@@ -63,6 +64,7 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
     maps.into_iter().for_each(|map| resolver.map(map));
     specials.into_iter().for_each(|special| resolver.special(special));
     directives.into_iter().for_each(|directive| resolver.directive(directive));
+    resolver.spaces(spaces);
     own_values.into_iter().for_each(|item| resolver.own(item));
     signatures.into_iter().for_each(|item| resolver.callable(item));
     operators.into_iter().for_each(|(operator, base)| resolver.operator(operator, base));

@@ -243,8 +243,10 @@ impl Resolver {
     }
 
     pub(super) fn spaces(&mut self, spaces: Vec<ast::Space>) {
-        const ATTRIBUTES: [&str; 3] = ["generic", "constants", "opaque"];
-        for ast::Space { docs, name, attributes } in spaces {
+        const ATTRIBUTES: [&str; 9] =
+            ["generic", "constants", "opaque", "values", "opaques", "vectors", "option", "inside", "until"];
+        for ast::Space { docs, name, attributes, option, inside, until } in spaces {
+            let [inside, until] = [inside, until].map(|version| version.map(|version| self.version(&version)));
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
                     self.error(
@@ -257,18 +259,30 @@ impl Resolver {
             if self.model.spaces.iter().any(|space| name == space.name) {
                 self.error(Diagnostic::new(name.span(), format!("the state space `.{name}` stands twice")));
             }
+            let options = || self.model.directives.iter().filter(|directive| directive.option);
+            if let Some(option) = option.as_ref().filter(|option| options().all(|known| **option != *known.name)) {
+                let names: Vec<String> = options().map(|known| known.name.clone()).collect();
+                let mistake = Diagnostic::new(option.span(), format!("`{option}` is no option of `.target`"));
+                self.error(mistake.suggest(&option.to_string(), names.iter().map(String::as_str)));
+            }
             self.model.spaces.push(SpaceBuf {
                 name: name.to_string(),
                 generic: has("generic"),
                 constants: has("constants"),
                 opaque: has("opaque"),
+                option: option.map(|option| option.to_string()),
+                values: has("values"),
+                opaques: has("opaques"),
+                vectors: has("vectors"),
+                inside,
+                until,
                 description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
             });
         }
     }
 
     pub(super) fn directive(&mut self, directive: ast::Directive) {
-        const PLACES: [&str; 4] = ["module", "body", "entry", "function"];
+        const PLACES: [&str; 6] = ["module", "body", "entry", "function", "attribute", "option"];
         let ast::Directive { docs, name, places, numbers, without, floor } = directive;
         for place in &places {
             if !PLACES.iter().any(|known| place == known) {
@@ -295,6 +309,8 @@ impl Resolver {
             body: stands("body"),
             entry: stands("entry"),
             function: stands("function"),
+            attribute: stands("attribute"),
+            option: stands("option"),
             least: numbers.as_ref().map_or(0, |(least, _)| least.value as u8),
             most: numbers.map_or(0, |(_, most)| most.value as u8),
             without: without.iter().map(ToString::to_string).collect(),

@@ -103,12 +103,18 @@ fn manual(input: ParseStream, span: Span, errors: &mut Errors) -> Result<Manual>
 /// `.local generic constants;`
 fn space(input: ParseStream) -> Result<Space> {
     let (docs, name) = (super::docs(input)?, dotted(input)?);
-    let mut attributes = Vec::new();
+    let (mut attributes, mut option, mut inside, mut until) = (Vec::new(), None, None, None);
     while input.peek(syn::Ident) {
-        attributes.push(word(input)?);
+        let attribute = word(input)?;
+        match attribute.to_string().as_str() {
+            "option" => option = Some(word(input)?),
+            "inside" => inside = Some(version(input)?),
+            "until" => until = Some(version(input)?),
+            _ => attributes.push(attribute),
+        }
     }
     semicolon(input)?;
-    Ok(Space { docs, name, attributes })
+    Ok(Space { docs, name, attributes, option, inside, until })
 }
 
 fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {

@@ -10,6 +10,9 @@ use super::Extent;
 use crate::assembler::Assembler;
 use crate::report::{Difference, Tally};
 
+/// Variables and parameters of all spaces, types, shapes and values, each line a module.
+const DECLARATIONS: &str = include_str!("declarations.txt");
+
 /// What stands before an empty kernel.
 const HEADS: &[&str] = &[
     ".version 8.6\n.target sm_90",
@@ -198,7 +201,11 @@ fn pairs(quick: bool) -> Vec<String> {
 pub(crate) fn hold(assembler: &Assembler, extent: &Extent) -> [Tally; 2] {
     let targets: Vec<String> = pairs(extent.quick);
     let heads = HEADS.iter().map(|head| format!("{head}\n.entry k() {{ }}\n"));
-    let bodies = BODIES.iter().map(|body| format!(".version 8.6\n.target sm_90\n.address_size 64\n{body}\n"));
+    let bodies = BODIES
+        .iter()
+        .copied()
+        .chain(DECLARATIONS.lines())
+        .map(|body| format!(".version 8.6\n.target sm_90\n.address_size 64\n{body}\n"));
     [judge("targets", assembler, targets), judge("frame", assembler, heads.chain(bodies).collect())]
 }
 
@@ -207,9 +214,8 @@ fn judge(kind: &'static str, assembler: &Assembler, modules: Vec<String>) -> Tal
     let judged = modules.par_iter().filter_map(|module| {
         let report = check(&TABLE, module.as_bytes(), &Options::default());
         let ours = report.diagnostics.iter().find(|finding| finding.severity == Severity::Error);
-        // Targets with a suffix are read only when asked for.
-        let named =
-            module.split(".target ").nth(1).and_then(|rest| rest.lines().next()).and_then(|name| name.parse().ok());
+        // Targets with a suffix are read only when asked for, and of several the last counts.
+        let named = module.rsplit(".target ").next().and_then(|rest| rest.lines().next()?.parse().ok());
         let theirs = assembler.run(module, named.unwrap_or(Target::sm(90)));
         let differs = (ours.is_none() != theirs.passed).then(|| Difference {
             place: String::new(),

@@ -1,0 +1,403 @@
+//! Declarations of variables: where they may stand, their types, dimensions and first values.
+
+use alloc::format;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::Checker;
+use super::declarations::Attributes;
+use super::directives::unknown_directive;
+use crate::diagnostic::Code;
+use crate::table::{Kind, Space, TypeInfo};
+use crate::text::constant::{self, Constant, WARP, WARP_NAME};
+use crate::text::lexer::span_of;
+use crate::text::reader::{Read, constant_error, fail};
+use crate::text::scope::Symbol;
+
+/// More dimensions than anyone writes; each is a step deeper into the braces.
+const MOST_DIMENSIONS: usize = 64;
+
+/// The least bits of an address.
+const LEAST_ADDRESS: u16 = 32;
+
+/// Where variables are declared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Site {
+    /// Outside of functions.
+    Module,
+    /// Among the statements of a function.
+    Body,
+    /// Among the parameters of a kernel, or of another function.
+    Parameters { kernel: bool },
+}
+
+/// What the declaration of a variable says before its name.
+#[derive(Clone, Copy)]
+pub(super) struct Declared {
+    pub(super) space: &'static Space,
+    pub(super) symbol: Symbol,
+    pub(super) ty: Option<&'static TypeInfo>,
+    pub(super) lanes: u8,
+    /// Whether `.extern` stands before it: then it is elsewhere, as long as it is there.
+    pub(super) external: bool,
+}
+
+impl<'a> Checker<'_, '_, 'a> {
+    /// Reads what stands between the space and the name: `.align 16 .v4 .f32`.
+    pub(super) fn variable_attributes(&mut self, space: &'static Space, site: Site) -> Read<Attributes> {
+        let mut lanes = 1;
+        loop {
+            self.cursor().skip_blanks();
+            let start = self.cursor().at();
+            if !self.cursor().at_dot_word() {
+                return fail(Code::Syntax, self.reader.cursor.token(), "the type of a variable is expected here");
+            }
+            let word = self.cursor().dot_word();
+            let span = start..self.cursor().at();
+            match word {
+                "align" if lanes == 1 => self.alignment(span)?,
+                "attribute" if lanes == 1 => self.attribute(span)?,
+                "v2" if lanes == 1 => lanes = 2,
+                "v4" if lanes == 1 => lanes = 4,
+                name => {
+                    let attributes = Attributes { symbol: Symbol::Variable(space), ty: None, lanes };
+                    // A wrong type is told, and what it would be the type of is known all the same.
+                    return Ok(match self.variable_type(attributes, space, site, name, span) {
+                        Ok(attributes) => attributes,
+                        Err(error) => {
+                            self.reader.notes.push(*error);
+                            attributes
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    fn variable_type(
+        &mut self,
+        attributes: Attributes,
+        space: &'static Space,
+        site: Site,
+        name: &'a str,
+        span: Range<usize>,
+    ) -> Read<Attributes> {
+        let table = self.reader.table;
+        let lanes = attributes.lanes;
+        if let Some(opaque) = table.space(name).filter(|space| space.opaque) {
+            self.has_option(opaque, span.clone())?;
+            let there = match site {
+                Site::Module => space.opaques,
+                Site::Parameters { kernel } => kernel,
+                Site::Body => false,
+            };
+            if !there || lanes > 1 {
+                let message =
+                    format!("a `.{name}` stands alone, in `.global` outside of functions or as a kernel's parameter");
+                return fail(Code::Syntax, span, message);
+            }
+            return Ok(Attributes { symbol: Symbol::Variable(opaque), ..attributes });
+        }
+        let ty = self.register_type(name).filter(|ty| table.ty(*ty).kind != Kind::Predicate);
+        let Some(ty) = ty else {
+            return fail(Code::Syntax, span, format!("`.{name}` is no type of variables"));
+        };
+        if lanes > 1 && !space.vectors {
+            return fail(Code::Syntax, span, format!("there are no vectors in `.{}`", space.name));
+        }
+        self.is_vector(table.ty(ty), lanes, span)?;
+        Ok(Attributes { ty: Some(ty), ..attributes })
+    }
+
+    /// `.align` and a power of two.
+    pub(super) fn alignment(&mut self, span: Range<usize>) -> Read<()> {
+        self.cursor().skip_blanks();
+        let start = self.cursor().at();
+        if !self.cursor().at_digit() {
+            return fail(Code::Syntax, span, "this is followed by a number");
+        }
+        let bytes = constant::literal(self.cursor()).map_err(constant_error)?;
+        if !bytes.is_power_of_two() || bytes > u32::MAX.into() {
+            return fail(Code::Syntax, start..self.reader.cursor.at(), "an alignment is a power of two");
+        }
+        Ok(())
+    }
+
+    /// `(.managed)` and `(.unified(19, 95))` behind `.attribute`.
+    fn attribute(&mut self, span: Range<usize>) -> Read<()> {
+        self.cursor().skip_blanks();
+        let table = self.reader.table;
+        if !self.cursor().eat(b'(') {
+            return fail(Code::Syntax, span, "this is followed by an attribute in parentheses");
+        }
+        self.cursor().skip_blanks();
+        let start = self.cursor().at();
+        let name = if self.cursor().at_dot_word() { self.cursor().dot_word() } else { "" };
+        let span = start..self.cursor().at();
+        let attributes = || table.directives.iter().filter(|directive| directive.attribute);
+        let Some(attribute) = attributes().find(|attribute| attribute.name == name) else {
+            let names = attributes().map(|attribute| attribute.name);
+            return unknown_directive(name, span, format!("`.{name}` is no attribute"), names);
+        };
+        self.cursor().skip_blanks();
+        let numbers = if self.cursor().eat(b'(') {
+            let numbers = self.head_numbers()?;
+            self.cursor().skip_blanks();
+            self.cursor().eat(b')');
+            numbers
+        } else {
+            0
+        };
+        if numbers != usize::from(attribute.most) {
+            let message = format!("`.{name}` has {} numbers, not {numbers}", attribute.most);
+            return fail(Code::Syntax, span, message);
+        }
+        self.needs(&format!(".{name}"), &attribute.floor, span)?;
+        self.cursor().skip_blanks();
+        if !self.cursor().eat(b')') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
+        }
+        Ok(())
+    }
+
+    /// Whether a variable may stand at this place.
+    pub(super) fn stands(&mut self, space: &'static Space, site: Site, span: Range<usize>) -> Read<()> {
+        let now = |since: Option<_>| since.is_some_and(|since| self.version.is_some_and(|version| version >= since));
+        if now(space.until) {
+            return fail(Code::PtxVersion, span, format!("`.{}` went with a PTX before this one", space.name));
+        }
+        if site == Site::Module && !self.bare && now(space.inside) {
+            return fail(Code::Syntax, span, format!("variables in `.{}` are declared within a function", space.name));
+        }
+        Ok(())
+    }
+
+    /// Reads `[2][3] = {…}` up to the comma or semicolon behind it, and tells how many elements there are; 0 where it is not
+    /// said. What is wrong is told, and passed.
+    pub(super) fn contents(&mut self, variable: Declared, name: &'a str, span: Range<usize>) -> Read<u64> {
+        let start = self.reader.cursor;
+        match self.dimensions_and_values(variable, name) {
+            Ok(elements) => Ok(elements),
+            Err(error) => {
+                self.reader.notes.push(*error);
+                self.reader.cursor = start;
+                self.pass_contents(span)?;
+                Ok(0)
+            }
+        }
+    }
+
+    fn dimensions_and_values(&mut self, variable: Declared, name: &'a str) -> Read<u64> {
+        let mut shape = self.dimensions()?;
+        let elements = shape.iter().fold(1, |all: u64, count| all.saturating_mul(*count));
+        if self.cursor().peek() != b'=' {
+            if shape.contains(&0) && !variable.external {
+                let message = format!("`{name}` has no length: only what is `.extern` or has values needs none");
+                return fail(Code::Syntax, span_of(self.text(), name), message);
+            }
+            return Ok(elements);
+        }
+        let at = self.cursor().at();
+        if variable.external || !variable.space.values {
+            let why = if variable.external { "what is `.extern`" } else { "a variable in this state space" };
+            return fail(Code::Syntax, at..at + 1, format!("{why} begins without a value"));
+        }
+        self.cursor().bump();
+        self.cursor().skip_blanks();
+        match variable.ty {
+            Some(ty) => {
+                if variable.lanes > 1 {
+                    shape.push(variable.lanes.into());
+                }
+                let at = self.reader.cursor.token();
+                let first = self.values(ty, &shape, variable.lanes > 1)?;
+                if shape.first() != Some(&0) {
+                    return Ok(elements);
+                }
+                if first == 0 {
+                    return fail(Code::Syntax, at, format!("no values give `{name}` no length"));
+                }
+                Ok(shape[1..].iter().fold(first, |all, count| all.saturating_mul(*count)))
+            }
+            None => {
+                let span = self.reader.cursor.token();
+                if variable.symbol != Symbol::Variable(variable.space) && self.cursor().peek() != b'{' {
+                    return fail(Code::Syntax, span, "the fields are expected here, in braces");
+                }
+                self.pass_contents(span)?;
+                Ok(elements)
+            }
+        }
+    }
+
+    /// Reads `[2][3]`; the first may be empty, which is 0.
+    pub(super) fn dimensions(&mut self) -> Read<Vec<u64>> {
+        let mut shape = Vec::new();
+        loop {
+            self.cursor().skip_blanks();
+            let start = self.cursor().at();
+            if !self.cursor().eat(b'[') {
+                return Ok(shape);
+            }
+            self.cursor().skip_blanks();
+            if self.text()[self.cursor().token()] == *WARP_NAME {
+                self.cursor().word();
+                shape.push(WARP);
+            } else if self.cursor().at_digit() {
+                shape.push(constant::literal(self.cursor()).map_err(constant_error)?);
+            } else if shape.is_empty() && self.cursor().peek() == b']' {
+                shape.push(0);
+            } else {
+                return fail(Code::Syntax, self.reader.cursor.token(), "a number is expected here");
+            }
+            self.cursor().skip_blanks();
+            if !self.cursor().eat(b']') {
+                return fail(Code::Syntax, self.reader.cursor.token(), "`]` is expected here");
+            }
+            if shape.len() > MOST_DIMENSIONS {
+                let message = format!("an array has at most {MOST_DIMENSIONS} dimensions");
+                return fail(Code::Syntax, start..self.reader.cursor.at(), message);
+            }
+        }
+    }
+
+    /// Reads the values of an array of this shape, whose innermost dimension may be a vector's; tells how many there are of
+    /// the outermost.
+    fn values(&mut self, ty: &'static TypeInfo, shape: &[u64], vector: bool) -> Read<u64> {
+        let Some((&most, inner)) = shape.split_first() else {
+            return self.value(ty).map(|()| 1);
+        };
+        if !self.cursor().eat(b'{') {
+            return fail(
+                Code::Constant,
+                self.reader.cursor.token(),
+                "`{` is expected here: this is an array or a vector",
+            );
+        }
+        let mut count = 0;
+        self.cursor().skip_blanks();
+        // No values at all are enough.
+        let mut more = self.cursor().peek() != b'}';
+        while more {
+            self.cursor().skip_blanks();
+            let start = self.cursor().at();
+            self.values(ty, inner, vector)?;
+            count += 1;
+            if most > 0 && count > most {
+                let message = format!("there are {most} values here, and this is one more");
+                return fail(Code::Constant, start..self.reader.cursor.at(), message);
+            }
+            self.cursor().skip_blanks();
+            more = self.cursor().eat(b',');
+        }
+        if vector && inner.is_empty() && count < most {
+            let message = format!("a vector of {most} has {most} values, not {count}");
+            return fail(Code::Constant, self.reader.cursor.token(), message);
+        }
+        if !self.cursor().eat(b'}') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "`,` or `}` is expected here");
+        }
+        Ok(count)
+    }
+
+    /// Reads one value: a constant, an address, or a byte of an address.
+    fn value(&mut self, ty: &'static TypeInfo) -> Read<()> {
+        let start = self.cursor().at();
+        let address = ty.kind == Kind::Unsigned && ty.bits >= LEAST_ADDRESS;
+        let no_address = || format!("an address is a `.u32` or a `.u64`, and this is a `.{}`", ty.name);
+        if self.cursor().at_word() && self.text()[self.cursor().token()] != *WARP_NAME {
+            self.address_value()?;
+            return if address { Ok(()) } else { fail(Code::Constant, start..self.reader.cursor.at(), no_address()) };
+        }
+        let value = constant::expression(self.cursor()).map_err(constant_error)?;
+        let span = start..self.cursor().at();
+        self.cursor().skip_blanks();
+        if self.cursor().eat(b'(') {
+            let byte = |bits: u64| (0..8).any(|byte| bits == 0xff << (8 * byte));
+            if !matches!(value, Constant::Integer { bits, .. } if byte(bits)) {
+                return fail(Code::Constant, span, "this is no byte of an address: `0xff`, `0xff00` …");
+            }
+            self.cursor().skip_blanks();
+            self.address_value()?;
+            self.cursor().skip_blanks();
+            if !self.cursor().eat(b')') {
+                return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
+            }
+            if !address && !(ty.kind == Kind::Unsigned && ty.bits == 8) {
+                return fail(
+                    Code::Constant,
+                    span,
+                    format!("a byte of an address is a `.u8`, and this is a `.{}`", ty.name),
+                );
+            }
+            return Ok(());
+        }
+        let no_values = ty.constants == crate::table::Constants { integer: false, float: false, single: false };
+        if ty.kind == Kind::Bits && !no_values {
+            return Ok(());
+        }
+        match value.bits(ty) {
+            Ok(_) => Ok(()),
+            Err(error) => fail(Code::Constant, span, format!("{error}")),
+        }
+    }
+
+    /// `x`, `x+4`, `generic(x)+4`, `f`.
+    fn address_value(&mut self) -> Read<()> {
+        let mut name = self.cursor().word();
+        let generic = name == "generic" && self.cursor().eat(b'(');
+        if generic {
+            self.cursor().skip_blanks();
+            name = self.cursor().word();
+            self.cursor().skip_blanks();
+            if !self.cursor().eat(b')') {
+                return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
+            }
+        }
+        let span = span_of(self.text(), name);
+        let behind = self.reader.cursor;
+        self.cursor().skip_blanks();
+        let offset = self.cursor().eat(b'+');
+        if offset {
+            constant::integer(self.cursor()).map_err(constant_error)?;
+        } else {
+            self.reader.cursor = behind;
+        }
+        match self.find(name)? {
+            Some(Symbol::Variable(space)) if space.values || space.opaque => Ok(()),
+            Some(Symbol::Variable(space)) => fail(
+                Code::Constant,
+                span,
+                format!("`{name}` is in `.{}`, and has no address before the kernel runs", space.name),
+            ),
+            Some(Symbol::Function) if !generic && !offset => Ok(()),
+            Some(Symbol::Function) => {
+                fail(Code::Constant, span, format!("`{name}` is a function: its name alone is its address"))
+            }
+            Some(_) => fail(Code::Constant, span, format!("`{name}` is no variable and no function")),
+            None => self.undeclared(name),
+        }
+    }
+
+    /// Passes `[24] = {…}` up to the comma or semicolon behind it.
+    fn pass_contents(&mut self, span: Range<usize>) -> Read<()> {
+        let mut open = 0_usize;
+        loop {
+            match self.cursor().find(|byte| matches!(byte, b';' | b',' | b'{' | b'}' | b'(' | b')' | b'[' | b']')) {
+                None => return fail(Code::Syntax, span, "the text ends within this"),
+                Some(b';') => return Ok(()),
+                Some(b',') if open == 0 => return Ok(()),
+                Some(b'{') => {
+                    self.cursor().bump();
+                    self.skip_braces(span.clone())?;
+                    continue;
+                }
+                Some(b'}') => return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this"),
+                Some(b'(' | b'[') => open += 1,
+                Some(b')' | b']') => open = open.saturating_sub(1),
+                Some(_) => {}
+            }
+            self.cursor().bump();
+        }
+    }
+}
