@@ -165,8 +165,10 @@ function verdict(answer) {
 }
 
 /** How it is known what a form computes: what was recorded of it, the data says. */
-function how({ name, code }, { by, only, except }) {
-  if (only ? only.includes(name) : !except.includes(name)) return `Replayed: results of compiled code. ${escape(by)}`;
+function how({ place, code }, { by, ways }) {
+  const [folded, interpreted] = ["results that the assembler folded", "results of machine code, interpreted"];
+  const known = [, folded, interpreted, `${folded}, and ${interpreted}`][ways[place]];
+  if (known) return `Replayed: ${known}. ${escape(by)}`;
   return code.length ? "Evaluated; no result of a machine is recorded" : "The manual only: the table has its grammar and rules";
 }
 

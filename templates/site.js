@@ -117,3 +117,4 @@ filter();
 roving();
 scrolling();
 addEventListener("resize", () => scrolling());
+addEventListener("toggle", ({ target }) => scrolling(target), true);

@@ -53,6 +53,33 @@ fn an_illegal_form_is_refused_with_the_reason_and_the_nearest_forms() {
 }
 
 #[test]
+fn an_opcode_is_found_by_what_else_it_is_called() {
+    let output = explain("popcount");
+    assert!(output.status.success() && text(&output).starts_with("popc "), "{}", text(&output));
+    // Several have a line each.
+    let output = explain("Tensor core");
+    assert!(output.status.success(), "{}", text(&output));
+    for opcode in ["mma", "wgmma.mma_async", "tcgen05.mma"] {
+        assert!(text(&output).lines().any(|line| line.split(' ').next() == Some(opcode)), "{}", text(&output));
+    }
+    assert_eq!(explain("popcounts").status.code(), Some(1));
+}
+
+#[test]
+fn a_matrix_is_shown_with_who_holds_what() {
+    let output = explain("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+    let shown = text(&output);
+    assert!(shown.contains("16 × 16 elements; each lane has 4 registers of 2 elements"), "{shown}");
+    // Row 9 of the left factor: lanes 4 to 7 have it, in their second and their fourth register.
+    let row = "9 T4 2–3 T5 2–3 T6 2–3 T7 2–3 T4 6–7 T5 6–7 T6 6–7 T7 6–7";
+    let evened = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.lines().any(|line| evened(line) == row), "{shown}");
+    // So it is what the bits of a descriptor mean.
+    let output = explain("tcgen05.cp");
+    assert!(text(&output).lines().any(|line| line.trim().starts_with("63:61  swizzle")), "{}", text(&output));
+}
+
+#[test]
 fn a_misspelt_opcode_is_refused_with_the_one_that_is_meant() {
     let output = explain("selpp.b32");
     assert_eq!(output.status.code(), Some(1));

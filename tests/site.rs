@@ -427,9 +427,34 @@ fn box_finds(browser: &Browser, site: &Path) {
         ("select", vec!["selp", "slct"]),
         ("cosine", vec!["cos"]),
         ("permute bytes", vec!["prmt"]),
+        ("barrier", vec!["bar", "barrier", "mbarrier.init"]),
+        ("atomic", vec!["atom", "red"]),
+        ("tensor core", vec!["mma", "wgmma.mma_async", "tcgen05.mma"]),
+        ("broadcast", vec!["shfl"]),
+        ("absolute", vec!["abs", "vabsdiff"]),
     ] {
         let found = names(text);
         assert!(wanted.iter().all(|name| found.iter().any(|hit| hit == name)), "{text}: {found:?}");
+    }
+    // What people call it stands in no description: the spec says it, and it is the best hit, or among the first.
+    for (text, wanted) in [
+        ("shuffle", "shfl"),
+        ("popcount", "popc"),
+        ("leading zeros", "clz"),
+        ("byte permute", "prmt"),
+        ("rotate", "shf"),
+        ("funnel shift", "shf"),
+        ("square root", "sqrt"),
+        ("reciprocal", "rcp"),
+        ("multiply add", "mad"),
+        ("fused multiply add", "fma"),
+        ("ballot", "vote"),
+        ("syncthreads", "bar"),
+        ("bit field extract", "bfe"),
+        ("tma", "cp.async.bulk"),
+    ] {
+        let found = names(text);
+        assert!(found.iter().take(4).any(|hit| hit == wanted), "{text}: {found:?}");
     }
     // Enter opens the best; an opcode has its page.
     browser.keys("#box", "setp\n");
@@ -469,6 +494,19 @@ fn machine_filters(browser: &Browser, site: &Path) {
     browser.assert_holds("location.search === '?target=sm_90'");
     browser.open(site, "f-setp.html?target=sm_52");
     browser.assert_holds("document.querySelector('section.off') && document.querySelector('section:not(.off)')");
+}
+
+/// A form all of whose recorded results are known in these ways; the explorer takes its name as it is.
+fn recorded(ways: &str) -> Option<&'static str> {
+    let text = include_str!("machine/compiled.txt");
+    let mut of: BTreeMap<&str, BTreeSet<char>> = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let parts: Vec<&str> = line.split(' ').collect();
+        let [name, _, _, letters] = parts[..] else { panic!("`{line}` does not say how it is known") };
+        of.entry(name).or_default().extend(letters.chars());
+    }
+    let plain = |name: &str| TABLE.form(name).is_some_and(|form| form.name() == name);
+    of.into_iter().find(|(name, letters)| letters.iter().copied().eq(ways.chars()) && plain(name)).map(|(name, _)| name)
 }
 
 /// "Not covered", "not legal" and "not legal on this target" are three answers; all of a statement is read.
@@ -512,7 +550,17 @@ fn three_answers(browser: &Browser, site: &Path) {
     // An opcode alone begins somewhere.
     assert_eq!(judged("setp"), "an opcode");
     // How a form is known, the recorded results say.
-    for (form, how) in [("setp.lt.s32", "Replayed"), ("ld.u32", "The manual only")] {
+    let known = [
+        (recorded("f").expect("folded"), "Replayed: results that the assembler folded. "),
+        (recorded("i").expect("interpreted"), "Replayed: results of machine code, interpreted. "),
+        (
+            recorded("fi").expect("both"),
+            "Replayed: results that the assembler folded, and results of machine code, interpreted. ",
+        ),
+        ("sin.approx.f32", "Evaluated; no result"),
+        ("ld.u32", "The manual only"),
+    ];
+    for (form, how) in known {
         judged(form);
         browser.wait("document.querySelector('.badge')");
         assert!(browser.text(".badge").starts_with(how), "{form}: {}", browser.text(".badge"));
@@ -609,6 +657,21 @@ fn pictures(browser: &Browser, site: &Path) {
     browser.explore(site, "#setp.lt.f16x2;a=1.0 2.0;b=2.0 1.0");
     assert_eq!(browser.outs(), "p = 1\nq = 0");
     assert!(browser.text("#in0shown").contains("2.0") && browser.text("#in0shown").contains("1.0"));
+    // Who holds what of a matrix: the first fragment is open, and a table in each.
+    browser.open(site, "i-mma.html#fragments");
+    browser.assert_holds("document.querySelectorAll('#fragments details').length > 10 && document.querySelector('#fragments details').open");
+    browser.assert_holds("[...document.querySelectorAll('#fragments details')].every((one) => one.querySelector('table.held td.picked') && one.querySelector('p a'))");
+    browser.script("[...document.querySelectorAll('#fragments details')].forEach((one) => (one.open = true))");
+    let summary = browser.text("#fragments");
+    assert!(summary.contains("16 × 16 elements; each lane has 4 registers of 2 elements"), "{summary}");
+    browser.shot("fragments.png");
+    // What the bits of a descriptor mean, the highest first.
+    browser.open(site, "i-wgmma.mma_async.html#bits");
+    let bits = browser.text("#bits .cells");
+    let places = ["63:62", "swizzle", "61:52", "51:49", "base_offset", "45:32", "13:0", "start"];
+    let found: Vec<_> = places.iter().map(|place| bits.find(place)).collect();
+    assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{bits}");
+    browser.shot("bits.png");
     browser.explore(site, "#shfl.sync.bfly.b32");
     browser.assert_holds("document.querySelectorAll('#outs .lanes span').length === 32 || document.querySelector('#outs').innerText.includes('d = ')");
 }
@@ -646,7 +709,7 @@ fn keys_alone_do(browser: &Browser, site: &Path) {
 /// forced colours and paper lose nothing.
 fn pages_fit(browser: &Browser, site: &Path) {
     let some = TABLE.instructions.iter().step_by(30).map(|instruction| instruction.opcode);
-    let large = ["cvt", "ld", "set", "wgmma.mma_async"].into_iter();
+    let large = ["cvt", "ld", "mma", "set", "wgmma.mma_async"].into_iter();
     let opcodes: BTreeSet<String> = some.chain(large).map(|opcode| format!("i-{opcode}.html")).collect();
     let others = ["index.html", "forms.html", "f-setp.html", "s-comparison.isa.html", "explorer.html#set.lo.s32.f32"];
     for page in opcodes.into_iter().chain(others.map(str::to_owned)) {
@@ -705,6 +768,8 @@ fn nobody_is_kept_out(browser: &Browser, site: &Path) {
         "f-selp.html",
         "i-setp.html?target=sm_75",
         "i-ld.html",
+        "i-mma.html",
+        "i-tcgen05.mma.html",
         "explorer.html#setp.lt.f16x2",
         "explorer.html?target=sm_75#setp.lo.s32",
         "explorer.html#vset4.s32.u32.lt",

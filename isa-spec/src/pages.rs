@@ -8,15 +8,16 @@ use std::collections::BTreeSet;
 
 use isa_table::page::{
     CellBuf as Cell, EntryBuf, ErratumBuf as Erratum, ExampleBuf as Example, FloorBuf as Floor,
-    FunctionBuf as Function, GroupBuf as Group, ItemBuf as Item, LineBuf as Line, MatrixBuf as Matrix,
-    MemberBuf as Member, ModifierBuf as Modifier, NeedBuf, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
+    FragmentBuf as Fragment, FunctionBuf as Function, GroupBuf as Group, HeldBuf as Held, ItemBuf as Item,
+    LaidBuf as Laid, LayoutBuf as Layout, LineBuf as Line, MatrixBuf as Matrix, MemberBuf as Member,
+    ModifierBuf as Modifier, NeedBuf, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
 };
 use isa_table::target::{FloorBuf, in_words};
 
 use crate::check::{ABSENT, Checked, Form, words};
 use crate::model::{
     self, BoundBuf, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
-    Requirement, Selector, SelectorKind, Slot, SlotKind, Spaces, Stand, Stands, TypeId, TypeSet,
+    Requirement, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Stand, Stands, TypeId, TypeSet,
 };
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
@@ -61,6 +62,8 @@ impl<'a> Pager<'a> {
             modifiers: self.opcode.slots.iter().enumerate().map(|(index, slot)| self.modifier(index, slot)).collect(),
             matrices: self.matrices(),
             functions: self.functions(),
+            fragments: self.fragments(),
+            layouts: self.layouts(),
         }
     }
 
@@ -68,6 +71,7 @@ impl<'a> Pager<'a> {
         let mut paragraphs = entry.docs.split("\n\n").map(one_line);
         EntryBuf {
             section: entry.section.clone(),
+            also: entry.also.clone(),
             source: self.sources.cite(entry.span),
             forms: self.forms().filter(|form| form.entry == number).count() as u32,
             summary: paragraphs.next().unwrap_or_default(),
@@ -395,6 +399,81 @@ impl<'a> Pager<'a> {
     fn is_full(&self, slot: usize, values: u64) -> bool {
         let mut all = self.forms().map(|form| form.choice.values[slot].map_or(ABSENT, |member| member as u8));
         all.all(|value| values >> value & 1 != 0)
+    }
+
+    /// What operands of forms hold of matrices: what is held alike stands once.
+    fn fragments(&self) -> Vec<Fragment> {
+        let mut found: Vec<(Share, Fragment)> = Vec::new();
+        for (number, form) in self.forms().enumerate() {
+            let entry = &self.opcode.entries[form.entry];
+            for pattern in &form.patterns {
+                let held = entry.share(self.model(), self.opcode, (pattern.operand, &form.choice));
+                let Ok(Some((_, share))) = held else { continue };
+                let place = found.iter().position(|(other, _)| *other == share).unwrap_or_else(|| {
+                    found.extend(self.fragment(share).map(|fragment| (share, fragment)));
+                    found.len() - 1
+                });
+                let held = &mut found[place].1.held;
+                let operand = &entry.operands[pattern.operand].name;
+                match held.iter_mut().find(|held| held.operand == *operand) {
+                    Some(held) => held.forms.push(number as u32),
+                    None => held.push(Held { operand: operand.clone(), forms: vec![number as u32] }),
+                }
+            }
+        }
+        found.into_iter().map(|(_, fragment)| fragment).collect()
+    }
+
+    /// What the bits of operands mean: each layout once.
+    fn layouts(&self) -> Vec<Layout> {
+        let mut found: Vec<(usize, Layout)> = Vec::new();
+        for entry in &self.opcode.entries {
+            for laid in &entry.layouts {
+                let of = &self.model().layouts[laid.layout];
+                let place = found.iter().position(|(other, _)| *other == laid.layout).unwrap_or_else(|| {
+                    let description = one_line(&of.docs);
+                    let (name, fields) = (of.name.clone(), of.fields.clone());
+                    found.push((laid.layout, Layout { name, description, bits: of.bits, fields, laid: Vec::new() }));
+                    found.len() - 1
+                });
+                let operand = entry.operands[laid.operand].name.clone();
+                let laid = Laid { operand, when: laid.condition.as_ref().map(pseudo::text) };
+                let known = &mut found[place].1.laid;
+                if !known.contains(&laid) {
+                    known.push(laid);
+                }
+            }
+        }
+        found.into_iter().map(|(_, layout)| layout).collect()
+    }
+
+    /// A fragment of which nobody is said to hold anything yet.
+    fn fragment(&self, share: Share) -> Option<Fragment> {
+        let of = &self.model().fragments[share.fragment];
+        let layout = of.layout(share).ok()?;
+        let (high, wide) = layout.block();
+        let cells = layout.holders.iter().enumerate().filter(|(place, _)| {
+            (place / layout.columns).is_multiple_of(high) && (place % layout.columns).is_multiple_of(wide)
+        });
+        let (lanes, elements) = cells.map(|(_, (lane, element))| (*lane as u8, *element as u8)).unzip();
+        let formulas = [("matrix", of.matrix.as_ref()), ("row", Some(&of.row)), ("column", Some(&of.column))];
+        let formulas =
+            formulas.into_iter().filter_map(|(what, formula)| Some(format!("{what} = {}", pseudo::text(formula?))));
+        Some(Fragment {
+            name: of.name.clone(),
+            description: one_line(&of.docs),
+            formulas: formulas.collect(),
+            registers: share.registers,
+            parts: share.parts,
+            matrices: layout.matrices as u32,
+            rows: layout.rows as u32,
+            columns: layout.columns as u32,
+            high: high as u32,
+            wide: wide as u32,
+            lanes,
+            elements,
+            held: Vec::new(),
+        })
     }
 
     /// The functions that the pseudo-code of any form calls.

@@ -2,9 +2,10 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt::Write;
 
-use crate::page::{Entry, Floor, Matrix, Modifier, Page};
+use crate::page::{Entry, Floor, Fragment, Layout, Matrix, Modifier, Page};
 
 /// The page of an opcode. `links` says what is linked from where: see [`Links`].
 pub fn page(page: &Page, links: &Links<'_>) -> String {
@@ -23,6 +24,11 @@ pub fn page(page: &Page, links: &Links<'_>) -> String {
         out.push_str("# What goes together\n\n");
         page.matrices.iter().for_each(|matrix| self::matrix(&mut out, matrix));
     }
+    if !page.fragments.is_empty() {
+        out.push_str("# Fragments\n\n");
+        page.fragments.iter().for_each(|fragment| self::fragment(&mut out, fragment));
+    }
+    page.layouts.iter().for_each(|layout| self::layout(&mut out, layout));
     if !page.functions.is_empty() {
         out.push_str("# Functions of the pseudo-code\n\n");
         for function in page.functions {
@@ -48,6 +54,9 @@ fn entry(out: &mut String, entry: &Entry, headed: bool, links: &Links<'_>) {
         let _ = writeln!(out, "# Section {}\n\n{}\n", entry.section, entry.summary);
     }
     entry.details.iter().for_each(|paragraph| out.push_str(&format!("{paragraph}\n\n")));
+    if !entry.also.is_empty() {
+        let _ = writeln!(out, "Also: {}.\n", entry.also.join(", "));
+    }
     let _ = writeln!(out, "Manual: section {}. Spec: `{}`.\n", entry.section, entry.source);
     code(out, "text", entry.syntax.iter().map(|line| line.text));
     out.push_str("| operand | | type | takes |\n|---|---|---|---|\n");
@@ -120,6 +129,29 @@ fn matrix(out: &mut String, matrix: &Matrix) {
         let _ = write!(out, "| `{}` |", row.name);
         row.cells.iter().for_each(|cell| out.push_str(if cell.forms > 0 { " ● |" } else { " · |" }));
         out.push('\n');
+    }
+    out.push('\n');
+}
+
+fn fragment(out: &mut String, fragment: &Fragment) {
+    let operands: Vec<String> = fragment.held.iter().map(|held| format!("`{}`", held.operand)).collect();
+    let _ = writeln!(out, "{}: {}. {}\n", operands.join(", "), fragment.size(), sentence(fragment.description));
+    code(out, "text", fragment.formulas.iter().copied());
+    for matrix in fragment.cells() {
+        let columns = fragment.column_names();
+        let _ = writeln!(out, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));
+        for (name, cells) in fragment.row_names().iter().zip(matrix) {
+            let _ = writeln!(out, "| {name} | {} |", cells.join(" | "));
+        }
+        out.push('\n');
+    }
+}
+
+fn layout(out: &mut String, layout: &Layout) {
+    let _ = writeln!(out, "# Bits of {}\n\n{}\n", layout.operands(), sentence(layout.description));
+    out.push_str("| bits | | |\n|---|---|---|\n");
+    for field in layout.fields {
+        let _ = writeln!(out, "| {} | {} | {} |", field.bits(), field.name, cell(field.description));
     }
     out.push('\n');
 }

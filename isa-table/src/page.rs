@@ -5,6 +5,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::constant::contents;
 use crate::target::{Removed, Target, Version};
@@ -24,12 +25,18 @@ contents! {
         matrices: &'static [Matrix],
         /// What the functions of the pseudo-code do.
         functions: &'static [Function],
+        /// Who holds which element of a matrix.
+        fragments: &'static [Fragment],
+        /// What the bits of operands mean.
+        layouts: &'static [Layout],
     }
 
     /// One entry of the spec: the opcode as one section of the manual describes it.
     Entry, EntryBuf {
         /// The manual's section.
         section: &'static str,
+        /// What else people call it, and look for.
+        also: &'static [&'static str],
         /// Spec file and line.
         source: &'static str,
         /// How many forms it has.
@@ -208,6 +215,78 @@ contents! {
         description: &'static str,
     }
 
+    /// How the threads of a warp hold a matrix, or several. Neighbours that one thread has behind each other are one cell.
+    Fragment, FragmentBuf {
+        /// Its name in the spec.
+        name: &'static str,
+        /// What it is about.
+        description: &'static str,
+        /// How the places of an element are computed from `lane`, `register`, `part`, `parts` and `element`, each a phrase.
+        formulas: &'static [&'static str],
+        /// How many registers each thread has of it.
+        registers: u32,
+        /// How many elements each register has, the lowest bits first.
+        parts: u32,
+        /// How many matrices they hold.
+        matrices: u32,
+        /// Rows of a matrix.
+        rows: u32,
+        /// Columns of a matrix.
+        columns: u32,
+        /// Rows of a cell.
+        high: u32,
+        /// Columns of a cell.
+        wide: u32,
+        /// The lane of each cell, row by row.
+        lanes: &'static [u8],
+        /// The first of the lane's elements in each cell.
+        elements: &'static [u8],
+        /// The operands that are such a fragment.
+        held: &'static [Held],
+    }
+
+    /// What the bits of a value mean.
+    Layout, LayoutBuf {
+        /// Its name in the spec.
+        name: &'static str,
+        /// What it is about.
+        description: &'static str,
+        /// How many bits it has.
+        bits: u32,
+        /// Its parts, the lowest first; bits of none are zero.
+        fields: &'static [Field],
+        /// The operands that are such a value, and where: a condition on modifiers, or nothing.
+        laid: &'static [Laid],
+    }
+
+    /// Bits that mean something.
+    Field, FieldBuf {
+        /// The lowest of them.
+        low: u32,
+        /// The highest.
+        high: u32,
+        /// What they are called.
+        name: &'static str,
+        /// What they mean.
+        description: &'static str,
+    }
+
+    /// An operand whose bits have a layout.
+    Laid, LaidBuf {
+        /// Its name.
+        operand: &'static str,
+        /// Where it is so: a condition on modifiers; none for all forms.
+        when: Option<&'static str>,
+    }
+
+    /// An operand that is a fragment.
+    Held, HeldBuf {
+        /// Its name.
+        operand: &'static str,
+        /// The forms that have it so, by their places among those of the page.
+        forms: &'static [u32],
+    }
+
     /// A place where the manual contradicts itself or the machine.
     Erratum, ErratumBuf {
         /// What it is about.
@@ -257,6 +336,89 @@ impl Manual {
         let anchor: String = chapter.title.chars().map(word).collect();
         format!("{}#{anchor}:~:text={section}.", self.address)
     }
+}
+
+/// Numbers below a size, so many together: `0`, or `0–1`.
+fn ranges(size: u32, each: u32) -> Vec<String> {
+    let range = |number: u32| match each {
+        1 => format!("{number}"),
+        _ => format!("{}–{}", number * each, number * each + each - 1),
+    };
+    (0..size / each).map(range).collect()
+}
+
+impl Fragment {
+    /// What stands in the cells, by matrices and rows: `T5 2–3` where lane 5 has it, as its elements 2 and 3.
+    pub fn cells(&self) -> Vec<Vec<Vec<String>>> {
+        let more = (self.high * self.wide - 1) as u8;
+        let cell = |(lane, first): (&u8, &u8)| match more {
+            0 => format!("T{lane} {first}"),
+            _ => format!("T{lane} {first}–{}", first + more),
+        };
+        let cells: Vec<String> = self.lanes.iter().zip(self.elements).map(cell).collect();
+        let (rows, columns) = ((self.rows / self.high) as usize, (self.columns / self.wide) as usize);
+        cells.chunks(columns).map(<[String]>::to_vec).collect::<Vec<_>>().chunks(rows).map(<[_]>::to_vec).collect()
+    }
+
+    /// What rows the rows of cells have: `0`, or `0–1`.
+    pub fn row_names(&self) -> Vec<String> {
+        ranges(self.rows, self.high)
+    }
+
+    /// What columns the columns of cells have.
+    pub fn column_names(&self) -> Vec<String> {
+        ranges(self.columns, self.wide)
+    }
+
+    /// What it is in words: `16 × 16 elements; each lane has 4 registers of 2`.
+    pub fn size(&self) -> String {
+        let Fragment { matrices, rows, columns, registers, parts, .. } = self;
+        let matrices = if *matrices == 1 { String::new() } else { format!("{matrices} matrices of ") };
+        let registers = if *registers == 1 { "a register".into() } else { format!("{registers} registers") };
+        let parts = if *parts == 1 { "one element".into() } else { format!("{parts} elements, the lowest bits first") };
+        format!("{matrices}{rows} × {columns} elements; each lane has {registers} of {parts}")
+    }
+}
+
+impl Layout {
+    /// The operands in words: `a`, `idesc where .mx == .kind::mxf4`.
+    pub fn operands(&self) -> String {
+        let laid = self.laid.iter().map(|laid| match laid.when {
+            Some(when) => format!("`{}` where `{when}`", laid.operand),
+            None => format!("`{}`", laid.operand),
+        });
+        laid.collect::<Vec<_>>().join(", ")
+    }
+
+    /// All its bits, the highest first: how many, which they are, and their name; none where they are zero.
+    pub fn cells(&self) -> Vec<(u32, String, &'static str)> {
+        let mut cells = Vec::new();
+        let mut next = self.bits;
+        let cell = |low: u32, end: u32, name| (end - low, bits(low, end - 1), name);
+        for field in self.fields.iter().rev() {
+            if field.high + 1 < next {
+                cells.push(cell(field.high + 1, next, ""));
+            }
+            cells.push(cell(field.low, field.high + 1, field.name));
+            next = field.low;
+        }
+        if next > 0 {
+            cells.push(cell(0, next, ""));
+        }
+        cells
+    }
+}
+
+impl Field {
+    /// Which bits they are: `13:0`.
+    pub fn bits(&self) -> String {
+        bits(self.low, self.high)
+    }
+}
+
+/// `13:0`, or `52`.
+fn bits(low: u32, high: u32) -> String {
+    if low == high { format!("{low}") } else { format!("{high}:{low}") }
 }
 
 impl Modifier {

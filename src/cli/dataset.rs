@@ -50,12 +50,15 @@ struct Instruction {
     entries: Vec<Entry>,
     modifiers: Vec<Modifier>,
     functions: Vec<Function>,
+    fragments: Vec<Fragment>,
+    layouts: Vec<Layout>,
     forms: Vec<Form>,
 }
 
 #[derive(Serialize)]
 struct Entry {
     section: &'static str,
+    also: &'static [&'static str],
     source: &'static str,
     summary: &'static str,
     details: &'static [&'static str],
@@ -140,6 +143,49 @@ struct Function {
 }
 
 #[derive(Serialize)]
+struct Fragment {
+    name: &'static str,
+    description: &'static str,
+    formulas: &'static [&'static str],
+    registers: u32,
+    parts: u32,
+    matrices: u32,
+    rows: u32,
+    columns: u32,
+    held: Vec<Held>,
+}
+
+#[derive(Serialize)]
+struct Held {
+    operand: &'static str,
+    forms: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Layout {
+    name: &'static str,
+    description: &'static str,
+    bits: u32,
+    fields: Vec<Field>,
+    operands: Vec<Laid>,
+}
+
+#[derive(Serialize)]
+struct Field {
+    low: u32,
+    high: u32,
+    name: &'static str,
+    description: &'static str,
+}
+
+#[derive(Serialize)]
+struct Laid {
+    operand: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    when: Option<&'static str>,
+}
+
+#[derive(Serialize)]
 struct Form {
     mnemonic: &'static str,
     pattern: String,
@@ -216,7 +262,33 @@ fn instruction(page: &'static page::Page, forms: &[FormInfo]) -> Instruction {
         entries: page.entries.iter().map(entry).collect(),
         modifiers: page.modifiers.iter().map(modifier).collect(),
         functions: page.functions.iter().map(function).collect(),
+        fragments: page.fragments.iter().map(|fragment| self::fragment(page, fragment)).collect(),
+        layouts: page.layouts.iter().map(layout).collect(),
         forms: forms.iter().map(|form| self::form(*form)).collect(),
+    }
+}
+
+fn fragment(page: &page::Page, fragment: &page::Fragment) -> Fragment {
+    let instruction = TABLE.instructions().find(|info| info.data().opcode == page.opcode);
+    let forms: Vec<FormInfo> = instruction.into_iter().flat_map(|info| info.forms()).collect();
+    let held = |held: &page::Held| Held {
+        operand: held.operand,
+        forms: held.forms.iter().filter_map(|place| forms.get(*place as usize)).map(|form| form.pattern()).collect(),
+    };
+    let &page::Fragment { name, description, formulas, registers, parts, matrices, rows, columns, .. } = fragment;
+    let held = fragment.held.iter().map(held).collect();
+    Fragment { name, description, formulas, registers, parts, matrices, rows, columns, held }
+}
+
+fn layout(layout: &page::Layout) -> Layout {
+    let field = |&page::Field { low, high, name, description }: &page::Field| Field { low, high, name, description };
+    let laid = |&page::Laid { operand, when }: &page::Laid| Laid { operand, when };
+    Layout {
+        name: layout.name,
+        description: layout.description,
+        bits: layout.bits,
+        fields: layout.fields.iter().map(field).collect(),
+        operands: layout.laid.iter().map(laid).collect(),
     }
 }
 
@@ -244,6 +316,7 @@ fn entry(entry: &page::Entry) -> Entry {
     let example = |&page::Example { text, refused }: &page::Example| Example { text, refused };
     Entry {
         section: entry.section,
+        also: entry.also,
         source: entry.source,
         summary: entry.summary,
         details: entry.details,

@@ -28,13 +28,7 @@ pub(super) fn run(arguments: &ExplainArguments) -> io::Result<Outcome> {
 pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> io::Result<Outcome> {
     let mut out = Terminal { out };
     if let Some(page) = REFERENCE.page(mnemonic).filter(|_| mnemonic::resolve(&TABLE, mnemonic).is_err()) {
-        out.page(page)?;
-        if let Some(words) = machine.in_words() {
-            let forms = || TABLE.forms().filter(|form| form.instruction().opcode == page.opcode);
-            let there = forms().filter(|form| machine.has(*form)).count();
-            out.heading(&words)?;
-            out.item("", &format!("{there} of {} forms", forms().count()))?;
-        }
+        opcode(&mut out, page, machine)?;
         return Ok(Outcome::Fine);
     }
     match mnemonic::resolve(&TABLE, mnemonic) {
@@ -51,13 +45,30 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
             Ok(Outcome::Fine)
         }
         Err(refusal) => {
-            print_refusal(&mut out, mnemonic, &refusal)?;
-            Ok(Outcome::InputErrors)
+            // An opcode may be known by another name.
+            let called = Found::called(mnemonic);
+            match &*called.pages {
+                [] => print_refusal(&mut out, mnemonic, &refusal).map(|()| Outcome::InputErrors),
+                [page] => opcode(&mut out, page, machine).map(|()| Outcome::Fine),
+                _ => called.list(out.out).map(|()| Outcome::Fine),
+            }
         }
     }
 }
 
-/// What a pattern matches: opcodes, or where it matches none, forms.
+/// Tells what an opcode is, and how much of it a machine has.
+fn opcode(out: &mut Terminal<impl Write>, page: &Page, machine: &Machine) -> io::Result<()> {
+    out.page(page)?;
+    if let Some(words) = machine.in_words() {
+        let forms = || TABLE.forms().filter(|form| form.instruction().opcode == page.opcode);
+        let there = forms().filter(|form| machine.has(*form)).count();
+        out.heading(&words)?;
+        out.item("", &format!("{there} of {} forms", forms().count()))?;
+    }
+    Ok(())
+}
+
+/// What a pattern matches, or another name means: opcodes, or where there are none, forms.
 struct Found {
     pages: Vec<&'static Page>,
     forms: Vec<FormInfo>,
@@ -74,6 +85,14 @@ impl Found {
         Found { pages, forms }
     }
 
+    /// The opcodes that some people call so.
+    fn called(name: &str) -> Found {
+        let mut pages = REFERENCE.pages();
+        let name = name.to_lowercase();
+        pages.retain(|page| page.entries.iter().any(|entry| entry.also.contains(&&*name)));
+        Found { pages, forms: Vec::new() }
+    }
+
     /// One thing is explained; of several each has a line.
     fn write(&self, out: &mut impl Write, pattern: &str, machine: &Machine) -> io::Result<Outcome> {
         match (&*self.pages, &*self.forms) {
@@ -85,6 +104,12 @@ impl Found {
             ([], [form]) => return write(out, form.mnemonic(), machine),
             _ => {}
         }
+        self.list(out)?;
+        Ok(Outcome::Fine)
+    }
+
+    /// A line for each.
+    fn list(&self, out: &mut impl Write) -> io::Result<()> {
         let width = self.pages.iter().map(|page| page.opcode.len()).max().unwrap_or(0) + 2;
         for page in &self.pages {
             let name = format!("{:<width$}", page.opcode);
@@ -95,7 +120,7 @@ impl Found {
         for form in &self.forms {
             writeln!(out, "{NAME}{:<width$}{NAME:#}{FAINT}{}{FAINT:#}", form.mnemonic(), form.floor())?;
         }
-        Ok(Outcome::Fine)
+        Ok(())
     }
 }
 

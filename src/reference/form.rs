@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use isa_table::names;
 
-use super::page::{Entry, Function, Page};
+use super::page::{Entry, Fragment, Function, Page};
 use crate::selector::Permission;
 use crate::table::{FormInfo, Kind, Operand, Table, TypeInfo};
 
@@ -68,6 +68,23 @@ impl FormPage {
             function: function(form),
             constant: constant(form),
         }
+    }
+}
+
+impl FormPage {
+    /// The fragments that its operands are, in the order of these, and which operands these are.
+    pub fn fragments(&self) -> Vec<(&'static Fragment, Vec<&'static str>)> {
+        let instruction = self.form.table().instruction_of(self.form.mnemonic());
+        let place = instruction.and_then(|instruction| instruction.forms().position(|form| form == self.form));
+        let Some(place) = place.map(|place| place as u32) else { return Vec::new() };
+        let held = |fragment: &Fragment| {
+            let held = fragment.held.iter().filter(|held| held.forms.contains(&place));
+            held.map(|held| held.operand).collect::<Vec<_>>()
+        };
+        let all = self.page.fragments.iter().map(|fragment| (fragment, held(fragment)));
+        let mut found: Vec<_> = all.filter(|(_, operands)| !operands.is_empty()).collect();
+        found.sort_by_key(|(_, held)| self.form.operands().iter().position(|operand| held.contains(&operand.name)));
+        found
     }
 }
 

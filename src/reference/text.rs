@@ -19,7 +19,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::examples::{self, Evaluated};
 use super::form::{self, FormPage};
-use super::page::{Entry, Example, Floor, Matrix, Modifier, Page};
+use super::page::{Entry, Example, Floor, Fragment, Layout, Matrix, Modifier, Page};
 use crate::TABLE;
 use crate::selector::Permission;
 use crate::table::OperandKind;
@@ -50,7 +50,7 @@ impl<W: Write> Terminal<W> {
     ///
     /// What keeps the text from being written.
     pub fn form(&mut self, explained: &FormPage) -> io::Result<()> {
-        let FormPage { form, page: _, entry, modifiers, lines, functions, function, constant } = explained;
+        let FormPage { form, page, entry, modifiers, lines, functions, function, constant } = explained;
         let table = form.table();
         let signature = format!("{NAME}{}{NAME:#}  {}", form.pattern(), form.signature());
         writeln!(self.out, "{};\n", signature.trim_end())?;
@@ -58,6 +58,7 @@ impl<W: Write> Terminal<W> {
         for details in entry.details {
             self.paragraph(details)?;
         }
+        self.also(entry)?;
         self.heading("Modifiers")?;
         let width = modifiers.iter().map(|modifier| modifier.spelling.len()).max().unwrap_or(0) + 3;
         for modifier in modifiers {
@@ -83,6 +84,17 @@ impl<W: Write> Terminal<W> {
             };
             self.item(&format!("{name:<5} {role:<9}"), &format!("{ty}; {}", form::takes(table, operand).join(", ")))?;
         }
+        let fragments = explained.fragments();
+        if !fragments.is_empty() {
+            self.heading("Fragments")?;
+        }
+        for (fragment, operands) in fragments {
+            self.fragment(fragment, &operands)?;
+        }
+        let named = |layout: &&Layout| {
+            layout.laid.iter().any(|laid| form.operands().iter().any(|operand| operand.name == laid.operand))
+        };
+        self.layouts(page.layouts.iter().filter(named))?;
         if !lines.is_empty() {
             self.heading("Pseudo-code")?;
             self.code(lines)?;
@@ -146,6 +158,13 @@ impl<W: Write> Terminal<W> {
         for matrix in page.matrices {
             self.matrix(matrix)?;
         }
+        if !page.fragments.is_empty() {
+            self.heading("Fragments")?;
+        }
+        for fragment in page.fragments {
+            self.fragment(fragment, &fragment.held.iter().map(|held| held.operand).collect::<Vec<_>>())?;
+        }
+        self.layouts(page.layouts.iter())?;
         if !page.functions.is_empty() {
             self.heading("Functions of the pseudo-code")?;
             for function in page.functions {
@@ -164,6 +183,7 @@ impl<W: Write> Terminal<W> {
         for details in entry.details {
             self.paragraph(details)?;
         }
+        self.also(entry)?;
         self.heading("Syntax")?;
         self.code(&entry.syntax.iter().map(|line| line.text).collect::<Vec<_>>())?;
         let mut sets: Vec<(&str, String)> = Vec::new();
@@ -212,6 +232,10 @@ impl<W: Write> Terminal<W> {
         writeln!(self.out, "  manual  section {}\n  spec    {}\n", entry.section, entry.source)
     }
 
+    fn also(&mut self, entry: &Entry) -> io::Result<()> {
+        if entry.also.is_empty() { Ok(()) } else { self.paragraph(&format!("Also: {}.", entry.also.join(", "))) }
+    }
+
     fn modifier(&mut self, modifier: &Modifier) -> io::Result<()> {
         // Types speak for themselves here; the operands name them.
         if modifier.description.is_empty() {
@@ -246,6 +270,46 @@ impl<W: Write> Terminal<W> {
                 }
             }
             writeln!(self.out)?;
+        }
+        Ok(())
+    }
+
+    /// Which lane holds which of its elements where.
+    fn fragment(&mut self, fragment: &Fragment, operands: &[&str]) -> io::Result<()> {
+        self.item(&format!("{}: ", operands.join(", ")), &format!("{}. {}", fragment.size(), fragment.description))?;
+        for formula in fragment.formulas {
+            writeln!(self.out, "    {CODE}{formula}{CODE:#}")?;
+        }
+        let (rows, columns, matrices) = (fragment.row_names(), fragment.column_names(), fragment.cells());
+        let longest = |list: &[String]| list.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        let left = longest(&rows);
+        let width = matrices.iter().flatten().map(|row| longest(row)).max().unwrap_or(0).max(longest(&columns));
+        for (number, matrix) in matrices.iter().enumerate() {
+            if matrices.len() > 1 {
+                self.item("", &format!("Matrix {number}"))?;
+            }
+            let columns = columns.iter().map(|column| format!("  {column:<width$}")).collect::<String>();
+            writeln!(self.out, "  {:left$}{FAINT}{}{FAINT:#}", "", columns.trim_end())?;
+            for (row, cells) in rows.iter().zip(matrix) {
+                let cells = cells.iter().map(|cell| format!("  {cell:<width$}")).collect::<String>();
+                writeln!(self.out, "  {FAINT}{row:<left$}{FAINT:#}{}", cells.trim_end())?;
+            }
+        }
+        writeln!(self.out)
+    }
+
+    /// What the bits of operands mean.
+    fn layouts<'a>(&mut self, layouts: impl Iterator<Item = &'a Layout>) -> io::Result<()> {
+        for layout in layouts {
+            self.heading(&format!("Bits of {}", layout.operands().replace('`', "")))?;
+            self.item("", layout.description)?;
+            let name = layout.fields.iter().map(|field| field.name.len()).max().unwrap_or(0);
+            for field in layout.fields {
+                self.item(
+                    &format!("{:<6} {:<name$}  ", field.bits(), field.name),
+                    &field.description.replace('`', ""),
+                )?;
+            }
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ pub(crate) fn spec() -> Vec<(String, String)> {
             let text = std::fs::read_to_string(&path).unwrap();
             let described = |line: &str| match line.trim_start() {
                 comment if comment.starts_with("///") => line.replace(comment, "/// 0."),
-                comment if comment.starts_with("//") => String::new(),
+                prose if prose.starts_with("//") || prose.starts_with("also ") => String::new(),
                 _ => line.to_owned(),
             };
             let text = text.lines().map(described).collect::<Vec<_>>().join("\n");
@@ -179,7 +179,7 @@ pub(crate) fn later(text: &str) -> String {
             _ => new.push_str(&rest[..length]),
         }
         rest = &rest[length..];
-        versions = ["ptx", "manual"].iter().any(|word| new.ends_with(word))
+        versions = ["ptx", "manual", "inside", "until"].iter().any(|word| new.ends_with(word))
             || versions && matches!(first, '0'..='9' | '.' | ',' | ' ' | '\n');
     }
     new

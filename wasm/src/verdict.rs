@@ -68,7 +68,8 @@ impl From<Diagnostic> for Finding {
 /// What the table says of a form.
 #[derive(Serialize)]
 struct Form {
-    name: String,
+    /// Its place among the forms of its opcode.
+    place: usize,
     mnemonic: &'static str,
     pattern: String,
     signature: String,
@@ -203,7 +204,9 @@ impl Answer {
 fn described(form: FormInfo) -> Form {
     let traces = TRACES.of(form.index());
     Form {
-        name: form.name(),
+        place: TABLE
+            .instruction_of(form.mnemonic())
+            .map_or(0, |info| info.forms().take_while(|other| *other != form).count()),
         mnemonic: form.mnemonic(),
         pattern: form.pattern(),
         signature: form.signature(),

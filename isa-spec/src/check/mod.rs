@@ -8,6 +8,8 @@
 mod effect;
 mod example;
 mod floor;
+mod fragment;
+mod layout;
 mod names;
 mod rule;
 
@@ -247,6 +249,8 @@ impl OpcodeChecker<'_> {
         if self.errors.len() > before {
             return;
         }
+        fragment::check(self.model, self.opcode, entry, &self.forms[first..], &mut self.errors);
+        layout::check(self.model, self.opcode, entry, &self.forms[first..], &mut self.errors);
         for (requirement, note) in &entry.lenient_floors {
             let relaxes = |form: &Form| form.lenient_floor.as_ref().is_some_and(|(_, found)| found == note);
             if !self.forms[first..].iter().any(relaxes) {

@@ -118,9 +118,10 @@ pub(crate) fn manual(cx: &Context<'_>, pages: &[PageBuf]) -> String {
         // What shows pages shows those of a table, which last as long as a program; here that is the generator's run.
         let shown = Page::leak(page.clone());
         code.line(format_args!("#[doc = {:?}]", isa_table::markdown::page(&shown, &links)));
-        // Whoever searches for a mnemonic finds the page of its opcode.
+        // Whoever searches for a mnemonic, or for what else it is called, finds the page of its opcode.
         let forms = cx.checked.forms.iter().filter(|form| form.opcode == opcode);
         let mut names: Vec<&str> = forms.map(|form| &*form.mnemonic).chain([&*page.opcode]).collect();
+        names.extend(page.entries.iter().flat_map(|entry| &entry.also).map(String::as_str));
         names.sort_unstable();
         names.dedup();
         names.retain(|name| *name != snake(&page.opcode).trim_start_matches("r#"));

@@ -10,12 +10,14 @@
 //! ```
 
 pub(crate) mod choice;
+pub(crate) mod fragment;
 mod resolve;
 
 use std::rc::Rc;
 
+pub(crate) use fragment::{Fragment, Held, Share};
 use isa_table::notation::Around;
-pub(crate) use isa_table::page::{ChapterBuf, ManualBuf};
+pub(crate) use isa_table::page::{ChapterBuf, FieldBuf, ManualBuf};
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{
@@ -71,6 +73,8 @@ pub struct Model {
     /// The lists of words that selectors are chosen from.
     pub(crate) words: Vec<Vec<String>>,
     pub(crate) maps: Vec<(String, Pairs)>,
+    pub(crate) fragments: Vec<Fragment>,
+    pub(crate) layouts: Vec<Layout>,
     pub(crate) specials: Vec<SpecialBuf>,
     pub(crate) spaces: Vec<SpaceBuf>,
     pub(crate) directives: Vec<DirectiveBuf>,
@@ -266,10 +270,16 @@ pub(crate) struct Entry {
     pub span: Span,
     /// Whether it is of the table that this one stands on.
     pub base: bool,
+    /// What else people call it.
+    pub also: Vec<String>,
     pub docs: Docs,
     pub section: String,
     pub syntaxes: Vec<Syntax>,
     pub operands: Vec<Operand>,
+    /// What of matrices operands hold; of those of one operand the first of which the condition holds.
+    pub fragments: Vec<Held>,
+    /// What the bits of operands mean.
+    pub layouts: Vec<Laid>,
     /// What the entry is not about: another entry may be.
     pub narrowed: Vec<OnlyIf>,
     /// Slots of modifiers that are said to change nothing.
@@ -286,6 +296,26 @@ pub(crate) struct Entry {
     pub lenient_forms: Vec<LenientForms>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
+}
+
+/// What the bits of a value mean.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub name: String,
+    pub docs: Docs,
+    pub bits: u32,
+    pub fields: Vec<FieldBuf>,
+}
+
+/// An operand whose bits have a layout, where a condition holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Laid {
+    pub span: Span,
+    /// Index into [`Entry::operands`].
+    pub operand: usize,
+    /// Index into [`Model::layouts`].
+    pub layout: usize,
+    pub condition: Option<Expr>,
 }
 
 /// How far a machine's result may be from the exact one, for forms of which the condition holds.

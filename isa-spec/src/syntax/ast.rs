@@ -42,6 +42,8 @@ pub(crate) enum Item {
     Operator(Operator),
     Words(Words),
     Map(Map),
+    Fragment(Fragment),
+    Layout(Layout),
     Lenient(Vec<LenientNote>),
     Special(Vec<Special>),
     /// `spaces { … }`
@@ -74,6 +76,8 @@ impl Item {
             Item::Operator(operator) => vec![&operator.name],
             Item::Words(words) => vec![&words.name],
             Item::Map(map) => vec![&map.name],
+            Item::Fragment(fragment) => vec![&fragment.name],
+            Item::Layout(layout) => vec![&layout.name],
             Item::Spaces(spaces) => spaces.iter().map(|space| &space.name).collect(),
             Item::Directives(directives) => directives.iter().map(|directive| &directive.name).collect(),
             Item::Use(_)
@@ -241,6 +245,48 @@ pub(crate) struct Map {
     pub pairs: Vec<(Ident, Ident)>,
 }
 
+/// `fragment left { row = lane >> 2; column = …; }`: who holds which element of a matrix
+#[derive(Clone, Debug)]
+pub(crate) struct Fragment {
+    pub docs: Docs,
+    pub name: Ident,
+    /// `matrix`, `row`, `column`
+    pub places: Vec<(Ident, Expr)>,
+}
+
+/// `layout descriptor of 64 { 0 to 13: start; }`: what bits mean
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub docs: Docs,
+    pub name: Ident,
+    pub bits: Number,
+    pub fields: Vec<BitField>,
+}
+
+/// `0 to 13: start;` with its description
+#[derive(Clone, Debug)]
+pub(crate) struct BitField {
+    pub docs: Docs,
+    pub low: Number,
+    pub high: Number,
+    pub name: Ident,
+}
+
+/// `a, b: left by 4 where .shape == .m8n8k16, right;`: the fragments that operands are, or the layouts that their bits have
+#[derive(Clone, Debug)]
+pub(crate) struct FragmentOf {
+    pub names: Vec<Ident>,
+    pub cases: Vec<FragmentCase>,
+}
+
+/// `left by 4 where .shape == .m8n8k16`
+#[derive(Clone, Debug)]
+pub(crate) struct FragmentCase {
+    pub name: Ident,
+    pub by: Option<Number>,
+    pub condition: Option<Expr>,
+}
+
 /// `.maxntid entry numbers 1 to 3 without { .reqntid }: ptx 1.3, sm_10;`: a directive, and where it stands
 #[derive(Clone, Debug)]
 pub(crate) struct Directive {
@@ -313,6 +359,8 @@ pub(crate) struct Instruction {
     pub docs: Docs,
     pub opcode: Ident,
     pub section: Option<(String, Span)>,
+    /// `also "shuffle", "exchange lanes";`: what else people call it, and look for.
+    pub also: Vec<(String, Span)>,
     pub syntax: Vec<SyntaxLine>,
     pub sets: Vec<Set>,
     /// What every line is narrowed by.
@@ -322,6 +370,8 @@ pub(crate) struct Instruction {
     /// `unread { .rnd };`: modifiers that change nothing.
     pub unread: Vec<Ident>,
     pub operands: Vec<OperandType>,
+    pub fragments: Vec<FragmentOf>,
+    pub layouts: Vec<FragmentOf>,
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
     pub semantics: Option<Semantics>,

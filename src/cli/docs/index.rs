@@ -137,7 +137,7 @@ pub(super) fn chapters(manual: &Manual, page: &Page) -> Vec<usize> {
 /// Words of two letters tell nothing.
 const SHORTEST: usize = 3;
 
-/// The words of summaries, of titles, and of all else that is said of opcodes.
+/// The words of what opcodes are called elsewhere, of summaries, of titles, and of all else that is said of opcodes.
 fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
     let mut found: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, page) in pages.iter().enumerate() {
@@ -152,6 +152,7 @@ fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
             }
         };
         // What says most comes first: a word counts once.
+        page.entries.iter().flat_map(|entry| entry.also).for_each(|phrase| add(phrase, 3));
         page.entries.iter().for_each(|entry| add(entry.summary, 3));
         for chapter in chapters(manual, page) {
             add(manual.chapters[chapter].title, 2);

@@ -10,6 +10,7 @@ mod shared;
 mod told;
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 
@@ -18,7 +19,7 @@ use base64::Engine;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ptx_isa::TABLE;
-use ptx_isa::reference::page::{Chapter, Entry, Example, Floor, Line, Manual, Modifier, Need, Page, Source};
+use ptx_isa::reference::page::{Chapter, Entry, Example, Floor, Fragment, Line, Manual, Modifier, Need, Page, Source};
 use ptx_isa::reference::{REFERENCE, examples};
 use ptx_isa::target::{self, Target, Version};
 
@@ -318,9 +319,25 @@ impl Instruction<'_> {
         self.page.modifiers.iter().filter(|modifier| modifier.is_word()).map(|modifier| modifier.name).collect()
     }
 
+    /// Some of the forms that have a fragment, and how many more there are.
+    fn holders(&self, fragment: &Fragment) -> Vec<(&'static str, usize)> {
+        const SOME: usize = 4;
+        let instruction = TABLE.instructions().find(|info| info.data().opcode == self.page.opcode);
+        let forms: Vec<_> = instruction.into_iter().flat_map(|info| info.forms()).collect();
+        let places = fragment.held.iter().flat_map(|held| held.forms).filter_map(|place| forms.get(*place as usize));
+        let names: BTreeSet<&str> = places.map(|form| form.mnemonic()).collect();
+        let more = names.len().saturating_sub(SOME);
+        names.into_iter().take(SOME).map(|name| (name, more)).collect()
+    }
+
     fn has_domains(&self, modifier: &Modifier) -> bool {
         modifier.members.iter().any(|member| !member.domain.is_empty())
     }
+}
+
+/// The rows of a matrix with what they are called.
+fn named(fragment: &Fragment, matrix: &[Vec<String>]) -> Vec<(String, Vec<String>)> {
+    fragment.row_names().into_iter().zip(matrix.iter().cloned()).collect()
 }
 
 /// The SM numbers of all targets, ascending.

@@ -1,6 +1,6 @@
-//! Which forms have results of a machine: the file of recorded results that the tests replay says so.
+//! Which forms have results of a machine, and how these are known: the file of recorded results that the tests replay says so.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use ptx_isa::TABLE;
 use serde::Serialize;
@@ -9,36 +9,39 @@ use serde::Serialize;
 pub(super) struct Recorded {
     /// How they were recorded: the last line of the file's head.
     by: String,
-    /// The names of the forms.
-    names: HashSet<String>,
+    /// By the names of forms the letters of how they are known.
+    ways: HashMap<String, String>,
 }
 
-/// Which forms of an opcode are recorded, in the fewest words.
+/// How the results of an opcode's forms are known.
 #[derive(Serialize)]
 pub(super) struct Part {
     by: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    only: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    except: Option<Vec<String>>,
+    /// A digit for each form, in the table's order: 1 where the assembler folded results, 2 where machine code was interpreted, 3 where
+    /// both, 0 where none are recorded.
+    ways: String,
 }
 
 impl Recorded {
-    /// Lines that begin with the name of a form, behind a head of comments.
+    /// Lines of a form's name, an SM number, results, and letters for how these are known, behind a head of comments.
     pub(super) fn read(text: &str) -> Recorded {
         let head = text.lines().take_while(|line| line.starts_with('#'));
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        Recorded {
-            by: head.last().map_or("", |line| line.trim_start_matches('#').trim()).to_owned(),
-            names: lines.filter_map(|line| line.split(' ').next()).map(str::to_owned).collect(),
+        let mut ways: HashMap<String, String> = HashMap::new();
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            let mut parts = line.split(' ');
+            if let (Some(name), Some(letters)) = (parts.next(), parts.nth(2)) {
+                *ways.entry(name.to_owned()).or_default() += letters;
+            }
         }
+        Recorded { by: head.last().map_or("", |line| line.trim_start_matches('#').trim()).to_owned(), ways }
     }
 
     pub(super) fn part(&self, opcode: &str) -> Part {
         let forms = TABLE.instructions().filter(|info| info.data().opcode == opcode).flat_map(|info| info.forms());
-        let (only, except): (Vec<String>, Vec<String>) =
-            forms.map(|form| form.name()).partition(|name| self.names.contains(name));
-        let (only, except) = if only.len() <= except.len() { (Some(only), None) } else { (None, Some(except)) };
-        Part { by: self.by.clone(), only, except }
+        let digit = |name: String| {
+            let has = |letter| self.ways.get(&name).is_some_and(|letters| letters.contains(letter));
+            char::from(b'0' + u8::from(has('f')) + 2 * u8::from(has('i')))
+        };
+        Part { by: self.by.clone(), ways: forms.map(|form| digit(form.name())).collect() }
     }
 }

@@ -5,8 +5,11 @@ use std::collections::HashSet;
 use super::Resolver;
 use super::operands::{entry_patterns, merge_shapes, syntax_text};
 use isa_table::table::Measure;
+use proc_macro2::Span;
 
-use crate::model::{Bound, BoundBuf, Entry, Erratum, Item, LenientForms, OnlyIf, Opcode, Requirement, Syntax};
+use crate::model::{
+    Bound, BoundBuf, Entry, Erratum, Held, Item, Laid, LenientForms, OnlyIf, Opcode, Operand, Requirement, Syntax,
+};
 use crate::syntax::ast;
 use crate::text::Diagnostic;
 
@@ -135,13 +138,19 @@ impl Resolver {
                 ),
             }
         }
+        let fragments = self.fragments(&entry.fragments, &operands);
+        let layouts = self.layouts(&entry.layouts, &operands);
+        let also = self.also(&entry.opcode, &entry.also);
         let resolved = Entry {
             span: entry.opcode.span(),
             base,
+            also,
             docs: entry.docs,
             section: entry.section.map(|(text, _)| text).unwrap_or_default(),
             syntaxes,
             operands,
+            fragments,
+            layouts,
             narrowed: entry.narrowed.into_iter().map(only_if).collect(),
             unread,
             legal: entry.legal.into_iter().map(only_if).collect(),
@@ -186,6 +195,78 @@ impl Resolver {
                 self.error(Diagnostic::new(span, format!("the entry `{opcode}` has no {what}")).help(help));
             }
         }
+    }
+
+    /// The fragments that operands are.
+    fn fragments(&mut self, list: &[ast::FragmentOf], operands: &[Operand]) -> Vec<Held> {
+        let mut found = Vec::new();
+        for ast::FragmentOf { names, cases } in list {
+            let numbers: Vec<usize> = names.iter().filter_map(|name| self.operand(name, operands)).collect();
+            for ast::FragmentCase { name, by, condition } in cases {
+                let Some(fragment) = self.model.fragments.iter().position(|other| *name == other.name) else {
+                    let known = self.model.fragments.iter().map(|other| other.name.as_str());
+                    let message = format!("there is no fragment `{name}`");
+                    self.error(Diagnostic::new(name.span(), message).suggest(name.as_ref(), known));
+                    continue;
+                };
+                let by = by.map(|by| by.value);
+                found.extend(numbers.iter().map(|operand| Held {
+                    span: name.span(),
+                    operand: *operand,
+                    fragment,
+                    by,
+                    condition: condition.clone(),
+                }));
+            }
+        }
+        found
+    }
+
+    /// The layouts that the bits of operands have.
+    fn layouts(&mut self, list: &[ast::FragmentOf], operands: &[Operand]) -> Vec<Laid> {
+        let mut found = Vec::new();
+        for ast::FragmentOf { names, cases } in list {
+            let numbers: Vec<usize> = names.iter().filter_map(|name| self.operand(name, operands)).collect();
+            for ast::FragmentCase { name, by, condition } in cases {
+                if let Some(by) = by {
+                    self.error(Diagnostic::new(by.span, "a layout says itself how many bits it has"));
+                }
+                let Some(layout) = self.model.layouts.iter().position(|other| *name == other.name) else {
+                    let known = self.model.layouts.iter().map(|other| other.name.as_str());
+                    let message = format!("there is no layout `{name}`");
+                    self.error(Diagnostic::new(name.span(), message).suggest(name.as_ref(), known));
+                    continue;
+                };
+                let (span, condition) = (name.span(), condition.as_ref());
+                found.extend(numbers.iter().map(|operand| Laid {
+                    span,
+                    operand: *operand,
+                    layout,
+                    condition: condition.cloned(),
+                }));
+            }
+        }
+        found
+    }
+
+    /// What else it is called: phrases that say something, once each.
+    fn also(&mut self, opcode: &ast::Ident, also: &[(String, Span)]) -> Vec<String> {
+        let mut phrases: Vec<String> = Vec::new();
+        for (phrase, span) in also {
+            let word = |word: &str| {
+                word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            };
+            if !phrase.split(' ').all(word) {
+                let message = "what else it is called are words in small letters with one blank between them";
+                self.error(Diagnostic::new(*span, message).help("like `also \"shuffle\", \"exchange lanes\";`"));
+            } else if phrases.contains(phrase) {
+                self.error(Diagnostic::new(*span, "this stands twice"));
+            } else if *phrase == opcode.as_ref() {
+                self.error(Diagnostic::new(*span, "this is its opcode, which finds it anyway"));
+            }
+            phrases.push(phrase.clone());
+        }
+        phrases
     }
 
     /// An opcode gives generated items their names.

@@ -50,6 +50,8 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
             ast::Item::Operator(operator) => operators.push((operator, base)),
             ast::Item::Words(words) => resolver.words(words, base),
             ast::Item::Map(map) => maps.push(map),
+            ast::Item::Fragment(fragment) => resolver.fragment(fragment),
+            ast::Item::Layout(layout) => resolver.layout(layout),
             ast::Item::Lenient(notes) => resolver.lenient(notes),
             ast::Item::Spaces(list) => spaces.extend(list),
             ast::Item::Directives(list) => directives.extend(list),

@@ -5,9 +5,11 @@ use isa_table::target::FloorBuf;
 use proc_macro2::{Span, TokenStream};
 
 use super::Resolver;
+use crate::model::fragment::check as check_place;
 use crate::model::{
-    Builtin, ChapterBuf, Class, DirectiveBuf, Function, Kind, Lenient, ManualBuf, Operator, OperatorMember, Own, Param,
-    Pick, Requirement, Signature, Slip, SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet, Version,
+    Builtin, ChapterBuf, Class, DirectiveBuf, FieldBuf, Fragment, Function, Kind, Layout, Lenient, ManualBuf, Operator,
+    OperatorMember, Own, Param, Pick, Requirement, Signature, Slip, SpaceBuf, SpecialBuf, Target, Type, TypeId,
+    TypeSet, Version,
 };
 use crate::syntax::ast::{self, Ident, ParamType, TypeShape};
 use crate::text::Diagnostic;
@@ -378,6 +380,71 @@ impl Resolver {
             }
             _ => unreachable!("the caller sorts items"),
         }
+    }
+
+    pub(super) fn fragment(&mut self, fragment: ast::Fragment) {
+        let ast::Fragment { docs, name, places } = fragment;
+        if self.model.fragments.iter().any(|other| name == other.name) {
+            return self.error(Diagnostic::new(name.span(), format!("the fragment `{name}` stands twice")));
+        }
+        let [mut matrix, mut row, mut column] = [None, None, None];
+        for (what, formula) in places {
+            let place = match what.as_ref() {
+                "matrix" => &mut matrix,
+                "row" => &mut row,
+                "column" => &mut column,
+                other => {
+                    let message = format!("a fragment says nothing of `{other}`");
+                    let known = ["matrix", "row", "column"];
+                    return self.error(Diagnostic::new(what.span(), message).suggest(other, known));
+                }
+            };
+            if place.is_some() {
+                return self.error(Diagnostic::new(what.span(), format!("`{what}` stands twice in this fragment")));
+            }
+            if let Err(diagnostic) = check_place(&formula) {
+                self.error(diagnostic);
+            }
+            *place = Some(formula);
+        }
+        match (row, column) {
+            (Some(row), Some(column)) => {
+                self.model.fragments.push(Fragment { name: name.to_string(), docs, matrix, row, column });
+            }
+            _ => self.error(
+                Diagnostic::new(name.span(), "a fragment says the row and the column of each element")
+                    .help("like `row = lane >> 2; column = (lane & 3) * parts + part;`"),
+            ),
+        }
+    }
+
+    pub(super) fn layout(&mut self, layout: ast::Layout) {
+        let ast::Layout { docs, name, bits, fields } = layout;
+        if self.model.layouts.iter().any(|other| name == other.name) {
+            self.error(Diagnostic::new(name.span(), format!("the layout `{name}` stands twice")));
+        }
+        let mut known: Vec<FieldBuf> = Vec::new();
+        for ast::BitField { docs, low, high, name } in fields {
+            let field = FieldBuf {
+                low: low.value,
+                high: high.value,
+                name: name.to_string(),
+                description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
+            };
+            if field.high < field.low || field.high >= bits.value {
+                let message = format!("the bits are from 0 to {}, the lower one first", bits.value.saturating_sub(1));
+                self.error(Diagnostic::new(high.span, message));
+            } else if let Some(other) = known.iter().find(|other| field.low <= other.high && other.low <= field.high) {
+                self.error(Diagnostic::new(low.span, format!("`{}` has some of these bits", other.name)));
+            } else if known.iter().any(|other| other.name == field.name) {
+                self.error(Diagnostic::new(name.span(), format!("`{name}` stands twice in this layout")));
+            } else if field.description.is_empty() {
+                self.error(Diagnostic::new(name.span(), "what bits mean is said in a `///` line"));
+            }
+            known.push(field);
+        }
+        known.sort_by_key(|field| field.low);
+        self.model.layouts.push(Layout { name: name.to_string(), docs, bits: bits.value, fields: known });
     }
 
     pub(super) fn special(&mut self, special: ast::Special) {

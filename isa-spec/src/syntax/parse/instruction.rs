@@ -5,20 +5,24 @@ use std::rc::Rc;
 use isa_table::notation::Around;
 use proc_macro2::{Span, TokenTree};
 use syn::parse::{ParseStream, Result};
+use syn::punctuated::Punctuated;
 use syn::{Lit, LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
-    Bound, ByThread, Constants, Docs, Erratum, Example, ExampleOperand, Expr, Ident, Instruction, LenientFloor,
-    LenientForms, Modifier, OnlyIf, OperandKind, OperandType, Pattern, Requirement, Semantics, Set, SetBody, Stands,
-    State, SyntaxLine, TypeCase,
+    Bound, ByThread, Constants, Docs, Erratum, Example, ExampleOperand, Expr, FragmentCase, FragmentOf, Ident,
+    Instruction, LenientFloor, LenientForms, Modifier, OnlyIf, OperandKind, OperandType, Pattern, Requirement,
+    Semantics, Set, SetBody, Stands, State, SyntaxLine, TypeCase,
 };
 use crate::text::Errors;
 
-const BLOCKS: [&str; 11] = [
+const BLOCKS: [&str; 14] = [
     "section",
+    "also",
     "syntax",
     "operands",
+    "fragments",
+    "layouts",
     "legal",
     "requires",
     "semantics",
@@ -54,12 +58,15 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
         docs,
         opcode,
         section: None,
+        also: Vec::new(),
         syntax: Vec::new(),
         sets: Vec::new(),
         narrowed: Vec::new(),
         free: Vec::new(),
         unread: Vec::new(),
         operands: Vec::new(),
+        fragments: Vec::new(),
+        layouts: Vec::new(),
         legal: Vec::new(),
         requires: Vec::new(),
         semantics: None,
@@ -118,6 +125,11 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
         semicolon(input)?;
         return Ok(());
     }
+    if text == "also" {
+        let phrases = Punctuated::<LitStr, Token![,]>::parse_separated_nonempty(input)?;
+        entry.also = phrases.iter().map(|phrase| (phrase.value(), phrase.span())).collect();
+        return semicolon(input);
+    }
     if text == "semantics" && peek_keyword(input, "none") {
         word(input)?;
         entry.semantics = Some(Semantics::None);
@@ -142,6 +154,8 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
             }
         }
         "operands" => entry.operands = statements(&content, errors, |input, _| operand_type(input)),
+        "fragments" => entry.fragments = statements(&content, errors, |input, _| fragment_of(input)),
+        "layouts" => entry.layouts = statements(&content, errors, |input, _| fragment_of(input)),
         "legal" => entry.legal = statements(&content, errors, |input, _| only_if(input)),
         "requires" => entry.requires = statements(&content, errors, |input, _| requirement(input)),
         "semantics" => {
@@ -443,6 +457,27 @@ fn operand_type(input: ParseStream) -> Result<OperandType> {
     }
     semicolon(input)?;
     Ok(OperandType { names, cases, attributes, within, registers, stands, state, condition })
+}
+
+/// `a, b: left by 4 where .shape == .m8n8k16, right;`
+fn fragment_of(input: ParseStream) -> Result<FragmentOf> {
+    let names = Punctuated::<Ident, Token![,]>::parse_separated_nonempty_with(input, word)?.into_iter().collect();
+    input.parse::<Token![:]>()?;
+    let case = |input: ParseStream| {
+        let mut case = FragmentCase { name: word(input)?, by: None, condition: None };
+        if peek_keyword(input, "by") {
+            word(input)?;
+            case.by = Some(number(input)?);
+        }
+        if input.peek(Token![where]) {
+            input.parse::<Token![where]>()?;
+            case.condition = Some(expr::expr(input)?);
+        }
+        Ok(case)
+    };
+    let cases = Punctuated::<FragmentCase, Token![,]>::parse_separated_nonempty_with(input, case)?;
+    semicolon(input)?;
+    Ok(FragmentOf { names, cases: cases.into_iter().collect() })
 }
 
 /// `16 to 64 by 16`, `128`

@@ -11,12 +11,13 @@ use super::{
     dotted, expr, keyword, members, number, peek_keyword, semicolon, statements, target, type_set, version, word,
 };
 use crate::syntax::ast::{
-    Builtin, Class, Directive, Docs, Function, Ident, Item, LenientNote, Manual, Map, Operator, OperatorMember, Own,
-    ParamType, Signature, Slip, Space, Spec, Special, SpecialName, TargetGroup, Type, TypeSet, TypeShape, Words,
+    BitField, Builtin, Class, Directive, Docs, Fragment, Function, Ident, Item, Layout, LenientNote, Manual, Map,
+    Operator, OperatorMember, Own, ParamType, Signature, Slip, Space, Spec, Special, SpecialName, TargetGroup, Type,
+    TypeSet, TypeShape, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 20] = [
+const ITEMS: [&str; 22] = [
     "use",
     "bodies",
     "ptx",
@@ -31,6 +32,8 @@ const ITEMS: [&str; 20] = [
     "operator",
     "words",
     "map",
+    "fragment",
+    "layout",
     "lenient",
     "special",
     "spaces",
@@ -211,6 +214,28 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             });
             Ok(Item::Map(Map { name, pairs }))
         }
+        "fragment" => {
+            let name = word(input)?;
+            let content;
+            syn::braced!(content in input);
+            let places = statements(&content, errors, |input, _| {
+                let what = word(input)?;
+                input.parse::<Token![=]>()?;
+                let place = (what, expr::expr(input)?);
+                semicolon(input)?;
+                Ok(place)
+            });
+            Ok(Item::Fragment(Fragment { docs, name, places }))
+        }
+        "layout" => {
+            let name = word(input)?;
+            keyword(input, "of")?;
+            let bits = number(input)?;
+            let content;
+            syn::braced!(content in input);
+            let fields = statements(&content, errors, |input, _| bit_field(input));
+            Ok(Item::Layout(Layout { docs, name, bits, fields }))
+        }
         "lenient" => {
             let content;
             syn::braced!(content in input);
@@ -239,6 +264,20 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             Err(syn::Error::new(name.span(), format!("`{other}` begins no item; expected {hint}")))
         }
     }
+}
+
+/// `0 to 13: start;`, `52: stride;`
+fn bit_field(input: ParseStream) -> Result<BitField> {
+    let (docs, low) = (super::docs(input)?, number(input)?);
+    let mut high = low;
+    if peek_keyword(input, "to") {
+        word(input)?;
+        high = number(input)?;
+    }
+    input.parse::<Token![:]>()?;
+    let name = word(input)?;
+    semicolon(input)?;
+    Ok(BitField { docs, low, high, name })
 }
 
 fn punctuated<T>(input: ParseStream, mut parse: impl FnMut(ParseStream) -> Result<T>) -> Result<Vec<T>> {

@@ -105,8 +105,15 @@ impl Way {
     }
 }
 
-/// What came of a form: a word for each vector.
-type Outcome = Result<Vec<String>, String>;
+/// What came of a form: a word for each vector, and whether the assembler folded it or code was interpreted.
+type Outcome = Result<Vec<(String, How)>, String>;
+
+/// How a result is known, by the letter that stands for it in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Folded = b'f' as isize,
+    Interpreted = b'i' as isize,
+}
 
 /// The tools that make code, and show it.
 struct Tools<'a> {
@@ -159,12 +166,12 @@ impl Tools<'_> {
             let mut judged = self.judge(*way, &asked).into_iter();
             let word = |((there, origin), inputs): (&(String, Origin), &Vec<u128>)| {
                 if !differs(there, inputs) {
-                    return there.clone();
+                    return (there.clone(), if *origin == Origin::Moved { How::Folded } else { How::Interpreted });
                 }
                 let judge = judged.next().flatten();
                 let there = if *origin == Origin::Computed { judge.or(Some(there.clone())) } else { judge };
                 let there = there.filter(|there| !differs(there, inputs) || !is_emulated(way.form));
-                there.unwrap_or_else(|| replay::OPEN.to_owned())
+                (there.unwrap_or_else(|| replay::OPEN.to_owned()), How::Interpreted)
             };
             Ok(found.iter().zip(&vectors).map(word).collect())
         };
@@ -233,7 +240,8 @@ pub(crate) fn record(
         .flat_map_iter(|ways| ways.iter().copied().zip(tools.compute(ways)).collect::<Vec<_>>())
         .collect();
     let mut text = format!(
-        "# What compiled code computes: name, SM number of the target, words for each vector of `vectors.rs`.\n\
+        "# What compiled code computes: name, SM number of the target, words for each vector of `vectors.rs`,\n\
+         # and how it is known: `f`, the assembler folded it, `i`, machine code was interpreted.\n\
          # Compiled by ptxas {} -O3 for {}, {date}.\n",
         assembler.version,
         ARCHITECTURES.map(|target| target.to_string()).join(", ")
@@ -250,7 +258,10 @@ pub(crate) fn record(
                 continue;
             }
         };
-        let judged = || way.vectors().into_iter().zip(&words).filter(|(_, word)| *word != replay::OPEN);
+        let judged = || {
+            let words = words.iter().map(|(word, _)| word);
+            way.vectors().into_iter().zip(words).filter(|(_, word)| *word != replay::OPEN)
+        };
         vectors += judged().count();
         open += words.len() - judged().count();
         let differing = judged().map(|(inputs, there)| (way.here(&inputs), there, inputs));
@@ -265,13 +276,19 @@ pub(crate) fn record(
         }
         *covered.entry(way.form.instruction().data().opcode).or_default() += 1;
         let mut line = String::new();
-        for word in &words {
+        let mut ways = Vec::new();
+        for (word, how) in &words {
             if line.len() + word.len() > LINE {
                 break;
             }
             line += word;
+            if word != replay::OPEN && !ways.contains(how) {
+                ways.push(*how);
+            }
         }
-        let _ = writeln!(text, "{} {line}", way.name());
+        ways.sort_by_key(|how| *how as u8);
+        let ways: String = ways.into_iter().map(|how| char::from(how as u8)).collect();
+        let _ = writeln!(text, "{} {line} {ways}", way.name());
     }
     println!(
         "{vectors} vectors of {} forms, {differences} differ, {open} are judged by nobody",

@@ -1,0 +1,34 @@
+//! Fragments: in every form that has one, each element of the matrix is held once.
+
+use std::collections::HashSet;
+
+use super::Form;
+use crate::model::{Entry, Model, Opcode};
+use crate::text::{Diagnostic, Errors};
+
+/// Checks the fragments of an entry by its forms.
+pub(super) fn check(model: &Model, opcode: &Opcode, entry: &Entry, forms: &[Form], errors: &mut Errors) {
+    let (mut seen, mut used) = (HashSet::new(), HashSet::new());
+    for form in forms {
+        for pattern in &form.patterns {
+            match entry.share(model, opcode, (pattern.operand, &form.choice)) {
+                Ok(None) => {}
+                Ok(Some((held, share))) => {
+                    used.extend(entry.fragments.iter().position(|other| std::ptr::eq(other, held)));
+                    if let (true, Err(problem)) = (seen.insert(share), model.fragments[share.fragment].layout(share)) {
+                        let name = &entry.operands[pattern.operand].name;
+                        errors.push(
+                            Diagnostic::new(held.span, problem)
+                                .help(format!("this is `{name}` of `{}`", form.mnemonic)),
+                        );
+                    }
+                }
+                // It is the same in most forms.
+                Err(diagnostic) => return errors.push(diagnostic),
+            }
+        }
+    }
+    for (_, held) in entry.fragments.iter().enumerate().filter(|(number, _)| !used.contains(number)) {
+        errors.push(Diagnostic::new(held.span, "no form of this entry has this fragment"));
+    }
+}

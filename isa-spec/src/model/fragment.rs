@@ -1,0 +1,209 @@
+//! Fragments: which thread of a warp holds which element of a matrix, as the formulas of a spec say.
+
+use std::collections::HashMap;
+
+use super::choice::{Choice, Scope};
+use super::{Entry, Model, Opcode, OperandKind};
+use crate::syntax::ast::{BinaryOp, Docs, Expr, ExprKind};
+use crate::text::Diagnostic;
+use proc_macro2::Span;
+
+/// What a formula may name: the thread's number in its warp, the register's in the vector, the element's in the register and
+/// how many it has, and the element's of all that the thread holds.
+pub(crate) const VARIABLES: [&str; 5] = ["lane", "register", "part", "parts", "element"];
+
+/// The threads of a warp.
+const LANES: u32 = 32;
+
+/// The most elements that one thread holds: their numbers are bytes.
+const ELEMENTS: u32 = 256;
+
+/// A matrix, row or column above this is a mistake.
+const MOST: i64 = 4096;
+
+/// Where the elements are that threads hold.
+#[derive(Clone, Debug)]
+pub(crate) struct Fragment {
+    pub name: String,
+    pub docs: Docs,
+    /// Which of several matrices; there is one where it is not said.
+    pub matrix: Option<Expr>,
+    pub row: Expr,
+    pub column: Expr,
+}
+
+/// `a: left by 4 where .shape == .m16n8k32`: what threads hold in an operand.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub span: Span,
+    /// Index into [`Entry::operands`].
+    pub operand: usize,
+    /// Index into [`Model::fragments`].
+    pub fragment: usize,
+    /// How many elements a register has, where its type does not say.
+    pub by: Option<u32>,
+    pub condition: Option<Expr>,
+}
+
+/// What one thread holds of a fragment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Share {
+    pub fragment: usize,
+    pub registers: u32,
+    /// Elements of a register.
+    pub parts: u32,
+}
+
+/// Who holds each element.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub matrices: usize,
+    pub rows: usize,
+    pub columns: usize,
+    /// The lane, and which of its elements it is, row by row.
+    pub holders: Vec<(u32, u32)>,
+}
+
+/// Whether a formula is one of places, and what is wrong with it.
+pub(crate) fn check(expr: &Expr) -> Result<(), Diagnostic> {
+    match &expr.kind {
+        ExprKind::Integer(_) => Ok(()),
+        ExprKind::Name(name) if VARIABLES.contains(&name.as_ref()) => Ok(()),
+        ExprKind::Name(name) => Err(Diagnostic::new(expr.span, format!("a place does not depend on `{name}`"))
+            .suggest(name.as_ref(), VARIABLES)),
+        ExprKind::Binary(op, a, b) if apply(*op, 0, 0).is_some() => check(a).and_then(|()| check(b)),
+        _ => Err(Diagnostic::new(expr.span, "a place is computed of whole numbers")
+            .help("with `+`, `-`, `*`, `<<`, `>>`, `&`, `|` and `^`")),
+    }
+}
+
+fn apply(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
+    match op {
+        BinaryOp::Add => a.checked_add(b),
+        BinaryOp::Sub => a.checked_sub(b),
+        BinaryOp::Mul => a.checked_mul(b),
+        BinaryOp::Shl => a.checked_mul(1_i64.checked_shl(u32::try_from(b).ok()?)?),
+        BinaryOp::Shr => a.checked_shr(u32::try_from(b).ok()?),
+        BinaryOp::And => Some(a & b),
+        BinaryOp::Or => Some(a | b),
+        BinaryOp::Xor => Some(a ^ b),
+        _ => None,
+    }
+}
+
+/// The value of a formula that [`check`] found fine; nothing where it leaves 64 bits.
+fn value(expr: &Expr, of: &dyn Fn(&str) -> i64) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Integer(number) => i64::try_from(*number).ok(),
+        ExprKind::Name(name) => Some(of(name.as_ref())),
+        ExprKind::Binary(op, a, b) => apply(*op, value(a, of)?, value(b, of)?),
+        _ => None,
+    }
+}
+
+impl Fragment {
+    /// Who holds what, where each thread has so many registers of so many elements.
+    ///
+    /// # Errors
+    ///
+    /// Why it is no matrix of which each element is held once.
+    pub(crate) fn layout(&self, Share { registers, parts, .. }: Share) -> Result<Layout, String> {
+        let count = registers * parts;
+        if count > ELEMENTS {
+            return Err(format!("a thread holds at most {ELEMENTS} elements, and here {count}"));
+        }
+        let mut found: HashMap<[usize; 3], (u32, u32)> = HashMap::new();
+        let mut size = [0; 3];
+        for (lane, element) in (0..LANES).flat_map(|lane| (0..count).map(move |element| (lane, element))) {
+            let mut place = [0; 3];
+            let of = |name: &str| match name {
+                "lane" => lane.into(),
+                "register" => (element / parts).into(),
+                "part" => (element % parts).into(),
+                "parts" => parts.into(),
+                _ => element.into(),
+            };
+            let formulas = [("matrix", self.matrix.as_ref()), ("row", Some(&self.row)), ("column", Some(&self.column))];
+            for (number, (what, formula)) in formulas.into_iter().enumerate() {
+                let value = formula.map_or(Some(0), |formula| value(formula, &of));
+                let Some(value) = value.filter(|value| (0..MOST).contains(value)) else {
+                    return Err(format!("element {element} of lane {lane} is in no {what}"));
+                };
+                place[number] = value as usize;
+                size[number] = size[number].max(value as usize + 1);
+            }
+            if let Some((other, its)) = found.insert(place, (lane, element)) {
+                let [matrix, row, column] = place;
+                let of = if self.matrix.is_some() { format!(" of matrix {matrix}") } else { String::new() };
+                return Err(format!(
+                    "row {row}, column {column}{of} is held twice: element {its} of lane {other} and element {element} of lane {lane}"
+                ));
+            }
+        }
+        let [matrices, rows, columns] = size;
+        let mut holders = Vec::new();
+        for place in 0..matrices * rows * columns {
+            let [matrix, row, column] = [place / columns / rows, place / columns % rows, place % columns];
+            let Some(holder) = found.get(&[matrix, row, column]) else {
+                return Err(format!("no thread holds row {row}, column {column} of {rows} by {columns}"));
+            };
+            holders.push(*holder);
+        }
+        Ok(Layout { matrices, rows, columns, holders })
+    }
+}
+
+impl Layout {
+    /// How many rows and columns hang together: one lane has them, one behind the other, everywhere.
+    pub(crate) fn block(&self) -> (usize, usize) {
+        let hang = |high: usize, wide: usize| {
+            (0..self.holders.len()).all(|place| {
+                let (row, column) = (place / self.columns, place % self.columns);
+                let (down, right) = (row % high, column % wide);
+                let (lane, first) = self.holders[(row - down) * self.columns + column - right];
+                self.holders[place] == (lane, first + (down + right) as u32)
+            })
+        };
+        let most = |size: usize, hang: &dyn Fn(usize) -> bool| {
+            (1..=size).rev().filter(|part| size.is_multiple_of(*part)).find(|part| hang(*part)).unwrap_or(1)
+        };
+        match most(self.columns, &|wide| hang(1, wide)) {
+            1 => (most(self.rows, &|high| hang(high, 1)), 1),
+            wide => (1, wide),
+        }
+    }
+}
+
+impl Entry {
+    /// What each thread has of an operand in forms of some modifiers; nothing where the entry says nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// A condition that modifiers do not decide, and registers that do not have so many elements.
+    pub(crate) fn share<'a>(
+        &'a self,
+        model: &Model,
+        opcode: &Opcode,
+        (operand, choice): (usize, &Choice),
+    ) -> Result<Option<(&'a Held, Share)>, Diagnostic> {
+        let scope = Scope { model, opcode, choice, sm: None, free: false };
+        for held in self.fragments.iter().filter(|held| held.operand == operand) {
+            if !held.condition.as_ref().map_or(Ok(true), |condition| scope.holds(condition))? {
+                continue;
+            }
+            let Some((case, ty)) = opcode.operand_case(model, &self.operands[operand], choice)? else { continue };
+            let registers = match case.kind {
+                OperandKind::Scalar => 1,
+                OperandKind::Vector(count) => count.into(),
+                _ => return Err(Diagnostic::new(held.span, "only registers hold a fragment")),
+            };
+            let (parts, bits) = (held.by.unwrap_or(model.ty(ty).lanes), model.ty(ty).bits);
+            if parts == 0 || bits % parts != 0 {
+                let message = format!("a register of {bits} bits does not hold {parts} elements");
+                return Err(Diagnostic::new(held.span, message));
+            }
+            return Ok(Some((held, Share { fragment: held.fragment, registers, parts })));
+        }
+        Ok(None)
+    }
+}
