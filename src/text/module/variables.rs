@@ -323,7 +323,8 @@ impl<'a> Checker<'_, '_, 'a> {
             if !self.cursor().eat(b')') {
                 return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
             }
-            if !address && !(ty.kind == Kind::Unsigned && ty.bits == 8) {
+            let byte_fits = address || ty.kind == Kind::Unsigned && ty.bits == 8;
+            if !byte_fits {
                 return fail(
                     Code::Constant,
                     span,

@@ -265,7 +265,7 @@ impl Resolver {
             if let Some(option) = option.as_ref().filter(|option| options().all(|known| **option != *known.name)) {
                 let names: Vec<String> = options().map(|known| known.name.clone()).collect();
                 let mistake = Diagnostic::new(option.span(), format!("`{option}` is no option of `.target`"));
-                self.error(mistake.suggest(&option.to_string(), names.iter().map(String::as_str)));
+                self.error(mistake.suggest(option.as_ref(), names.iter().map(String::as_str)));
             }
             self.model.spaces.push(SpaceBuf {
                 name: name.to_string(),
