@@ -68,6 +68,7 @@ fn variables_have_types_shapes_and_values() {
         ".func f() { ret; } .global .u64 x = f;",
         ".global .b8 x = 1.5;",
         ".global .attribute(.managed) .u32 x;",
+        ".visible /* so */ .func f(); .visible .func f() { ret; } .extern /* so */ .global .u32 x[];",
         ".entry k(.param .u64 .ptr .global .align 8 x, .param .texref t, .param .b8 y[WARP_SZ]) { ret; }",
         ".func f(.param .align 8 .b8 x[16], .param .b8 y[]) { .local .v2 .u32 z[4]; .const .u32 c = 5; ret; }",
     ];

@@ -456,9 +456,8 @@ impl<'a> Pager<'a> {
             (place / layout.columns).is_multiple_of(high) && (place % layout.columns).is_multiple_of(wide)
         });
         let (lanes, elements) = cells.map(|(_, (lane, element))| (*lane as u8, *element as u8)).unzip();
-        let formulas = [("matrix", of.matrix.as_ref()), ("row", Some(&of.row)), ("column", Some(&of.column))];
-        let formulas =
-            formulas.into_iter().filter_map(|(what, formula)| Some(format!("{what} = {}", pseudo::text(formula?))));
+        let formula = |(what, formula): (_, Option<_>)| Some(format!("{what} = {}", pseudo::text(formula?)));
+        let formulas = of.formulas().into_iter().filter_map(formula);
         Some(Fragment {
             name: of.name.clone(),
             description: one_line(&of.docs),

@@ -613,6 +613,13 @@ pub struct Constants {
     pub single: bool,
 }
 
+impl Constants {
+    /// Whether there are any.
+    pub const fn any(self) -> bool {
+        self.integer || self.float || self.single
+    }
+}
+
 /// How the bits of a type are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {

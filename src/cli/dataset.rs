@@ -269,7 +269,7 @@ fn instruction(page: &'static page::Page, forms: &[FormInfo]) -> Instruction {
 }
 
 fn fragment(page: &page::Page, fragment: &page::Fragment) -> Fragment {
-    let instruction = TABLE.instructions().find(|info| info.data().opcode == page.opcode);
+    let instruction = TABLE.instruction(page.opcode);
     let forms: Vec<FormInfo> = instruction.into_iter().flat_map(|info| info.forms()).collect();
     let held = |held: &page::Held| Held {
         operand: held.operand,

@@ -74,8 +74,7 @@ impl FormPage {
 impl FormPage {
     /// The fragments that its operands are, in the order of these, and which operands these are.
     pub fn fragments(&self) -> Vec<(&'static Fragment, Vec<&'static str>)> {
-        let instruction = self.form.table().instruction_of(self.form.mnemonic());
-        let place = instruction.and_then(|instruction| instruction.forms().position(|form| form == self.form));
+        let place = self.form.instruction().forms().position(|form| form == self.form);
         let Some(place) = place.map(|place| place as u32) else { return Vec::new() };
         let held = |fragment: &Fragment| {
             let held = fragment.held.iter().filter(|held| held.forms.contains(&place));

@@ -102,6 +102,11 @@ fn value(expr: &Expr, of: &dyn Fn(&str) -> i64) -> Option<i64> {
 }
 
 impl Fragment {
+    /// What the formulas compute, each with its own; there may be none for the matrix.
+    pub(crate) fn formulas(&self) -> [(&'static str, Option<&Expr>); 3] {
+        [("matrix", self.matrix.as_ref()), ("row", Some(&self.row)), ("column", Some(&self.column))]
+    }
+
     /// Who holds what, where each thread has so many registers of so many elements.
     ///
     /// # Errors
@@ -123,8 +128,7 @@ impl Fragment {
                 "parts" => parts.into(),
                 _ => element.into(),
             };
-            let formulas = [("matrix", self.matrix.as_ref()), ("row", Some(&self.row)), ("column", Some(&self.column))];
-            for (number, (what, formula)) in formulas.into_iter().enumerate() {
+            for (number, (what, formula)) in self.formulas().into_iter().enumerate() {
                 let value = formula.map_or(Some(0), |formula| value(formula, &of));
                 let Some(value) = value.filter(|value| (0..MOST).contains(value)) else {
                     return Err(format!("element {element} of lane {lane} is in no {what}"));

@@ -191,7 +191,7 @@ struct Group {
 impl FormsOf<'_> {
     /// The forms by what they need, the oldest first.
     fn groups(&self) -> Vec<Group> {
-        let instruction = TABLE.instructions().find(|info| info.data().opcode == self.page.opcode);
+        let instruction = TABLE.instruction(self.page.opcode);
         let mut groups: Vec<(&target::Floor, Group)> = Vec::new();
         for form in instruction.into_iter().flat_map(|info| info.forms()) {
             let spelt = (form.mnemonic(), form.pattern());
@@ -271,7 +271,7 @@ impl Instruction<'_> {
 
     /// Whether some modifiers are in no form.
     fn has_free(&self) -> bool {
-        let instruction = TABLE.instructions().find(|info| info.data().opcode == self.page.opcode);
+        let instruction = TABLE.instruction(self.page.opcode);
         instruction.is_some_and(|info| info.data().slots.iter().any(|slot| slot.free))
     }
 
@@ -320,14 +320,14 @@ impl Instruction<'_> {
     }
 
     /// Some of the forms that have a fragment, and how many more there are.
-    fn holders(&self, fragment: &Fragment) -> Vec<(&'static str, usize)> {
+    fn holders(&self, fragment: &Fragment) -> (Vec<&'static str>, usize) {
         const SOME: usize = 4;
-        let instruction = TABLE.instructions().find(|info| info.data().opcode == self.page.opcode);
+        let instruction = TABLE.instruction(self.page.opcode);
         let forms: Vec<_> = instruction.into_iter().flat_map(|info| info.forms()).collect();
         let places = fragment.held.iter().flat_map(|held| held.forms).filter_map(|place| forms.get(*place as usize));
         let names: BTreeSet<&str> = places.map(|form| form.mnemonic()).collect();
         let more = names.len().saturating_sub(SOME);
-        names.into_iter().take(SOME).map(|name| (name, more)).collect()
+        (names.into_iter().take(SOME).collect(), more)
     }
 
     fn has_domains(&self, modifier: &Modifier) -> bool {

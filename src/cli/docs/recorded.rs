@@ -37,7 +37,7 @@ impl Recorded {
     }
 
     pub(super) fn part(&self, opcode: &str) -> Part {
-        let forms = TABLE.instructions().filter(|info| info.data().opcode == opcode).flat_map(|info| info.forms());
+        let forms = TABLE.instruction(opcode).into_iter().flat_map(|info| info.forms());
         let digit = |name: String| {
             let has = |letter| self.ways.get(&name).is_some_and(|letters| letters.contains(letter));
             char::from(b'0' + u8::from(has('f')) + 2 * u8::from(has('i')))

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
+use super::directives::Linkage;
 use super::variables::{Declared, Site};
 use super::{Checker, Declaration, Item, Place, SymbolKind};
 use crate::diagnostic::{Code, Diagnostic};
@@ -21,9 +22,6 @@ pub(super) struct Attributes {
     pub(super) ty: Option<TypeId>,
     pub(super) lanes: u8,
 }
-
-/// What stands before the declaration of something that is elsewhere.
-const EXTERN: &str = ".extern";
 
 /// The most bits that a vector has.
 const VECTOR_BITS: u32 = 128;
@@ -48,9 +46,9 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Tells if the module has a variable or function of this name already. What is declared as `.extern` may be defined so that
     /// others see it.
-    fn is_new(&mut self, name: &'a str, linkage: &str) {
+    fn is_new(&mut self, name: &'a str, linkage: bool) {
         let function = matches!(self.scopes.find(name), Some(Found { symbol: Symbol::Function, .. }));
-        let external = self.externals.contains(name) && !linkage.is_empty();
+        let external = self.externals.contains(name) && linkage;
         if function || self.scopes.clashes(name, None) && !external {
             let span = span_of(self.text(), name);
             self.error(Code::DuplicateName, span, format!("`{name}` is declared twice in this module"));
@@ -81,13 +79,18 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// `.reg .u32 %r<10>, x;` and variables of all spaces: `.global .align 4 .b8 x[24] = {…}, y;`.
     /// `space` is that of variables; what is declared begins at its linkage.
-    pub(super) fn declaration(&mut self, begun: usize, span: Range<usize>, space: Option<&'static Space>) -> Read<()> {
+    pub(super) fn declaration(
+        &mut self,
+        begun: usize,
+        linkage: Option<Linkage>,
+        span: Range<usize>,
+        space: Option<&'static Space>,
+    ) -> Read<()> {
         let registers = space.is_none();
         let site = if self.scopes.depth() == 0 { Site::Module } else { Site::Body };
-        let linkage = self.text()[begun..span.start].trim();
         if let Some(space) = space {
             self.stands(space, site, span.clone())?;
-            if site == Site::Body && !linkage.is_empty() && !self.bare {
+            if site == Site::Body && linkage.is_some() && !self.bare {
                 return fail(Code::Syntax, begun..span.start, "what is declared within a function has no linkage");
             }
         }
@@ -118,12 +121,12 @@ impl<'a> Checker<'_, '_, 'a> {
                     return fail(Code::Syntax, self.reader.cursor.token(), "`>` is expected here");
                 }
             }
-            let external = linkage.starts_with(EXTERN);
+            let external = linkage == Some(Linkage::Extern);
             if space.is_some() && site == Site::Module && !self.bare {
                 if external {
                     self.externals.insert(name);
                 } else {
-                    self.is_new(name, linkage);
+                    self.is_new(name, linkage.is_some());
                 }
             }
             self.declare(name, count, symbol);
@@ -201,7 +204,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Whether `.target` has the option without which no variable is in a space.
-    pub(super) fn has_option(&mut self, space: &'static Space, span: Range<usize>) -> Read<()> {
+    pub(super) fn has_option(&self, space: &'static Space, span: Range<usize>) -> Read<()> {
         match space.option {
             Some(option)
                 if self.target_options.iter().all(|given| given.name != option) && self.target_at.is_some() =>

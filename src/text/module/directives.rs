@@ -11,10 +11,32 @@ use crate::table::Table;
 use crate::text::mnemonic;
 use crate::text::reader::{Read, fail};
 
+/// Who else sees what is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Linkage {
+    Visible,
+    Extern,
+    Weak,
+    Common,
+}
+
+impl Linkage {
+    /// The linkage that a directive, given without its dot, says.
+    fn named(name: &str) -> Option<Linkage> {
+        Some(match name {
+            "visible" => Linkage::Visible,
+            "extern" => Linkage::Extern,
+            "weak" => Linkage::Weak,
+            "common" => Linkage::Common,
+            _ => return None,
+        })
+    }
+}
+
 /// Whether a directive, given without its dot, begins something of a module rather than a part of a function's head.
 pub(super) fn begins_item(table: &Table, name: &str) -> bool {
     let header = matches!(name, "version" | "target" | "address_size");
-    let linkage = matches!(name, "visible" | "extern" | "weak" | "common");
+    let linkage = Linkage::named(name).is_some();
     let declaration = name == "reg" || table.space(name).is_some_and(|space| !space.opaque);
     header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
 }
@@ -59,19 +81,19 @@ impl<'a> Checker<'_, '_, 'a> {
         if !matches!(name, "version" | "target") {
             self.header_ends(span.clone());
         }
-        let begun = self.begun.take().unwrap_or(start);
-        let space = self.reader.table.space(name).filter(|space| !space.opaque);
-        match name {
-            "visible" | "extern" | "weak" | "common" if begun != start => {
+        let (begun, linkage) = self.begun.take().map_or((start, None), |(begun, linkage)| (begun, Some(linkage)));
+        if let Some(own) = Linkage::named(name) {
+            if linkage.is_some() {
                 return fail(Code::Syntax, span, "a declaration has one linkage");
             }
-            "visible" | "extern" | "weak" | "common" => {
-                self.begun = Some(begun);
-                return Ok(());
-            }
-            "entry" | "func" => return self.function(begun, span, name == "entry"),
-            "reg" => return self.declaration(begun, span, None),
-            _ if space.is_some() => return self.declaration(begun, span, space),
+            self.begun = Some((start, own));
+            return Ok(());
+        }
+        let space = self.reader.table.space(name).filter(|space| !space.opaque);
+        match name {
+            "entry" | "func" => return self.function(begun, linkage, span, name == "entry"),
+            "reg" => return self.declaration(begun, linkage, span, None),
+            _ if space.is_some() => return self.declaration(begun, linkage, span, space),
             "version" => self.version_line(span),
             "target" => self.target_line(span),
             "address_size" => self.address_size(span),

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::declarations::Attributes;
-use super::directives::{begins_item, unknown_directive};
-use super::variables::Site;
+use super::directives::{Linkage, begins_item, unknown_directive};
+use super::variables::{Site, elements};
 use super::{Checker, Declaration, Function, Item, Place, SymbolKind};
 use crate::diagnostic::Code;
 use crate::table::{Directive, TypeId};
@@ -25,27 +25,6 @@ pub(super) struct Signature {
     /// What each result and parameter is.
     shapes: Vec<Shape>,
     linkage: Option<Linkage>,
-}
-
-/// Who else sees what is declared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Linkage {
-    Visible,
-    Extern,
-    Weak,
-    Common,
-}
-
-impl Linkage {
-    fn of(word: &str) -> Option<Linkage> {
-        Some(match word {
-            ".visible" => Linkage::Visible,
-            ".extern" => Linkage::Extern,
-            ".weak" => Linkage::Weak,
-            ".common" => Linkage::Common,
-            _ => return None,
-        })
-    }
 }
 
 /// What a parameter is, which all declarations of its function say alike.
@@ -126,9 +105,14 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// The head of a function: `(.reg .u32 r) name (.param .u64 p, …) .maxntid 128`, and a body or a semicolon.
-    pub(super) fn function(&mut self, begun: usize, span: Range<usize>, kernel: bool) -> Read<()> {
+    pub(super) fn function(
+        &mut self,
+        begun: usize,
+        linkage: Option<Linkage>,
+        span: Range<usize>,
+        kernel: bool,
+    ) -> Read<()> {
         let inside = self.scopes.depth() > 0 && !self.bare;
-        let linkage = Linkage::of(self.text()[begun..span.start].trim());
         if linkage == Some(Linkage::Common) {
             return fail(Code::Syntax, span, "a function is not `.common`");
         }
@@ -237,11 +221,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if !(if kernel { directive.entry } else { directive.function }) {
             return fail(Code::Syntax, span, format!("`.{name}` does not stand in the head of a {what}"));
         }
-        let (least, most) = (usize::from(directive.least), usize::from(directive.most));
-        if !(least..=most).contains(&numbers) {
-            let takes = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-            return fail(Code::Syntax, span, format!("`.{name}` is followed by {takes} numbers, not {numbers}"));
-        }
+        has_numbers(directive, numbers, &span)?;
         let against = |other: &&&Directive| directive.goes_without(other);
         if let Some(other) = said.iter().find(against) {
             return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
@@ -388,7 +368,7 @@ impl<'a> Checker<'_, '_, 'a> {
             let place = match space {
                 Some(space) => {
                     let shape = self.dimensions()?;
-                    let elements = shape.iter().fold(1, |all: u64, count| all.saturating_mul(*count));
+                    let elements = elements(&shape);
                     if elements == 0 && kernel {
                         return fail(Code::Syntax, span_of(self.text(), name), "a kernel's parameter has a length");
                     }
@@ -463,4 +443,14 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.alignment(span)
     }
+}
+
+/// Whether as many numbers follow a directive as it takes.
+pub(super) fn has_numbers(directive: &Directive, numbers: usize, span: &Range<usize>) -> Read<()> {
+    let (name, least, most) = (directive.name, usize::from(directive.least), usize::from(directive.most));
+    if (least..=most).contains(&numbers) {
+        return Ok(());
+    }
+    let takes = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+    fail(Code::Syntax, span.clone(), format!("`.{name}` is followed by {takes} numbers, not {numbers}"))
 }

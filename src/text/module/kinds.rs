@@ -195,7 +195,8 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let Some((name, ty)) = own else { return Ok(()) };
         // Of a longer vector all elements together hold what the operand is.
-        if let OperandKind::Vector(count) = info.kind
+        if info.longer
+            && let OperandKind::Vector(count) = info.kind
             && elements.len() > usize::from(count)
             && self.takes_wider(info)
             && elements.len() * usize::from(ty.bits) >= usize::from(self.reader.table.ty(info.ty).bits)

@@ -44,6 +44,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use directives::Linkage;
 use functions::Signature;
 use header::Header;
 use index::Recorder;
@@ -212,7 +213,7 @@ struct Checker<'n, 'o, 'a> {
     /// Where each open brace stands.
     braces: Vec<usize>,
     /// Where the linkage stands that belongs to what comes next: `.visible`.
-    begun: Option<usize>,
+    begun: Option<(usize, Linkage)>,
     /// Whether the text ends where the last error is.
     cut_off: bool,
     /// The end of the last line of which it was said that it holds something that begins no statement.

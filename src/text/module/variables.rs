@@ -1,12 +1,14 @@
 //! Declarations of variables: where they may stand, their types, dimensions and first values.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::Checker;
 use super::declarations::Attributes;
 use super::directives::unknown_directive;
+use super::functions::has_numbers;
 use crate::diagnostic::Code;
 use crate::table::{Kind, Space, TypeInfo};
 use crate::text::constant::{self, Constant, WARP, WARP_NAME};
@@ -40,6 +42,11 @@ pub(super) struct Declared {
     pub(super) lanes: u8,
     /// Whether `.extern` stands before it: then it is elsewhere, as long as it is there.
     pub(super) external: bool,
+}
+
+/// How many elements an array of these dimensions has; 0 where one is not said.
+pub(super) fn elements(shape: &[u64]) -> u64 {
+    shape.iter().fold(1, |all, count| all.saturating_mul(*count))
 }
 
 impl<'a> Checker<'_, '_, 'a> {
@@ -92,8 +99,11 @@ impl<'a> Checker<'_, '_, 'a> {
                 Site::Body => false,
             };
             if !there || lanes > 1 {
+                let spaces = table.spaces.iter().filter(|space| space.opaques);
+                let spaces: Vec<String> = spaces.map(|space| format!("`.{}`", space.name)).collect();
+                let spaces = spaces.join(" or ");
                 let message =
-                    format!("a `.{name}` stands alone, in `.global` outside of functions or as a kernel's parameter");
+                    format!("a `.{name}` stands alone, in {spaces} outside of functions or as a kernel's parameter");
                 return fail(Code::Syntax, span, message);
             }
             return Ok(Attributes { symbol: Symbol::Variable(opaque), ..attributes });
@@ -148,10 +158,7 @@ impl<'a> Checker<'_, '_, 'a> {
         } else {
             0
         };
-        if numbers != usize::from(attribute.most) {
-            let message = format!("`.{name}` has {} numbers, not {numbers}", attribute.most);
-            return fail(Code::Syntax, span, message);
-        }
+        has_numbers(attribute, numbers, &span)?;
         self.needs(&format!(".{name}"), &attribute.floor, span)?;
         self.cursor().skip_blanks();
         if !self.cursor().eat(b')') {
@@ -161,7 +168,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Whether a variable may stand at this place.
-    pub(super) fn stands(&mut self, space: &'static Space, site: Site, span: Range<usize>) -> Read<()> {
+    pub(super) fn stands(&self, space: &'static Space, site: Site, span: Range<usize>) -> Read<()> {
         let now = |since: Option<_>| since.is_some_and(|since| self.version.is_some_and(|version| version >= since));
         if now(space.until) {
             return fail(Code::PtxVersion, span, format!("`.{}` went with a PTX before this one", space.name));
@@ -189,7 +196,7 @@ impl<'a> Checker<'_, '_, 'a> {
 
     fn dimensions_and_values(&mut self, variable: Declared, name: &'a str) -> Read<u64> {
         let mut shape = self.dimensions()?;
-        let elements = shape.iter().fold(1, |all: u64, count| all.saturating_mul(*count));
+        let elements = elements(&shape);
         if self.cursor().peek() != b'=' {
             if shape.contains(&0) && !variable.external {
                 let message = format!("`{name}` has no length: only what is `.extern` or has values needs none");
@@ -217,7 +224,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 if first == 0 {
                     return fail(Code::Syntax, at, format!("no values give `{name}` no length"));
                 }
-                Ok(shape[1..].iter().fold(first, |all, count| all.saturating_mul(*count)))
+                Ok(first.saturating_mul(self::elements(&shape[1..])))
             }
             None => {
                 let span = self.reader.cursor.token();
@@ -333,8 +340,7 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             return Ok(());
         }
-        let no_values = ty.constants == crate::table::Constants { integer: false, float: false, single: false };
-        if ty.kind == Kind::Bits && !no_values {
+        if ty.kind == Kind::Bits && ty.constants.any() {
             return Ok(());
         }
         match value.bits(ty) {

@@ -3,13 +3,21 @@
 use alloc::format;
 use core::ops::Range;
 
-use super::operand::{constant_error, describe_constants};
+use super::operand::constant_error;
 use super::{Read, Reader, fail};
 use crate::diagnostic::Code;
 use crate::table::{self, FormInfo, Lenient, OperandKind};
 use crate::text::constant::{self, WARP_NAME};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Element, Elements, Operand, Register, Value, element_index};
+
+/// Values between two brackets, which take these bytes.
+struct List<'a> {
+    elements: Elements<'a>,
+    span: Range<usize>,
+    /// Whether some of them are constants.
+    constants: bool,
+}
 
 impl<'a> Reader<'_, 'a> {
     /// Reads an operand of a kind that is not scalar; `bare` is an address without its brackets.
@@ -81,7 +89,7 @@ impl<'a> Reader<'_, 'a> {
             return Ok(Value::Register(Register { name: self.cursor.word(), element: None }));
         }
         let message = || format!("the operand `{}` is a vector of {count}: `{{` is expected here", info.name);
-        let (elements, span) = self.list(info, b'{', b'}', message)?;
+        let List { elements, span, constants } = self.list(info, b'{', b'}', message)?;
         let found = elements.len();
         let longer = info.longer && found > count && matches!(found, 2 | 4);
         if found != count && !longer {
@@ -91,15 +99,16 @@ impl<'a> Reader<'_, 'a> {
         if elements.iter().all(|element| element == Element::Sink) {
             return fail(Code::Sink, span, "one element of a vector is a register at least");
         }
-        self.constants_of(info, elements)?;
+        if constants {
+            self.constants_of(info, elements)?;
+        }
         Ok(Value::Vector(elements))
     }
 
     /// The constants of a vector are of its type. Beside registers, which may be bits, any may stand if the type takes some.
     fn constants_of(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
         let ty = self.table.ty(info.ty);
-        let any =
-            describe_constants(ty).is_some() && elements.iter().any(|element| matches!(element, Element::Register(_)));
+        let any = ty.constants.any() && elements.iter().any(|element| matches!(element, Element::Register(_)));
         for element in elements.iter() {
             let Element::Constant(text) = element else { continue };
             let value = constant::parse(text).map_err(constant_error)?;
@@ -114,8 +123,7 @@ impl<'a> Reader<'_, 'a> {
     /// `(a, b)`, `(a)`, `()`.
     fn arguments(&mut self, info: &'static table::Operand) -> Read<Value<'a>> {
         let message = || format!("the operand `{}` stands in parentheses: `(` is expected here", info.name);
-        let (elements, _) = self.list(info, b'(', b')', message)?;
-        Ok(Value::Arguments(elements))
+        Ok(Value::Arguments(self.list(info, b'(', b')', message)?.elements))
     }
 
     /// Reads values between two brackets, and checks what of them the text alone tells.
@@ -125,17 +133,18 @@ impl<'a> Reader<'_, 'a> {
         open: u8,
         close: u8,
         message: impl Fn() -> alloc::string::String,
-    ) -> Read<(Elements<'a>, Range<usize>)> {
+    ) -> Read<List<'a>> {
         let start = self.cursor.at();
         if !self.cursor.eat(open) {
             return fail(Code::OperandType, self.cursor.token(), message());
         }
         let from = self.cursor.at();
         self.cursor.skip_blanks();
+        let mut constants = false;
         let empty = open == b'(' && self.cursor.peek() == close;
         if !empty {
             loop {
-                self.element(info)?;
+                constants |= self.element(info)?;
                 self.cursor.skip_blanks();
                 if !self.cursor.eat(b',') {
                     break;
@@ -148,23 +157,24 @@ impl<'a> Reader<'_, 'a> {
             let message = format!("`{}` is expected here", char::from(close));
             return fail(Code::Syntax, self.cursor.token(), message);
         }
-        Ok((Elements { text }, start..self.cursor.at()))
+        Ok(List { elements: Elements { text }, span: start..self.cursor.at(), constants })
     }
 
-    fn element(&mut self, info: &'static table::Operand) -> Read<()> {
+    /// Reads one value of a list, and tells whether it is a constant.
+    fn element(&mut self, info: &'static table::Operand) -> Read<bool> {
         let start = self.cursor.at();
         match element(&mut self.cursor) {
-            Ok(Element::Register(_)) => Ok(()),
-            Ok(Element::Sink) if info.sink => Ok(()),
+            Ok(Element::Register(_)) => Ok(false),
+            Ok(Element::Sink) if info.sink => Ok(false),
             Ok(Element::Sink) => {
                 fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot stand in the operand `{}`", info.name))
             }
-            Ok(Element::Constant(_)) if info.kind == OperandKind::Arguments => Ok(()),
+            Ok(Element::Constant(_)) if info.kind == OperandKind::Arguments => Ok(true),
             Ok(Element::Constant(_)) if !info.constants || info.destination => {
                 let message = format!("the operand `{}` holds registers, not constants", info.name);
                 fail(Code::Constant, start..self.cursor.at(), message)
             }
-            Ok(Element::Constant(_)) => Ok(()),
+            Ok(Element::Constant(_)) => Ok(true),
             Err(error) => Err(constant_error(error)),
         }
     }

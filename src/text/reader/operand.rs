@@ -298,7 +298,7 @@ fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
 }
 
 /// The constants that a type takes, in words, if it takes any.
-pub(super) fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
+fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
     let takes = ty.constants;
     Some(match (takes.integer, takes.float, takes.single) {
         (true, false, false) => "integers",

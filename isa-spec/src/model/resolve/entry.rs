@@ -199,51 +199,52 @@ impl Resolver {
 
     /// The fragments that operands are.
     fn fragments(&mut self, list: &[ast::FragmentOf], operands: &[Operand]) -> Vec<Held> {
-        let mut found = Vec::new();
-        for ast::FragmentOf { names, cases } in list {
-            let numbers: Vec<usize> = names.iter().filter_map(|name| self.operand(name, operands)).collect();
-            for ast::FragmentCase { name, by, condition } in cases {
-                let Some(fragment) = self.model.fragments.iter().position(|other| *name == other.name) else {
-                    let known = self.model.fragments.iter().map(|other| other.name.as_str());
-                    let message = format!("there is no fragment `{name}`");
-                    self.error(Diagnostic::new(name.span(), message).suggest(name.as_ref(), known));
-                    continue;
-                };
-                let by = by.map(|by| by.value);
-                found.extend(numbers.iter().map(|operand| Held {
-                    span: name.span(),
-                    operand: *operand,
-                    fragment,
-                    by,
-                    condition: condition.clone(),
-                }));
-            }
-        }
-        found
+        let known: Vec<String> = self.model.fragments.iter().map(|fragment| fragment.name.clone()).collect();
+        let held = |(fragment, operand, case): (usize, usize, &ast::FragmentCase)| Held {
+            span: case.name.span(),
+            operand,
+            fragment,
+            by: case.by.map(|by| by.value),
+            condition: case.condition.clone(),
+        };
+        self.cases(list, operands, "fragment", &known).into_iter().map(held).collect()
     }
 
     /// The layouts that the bits of operands have.
     fn layouts(&mut self, list: &[ast::FragmentOf], operands: &[Operand]) -> Vec<Laid> {
+        for by in list.iter().flat_map(|of| &of.cases).filter_map(|case| case.by) {
+            self.error(Diagnostic::new(by.span, "a layout says itself how many bits it has"));
+        }
+        let known: Vec<String> = self.model.layouts.iter().map(|layout| layout.name.clone()).collect();
+        let laid = |(layout, operand, case): (usize, usize, &ast::FragmentCase)| Laid {
+            span: case.name.span(),
+            operand,
+            layout,
+            condition: case.condition.clone(),
+        };
+        self.cases(list, operands, "layout", &known).into_iter().map(laid).collect()
+    }
+
+    /// For each case and operand the number of what the case names among those that are known, and the operand's.
+    fn cases<'a>(
+        &mut self,
+        list: &'a [ast::FragmentOf],
+        operands: &[Operand],
+        what: &str,
+        known: &[String],
+    ) -> Vec<(usize, usize, &'a ast::FragmentCase)> {
         let mut found = Vec::new();
         for ast::FragmentOf { names, cases } in list {
             let numbers: Vec<usize> = names.iter().filter_map(|name| self.operand(name, operands)).collect();
-            for ast::FragmentCase { name, by, condition } in cases {
-                if let Some(by) = by {
-                    self.error(Diagnostic::new(by.span, "a layout says itself how many bits it has"));
+            for case in cases {
+                match known.iter().position(|other| case.name == *other) {
+                    Some(number) => found.extend(numbers.iter().map(|operand| (number, *operand, case))),
+                    None => {
+                        let message = format!("there is no {what} `{}`", case.name);
+                        let error = Diagnostic::new(case.name.span(), message);
+                        self.error(error.suggest(case.name.as_ref(), known.iter().map(String::as_str)));
+                    }
                 }
-                let Some(layout) = self.model.layouts.iter().position(|other| *name == other.name) else {
-                    let known = self.model.layouts.iter().map(|other| other.name.as_str());
-                    let message = format!("there is no layout `{name}`");
-                    self.error(Diagnostic::new(name.span(), message).suggest(name.as_ref(), known));
-                    continue;
-                };
-                let (span, condition) = (name.span(), condition.as_ref());
-                found.extend(numbers.iter().map(|operand| Laid {
-                    span,
-                    operand: *operand,
-                    layout,
-                    condition: condition.cloned(),
-                }));
             }
         }
         found
