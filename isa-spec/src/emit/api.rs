@@ -218,7 +218,7 @@ fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode, code: &mut Code)
                     code.line(format_args!("{text},"));
                 }
             });
-            code.line(format_args!("TABLE.select({index}, &values).map(|index| Form::at(index as u16))"));
+            code.line(format_args!("Form::select({index}, &values)"));
         });
         code.blank();
         let values = if bound(opcode).next().is_none() { "_" } else { "values" };
