@@ -595,6 +595,16 @@ fn a_missing_semicolon_is_told_of_at_the_next_statement() {
 }
 
 #[test]
+fn a_brace_within_a_statement_closes_no_function() {
+    for line in ["mov.u32 u32a, }u32b;", "mov.u32 u32a}, u32b;", "mov.u32 u32a, u32b};", "foo.u32 u32a, }, u32b;"] {
+        let text = kernel(&format!("{line}\nselp.u32 u32a, u32b, u32c, p;\nsept.u32 u32a, u32b, u32c, p;"));
+        let report = report(&text);
+        let lines: Vec<usize> = findings(&text, &report).into_iter().map(|(line, ..)| line).collect();
+        assert_eq!((lines.len(), lines[1]), (2, lines[0] + 2), "{line}: {:?}", report.diagnostics);
+    }
+}
+
+#[test]
 fn what_has_no_end_or_no_beginning_is_told_of() {
     for (text, token) in [
         (format!("{HEAD}.entry k() {{ /* x"), "/*"),

@@ -47,11 +47,11 @@ impl<'a> Checker<'_, '_, 'a> {
                     return Ok(());
                 }
                 b'{' => braces += 1,
-                b'}' if braces == 0 => {
+                b'}' if braces == 0 && !self.is_stray_brace(end) => {
                     return missing_semicolon(end, self.reader.cursor.token());
                 }
                 b'}' => {
-                    braces -= 1;
+                    braces = braces.saturating_sub(1);
                     end = self.cursor().at() + 1;
                 }
                 b'"' if self.cursor().skip_string() => continue,
@@ -77,6 +77,13 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             self.cursor().bump();
         }
+    }
+
+    /// Whether the brace here closes nothing: the statement, whose last character is before `end`, goes on around it, as in
+    /// `add.u32 a, }b;` and `add.u32 a}, b;`.
+    fn is_stray_brace(&self, end: usize) -> bool {
+        let behind = self.text()[self.reader.cursor.at() + 1..].trim_start_matches([' ', '\t']);
+        self.text()[..end].ends_with([',', '[', '(']) || behind.starts_with([',', ';', ']', ')'])
     }
 
     /// The first token behind the line end here, if a statement begins there although the one before, whose last
