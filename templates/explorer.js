@@ -167,8 +167,10 @@ function verdict(answer) {
 /** How it is known what a form computes: what was recorded of it, the data says. */
 function how({ place, code }, { by, ways }) {
   const [folded, interpreted] = ["results that the assembler folded", "results of machine code, interpreted"];
-  const known = [, folded, interpreted, `${folded}, and ${interpreted}`][ways[place]];
-  if (known) return `Replayed: ${known}. ${escape(by)}`;
+  const known = [, folded, interpreted, `${folded}, and ${interpreted}`][ways[place] & 3];
+  const held = ways[place] & 4 ? " Held to an independent reference: a test that reads the manual for itself." : "";
+  if (known) return `Replayed: ${known}. ${escape(by)}${held}`;
+  if (held) return `No result of a machine is recorded.${held}`;
   return code.length ? "Evaluated; no result of a machine is recorded" : "The manual only: the table has its grammar and rules";
 }
 

@@ -6,7 +6,7 @@ use ptx_isa::text::statement::Register;
 use ptx_isa::warp::{Program, Registers};
 
 mod reference;
-use reference::Random;
+use reference::{Random, held};
 
 type Warp = [u128; 32];
 
@@ -117,7 +117,7 @@ fn collectives_compute_what_the_manual_says() {
     // shfl, vote, match, activemask, redux, elect: counted by hand.
     assert_eq!(forms.len(), 2 * 4 + 2 * 4 + 4 + 1 + 6 + 3 + 8 + 1);
     let mut random = Random::new(7);
-    for form in forms {
+    for form in &forms {
         let mnemonic = form.mnemonic();
         for round in 0..200 {
             let active = if round % 4 == 0 { u32::MAX } else { random.below(1 << 32) as u32 };
@@ -135,6 +135,7 @@ fn collectives_compute_what_the_manual_says() {
             }
         }
     }
+    held("collective", forms);
 }
 
 /// The number of a register, and where it has threads of its own a mask or words.

@@ -9,7 +9,7 @@ use ptx_isa::eval::{bf16, f16};
 use ptx_isa::selector::{self, Lanes, Subset};
 use ptx_isa::table::FormInfo;
 use ptx_isa::{Form, Opcode, TABLE, scalar};
-use reference::{Mnemonic, Random, edges};
+use reference::{Mnemonic, Random, edges, held};
 
 /// The manual tells two kinds of targets apart: sm_1x and the others. Both sides of the bound, and both ends.
 const TARGETS: [u16; 6] = [10, 13, 19, 20, 90, u16::MAX];
@@ -26,15 +26,15 @@ fn agree(form: FormInfo, mnemonic: &Mnemonic<'_>, sm: u16, inputs: &[u128]) {
 
 /// Every form of an opcode whose mnemonic passes, over combinations of edges of its sources: all of them, or one in
 /// `step`, beginning elsewhere for each form.
-fn over_edges(opcode: Opcode, passes: impl Fn(&str) -> bool, random: usize, step: usize) -> usize {
-    let mut forms = 0;
+fn over_edges(opcode: Opcode, passes: impl Fn(&str) -> bool, random: usize, step: usize) -> Vec<FormInfo> {
+    let mut forms = Vec::new();
     for form in Form::ALL.iter().filter(|form| form.opcode() == opcode && passes(form.mnemonic())) {
-        forms += 1;
+        forms.push(form.info());
         let mnemonic = Mnemonic::new(form.mnemonic());
-        let mut generator = Random::new(forms as u64);
+        let mut generator = Random::new(forms.len() as u64);
         let sources: Vec<Vec<u128>> = mnemonic.sources().iter().map(|ty| edges(ty, &mut generator, random)).collect();
         // The two targets beside the bound for all, the others for a part.
-        for (turn, inputs) in product(&sources).into_iter().skip(forms % step).step_by(step).enumerate() {
+        for (turn, inputs) in product(&sources).into_iter().skip(forms.len() % step).step_by(step).enumerate() {
             let target = TARGETS[turn % TARGETS.len()];
             agree(form.info(), &mnemonic, target, &inputs);
             if mnemonic.types.last() == Some(&"f32") {
@@ -61,26 +61,30 @@ fn combined(mnemonic: &str) -> bool {
 fn set_computes_what_the_manual_says() {
     let packed = |mnemonic: &str| ["8x4", "s16x2", "u16x2"].iter().any(|ty| mnemonic.ends_with(ty));
     let alone = |mnemonic: &str| !combined(mnemonic) && !packed(mnemonic);
-    let forms = over_edges(Opcode::Set, alone, 8, 1) + over_edges(Opcode::Set, combined, 2, 7);
-    assert_eq!(forms, 1152 + 2112);
+    let forms = [over_edges(Opcode::Set, alone, 8, 1), over_edges(Opcode::Set, combined, 2, 7)].concat();
+    assert_eq!(forms.len(), 1152 + 2112);
+    held("set", forms);
 }
 
 #[test]
 fn logic_computes_what_the_manual_says() {
-    for opcode in [Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Not] {
-        assert_eq!(over_edges(opcode, |_| true, 8, 1), 4);
-    }
-    assert_eq!(over_edges(Opcode::Cnot, |_| true, 8, 1), 3);
+    let opcodes = [Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Not, Opcode::Cnot];
+    let forms = opcodes.map(|opcode| over_edges(opcode, |_| true, 8, 1));
+    assert_eq!(forms.each_ref().map(Vec::len), [4, 4, 4, 4, 3]);
+    held("logic", forms.concat());
 }
 
 #[test]
 fn testp_computes_what_the_manual_says() {
-    assert_eq!(over_edges(Opcode::Testp, |_| true, 1000, 1), 12);
+    let forms = over_edges(Opcode::Testp, |_| true, 1000, 1);
+    assert_eq!(forms.len(), 12);
+    held("testp", forms);
 }
 
 #[test]
 fn scalar_vset_computes_what_the_manual_and_the_machine_say() {
-    for form in Form::ALL.iter().filter(|form| form.opcode() == Opcode::Vset) {
+    let forms: Vec<Form> = Form::ALL.iter().copied().filter(|form| form.opcode() == Opcode::Vset).collect();
+    for form in &forms {
         let mnemonic = Mnemonic::new(form.mnemonic());
         let mut generator = Random::new(11);
         let merges = form.info().selectors().count() == 3;
@@ -92,23 +96,29 @@ fn scalar_vset_computes_what_the_manual_and_the_machine_say() {
             agree(form.info(), &mnemonic, u16::MAX, &inputs);
         }
     }
+    held("vset", forms.into_iter().map(Form::info));
 }
 
 #[test]
 fn setp_computes_what_the_manual_says() {
-    let forms =
-        over_edges(Opcode::Setp, |mnemonic| !combined(mnemonic), 8, 1) + over_edges(Opcode::Setp, combined, 2, 7);
-    assert_eq!(forms, 720);
+    let alone = |mnemonic: &str| !combined(mnemonic);
+    let forms = [over_edges(Opcode::Setp, alone, 8, 1), over_edges(Opcode::Setp, combined, 2, 7)].concat();
+    assert_eq!(forms.len(), 720);
+    held("setp", forms);
 }
 
 #[test]
 fn selp_computes_what_the_manual_says() {
-    assert_eq!(over_edges(Opcode::Selp, |_| true, 20, 1), 11);
+    let forms = over_edges(Opcode::Selp, |_| true, 20, 1);
+    assert_eq!(forms.len(), 11);
+    held("selp", forms);
 }
 
 #[test]
 fn slct_computes_what_the_manual_says() {
-    assert_eq!(over_edges(Opcode::Slct, |_| true, 3, 3), 33);
+    let forms = over_edges(Opcode::Slct, |_| true, 3, 3);
+    assert_eq!(forms.len(), 33);
+    held("slct", forms);
 }
 
 /// A selected signalling NaN arrives with its payload and quiet bit as they were.
@@ -163,11 +173,10 @@ fn words(generator: &mut Random, random: usize) -> Vec<u128> {
 
 #[test]
 fn vset2_computes_what_the_manual_says() {
-    let mut forms = 0;
-    for form in Form::ALL.iter().filter(|form| form.opcode() == Opcode::Vset2) {
-        forms += 1;
+    let forms: Vec<Form> = Form::ALL.iter().copied().filter(|form| form.opcode() == Opcode::Vset2).collect();
+    for (number, form) in forms.iter().enumerate() {
         let mnemonic = Mnemonic::new(form.mnemonic());
-        let mut generator = Random::new(forms);
+        let mut generator = Random::new(number as u64 + 1);
         let words = words(&mut generator, 4);
         // Every mask and every pair of selectors: 3 times 16 times 16.
         for mask in 1..4 {
@@ -190,16 +199,16 @@ fn vset2_computes_what_the_manual_says() {
             }
         }
     }
-    assert_eq!(forms, 48);
+    assert_eq!(forms.len(), 48);
+    held("vset2", forms.into_iter().map(Form::info));
 }
 
 #[test]
 fn vset4_computes_what_the_manual_says() {
-    let mut forms = 0;
-    for form in Form::ALL.iter().filter(|form| form.opcode() == Opcode::Vset4) {
-        forms += 1;
+    let forms: Vec<Form> = Form::ALL.iter().copied().filter(|form| form.opcode() == Opcode::Vset4).collect();
+    for (number, form) in forms.iter().enumerate() {
         let mnemonic = Mnemonic::new(form.mnemonic());
-        let mut generator = Random::new(forms);
+        let mut generator = Random::new(number as u64 + 1);
         let words = words(&mut generator, 4);
         // Every mask, each with random selectors; over all forms each single lane of each source is picked often.
         for mask in 1..16 {
@@ -225,7 +234,8 @@ fn vset4_computes_what_the_manual_says() {
             agree(form.info(), &mnemonic, 30, &[a, b, 7, 15, 0x3210, spread]);
         }
     }
-    assert_eq!(forms, 48);
+    assert_eq!(forms.len(), 48);
+    held("vset4", forms.into_iter().map(Form::info));
 }
 
 /// `.add` wraps around, as 32-bit addition does.

@@ -7,7 +7,7 @@ mod reference;
 
 use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
-use reference::{Random, decode, format};
+use reference::{Random, decode, format, held};
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
@@ -370,7 +370,7 @@ fn conversions_are_what_the_bits_of_formats_mean() {
         if expected(&parts, &numbers, &vec![0; form.sources().count()]).is_none() {
             continue;
         }
-        told.push(to);
+        told.push((to, form));
         for x in inputs(form, &parts) {
             let expected = expected(&parts, &numbers, &x).expect("it is told");
             let words: Vec<u128> = x.iter().map(|word| u128::from(*word)).collect();
@@ -379,11 +379,12 @@ fn conversions_are_what_the_bits_of_formats_mean() {
             assert_eq!(found, expected.into(), "{name} of {x:x?}: {found:#x}, the format says {expected:#x}");
         }
     }
-    let count = |to: &str| told.iter().filter(|told| **told == to).count();
+    let count = |to: &str| told.iter().filter(|(told, _)| *told == to).count();
     let counts = ["tf32", "ue8m0x2", "ue5m3x2", "s2f6x2", "e4m3x2", "e5m2x2", "e2m3x2", "e3m2x2", "e2m1x2"].map(count);
     assert_eq!(counts, [10, 8, 18, 16, 24, 24, 24, 24, 24]);
     let counts = ["e4m3x4", "e5m2x4", "e2m3x4", "e3m2x4", "e2m1x4", "f16x2", "bf16x2", "f16", "bf16"].map(count);
     assert_eq!(counts, [2, 2, 2, 2, 2, 23, 63, 6, 6]);
+    held("formats", told.into_iter().map(|(_, form)| form));
 }
 
 /// Sums, differences and products of four numbers in a register: `.dtype` of the result and of what is added, then those of
@@ -418,7 +419,7 @@ fn arithmetic_of_four_numbers_is_rounded_once() {
         let parts: Vec<&str> = form.mnemonic().split('.').collect();
         let narrow = parts.iter().find_map(|part| Narrow::of(part).filter(|_| part.ends_with("x4")));
         let (false, Some(narrow)) = (parts[0] == "cvt", narrow) else { continue };
-        told.push(parts[0]);
+        told.push((parts[0], form));
         let numbers = endless(narrow.numbers());
         for _ in 0..500 {
             let words: Vec<u32> = form.sources().map(|_| random.next() as u32).collect();
@@ -428,6 +429,7 @@ fn arithmetic_of_four_numbers_is_rounded_once() {
             assert_eq!(found, expected.into(), "{} of {words:x?}: {found:#x}, not {expected:#x}", form.mnemonic());
         }
     }
-    let count = |opcode: &str| told.iter().filter(|told| **told == opcode).count();
+    let count = |opcode: &str| told.iter().filter(|(told, _)| *told == opcode).count();
     assert_eq!(["add", "sub", "mul", "fma"].map(count), [48, 48, 288, 288]);
+    held("four-numbers", told.into_iter().map(|(_, form)| form));
 }

@@ -32,6 +32,7 @@ fn write_site(name: &str, module: Option<&str>) -> PathBuf {
     let mut arguments = vec!["docs", "--out", out.to_str().expect("a path")];
     arguments.extend(module.iter().flat_map(|module| ["--wasm", module]));
     arguments.extend(["--recorded", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/compiled.txt")]);
+    arguments.extend(["--held", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/held.txt")]);
     let start = Instant::now();
     ptx_isa(&arguments);
     println!("written in {:?}", start.elapsed());
@@ -558,6 +559,7 @@ fn three_answers(browser: &Browser, site: &Path) {
             "Replayed: results that the assembler folded, and results of machine code, interpreted. ",
         ),
         ("sin.approx.f32", "Evaluated; no result"),
+        ("shfl.sync.up.b32", "No result of a machine is recorded. Held to an independent reference: "),
         ("ld.u32", "The manual only"),
     ];
     for (form, how) in known {
@@ -565,6 +567,9 @@ fn three_answers(browser: &Browser, site: &Path) {
         browser.wait("document.querySelector('.badge')");
         assert!(browser.text(".badge").starts_with(how), "{form}: {}", browser.text(".badge"));
     }
+    judged("setp.lt.f32");
+    let badge = browser.text(".badge");
+    assert!(badge.starts_with("Replayed: ") && badge.contains(" Held to an independent reference: "), "{badge}");
 }
 
 /// The address holds all that is shown, and nothing loses what was typed.

@@ -145,6 +145,9 @@ struct DocsArguments {
     /// Recorded results of machine code, for the word on how each form is known
     #[arg(long, value_name = "FILE")]
     recorded: Option<PathBuf>,
+    /// Which forms tests hold to a reading of the manual of their own, for the same word
+    #[arg(long, value_name = "FILE")]
+    held: Option<PathBuf>,
 }
 
 #[derive(Args)]

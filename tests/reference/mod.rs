@@ -3,6 +3,40 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::{env, fs};
+
+use ptx_isa::TABLE;
+use ptx_isa::table::FormInfo;
+
+/// The forms that tests hold to a reading of the manual of their own, as the reference's badges tell. A line is a test, an
+/// opcode, and a digit for each of its forms in the table's order: 1 where the test holds it.
+const HELD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/held.txt");
+
+/// Says that a test holds these forms, and sees that the list says so; with `PTX_ISA_WRITE` set it is made to.
+pub(crate) fn held(test: &str, forms: impl IntoIterator<Item = FormInfo>) {
+    static ONE_BY_ONE: Mutex<()> = Mutex::new(());
+    let forms: HashSet<usize> = forms.into_iter().map(|form| form.index()).collect();
+    let line = |instruction: ptx_isa::table::InstructionInfo| {
+        let digits: String =
+            instruction.forms().map(|form| if forms.contains(&form.index()) { '1' } else { '0' }).collect();
+        digits.contains('1').then(|| format!("{test} {} {digits}", instruction.data().opcode))
+    };
+    let lines: Vec<String> = TABLE.instructions().filter_map(line).collect();
+
+    let _one_by_one = ONE_BY_ONE.lock();
+    let text = fs::read_to_string(HELD).unwrap_or_default();
+    let (own, others): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.split(' ').next() == Some(test));
+    if env::var_os("PTX_ISA_WRITE").is_some() {
+        let mut all: Vec<&str> = others.into_iter().chain(lines.iter().map(String::as_str)).collect();
+        all.sort_unstable();
+        fs::write(HELD, all.join("\n") + "\n").expect("the list can be written");
+    } else {
+        assert!(own == lines, "{HELD} is old: write it with PTX_ISA_WRITE=1 cargo test --release --features scalar");
+    }
+}
+
 /// How two values stand to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {

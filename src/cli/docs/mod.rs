@@ -13,6 +13,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use askama::Template;
 use base64::Engine;
@@ -37,15 +38,20 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome> {
-    let DocsArguments { out, wasm, recorded } = arguments;
-    let recorded = match recorded.as_ref().map(|path| (path, fs::read_to_string(path))) {
-        Some((path, Err(error))) => {
-            super::complain(format_args!("cannot read {}: {error}", path.display()));
-            return Ok(Outcome::Unusable);
+    let DocsArguments { out, wasm, recorded: results, held } = arguments;
+    let mut recorded = Recorded::default();
+    let kinds: [(&Option<PathBuf>, fn(&mut Recorded, &str)); 2] =
+        [(results, Recorded::results), (held, Recorded::held)];
+    for (path, add) in kinds.iter().filter_map(|(path, add)| Some((path.as_ref()?, add))) {
+        match fs::read_to_string(path) {
+            Ok(text) => add(&mut recorded, &text),
+            Err(error) => {
+                super::complain(format_args!("cannot read {}: {error}", path.display()));
+                return Ok(Outcome::Unusable);
+            }
         }
-        Some((_, Ok(text))) => Some(Recorded::read(&text)),
-        None => None,
-    };
+    }
+    let recorded = (results.is_some() || held.is_some()).then_some(recorded);
     let module =
         match wasm.as_ref().map(|path| (path, fs::read(path))).map(|(path, read)| (path, read.and_then(packed))) {
             Some((path, Err(error))) => {

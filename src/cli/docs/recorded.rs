@@ -1,47 +1,61 @@
-//! Which forms have results of a machine, and how these are known: the file of recorded results that the tests replay says so.
+//! How it is known what forms compute: files that tests replay and write say so.
 
 use std::collections::HashMap;
 
 use ptx_isa::TABLE;
+use ptx_isa::table::FormInfo;
 use serde::Serialize;
 
-/// What a file of recorded results says.
+/// What a file of recorded results, and one of what tests hold to a reading of their own, say.
+#[derive(Default)]
 pub(super) struct Recorded {
-    /// How they were recorded: the last line of the file's head.
+    /// How results were recorded: the last line of the file's head.
     by: String,
-    /// By the names of forms the letters of how they are known.
-    ways: HashMap<String, String>,
+    /// By the numbers of forms the ways in which they are known.
+    ways: HashMap<usize, u8>,
 }
 
 /// How the results of an opcode's forms are known.
 #[derive(Serialize)]
 pub(super) struct Part {
     by: String,
-    /// A digit for each form, in the table's order: 1 where the assembler folded results, 2 where machine code was interpreted, 3 where
-    /// both, 0 where none are recorded.
+    /// A digit for each form, in the table's order: the sum of 1 where the assembler folded results, 2 where machine code was
+    /// interpreted, and 4 where a test holds the form to a reading of its own.
     ways: String,
 }
 
 impl Recorded {
-    /// Lines of a form's name, an SM number, results, and letters for how these are known, behind a head of comments.
-    pub(super) fn read(text: &str) -> Recorded {
+    /// Recorded results: lines of a form's name, an SM number, results, and letters for how these are known, behind a head of
+    /// comments.
+    pub(super) fn results(&mut self, text: &str) {
         let head = text.lines().take_while(|line| line.starts_with('#'));
-        let mut ways: HashMap<String, String> = HashMap::new();
+        self.by = head.last().map_or("", |line| line.trim_start_matches('#').trim()).to_owned();
+        let forms: HashMap<String, FormInfo> = TABLE.forms().map(|form| (form.name(), form)).collect();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut parts = line.split(' ');
-            if let (Some(name), Some(letters)) = (parts.next(), parts.nth(2)) {
-                *ways.entry(name.to_owned()).or_default() += letters;
+            let form = parts.next().and_then(|name| forms.get(name));
+            if let (Some(form), Some(letters)) = (form, parts.nth(2)) {
+                let has = |letter| u8::from(letters.contains(letter));
+                *self.ways.entry(form.index()).or_default() |= has('f') + 2 * has('i');
             }
         }
-        Recorded { by: head.last().map_or("", |line| line.trim_start_matches('#').trim()).to_owned(), ways }
+    }
+
+    /// What tests hold: lines of a test, an opcode, and a digit for each of its forms, 1 where the test holds it.
+    pub(super) fn held(&mut self, text: &str) {
+        for line in text.lines() {
+            let mut parts = line.split(' ').skip(1);
+            let (Some(opcode), Some(digits)) = (parts.next(), parts.next()) else { continue };
+            let forms = TABLE.instruction(opcode).into_iter().flat_map(|info| info.forms());
+            for (form, _) in forms.zip(digits.bytes()).filter(|(_, digit)| *digit == b'1') {
+                *self.ways.entry(form.index()).or_default() |= 4;
+            }
+        }
     }
 
     pub(super) fn part(&self, opcode: &str) -> Part {
         let forms = TABLE.instruction(opcode).into_iter().flat_map(|info| info.forms());
-        let digit = |name: String| {
-            let has = |letter| self.ways.get(&name).is_some_and(|letters| letters.contains(letter));
-            char::from(b'0' + u8::from(has('f')) + 2 * u8::from(has('i')))
-        };
-        Part { by: self.by.clone(), ways: forms.map(|form| digit(form.name())).collect() }
+        let digit = |form: FormInfo| char::from(b'0' + self.ways.get(&form.index()).unwrap_or(&0));
+        Part { by: self.by.clone(), ways: forms.map(digit).collect() }
     }
 }
