@@ -13,7 +13,6 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use askama::Template;
 use base64::Engine;
@@ -40,9 +39,8 @@ const FILES: [(&str, &str); 5] = [
 pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome> {
     let DocsArguments { out, wasm, recorded: results, held } = arguments;
     let mut recorded = Recorded::default();
-    let kinds: [(&Option<PathBuf>, fn(&mut Recorded, &str)); 2] =
-        [(results, Recorded::results), (held, Recorded::held)];
-    for (path, add) in kinds.iter().filter_map(|(path, add)| Some((path.as_ref()?, add))) {
+    for (path, add) in [(results, Recorded::results as fn(&mut Recorded, &str)), (held, Recorded::held)] {
+        let Some(path) = path else { continue };
         match fs::read_to_string(path) {
             Ok(text) => add(&mut recorded, &text),
             Err(error) => {
