@@ -268,6 +268,21 @@ fn unsafe_stands_in_one_module() {
     assert!(manifest.contains("unsafe_code = \"deny\""), "the workspace denies unsafe code");
 }
 
+/// A test in a file that none builds as one would never run.
+#[test]
+fn units_that_test_themselves_are_built_for_it() {
+    let mut sources = Vec::new();
+    files(&root().join("src"), &mut sources);
+    let units = fs::read_to_string(root().join("tests/units.rs")).expect("the units");
+    let untested: Vec<String> = sources
+        .iter()
+        .filter(|path| fs::read_to_string(path).expect("a source").contains("#[cfg(test)]"))
+        .map(|path| name(path))
+        .filter(|name| !name.starts_with("src/cli/") && !units.contains(name.as_str()))
+        .collect();
+    assert!(untested.is_empty(), "not in tests/units.rs: {untested:?}");
+}
+
 #[test]
 fn nothing_is_left_to_do() {
     let macros = ["todo", "unimplemented", "dbg"];

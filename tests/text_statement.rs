@@ -430,3 +430,14 @@ fn a_modifier_that_begins_with_a_digit_may_stand_behind_a_blank() {
     let refusal = Statement::parse(&TABLE, "ret .5e3;").expect_err("a number stands behind it");
     assert!(!refusal.message.contains("modifier"), "{}", refusal.message);
 }
+
+#[test]
+fn a_star_stands_for_any_text() {
+    assert!(mnemonic::matches("setp.*.f16", "setp.lt.f16"));
+    assert!(mnemonic::matches("setp.*.f16", "setp.lt.and.f16"));
+    assert!(!mnemonic::matches("setp.*.f16", "setp.lt.f16x2"));
+    assert!(mnemonic::matches("*.ftz.*", "set.lt.ftz.u32.f32"));
+    assert!(mnemonic::matches("*", "selp.b32"));
+    assert!(mnemonic::matches("selp.b32", "selp.b32"));
+    assert!(!mnemonic::matches("selp", "selp.b32"));
+}

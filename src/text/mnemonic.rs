@@ -627,19 +627,3 @@ fn distance(a: &str, b: &str) -> usize {
     }
     old[b.len()]
 }
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn a_star_stands_for_any_text() {
-        assert!(matches("setp.*.f16", "setp.lt.f16"));
-        assert!(matches("setp.*.f16", "setp.lt.and.f16"));
-        assert!(!matches("setp.*.f16", "setp.lt.f16x2"));
-        assert!(matches("*.ftz.*", "set.lt.ftz.u32.f32"));
-        assert!(matches("*", "selp.b32"));
-        assert!(matches("selp.b32", "selp.b32"));
-        assert!(!matches("selp", "selp.b32"));
-    }
-}
