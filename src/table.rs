@@ -76,7 +76,7 @@ macro_rules! forms {
             }
 
             /// The operands in order of writing.
-            pub fn operands(self) -> &'static [$crate::table::Operand] {
+            pub fn operands(self) -> $crate::table::Operands {
                 self.info().operands()
             }
 

@@ -10,6 +10,7 @@
 
 mod evaluator;
 mod form;
+mod operands;
 mod quality;
 
 use alloc::string::String;
@@ -26,6 +27,7 @@ use crate::selector::{Permission, Selector};
 use crate::target::{Families, Floor, NameError, Target, Version};
 pub use evaluator::{Evaluator, Outputs};
 pub use form::{FormInfo, name_with, name_with_operands};
+pub use operands::{Operands, OperandsIter};
 
 /// Index of a type in the types of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -509,8 +511,10 @@ contents! {
         notes: &'static [u16],
         /// Where in [`Programs::evaluations`] its evaluations begin; [`NO_EVALUATION`] where it has none.
         evaluations: &'static [u32],
-        /// Operands in order of writing.
-        operand_lists: &'static [&'static [Operand]],
+        /// The operands that forms have.
+        all_operands: &'static [Operand],
+        /// Operands in order of writing, and states behind them: indices into [`Forms::all_operands`].
+        operand_lists: &'static [&'static [u16]],
         /// What forms need.
         floor_list: &'static [Floors],
         /// Why forms are taken that the manual does not list; the first one is none.

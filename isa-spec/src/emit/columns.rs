@@ -11,7 +11,6 @@ use isa_table::target::{FloorBuf, Version, in_words};
 
 use super::Context;
 use super::code::Code;
-use super::pool::Pool;
 use super::rows::{Rows, expression, rows};
 use crate::check::Form;
 use crate::model::choice::Scope;
@@ -62,7 +61,8 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<Slip>(code, "SLIPS", "Slip", &data.slips);
         rows_of::<Instruction>(code, "INSTRUCTIONS", "Instruction", &data.instructions);
         rows_of::<Syntax>(code, "SYNTAXES", "Syntax", &data.syntaxes);
-        lists_of::<Operand>(code, "OPERAND_LISTS", "Operand", &data.forms.operand_lists);
+        rows_of::<Operand>(code, "ALL_OPERANDS", "Operand", &data.forms.all_operands);
+        rows_of::<&[u16]>(code, "OPERAND_LISTS", "&[u16]", &data.forms.operand_lists);
         rows_of::<Floors>(code, "FLOOR_LIST", "Floors", &data.forms.floor_list);
         rows_of::<&str>(code, "NOTE_LIST", "&str", &data.forms.note_list);
         let numbers = |code: &mut Code, name: &str, ty: &str, numbers: &[u32]| {
@@ -89,7 +89,8 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
 const COLUMNS: [&str; 8] = ["names", "long_names", "syntax", "values", "operands", "floors", "notes", "evaluations"];
 
 /// What the columns index.
-const POOLS: [&str; 7] = ["operand_lists", "floor_list", "note_list", "bounds", "next_shapes", "factors", "places"];
+const POOLS: [&str; 8] =
+    ["all_operands", "operand_lists", "floor_list", "note_list", "bounds", "next_shapes", "factors", "places"];
 
 /// The programs' fields, and where they are.
 const PROGRAMS: [(&str, &str); 4] =
@@ -136,27 +137,6 @@ fn bytes(code: &mut Code, name: &str, bytes: &[u8]) {
 /// A list with a row for each element.
 pub(super) fn rows_of<T: Content>(code: &mut Code, name: &str, ty: &str, rows: &[T::Buf]) {
     list(code, name, ty, rows.len(), |code| rows.iter().for_each(|row| code.line(expression::<T>(row) + ",")));
-}
-
-/// A list with a list of rows for each element. Lists share most of their rows: each is written once, and named in the
-/// lists, which costs the compiler a fraction of what a row does.
-fn lists_of<T: Content>(code: &mut Code, name: &str, ty: &str, lists: &[Vec<T::Buf>]) {
-    let mut pool = Pool::new();
-    let named: Vec<String> = lists
-        .iter()
-        .map(|rows| {
-            let row = |row| {
-                let row = expression::<T>(row);
-                format!("{}_{}", ty.to_ascii_uppercase(), pool.number(row.clone(), || row))
-            };
-            format!("&[{}],", rows.iter().map(row).collect::<Vec<_>>().join(", "))
-        })
-        .collect();
-    code.blank();
-    for (number, row) in pool.list.iter().enumerate() {
-        code.line(format_args!("const {}_{number}: {ty} = {row};", ty.to_ascii_uppercase()));
-    }
-    list(code, name, &format!("&[{ty}]"), lists.len(), |code| named.iter().for_each(|list| code.line(list)));
 }
 
 fn programs(cx: &Context<'_>, data: &DataBuf, code: &mut Code) {

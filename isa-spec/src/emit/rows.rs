@@ -88,7 +88,8 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
 /// The columns of forms but for their evaluations.
 fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, usize)>) {
     let model = &cx.checked.model;
-    let (mut operand_lists, mut floors, mut notes) = (Pool::new(), Pool::new(), Pool::new());
+    let (mut all_operands, mut operand_lists) = (Pool::new(), Pool::new());
+    let (mut floors, mut notes) = (Pool::new(), Pool::new());
     // The first note is none.
     notes.number(String::new(), String::new);
     // The first form of each mnemonic is found by it, the others by the one before.
@@ -121,6 +122,7 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
         floors: Vec::new(),
         notes: Vec::new(),
         evaluations: Vec::new(),
+        all_operands: Vec::new(),
         operand_lists: Vec::new(),
         floor_list: Vec::new(),
         note_list: Vec::new(),
@@ -143,7 +145,9 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
         columns.values.extend(values);
         let operands = operands(model, opcode, form);
         let key = expression::<&[Operand]>(&operands);
-        columns.operands.push(operand_lists.number(key, || operands) as u16);
+        let mut number = |operand| all_operands.number(expression::<Operand>(&operand), || operand) as u16;
+        let list = operand_lists.number(key, || operands.into_iter().map(&mut number).collect());
+        columns.operands.push(list as u16);
         let own = FloorsBuf {
             manual: form.floor.clone(),
             assembler: form
@@ -155,6 +159,7 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
         let note = form.lenient.as_ref().map_or(String::new(), |note| one_line(note));
         columns.notes.push(notes.number(note.clone(), || note) as u16);
     }
+    columns.all_operands = all_operands.list;
     columns.operand_lists = operand_lists.list;
     columns.floor_list = floors.list;
     columns.note_list = notes.list;

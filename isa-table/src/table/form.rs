@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::{
     Around, Bound, Entry, Evaluator, Floors, Free, FreeFloor, Instruction, InstructionInfo, NO_EVALUATION, Operand,
-    Outputs, Relaxed, Rule, Syntax, Table, TypeId,
+    Operands, Outputs, Relaxed, Rule, Syntax, Table, TypeId,
 };
 use crate::notation;
 use crate::program::{Evaluation, Lanes, WARP};
@@ -83,9 +83,9 @@ impl FormInfo {
 
     /// The form of the same mnemonic that has other operands, if there is a next one.
     pub fn next_shape(self) -> Option<FormInfo> {
-        let mut pairs = self.table.forms.next_shapes.chunks_exact(2);
-        let next = pairs.find(|pair| usize::from(pair[0]) == self.index())?;
-        Some(FormInfo { index: next[1].into(), ..self })
+        let (pairs, _) = self.table.forms.next_shapes.as_chunks::<2>();
+        let place = pairs.binary_search_by_key(&self.index(), |[form, _]| usize::from(*form)).ok()?;
+        Some(FormInfo { index: pairs[place][1].into(), ..self })
     }
 
     /// This form, and the next ones of the same mnemonic that have other operands.
@@ -180,19 +180,21 @@ impl FormInfo {
 
     /// The operands in order of writing, types resolved.
     #[inline]
-    pub fn operands(self) -> &'static [Operand] {
+    pub fn operands(self) -> Operands {
         self.operands_and_states().0
     }
 
     /// What it reads and writes of a thread's state beside its operands: no statement names it.
     #[inline]
-    pub fn states(self) -> &'static [Operand] {
+    pub fn states(self) -> Operands {
         self.operands_and_states().1
     }
 
     #[inline]
-    fn operands_and_states(self) -> (&'static [Operand], &'static [Operand]) {
-        let list = self.table.forms.operand_lists[usize::from(self.table.forms.operands[self.index()])];
+    fn operands_and_states(self) -> (Operands, Operands) {
+        let forms = &self.table.forms;
+        let numbers = forms.operand_lists[usize::from(forms.operands[self.index()])];
+        let list = Operands::new(forms.all_operands, numbers);
         let states = list.iter().rev().take_while(|operand| operand.state.is_some()).count();
         list.split_at(list.len() - states)
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use lsp_types::{CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, TextEdit};
 use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
-use ptx_isa::table::{FormInfo, Kind, Operand, OperandKind};
+use ptx_isa::table::{FormInfo, Kind, OperandKind, Operands};
 use ptx_isa::text::completion::{self, Choice};
 use ptx_isa::text::mnemonic;
 use ptx_isa::text::module::{Context, Part, Symbol, SymbolKind};
@@ -166,7 +166,7 @@ fn in_words(opcode: &str, choice: &Choice) -> String {
 enum Place {
     Guard,
     /// One of these operands, as far as the mnemonic tells.
-    Operands(&'static [Operand]),
+    Operands(Operands),
 }
 
 impl Place {

@@ -400,8 +400,7 @@ impl<'a> Reader<'_, 'a> {
         if !self.cursor.eat(b'}') {
             return fail(Code::Syntax, self.cursor.token(), "`}` is expected here");
         }
-        let infos = &statement.form.operands()[..=last];
-        let first = infos.iter().rposition(|info| info.around.opens).unwrap_or(last);
+        let first = statement.form.operands().iter().take(last + 1).rposition(|info| info.around.opens).unwrap_or(last);
         if statement.operands[first..=last].iter().all(|operand| operand.value == Value::Sink) {
             let at = self.cursor.at();
             return fail(Code::Sink, at - 1..at, "one element of a vector is a register at least");
@@ -496,7 +495,7 @@ struct Around {
 }
 
 /// What the operands of a form are; with those that are vectors by themselves.
-fn wanted(operands: &[table::Operand]) -> Vec<(Around, Option<&table::Operand>)> {
+fn wanted(operands: table::Operands) -> Vec<(Around, Option<&'static table::Operand>)> {
     let mut list = Vec::new();
     let (mut inside, mut bracket) = (0, false);
     for operand in operands {

@@ -124,7 +124,7 @@ pub(crate) fn shapes(instruction: InstructionInfo) -> Vec<Shape> {
         let first = forms[0];
         let typed: Vec<Typed> = (0..first.operands().len())
             .map(|operand| {
-                let info = &first.operands()[operand];
+                let info = first.operands().get(operand).expect("an operand");
                 if info.kind != OperandKind::Scalar {
                     return Typed::Text(self::operand(info, |place| own_register(operand + place, info)));
                 }
