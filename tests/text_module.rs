@@ -353,7 +353,7 @@ fn every_form_is_refused_just_below_its_floor() {
         let Some(text) = statement(form) else { continue };
         // What is not declared is a register, which asks for more than a variable where it holds a texture.
         let needed = form.operands().iter().filter(|operand| !operand.optional);
-        let of_register = needed.filter_map(|operand| operand.floor.as_ref()).next_back();
+        let of_register = needed.filter_map(|operand| operand.floor).next_back();
         let floor = of_register.unwrap_or(form.lowest_floor());
         if form.lenient_floor().is_some() {
             let earlier = floor.ptx < form.floor().ptx;

@@ -74,6 +74,21 @@ impl<T: Content> Content for &'static [T] {
     }
 }
 
+/// What few rows have stands apart, so that rows stay small.
+#[cfg(feature = "write")]
+impl<T: Content> Content for &'static T {
+    type Buf = T::Buf;
+
+    fn write(buf: &T::Buf, out: &mut String) {
+        out.push('&');
+        T::write(buf, out);
+    }
+
+    fn leak(buf: T::Buf) -> &'static T {
+        Box::leak(Box::new(T::leak(buf)))
+    }
+}
+
 #[cfg(feature = "write")]
 impl Content for u8 {
     type Buf = u8;

@@ -394,7 +394,7 @@ contents! {
         /// Whether it is written rather than read.
         destination: bool,
         /// A second destination behind a bar, as in `p|q`.
-        second: Option<Second>,
+        second: Option<&'static Second>,
         /// Whether a bar and a sink may stand behind a destination that has no second one, as in `p|_`.
         trailing_sink: Permission,
         /// Whether `!` may stand before it.
@@ -424,11 +424,11 @@ contents! {
         /// Whether a vector of two or four may stand for one of fewer elements.
         longer: bool,
         /// The lanes or mask that may be written behind it: `a.b3210`.
-        selector: Option<Selector>,
+        selector: Option<&'static Selector>,
         /// Whether it may be left out, and with it all operands behind it.
         optional: bool,
         /// What it asks for where it is written and that is more than the form does.
-        floor: Option<Floor>,
+        floor: Option<&'static Floor>,
         /// What stands around it in each statement.
         around: Around,
         /// The number of the state that it is: no statement writes it, and a program carries it from one to the next.
@@ -456,7 +456,7 @@ contents! {
         /// Whether it may be left out.
         optional: Permission,
         /// What it asks for where it is written and that is more than the form does.
-        floor: Option<Floor>,
+        floor: Option<&'static Floor>,
     }
 
     /// What a form needs.
@@ -493,6 +493,16 @@ contents! {
         bound: Bound,
     }
 
+    /// The operands of a form, and its states: indices into [`Forms::all_operands`].
+    OperandList, OperandListBuf {
+        /// Operands in order of writing.
+        operands: &'static [u16],
+        /// What is read and written of a thread's state beside them.
+        states: &'static [u16],
+        /// Whether one of the operands, or a second destination, has a floor of its own.
+        floors: bool,
+    }
+
     /// The forms of a table, in columns: a form is a number, the index of each.
     Forms, FormsBuf {
         /// The mnemonics, filled up with zeros; see [`LONG`] for those that are longer.
@@ -513,8 +523,8 @@ contents! {
         evaluations: &'static [u32],
         /// The operands that forms have.
         all_operands: &'static [Operand],
-        /// Operands in order of writing, and states behind them: indices into [`Forms::all_operands`].
-        operand_lists: &'static [&'static [u16]],
+        /// Those of one form, or of several.
+        operand_lists: &'static [OperandList],
         /// What forms need.
         floor_list: &'static [Floors],
         /// Why forms are taken that the manual does not list; the first one is none.

@@ -300,15 +300,13 @@ impl<'a> Statement<'a> {
     pub fn floors(&self) -> impl Iterator<Item = &'static Floor> {
         let free = self.form.syntax().free.then(|| self.form.floors_with(&self.free).map(|free| &free.floor));
         let operands = self.operands_with_info().flat_map(|(info, operand)| {
-            let second = info.second.as_ref().filter(|_| operand.second.is_some());
-            let own = info.floor.as_ref().filter(|_| operand.value != Value::Absent);
+            let second = info.second.filter(|_| operand.second.is_some());
+            let own = info.floor.filter(|_| operand.value != Value::Absent);
             let special = match (info.kind, operand.value) {
                 (OperandKind::Scalar, Value::Register(register)) if info.specials => self.table.special(register.name),
                 _ => None,
             };
-            own.into_iter()
-                .chain(second.and_then(|second| second.floor.as_ref()))
-                .chain(special.map(|found| &found.floor))
+            own.into_iter().chain(second.and_then(|second| second.floor)).chain(special.map(|found| &found.floor))
         });
         free.into_iter().flatten().chain(operands)
     }

@@ -5,7 +5,8 @@ use std::fmt::Display;
 use isa_table::constant::Content;
 use isa_table::program::{Evaluation, Shape};
 use isa_table::table::{
-    Bounded, DataBuf, Directive, Floors, Instruction, Name, Operand, Slip, Space, Special, Syntax, TargetInfo, TypeInfo,
+    Bounded, DataBuf, Directive, Floors, Instruction, Name, Operand, OperandList, Slip, Space, Special, Syntax,
+    TargetInfo, TypeInfo,
 };
 use isa_table::target::{FloorBuf, Version, in_words};
 
@@ -62,7 +63,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<Instruction>(code, "INSTRUCTIONS", "Instruction", &data.instructions);
         rows_of::<Syntax>(code, "SYNTAXES", "Syntax", &data.syntaxes);
         rows_of::<Operand>(code, "ALL_OPERANDS", "Operand", &data.forms.all_operands);
-        rows_of::<&[u16]>(code, "OPERAND_LISTS", "&[u16]", &data.forms.operand_lists);
+        rows_of::<OperandList>(code, "OPERAND_LISTS", "OperandList", &data.forms.operand_lists);
         rows_of::<Floors>(code, "FLOOR_LIST", "Floors", &data.forms.floor_list);
         rows_of::<&str>(code, "NOTE_LIST", "&str", &data.forms.note_list);
         let numbers = |code: &mut Code, name: &str, ty: &str, numbers: &[u32]| {

@@ -8,8 +8,8 @@ use isa_table::hash;
 use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
     self, BoundedBuf, DataBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors, FloorsBuf, ForbiddenBuf, FormsBuf,
-    FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, RelaxedBuf, RuleBuf, SecondBuf, SlipBuf,
-    SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
+    FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, OperandListBuf, RelaxedBuf, RuleBuf,
+    SecondBuf, SlipBuf, SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
 };
 
 use super::Context;
@@ -146,7 +146,16 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
         let operands = operands(model, opcode, form);
         let key = expression::<&[Operand]>(&operands);
         let mut number = |operand| all_operands.number(expression::<Operand>(&operand), || operand) as u16;
-        let list = operand_lists.number(key, || operands.into_iter().map(&mut number).collect());
+        let list = operand_lists.number(key, || {
+            let has_floor = |operand: &OperandBuf| {
+                operand.floor.is_some() || operand.second.as_ref().is_some_and(|second| second.floor.is_some())
+            };
+            let floors = operands.iter().any(has_floor);
+            let (states, operands): (Vec<_>, Vec<_>) =
+                operands.into_iter().partition(|operand| operand.state.is_some());
+            let mut numbers = |list: Vec<OperandBuf>| list.into_iter().map(&mut number).collect();
+            OperandListBuf { operands: numbers(operands), states: numbers(states), floors }
+        });
         columns.operands.push(list as u16);
         let own = FloorsBuf {
             manual: form.floor.clone(),

@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::{
     Around, Bound, Entry, Evaluator, Floors, Free, FreeFloor, Instruction, InstructionInfo, NO_EVALUATION, Operand,
-    Operands, Outputs, Relaxed, Rule, Syntax, Table, TypeId,
+    OperandList, Operands, Outputs, Relaxed, Rule, Syntax, Table, TypeId,
 };
 use crate::notation;
 use crate::program::{Evaluation, Lanes, WARP};
@@ -181,22 +181,24 @@ impl FormInfo {
     /// The operands in order of writing, types resolved.
     #[inline]
     pub fn operands(self) -> Operands {
-        self.operands_and_states().0
+        Operands::new(self.table.forms.all_operands, self.operand_list().operands)
     }
 
     /// What it reads and writes of a thread's state beside its operands: no statement names it.
     #[inline]
     pub fn states(self) -> Operands {
-        self.operands_and_states().1
+        Operands::new(self.table.forms.all_operands, self.operand_list().states)
     }
 
     #[inline]
-    fn operands_and_states(self) -> (Operands, Operands) {
-        let forms = &self.table.forms;
-        let numbers = forms.operand_lists[usize::from(forms.operands[self.index()])];
-        let list = Operands::new(forms.all_operands, numbers);
-        let states = list.iter().rev().take_while(|operand| operand.state.is_some()).count();
-        list.split_at(list.len() - states)
+    fn operand_list(self) -> &'static OperandList {
+        &self.table.forms.operand_lists[usize::from(self.table.forms.operands[self.index()])]
+    }
+
+    /// Whether one of its operands, or a second destination, has a floor of its own: it asks for more where it is written.
+    #[inline]
+    pub fn operands_have_floors(self) -> bool {
+        self.operand_list().floors
     }
 
     /// The operands as the manual writes them: `p[|q], a, b{, c}`.
@@ -248,7 +250,7 @@ impl FormInfo {
 
     /// The selectors behind operands, in order of writing.
     pub fn selectors(self) -> impl Iterator<Item = &'static Selector> {
-        self.operands().iter().filter_map(|operand| operand.selector.as_ref())
+        self.operands().iter().filter_map(|operand| operand.selector)
     }
 
     /// The names and types of what it writes, in the order of its results: those of operands in order of writing, then

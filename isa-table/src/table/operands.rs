@@ -53,13 +53,6 @@ impl Operands {
     pub fn iter(self) -> OperandsIter {
         OperandsIter { all: self.all, numbers: self.numbers.iter() }
     }
-
-    /// Those before a place, and the others.
-    #[inline]
-    pub(super) fn split_at(self, place: usize) -> (Operands, Operands) {
-        let (before, behind) = self.numbers.split_at(place);
-        (Operands::new(self.all, before), Operands::new(self.all, behind))
-    }
 }
 
 impl Index<usize> for Operands {

@@ -29,6 +29,9 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Operands may ask for more than the form: the last one that is written, for all before it.
     #[inline]
     pub(super) fn floors_of_operands(&self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+        if !statement.form().operands_have_floors() {
+            return Ok(());
+        }
         let asks = |name: &str, floor: &Floor| {
             let what = format!("{}` with `{name}", statement.form().mnemonic());
             self.needs(&what, floor, self.mnemonic_at(opcode))
@@ -40,19 +43,18 @@ impl<'a> Checker<'_, '_, 'a> {
             _ => false,
         };
         for (info, operand) in statement.operands_with_info() {
-            if let Some(floor) = info.floor.as_ref().filter(|_| !info.optional)
+            if let Some(floor) = info.floor.filter(|_| !info.optional)
                 && !is_variable(operand.value)
             {
                 asks(info.name, floor)?;
             }
-            if let (Some(second), Some(_)) = (&info.second, operand.second)
-                && let Some(floor) = &second.floor
+            if let (Some(second), Some(_)) = (info.second, operand.second)
+                && let Some(floor) = second.floor
             {
                 asks(second.name, floor)?;
             }
         }
-        let asking =
-            statement.operands_with_info().filter_map(|(info, operand)| Some((info.floor.as_ref()?, info, operand)));
+        let asking = statement.operands_with_info().filter_map(|(info, operand)| Some((info.floor?, info, operand)));
         match asking.filter(|(_, info, operand)| info.optional && operand.value != Value::Absent).last() {
             Some((floor, info, _)) => asks(info.name, floor),
             None => Ok(()),

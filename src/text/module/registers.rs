@@ -81,7 +81,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 Value::Constant(_) | Value::Sink | Value::Absent => {}
                 Value::Vector(_) | Value::Name(_) | Value::Arguments(_) => {}
             }
-            if let (Some(Second::Register(name)), Some(second)) = (operand.second, &info.second) {
+            if let (Some(Second::Register(name)), Some(second)) = (operand.second, info.second) {
                 let table::Second { name: own, ty, registers, .. } = *second;
                 let place = Place { name: own, ty, registers, functions: false, specials: false, addresses: false };
                 self.register(&place, Register { name, element: None })?;

@@ -17,6 +17,8 @@ use super::constant::WARP_NAME;
 use super::lexer::Cursor;
 use super::mnemonic::{self, Refusal};
 use super::statement::{Guard, MAX_OPERANDS, Statement, Value};
+use isa_table::hash::Key;
+
 use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
 use crate::selector::Permission;
 use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
@@ -73,7 +75,8 @@ impl<'a> Known<'a> {
     const PLACES: usize = 256;
 
     fn place(word: &str) -> usize {
-        word.bytes().fold(0_usize, |hash, byte| (hash ^ usize::from(byte)).wrapping_mul(0x0100_0193)) % Known::PLACES
+        let key = Key::exact(word.as_bytes()).unwrap_or_else(|| Key::of(word.as_bytes()));
+        (key.hash() >> 32) as usize % Known::PLACES
     }
 
     fn get(&self, word: &str) -> Option<(FormInfo, Free)> {

@@ -47,7 +47,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         };
         let mut lines = Vec::new();
         for place in 0..form.operands().len() {
-            let most = form.operands()[place].selector.as_ref().map_or(1, digits);
+            let most = form.operands()[place].selector.map_or(1, digits);
             for word in &words {
                 count += 1;
                 if word.len() > most + 2 || extent.quick && word.len() > 3 && !count.is_multiple_of(16) {

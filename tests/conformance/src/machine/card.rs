@@ -27,7 +27,7 @@ fn head(sm: u16) -> String {
 fn forms(sm: u16) -> Vec<FormInfo> {
     let takes = |floor: &Floor| floor.takes(Target::sm(sm), TABLE.families());
     // With all operands.
-    let whole = |form: &FormInfo| form.operands().iter().filter_map(|operand| operand.floor.as_ref()).all(takes);
+    let whole = |form: &FormInfo| form.operands().iter().filter_map(|operand| operand.floor).all(takes);
     // A statement that hands on a state stands behind another one, and more results have no place.
     let alone = |form: &FormInfo| form.states().is_empty() && form.results().count() <= KEPT.len();
     let reached = TABLE.forms().filter(|form| constants_reach(*form) && alone(form));

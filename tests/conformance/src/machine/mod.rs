@@ -66,7 +66,7 @@ impl Way {
     /// One for each evaluator of a form: for the highest target below its bound.
     fn all(form: FormInfo) -> Vec<Way> {
         let takes = |floor: &Floor, target| floor.takes(target, TABLE.families());
-        let optional = form.operands().iter().filter_map(|operand| Some((operand.optional, operand.floor.as_ref()?)));
+        let optional = form.operands().iter().filter_map(|operand| Some((operand.optional, operand.floor?)));
         let optional: Vec<&Floor> = optional.filter(|(optional, _)| *optional).map(|(_, floor)| floor).collect();
         let all = form.sources().count();
         let way = |below: u16, sources: usize| {
