@@ -12,6 +12,8 @@ use ptx_isa::reference::page;
 use ptx_isa::table::{FormInfo, Measure};
 use serde::Serialize;
 
+use super::names::forms_of;
+
 /// What the document's shape is called; it rises when something goes or comes to mean something else.
 const VERSION: u32 = 1;
 
@@ -269,8 +271,7 @@ fn instruction(page: &'static page::Page, forms: &[FormInfo]) -> Instruction {
 }
 
 fn fragment(page: &page::Page, fragment: &page::Fragment) -> Fragment {
-    let instruction = TABLE.instruction(page.opcode);
-    let forms: Vec<FormInfo> = instruction.into_iter().flat_map(|info| info.forms()).collect();
+    let forms: Vec<FormInfo> = forms_of(page.opcode).collect();
     let held = |held: &page::Held| Held {
         operand: held.operand,
         forms: held.forms.iter().filter_map(|place| forms.get(*place as usize)).map(|form| form.pattern()).collect(),

@@ -10,6 +10,7 @@ use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
 use ptx_isa::table::{FormInfo, Lenient};
 use ptx_isa::text::mnemonic::{self, Refusal, matches};
 
+use super::names::forms_of;
 use super::{ExplainArguments, Machine, Outcome, report};
 
 pub(super) fn run(arguments: &ExplainArguments) -> io::Result<Outcome> {
@@ -60,7 +61,7 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
 fn opcode(out: &mut Terminal<impl Write>, page: &Page, machine: &Machine) -> io::Result<()> {
     out.page(page)?;
     if let Some(words) = machine.in_words() {
-        let forms = || TABLE.forms().filter(|form| form.instruction().opcode == page.opcode);
+        let forms = || forms_of(page.opcode);
         let there = forms().filter(|form| machine.has(*form)).count();
         out.heading(&words)?;
         out.item("", &format!("{there} of {} forms", forms().count()))?;

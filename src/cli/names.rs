@@ -1,6 +1,7 @@
-//! Targets and versions by name, as arguments and requests give them, and counts in words.
+//! Targets, versions and opcodes by name, as arguments and requests give them, and counts in words.
 
 use ptx_isa::TABLE;
+use ptx_isa::table::FormInfo;
 use ptx_isa::target::{Target, Version};
 
 /// The target with this name, if the table knows it.
@@ -11,6 +12,11 @@ pub(super) fn known_target(text: &str) -> Result<Target, String> {
 /// The version with this name, if the table knows it.
 pub(super) fn known_version(text: &str) -> Result<Version, String> {
     TABLE.version(text).map_err(|error| error.to_string())
+}
+
+/// The forms of the opcode with this name, in the table's order; none where there is no such opcode.
+pub(super) fn forms_of(opcode: &str) -> impl Iterator<Item = FormInfo> {
+    TABLE.instruction(opcode).into_iter().flat_map(|info| info.forms())
 }
 
 /// A mask of the threads of a warp: `0xffff`.

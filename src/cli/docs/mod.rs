@@ -25,6 +25,7 @@ use ptx_isa::target::{self, Target, Version};
 
 use self::index::Floors;
 use self::recorded::Recorded;
+use super::names::forms_of;
 use super::{DocsArguments, Outcome, folder};
 
 /// What all pages look like, and what they run.
@@ -195,9 +196,8 @@ struct Group {
 impl FormsOf<'_> {
     /// The forms by what they need, the oldest first.
     fn groups(&self) -> Vec<Group> {
-        let instruction = TABLE.instruction(self.page.opcode);
         let mut groups: Vec<(&target::Floor, Group)> = Vec::new();
-        for form in instruction.into_iter().flat_map(|info| info.forms()) {
+        for form in forms_of(self.page.opcode) {
             let spelt = (form.mnemonic(), form.pattern());
             match groups.iter_mut().find(|(floor, _)| *floor == form.floor()) {
                 Some((_, group)) if group.forms.contains(&spelt) => {}
@@ -326,8 +326,7 @@ impl Instruction<'_> {
     /// Some of the forms that have a fragment, and how many more there are.
     fn holders(&self, fragment: &Fragment) -> (Vec<&'static str>, usize) {
         const SOME: usize = 4;
-        let instruction = TABLE.instruction(self.page.opcode);
-        let forms: Vec<_> = instruction.into_iter().flat_map(|info| info.forms()).collect();
+        let forms: Vec<_> = forms_of(self.page.opcode).collect();
         let places = fragment.held.iter().flat_map(|held| held.forms).filter_map(|place| forms.get(*place as usize));
         let names: BTreeSet<&str> = places.map(|form| form.mnemonic()).collect();
         let more = names.len().saturating_sub(SOME);

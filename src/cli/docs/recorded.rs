@@ -6,6 +6,8 @@ use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
 use serde::Serialize;
 
+use crate::cli::names::forms_of;
+
 /// What a file of recorded results, and one of what tests hold to a reading of their own, say.
 #[derive(Default)]
 pub(super) struct Recorded {
@@ -46,16 +48,14 @@ impl Recorded {
         for line in text.lines() {
             let mut parts = line.split(' ').skip(1);
             let (Some(opcode), Some(digits)) = (parts.next(), parts.next()) else { continue };
-            let forms = TABLE.instruction(opcode).into_iter().flat_map(|info| info.forms());
-            for (form, _) in forms.zip(digits.bytes()).filter(|(_, digit)| *digit == b'1') {
+            for (form, _) in forms_of(opcode).zip(digits.bytes()).filter(|(_, digit)| *digit == b'1') {
                 *self.ways.entry(form.index()).or_default() |= 4;
             }
         }
     }
 
     pub(super) fn part(&self, opcode: &str) -> Part {
-        let forms = TABLE.instruction(opcode).into_iter().flat_map(|info| info.forms());
         let digit = |form: FormInfo| char::from(b'0' + self.ways.get(&form.index()).unwrap_or(&0));
-        Part { by: self.by.clone(), ways: forms.map(digit).collect() }
+        Part { by: self.by.clone(), ways: forms_of(opcode).map(digit).collect() }
     }
 }

@@ -13,12 +13,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use isa_table::hash::Key;
+
 use super::constant::WARP_NAME;
 use super::lexer::Cursor;
 use super::mnemonic::{self, Refusal};
 use super::statement::{Guard, MAX_OPERANDS, Statement, Value};
-use isa_table::hash::Key;
-
 use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
 use crate::selector::Permission;
 use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
