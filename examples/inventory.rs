@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             },
             Item::Statement(statement) => {
                 if let Some(function) = functions.last_mut() {
-                    function.statement(&statement, &span);
+                    function.statement(statement, &span);
                 }
             }
             Item::Prototype(_) | Item::Parameter(_) | Item::Label(_) | Item::Directive(_) | Item::Refused => {}

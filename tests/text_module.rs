@@ -781,6 +781,28 @@ fn errors(text: &str) -> Vec<String> {
     errors.map(|error| error.message).collect()
 }
 
+/// What one of them is must not be taken for what the next one is.
+#[test]
+fn statements_of_one_mnemonic_have_operands_of_their_own() {
+    let lines = "
+        mov.b64 b64a, u64a;
+        mov.b64 b64a, {b32a, u32a};
+        mov.b64 b64a, {b16a, u16a, b16a, u16a};
+        mov.b64 {b16a, u16a, _, _}, b64a;
+        mov.b64 {b32a, _}, b64a;
+        mov.b64 b64a, {u32a, u32a};";
+    let text = kernel(&lines.repeat(2));
+    let mut signatures = Vec::new();
+    let report = read(&TABLE, text.as_bytes(), &Options::default(), |item, _| {
+        if let Item::Statement(statement) = item {
+            signatures.push(statement.form().signature());
+        }
+    });
+    assert_eq!(report.diagnostics, []);
+    let expected = ["d, a", "d, {a, b}", "d, {a, b, c, e}", "{d, e, f, g}, a", "{d, e}, a", "d, {a, b}"].repeat(2);
+    assert_eq!(signatures[1..], expected);
+}
+
 #[test]
 fn addresses_name_their_space_and_vectors_have_one_type() {
     let lines = [
@@ -896,10 +918,9 @@ fn the_parts_of_a_module_are_shown_with_their_places() {
                 .visible .entry k() { .reg .v2 .f32 v; .reg .pred %p<3>; L: @%p1 ld.shared.f32 v.x, [s];\n\
                 @%p2 ld.u33 v.x ; ret; }";
     let mut shown = Vec::new();
-    read(&TABLE, text.as_bytes(), &Options::default(), |item, span| shown.push((item, &text[span])));
-    let shown: Vec<String> = shown
-        .iter()
-        .map(|(item, text)| match item {
+    read(&TABLE, text.as_bytes(), &Options::default(), |item, span| {
+        let text = &text[span];
+        shown.push(match item {
             Item::Declaration(found) | Item::Parameter(found) => match found.place {
                 Place::Registers(count) => format!("{} x{} {count:?}: {text}", found.name, found.lanes),
                 Place::Memory { space, elements } => format!("{} {} {elements}: {text}", space.name, found.name),
@@ -913,8 +934,8 @@ fn the_parts_of_a_module_are_shown_with_their_places() {
             Item::Directive(name) => format!(".{name}: {text}"),
             Item::End => "end".to_owned(),
             Item::Refused => format!("refused: {text}"),
-        })
-        .collect();
+        });
+    });
     let expected = [
         ".version: .version 7.0",
         ".target: .target sm_80",

@@ -106,6 +106,7 @@ fn printing_is_canonical() {
         ("setp.eq.f64 p, a, 0f3f800000;", "setp.eq.f64 p, a, 0d3ff0000000000000;"),
         ("setp.eq.b32 p, a, 0F3f800000;", "setp.eq.b32 p, a, 0x3f800000;"),
         ("selp.s32 d, WARP_SZ, 1 ? 5 : 6, 2;", "selp.s32 d, 0x20, 0x5, 0x1;"),
+        ("selp.s32 d, 017, 0, 1;", "selp.s32 d, 0xf, 0x0, 0x1;"),
         ("selp.u32 d, a+2*2, b, !c;", "selp.u32 d, a+4, b, !c;"),
         ("vset4.s32.u32.lt d.b3210, a.b0123 , b.b7654, c;", "vset4.s32.u32.lt d, a.b0123, b, c;"),
         ("vset2.add.lt.u32.u32 d .h0, a, b.h33, c;", "vset2.u32.u32.lt.add d.h0, a, b.h33, c;"),

@@ -63,7 +63,7 @@ pub fn module(input: &[u8]) {
     let again = read(&TABLE, input, &options, |item, span| {
         assert!(text.get(span).is_some(), "a part of a module has a place in it");
         if let Item::Statement(statement) = item {
-            assert_reads_back(&statement);
+            assert_reads_back(statement);
         }
     });
     assert_eq!(again.diagnostics, report.diagnostics);

@@ -35,21 +35,43 @@ impl PartialEq for Key {
 impl Eq for Key {}
 
 impl Key {
-    /// The key of a text of 8 to [`SHORT`] bytes, as most mnemonics are: its bytes, and zeros behind them. It is made without
+    /// The key of a text of 1 to [`SHORT`] bytes, as most mnemonics are: its bytes, and zeros behind them. It is made without
     /// a loop. Equal keys are equal texts, as none that ends in a zero has one.
     #[inline(always)]
     pub fn exact(text: &[u8]) -> Option<Key> {
-        let length @ 8..=SHORT = text.len() else { return None };
-        let last = word(text, length - 8);
-        if last >> 56 == 0 {
+        let length @ 1..=SHORT = text.len() else { return None };
+        if text[length - 1] == 0 {
             return None;
         }
         // In two steps, as a shift by all 64 bits is none.
-        let behind = |end: usize| last >> (4 * (end - length)) >> (4 * (end - length));
+        let behind = |end: usize| word(text, length - 8) >> (4 * (end - length)) >> (4 * (end - length));
+        // The first and the last bytes, which may be the same ones.
+        let short = |first: u64, last: u64, size: usize| [first | last << (8 * (length - size)), 0, 0];
         Some(Key(match length {
-            ..=16 => [word(text, 0), behind(16), 0],
+            1 => [text[0].into(), 0, 0],
+            2..4 => short(pair(text, 0), pair(text, length - 2), 2),
+            4..8 => short(half(text, 0), half(text, length - 4), 4),
+            8..=16 => [word(text, 0), behind(16), 0],
             _ => [word(text, 0), word(text, 8), behind(SHORT)],
         }))
+    }
+
+    /// The key of any text: that of [`Key::exact`] where it has one.
+    #[inline]
+    pub fn new(text: &[u8]) -> Key {
+        Key::exact(text).unwrap_or_else(|| Key::of(text))
+    }
+
+    /// Its three words. Those of [`Key::exact`] are the bytes of the text, the first one lowest.
+    #[inline(always)]
+    pub fn words(self) -> [u64; 3] {
+        self.0
+    }
+
+    /// The key with three words.
+    #[inline(always)]
+    pub fn from_words(words: [u64; 3]) -> Key {
+        Key(words)
     }
 
     /// The key of a name as a table holds it.
@@ -106,6 +128,16 @@ const C: u64 = 0x94d0_49bb_1331_11eb;
 #[inline(always)]
 fn word(text: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(*text[at..].first_chunk().expect("eight bytes"))
+}
+
+#[inline(always)]
+fn half(text: &[u8], at: usize) -> u64 {
+    u32::from_le_bytes(*text[at..].first_chunk().expect("four bytes")).into()
+}
+
+#[inline(always)]
+fn pair(text: &[u8], at: usize) -> u64 {
+    u16::from_le_bytes(*text[at..].first_chunk().expect("two bytes")).into()
 }
 
 /// Both halves of the product in one.

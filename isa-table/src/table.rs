@@ -836,8 +836,8 @@ impl Table {
 
     /// The state space with this name; that of a part of it, as `shared::cta`, too.
     pub fn space(&self, name: &str) -> Option<&'static Space> {
-        let whole = name.split("::").next().unwrap_or(name);
-        self.spaces.iter().find(|space| space.name == whole)
+        let behind = |space: &&Space| name.strip_prefix(space.name);
+        self.spaces.iter().find(|space| behind(space).is_some_and(|part| part.is_empty() || part.starts_with("::")))
     }
 
     /// The special register with this name.
@@ -1137,7 +1137,10 @@ impl Forbidden {
 }
 
 /// The free modifiers of a statement: what stands in each slot of its instruction, or [`ABSENT`].
+///
+/// It has the alignment of a word: as bytes it would be copied in pieces, for which what reads it then waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(align(8))]
 pub struct Free([u8; SLOTS]);
 
 impl Free {

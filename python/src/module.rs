@@ -251,7 +251,7 @@ enum Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn of(item: &Item<'a>) -> Found<'a> {
+    fn of(item: &Item<'_, 'a>) -> Found<'a> {
         let declared = |found: &module::Declaration<'a>| Declared {
             ty: found.ty.map(|ty| TABLE.ty(ty).name),
             lanes: found.lanes,

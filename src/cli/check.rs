@@ -143,7 +143,7 @@ fn check(path: &Path, options: &Options, arguments: &CheckArguments) -> Result<C
     let mut report = module::read(&TABLE, &text, options, |item, span| match item {
         Item::Statement(statement) => {
             if arguments.floor {
-                needs.add(&statement, span.clone());
+                needs.add(statement, span.clone());
             }
             if located {
                 statements.push((span, Some(statement.form())));

@@ -183,6 +183,9 @@ fn float_bits(value: f64, width: u16) -> u64 {
 
 /// Reads an expression and leaves the cursor right behind it.
 pub(crate) fn expression(cursor: &mut Cursor<'_>) -> Result<Constant> {
+    if let Some(bits) = cursor.decimal_alone() {
+        return Ok(Constant::Integer { bits, unsigned: false });
+    }
     Reader { cursor, depth: 0 }.ternary()
 }
 
@@ -319,6 +322,10 @@ impl Reader<'_, '_> {
     }
 
     fn operator(&self) -> Option<(&'static str, u8)> {
+        // Most constants end their operand.
+        if matches!(self.cursor.peek(), b',' | b';' | b']' | b'}') {
+            return None;
+        }
         // `%` before a letter or digit begins a register's name, and `/` is no comment here: blanks are behind us.
         let rest = &self.cursor.text().as_bytes()[self.cursor.at()..];
         let operator = BINARY.iter().find(|(operator, _)| rest.starts_with(operator.as_bytes()));

@@ -12,7 +12,8 @@ const WORD_START: u8 = 4;
 const DIGIT: u8 = 8;
 const STOP: u8 = 16;
 
-static CLASS: [u8; 256] = {
+// A constant, as the place of a static is looked up each time.
+const CLASS: &[u8; 256] = &{
     let mut class = [0; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -93,17 +94,65 @@ impl<'a> Cursor<'a> {
         found
     }
 
+    /// Whether the byte before this place is `byte`.
+    #[inline]
+    pub(crate) fn is_behind(&self, byte: u8) -> bool {
+        self.at.checked_sub(1).is_some_and(|before| self.text.as_bytes()[before] == byte)
+    }
+
     /// Passes blanks and comments.
     #[inline]
     pub(crate) fn skip_blanks(&mut self) {
-        loop {
-            let byte = self.peek();
-            if is(byte, BLANK) {
-                self.at += 1;
-            } else if byte != b'/' || !self.skip_comment() {
-                return;
-            }
+        self.at = self.behind_blanks(self.at);
+        if self.peek() == b'/' {
+            self.skip_comments();
         }
+    }
+
+    /// The first place from `at` on that is no blank.
+    #[inline]
+    fn behind_blanks(&self, mut at: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        while at < bytes.len() && is(bytes[at], BLANK) {
+            at += 1;
+        }
+        at
+    }
+
+    #[cold]
+    fn skip_comments(&mut self) {
+        while self.skip_comment() {
+            self.at = self.behind_blanks(self.at);
+        }
+    }
+
+    /// Reads a name that stands alone between two commas, or before a semicolon, `comma` if one is to stand before it; the
+    /// cursor then stands at what follows it. If anything else stands here the cursor stays.
+    #[inline]
+    pub(crate) fn name_alone(&mut self, comma: bool) -> Option<&'a str> {
+        let bytes = self.text.as_bytes();
+        let mut start = self.behind_blanks(self.at);
+        if comma {
+            if bytes.get(start) != Some(&b',') {
+                return None;
+            }
+            start = self.behind_blanks(start + 1);
+        }
+        let first = bytes.get(start)?;
+        // A lone `%` or `_` is no name.
+        if !is(*first, WORD_START) {
+            return None;
+        }
+        let mut end = start + 1;
+        while end < bytes.len() && is(bytes[end], WORD) {
+            end += 1;
+        }
+        let alone = matches!(bytes.get(end), Some(b',' | b';'));
+        if !alone || end == start + 1 && matches!(first, b'%' | b'$' | b'_') {
+            return None;
+        }
+        self.at = end;
+        Some(&self.text[start..end])
     }
 
     /// Passes a comment, if one begins here; tells whether one does.
@@ -144,12 +193,24 @@ impl<'a> Cursor<'a> {
         self.take(1, |byte| is(byte, WORD))
     }
 
+    /// Reads a name, if one stands here that is another than `name`.
+    #[inline]
+    pub(crate) fn word_but(&mut self, name: &str) -> Option<&'a str> {
+        let start = self.at;
+        let word = self.at_word().then(|| self.word())?;
+        if word == name {
+            self.at = start;
+            return None;
+        }
+        Some(word)
+    }
+
     /// Reads a name and all that follows it without blanks as modifiers do: `name.part.part`.
     #[inline]
     pub(crate) fn dotted_word(&mut self) -> &'a str {
         let start = self.at;
         loop {
-            self.take(1, |byte| is(byte, WORD) || byte == b'.');
+            self.at = dotted_end(self.text.as_bytes(), self.at + 1);
             // `.shared::cta` is one modifier.
             if self.peek() != b':' || self.peek_at(1) != b':' || !is(self.peek_at(2), WORD) {
                 return &self.text[start..self.at];
@@ -192,6 +253,27 @@ impl<'a> Cursor<'a> {
     /// Reads letters, digits, `_` and `$`; possibly none.
     pub(crate) fn word_part(&mut self) -> &'a str {
         self.take(0, |byte| is(byte, WORD))
+    }
+
+    /// Reads the usual constant, a decimal number that ends its operand; if anything else stands here the cursor stays.
+    #[inline]
+    pub(crate) fn decimal_alone(&mut self) -> Option<u64> {
+        // So many digits always fit.
+        const MOST: usize = 18;
+        let rest = &self.text.as_bytes()[self.at..];
+        let mut value = 0;
+        let mut length = 0;
+        while length < rest.len().min(MOST) && is(rest[length], DIGIT) {
+            value = value * 10 + u64::from(rest[length] - b'0');
+            length += 1;
+        }
+        let ends = matches!(rest.get(length), Some(b',' | b';' | b']' | b'}'));
+        // Behind a zero digits are octal.
+        if length == 0 || !ends || rest[0] == b'0' && length > 1 {
+            return None;
+        }
+        self.at += length;
+        Some(value)
     }
 
     pub(crate) fn at_digit(&self) -> bool {
@@ -267,6 +349,39 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// The first place from `at` on where neither a byte of a word stands nor a dot. Eight are looked at together: words with dots
+/// are long, and where a loop over single bytes ends nobody can foresee.
+#[inline]
+fn dotted_end(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
+        let ends = !dotted(u64::from_le_bytes(*eight)) & each(0x80);
+        if ends != 0 {
+            return at + ends.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    while at < bytes.len() && (is(bytes[at], WORD) || bytes[at] == b'.') {
+        at += 1;
+    }
+    at
+}
+
+/// Eight times the same byte.
+const fn each(byte: u8) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
+}
+
+/// The highest bit of each byte that may be part of a word, or is a dot.
+#[inline]
+fn dotted(bytes: u64) -> u64 {
+    // No sum of a byte goes over into the next.
+    let ascii = bytes & each(0x7f);
+    let between = |bytes: u64, first: u8, last: u8| (bytes + each(0x80 - first)) & !(bytes + each(0x7f - last));
+    let is = |byte: u8| !((ascii ^ each(byte)) + each(0x7f));
+    let letters = between(ascii | each(0x20), b'a', b'z');
+    (letters | between(ascii, b'0', b'9') | is(b'_') | is(b'$') | is(b'.')) & !bytes
+}
+
 /// Whether a text has a directive, given with its dot: not in a comment or string, and not as a modifier.
 pub(crate) fn has_directive(text: &str, directive: &str) -> bool {
     // Most texts that do not have it do not have its letters.
@@ -299,7 +414,17 @@ pub(crate) fn span_of(text: &str, part: &str) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cursor, has_directive};
+    use super::{Cursor, WORD, dotted_end, has_directive, is};
+
+    #[test]
+    fn the_end_of_a_dotted_word_is_found_in_eight_bytes_as_in_one() {
+        for byte in 0..=u8::MAX {
+            let text = [b'a', b'_', b'9', byte, b'$', b'Z', b'.', b' ', b' ', b' ', b' ', b' '];
+            let part = is(byte, WORD) || byte == b'.';
+            assert_eq!(dotted_end(&text, 0), if part { 7 } else { 3 }, "{byte:#x}");
+            assert_eq!(dotted_end(&text[..5], 0), if part { 5 } else { 3 }, "{byte:#x}");
+        }
+    }
 
     #[test]
     fn a_percent_sign_begins_a_name_only_before_a_letter_or_digit() {

@@ -36,6 +36,7 @@ pub mod completion;
 pub mod constant;
 pub mod evaluate;
 mod lexer;
+mod memo;
 pub mod mnemonic;
 pub mod module;
 mod reader;

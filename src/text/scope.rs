@@ -7,6 +7,8 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use isa_table::hash::{Key, SHORT};
+
 use crate::table::{Space, TypeId};
 
 /// What a name is declared as.
@@ -32,14 +34,25 @@ pub(crate) struct Found {
 
 #[derive(Debug)]
 struct Entry<'a> {
-    /// The name, or the stem of a family.
+    /// The name, or a stem.
     name: &'a str,
-    /// How many registers a family has; `None` for a single name.
-    count: Option<u64>,
+    key: Key,
+    kind: Kind,
     symbol: Symbol,
-    hash: u32,
     /// The next older entry in the same bucket, one-based; 0 for none.
     next: u32,
+}
+
+/// What an entry is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A single name.
+    Name,
+    /// The stem of a family of so many registers.
+    Family(u64),
+    /// The stem of single names that end in a number, as `%r3`: a family that is found before it has all its names, and
+    /// none of them has to be looked for.
+    Numbered,
 }
 
 /// The declarations that are visible at a point of a module.
@@ -54,7 +67,7 @@ pub(crate) struct Scopes<'a> {
 
 impl<'a> Scopes<'a> {
     pub(crate) fn new() -> Scopes<'a> {
-        Scopes { entries: Vec::new(), buckets: vec![0; 64], open: Vec::new() }
+        Scopes { entries: Vec::new(), buckets: vec![0; 256], open: Vec::new() }
     }
 
     /// How many scopes are open.
@@ -71,7 +84,7 @@ impl<'a> Scopes<'a> {
         let Some(start) = self.open.pop() else { return false };
         while self.entries.len() > start as usize {
             if let Some(entry) = self.entries.pop() {
-                let bucket = self.bucket(entry.hash);
+                let bucket = self.bucket(entry.key);
                 self.buckets[bucket] = entry.next;
             }
         }
@@ -80,24 +93,43 @@ impl<'a> Scopes<'a> {
 
     /// Declares a name in the innermost scope; with a count, a family of numbered names.
     pub(crate) fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
-        if self.entries.len() == self.buckets.len() {
+        // Most names that are looked for are members of families, and have no bucket of their own to be looked through.
+        if self.entries.len() * 4 >= self.buckets.len() {
             self.grow();
         }
-        let hash = hash(SEED, name.as_bytes());
-        self.entries.push(Entry { name, count, symbol, hash, next: 0 });
+        let (stem, number) = numbered(name.as_bytes());
+        if count.is_none() && number.is_some() {
+            let start = self.open.last().copied().unwrap_or(0);
+            let known = self.of_stem(stem);
+            if known <= start || self.entries[known as usize - 1].kind != Kind::Numbered {
+                self.push(&name[..stem.len()], Kind::Numbered, symbol);
+            }
+        }
+        self.push(name, count.map_or(Kind::Name, Kind::Family), symbol);
+    }
+
+    fn push(&mut self, name: &'a str, kind: Kind, symbol: Symbol) {
+        self.entries.push(Entry { name, key: Key::new(name.as_bytes()), kind, symbol, next: 0 });
         self.link(self.entries.len() - 1);
+    }
+
+    /// The newest entry of a stem, one-based; 0 for none.
+    #[inline]
+    fn of_stem(&self, stem: &[u8]) -> u32 {
+        self.newest(stem, |entry| entry.kind != Kind::Name)
     }
 
     /// Whether the innermost scope has such a name, or such a family, already; or a family that has this name. A family
     /// may come behind one of its names: it is what the name then means.
     pub(crate) fn clashes(&self, name: &str, count: Option<u64>) -> bool {
         let start = self.open.last().copied().unwrap_or(0);
-        let here = hash(SEED, name.as_bytes());
         // A function's own name stands in its scope, and may be declared as something else there.
-        let same = |entry: &Entry<'_>| {
-            entry.count.is_some() == count.is_some() && entry.name == name && entry.symbol != Symbol::Function
+        let same = |entry: &Entry<'_>| match entry.kind {
+            Kind::Name => count.is_none() && entry.symbol != Symbol::Function,
+            Kind::Family(_) => count.is_some(),
+            Kind::Numbered => false,
         };
-        self.newest(here, same) > start || count.is_none() && self.family_with(name) > start
+        self.newest(name.as_bytes(), same) > start || count.is_none() && self.family_with(name) > start
     }
 
     /// Whether the innermost scope has a family with this name.
@@ -107,28 +139,34 @@ impl<'a> Scopes<'a> {
 
     /// The newest family that has a name, one-based; 0 for none.
     fn family_with(&self, name: &str) -> u32 {
-        let (stem, number) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
-        let plain = !number.is_empty() && (number == "0" || !number.starts_with('0'));
-        let has = |entry: &Entry<'_>| entry.name == stem && value(number.as_bytes()) < entry.count;
-        if plain { self.newest(hash(SEED, stem.as_bytes()), has) } else { 0 }
+        match numbered(name.as_bytes()) {
+            (stem, Some(number)) if !has_leading_zeros(name.as_bytes(), stem) => self.family_of(stem, number),
+            _ => 0,
+        }
+    }
+
+    /// The newest family of a stem that has a number, one-based; 0 for none.
+    fn family_of(&self, stem: &[u8], number: u64) -> u32 {
+        self.newest(stem, |entry| matches!(entry.kind, Kind::Family(count) if number < count))
     }
 
     /// Puts an entry at the head of its bucket. All older ones must be linked already.
     fn link(&mut self, index: usize) {
-        let bucket = self.bucket(self.entries[index].hash);
+        let bucket = self.bucket(self.entries[index].key);
         self.entries[index].next = self.buckets[bucket];
         self.buckets[bucket] = index as u32 + 1;
     }
 
     fn grow(&mut self) {
-        self.buckets = vec![0; self.buckets.len() * 2];
+        self.buckets = vec![0; self.buckets.len() * 4];
         for index in 0..self.entries.len() {
             self.link(index);
         }
     }
 
-    fn bucket(&self, hash: u32) -> usize {
-        hash as usize & (self.buckets.len() - 1)
+    #[inline]
+    fn bucket(&self, key: Key) -> usize {
+        (key.hash() >> 32) as usize & (self.buckets.len() - 1)
     }
 
     /// Finds what a name means here.
@@ -136,6 +174,16 @@ impl<'a> Scopes<'a> {
     pub(crate) fn find(&self, name: &str) -> Option<Found> {
         let (entry, leading_zeros) = self.entry(name)?;
         Some(Found { symbol: entry.symbol, leading_zeros })
+    }
+
+    /// The type of the register that a name is, of an element if it is a vector's; `None` for all else, a number with leading
+    /// zeros among it.
+    #[inline]
+    pub(crate) fn register(&self, name: &str, vector: bool) -> Option<TypeId> {
+        match self.entry(name)? {
+            (Entry { symbol: Symbol::Register { ty, lanes }, .. }, false) if (*lanes > 1) == vector => Some(*ty),
+            _ => None,
+        }
     }
 
     /// The name in the declaration of what a name means here: of a family, its stem.
@@ -146,36 +194,36 @@ impl<'a> Scopes<'a> {
     /// The newest declaration of a name, be it its own or that of its family, and whether its number has leading zeros.
     #[inline]
     fn entry(&self, name: &str) -> Option<(&Entry<'a>, bool)> {
-        let bytes = name.as_bytes();
-        let digits = bytes.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-        let (stem, number) = bytes.split_at(bytes.len() - digits);
-        let stem_hash = hash(SEED, stem);
-        let own = self.newest(hash(stem_hash, number), |entry| entry.count.is_none() && entry.name == name);
-        let family = |stem_hash: u32, split: usize| {
-            let (stem, number) = bytes.split_at(split);
-            self.newest(stem_hash, |entry| entry.name.as_bytes() == stem && value(number) < entry.count)
+        let name = name.as_bytes();
+        let (stem, number) = numbered(name);
+        let Some(number) = number else {
+            return Some((self.at(self.newest(name, |entry| entry.kind == Kind::Name))?, false));
         };
-        let zeros = |split: usize| bytes[split] == b'0' && split + 1 < bytes.len();
-        let mut newest = own;
-        let mut leading_zeros = false;
-        if digits > 0 {
-            let found = family(stem_hash, stem.len());
-            if found > newest {
-                newest = found;
-                leading_zeros = zeros(stem.len());
-            }
+        let entry = self.at(self.of_stem(stem))?;
+        let leading_zeros = has_leading_zeros(name, stem);
+        if matches!(entry.kind, Kind::Family(count) if number < count) {
+            return Some((entry, leading_zeros));
         }
-        let entry = self.entries.get((newest as usize).checked_sub(1)?)?;
-        Some((entry, leading_zeros))
+        let own = self.newest(name, |entry| entry.kind == Kind::Name);
+        let family = self.family_of(stem, number);
+        Some((self.at(own.max(family))?, leading_zeros && family > own))
     }
 
-    /// The newest entry with a hash that is the one meant, one-based; 0 for none.
+    /// An entry by its one-based number.
     #[inline]
-    fn newest(&self, hash: u32, meant: impl Fn(&Entry<'a>) -> bool) -> u32 {
-        let mut at = self.buckets[self.bucket(hash)];
+    fn at(&self, number: u32) -> Option<&Entry<'a>> {
+        self.entries.get((number as usize).wrapping_sub(1))
+    }
+
+    /// The newest entry with a name, or a stem, that is the one meant, one-based; 0 for none.
+    #[inline]
+    fn newest(&self, name: &[u8], meant: impl Fn(&Entry<'a>) -> bool) -> u32 {
+        let key = Key::new(name);
+        let mut at = self.buckets[self.bucket(key)];
         for _ in 0..LONGEST_CHAIN {
-            let Some(entry) = self.entries.get((at as usize).wrapping_sub(1)) else { return 0 };
-            if entry.hash == hash && meant(entry) {
+            let Some(entry) = self.at(at) else { return 0 };
+            // Names that are longer than a key may have the same one.
+            if entry.key == key && (name.len() <= SHORT || entry.name.as_bytes() == name) && meant(entry) {
                 return at;
             }
             at = entry.next;
@@ -185,27 +233,47 @@ impl<'a> Scopes<'a> {
 
     /// The family with this stem, if there is one: the stem where it is declared, and how many registers it has.
     pub(crate) fn family(&self, stem: &str) -> Option<(&'a str, u64)> {
-        let found = self.newest(hash(SEED, stem.as_bytes()), |entry| entry.count.is_some() && entry.name == stem);
-        let entry = self.entries.get((found as usize).checked_sub(1)?)?;
-        Some((entry.name, entry.count?))
+        let family = |entry: &Entry<'_>| matches!(entry.kind, Kind::Family(_));
+        match self.at(self.newest(stem.as_bytes(), family))? {
+            Entry { name, kind: Kind::Family(count), .. } => Some((*name, *count)),
+            _ => None,
+        }
     }
 }
 
 /// How many entries of a bucket are looked at: a family may be declared again and again, each time with too few.
 const LONGEST_CHAIN: usize = 256;
 
-const SEED: u32 = 0x811c_9dc5;
-
-/// FNV-1a, which can be continued: the hash of a name goes on from that of its stem.
+/// Whether the number behind a stem begins with a zero that it does not need.
 #[inline]
-fn hash(from: u32, bytes: &[u8]) -> u32 {
-    bytes.iter().fold(from, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+fn has_leading_zeros(name: &[u8], stem: &[u8]) -> bool {
+    name.len() > stem.len() + 1 && name[stem.len()] == b'0'
 }
 
-/// The number that digits spell; `u64::MAX`, which no family has, for one that is too large.
-fn value(digits: &[u8]) -> Option<u64> {
+/// A name without the digits at its end, and the number that these spell, if there are any; `u64::MAX`, which no family has,
+/// for one that is too large.
+#[inline]
+fn numbered(name: &[u8]) -> (&[u8], Option<u64>) {
+    // So many digits always fit.
+    const MOST: usize = 18;
+    let (mut stem, mut number, mut place) = (name.len(), 0, 1);
+    while stem > 0 && name[stem - 1].is_ascii_digit() {
+        if name.len() - stem == MOST {
+            return numbered_at_length(name);
+        }
+        stem -= 1;
+        number += u64::from(name[stem] - b'0') * place;
+        place *= 10;
+    }
+    (&name[..stem], (stem < name.len()).then_some(number))
+}
+
+#[cold]
+fn numbered_at_length(name: &[u8]) -> (&[u8], Option<u64>) {
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let (stem, number) = name.split_at(name.len() - digits);
     let digit = |value: u64, &byte: &u8| value.checked_mul(10)?.checked_add(u64::from(byte - b'0'));
-    Some(digits.iter().try_fold(0, digit).unwrap_or(u64::MAX))
+    (stem, Some(number.iter().try_fold(0, digit).unwrap_or(u64::MAX)))
 }
 
 #[cfg(test)]

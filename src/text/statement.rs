@@ -192,7 +192,7 @@ pub(crate) fn element_index(name: &str) -> Option<u8> {
     ELEMENTS.iter().position(|names| names.contains(&name)).map(|index| index as u8)
 }
 
-const NOTHING: Operand<'static> = Operand { value: Value::Sink, second: None, selector: None };
+pub(super) const NOTHING: Operand<'static> = Operand { value: Value::Sink, second: None, selector: None };
 
 impl<'a> Statement<'a> {
     /// Reads one statement of the table; its semicolon may be left out. What the assembler takes beyond the manual is
@@ -227,6 +227,12 @@ impl<'a> Statement<'a> {
 
     pub(crate) fn new(table: &'static Table, guard: Option<Guard<'a>>, form: FormInfo, free: Free) -> Statement<'a> {
         Statement { table, guard, form, free, operands: [NOTHING; MAX_OPERANDS] }
+    }
+
+    /// The same in the place of another one of the table. Each operand is to be written.
+    #[inline]
+    pub(crate) fn renew(&mut self, guard: Option<Guard<'a>>, form: FormInfo, free: Free) {
+        (self.guard, self.form, self.free) = (guard, form, free);
     }
 
     /// A statement whose parts fit each other.

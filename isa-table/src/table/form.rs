@@ -160,6 +160,9 @@ impl FormInfo {
 
     /// Whether its syntax line has places for some free modifiers, all that it needs are there, and no rule refuses them.
     pub fn takes(self, free: &Free) -> bool {
+        if !self.syntax().free {
+            return *free == Free::NONE;
+        }
         self.syntax().spells(&self.values_with(free)) && self.refusals(free).next().is_none()
     }
 

@@ -66,7 +66,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if matches!(name, "_" | WARP_NAME) {
             return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is no name"));
         }
-        self.labels.insert(name);
+        self.labels.push(name);
         self.record(|recorder, text| recorder.label(name, span_of(text, name)));
         // Labels have names of their own: a register of a family is what it was.
         if !self.scopes.is_of_family(name) {
@@ -218,9 +218,14 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// The type with this name, if registers are declared with it.
-    pub(super) fn register_type(&self, name: &str) -> Option<TypeId> {
+    pub(super) fn register_type(&mut self, name: &'a str) -> Option<TypeId> {
+        if let Some(known) = self.types.get(name) {
+            return Some(*known);
+        }
         let types = self.reader.table.types;
-        let index = types.iter().position(|ty| ty.name == name)?;
-        types.iter().any(|ty| ty.registers.has(TypeId(index as u8))).then_some(TypeId(index as u8))
+        let ty = TypeId(types.iter().position(|ty| ty.name == name)? as u8);
+        let found = types.iter().any(|other| other.registers.has(ty)).then_some(ty)?;
+        self.types.insert(name, found);
+        Some(found)
     }
 }

@@ -89,11 +89,15 @@ impl<'a> Checker<'_, '_, 'a> {
             self.begun = Some((start, own));
             return Ok(());
         }
-        let space = self.reader.table.space(name).filter(|space| !space.opaque);
         match name {
             "entry" | "func" => return self.function(begun, linkage, span, name == "entry"),
             "reg" => return self.declaration(begun, linkage, span, None),
-            _ if space.is_some() => return self.declaration(begun, linkage, span, space),
+            _ => {}
+        }
+        if let Some(space) = self.reader.table.space(name).filter(|space| !space.opaque) {
+            return self.declaration(begun, linkage, span, Some(space));
+        }
+        match name {
             "version" => self.version_line(span),
             "target" => self.target_line(span),
             "address_size" => self.address_size(span),

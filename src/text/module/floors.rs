@@ -7,20 +7,51 @@ use core::ops::Range;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{FormInfo, Relaxed};
+use crate::table::{FormInfo, Free, Relaxed};
 use crate::target::Floor;
 use crate::text::reader::Read;
 use crate::text::scope::Symbol;
 use crate::text::statement::{Register, Statement, Value};
 
+/// What the version and the target of a text were found to have: a text asks for few things, again and again. Both stand before
+/// the first statement, and stay what they are.
+pub(super) struct Met {
+    /// Floors, each in the place that its address gives.
+    floors: [Option<&'static Floor>; 64],
+    /// Forms with free modifiers, each in the place that its index gives.
+    forms: [Option<(FormInfo, Free)>; 64],
+}
+
+impl Default for Met {
+    fn default() -> Met {
+        Met { floors: [None; 64], forms: [None; 64] }
+    }
+}
+
+impl Met {
+    #[inline]
+    fn floor(&mut self, floor: &'static Floor) -> &mut Option<&'static Floor> {
+        let place = core::ptr::from_ref(floor).addr() / size_of::<Floor>();
+        &mut self.floors[place % self.floors.len()]
+    }
+}
+
 impl<'a> Checker<'_, '_, 'a> {
     #[inline]
     pub(super) fn floor(&mut self, form: FormInfo, opcode: usize) -> Read<()> {
         let floor = form.floor();
+        if self.met.floor(floor).is_some_and(|met| core::ptr::eq(met, floor)) {
+            return Ok(());
+        }
+        self.new_floor(form, floor, opcode)
+    }
+
+    fn new_floor(&mut self, form: FormInfo, floor: &'static Floor, opcode: usize) -> Read<()> {
         if floor.removed.is_some() {
             self.gone(form.mnemonic(), floor, opcode)?;
         }
         if self.below(floor) == (false, false) {
+            *self.met.floor(floor) = Some(floor);
             return Ok(());
         }
         self.below_floor(form, opcode)
@@ -67,10 +98,9 @@ impl<'a> Checker<'_, '_, 'a> {
         if !statement.form().syntax().free || statement.form().instruction().free_floors.is_empty() {
             return Ok(());
         }
-        // A text has few mnemonics, again and again.
-        let asked = Some((statement.form(), *statement.free(), self.version, self.target));
-        let place = statement.form().index() % self.asked.len();
-        if self.asked[place] == asked {
+        let place = statement.form().index() % self.met.forms.len();
+        let met = |(form, free): &(FormInfo, Free)| *form == statement.form() && free == statement.free();
+        if self.met.forms[place].as_ref().is_some_and(met) {
             return Ok(());
         }
         for free in statement.form().floors_with(statement.free()) {
@@ -80,7 +110,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.needs(&what, &free.floor, self.mnemonic_at(opcode))?;
             self.gone(&what, &free.floor, opcode)?;
         }
-        self.asked[place] = asked;
+        self.met.forms[place] = Some((statement.form(), *statement.free()));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Functions and their scopes: braces, names, parameters.
 
+use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -20,6 +21,8 @@ use crate::text::scope::{Found, Symbol};
 pub(super) struct Signature {
     /// Whether it is a kernel, which no function calls.
     pub(super) kernel: bool,
+    /// Whether it has a body: behind that there is no other, and no prototype.
+    body: bool,
     pub(super) results: Vec<Symbol>,
     pub(super) parameters: Vec<Symbol>,
     /// What each result and parameter is.
@@ -147,16 +150,13 @@ impl<'a> Checker<'_, '_, 'a> {
                         let message = format!("a function {what} has no body");
                         self.error(Code::Syntax, span.clone(), message);
                     }
-                    self.agrees(name, &signature);
                     self.braces.push(self.reader.cursor.at());
                     self.cursor().bump();
                     self.function = name;
-                    self.has_no_body(name);
-                    self.bodies.extend(name);
                     let function = signature.function(name.unwrap_or_default());
                     (self.visit)(Item::Function(function), begun..self.reader.cursor.at());
                     self.show_parameters(parameters);
-                    self.signatures.extend(name.map(|name| (name, signature)));
+                    self.said_before(name, Signature { body: true, ..signature });
                     return Ok(());
                 }
                 b';' => {
@@ -271,13 +271,11 @@ impl<'a> Checker<'_, '_, 'a> {
         parameters: Vec<(Declaration<'a>, Range<usize>)>,
         start: usize,
     ) {
-        self.agrees(name, &signature);
         let function = signature.function(name.unwrap_or_default());
         (self.visit)(Item::Prototype(function), start..self.reader.cursor.at());
         self.show_parameters(parameters);
-        self.signatures.extend(name.map(|name| (name, signature)));
+        self.said_before(name, signature);
         self.leave();
-        self.has_no_body(name);
         if let Some(name) = name {
             self.declare_function(name);
         }
@@ -287,28 +285,33 @@ impl<'a> Checker<'_, '_, 'a> {
         parameters.into_iter().for_each(|(parameter, span)| (self.visit)(Item::Parameter(parameter), span));
     }
 
-    /// What is said of a function again is what was said of it before.
-    fn agrees(&mut self, name: Option<&'a str>, now: &Signature) {
-        let Some((name, before)) = name.and_then(|name| Some((name, self.signatures.get(name)?))) else { return };
+    /// What is said of a function again is what was said of it before, and stands before its body.
+    fn said_before(&mut self, name: Option<&'a str>, mut now: Signature) {
+        let Some(name) = name else { return };
+        let before = match self.signatures.entry(name) {
+            Entry::Vacant(place) => {
+                place.insert(now);
+                return;
+            }
+            Entry::Occupied(place) => place.into_mut(),
+        };
         let counts = |one: &Signature| (one.kernel, one.results.len(), one.parameters.len());
         let linkage = now.linkage == before.linkage
             || now.linkage.is_none() && matches!(before.linkage, Some(Linkage::Visible | Linkage::Weak));
-        let what = if counts(now) != counts(before) || now.shapes != before.shapes {
-            "results and parameters"
-        } else if !linkage {
-            "linkage"
-        } else {
-            return;
+        let other = match counts(&now) != counts(before) || now.shapes != before.shapes {
+            true => Some("results and parameters"),
+            false => (!linkage).then_some("linkage"),
         };
-        let message = format!("`{name}` was declared with other {what}");
-        self.error(Code::DuplicateName, span_of(self.text(), name), message);
-    }
-
-    /// Behind a function's body there is no other, and no prototype.
-    fn has_no_body(&mut self, name: Option<&'a str>) {
-        if let Some(name) = name.filter(|name| self.bodies.contains(name)) {
-            let message = format!("the function `{name}` has a body already");
-            self.error(Code::DuplicateName, span_of(self.text(), name), message);
+        let body = before.body;
+        now.body |= body;
+        *before = now;
+        let span = span_of(self.text(), name);
+        if let Some(what) = other {
+            let message = format!("`{name}` was declared with other {what}");
+            self.error(Code::DuplicateName, span.clone(), message);
+        }
+        if body {
+            self.error(Code::DuplicateName, span, format!("the function `{name}` has a body already"));
         }
     }
 

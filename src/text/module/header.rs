@@ -23,10 +23,15 @@ pub(super) enum Header {
 }
 
 impl<'a> Checker<'_, '_, 'a> {
+    #[inline]
     pub(super) fn header_ends(&mut self, span: Range<usize>) {
-        if self.header == Header::Done {
-            return;
+        if self.header != Header::Done {
+            self.header_ends_here(span);
         }
+    }
+
+    #[cold]
+    fn header_ends_here(&mut self, span: Range<usize>) {
         if self.header == Header::Version && self.options.ptx.is_none() {
             let error = Diagnostic::error(Code::PtxVersion, span.clone(), "no `.version` stands before this");
             self.reader.notes.push(

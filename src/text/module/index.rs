@@ -115,7 +115,7 @@ impl Index {
         let mut spans: Vec<(usize, Range<usize>)> = Vec::new();
         let mut bodies: Vec<(usize, usize)> = Vec::new();
         let mut function = 0;
-        let visit = &mut |item: Item<'_>, span: Range<usize>| {
+        let visit = &mut |item: Item<'_, '_>, span: Range<usize>| {
             let start = |name: &str| span_of(text, name).start;
             match item {
                 Item::Declaration(declaration) => spans.push((start(declaration.name), span)),

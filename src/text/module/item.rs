@@ -3,10 +3,10 @@
 use crate::table::{Space, TypeId};
 use crate::text::statement::Statement;
 
-/// A part of a module that has no error, or a statement that has one. Names are borrowed from the text.
-#[allow(clippy::large_enum_variant, reason = "most parts are statements, and none is kept")]
+/// A part of a module that has no error, or a statement that has one. Names are borrowed from the text, `'a`; a statement
+/// stands in its reader, `'s`, and who wants to keep it copies it.
 #[derive(Clone, Copy, Debug)]
-pub enum Item<'a> {
+pub enum Item<'s, 'a> {
     /// A function without a body.
     Prototype(Function<'a>),
     /// A function with a body: what follows, up to [`Item::End`], stands in it.
@@ -23,7 +23,7 @@ pub enum Item<'a> {
     /// Any other directive, by its name without the dot.
     Directive(&'a str),
     /// An instruction.
-    Statement(Statement<'a>),
+    Statement(&'s Statement<'a>),
     /// An instruction that has an error; the report has it.
     Refused,
 }

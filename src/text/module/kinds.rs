@@ -65,7 +65,6 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             (OperandKind::Address, Value::Element { name, .. }) => self.array(name),
             (OperandKind::Label, Value::Name(name)) => self.jump(name),
-            (OperandKind::Function, Value::Name(name)) => self.called(info, name),
             (OperandKind::Targets, Value::Name(name)) => self.targets(name),
             (OperandKind::Arguments, Value::Arguments(elements)) => self.arguments(elements),
             _ => Ok(()),
@@ -79,6 +78,9 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn address(&mut self, statement: &Statement<'a>, info: &'static table::Operand, name: &'a str) -> Read<()> {
+        if self.scopes.register(name, false).is_some_and(|ty| info.registers.has(ty)) {
+            return Ok(());
+        }
         let span = span_of(self.text(), name);
         let message = match self.find(name)? {
             None => return self.undeclared(name),
@@ -166,16 +168,18 @@ impl<'a> Checker<'_, '_, 'a> {
         for element in elements.iter() {
             let (text, like) = match element {
                 Element::Register(Register { name, element }) => {
-                    let ty = match self.find(name)? {
-                        None => return self.undeclared(name),
-                        Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => {
-                            self.reader.table.ty(ty)
-                        }
-                        Some(_) => {
-                            let message = format!("`{name}` is no register that is one value");
-                            return fail(Code::OperandType, span_of(self.text(), name), message);
-                        }
+                    let ty = match self.scopes.register(name, element.is_some()) {
+                        Some(ty) => ty,
+                        None => match self.find(name)? {
+                            None => return self.undeclared(name),
+                            Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => ty,
+                            Some(_) => {
+                                let message = format!("`{name}` is no register that is one value");
+                                return fail(Code::OperandType, span_of(self.text(), name), message);
+                            }
+                        },
                     };
+                    let ty = self.reader.table.ty(ty);
                     own = own.filter(|(_, ty)| ty.kind == Kind::Bits).or(Some((name, ty)));
                     (name, Like::Register(ty))
                 }
@@ -242,8 +246,9 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// At the end of a function: each label that is named stands in it.
     pub(super) fn jumps(&mut self) {
+        self.labels.sort_unstable();
         for name in core::mem::take(&mut self.jumps) {
-            if !self.labels.contains(name) {
+            if self.labels.binary_search(&name).is_err() {
                 let span = span_of(self.text(), name);
                 self.error(Code::UndeclaredRegister, span, format!("there is no label `{name}` in this function"));
             }
@@ -251,7 +256,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.labels.clear();
     }
 
-    fn called(&mut self, info: &'static table::Operand, name: &'a str) -> Read<()> {
+    pub(super) fn called(&mut self, info: &'static table::Operand, name: &'a str) -> Read<()> {
         match self.find(name)? {
             Some(Symbol::Function) => Ok(()),
             Some(Symbol::Register { ty, lanes: 1 }) if info.registers.has(ty) => Ok(()),
@@ -261,20 +266,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// A call of a function by its name has what the function says.
-    #[inline]
-    pub(super) fn call(&mut self, statement: &Statement<'a>) -> Read<()> {
-        let mut operands = statement.operands_with_info();
-        let called = operands.find_map(|(info, operand)| match (info.kind, operand.value) {
-            (OperandKind::Function, Value::Name(name)) => Some(name),
-            _ => None,
-        });
-        match called {
-            Some(name) if self.declares => self.call_of(statement, name),
-            _ => Ok(()),
-        }
-    }
-
-    fn call_of(&mut self, statement: &Statement<'a>, name: &'a str) -> Read<()> {
+    pub(super) fn call_of(&mut self, statement: &Statement<'a>, name: &'a str) -> Read<()> {
         let span = span_of(self.text(), name);
         let Some(signature) = self.signatures.get(name) else { return Ok(()) };
         if signature.kernel {

@@ -45,6 +45,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use directives::Linkage;
+use floors::Met;
 use functions::Signature;
 use header::Header;
 use index::Recorder;
@@ -54,12 +55,13 @@ pub use needs::Needs;
 pub use tree::{Module, Node, NodeKind};
 
 use super::lexer::{Cursor, has_directive};
+use super::memo::Memo;
 use super::mnemonic;
 use super::reader::{Opening, Read, Reader, fail};
 use super::scope::Scopes;
 use super::statement::Statement;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::table::{Directive, FormInfo, Free, Table};
+use crate::table::{Directive, Free, Table, TypeId};
 use crate::target::{Target, Version};
 
 /// What is known of a text from elsewhere.
@@ -125,7 +127,7 @@ pub fn read<'a>(
     table: &'static Table,
     source: &'a [u8],
     options: &Options,
-    mut visit: impl FnMut(Item<'a>, Range<usize>),
+    mut visit: impl FnMut(Item<'_, 'a>, Range<usize>),
 ) -> Report {
     run(table, source, options, &mut visit, None)
 }
@@ -135,7 +137,7 @@ fn run<'a>(
     table: &'static Table,
     source: &'a [u8],
     options: &Options,
-    visit: &mut dyn FnMut(Item<'a>, Range<usize>),
+    visit: &mut dyn FnMut(Item<'_, 'a>, Range<usize>),
     recorder: Option<&mut Recorder<'a>>,
 ) -> Report {
     let mut report = Report { version: options.ptx, target: options.target, ..Report::default() };
@@ -152,6 +154,7 @@ fn run<'a>(
     let mut checker = Checker {
         reader: Reader::new(table, text, &mut report.diagnostics),
         scopes: Scopes::new(),
+        types: Memo::default(),
         bare,
         declares: !bare || has_directive(text, ".reg"),
         options,
@@ -165,14 +168,13 @@ fn run<'a>(
         address_sized: false,
         function: None,
         signatures: BTreeMap::new(),
-        bodies: BTreeSet::new(),
         braces: Vec::new(),
         begun: None,
         cut_off: false,
         rubbish: 0,
-        asked: [None; 64],
+        met: Met::default(),
         jumps: Vec::new(),
-        labels: BTreeSet::new(),
+        labels: Vec::new(),
         in_table: 0,
         outside: 0,
         visit,
@@ -187,6 +189,8 @@ fn run<'a>(
 struct Checker<'n, 'o, 'a> {
     reader: Reader<'n, 'a>,
     scopes: Scopes<'a>,
+    /// The types of registers that were named.
+    types: Memo<'a, TypeId>,
     /// Whether statements may stand outside of functions.
     bare: bool,
     /// Whether the text declares registers, so that each must be.
@@ -206,8 +210,6 @@ struct Checker<'n, 'o, 'a> {
     function: Option<&'a str>,
     /// What the functions declared so far are called with.
     signatures: BTreeMap<&'a str, Signature>,
-    /// The functions that have a body.
-    bodies: BTreeSet<&'a str>,
     /// The variables that were declared as `.extern`.
     externals: BTreeSet<&'a str>,
     /// Where each open brace stands.
@@ -218,26 +220,25 @@ struct Checker<'n, 'o, 'a> {
     cut_off: bool,
     /// The end of the last line of which it was said that it holds something that begins no statement.
     rubbish: usize,
-    /// Forms with free modifiers that were found to need no more than version and target have.
-    asked: [Option<Asked>; 64],
+    /// What version and target were found to have.
+    met: Met,
     /// Labels that statements of the open function name before they stand.
     jumps: Vec<&'a str>,
     /// The labels of the open function.
-    labels: BTreeSet<&'a str>,
+    labels: Vec<&'a str>,
     in_table: usize,
     outside: usize,
-    visit: &'o mut dyn FnMut(Item<'a>, Range<usize>),
+    visit: &'o mut dyn FnMut(Item<'_, 'a>, Range<usize>),
     recorder: Option<&'o mut Recorder<'a>>,
 }
-
-/// A form with free modifiers, and what it was held against.
-type Asked = (FormInfo, Free, Option<Version>, Option<Target>);
 
 /// What old systems end a text with.
 const SUBSTITUTE: u8 = 0x1a;
 
 impl<'a> Checker<'_, '_, 'a> {
     fn module(&mut self) {
+        // All statements are read into one place, as they are long.
+        let mut statement = None;
         loop {
             self.cursor().skip_blanks();
             if self.cursor().at_end() {
@@ -253,8 +254,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 // The assembler passes these by.
                 b'\\' => self.cursor().bump(),
                 SUBSTITUTE if self.cursor().at() + 1 == self.text().len() => self.cursor().bump(),
-                b'@' => self.statement(),
-                _ if self.cursor().at_word() => self.statement(),
+                b'@' => self.statement(&mut statement),
+                _ if self.cursor().at_word() => self.statement(&mut statement),
                 _ => self.rubbish(),
             }
             self.record_part(start);
@@ -376,12 +377,12 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    fn statement(&mut self) {
+    fn statement(&mut self, place: &mut Option<Statement<'a>>) {
         let before = self.reader.notes.len();
         let start = self.cursor().at();
         self.header_ends(start..start + 1);
         let mut opcode = start;
-        if let Err(error) = self.one_statement(&mut opcode) {
+        if let Err(error) = self.one_statement(place, &mut opcode) {
             self.reader.notes.truncate(before);
             // A comment without an end is told of at the end.
             if self.cursor().unterminated.is_none() {
@@ -396,15 +397,16 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Reads a statement. Tells through `opcode` where behind the guard it begins.
     #[inline]
-    fn one_statement(&mut self, opcode: &mut usize) -> Read<()> {
+    fn one_statement(&mut self, place: &mut Option<Statement<'a>>, opcode: &mut usize) -> Read<()> {
         let start = *opcode;
         let guard = self.reader.guard()?;
         *opcode = self.reader.cursor.at();
         if !self.reader.cursor.at_word() {
             return fail(Code::Syntax, self.reader.cursor.token(), "a guard is followed by an instruction");
         }
-        let (form, free) = match self.reader.opening() {
-            Ok(Opening::Form(form, free)) => (form, free),
+        let mut free = Free::NONE;
+        let form = match self.reader.opening(&mut free) {
+            Ok(Opening::Form(form)) => form,
             Ok(Opening::Label(name)) => return self.label(guard, name),
             Ok(Opening::Outside) => return self.outside(*opcode),
             Err(error) => {
@@ -413,21 +415,20 @@ impl<'a> Checker<'_, '_, 'a> {
             }
         };
         self.in_table += 1;
-        let mut statement = Statement::new(self.reader.table, guard, form, free);
-        let read = self.reader.operands(&mut statement);
-        if !matches!(read, Ok(true)) && self.reader.cursor.at_end() {
+        let statement = place.get_or_insert_with(|| Statement::new(self.reader.table, guard, form, free));
+        statement.renew(guard, form, free);
+        let read = self.reader.operands(statement);
+        if self.reader.cursor.at_end() && (read.is_err() || !self.reader.cursor.is_behind(b';')) {
             return self.no_end(*opcode);
         }
         read?;
         self.stands_in_function(*opcode)?;
         self.guard_is_predicate(guard)?;
-        self.registers(&statement, *opcode)?;
-        self.call(&statement)?;
+        self.registers(statement, *opcode)?;
         self.floor(statement.form(), *opcode)?;
-        self.floors_of_free(&statement, *opcode)?;
-        self.floors_of_operands(&statement, *opcode)?;
-        let span = start..self.reader.cursor.at();
-        (self.visit)(Item::Statement(statement), span);
+        self.floors_of_free(statement, *opcode)?;
+        self.floors_of_operands(statement, *opcode)?;
+        (self.visit)(Item::Statement(statement), start..self.reader.cursor.at());
         Ok(())
     }
 

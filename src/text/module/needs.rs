@@ -15,7 +15,7 @@ use crate::text::statement::Statement;
 /// let mut needs = Needs::default();
 /// read(&ptx_isa::TABLE, module, &Options::default(), |item, span| {
 ///     if let Item::Statement(statement) = item {
-///         needs.add(&statement, span);
+///         needs.add(statement, span);
 ///     }
 /// });
 /// assert_eq!(needs.version().map(|(version, _)| version), Some(Version::new(7, 8)));

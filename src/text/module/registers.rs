@@ -21,6 +21,9 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         let types = self.reader.table.types;
+        if self.scopes.register(name, false).is_some_and(|ty| types[ty.index()].kind == Kind::Predicate) {
+            return Ok(());
+        }
         match self.find(name)? {
             Some(Symbol::Register { ty, lanes: 1 }) if types[ty.index()].kind == Kind::Predicate => Ok(()),
             Some(_) => fail(Code::Guard, span_of(self.text(), name), format!("`{name}` is no predicate register")),
@@ -54,9 +57,21 @@ impl<'a> Checker<'_, '_, 'a> {
         if !self.declares {
             return Ok(());
         }
-        let mut before = None;
+        let (mut before, mut called) = (None, None);
         for (info, operand) in statement.operands_with_info() {
+            // The usual operand: a register of a type that fits.
+            if let (OperandKind::Scalar, Value::Register(register), None) = (info.kind, &operand.value, operand.second)
+                && info.mixtures
+                && let Some(ty) = self.scopes.register(register.name, register.element.is_some())
+                && info.registers.has(ty)
+            {
+                continue;
+            }
             match operand.value {
+                Value::Name(name) if info.kind == OperandKind::Function => {
+                    self.called(info, name)?;
+                    called = Some(name);
+                }
                 value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, value, opcode)?,
                 Value::Register(register) | Value::Negated(register) => {
                     let mut place = Place::of(info);
@@ -87,7 +102,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.register(&place, Register { name, element: None })?;
             }
         }
-        Ok(())
+        called.map_or(Ok(()), |name| self.call_of(statement, name))
     }
 
     /// Whether what is written for an operand is a value by itself, which may stand for some vectors.
@@ -144,16 +159,25 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Checks a register, and tells its type; `None` where something else stands for it.
     #[inline]
     fn register(&mut self, place: &Place, register: Register<'a>) -> Read<Option<TypeId>> {
-        let Register { name, element } = register;
-        let symbol = self.find(name)?;
-        let fitting = place.registers;
-        match symbol {
-            Some(Symbol::Register { ty, lanes }) if fitting.has(ty) && (lanes > 1) == element.is_some() => Ok(Some(ty)),
-            _ => self.misfit(place, register, symbol).map(|()| None),
+        match self.scopes.register(register.name, register.element.is_some()) {
+            Some(ty) if place.registers.has(ty) => Ok(Some(ty)),
+            _ => self.unusual_register(place, register),
         }
     }
 
     #[cold]
+    fn unusual_register(&mut self, place: &Place, register: Register<'a>) -> Read<Option<TypeId>> {
+        let symbol = self.find(register.name)?;
+        match symbol {
+            Some(Symbol::Register { ty, lanes })
+                if place.registers.has(ty) && (lanes > 1) == register.element.is_some() =>
+            {
+                Ok(Some(ty))
+            }
+            _ => self.misfit(place, register, symbol).map(|()| None),
+        }
+    }
+
     fn misfit(&mut self, place: &Place, register: Register<'a>, symbol: Option<Symbol>) -> Read<()> {
         let Register { name, element } = register;
         let span = span_of(self.text(), name);

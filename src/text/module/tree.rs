@@ -139,7 +139,7 @@ struct Builder<'t> {
 }
 
 impl Builder<'_> {
-    fn add(&mut self, item: &Item<'_>, span: Range<usize>) {
+    fn add(&mut self, item: &Item<'_, '_>, span: Range<usize>) {
         let kind = match item {
             Item::End => return self.close(span.end),
             // The one is in its function's head, the other in the text before the next node.

@@ -15,8 +15,11 @@ use crate::text::statement::{Element, Elements, Operand, Register, Value, elemen
 struct List<'a> {
     elements: Elements<'a>,
     span: Range<usize>,
-    /// Whether some of them are constants.
+    /// How many there are.
+    count: usize,
+    /// Whether some of them are constants, and whether all are dropped.
     constants: bool,
+    dropped: bool,
 }
 
 impl<'a> Reader<'_, 'a> {
@@ -56,14 +59,13 @@ impl<'a> Reader<'_, 'a> {
     /// `a`, `a+4`, `16`; without brackets around it, `a[1]` for an element of an array.
     fn address(&mut self, info: &'static table::Operand, bare: bool) -> Read<Value<'a>> {
         let start = self.cursor.at();
-        if !self.cursor.at_word() || self.cursor.text()[self.cursor.token()] == *WARP_NAME {
+        let Some(name) = self.cursor.word_but(WARP_NAME) else {
             let address = constant::integer(&mut self.cursor).map_err(constant_error)?;
             return Ok(Value::Constant(address));
-        }
-        if self.is_sink() {
+        };
+        if name == "_" {
             return fail(Code::Sink, start..start + 1, format!("the operand `{}` is an address", info.name));
         }
-        let name = self.cursor.word();
         self.cursor.skip_blanks();
         match self.cursor.peek() {
             b'+' => {
@@ -89,14 +91,13 @@ impl<'a> Reader<'_, 'a> {
             return Ok(Value::Register(Register { name: self.cursor.word(), element: None }));
         }
         let message = || format!("the operand `{}` is a vector of {count}: `{{` is expected here", info.name);
-        let List { elements, span, constants } = self.list(info, b'{', b'}', message)?;
-        let found = elements.len();
+        let List { elements, span, count: found, constants, dropped } = self.list(info, b'{', b'}', message)?;
         let longer = info.longer && found > count && matches!(found, 2 | 4);
         if found != count && !longer {
             let message = format!("the operand `{}` is a vector of {count}, not of {found}", info.name);
             return fail(Code::OperandType, span, message);
         }
-        if elements.iter().all(|element| element == Element::Sink) {
+        if dropped {
             return fail(Code::Sink, span, "one element of a vector is a register at least");
         }
         if constants {
@@ -140,11 +141,14 @@ impl<'a> Reader<'_, 'a> {
         }
         let from = self.cursor.at();
         self.cursor.skip_blanks();
-        let mut constants = false;
+        let (mut count, mut constants, mut dropped) = (0, false, true);
         let empty = open == b'(' && self.cursor.peek() == close;
         if !empty {
             loop {
-                constants |= self.element(info)?;
+                let element = self.element(info)?;
+                count += 1;
+                constants |= matches!(element, Element::Constant(_));
+                dropped &= element == Element::Sink;
                 self.cursor.skip_blanks();
                 if !self.cursor.eat(b',') {
                     break;
@@ -157,33 +161,29 @@ impl<'a> Reader<'_, 'a> {
             let message = format!("`{}` is expected here", char::from(close));
             return fail(Code::Syntax, self.cursor.token(), message);
         }
-        Ok(List { elements: Elements { text }, span: start..self.cursor.at(), constants })
+        Ok(List { elements: Elements { text }, span: start..self.cursor.at(), count, constants, dropped })
     }
 
-    /// Reads one value of a list, and tells whether it is a constant.
-    fn element(&mut self, info: &'static table::Operand) -> Read<bool> {
+    /// Reads one value of a list.
+    fn element(&mut self, info: &'static table::Operand) -> Read<Element<'a>> {
         let start = self.cursor.at();
-        match element(&mut self.cursor) {
-            Ok(Element::Register(_)) => Ok(false),
-            Ok(Element::Sink) if info.sink => Ok(false),
-            Ok(Element::Sink) => {
+        let element = element(&mut self.cursor).map_err(constant_error)?;
+        match element {
+            Element::Sink if !info.sink => {
                 fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot stand in the operand `{}`", info.name))
             }
-            Ok(Element::Constant(_)) if info.kind == OperandKind::Arguments => Ok(true),
-            Ok(Element::Constant(_)) if !info.constants || info.destination => {
+            Element::Constant(_) if info.kind != OperandKind::Arguments && (!info.constants || info.destination) => {
                 let message = format!("the operand `{}` holds registers, not constants", info.name);
                 fail(Code::Constant, start..self.cursor.at(), message)
             }
-            Ok(Element::Constant(_)) => Ok(true),
-            Err(error) => Err(constant_error(error)),
+            _ => Ok(element),
         }
     }
 }
 
 /// Reads one value of a list.
 fn element<'a>(cursor: &mut Cursor<'a>) -> Result<Element<'a>, constant::ConstantError> {
-    if cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME {
-        let name = cursor.word();
+    if let Some(name) = cursor.word_but(WARP_NAME) {
         if name == "_" {
             return Ok(Element::Sink);
         }

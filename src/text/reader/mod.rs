@@ -2,10 +2,12 @@
 
 mod kinds;
 mod operand;
+mod shape;
 
 pub(crate) use kinds::elements;
 pub(crate) use operand::constant_error;
 use operand::operand_span;
+use shape::Shapes;
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -13,15 +15,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use isa_table::hash::Key;
-
 use super::constant::WARP_NAME;
 use super::lexer::Cursor;
+use super::memo::Memo;
 use super::mnemonic::{self, Refusal};
-use super::statement::{Guard, MAX_OPERANDS, Statement, Value};
+use super::statement::{Guard, MAX_OPERANDS, NOTHING, Operand, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
 use crate::selector::Permission;
-use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
+use crate::table::{FormInfo, Free, Lenient, OperandKind, Table};
 
 /// Boxed, so that what is not an error stays small.
 pub(crate) type Read<T> = Result<T, Box<Diagnostic>>;
@@ -38,7 +39,7 @@ pub(crate) fn missing_semicolon<T>(end: usize, next: Range<usize>) -> Read<T> {
 /// What a statement turns out to be from its first word.
 pub(crate) enum Opening<'a> {
     /// A form of the table; operands follow.
-    Form(FormInfo, Free),
+    Form(FormInfo),
     /// A label; the colon is passed.
     Label(&'a str),
     /// An instruction that is not in the table; the word is passed.
@@ -54,39 +55,15 @@ pub(crate) struct Reader<'n, 'a> {
     pub(crate) cursor: Cursor<'a>,
     /// Receives warnings.
     pub(crate) notes: &'n mut Vec<Diagnostic>,
-    /// What mnemonics with free modifiers were found to mean.
-    pub(crate) known: Known<'a>,
+    /// What mnemonics that are no canonical ones of forms were found to mean.
+    known: Memo<'a, (FormInfo, Free)>,
+    /// What forms were found to be meant by operands.
+    shapes: Shapes,
 }
 
 impl<'n, 'a> Reader<'n, 'a> {
     pub(crate) fn new(table: &'static Table, text: &'a str, notes: &'n mut Vec<Diagnostic>) -> Reader<'n, 'a> {
-        Reader { table, cursor: Cursor::new(text), notes, known: Known::default() }
-    }
-}
-
-/// Mnemonics that are no canonical ones of forms, each in the place that its bytes give; a text has few of them, again and
-/// again.
-#[derive(Default)]
-pub(crate) struct Known<'a> {
-    places: Vec<Option<(&'a str, FormInfo, Free)>>,
-}
-
-impl<'a> Known<'a> {
-    const PLACES: usize = 256;
-
-    fn place(word: &str) -> usize {
-        let key = Key::exact(word.as_bytes()).unwrap_or_else(|| Key::of(word.as_bytes()));
-        (key.hash() >> 32) as usize % Known::PLACES
-    }
-
-    fn get(&self, word: &str) -> Option<(FormInfo, Free)> {
-        let (known, form, free) = self.places.get(Known::place(word))?.as_ref()?;
-        (*known == word).then_some((*form, *free))
-    }
-
-    fn insert(&mut self, word: &'a str, form: FormInfo, free: Free) {
-        self.places.resize(Known::PLACES, None);
-        self.places[Known::place(word)] = Some((word, form, free));
+        Reader { table, cursor: Cursor::new(text), notes, known: Memo::default(), shapes: Shapes::default() }
     }
 }
 
@@ -98,8 +75,9 @@ impl<'a> Reader<'_, 'a> {
             return fail(Code::Syntax, self.cursor.token(), "an opcode is expected here");
         }
         let start = self.cursor;
-        let (form, free) = match self.opening()? {
-            Opening::Form(form, free) => (form, free),
+        let mut free = Free::NONE;
+        let form = match self.opening(&mut free)? {
+            Opening::Form(form) => form,
             Opening::Label(_) => return fail(Code::Syntax, start.token(), "a label is no part of a statement"),
             Opening::Outside => {
                 let mut cursor = start;
@@ -142,49 +120,50 @@ impl<'a> Reader<'_, 'a> {
         self.cursor.peek() == b'_' && self.cursor.token().len() == 1
     }
 
-    /// Reads the mnemonic or label that a statement begins with. The cursor must be at a word; blanks behind it are passed.
+    /// Reads the mnemonic or label that a statement begins with, and through `free`, which has none, its free modifiers. The
+    /// cursor must be at a word; blanks behind it are passed.
     #[inline]
-    pub(crate) fn opening(&mut self) -> Read<Opening<'a>> {
+    pub(crate) fn opening(&mut self, free: &mut Free) -> Read<Opening<'a>> {
         let start = self.cursor;
         let word = self.cursor.dotted_word();
         let known = match self.table.form(word) {
-            Some(form) if !form.syntax().free => form.lenient().is_none().then_some((form, Free::NONE)),
-            _ => self.known.get(word),
+            Some(form) if !form.syntax().free => form.lenient().is_none().then_some(form),
+            _ => self.known.get(word).map(|(form, own)| {
+                *free = *own;
+                *form
+            }),
         };
-        if let Some((form, free)) = known {
+        if let Some(form) = known {
             self.cursor.skip_blanks();
             if !matches!(self.cursor.peek(), b'.' | b':') {
-                return Ok(Opening::Form(form, free));
+                return Ok(Opening::Form(form));
             }
         }
         self.cursor = start;
         let before = self.notes.len();
-        let opening = self.unusual_opening()?;
-        if let Opening::Form(form, free) = opening
+        let opening = self.unusual_opening(free)?;
+        if let Opening::Form(form) = opening
             && self.notes.len() == before
         {
-            self.known.insert(word, form, free);
+            self.known.insert(word, (form, *free));
         }
         Ok(opening)
     }
 
     /// Reads an opening that is no canonical mnemonic, or one that only the assembler takes.
-    fn unusual_opening(&mut self) -> Read<Opening<'a>> {
+    fn unusual_opening(&mut self, free: &mut Free) -> Read<Opening<'a>> {
         let start = self.cursor;
-        let instruction = self.table.instruction_of(self.cursor.dotted_word());
-        self.cursor = start;
         let word = self.cursor.word();
         let end = self.cursor;
-        if instruction.is_none() || !matches!(self.cursor.peek(), b'.') {
-            self.cursor.skip_blanks();
-            if self.cursor.peek() == b':' && self.cursor.peek_at(1) != b':' {
-                self.cursor.seek(self.cursor.at() + 1);
-                return Ok(Opening::Label(word));
-            }
-            if instruction.is_none() {
-                self.cursor = end;
-                return Ok(Opening::Outside);
-            }
+        self.cursor.skip_blanks();
+        if self.cursor.peek() == b':' && self.cursor.peek_at(1) != b':' {
+            self.cursor.seek(self.cursor.at() + 1);
+            return Ok(Opening::Label(word));
+        }
+        self.cursor = start;
+        if self.table.instruction_of(self.cursor.dotted_word()).is_none() {
+            self.cursor = end;
+            return Ok(Opening::Outside);
         }
         self.cursor = start;
         match mnemonic::read(self.table, &mut self.cursor) {
@@ -210,7 +189,8 @@ impl<'a> Reader<'_, 'a> {
                     self.tolerated(note, canonically(Code::BlankBeforeModifier, message))?;
                 }
                 self.cursor.skip_blanks();
-                Ok(Opening::Form(resolved.form, resolved.free))
+                *free = resolved.free;
+                Ok(Opening::Form(resolved.form))
             }
             Err(refusal) => self.refused(start, refusal),
         }
@@ -262,67 +242,39 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// Reads the operands of a form and the semicolon behind them, which may be left out at the end of the text; tells
-    /// whether it is there.
+    /// Reads the operands of a form and the semicolon behind them, which may be left out at the end of the text.
     #[inline]
-    pub(crate) fn operands(&mut self, statement: &mut Statement<'a>) -> Read<bool> {
-        let first = self.cursor;
-        match self.operands_of(statement) {
-            Err(error) if statement.form.all_shapes().nth(1).is_some() => self.other_shape(statement, first, error),
-            read => read,
-        }
+    pub(crate) fn operands(&mut self, statement: &mut Statement<'a>) -> Read<()> {
+        let (first, notes) = (self.cursor, self.notes.len());
+        self.operands_of(statement, true).or_else(|error| {
+            self.notes.truncate(notes);
+            self.other_shape(statement, first, error)
+        })
     }
 
-    /// Reads the operands again, which are those of another form of the same mnemonic if one has this around them.
-    #[cold]
-    fn other_shape(&mut self, statement: &mut Statement<'a>, first: Cursor<'a>, error: Box<Diagnostic>) -> Read<bool> {
-        let written = written(first);
-        let own = |form: &FormInfo| {
-            let wanted = wanted(form.operands());
-            let least = wanted.len() - form.operands().iter().filter(|operand| operand.optional).count();
-            let alike = |((wanted, vector), written): (&(Around, Option<&table::Operand>), &Around)| {
-                // A name may be a whole vector, or stand for one; a longer vector may stand for some.
-                let other = vector.is_some_and(|info| match written.elements {
-                    0 => true,
-                    found => info.longer && found > wanted.elements,
-                });
-                wanted == &Around { elements: if other { wanted.elements } else { written.elements }, ..*written }
-            };
-            (least..=wanted.len()).contains(&written.len()) && wanted.iter().zip(&written).all(alike)
-        };
-        let free = statement.free;
-        let found = statement.form.all_shapes().filter(|form| form.takes(&free)).find(own);
-        if found == Some(statement.form) {
-            return Err(error);
-        }
-        let Some(form) = found else {
-            let mnemonic = statement.form.mnemonic();
-            let shapes: Vec<String> =
-                statement.form.all_shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
-            return Err(Box::new(error.with_note(format!("it is written {}", shapes.join(" or ")))));
-        };
-        statement.form = form;
-        self.cursor = first;
-        self.operands_of(statement)
-    }
-
+    /// Reads the operands of a form. With `guessed`, where a vector stands in another place than the form has one, there is no
+    /// finding: a form of other operands may be meant.
     #[inline]
-    fn operands_of(&mut self, statement: &mut Statement<'a>) -> Read<bool> {
+    fn operands_of(&mut self, statement: &mut Statement<'a>, guessed: bool) -> Result<(), Option<Box<Diagnostic>>> {
         let infos = statement.form.operands();
         if infos.len() > MAX_OPERANDS {
             let message = format!("this reader takes at most {MAX_OPERANDS} operands");
-            return fail(Code::OperandCount, self.cursor.token(), message);
+            fail(Code::OperandCount, self.cursor.token(), message)?;
         }
         let first = self.cursor;
         // Whether the operand is an element of a vector.
         let mut inside = false;
         for (index, info) in infos.iter().enumerate() {
+            if self.register_alone(index, info, &mut statement.operands[index]) {
+                continue;
+            }
+            statement.operands[index] = NOTHING;
             self.cursor.skip_blanks();
             if index > 0 && !self.cursor.eat(b',') {
                 if !info.optional || !(self.cursor.peek() == b';' || self.cursor.at_end()) {
-                    return self.no_comma(statement.form, index);
+                    self.no_comma(statement.form, index)?;
                 }
-                statement.operands[index..infos.len()].iter_mut().for_each(|left| left.value = Value::Absent);
+                statement.operands[index..infos.len()].fill(Operand { value: Value::Absent, ..NOTHING });
                 break;
             }
             if index > 0 {
@@ -333,22 +285,29 @@ impl<'a> Reader<'_, 'a> {
             if info.around.opens_bracket && !bare {
                 if !self.cursor.eat(b'[') {
                     let message = format!("the operand `{}` is an address: `[` is expected here", info.name);
-                    return fail(Code::OperandType, self.cursor.token(), message);
+                    fail(Code::OperandType, self.cursor.token(), message)?;
                 }
                 self.cursor.skip_blanks();
+            }
+            let elsewhere = match self.cursor.peek() {
+                b'{' => !info.around.opens && !matches!(info.kind, OperandKind::Vector(_)),
+                _ => info.around.opens,
+            };
+            if guessed && elsewhere {
+                return Err(None);
             }
             if info.around.opens {
                 if !self.cursor.eat(b'{') {
                     let message =
                         format!("the operand `{}` is an element of a vector: `{{` is expected here", info.name);
-                    return fail(Code::OperandType, self.cursor.token(), message);
+                    fail(Code::OperandType, self.cursor.token(), message)?;
                 }
                 self.cursor.skip_blanks();
             }
             if info.around.minus {
                 if !self.cursor.eat(b'-') {
                     let message = format!("the operand `{}` is negated: `-` is expected here", info.name);
-                    return fail(Code::Negation, self.cursor.token(), message);
+                    fail(Code::Negation, self.cursor.token(), message)?;
                 }
                 self.cursor.skip_blanks();
             }
@@ -365,7 +324,7 @@ impl<'a> Reader<'_, 'a> {
             inside |= info.around.opens;
             if inside && statement.operands[index].second.is_some() {
                 let message = format!("the operand `{}` is an element of a vector, and one destination", info.name);
-                return fail(Code::Destination, start..self.cursor.at(), message);
+                fail(Code::Destination, start..self.cursor.at(), message)?;
             }
             inside &= !info.around.closes;
             if info.around.closes {
@@ -374,7 +333,7 @@ impl<'a> Reader<'_, 'a> {
             if info.around.closes_bracket && !bare {
                 self.cursor.skip_blanks();
                 if !self.cursor.eat(b']') {
-                    return fail(Code::Syntax, self.cursor.token(), "`]` is expected here");
+                    fail(Code::Syntax, self.cursor.token(), "`]` is expected here")?;
                 }
             }
         }
@@ -383,8 +342,10 @@ impl<'a> Reader<'_, 'a> {
         if infos.iter().any(|info| info.selector.is_some_and(|selector| selector.omission != Permission::Yes)) {
             self.omissions(statement, first)?;
         }
-        let ended = self.cursor.eat(b';');
-        if ended || self.cursor.at_end() { Ok(ended) } else { self.no_semicolon(statement.form, end) }
+        if !self.cursor.eat(b';') && !self.cursor.at_end() {
+            self.no_semicolon(statement.form, end)?;
+        }
+        Ok(())
     }
 
     /// Whether an element of an array stands here: `a[1]`.
@@ -482,88 +443,6 @@ impl<'a> Reader<'_, 'a> {
         }
         Err(Box::new(diagnostic))
     }
-}
-
-/// What an operand is by what stands around it.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Around {
-    /// How many elements a vector has; 0 for what is none.
-    elements: usize,
-    /// Whether a minus stands before it, or before an element.
-    minus: bool,
-    /// Whether it stands in brackets.
-    bracket: bool,
-    /// Whether it is a list in parentheses.
-    list: bool,
-}
-
-/// What the operands of a form are; with those that are vectors by themselves.
-fn wanted(operands: table::Operands) -> Vec<(Around, Option<&'static table::Operand>)> {
-    let mut list = Vec::new();
-    let (mut inside, mut bracket) = (0, false);
-    for operand in operands {
-        let around = operand.around;
-        bracket |= around.opens_bracket;
-        inside = match (around.opens, inside, operand.kind) {
-            (true, ..) => 1,
-            (false, 0, OperandKind::Vector(count)) => usize::from(count),
-            (false, 0, _) => 0,
-            (false, before, _) => before + 1,
-        };
-        if inside == 0 || around.closes || operand.kind != OperandKind::Scalar {
-            let parentheses = operand.kind == OperandKind::Arguments;
-            let elements = core::mem::take(&mut inside);
-            let vector = Some(operand).filter(|operand| matches!(operand.kind, OperandKind::Vector(_)));
-            list.push((Around { elements, minus: around.minus, bracket, list: parentheses }, vector));
-        }
-        bracket &= !around.closes_bracket;
-    }
-    list
-}
-
-/// The same of operands as they are written.
-fn written(mut cursor: Cursor<'_>) -> Vec<Around> {
-    let mut list = Vec::new();
-    let (mut inside, mut parentheses, mut bracket) = (0, 0_usize, false);
-    // Whether an operand begins here.
-    let mut first = true;
-    let mut operand = Around::default();
-    cursor.skip_blanks();
-    if cursor.at_end() || cursor.peek() == b';' {
-        return list;
-    }
-    loop {
-        cursor.skip_blanks();
-        if cursor.at_end() || cursor.peek() == b';' {
-            break;
-        }
-        match cursor.peek() {
-            b'{' => inside = 1,
-            b'}' => (operand.elements, inside) = (inside, 0),
-            b'[' => bracket = true,
-            b']' => bracket = false,
-            b'(' => {
-                operand.list |= first;
-                parentheses += 1;
-            }
-            b')' => parentheses = parentheses.saturating_sub(1),
-            b'-' => operand.minus |= negates_a_name(cursor),
-            b',' if inside > 0 => inside += 1,
-            b',' if parentheses > 0 => {}
-            b',' => {
-                list.push(core::mem::take(&mut operand));
-                first = true;
-                cursor.bump();
-                continue;
-            }
-            _ => {}
-        }
-        first = false;
-        operand.bracket |= bracket;
-        cursor.bump();
-    }
-    list.push(operand);
-    list
 }
 
 /// Whether a name that is no constant follows the `!` or `-` here.

@@ -9,13 +9,41 @@ use core::ops::Range;
 use super::{Read, Reader, fail, missing_semicolon, negates_a_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::selector::{Permission, Selector};
-use crate::table::{self, FormInfo, Kind, Lenient, OperandKind, TypeInfo};
+use crate::table::{self, Around, FormInfo, Kind, Lenient, OperandKind, TypeInfo};
 use crate::text::constant::{self, Constant, WARP_NAME};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Operand, Register, Second, Value, element_index};
 
 impl<'a> Reader<'_, 'a> {
+    /// Reads the usual operand, a register and nothing else, and what stands before it; tells whether it is one.
     #[inline]
+    pub(super) fn register_alone(
+        &mut self,
+        index: usize,
+        info: &'static table::Operand,
+        operand: &mut Operand<'a>,
+    ) -> bool {
+        if info.kind != OperandKind::Scalar
+            || info.around != Around::default()
+            || info.registers.is_empty()
+            || info.second.is_some_and(|second| second.optional != Permission::Yes)
+        {
+            return false;
+        }
+        let start = self.cursor;
+        match self.cursor.name_alone(index > 0) {
+            Some(name) if name != WARP_NAME => {
+                let value = Value::Register(Register { name, element: None });
+                *operand = Operand { value, selector: info.selector.map(|selector| selector.default), second: None };
+                true
+            }
+            _ => {
+                self.cursor = start;
+                false
+            }
+        }
+    }
+
     pub(super) fn operand(
         &mut self,
         form: FormInfo,
@@ -24,27 +52,6 @@ impl<'a> Reader<'_, 'a> {
         operand: &mut Operand<'a>,
     ) -> Read<()> {
         operand.selector = info.selector.map(|selector| selector.default);
-        if self.cursor.at_word() && !self.is_sink() {
-            let start = self.cursor;
-            let name = self.cursor.word();
-            // The usual operand: a register and nothing else.
-            let alone = info.second.as_ref().is_none_or(|second| second.optional == Permission::Yes);
-            if alone && matches!(self.cursor.peek(), b',' | b';') && name != WARP_NAME && !info.registers.is_empty() {
-                operand.value = Value::Register(Register { name, element: None });
-                return Ok(());
-            }
-            self.cursor = start;
-        }
-        self.unusual_operand(form, index, info, operand)
-    }
-
-    fn unusual_operand(
-        &mut self,
-        form: FormInfo,
-        index: usize,
-        info: &'static table::Operand,
-        operand: &mut Operand<'a>,
-    ) -> Read<()> {
         let start = self.cursor.at();
         match self.cursor.peek() {
             b'!' if negates_a_name(self.cursor) => self.negated(info, operand)?,

@@ -1,0 +1,192 @@
+//! Which form of a mnemonic is meant by how its operands are written: `mov.b64` has one for a value, and others for vectors
+//! of two and of four.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{MAX_OPERANDS, Read, Reader, Statement, negates_a_name};
+use crate::diagnostic::Diagnostic;
+use crate::table::{self, FormInfo, Free, OperandKind};
+use crate::text::lexer::Cursor;
+
+/// What an operand is by what stands around it.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Around {
+    /// How many elements a vector has; 0 for what is none.
+    elements: u16,
+    /// Whether a minus stands before it, or before an element.
+    minus: bool,
+    /// Whether it stands in brackets.
+    bracket: bool,
+    /// Whether it is a list in parentheses.
+    list: bool,
+}
+
+/// What the operands of a statement are.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Written {
+    /// How many there are; of more than a form may have the last ones are not noted.
+    count: usize,
+    operands: [Around; MAX_OPERANDS],
+}
+
+impl Written {
+    fn push(&mut self, operand: Around) {
+        if let Some(place) = self.operands.get_mut(self.count) {
+            *place = operand;
+        }
+        self.count += 1;
+    }
+
+    /// Those from here to the end of the statement.
+    fn from(mut cursor: Cursor<'_>) -> Written {
+        let mut list = Written::default();
+        let (mut inside, mut parentheses, mut bracket) = (0_u16, 0_usize, false);
+        // Whether an operand begins here.
+        let mut first = true;
+        let mut operand = Around::default();
+        cursor.skip_blanks();
+        if cursor.at_end() || cursor.peek() == b';' {
+            return list;
+        }
+        loop {
+            cursor.skip_blanks();
+            if cursor.at_end() || cursor.peek() == b';' {
+                break;
+            }
+            match cursor.peek() {
+                b'{' => inside = 1,
+                b'}' => (operand.elements, inside) = (inside, 0),
+                b'[' => bracket = true,
+                b']' => bracket = false,
+                b'(' => {
+                    operand.list |= first;
+                    parentheses += 1;
+                }
+                b')' => parentheses = parentheses.saturating_sub(1),
+                b'-' => operand.minus |= negates_a_name(cursor),
+                b',' if inside > 0 => inside = inside.saturating_add(1),
+                b',' if parentheses > 0 => {}
+                b',' => {
+                    list.push(core::mem::take(&mut operand));
+                    first = true;
+                    cursor.bump();
+                    continue;
+                }
+                _ => {}
+            }
+            first = false;
+            operand.bracket |= bracket;
+            if cursor.at_word() {
+                cursor.word();
+            } else {
+                cursor.bump();
+            }
+        }
+        list.push(operand);
+        list
+    }
+
+    /// Whether they may be those of a form.
+    fn goes_with(&self, form: FormInfo) -> bool {
+        let mut left = self.operands.iter().take(self.count);
+        let (mut inside, mut bracket) = (0, false);
+        // Behind an operand that is left out there is none.
+        for operand in form.operands() {
+            let around = operand.around;
+            bracket |= around.opens_bracket;
+            inside = match (around.opens, inside, operand.kind) {
+                (true, ..) => 1,
+                (false, 0, OperandKind::Vector(count)) => u16::from(count),
+                (false, 0, _) => 0,
+                (false, before, _) => before + 1,
+            };
+            if inside == 0 || around.closes || operand.kind != OperandKind::Scalar {
+                let list = operand.kind == OperandKind::Arguments;
+                let elements = core::mem::take(&mut inside);
+                let wanted = Around { elements, minus: around.minus, bracket, list };
+                match left.next() {
+                    Some(written) if written.goes_with(wanted, operand) => {}
+                    None if operand.optional => {}
+                    _ => return false,
+                }
+            }
+            bracket &= !around.closes_bracket;
+        }
+        self.count <= MAX_OPERANDS && left.next().is_none()
+    }
+}
+
+impl Around {
+    /// Whether it may be what a form wants, whose operand ends there.
+    fn goes_with(self, wanted: Around, operand: &table::Operand) -> bool {
+        // A name may be a whole vector, or stand for one; a longer vector may stand for some.
+        let other = match (operand.kind, self.elements) {
+            (OperandKind::Vector(_), 0) => true,
+            (OperandKind::Vector(_), found) => operand.longer && found > wanted.elements,
+            _ => false,
+        };
+        self == Around { elements: if other { self.elements } else { wanted.elements }, ..wanted }
+    }
+}
+
+/// What was asked for, and the form that it was found to be: a text asks for the same ones again and again.
+#[derive(Default)]
+pub(super) struct Shapes {
+    /// Each in the place that its form's index gives.
+    places: [Option<(Asked, FormInfo)>; 8],
+}
+
+/// The form of a mnemonic that is read first, with a statement's free modifiers and how its operands are written.
+type Asked = (FormInfo, Free, Written);
+
+impl Shapes {
+    fn place(&mut self, (form, _, written): &Asked) -> &mut Option<(Asked, FormInfo)> {
+        let place = form.index() + usize::from(written.operands[0].elements);
+        &mut self.places[place % self.places.len()]
+    }
+}
+
+/// The finding of what was not guessed.
+fn said(error: Option<Box<Diagnostic>>) -> Box<Diagnostic> {
+    error.unwrap_or_else(|| unreachable!("only what is guessed has none"))
+}
+
+impl<'a> Reader<'_, 'a> {
+    /// Reads the operands again, which are those of another form of the same mnemonic if one has this around them. `error` is
+    /// what was found in them, if it was said.
+    #[cold]
+    pub(super) fn other_shape(
+        &mut self,
+        statement: &mut Statement<'a>,
+        first: Cursor<'a>,
+        error: Option<Box<Diagnostic>>,
+    ) -> Read<()> {
+        let asked @ (tried, free, written) = (statement.form, statement.free, Written::from(first));
+        let found = match self.shapes.place(&asked) {
+            Some((known, found)) if *known == asked => Some(*found),
+            _ => tried.all_shapes().filter(|form| form.takes(&free)).find(|form| written.goes_with(*form)),
+        };
+        self.cursor = first;
+        if let Some(form) = found.filter(|form| *form != tried) {
+            *self.shapes.place(&asked) = Some((asked, form));
+            statement.form = form;
+            return self.operands_of(statement, false).map_err(said);
+        }
+        let error = match error {
+            Some(error) => error,
+            None => match self.operands_of(statement, false) {
+                Ok(()) => return Ok(()),
+                Err(error) => said(error),
+            },
+        };
+        if found.is_some() || tried.all_shapes().nth(1).is_none() {
+            return Err(error);
+        }
+        let mnemonic = tried.mnemonic();
+        let shapes: Vec<String> = tried.all_shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
+        Err(Box::new(error.with_note(format!("it is written {}", shapes.join(" or ")))))
+    }
+}
