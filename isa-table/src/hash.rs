@@ -68,12 +68,6 @@ impl Key {
         self.0
     }
 
-    /// The key with three words.
-    #[inline(always)]
-    pub fn from_words(words: [u64; 3]) -> Key {
-        Key(words)
-    }
-
     /// The key of a name as a table holds it.
     #[inline(always)]
     pub fn padded(name: &[u8; SHORT]) -> Key {

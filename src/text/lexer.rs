@@ -121,7 +121,7 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     fn skip_comments(&mut self) {
-        while self.skip_comment() {
+        while self.peek() == b'/' && self.skip_comment() {
             self.at = self.behind_blanks(self.at);
         }
     }
@@ -437,6 +437,11 @@ mod tests {
     #[test]
     fn blanks_are_spaces_tabs_line_ends_form_feeds_and_comments() {
         let mut cursor = Cursor::new(" \t\r\n\x0c// x\n/* y /* */z");
+        cursor.skip_blanks();
+        assert_eq!(cursor.word(), "z");
+        let mut cursor = Cursor::new("/* a *//**/ /* b */,/**/z");
+        cursor.skip_blanks();
+        assert!(cursor.eat(b','));
         cursor.skip_blanks();
         assert_eq!(cursor.word(), "z");
         let mut cursor = Cursor::new("\x0bz");

@@ -2,12 +2,13 @@
 //!
 //! A hash table whose chains grow and shrink at their heads, in the order of declarations: the innermost declaration of a
 //! name is found first, and leaving a scope undoes its declarations. A family `%r<10>` is one entry under its stem `%r`,
-//! so that memory is bounded by the text. It does not know which types there are or what fits them.
+//! so that memory is bounded by the text; nearly all names of a module are those of families, and are found by their stem
+//! alone. It does not know which types there are or what fits them.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-use isa_table::hash::{Key, SHORT};
+use isa_table::hash::Key;
 
 use crate::table::{Space, TypeId};
 
@@ -36,7 +37,8 @@ pub(crate) struct Found {
 struct Entry<'a> {
     /// The name, or a stem.
     name: &'a str,
-    key: Key,
+    /// Its first bytes, as its key has them.
+    first: u64,
     kind: Kind,
     symbol: Symbol,
     /// The next older entry in the same bucket, one-based; 0 for none.
@@ -84,7 +86,7 @@ impl<'a> Scopes<'a> {
         let Some(start) = self.open.pop() else { return false };
         while self.entries.len() > start as usize {
             if let Some(entry) = self.entries.pop() {
-                let bucket = self.bucket(entry.key);
+                let bucket = self.bucket(Key::new(entry.name.as_bytes()));
                 self.buckets[bucket] = entry.next;
             }
         }
@@ -94,7 +96,7 @@ impl<'a> Scopes<'a> {
     /// Declares a name in the innermost scope; with a count, a family of numbered names.
     pub(crate) fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
         // Most names that are looked for are members of families, and have no bucket of their own to be looked through.
-        if self.entries.len() * 4 >= self.buckets.len() {
+        if self.entries.len() * 2 >= self.buckets.len() {
             self.grow();
         }
         let (stem, number) = numbered(name.as_bytes());
@@ -109,7 +111,8 @@ impl<'a> Scopes<'a> {
     }
 
     fn push(&mut self, name: &'a str, kind: Kind, symbol: Symbol) {
-        self.entries.push(Entry { name, key: Key::new(name.as_bytes()), kind, symbol, next: 0 });
+        let [first, ..] = Key::new(name.as_bytes()).words();
+        self.entries.push(Entry { name, first, kind, symbol, next: 0 });
         self.link(self.entries.len() - 1);
     }
 
@@ -152,13 +155,13 @@ impl<'a> Scopes<'a> {
 
     /// Puts an entry at the head of its bucket. All older ones must be linked already.
     fn link(&mut self, index: usize) {
-        let bucket = self.bucket(self.entries[index].key);
+        let bucket = self.bucket(Key::new(self.entries[index].name.as_bytes()));
         self.entries[index].next = self.buckets[bucket];
         self.buckets[bucket] = index as u32 + 1;
     }
 
     fn grow(&mut self) {
-        self.buckets = vec![0; self.buckets.len() * 4];
+        self.buckets = vec![0; self.buckets.len() * 2];
         for index in 0..self.entries.len() {
             self.link(index);
         }
@@ -219,11 +222,13 @@ impl<'a> Scopes<'a> {
     #[inline]
     fn newest(&self, name: &[u8], meant: impl Fn(&Entry<'a>) -> bool) -> u32 {
         let key = Key::new(name);
+        let [first, ..] = key.words();
+        let short = name.len() <= size_of_val(&first);
         let mut at = self.buckets[self.bucket(key)];
         for _ in 0..LONGEST_CHAIN {
             let Some(entry) = self.at(at) else { return 0 };
-            // Names that are longer than a key may have the same one.
-            if entry.key == key && (name.len() <= SHORT || entry.name.as_bytes() == name) && meant(entry) {
+            let same = entry.first == first && entry.name.len() == name.len();
+            if same && (short || entry.name.as_bytes() == name) && meant(entry) {
                 return at;
             }
             at = entry.next;
@@ -359,5 +364,19 @@ mod tests {
         scopes.leave();
         assert!(names.iter().all(|name| scopes.find(name).is_none()));
         assert_eq!(scopes.find("outer"), found(Symbol::Label));
+    }
+
+    #[test]
+    fn long_names_are_told_apart_by_all_their_bytes() {
+        let names =
+            ["abcdefgh", "abcdefghi", "abcdefghj", "a_name_of_more_than_24_bytes_", "a_name_of_more_than_24_bytes$"];
+        let mut scopes = Scopes::new();
+        for (ty, name) in names.iter().enumerate() {
+            assert_eq!(scopes.find(name), None);
+            scopes.declare(name, None, register(ty as u8));
+        }
+        for (ty, name) in names.iter().enumerate() {
+            assert_eq!(scopes.find(name), found(register(ty as u8)));
+        }
     }
 }
