@@ -781,6 +781,32 @@ fn errors(text: &str) -> Vec<String> {
     errors.map(|error| error.message).collect()
 }
 
+#[test]
+fn in_a_vector_a_variable_stands_for_a_register_of_its_type() {
+    let declared = ".shared .b32 v, array[4]; .shared .v2 .b32 pair; .shared .f32 float;";
+    for (line, found) in [
+        ("st.global.v2.u32 [u64a], {u32a, v};", Ok(1)),
+        ("st.global.v2.u32 [u64a], {v, pair.x};", Ok(2)),
+        ("mov.b64 {v, b32a}, b64a;", Ok(1)),
+        ("mov.b64 b64a, {b32a, v};", Ok(1)),
+        ("st.global.v2.u32 [u64a], {pair, u32a};", Err("pair")),
+        ("st.global.v2.u32 [u64a], {array, u32a};", Err("array")),
+        ("st.global.v2.u32 [u64a], {float, u32a};", Err("u32a")),
+        ("mov.b64 b64a, {b32a, array};", Err("array")),
+        ("mov.b64 b64a, {float, u32a};", Err("u32a")),
+        ("add.u32 u32a, u32a, v;", Err("v")),
+    ] {
+        let text = kernel(&format!("{declared}\n{line}"));
+        let report = report(&text);
+        let errors = report.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+        let errors: Vec<&str> = errors.map(|error| &text[error.span.clone()]).collect();
+        match found {
+            Ok(warnings) => assert_eq!((errors, report.warnings()), (vec![], warnings), "{line}"),
+            Err(place) => assert_eq!(errors, [place], "{line}"),
+        }
+    }
+}
+
 /// What one of them is must not be taken for what the next one is.
 #[test]
 fn statements_of_one_mnemonic_have_operands_of_their_own() {

@@ -696,6 +696,8 @@ named! {
         LeadingZeros = "leading_zeros",
         /// The name of a function as a source.
         FunctionAsSource = "function_as_source",
+        /// A variable as an element of a vector.
+        VariableAsElement = "variable_as_element",
         /// A bar and a sink behind a destination that has no second one.
         SinkBehindDestination = "sink_behind_destination",
         /// A constant that an operand's type does not take, beside registers in a vector.

@@ -17,12 +17,27 @@ use crate::table::{Space, TypeId};
 pub(crate) enum Symbol {
     /// A register of a type, or a vector of so many such registers: one for what is none.
     Register { ty: TypeId, lanes: u8 },
-    /// A variable in memory, a parameter among them, with its state space.
-    Variable(&'static Space),
+    /// A variable in memory, a parameter among them.
+    Variable {
+        /// Its state space.
+        space: &'static Space,
+        /// The type and the lanes of what it holds, where that is one value or one vector.
+        holds: Option<(TypeId, u8)>,
+    },
     /// A function or kernel.
     Function,
     /// A label.
     Label,
+}
+
+impl Symbol {
+    /// The same of an array: it is no value, and no vector.
+    pub(crate) fn as_array(self) -> Symbol {
+        match self {
+            Symbol::Variable { space, .. } => Symbol::Variable { space, holds: None },
+            other => other,
+        }
+    }
 }
 
 /// A name that was found.
@@ -289,7 +304,7 @@ mod tests {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    const VARIABLE: Symbol = Symbol::Variable(&Space {
+    const SPACE: &Space = &Space {
         name: "global",
         generic: true,
         constants: false,
@@ -301,7 +316,9 @@ mod tests {
         inside: None,
         until: None,
         description: "",
-    });
+    };
+
+    const VARIABLE: Symbol = Symbol::Variable { space: SPACE, holds: None };
 
     fn register(ty: u8) -> Symbol {
         Symbol::Register { ty: TypeId(ty), lanes: 1 }

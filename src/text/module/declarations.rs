@@ -37,7 +37,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.scopes.declare(name, count, symbol);
         let kind = match symbol {
             Symbol::Register { ty, lanes } => SymbolKind::Register { ty, lanes, count },
-            Symbol::Variable(space) => SymbolKind::Variable(space),
+            Symbol::Variable { space, .. } => SymbolKind::Variable(space),
             Symbol::Function => SymbolKind::Function { kernel: false },
             Symbol::Label => return,
         };
@@ -129,8 +129,9 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.is_new(name, linkage.is_some());
                 }
             }
-            self.declare(name, count, symbol);
             self.cursor().skip_blanks();
+            let array = self.cursor().peek() == b'[';
+            self.declare(name, count, if array { symbol.as_array() } else { symbol });
             let place = match space {
                 None => Place::Registers(count),
                 Some(space) => {

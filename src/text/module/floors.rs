@@ -69,7 +69,7 @@ impl<'a> Checker<'_, '_, 'a> {
         };
         let is_variable = |value: Value<'a>| match value {
             Value::Register(Register { name, .. }) => {
-                self.scopes.find(name).is_some_and(|found| matches!(found.symbol, Symbol::Variable(_)))
+                self.scopes.find(name).is_some_and(|found| matches!(found.symbol, Symbol::Variable { .. }))
             }
             _ => false,
         };

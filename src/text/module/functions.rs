@@ -73,7 +73,7 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// A function's name is known behind its scope as well.
     fn declare_function(&mut self, name: &'a str) {
-        if matches!(self.scopes.find(name), Some(Found { symbol: Symbol::Variable(_), .. })) {
+        if matches!(self.scopes.find(name), Some(Found { symbol: Symbol::Variable { .. }, .. })) {
             let message = format!("`{name}` is a variable of this module already");
             self.error(Code::DuplicateName, span_of(self.text(), name), message);
         }
@@ -354,8 +354,10 @@ impl<'a> Checker<'_, '_, 'a> {
             let mut name = "";
             if self.cursor().at_word() {
                 name = self.cursor().word();
-                self.declare(name, None, symbol);
                 let end = self.cursor().at();
+                self.cursor().skip_blanks();
+                let array = self.cursor().peek() == b'[';
+                self.declare(name, None, if array { symbol.as_array() } else { symbol });
                 self.record(|recorder, _| recorder.declared_by(start..end));
                 if registers && self.cursor().peek() == b'<' {
                     return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is one register");

@@ -89,7 +89,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 format!("`{name}` is a `.{}` register, and no address", self.reader.table.ty(ty).name)
             }
             Some(Symbol::Register { .. }) => format!("`{name}` is a vector, and no address"),
-            Some(Symbol::Variable(found)) => return self.in_space(statement, info, name, found),
+            Some(Symbol::Variable { space, .. }) => return self.in_space(statement, info, name, space),
             Some(Symbol::Function) => format!("`{name}` is a function, and no address"),
             Some(Symbol::Label) => format!("`{name}` is a label, and no address"),
         };
@@ -173,6 +173,12 @@ impl<'a> Checker<'_, '_, 'a> {
                         None => match self.find(name)? {
                             None => return self.undeclared(name),
                             Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => ty,
+                            Some(Symbol::Variable { holds: Some((ty, lanes)), .. })
+                                if (lanes > 1) == element.is_some() =>
+                            {
+                                self.variable_as_element(name)?;
+                                ty
+                            }
                             Some(_) => {
                                 let message = format!("`{name}` is no register that is one value");
                                 return fail(Code::OperandType, span_of(self.text(), name), message);
@@ -309,7 +315,7 @@ impl<'a> Checker<'_, '_, 'a> {
 
     fn targets(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
-            Some(Symbol::Label | Symbol::Function | Symbol::Variable(_)) => Ok(()),
+            Some(Symbol::Label | Symbol::Function | Symbol::Variable { .. }) => Ok(()),
             Some(Symbol::Register { .. }) => {
                 fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is a register, and no list"))
             }
@@ -321,7 +327,7 @@ impl<'a> Checker<'_, '_, 'a> {
         for element in elements.iter() {
             if let Element::Register(Register { name, .. }) = element {
                 match self.find(name)? {
-                    Some(Symbol::Variable(space)) if space.generic => {
+                    Some(Symbol::Variable { space, .. }) if space.generic => {
                         let message = format!("`{name}` is in `.{}`, and no argument", space.name);
                         return fail(Code::OperandType, span_of(self.text(), name), message);
                     }

@@ -58,7 +58,12 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         let (mut before, mut called) = (None, None);
+        // Whether the operand is an element of a vector that is open.
+        let mut open = false;
         for (info, operand) in statement.operands_with_info() {
+            open |= info.around.opens;
+            let inside = open;
+            open &= !info.around.closes;
             // The usual operand: a register of a type that fits.
             if let (OperandKind::Scalar, Value::Register(register), None) = (info.kind, &operand.value, operand.second)
                 && info.mixtures
@@ -74,7 +79,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, value, opcode)?,
                 Value::Register(register) | Value::Negated(register) => {
-                    let mut place = Place::of(info);
+                    let mut place = Place { inside, ..Place::of(info) };
                     // Nothing is picked from a function.
                     place.functions &= operand.selector == info.selector.map(|selector| selector.default);
                     let ty = self.register(&place, register)?;
@@ -98,7 +103,15 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             if let (Some(Second::Register(name)), Some(second)) = (operand.second, info.second) {
                 let table::Second { name: own, ty, registers, .. } = *second;
-                let place = Place { name: own, ty, registers, functions: false, specials: false, addresses: false };
+                let place = Place {
+                    name: own,
+                    ty,
+                    registers,
+                    functions: false,
+                    specials: false,
+                    addresses: false,
+                    inside: false,
+                };
                 self.register(&place, Register { name, element: None })?;
             }
         }
@@ -123,7 +136,7 @@ impl<'a> Checker<'_, '_, 'a> {
     #[cold]
     fn variable(&mut self, statement: &Statement<'a>, info: &'static table::Operand, name: &'a str) -> Read<()> {
         match self.find(name)? {
-            Some(Symbol::Variable(found)) => self.in_space(statement, info, name, found),
+            Some(Symbol::Variable { space, .. }) => self.in_space(statement, info, name, space),
             _ => Ok(()),
         }
     }
@@ -174,8 +187,20 @@ impl<'a> Checker<'_, '_, 'a> {
             {
                 Ok(Some(ty))
             }
+            Some(Symbol::Variable { holds: Some((ty, lanes)), .. })
+                if place.inside && place.registers.has(ty) && (lanes > 1) == register.element.is_some() =>
+            {
+                self.variable_as_element(register.name).map(|()| Some(ty))
+            }
             _ => self.misfit(place, register, symbol).map(|()| None),
         }
+    }
+
+    /// A variable in a vector stands for a register of its type.
+    pub(super) fn variable_as_element(&mut self, name: &'a str) -> Read<()> {
+        let note = self.reader.table.takes(Lenient::VariableAsElement);
+        let message = format!("`{name}` is a variable, not a register");
+        self.reader.lenient(note, Code::OperandType, span_of(self.text(), name), &message)
     }
 
     fn misfit(&mut self, place: &Place, register: Register<'a>, symbol: Option<Symbol>) -> Read<()> {
@@ -205,7 +230,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 return Err(Box::new(error.with_fix(span.end..span.end, ".x")));
             }
             Some(Symbol::Register { .. }) => format!("`{name}` is no vector"),
-            Some(Symbol::Variable(_) | Symbol::Function)
+            Some(Symbol::Variable { .. } | Symbol::Function)
                 if place.addresses && wanted.is_word() && element.is_none() =>
             {
                 return Ok(());
@@ -220,7 +245,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 );
             }
             Some(Symbol::Function) => format!("`{name}` is a function, not a register"),
-            Some(Symbol::Variable(_)) => format!("`{name}` is a variable, not a register"),
+            Some(Symbol::Variable { .. }) => format!("`{name}` is a variable, not a register"),
             Some(Symbol::Label) => format!("`{name}` is a label, not a register"),
         };
         fail(Code::OperandType, span, message)
@@ -297,7 +322,7 @@ impl<'a> Checker<'_, '_, 'a> {
     /// The array that an element is of.
     pub(super) fn array(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
-            Some(Symbol::Variable(_)) => Ok(()),
+            Some(Symbol::Variable { .. }) => Ok(()),
             Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is no variable")),
             None => self.undeclared(name),
         }
@@ -322,7 +347,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 info.registers.has(ty) || loose && info.functions
             }
             Some(Symbol::Register { .. }) => false,
-            Some(Symbol::Variable(_)) => integer,
+            Some(Symbol::Variable { .. }) => integer,
             Some(Symbol::Function | Symbol::Label) => info.functions && wanted.kind != Kind::Predicate,
         };
         if fits {
@@ -342,11 +367,13 @@ struct Place {
     functions: bool,
     specials: bool,
     addresses: bool,
+    /// Whether it is an element of a vector.
+    inside: bool,
 }
 
 impl Place {
     fn of(info: &'static table::Operand) -> Place {
         let table::Operand { name, ty, registers, functions, specials, addresses, .. } = *info;
-        Place { name, ty, registers, functions, specials, addresses }
+        Place { name, ty, registers, functions, specials, addresses, inside: false }
     }
 }

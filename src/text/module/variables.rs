@@ -44,6 +44,13 @@ pub(super) struct Declared {
     pub(super) external: bool,
 }
 
+impl Declared {
+    /// Whether it is a texture or the like.
+    fn is_opaque(&self) -> bool {
+        matches!(self.symbol, Symbol::Variable { space, .. } if space != self.space)
+    }
+}
+
 /// How many elements an array of these dimensions has; 0 where one is not said.
 pub(super) fn elements(shape: &[u64]) -> u64 {
     shape.iter().fold(1, |all, count| all.saturating_mul(*count))
@@ -67,7 +74,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 "v2" if lanes == 1 => lanes = 2,
                 "v4" if lanes == 1 => lanes = 4,
                 name => {
-                    let attributes = Attributes { symbol: Symbol::Variable(space), ty: None, lanes };
+                    let attributes = Attributes { symbol: Symbol::Variable { space, holds: None }, ty: None, lanes };
                     // A wrong type is told, and what it would be the type of is known all the same.
                     return Ok(match self.variable_type(attributes, space, site, name, span) {
                         Ok(attributes) => attributes,
@@ -106,7 +113,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     format!("a `.{name}` stands alone, in {spaces} outside of functions or as a kernel's parameter");
                 return fail(Code::Syntax, span, message);
             }
-            return Ok(Attributes { symbol: Symbol::Variable(opaque), ..attributes });
+            return Ok(Attributes { symbol: Symbol::Variable { space: opaque, holds: None }, ..attributes });
         }
         let ty = self.register_type(name).filter(|ty| table.ty(*ty).kind != Kind::Predicate);
         let Some(ty) = ty else {
@@ -116,7 +123,8 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span, format!("there are no vectors in `.{}`", space.name));
         }
         self.is_vector(table.ty(ty), lanes, span)?;
-        Ok(Attributes { ty: Some(ty), ..attributes })
+        let symbol = Symbol::Variable { space, holds: Some((ty, lanes)) };
+        Ok(Attributes { symbol, ty: Some(ty), lanes })
     }
 
     /// `.align` and a power of two.
@@ -228,7 +236,7 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             None => {
                 let span = self.reader.cursor.token();
-                if variable.symbol != Symbol::Variable(variable.space) && self.cursor().peek() != b'{' {
+                if variable.is_opaque() && self.cursor().peek() != b'{' {
                     return fail(Code::Syntax, span, "the fields are expected here, in braces");
                 }
                 self.pass_contents(span)?;
@@ -371,8 +379,8 @@ impl<'a> Checker<'_, '_, 'a> {
             self.reader.cursor = behind;
         }
         match self.find(name)? {
-            Some(Symbol::Variable(space)) if space.values || space.opaque => Ok(()),
-            Some(Symbol::Variable(space)) => fail(
+            Some(Symbol::Variable { space, .. }) if space.values || space.opaque => Ok(()),
+            Some(Symbol::Variable { space, .. }) => fail(
                 Code::Constant,
                 span,
                 format!("`{name}` is in `.{}`, and has no address before the kernel runs", space.name),
