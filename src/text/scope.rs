@@ -50,26 +50,45 @@ pub(crate) struct Found {
 
 #[derive(Debug)]
 struct Entry<'a> {
-    /// The name, or a stem.
+    /// The name, or the stem of a family.
     name: &'a str,
     /// Its first bytes, as its key has them.
     first: u64,
-    kind: Kind,
+    /// How many registers a family has; [`SINGLE`] for a single name.
+    count: u64,
     symbol: Symbol,
     /// The next older entry in the same bucket, one-based; 0 for none.
     next: u32,
 }
 
-/// What an entry is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A single name.
-    Name,
-    /// The stem of a family of so many registers.
-    Family(u64),
-    /// The stem of single names that end in a number, as `%r3`: a family that is found before it has all its names, and
-    /// none of them has to be looked for.
-    Numbered,
+/// The count of an entry that is a single name.
+const SINGLE: u64 = u64::MAX;
+
+/// Stems of single names that end in a number, as `%r3`. A stem that is not among them has families only; one that is may have
+/// none all the same.
+#[derive(Debug)]
+struct Stems([u64; 64]);
+
+impl Stems {
+    const NONE: Stems = Stems([0; 64]);
+
+    /// The word and the bit of a stem.
+    #[inline]
+    fn place(key: Key) -> (usize, u64) {
+        let hash = key.hash();
+        ((hash >> 58) as usize, 1 << (hash >> 52 & 63))
+    }
+
+    fn add(&mut self, key: Key) {
+        let (word, bit) = Stems::place(key);
+        self.0[word] |= bit;
+    }
+
+    #[inline]
+    fn may_have(&self, key: Key) -> bool {
+        let (word, bit) = Stems::place(key);
+        self.0[word] & bit != 0
+    }
 }
 
 /// The declarations that are visible at a point of a module.
@@ -80,11 +99,15 @@ pub(crate) struct Scopes<'a> {
     buckets: Vec<u32>,
     /// How many entries there were when each open scope began.
     open: Vec<u32>,
+    /// The stems of numbered names outside of all scopes, and of those in the outermost one that is open.
+    outside: Stems,
+    inside: Stems,
 }
 
 impl<'a> Scopes<'a> {
     pub(crate) fn new() -> Scopes<'a> {
-        Scopes { entries: Vec::new(), buckets: vec![0; 256], open: Vec::new() }
+        let buckets = vec![0; 64];
+        Scopes { entries: Vec::new(), buckets, open: Vec::new(), outside: Stems::NONE, inside: Stems::NONE }
     }
 
     /// How many scopes are open.
@@ -99,6 +122,9 @@ impl<'a> Scopes<'a> {
     /// Leaves the innermost scope; tells whether there was one.
     pub(crate) fn leave(&mut self) -> bool {
         let Some(start) = self.open.pop() else { return false };
+        if self.open.is_empty() {
+            self.inside = Stems::NONE;
+        }
         while self.entries.len() > start as usize {
             if let Some(entry) = self.entries.pop() {
                 let bucket = self.bucket(Key::new(entry.name.as_bytes()));
@@ -110,31 +136,19 @@ impl<'a> Scopes<'a> {
 
     /// Declares a name in the innermost scope; with a count, a family of numbered names.
     pub(crate) fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
-        // Most names that are looked for are members of families, and have no bucket of their own to be looked through.
-        if self.entries.len() * 2 >= self.buckets.len() {
+        if self.entries.len() == self.buckets.len() {
             self.grow();
         }
-        let (stem, number) = numbered(name.as_bytes());
-        if count.is_none() && number.is_some() {
-            let start = self.open.last().copied().unwrap_or(0);
-            let known = self.of_stem(stem);
-            if known <= start || self.entries[known as usize - 1].kind != Kind::Numbered {
-                self.push(&name[..stem.len()], Kind::Numbered, symbol);
-            }
+        if let (stem, Some(_)) = numbered(name.as_bytes())
+            && count.is_none()
+        {
+            let stems = if self.open.is_empty() { &mut self.outside } else { &mut self.inside };
+            stems.add(Key::new(stem));
         }
-        self.push(name, count.map_or(Kind::Name, Kind::Family), symbol);
-    }
-
-    fn push(&mut self, name: &'a str, kind: Kind, symbol: Symbol) {
         let [first, ..] = Key::new(name.as_bytes()).words();
-        self.entries.push(Entry { name, first, kind, symbol, next: 0 });
+        let count = count.map_or(SINGLE, |count| count.min(SINGLE - 1));
+        self.entries.push(Entry { name, first, count, symbol, next: 0 });
         self.link(self.entries.len() - 1);
-    }
-
-    /// The newest entry of a stem, one-based; 0 for none.
-    #[inline]
-    fn of_stem(&self, stem: &[u8]) -> u32 {
-        self.newest(stem, |entry| entry.kind != Kind::Name)
     }
 
     /// Whether the innermost scope has such a name, or such a family, already; or a family that has this name. A family
@@ -142,12 +156,9 @@ impl<'a> Scopes<'a> {
     pub(crate) fn clashes(&self, name: &str, count: Option<u64>) -> bool {
         let start = self.open.last().copied().unwrap_or(0);
         // A function's own name stands in its scope, and may be declared as something else there.
-        let same = |entry: &Entry<'_>| match entry.kind {
-            Kind::Name => count.is_none() && entry.symbol != Symbol::Function,
-            Kind::Family(_) => count.is_some(),
-            Kind::Numbered => false,
-        };
-        self.newest(name.as_bytes(), same) > start || count.is_none() && self.family_with(name) > start
+        let same = |entry: &Entry<'_>| (entry.count == SINGLE) == count.is_none() && entry.symbol != Symbol::Function;
+        self.newest(Key::new(name.as_bytes()), name.as_bytes(), same) > start
+            || count.is_none() && self.family_with(name) > start
     }
 
     /// Whether the innermost scope has a family with this name.
@@ -165,7 +176,7 @@ impl<'a> Scopes<'a> {
 
     /// The newest family of a stem that has a number, one-based; 0 for none.
     fn family_of(&self, stem: &[u8], number: u64) -> u32 {
-        self.newest(stem, |entry| matches!(entry.kind, Kind::Family(count) if number < count))
+        self.newest(Key::new(stem), stem, |entry| entry.count != SINGLE && number < entry.count)
     }
 
     /// Puts an entry at the head of its bucket. All older ones must be linked already.
@@ -213,18 +224,15 @@ impl<'a> Scopes<'a> {
     #[inline]
     fn entry(&self, name: &str) -> Option<(&Entry<'a>, bool)> {
         let name = name.as_bytes();
-        let (stem, number) = numbered(name);
-        let Some(number) = number else {
-            return Some((self.at(self.newest(name, |entry| entry.kind == Kind::Name))?, false));
+        let single = |key| self.newest(key, name, |entry| entry.count == SINGLE);
+        let (stem, Some(number)) = numbered(name) else { return Some((self.at(single(Key::new(name)))?, false)) };
+        let key = Key::new(stem);
+        let family = self.newest(key, stem, |entry| entry.count != SINGLE && number < entry.count);
+        let own = match self.inside.may_have(key) || self.outside.may_have(key) {
+            true => single(Key::new(name)),
+            false => 0,
         };
-        let entry = self.at(self.of_stem(stem))?;
-        let leading_zeros = has_leading_zeros(name, stem);
-        if matches!(entry.kind, Kind::Family(count) if number < count) {
-            return Some((entry, leading_zeros));
-        }
-        let own = self.newest(name, |entry| entry.kind == Kind::Name);
-        let family = self.family_of(stem, number);
-        Some((self.at(own.max(family))?, leading_zeros && family > own))
+        Some((self.at(own.max(family))?, family > own && has_leading_zeros(name, stem)))
     }
 
     /// An entry by its one-based number.
@@ -233,10 +241,9 @@ impl<'a> Scopes<'a> {
         self.entries.get((number as usize).wrapping_sub(1))
     }
 
-    /// The newest entry with a name, or a stem, that is the one meant, one-based; 0 for none.
+    /// The newest entry with a name, or a stem, and its key that is the one meant, one-based; 0 for none.
     #[inline]
-    fn newest(&self, name: &[u8], meant: impl Fn(&Entry<'a>) -> bool) -> u32 {
-        let key = Key::new(name);
+    fn newest(&self, key: Key, name: &[u8], meant: impl Fn(&Entry<'a>) -> bool) -> u32 {
         let [first, ..] = key.words();
         let short = name.len() <= size_of_val(&first);
         let mut at = self.buckets[self.bucket(key)];
@@ -253,11 +260,8 @@ impl<'a> Scopes<'a> {
 
     /// The family with this stem, if there is one: the stem where it is declared, and how many registers it has.
     pub(crate) fn family(&self, stem: &str) -> Option<(&'a str, u64)> {
-        let family = |entry: &Entry<'_>| matches!(entry.kind, Kind::Family(_));
-        match self.at(self.newest(stem.as_bytes(), family))? {
-            Entry { name, kind: Kind::Family(count), .. } => Some((*name, *count)),
-            _ => None,
-        }
+        let found = self.newest(Key::new(stem.as_bytes()), stem.as_bytes(), |entry| entry.count != SINGLE);
+        self.at(found).map(|entry| (entry.name, entry.count))
     }
 }
 
