@@ -1,6 +1,8 @@
 //! How a loop runs: the code of each level around the generated body.
 
 use isa_table::limits::PLACES;
+#[cfg(feature = "simd")]
+use isa_table::program::RunWarp;
 
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::portable::Portable;
@@ -35,33 +37,38 @@ macro_rules! levels {
             use super::*;
 
             pub(super) const fn run<K: Loop>() -> Run {
-                Run { warp: warp::<K>, chunks: chunks::<K> }
+                Run { of_warp: of_warp::<K>, chunks: chunks::<K> }
             }
 
+            /// What runs a step, by what its selectors pick: with what they mostly do there is a function that knows it.
+            ///
             /// # Safety
             ///
             /// The module's promises: see [`over_warp`].
-            $(#[$feature])*
-            unsafe fn warp<K: Loop>(registers: *mut u8, step: *const u8) {
-                // SAFETY: the caller's promises; by the first one the features are there.
-                unsafe {
-                    if K::Params::SELECTS {
-                        // Where a loop is run, what selectors mostly pick is known, and nothing is asked.
-                        return match params::<K>(step).usual() {
-                            Some(params) => over_warp::<K, _>($simd, params, registers, step),
-                            None => unusual::<K>(registers, step),
-                        };
-                    }
-                    over_warp::<K, _>($simd, params::<K>(step), registers, step);
+            unsafe fn of_warp<K: Loop>(step: *const u8) -> RunWarp {
+                // SAFETY: the caller's promise.
+                match K::Params::SELECTS && unsafe { params::<K>(step) }.usual().is_none() {
+                    true => unusual::<K>,
+                    false => warp::<K>,
                 }
             }
 
-            /// Apart from what is usual, which then saves no registers of the machine.
+            /// # Safety
             ///
+            /// The module's promises: see [`over_warp`]. Selectors pick what they mostly do.
+            $(#[$feature])*
+            unsafe fn warp<K: Loop>(registers: *mut u8, step: *const u8) {
+                // SAFETY: the caller's promises; by the first one the features are there, by the last one selectors are known,
+                // and where there are none, all is usual.
+                unsafe {
+                    let params = params::<K>(step).usual().unwrap_unchecked();
+                    over_warp::<K, _>($simd, params, registers, step);
+                }
+            }
+
             /// # Safety
             ///
             /// The module's promises: see [`over_warp`].
-            #[inline(never)]
             $(#[$feature])*
             unsafe fn unusual<K: Loop>(registers: *mut u8, step: *const u8) {
                 // SAFETY: the caller's promises; by the first one the features are there.

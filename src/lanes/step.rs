@@ -6,6 +6,7 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 
 use isa_table::limits::PLACES;
+use isa_table::program::RunWarp;
 
 use super::thread::Thread;
 use super::{Level, Run, WARP, Width, Word};
@@ -17,7 +18,7 @@ use super::{Level, Run, WARP, Width, Word};
 #[derive(Clone, Copy)]
 #[repr(C, packed(4))]
 pub(super) struct Head {
-    run: unsafe fn(*mut u8, *const u8),
+    run: RunWarp,
     /// The guard's mask, and what it is xored with.
     pub guard: u32,
     pub flip: u32,
@@ -154,12 +155,17 @@ impl Code {
         }
         let run = at_level(loops, level);
         let flip = if complemented { u32::MAX } else { 0 };
-        let run_warp = run.map_or(by_thread as _, |run| run.warp);
         self.starts.push(self.lines.len() as u32);
         match run {
-            Some(_) => self.lines.extend(lines(run_warp, (guard_at, flip), &at, &params)),
+            Some(run) => {
+                let mut lines = lines((guard_at, flip), &at, &params);
+                let step = lines.as_mut_ptr().cast::<u8>();
+                // SAFETY: the step has the parameters of the loop, and the machine the level's features.
+                unsafe { (*step.cast::<Head>()).run = (run.of_warp)(step) };
+                self.lines.extend(lines);
+            }
             None => {
-                let mut lines = lines(run_warp, (guard_at, flip), &at, &[]);
+                let mut lines = lines((guard_at, flip), &at, &[]);
                 let thread = Arc::new(thread);
                 // SAFETY: a step without parameters is one line, which has room for the pointer behind all places.
                 unsafe {
@@ -246,11 +252,11 @@ fn at_level(loops: &[Run], level: Level) -> Option<Run> {
     level.vectors().and_then(|index| loops.get(index)).copied()
 }
 
-/// A step in whole lines: what runs it, its guard and what that is xored with, and the words behind.
-fn lines(run: unsafe fn(*mut u8, *const u8), (guard, flip): (u32, u32), at: &[u32], params: &[u32]) -> Vec<Line> {
+/// A step in whole lines, to be run thread by thread: its guard and what that is xored with, and the words behind.
+fn lines((guard, flip): (u32, u32), at: &[u32], params: &[u32]) -> Vec<Line> {
     let bytes = Head::params(at.len()) + 4 * params.len();
     let mut lines = alloc::vec![Line(MaybeUninit::zeroed()); bytes.div_ceil(64)];
-    let head = Head { run, guard, flip, size: size_of_val(lines.as_slice()) as u32 };
+    let head = Head { run: by_thread, guard, flip, size: size_of_val(lines.as_slice()) as u32 };
     let step = lines.as_mut_ptr().cast::<u8>();
     // SAFETY: the lines have room for the head, and behind it for so many words.
     unsafe {
@@ -293,7 +299,7 @@ impl Slices {
     /// A loop at a level, with so many places; `None` where it runs thread by thread.
     pub(super) fn new(loops: &[Run], level: Level, places: usize, params: &[u32]) -> Option<Slices> {
         let run = at_level(loops, level)?;
-        Some(Slices { run, lines: lines(run.warp, (0, 0), &alloc::vec![0; places], params) })
+        Some(Slices { run, lines: lines((0, 0), &alloc::vec![0; places], params) })
     }
 
     /// Runs it over so many chunks of the operands, at least one.
