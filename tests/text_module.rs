@@ -584,6 +584,9 @@ fn a_missing_semicolon_is_told_of_at_the_next_statement() {
         ("selp.u32 u32a, u32b, u32c, p; { mov.u32 u32a, u32b }", "}"),
         ("selp.u32 u32a, u32b, u32c, p; { setp.eq.u32 p, u32a, u32b }", "}"),
         ("selp.u32 u32a, u32b, u32c, p; .pragma \"x\"\nmov.u32 u32a, u32b;", "mov"),
+        ("mov.u32 u32a, u32b\nmov.b64 {u32a, u32b}, u64a;", "mov"),
+        ("mov.b64 {u32a, u32b}, u64a\nmov.b64 u64a, {u32a, u32b};", "mov"),
+        ("mov.b64 {u32a, u32b}, u64a\n@p mov.u32 u32a, u32b;", "@"),
     ] {
         let text = kernel(lines);
         let report = report(&text);
@@ -623,6 +626,26 @@ fn what_has_no_end_or_no_beginning_is_told_of() {
         let found: Vec<&str> = report.diagnostics.iter().map(|found| &text[found.span.clone()]).collect();
         assert_eq!(found, [token], "{text}: {:?}", report.diagnostics);
         assert_eq!(report.errors(), 1);
+    }
+}
+
+#[test]
+fn a_statement_that_the_text_ends_within_is_told_of_by_its_mnemonic() {
+    for statement in [
+        "add.u32 u32a,",
+        "add.u32 u32a, u32b, u32c",
+        "mov.b64 u64a,",
+        "mov.b64 {u32a, u32b}, u64a",
+        "mov.b64 u64a, {u32a, u32b",
+        "st.global.v2.u32 [u64a], {u32a,",
+        "st.global.v2.u32 [u64a",
+    ] {
+        let text = format!("{HEAD}.entry k() {{ .reg .u32 u32a, u32b, u32c; .reg .u64 u64a; {statement}");
+        let report = report(&text);
+        let found: Vec<(&str, &str)> =
+            report.diagnostics.iter().map(|found| (&*found.message, &text[found.span.clone()])).collect();
+        let (mnemonic, _) = statement.split_once(' ').expect("operands follow");
+        assert_eq!(found, [("the text ends within this statement", mnemonic)], "{statement}");
     }
 }
 

@@ -100,6 +100,12 @@ impl<'a> Cursor<'a> {
         self.at.checked_sub(1).is_some_and(|before| self.text.as_bytes()[before] == byte)
     }
 
+    /// Whether the byte before this place may be the last one of a value: an operand is not followed by a name.
+    pub(crate) fn is_behind_value(&self) -> bool {
+        let before = self.at.checked_sub(1).map(|before| self.text.as_bytes()[before]);
+        before.is_some_and(|byte| is(byte, WORD) || matches!(byte, b')' | b']' | b'}'))
+    }
+
     /// Passes blanks and comments.
     #[inline]
     pub(crate) fn skip_blanks(&mut self) {

@@ -169,14 +169,17 @@ impl<'a> Scopes<'a> {
     /// The newest family that has a name, one-based; 0 for none.
     fn family_with(&self, name: &str) -> u32 {
         match numbered(name.as_bytes()) {
-            (stem, Some(number)) if !has_leading_zeros(name.as_bytes(), stem) => self.family_of(stem, number),
+            (stem, Some(number)) if !has_leading_zeros(name.as_bytes(), stem) => {
+                self.family_of(Key::new(stem), stem, number)
+            }
             _ => 0,
         }
     }
 
-    /// The newest family of a stem that has a number, one-based; 0 for none.
-    fn family_of(&self, stem: &[u8], number: u64) -> u32 {
-        self.newest(Key::new(stem), stem, |entry| entry.count != SINGLE && number < entry.count)
+    /// The newest family of a stem and its key that has a number, one-based; 0 for none.
+    #[inline]
+    fn family_of(&self, key: Key, stem: &[u8], number: u64) -> u32 {
+        self.newest(key, stem, |entry| entry.count != SINGLE && number < entry.count)
     }
 
     /// Puts an entry at the head of its bucket. All older ones must be linked already.
@@ -227,7 +230,7 @@ impl<'a> Scopes<'a> {
         let single = |key| self.newest(key, name, |entry| entry.count == SINGLE);
         let (stem, Some(number)) = numbered(name) else { return Some((self.at(single(Key::new(name)))?, false)) };
         let key = Key::new(stem);
-        let family = self.newest(key, stem, |entry| entry.count != SINGLE && number < entry.count);
+        let family = self.family_of(key, stem, number);
         let own = match self.inside.may_have(key) || self.outside.may_have(key) {
             true => single(Key::new(name)),
             false => 0,
@@ -274,30 +277,17 @@ fn has_leading_zeros(name: &[u8], stem: &[u8]) -> bool {
     name.len() > stem.len() + 1 && name[stem.len()] == b'0'
 }
 
-/// A name without the digits at its end, and the number that these spell, if there are any; `u64::MAX`, which no family has,
-/// for one that is too large.
+/// A name without the digits at its end, and the number that these spell, if there are any; of one that is too large
+/// `u64::MAX`, which no family has.
 #[inline]
 fn numbered(name: &[u8]) -> (&[u8], Option<u64>) {
-    // So many digits always fit.
-    const MOST: usize = 18;
-    let (mut stem, mut number, mut place) = (name.len(), 0, 1);
+    let (mut stem, mut number, mut place) = (name.len(), 0_u64, 1_u64);
     while stem > 0 && name[stem - 1].is_ascii_digit() {
-        if name.len() - stem == MOST {
-            return numbered_at_length(name);
-        }
         stem -= 1;
-        number += u64::from(name[stem] - b'0') * place;
-        place *= 10;
+        number = number.saturating_add(place.saturating_mul(u64::from(name[stem] - b'0')));
+        place = place.saturating_mul(10);
     }
     (&name[..stem], (stem < name.len()).then_some(number))
-}
-
-#[cold]
-fn numbered_at_length(name: &[u8]) -> (&[u8], Option<u64>) {
-    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let (stem, number) = name.split_at(name.len() - digits);
-    let digit = |value: u64, &byte: &u8| value.checked_mul(10)?.checked_add(u64::from(byte - b'0'));
-    (stem, Some(number.iter().try_fold(0, digit).unwrap_or(u64::MAX)))
 }
 
 #[cfg(test)]

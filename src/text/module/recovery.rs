@@ -87,13 +87,13 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// The first token behind the line end here, if a statement begins there although the one before, whose last
-    /// character is before `end`, has no semicolon: an operand is not followed by a name.
+    /// character is before `end`, has no semicolon.
     fn next_statement(&self, opcode: usize, end: usize) -> Option<Range<usize>> {
-        let last = self.text().as_bytes()[end - 1];
-        if !(last.is_ascii_alphanumeric() || matches!(last, b'_' | b'$' | b']' | b')' | b'}')) {
+        let mut operands = self.reader.cursor;
+        operands.seek(end);
+        if !operands.is_behind_value() {
             return None;
         }
-        let mut operands = self.reader.cursor;
         operands.seek(opcode);
         operands.dotted_word();
         operands.skip_blanks();

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{MAX_OPERANDS, Read, Reader, Statement, negates_a_name};
+use super::{MAX_OPERANDS, Read, Reader, Statement, WARP_NAME, negates_a_name};
 use crate::diagnostic::Diagnostic;
 use crate::table::{self, FormInfo, Free, OperandKind};
 use crate::text::lexer::Cursor;
@@ -40,12 +40,13 @@ impl Written {
         self.count += 1;
     }
 
-    /// Those from here to the end of the statement.
+    /// Those from here to the end of the statement. If its semicolon is missing it ends where a name stands right behind a
+    /// value, so that the text behind it is not passed for each such statement.
     fn from(mut cursor: Cursor<'_>) -> Written {
         let mut list = Written::default();
         let (mut inside, mut parentheses, mut bracket) = (0_u16, 0_usize, false);
-        // Whether an operand begins here.
-        let mut first = true;
+        // Whether an operand begins here, and whether a value ends here.
+        let (mut first, mut ended) = (true, false);
         let mut operand = Around::default();
         cursor.skip_blanks();
         if cursor.at_end() || cursor.peek() == b';' {
@@ -53,10 +54,13 @@ impl Written {
         }
         loop {
             cursor.skip_blanks();
-            if cursor.at_end() || cursor.peek() == b';' {
+            let next = cursor.peek();
+            // `(.s64) WARP_SZ` is one value.
+            let name = cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME;
+            if cursor.at_end() || next == b';' || ended && (name || matches!(next, b'{' | b'@')) {
                 break;
             }
-            match cursor.peek() {
+            match next {
                 b'{' => inside = 1,
                 b'}' => (operand.elements, inside) = (inside, 0),
                 b'[' => bracket = true,
@@ -71,7 +75,7 @@ impl Written {
                 b',' if parentheses > 0 => {}
                 b',' => {
                     list.push(core::mem::take(&mut operand));
-                    first = true;
+                    (first, ended) = (true, false);
                     cursor.bump();
                     continue;
                 }
@@ -79,12 +83,11 @@ impl Written {
             }
             first = false;
             operand.bracket |= bracket;
-            if cursor.at_word() {
-                cursor.word();
-            } else {
-                cursor.bump();
-            }
+            cursor.seek(cursor.token().end);
+            ended = cursor.is_behind_value();
         }
+        // A vector without its brace.
+        operand.elements = operand.elements.max(inside);
         list.push(operand);
         list
     }
@@ -164,29 +167,69 @@ impl<'a> Reader<'_, 'a> {
         first: Cursor<'a>,
         error: Option<Box<Diagnostic>>,
     ) -> Read<()> {
-        let asked @ (tried, free, written) = (statement.form, statement.free, Written::from(first));
-        let found = match self.shapes.place(&asked) {
-            Some((known, found)) if *known == asked => Some(*found),
-            _ => tried.all_shapes().filter(|form| form.takes(&free)).find(|form| written.goes_with(*form)),
-        };
-        self.cursor = first;
+        let tried = statement.form;
+        let one = tried.all_shapes().nth(1).is_none();
+        let found = if one { Some(tried) } else { self.meant(tried, statement.free, Written::from(first)) };
         if let Some(form) = found.filter(|form| *form != tried) {
-            *self.shapes.place(&asked) = Some((asked, form));
+            self.cursor = first;
             statement.form = form;
             return self.operands_of(statement, false).map_err(said);
         }
         let error = match error {
             Some(error) => error,
-            None => match self.operands_of(statement, false) {
-                Ok(()) => return Ok(()),
-                Err(error) => said(error),
-            },
+            None => {
+                self.cursor = first;
+                match self.operands_of(statement, false) {
+                    Ok(()) => return Ok(()),
+                    Err(error) => said(error),
+                }
+            }
         };
-        if found.is_some() || tried.all_shapes().nth(1).is_none() {
+        if found.is_some() {
             return Err(error);
         }
         let mnemonic = tried.mnemonic();
         let shapes: Vec<String> = tried.all_shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
         Err(Box::new(error.with_note(format!("it is written {}", shapes.join(" or ")))))
+    }
+
+    /// The form of the same mnemonic that has these operands around it.
+    fn meant(&mut self, tried: FormInfo, free: Free, written: Written) -> Option<FormInfo> {
+        let asked = (tried, free, written);
+        let place = self.shapes.place(&asked);
+        match place {
+            Some((known, found)) if *known == asked => return Some(*found),
+            _ => {}
+        }
+        let found = tried.all_shapes().filter(|form| form.takes(&free)).find(|form| written.goes_with(*form))?;
+        *place = Some((asked, found));
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Around, Written};
+    use crate::text::lexer::Cursor;
+
+    #[test]
+    fn operands_end_with_their_statement_even_where_it_has_no_semicolon() {
+        let pair = Around { elements: 2, ..Around::default() };
+        let bracket = Around { bracket: true, ..Around::default() };
+        for (text, operands) in [
+            ("{a, b}, c", &[pair, Around::default()][..]),
+            ("{a, 5}, c.b0 mov.b64 d, e;", &[pair, Around::default()]),
+            ("c, {a, b}\nmov.b64 d, e;", &[Around::default(), pair]),
+            ("c, {a, b mov.b64 d, e;", &[Around::default(), pair]),
+            ("[a], 1.5\n@p mov.b64 d, e;", &[bracket, Around::default()]),
+            ("a, 1 + (.u64) WARP_SZ - (.u64) 3 { mov.b64 d, e;", &[Around::default(); 2]),
+            ("a, ~(2) mov.b64 d, e;", &[Around::default(); 2]),
+            ("a, 0x12 /* x */ mov.b64 d, e;", &[Around::default(); 2]),
+        ] {
+            for text in [text, text.split_once("mov").map_or(text, |(before, _)| before)] {
+                let written = Written::from(Cursor::new(text));
+                assert!(written.operands[..written.count] == *operands, "{text}");
+            }
+        }
     }
 }
