@@ -587,6 +587,9 @@ fn a_missing_semicolon_is_told_of_at_the_next_statement() {
         ("mov.u32 u32a, u32b\nmov.b64 {u32a, u32b}, u64a;", "mov"),
         ("mov.b64 {u32a, u32b}, u64a\nmov.b64 u64a, {u32a, u32b};", "mov"),
         ("mov.b64 {u32a, u32b}, u64a\n@p mov.u32 u32a, u32b;", "@"),
+        ("mov.b64 u64a, {u32a, 5}\n{ mov.b64 {u32a, u32b}, u64a; }", "{"),
+        // The vector has no brace, and it is a vector all the same.
+        ("mov.b64 u64a, {u32a, u32b mov.b64 {u32a, u32b}, u64a;", "mov"),
     ] {
         let text = kernel(lines);
         let report = report(&text);

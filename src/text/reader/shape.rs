@@ -206,30 +206,3 @@ impl<'a> Reader<'_, 'a> {
         Some(found)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Around, Written};
-    use crate::text::lexer::Cursor;
-
-    #[test]
-    fn operands_end_with_their_statement_even_where_it_has_no_semicolon() {
-        let pair = Around { elements: 2, ..Around::default() };
-        let bracket = Around { bracket: true, ..Around::default() };
-        for (text, operands) in [
-            ("{a, b}, c", &[pair, Around::default()][..]),
-            ("{a, 5}, c.b0 mov.b64 d, e;", &[pair, Around::default()]),
-            ("c, {a, b}\nmov.b64 d, e;", &[Around::default(), pair]),
-            ("c, {a, b mov.b64 d, e;", &[Around::default(), pair]),
-            ("[a], 1.5\n@p mov.b64 d, e;", &[bracket, Around::default()]),
-            ("a, 1 + (.u64) WARP_SZ - (.u64) 3 { mov.b64 d, e;", &[Around::default(); 2]),
-            ("a, ~(2) mov.b64 d, e;", &[Around::default(); 2]),
-            ("a, 0x12 /* x */ mov.b64 d, e;", &[Around::default(); 2]),
-        ] {
-            for text in [text, text.split_once("mov").map_or(text, |(before, _)| before)] {
-                let written = Written::from(Cursor::new(text));
-                assert!(written.operands[..written.count] == *operands, "{text}");
-            }
-        }
-    }
-}
