@@ -8,7 +8,7 @@ use std::hint::black_box;
 use ptx_isa::TABLE;
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::{Register, Value};
-use ptx_isa::warp::{Program, Registers};
+use ptx_isa::warp::{Program, Registers, Warps};
 
 use crate::measure::{Random, report};
 use crate::programs::{CMP, compare};
@@ -247,13 +247,25 @@ pub(crate) fn rows(random: &mut Random) {
                 }
             }
         }
-        let mut run = || black_box(&program).run(black_box(&mut ours));
-        let mut rival = || {
-            for warp in black_box(&mut theirs) {
-                black_box(&code).iter().for_each(|it| warp.step(it));
-            }
-        };
         let name = format!("decoded, {LENGTH} of a kernel, {warps} warps, a switch in every lane");
-        report(&name, goal, 20 / warps, &mut run, &mut rival);
+        let time = |name: &str, ours: &mut Warps, theirs: &mut Vec<Warp>| {
+            let mut run = || black_box(&program).run(black_box(ours));
+            let mut rival = || {
+                for warp in black_box(&mut *theirs) {
+                    black_box(&code).iter().for_each(|it| warp.step(it));
+                }
+            };
+            report(name, goal, 20 / warps, &mut run, &mut rival);
+        };
+        // Some machines take a hundred cycles for an instruction that meets a subnormal.
+        time(&format!("{name}, subnormals"), &mut ours, &mut theirs);
+        for (warp, theirs) in theirs.iter_mut().enumerate() {
+            for (number, word) in theirs.words.iter_mut().enumerate() {
+                // Floats of either sign, of 2⁻³¹ to 2.
+                *word = [(); 32].map(|()| random.next() as u32 & 0x8fff_ffff | 0x3000_0000);
+                *ours.b32_mut(warp, number as u32) = *word;
+            }
+        }
+        time(&name, &mut ours, &mut theirs);
     }
 }

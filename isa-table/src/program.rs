@@ -40,14 +40,14 @@ use crate::limits::{ARGS, VALUES};
 /// A function of bits that programs name by its number; each argument is one lane, or a whole value.
 pub type Operation = fn(u16, &[u128]) -> u128;
 
-/// What runs a step over one warp, under masks: its registers, the step.
-pub type RunWarp = unsafe fn(*mut u8, *const u8);
+/// What runs a step over one warp, under masks, and those behind it: its registers, the step, how many more.
+pub type RunWarp = unsafe fn(*mut u8, *const u8, usize);
 
 /// The code of a loop over lanes at one SIMD level. What the arguments are is between the library's loops and those who
 /// call them: see the library's module `lanes`.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// What runs a step over one warp: what its selectors pick decides.
+    /// What runs a step over one warp, and those behind it: what its selectors pick decides.
     pub of_warp: unsafe fn(*const u8) -> RunWarp,
     /// Over chunks of 32 lanes, all of them: the registers of the first warp, or where each operand is; the step, how many
     /// chunks, and for operands of each width how many bytes one chunk is behind the other.

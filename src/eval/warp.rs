@@ -157,11 +157,11 @@ pub fn integer_s32_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: 
 
 /// Functions of words.
 macro_rules! words {
-    ($($name:ident($($arg:ident)*);)*) => {$(
+    ($($name:ident($($arg:ident)*) $simd:ident;)*) => {$(
         /// The function of this name in each lane.
         #[inline(always)]
         pub fn $name<L: Simd, const N: usize>(simd: L, $($arg: &[u32; N]),*) -> [u32; N] {
-            match simd.$name($($arg),*) {
+            match simd.$simd($($arg),*) {
                 Some(result) => result,
                 None => lanes(|lane| super::$name($($arg[lane]),*)),
             }
@@ -170,8 +170,15 @@ macro_rules! words {
 }
 
 words! {
-    logic(a b c table);
-    permute(a b control);
+    logic(a b c table) logic;
+    permute(a b control) permute;
+    ones_b32(x) ones;
+}
+
+/// [`ones_b64`](super::ones_b64) in each lane.
+#[inline(always)]
+pub fn ones_b64<L: Simd, const N: usize>(_: L, x: &[u64; N]) -> [u32; N] {
+    lanes(|lane| super::ones_b64(x[lane]))
 }
 
 /// [`bytes`](super::bytes) in each lane.

@@ -175,6 +175,12 @@ pub trait Simd: Copy + sealed::Sealed {
         None
     }
 
+    /// How many bits of each word are ones. `None` at a level for which nothing better is known than what the compiler makes.
+    #[inline(always)]
+    fn ones<const N: usize>(self, _: &[u32; N]) -> Option<[u32; N]> {
+        None
+    }
+
     /// Lanes of ones and zeros with more bits.
     #[inline(always)]
     fn widen<V: Word, W: Word>(self, lanes: &[V; WARP]) -> [W; WARP] {

@@ -6,6 +6,8 @@ use isa_table::program::Param;
 
 /// The parameters of a loop: a tuple, which lies in memory as `words` writes it.
 pub trait Params: Copy {
+    /// Words of 32 bits.
+    const WORDS: usize;
     /// Whether there are selectors, and with them a commonest case.
     const SELECTS: bool;
     /// # Safety
@@ -78,6 +80,7 @@ impl OneParam for u64 {
 macro_rules! params {
     ($($name:ident)*) => {
         impl<$($name: OneParam),*> Params for ($($name,)*) {
+            const WORDS: usize = 0 $(+ $name::WORDS)*;
             const SELECTS: bool = false $(|| $name::SELECTS)*;
             #[inline(always)]
             #[allow(clippy::unused_unit, unused_variables, unused_mut, unused_assignments, reason = "a loop may have no parameters")]

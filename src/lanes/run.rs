@@ -6,7 +6,7 @@ use isa_table::program::RunWarp;
 
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::portable::Portable;
-use super::step::Head;
+use super::step::{Head, Next};
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 use super::x86::{Avx2, Avx512};
 use super::{Loop, Outputs, Params, Run, Simd, Sources, Width};
@@ -57,12 +57,12 @@ macro_rules! levels {
             ///
             /// The module's promises: see [`over_warp`]. Selectors pick what they mostly do.
             $(#[$feature])*
-            unsafe fn warp<K: Loop>(registers: *mut u8, step: *const u8) {
+            unsafe fn warp<K: Loop>(registers: *mut u8, step: *const u8, more: usize) {
                 // SAFETY: the caller's promises; by the first one the features are there, by the last one selectors are known,
                 // and where there are none, all is usual.
                 unsafe {
                     let params = params::<K>(step).usual().unwrap_unchecked();
-                    over_warp::<K, _>($simd, params, registers, step);
+                    over_warp::<K, _>($simd, params, registers, step, more);
                 }
             }
 
@@ -70,9 +70,9 @@ macro_rules! levels {
             ///
             /// The module's promises: see [`over_warp`].
             $(#[$feature])*
-            unsafe fn unusual<K: Loop>(registers: *mut u8, step: *const u8) {
+            unsafe fn unusual<K: Loop>(registers: *mut u8, step: *const u8, more: usize) {
                 // SAFETY: the caller's promises; by the first one the features are there.
-                unsafe { over_warp::<K, _>($simd, params::<K>(step).unusual(), registers, step) }
+                unsafe { over_warp::<K, _>($simd, params::<K>(step).unusual(), registers, step, more) }
             }
 
             /// # Safety
@@ -103,19 +103,20 @@ levels! {
     avx512 Avx512(()), #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma,avx512f,avx512bw,avx512dq,avx512vl")];
 }
 
-/// Runs a loop with these parameters over one warp. The operands are at the step's offsets in its registers. Lanes are
-/// written that are active and that the step's guard has.
+/// Runs a loop with these parameters over one warp, then the steps behind it. The operands are at the step's offsets in its
+/// registers. Lanes are written that are active and that the step's guard has.
 ///
 /// What the step says is read where it is used: held in registers of the machine, these would have to be saved before.
 ///
 /// # Safety
 ///
-/// The module's promises. `step` points to a step of this loop.
+/// The module's promises, for each of the steps. The first one is of this loop.
 #[inline(always)]
-unsafe fn over_warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mut u8, step: *const u8) {
+unsafe fn over_warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mut u8, step: *const u8, more: usize) {
     let outputs = K::Outputs::COUNT;
     // SAFETY: the caller's promises: behind the head there is an offset for each place, then the parameters.
     unsafe {
+        let next = Next::at(step.add(Head::size(outputs + K::Sources::COUNT, K::Params::WORDS)));
         let at = |place: usize, _| registers.add(step.add(Head::place(place)).cast::<u32>().read() as usize);
         let head = step.cast::<Head>();
         // A warp begins with the mask of its active lanes.
@@ -124,6 +125,7 @@ unsafe fn over_warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mu
         let sources = K::Sources::load(|source, width| at(outputs + source, width).cast_const());
         // The sources are not used any more when the outputs are stored.
         K::chunk(simd, sources, params).store_masked(simd, at, mask);
+        next.run(registers, more);
     }
 }
 

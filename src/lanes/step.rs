@@ -22,8 +22,6 @@ pub(super) struct Head {
     /// The guard's mask, and what it is xored with.
     pub guard: u32,
     pub flip: u32,
-    /// How many bytes from here the next step begins.
-    size: u32,
 }
 
 impl Head {
@@ -37,9 +35,51 @@ impl Head {
         Head::place(places)
     }
 
+    /// How many bytes a step has with so many places and words of parameters: whole lines. The next one is behind them.
+    pub(super) const fn size(places: usize, words: usize) -> usize {
+        (Head::params(places) + 4 * words).next_multiple_of(size_of::<Line>())
+    }
+
     /// Where a step that runs thread by thread points to its [`Thread`]: behind as many places as there may be.
     const THREAD: usize = Head::place(PLACES).next_multiple_of(8);
 }
+
+/// The step behind another one, if there is one.
+#[derive(Clone, Copy)]
+pub(super) struct Next {
+    run: RunWarp,
+    step: *const u8,
+}
+
+impl Next {
+    /// What runs the step is read here, before another one is run: a wrong guess of it is noticed early.
+    ///
+    /// # Safety
+    ///
+    /// `step` points to a step, or to the line behind the last one.
+    #[inline(always)]
+    pub(super) unsafe fn at(step: *const u8) -> Next {
+        // SAFETY: the caller's promise.
+        Next { run: unsafe { (*step.cast::<Head>()).run }, step }
+    }
+
+    /// Runs it, if there is one more, and so many behind it. A step does this last: it becomes a jump, and each instruction
+    /// has its own, by which the next one is guessed.
+    ///
+    /// # Safety
+    ///
+    /// There are so many steps from here on, and the registers are those of their program.
+    #[inline(always)]
+    pub(super) unsafe fn run(self, registers: *mut u8, more: usize) {
+        if more > 0 {
+            // SAFETY: the caller's promise.
+            unsafe { (self.run)(registers, self.step, more - 1) }
+        }
+    }
+}
+
+/// What stands where there is no step.
+unsafe fn nothing(_: *mut u8, _: *const u8, _: usize) {}
 
 const _: () = assert!(Head::THREAD + size_of::<*const Thread>() <= 64);
 
@@ -104,7 +144,7 @@ impl File {
 /// Instructions that run over the warps of a block.
 #[derive(Clone, Default)]
 pub(crate) struct Code {
-    /// The steps, one behind the other.
+    /// The steps, one behind the other, and a line behind the last one, which is none.
     lines: Vec<Line>,
     /// Where each begins.
     starts: Vec<u32>,
@@ -155,26 +195,29 @@ impl Code {
         }
         let run = at_level(loops, level);
         let flip = if complemented { u32::MAX } else { 0 };
-        self.starts.push(self.lines.len() as u32);
-        match run {
+        let lines = match run {
             Some(run) => {
-                let mut lines = lines((guard_at, flip), &at, &params);
+                let mut lines = in_lines(nothing, (guard_at, flip), &at, &params);
                 let step = lines.as_mut_ptr().cast::<u8>();
                 // SAFETY: the step has the parameters of the loop, and the machine the level's features.
                 unsafe { (*step.cast::<Head>()).run = (run.of_warp)(step) };
-                self.lines.extend(lines);
+                lines
             }
             None => {
-                let mut lines = lines((guard_at, flip), &at, &[]);
+                let mut lines = in_lines(by_thread, (guard_at, flip), &at, &[]);
                 let thread = Arc::new(thread);
                 // SAFETY: a step without parameters is one line, which has room for the pointer behind all places.
                 unsafe {
                     lines.as_mut_ptr().byte_add(Head::THREAD).cast::<*const Thread>().write(Arc::as_ptr(&thread))
                 };
                 self.threads.push(thread);
-                self.lines.extend(lines);
+                lines
             }
-        }
+        };
+        self.lines.pop();
+        self.starts.push(self.lines.len() as u32);
+        self.lines.extend(lines);
+        self.lines.extend(in_lines(nothing, (0, 0), &[], &[]));
         self.wide.push(run.filter(|_| guard.is_err()));
     }
 
@@ -205,22 +248,16 @@ impl Code {
     /// At `registers` are those of a warp of this program, and there are so many instructions.
     #[inline(always)]
     unsafe fn over_warp(&self, steps: Range<usize>, registers: *mut u8) {
-        let Some(first) = self.starts[steps.clone()].first() else { return };
+        // So many are on the stack at once where the compiler does not make jumps of what steps do last.
+        const TOGETHER: usize = 16;
         // SAFETY: where a step begins there is a head, and behind a step that is not the last is the next one. A level's code
         // is in a step only if the machine has its features. Every place that a loop uses was counted when the step was added,
         // so it lies inside the registers, aligned; loops read their sources before they write, so that it does not matter
         // which places are the same.
         unsafe {
-            let mut step = self.lines.as_ptr().add(*first as usize).cast::<u8>();
-            let mut run = (*step.cast::<Head>()).run;
-            for _ in 1..steps.len() {
-                // What comes next is known before this one is called: a wrong guess of it is noticed early.
-                let next = step.add((*step.cast::<Head>()).size as usize);
-                let next_run = (*next.cast::<Head>()).run;
-                run(registers, step);
-                (step, run) = (next, next_run);
+            for some in self.starts[steps].chunks(TOGETHER) {
+                Next::at(self.lines.as_ptr().add(some[0] as usize).cast()).run(registers, some.len());
             }
-            run(registers, step);
         }
     }
 
@@ -240,7 +277,7 @@ impl Code {
                 let step = self.lines.as_ptr().add(*start as usize).cast::<u8>();
                 match wide {
                     Some(wide) if all => (wide.chunks)(first, core::ptr::null(), step, count, strides.as_ptr()),
-                    _ => warps().for_each(|registers| ((*step.cast::<Head>()).run)(registers, step)),
+                    _ => warps().for_each(|registers| Next::at(step).run(registers, 1)),
                 }
             }
         }
@@ -252,11 +289,10 @@ fn at_level(loops: &[Run], level: Level) -> Option<Run> {
     level.vectors().and_then(|index| loops.get(index)).copied()
 }
 
-/// A step in whole lines, to be run thread by thread: its guard and what that is xored with, and the words behind.
-fn lines((guard, flip): (u32, u32), at: &[u32], params: &[u32]) -> Vec<Line> {
-    let bytes = Head::params(at.len()) + 4 * params.len();
-    let mut lines = alloc::vec![Line(MaybeUninit::zeroed()); bytes.div_ceil(64)];
-    let head = Head { run: by_thread, guard, flip, size: size_of_val(lines.as_slice()) as u32 };
+/// A step in whole lines: what runs it, its guard and what that is xored with, and the words behind.
+fn in_lines(run: RunWarp, (guard, flip): (u32, u32), at: &[u32], params: &[u32]) -> Vec<Line> {
+    let mut lines = alloc::vec![Line(MaybeUninit::zeroed()); Head::size(at.len(), params.len()) / size_of::<Line>()];
+    let head = Head { run, guard, flip };
     let step = lines.as_mut_ptr().cast::<u8>();
     // SAFETY: the lines have room for the head, and behind it for so many words.
     unsafe {
@@ -268,12 +304,27 @@ fn lines((guard, flip): (u32, u32), at: &[u32], params: &[u32]) -> Vec<Line> {
     lines
 }
 
-/// Runs a step thread by thread over a warp.
+/// Runs a step thread by thread over a warp, then the steps behind it.
 ///
 /// # Safety
 ///
 /// As a loop's code for a warp; the step has a [`Thread`].
-unsafe fn by_thread(registers: *mut u8, step: *const u8) {
+unsafe fn by_thread(registers: *mut u8, step: *const u8, more: usize) {
+    // SAFETY: the caller's promises; a step that runs thread by thread is one line.
+    unsafe {
+        let next = Next::at(step.add(size_of::<Line>()));
+        one_by_thread(registers, step);
+        next.run(registers, more);
+    }
+}
+
+/// Runs one step thread by thread. It is no part of the above, which keeps nothing on the stack.
+///
+/// # Safety
+///
+/// As above.
+#[inline(never)]
+unsafe fn one_by_thread(registers: *mut u8, step: *const u8) {
     let mut at = [core::ptr::null_mut(); PLACES];
     // SAFETY: the caller's promises.
     unsafe {
@@ -299,7 +350,7 @@ impl Slices {
     /// A loop at a level, with so many places; `None` where it runs thread by thread.
     pub(super) fn new(loops: &[Run], level: Level, places: usize, params: &[u32]) -> Option<Slices> {
         let run = at_level(loops, level)?;
-        Some(Slices { run, lines: lines((0, 0), &alloc::vec![0; places], params) })
+        Some(Slices { run, lines: in_lines(nothing, (0, 0), &alloc::vec![0; places], params) })
     }
 
     /// Runs it over so many chunks of the operands, at least one.

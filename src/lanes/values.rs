@@ -198,6 +198,11 @@ impl Output for u32 {
     }
 }
 
+/// Tells the compiler that it is seldom called from where it is: most instructions write all lanes, and should not jump
+/// before they do.
+#[cold]
+fn some_lanes() {}
+
 /// The destinations of a [`Loop`]: a tuple.
 pub trait Outputs: 'static {
     const COUNT: usize;
@@ -241,6 +246,9 @@ macro_rules! tuples {
                 unsafe {
                     if lanes && mask == u32::MAX {
                         return self.store(at);
+                    }
+                    if lanes {
+                        some_lanes();
                     }
                     let ($($name,)*) = self;
                     $($name.store_masked(simd, at($place, $name::WIDTH), mask);)*

@@ -443,6 +443,28 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    fn ones<const N: usize>(self, x: &[u32; N]) -> Option<[u32; N]> {
+        let mut lanes = [0; N];
+        let mut round = 0;
+        while round < N / 16 {
+            // SAFETY: see above.
+            unsafe {
+                // Those of each digit of four bits, then sums of two digits, of two bytes and of two halves.
+                let digit = _mm512_set1_epi8(15);
+                let counts = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+                let x = _mm512_loadu_si512(x.as_ptr().cast::<__m512i>().add(round));
+                let low = _mm512_shuffle_epi8(counts, _mm512_and_si512(x, digit));
+                let high = _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi32::<4>(x), digit));
+                let halves = _mm512_maddubs_epi16(_mm512_add_epi8(low, high), _mm512_set1_epi8(1));
+                let words = _mm512_madd_epi16(halves, _mm512_set1_epi16(1));
+                _mm512_storeu_si512(lanes.as_mut_ptr().cast::<__m512i>().add(round), words);
+            }
+            round += 1;
+        }
+        Some(lanes)
+    }
+
+    #[inline(always)]
     fn permute<const N: usize>(self, a: &[u32; N], b: &[u32; N], control: &[u32; N]) -> Option<[u32; N]> {
         let mut lanes = [0; N];
         let mut round = 0;
