@@ -140,30 +140,50 @@ fn fill(warps: &mut Warps, random: &mut Random) {
     }
 }
 
+/// An instruction as a program has it.
+#[derive(Debug)]
+struct Instruction {
+    guard: Option<(u32, bool)>,
+    destinations: Vec<Option<u32>>,
+    sources: Vec<Source>,
+    selectors: Vec<u32>,
+}
+
+impl Instruction {
+    /// Any operands: registers that are destinations and sources, constants, what is dropped or negated.
+    fn any(form: FormInfo, random: &mut Random) -> Instruction {
+        let signature = Signature::of(form);
+        let destinations = signature.destinations.iter().enumerate();
+        let destinations = destinations
+            .map(|(index, _)| (index == 0 || !random.one_in(4)).then(|| index as u32 * 2 + (random.next() % 2) as u32))
+            .collect();
+        let sources = signature
+            .sources
+            .iter()
+            .map(|bits| match (random.next() % 8, bits) {
+                (0, 1) => Source::Constant(random.next() & 1),
+                (0, bits) => Source::Constant(random.lane(*bits)),
+                (1..=3, 1) => Source::Not((random.next() % 8) as u32),
+                _ => Source::Register((random.next() % 8) as u32),
+            })
+            .collect();
+        let guard = (random.one_in(2)).then(|| ((random.next() % 8) as u32, random.one_in(2)));
+        Instruction { guard, destinations, sources, selectors: selectors(form, random) }
+    }
+
+    fn push(&self, form: FormInfo, program: &mut Program) {
+        let Instruction { guard, destinations, sources, selectors } = self;
+        let operands = Operands { guard: *guard, destinations, sources, selectors };
+        program.push(form, &operands).unwrap_or_else(|error| panic!("{}: {error}", form.mnemonic()));
+    }
+}
+
 fn check_warps(form: FormInfo, sm: u16, level: Level, count: usize, random: &mut Random) {
     let signature = Signature::of(form);
     let mut program = Program::at_level(REGISTERS, sm, level);
-    // Any register may be any operand: destinations that are sources too.
-    let destinations: Vec<Option<u32>> = signature
-        .destinations
-        .iter()
-        .enumerate()
-        .map(|(index, _)| (index == 0 || !random.one_in(4)).then(|| index as u32 * 2 + (random.next() % 2) as u32))
-        .collect();
-    let sources: Vec<Source> = signature
-        .sources
-        .iter()
-        .map(|bits| match (random.next() % 8, bits) {
-            (0, 1) => Source::Constant(random.next() & 1),
-            (0, bits) => Source::Constant(random.lane(*bits)),
-            (1..=3, 1) => Source::Not((random.next() % 8) as u32),
-            _ => Source::Register((random.next() % 8) as u32),
-        })
-        .collect();
-    let guard = (random.one_in(2)).then(|| ((random.next() % 8) as u32, random.one_in(2)));
-    let selectors = selectors(form, random);
-    let operands = Operands { guard, destinations: &destinations, sources: &sources, selectors: &selectors };
-    program.push(form, &operands).unwrap_or_else(|error| panic!("{}: {error}", form.mnemonic()));
+    let instruction = Instruction::any(form, random);
+    instruction.push(form, &mut program);
+    let Instruction { guard, destinations, sources, selectors } = &instruction;
     let mut warps = program.warps(count);
     fill(&mut warps, random);
     let before = warps.clone();
@@ -192,7 +212,7 @@ fn check_warps(form: FormInfo, sm: u16, level: Level, count: usize, random: &mut
         }
     }
     for (warp, register) in (0..count).flat_map(|warp| (0..8).map(move |register| (warp, register))) {
-        let what = || format!("{} {level:?} sm_{sm} warp {warp} of {count} {operands:x?}", form.mnemonic());
+        let what = || format!("{} {level:?} sm_{sm} warp {warp} of {count} {instruction:x?}", form.mnemonic());
         assert_eq!(warps.b16(warp, register), expected.b16(warp, register), "{}", what());
         assert_eq!(warps.b32(warp, register), expected.b32(warp, register), "{}", what());
         assert_eq!(warps.b64(warp, register), expected.b64(warp, register), "{}", what());
@@ -227,6 +247,36 @@ fn warps_compute_what_scalar_functions_do() {
             };
             for round in 0..rounds {
                 check_warps(form, [90, 13][round % 2], level, [1, 1, 3][round % 3], &mut random);
+            }
+        }
+    }
+}
+
+/// Each instruction finds the one behind it, be it of one line or of several, of a loop or thread by thread.
+#[test]
+fn a_program_is_its_instructions_one_after_the_other() {
+    let mut random = Random(8);
+    let forms: Vec<FormInfo> = forms().filter(|form| form.states().is_empty()).collect();
+    let length = if cfg!(miri) { 40 } else { 3_000 };
+    for (level, count) in Level::available().flat_map(|level| [(level, 1), (level, 3)]) {
+        let mut program = Program::at_level(REGISTERS, 90, level);
+        for _ in 0..length {
+            let form = forms[random.next() as usize % forms.len()];
+            Instruction::any(form, &mut random).push(form, &mut program);
+        }
+        let mut together = program.warps(count);
+        // What floats come to is soon NaN everywhere: few instructions at a time have numbers to work on.
+        for first in (0..length).step_by(37) {
+            fill(&mut together, &mut random);
+            let mut alone = together.clone();
+            let last = length.min(first + 37);
+            program.run_range(first..last, 0..count, &mut together);
+            (first..last).for_each(|step| program.run_range(step..step + 1, 0..count, &mut alone));
+            for (warp, register) in (0..count).flat_map(|warp| (0..8).map(move |register| (warp, register))) {
+                assert_eq!(together.b16(warp, register), alone.b16(warp, register), "{level:?} from {first}");
+                assert_eq!(together.b32(warp, register), alone.b32(warp, register), "{level:?} from {first}");
+                assert_eq!(together.b64(warp, register), alone.b64(warp, register), "{level:?} from {first}");
+                assert_eq!(together.pred(warp, register), alone.pred(warp, register), "{level:?} from {first}");
             }
         }
     }

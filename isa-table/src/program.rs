@@ -47,6 +47,10 @@ pub type RunWarp = unsafe fn(*mut u8, *const u8, usize);
 /// call them: see the library's module `lanes`.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
+    /// How many operands a step has.
+    pub places: usize,
+    /// How many words of 32 bits its parameters are.
+    pub words: usize,
     /// What runs a step over one warp, and those behind it: what its selectors pick decides.
     pub of_warp: unsafe fn(*const u8) -> RunWarp,
     /// Over chunks of 32 lanes, all of them: the registers of the first warp, or where each operand is; the step, how many

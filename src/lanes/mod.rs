@@ -23,8 +23,8 @@
 //!    machine has the level's features.
 //! 2. **Places.** Every operand place that a loop uses points to 32 lanes of the operand's width for each of the chunks it
 //!    is called for, or to one word of predicates for each, aligned, readable, and writable where it is a destination.
-//!    Destinations overlap no source of another chunk. The parameters of the loop stand where the step says, and do not
-//!    change: what runs a step was chosen for what its selectors pick.
+//!    Destinations overlap no source of another chunk. A step has as many places and parameters as its loop, and does not
+//!    change: what runs it was chosen for what its selectors pick.
 #![allow(unsafe_code, reason = "the one module that calls functions of CPU features and follows operand pointers")]
 #![cfg_attr(not(feature = "simd"), allow(dead_code, reason = "without loops threads run one by one"))]
 // What is shown of this module is for generated code.

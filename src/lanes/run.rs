@@ -37,7 +37,8 @@ macro_rules! levels {
             use super::*;
 
             pub(super) const fn run<K: Loop>() -> Run {
-                Run { of_warp: of_warp::<K>, chunks: chunks::<K> }
+                let places = K::Outputs::COUNT + K::Sources::COUNT;
+                Run { places, words: K::Params::WORDS, of_warp: of_warp::<K>, chunks: chunks::<K> }
             }
 
             /// What runs a step, by what its selectors pick: with what they mostly do there is a function that knows it.

@@ -183,7 +183,7 @@ impl Code {
     ///
     /// # Panics
     ///
-    /// If there are not as many places as widths, or an operand is not aligned.
+    /// If there are not as many places as widths, an operand is not aligned, or the loop has other operands or parameters.
     pub(crate) fn push(&mut self, step: Step, loops: &[Run], level: Level, widths: &[u8], thread: Thread) {
         let Step { at, guard, params } = step;
         let (guard_at, complemented) = guard.unwrap_or_else(|always| (always, false));
@@ -197,6 +197,7 @@ impl Code {
         let flip = if complemented { u32::MAX } else { 0 };
         let lines = match run {
             Some(run) => {
+                assert!((at.len(), params.len()) == (run.places, run.words), "a step of the loop");
                 let mut lines = in_lines(nothing, (guard_at, flip), &at, &params);
                 let step = lines.as_mut_ptr().cast::<u8>();
                 // SAFETY: the step has the parameters of the loop, and the machine the level's features.
@@ -348,8 +349,13 @@ pub(super) struct Slices {
 
 impl Slices {
     /// A loop at a level, with so many places; `None` where it runs thread by thread.
+    ///
+    /// # Panics
+    ///
+    /// If the loop has other operands or parameters.
     pub(super) fn new(loops: &[Run], level: Level, places: usize, params: &[u32]) -> Option<Slices> {
         let run = at_level(loops, level)?;
+        assert!((places, params.len()) == (run.places, run.words), "a step of the loop");
         Some(Slices { run, lines: in_lines(nothing, (0, 0), &alloc::vec![0; places], params) })
     }
 
