@@ -257,7 +257,7 @@ fn warps_compute_what_scalar_functions_do() {
 fn a_program_is_its_instructions_one_after_the_other() {
     let mut random = Random(8);
     let forms: Vec<FormInfo> = forms().filter(|form| form.states().is_empty()).collect();
-    let length = if cfg!(miri) { 40 } else { 3_000 };
+    let length = if cfg!(miri) { 18 } else { 3_000 };
     for (level, count) in Level::available().flat_map(|level| [(level, 1), (level, 3)]) {
         let mut program = Program::at_level(REGISTERS, 90, level);
         for _ in 0..length {
