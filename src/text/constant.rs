@@ -35,6 +35,11 @@ pub(crate) const WARP: u64 = isa_table::program::WARP as u64;
 /// The name of the one named constant.
 pub(crate) const WARP_NAME: &str = "WARP_SZ";
 
+/// Whether a name stands here that is no constant.
+pub(crate) fn at_name(cursor: &Cursor<'_>) -> bool {
+    cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME
+}
+
 /// The two types of integer constants, as casts name them.
 const UNSIGNED: &str = "u64";
 const SIGNED: &str = "s64";

@@ -11,7 +11,7 @@ use super::directives::unknown_directive;
 use super::functions::has_numbers;
 use crate::diagnostic::Code;
 use crate::table::{Kind, Space, TypeInfo};
-use crate::text::constant::{self, Constant, WARP, WARP_NAME};
+use crate::text::constant::{self, Constant, WARP, WARP_NAME, at_name};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
 use crate::text::scope::Symbol;
@@ -320,7 +320,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let start = self.cursor().at();
         let address = ty.kind == Kind::Unsigned && ty.bits >= LEAST_ADDRESS;
         let no_address = || format!("an address is a `.u32` or a `.u64`, and this is a `.{}`", ty.name);
-        if self.cursor().at_word() && self.text()[self.cursor().token()] != *WARP_NAME {
+        if at_name(self.cursor()) {
             self.address_value()?;
             return if address { Ok(()) } else { fail(Code::Constant, start..self.reader.cursor.at(), no_address()) };
         }

@@ -15,7 +15,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::constant::WARP_NAME;
+use super::constant::at_name;
 use super::lexer::Cursor;
 use super::memo::Memo;
 use super::mnemonic::{self, Refusal};
@@ -449,5 +449,5 @@ impl<'a> Reader<'_, 'a> {
 fn negates_a_name(mut cursor: Cursor<'_>) -> bool {
     cursor.bump();
     cursor.skip_blanks();
-    cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME
+    at_name(&cursor)
 }

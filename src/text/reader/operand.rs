@@ -10,7 +10,7 @@ use super::{Read, Reader, fail, missing_semicolon, negates_a_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::selector::{Permission, Selector};
 use crate::table::{self, Around, FormInfo, Kind, Lenient, OperandKind, TypeInfo};
-use crate::text::constant::{self, Constant, WARP_NAME};
+use crate::text::constant::{self, Constant, WARP_NAME, at_name};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Operand, Register, Second, Value, element_index};
 
@@ -66,7 +66,7 @@ impl<'a> Reader<'_, 'a> {
                     return fail(Code::Sink, start..start + 1, message);
                 }
             }
-            _ if self.cursor.at_word() && self.cursor.text()[self.cursor.token()] != *WARP_NAME => {
+            _ if at_name(&self.cursor) => {
                 self.named(info, operand)?;
             }
             b'[' => {

@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{MAX_OPERANDS, Read, Reader, Statement, WARP_NAME, negates_a_name};
+use super::{MAX_OPERANDS, Read, Reader, Statement, at_name, negates_a_name};
 use crate::diagnostic::Diagnostic;
 use crate::table::{self, FormInfo, Free, OperandKind};
 use crate::text::lexer::Cursor;
@@ -56,8 +56,7 @@ impl Written {
             cursor.skip_blanks();
             let next = cursor.peek();
             // `(.s64) WARP_SZ` is one value.
-            let name = cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME;
-            if cursor.at_end() || next == b';' || ended && (name || matches!(next, b'{' | b'@')) {
+            if cursor.at_end() || next == b';' || ended && (at_name(&cursor) || matches!(next, b'{' | b'@')) {
                 break;
             }
             match next {
@@ -197,9 +196,10 @@ impl<'a> Reader<'_, 'a> {
     fn meant(&mut self, tried: FormInfo, free: Free, written: Written) -> Option<FormInfo> {
         let asked = (tried, free, written);
         let place = self.shapes.place(&asked);
-        match place {
-            Some((known, found)) if *known == asked => return Some(*found),
-            _ => {}
+        if let Some((known, found)) = place
+            && *known == asked
+        {
+            return Some(*found);
         }
         let found = tried.all_shapes().filter(|form| form.takes(&free)).find(|form| written.goes_with(*form))?;
         *place = Some((asked, found));
