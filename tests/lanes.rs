@@ -211,8 +211,15 @@ fn check_warps(form: FormInfo, sm: u16, level: Level, count: usize, random: &mut
             }
         }
     }
-    for (warp, register) in (0..count).flat_map(|warp| (0..8).map(move |register| (warp, register))) {
-        let what = || format!("{} {level:?} sm_{sm} warp {warp} of {count} {instruction:x?}", form.mnemonic());
+    assert_same(&warps, &expected, || {
+        format!("{} {level:?} sm_{sm}, {first}..{last} {instruction:x?}", form.mnemonic())
+    });
+}
+
+/// Holds all registers against the expected ones, and tells what was run.
+fn assert_same(warps: &Warps, expected: &Warps, what: impl Fn() -> String) {
+    for (warp, register) in (0..warps.len()).flat_map(|warp| (0..8).map(move |register| (warp, register))) {
+        let what = || format!("{}: warp {warp} of {}", what(), warps.len());
         assert_eq!(warps.b16(warp, register), expected.b16(warp, register), "{}", what());
         assert_eq!(warps.b32(warp, register), expected.b32(warp, register), "{}", what());
         assert_eq!(warps.b64(warp, register), expected.b64(warp, register), "{}", what());
@@ -272,12 +279,7 @@ fn a_program_is_its_instructions_one_after_the_other() {
             let last = length.min(first + 37);
             program.run_range(first..last, 0..count, &mut together);
             (first..last).for_each(|step| program.run_range(step..step + 1, 0..count, &mut alone));
-            for (warp, register) in (0..count).flat_map(|warp| (0..8).map(move |register| (warp, register))) {
-                assert_eq!(together.b16(warp, register), alone.b16(warp, register), "{level:?} from {first}");
-                assert_eq!(together.b32(warp, register), alone.b32(warp, register), "{level:?} from {first}");
-                assert_eq!(together.b64(warp, register), alone.b64(warp, register), "{level:?} from {first}");
-                assert_eq!(together.pred(warp, register), alone.pred(warp, register), "{level:?} from {first}");
-            }
+            assert_same(&together, &alone, || format!("{level:?} {first}..{last}"));
         }
     }
 }

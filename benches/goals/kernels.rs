@@ -248,7 +248,7 @@ pub(crate) fn rows(random: &mut Random) {
             }
         }
         let name = format!("decoded, {LENGTH} of a kernel, {warps} warps, a switch in every lane");
-        let time = |name: &str, ours: &mut Warps, theirs: &mut Vec<Warp>| {
+        let time = |name: &str, ours: &mut Warps, theirs: &mut [Warp]| {
             let mut run = || black_box(&program).run(black_box(ours));
             let mut rival = || {
                 for warp in black_box(&mut *theirs) {

@@ -157,11 +157,11 @@ pub fn integer_s32_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: 
 
 /// Functions of words.
 macro_rules! words {
-    ($($name:ident($($arg:ident)*) $simd:ident;)*) => {$(
+    ($($name:ident($($arg:ident)*);)*) => {$(
         /// The function of this name in each lane.
         #[inline(always)]
         pub fn $name<L: Simd, const N: usize>(simd: L, $($arg: &[u32; N]),*) -> [u32; N] {
-            match simd.$simd($($arg),*) {
+            match simd.$name($($arg),*) {
                 Some(result) => result,
                 None => lanes(|lane| super::$name($($arg[lane]),*)),
             }
@@ -170,9 +170,9 @@ macro_rules! words {
 }
 
 words! {
-    logic(a b c table) logic;
-    permute(a b control) permute;
-    ones_b32(x) ones;
+    logic(a b c table);
+    permute(a b control);
+    ones_b32(x);
 }
 
 /// [`ones_b64`](super::ones_b64) in each lane.

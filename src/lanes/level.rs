@@ -177,7 +177,7 @@ pub trait Simd: Copy + sealed::Sealed {
 
     /// How many bits of each word are ones. `None` at a level for which nothing better is known than what the compiler makes.
     #[inline(always)]
-    fn ones<const N: usize>(self, _: &[u32; N]) -> Option<[u32; N]> {
+    fn ones_b32<const N: usize>(self, _: &[u32; N]) -> Option<[u32; N]> {
         None
     }
 

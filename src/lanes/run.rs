@@ -37,8 +37,7 @@ macro_rules! levels {
             use super::*;
 
             pub(super) const fn run<K: Loop>() -> Run {
-                let places = K::Outputs::COUNT + K::Sources::COUNT;
-                Run { places, words: K::Params::WORDS, of_warp: of_warp::<K>, chunks: chunks::<K> }
+                Run { places: places::<K>(), words: K::Params::WORDS, of_warp: of_warp::<K>, chunks: chunks::<K> }
             }
 
             /// What runs a step, by what its selectors pick: with what they mostly do there is a function that knows it.
@@ -117,7 +116,7 @@ unsafe fn over_warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mu
     let outputs = K::Outputs::COUNT;
     // SAFETY: the caller's promises: behind the head there is an offset for each place, then the parameters.
     unsafe {
-        let next = Next::at(step.add(Head::size(outputs + K::Sources::COUNT, K::Params::WORDS)));
+        let next = Next::at(step.add(Head::size(places::<K>(), K::Params::WORDS)));
         let at = |place: usize, _| registers.add(step.add(Head::place(place)).cast::<u32>().read() as usize);
         let head = step.cast::<Head>();
         // A warp begins with the mask of its active lanes.
@@ -146,7 +145,7 @@ unsafe fn over_chunks<K: Loop, L: Simd>(
     count: usize,
     strides: *const usize,
 ) {
-    let places = K::Outputs::COUNT + K::Sources::COUNT;
+    let places = places::<K>();
     let mut firsts = [registers; PLACES];
     // SAFETY: the caller's promises.
     unsafe {
@@ -202,6 +201,11 @@ unsafe fn chunks<K: Loop, L: Simd>(
     }
 }
 
+/// How many operands the steps of a loop have.
+const fn places<K: Loop>() -> usize {
+    K::Outputs::COUNT + K::Sources::COUNT
+}
+
 /// The parameters of a step: they stand behind the places.
 ///
 /// # Safety
@@ -209,7 +213,6 @@ unsafe fn chunks<K: Loop, L: Simd>(
 /// `step` points to a step of this loop.
 #[inline(always)]
 unsafe fn params<K: Loop>(step: *const u8) -> K::Params {
-    let places = K::Outputs::COUNT + K::Sources::COUNT;
     // SAFETY: the caller's promise.
-    unsafe { K::Params::load(step.add(Head::params(places))) }
+    unsafe { K::Params::load(step.add(Head::params(places::<K>()))) }
 }

@@ -37,8 +37,26 @@ macro_rules! rounded {
     };
 }
 
-/// Functions of floats, vector by vector: how vectors are read and written, for which roundings there are such functions, and
-/// each one's vectors of floats from those of bits, its value, and its bits.
+/// The lanes of a result, vector by vector: how vectors of the arguments are read and those of the result are written, and
+/// the value of each.
+macro_rules! vectors {
+    ($from:ident $load:ident, $to:ident $store:ident, |$($arg:ident)*| $value:expr) => {{
+        let mut lanes = [0; N];
+        let mut round = 0;
+        while round < size_of_val(&lanes) / size_of::<$to>() {
+            // SAFETY: see below.
+            unsafe {
+                $(let $arg = $load($arg.as_ptr().cast::<$from>().add(round));)*
+                $store(lanes.as_mut_ptr().cast::<$to>().add(round), $value);
+            }
+            round += 1;
+        }
+        lanes
+    }};
+}
+
+/// Functions of floats: how vectors are read and written, for which roundings there are such functions, and each one's
+/// vectors of floats from those of bits, its value, and its bits.
 macro_rules! floats {
     ($from:ident $load:ident, $to:ident $store:ident, $roundings:pat => $(
         $name:ident($($arg:ident)*) $word:ident -> $result:ident, $floats:ident $value:expr => $bits:ident;
@@ -48,17 +66,10 @@ macro_rules! floats {
             if !matches!(ROUNDING, $roundings) {
                 return None;
             }
-            let mut lanes = [0; N];
-            let mut round = 0;
-            while round < size_of_val(&lanes) / size_of::<$to>() {
-                // SAFETY: see below.
-                unsafe {
-                    $(let $arg = $floats($load($arg.as_ptr().cast::<$from>().add(round)));)*
-                    $store(lanes.as_mut_ptr().cast::<$to>().add(round), $bits($value));
-                }
-                round += 1;
-            }
-            Some(lanes)
+            Some(vectors!($from $load, $to $store, |$($arg)*| {
+                $(let $arg = $floats($arg);)*
+                $bits($value)
+            }))
         }
     )*};
 }
@@ -443,53 +454,33 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    fn ones<const N: usize>(self, x: &[u32; N]) -> Option<[u32; N]> {
-        let mut lanes = [0; N];
-        let mut round = 0;
-        while round < N / 16 {
-            // SAFETY: see above.
-            unsafe {
-                // Those of each digit of four bits, then sums of two digits, of two bytes and of two halves.
-                let digit = _mm512_set1_epi8(15);
-                let counts = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
-                let x = _mm512_loadu_si512(x.as_ptr().cast::<__m512i>().add(round));
-                let low = _mm512_shuffle_epi8(counts, _mm512_and_si512(x, digit));
-                let high = _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi32::<4>(x), digit));
-                let halves = _mm512_maddubs_epi16(_mm512_add_epi8(low, high), _mm512_set1_epi8(1));
-                let words = _mm512_madd_epi16(halves, _mm512_set1_epi16(1));
-                _mm512_storeu_si512(lanes.as_mut_ptr().cast::<__m512i>().add(round), words);
-            }
-            round += 1;
-        }
-        Some(lanes)
+    fn ones_b32<const N: usize>(self, x: &[u32; N]) -> Option<[u32; N]> {
+        // Those of each digit of four bits, then sums of two digits, of two bytes and of two halves.
+        Some(vectors!(__m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, |x| {
+            let digit = _mm512_set1_epi8(15);
+            let counts = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+            let low = _mm512_shuffle_epi8(counts, _mm512_and_si512(x, digit));
+            let high = _mm512_shuffle_epi8(counts, _mm512_and_si512(_mm512_srli_epi32::<4>(x), digit));
+            let halves = _mm512_maddubs_epi16(_mm512_add_epi8(low, high), _mm512_set1_epi8(1));
+            _mm512_madd_epi16(halves, _mm512_set1_epi16(1))
+        }))
     }
 
     #[inline(always)]
     fn permute<const N: usize>(self, a: &[u32; N], b: &[u32; N], control: &[u32; N]) -> Option<[u32; N]> {
-        let mut lanes = [0; N];
-        let mut round = 0;
-        while round < N / 16 {
-            // SAFETY: see above.
-            unsafe {
-                let a = _mm512_loadu_si512(a.as_ptr().cast::<__m512i>().add(round));
-                let b = _mm512_loadu_si512(b.as_ptr().cast::<__m512i>().add(round));
-                let control = _mm512_loadu_si512(control.as_ptr().cast::<__m512i>().add(round));
-                // Digits move to bytes of their own; what stands above them is not asked for.
-                let halves = _mm512_and_si512(control, _mm512_set1_epi32(0xffff));
-                let bytes = _mm512_or_si512(halves, _mm512_slli_epi32::<8>(halves));
-                let bytes = _mm512_and_si512(bytes, _mm512_set1_epi32(0x00ff_00ff));
-                let digits = _mm512_or_si512(bytes, _mm512_slli_epi32::<4>(bytes));
-                let words = _mm512_broadcast_i32x4(_mm_loadu_si128(WORDS.as_ptr().cast()));
-                let place = _mm512_or_si512(_mm512_and_si512(digits, _mm512_set1_epi8(3)), words);
-                let second = _mm512_test_epi8_mask(digits, _mm512_set1_epi8(4));
-                let picked = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(a, place), second, b, place);
-                let sign = _mm512_movm_epi8(_mm512_movepi8_mask(picked));
-                let signs = _mm512_test_epi8_mask(digits, _mm512_set1_epi8(8));
-                let picked = _mm512_mask_blend_epi8(signs, picked, sign);
-                _mm512_storeu_si512(lanes.as_mut_ptr().cast::<__m512i>().add(round), picked);
-            }
-            round += 1;
-        }
-        Some(lanes)
+        Some(vectors!(__m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, |a b control| {
+            // Digits move to bytes of their own; what stands above them is not asked for.
+            let halves = _mm512_and_si512(control, _mm512_set1_epi32(0xffff));
+            let bytes = _mm512_or_si512(halves, _mm512_slli_epi32::<8>(halves));
+            let bytes = _mm512_and_si512(bytes, _mm512_set1_epi32(0x00ff_00ff));
+            let digits = _mm512_or_si512(bytes, _mm512_slli_epi32::<4>(bytes));
+            let words = _mm512_broadcast_i32x4(_mm_loadu_si128(WORDS.as_ptr().cast()));
+            let place = _mm512_or_si512(_mm512_and_si512(digits, _mm512_set1_epi8(3)), words);
+            let second = _mm512_test_epi8_mask(digits, _mm512_set1_epi8(4));
+            let picked = _mm512_mask_shuffle_epi8(_mm512_shuffle_epi8(a, place), second, b, place);
+            let sign = _mm512_movm_epi8(_mm512_movepi8_mask(picked));
+            let signs = _mm512_test_epi8_mask(digits, _mm512_set1_epi8(8));
+            _mm512_mask_blend_epi8(signs, picked, sign)
+        }))
     }
 }
