@@ -4,9 +4,9 @@
 //! ```
 //! use ptx_isa::eval;
 //!
-//! assert_eq!(eval::sine_f32(0.5), 0.47942555);
-//! assert_eq!(eval::power_of_two_f32(-3.0), 0.125);
-//! assert!(eval::logarithm_f32(-1.0).is_nan());
+//! assert_eq!(eval::sin_f32(0.5), 0.47942555);
+//! assert_eq!(eval::exp2_f32(-3.0), 0.125);
+//! assert!(eval::log2_f32(-1.0).is_nan());
 //! ```
 
 use super::soft::{self, BF16, F16, F32, F64};
@@ -68,7 +68,7 @@ const fn cosine(x: f64) -> f64 {
 }
 
 /// The sine; of zero with its sign, of an infinity NaN.
-pub const fn sine_f32(x: f32) -> f32 {
+pub const fn sin_f32(x: f32) -> f32 {
     if !x.is_finite() {
         return f32::from_bits(0x7fff_ffff);
     }
@@ -79,7 +79,7 @@ pub const fn sine_f32(x: f32) -> f32 {
 }
 
 /// The cosine; of an infinity NaN.
-pub const fn cosine_f32(x: f32) -> f32 {
+pub const fn cos_f32(x: f32) -> f32 {
     if !x.is_finite() {
         return f32::from_bits(0x7fff_ffff);
     }
@@ -89,7 +89,7 @@ pub const fn cosine_f32(x: f32) -> f32 {
 }
 
 /// The logarithm to the base two.
-pub const fn logarithm_f32(x: f32) -> f32 {
+pub const fn log2_f32(x: f32) -> f32 {
     if x.is_nan() || x < 0.0 {
         return f32::from_bits(0x7fff_ffff);
     }
@@ -136,7 +136,7 @@ const fn wide_power(x: f32) -> f64 {
 }
 
 /// Two to a power.
-pub const fn power_of_two_f32(x: f32) -> f32 {
+pub const fn exp2_f32(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(0x7fff_ffff) } else { wide_power(x) as f32 }
 }
 
@@ -157,7 +157,7 @@ const fn wide_tangent(x: f32) -> f64 {
 }
 
 /// The hyperbolic tangent; of zero with its sign.
-pub const fn tangent_f32(x: f32) -> f32 {
+pub const fn tanh_f32(x: f32) -> f32 {
     if x.is_nan() { f32::from_bits(0x7fff_ffff) } else { wide_tangent(x) as f32 }
 }
 
@@ -180,12 +180,12 @@ macro_rules! halves {
 }
 
 halves! {
-    f16, F16: power_of_two_f16 tangent_f16;
-    bf16, BF16: power_of_two_bf16 tangent_bf16;
+    f16, F16: exp2_f16 tanh_f16;
+    bf16, BF16: exp2_bf16 tanh_bf16;
 }
 
 /// One divided by the square root.
-pub const fn inverse_root_f32(x: f32) -> f32 {
+pub const fn rsqrt_f32(x: f32) -> f32 {
     if x.is_nan() || x < 0.0 {
         return f32::from_bits(0x7fff_ffff);
     }
@@ -194,14 +194,14 @@ pub const fn inverse_root_f32(x: f32) -> f32 {
 }
 
 /// One divided by the square root.
-pub const fn inverse_root_f64(x: f64) -> f64 {
+pub const fn rsqrt_f64(x: f64) -> f64 {
     let root = soft::sqrt(F64, x.to_bits(), RN);
     f64::from_bits(soft::div(F64, 1.0_f64.to_bits(), root, RN))
 }
 
 /// The upper half of a double, as the machine's fast functions of doubles give it: nothing subnormal, one NaN.
 #[inline(always)]
-pub const fn upper_half_f64(x: f64) -> f64 {
+pub const fn upper_word_f64(x: f64) -> f64 {
     if x.is_nan() {
         return f64::from_bits(0x7fff_ffff << 32);
     }

@@ -4,18 +4,18 @@
 //! use ptx_isa::eval;
 //!
 //! let x = core::array::from_fn(|thread| thread as u32 / 8);
-//! assert_eq!(eval::at_b32(x, 9), 1);
-//! assert_eq!(eval::alike_b32(x, 3, 0x0fff_ffff), 0x0f00_0000);
-//! assert_eq!(eval::total_b32(x, 0xf), 0);
+//! assert_eq!(eval::shuffle_b32(x, 9), 1);
+//! assert_eq!(eval::match_any_b32(x, 3, 0x0fff_ffff), 0x0f00_0000);
+//! assert_eq!(eval::reduce_add_b32(x, 0xf), 0);
 //! ```
 
 use isa_table::program::WARP;
 
-use super::{invalid_f32, maximum_f32, minimum_f32};
+use super::{canonical_nan_f32, max_f32, min_f32};
 
 /// What a thread of the warp has; the lowest five bits of its number are looked at.
 #[inline(always)]
-pub const fn at_b32(x: [u32; WARP], thread: u32) -> u32 {
+pub const fn shuffle_b32(x: [u32; WARP], thread: u32) -> u32 {
     x[thread as usize % WARP]
 }
 
@@ -45,8 +45,8 @@ macro_rules! alike {
 }
 
 alike! {
-    u32: alike_b32;
-    u64: alike_b64;
+    u32: match_any_b32;
+    u64: match_any_b64;
 }
 
 /// What some threads have, joined by a function, from a value that changes nothing.
@@ -69,23 +69,23 @@ macro_rules! joined {
 
 joined! {
     /// The sum of what some threads have, modulo two to the width.
-    total_b32: u32, 0_u32, |all, x| all.wrapping_add(x);
+    reduce_add_b32: u32, 0_u32, |all, x| all.wrapping_add(x);
     /// The bits that all of some threads have.
-    common_b32: u32, u32::MAX, |all, x| all & x;
+    reduce_and_b32: u32, u32::MAX, |all, x| all & x;
     /// The bits that any of some threads has.
-    any_b32: u32, 0, |all, x| all | x;
+    reduce_or_b32: u32, 0, |all, x| all | x;
     /// The bits that an odd number of some threads has.
-    odd_b32: u32, 0, |all, x| all ^ x;
+    reduce_xor_b32: u32, 0, |all, x| all ^ x;
     /// The least of what some threads have.
-    least_u32: u32, u32::MAX, |all, x| if x < all { x } else { all };
+    reduce_min_u32: u32, u32::MAX, |all, x| if x < all { x } else { all };
     /// The least of what some threads have.
-    least_s32: i32, i32::MAX, |all, x| if x < all { x } else { all };
+    reduce_min_s32: i32, i32::MAX, |all, x| if x < all { x } else { all };
     /// The greatest of what some threads have.
-    greatest_u32: u32, 0, |all, x| if x > all { x } else { all };
+    reduce_max_u32: u32, 0, |all, x| if x > all { x } else { all };
     /// The greatest of what some threads have.
-    greatest_s32: i32, i32::MIN, |all, x| if x > all { x } else { all };
+    reduce_max_s32: i32, i32::MIN, |all, x| if x > all { x } else { all };
     /// The least number of those that some threads have; NaN if none has one.
-    least_f32: f32, invalid_f32(0.0), |all, x| minimum_f32(all, x);
+    reduce_min_f32: f32, canonical_nan_f32(0.0), |all, x| min_f32(all, x);
     /// The greatest number of those that some threads have; NaN if none has one.
-    greatest_f32: f32, invalid_f32(0.0), |all, x| maximum_f32(all, x);
+    reduce_max_f32: f32, canonical_nan_f32(0.0), |all, x| max_f32(all, x);
 }

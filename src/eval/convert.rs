@@ -3,9 +3,9 @@
 //! ```
 //! use ptx_isa::eval::{self, integer_rounding, rounding};
 //!
-//! assert_eq!(eval::integer_s8_f32::<{ integer_rounding::RNI }>(2.5), 2);
-//! assert_eq!(eval::integer_u32_f32::<{ integer_rounding::RZI }>(-1.0), 0);
-//! assert_eq!(eval::real_f32_u32::<{ rounding::RZ }>(u32::MAX), 4294967040.0);
+//! assert_eq!(eval::convert_s8_f32::<{ integer_rounding::RNI }>(2.5), 2);
+//! assert_eq!(eval::convert_u32_f32::<{ integer_rounding::RZI }>(-1.0), 0);
+//! assert_eq!(eval::convert_f32_u32::<{ rounding::RZ }>(u32::MAX), 4294967040.0);
 //! assert_eq!(eval::clamp_s8_u32(300), 127);
 //! assert_eq!(eval::e4m3_f32::<{ rounding::RN }>(1000.0), 0x7e);
 //! ```
@@ -15,7 +15,7 @@ use core::convert::identity;
 use super::float::{finish_f32, finish_f64};
 use super::rounding::{RM, RN, RP};
 use super::soft::{self, BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64, UE5M3};
-use super::{bf16, f16, single_bf16, single_f16};
+use super::{bf16, f16, widen_bf16, widen_f16};
 
 /// The words of `IntegerRounding`: the same roundings, to integers.
 pub mod integer_rounding {
@@ -106,10 +106,10 @@ const fn word(x: f64, least: f64, most: f64) -> u32 {
 }
 
 integers! {
-    f16, f32, single_f16 whole_f32: u8 = integer_u8_f16 u16 = integer_u16_f16 u32 = integer_u32_f16 u64 = integer_u64_f16 i8 = integer_s8_f16 i16 = integer_s16_f16 i32 = integer_s32_f16 i64 = integer_s64_f16;
-    bf16, f32, single_bf16 whole_f32: u8 = integer_u8_bf16 u16 = integer_u16_bf16 u32 = integer_u32_bf16 u64 = integer_u64_bf16 i8 = integer_s8_bf16 i16 = integer_s16_bf16 i32 = integer_s32_bf16 i64 = integer_s64_bf16;
-    f32, f32, identity whole_f32: u8 = integer_u8_f32 u16 = integer_u16_f32 u32 = integer_u32_f32 u64 = integer_u64_f32 i8 = integer_s8_f32 i16 = integer_s16_f32 i32 = integer_s32_f32 i64 = integer_s64_f32;
-    f64, f64, identity whole_f64: u8 = integer_u8_f64 u16 = integer_u16_f64 u32 = integer_u32_f64 u64 = integer_u64_f64 i8 = integer_s8_f64 i16 = integer_s16_f64 i32 = integer_s32_f64 i64 = integer_s64_f64;
+    f16, f32, widen_f16 whole_f32: u8 = convert_u8_f16 u16 = convert_u16_f16 u32 = convert_u32_f16 u64 = convert_u64_f16 i8 = convert_s8_f16 i16 = convert_s16_f16 i32 = convert_s32_f16 i64 = convert_s64_f16;
+    bf16, f32, widen_bf16 whole_f32: u8 = convert_u8_bf16 u16 = convert_u16_bf16 u32 = convert_u32_bf16 u64 = convert_u64_bf16 i8 = convert_s8_bf16 i16 = convert_s16_bf16 i32 = convert_s32_bf16 i64 = convert_s64_bf16;
+    f32, f32, identity whole_f32: u8 = convert_u8_f32 u16 = convert_u16_f32 u32 = convert_u32_f32 u64 = convert_u64_f32 i8 = convert_s8_f32 i16 = convert_s16_f32 i32 = convert_s32_f32 i64 = convert_s64_f32;
+    f64, f64, identity whole_f64: u8 = convert_u8_f64 u16 = convert_u16_f64 u32 = convert_u32_f64 u64 = convert_u64_f64 i8 = convert_s8_f64 i16 = convert_s16_f64 i32 = convert_s32_f64 i64 = convert_s64_f64;
 }
 
 /// Each integer type to each float type; to the nearest number as the host does it, where it has the type.
@@ -127,14 +127,14 @@ macro_rules! reals {
 }
 
 reals! {
-    u8: f16, F16, u16 = real_f16_u8 bf16, BF16, u16 = real_bf16_u8 f32, F32, u32, f32 = real_f32_u8 f64, F64, u64, f64 = real_f64_u8;
-    u16: f16, F16, u16 = real_f16_u16 bf16, BF16, u16 = real_bf16_u16 f32, F32, u32, f32 = real_f32_u16 f64, F64, u64, f64 = real_f64_u16;
-    u32: f16, F16, u16 = real_f16_u32 bf16, BF16, u16 = real_bf16_u32 f32, F32, u32, f32 = real_f32_u32 f64, F64, u64, f64 = real_f64_u32;
-    u64: f16, F16, u16 = real_f16_u64 bf16, BF16, u16 = real_bf16_u64 f32, F32, u32, f32 = real_f32_u64 f64, F64, u64, f64 = real_f64_u64;
-    i8: f16, F16, u16 = real_f16_s8 bf16, BF16, u16 = real_bf16_s8 f32, F32, u32, f32 = real_f32_s8 f64, F64, u64, f64 = real_f64_s8;
-    i16: f16, F16, u16 = real_f16_s16 bf16, BF16, u16 = real_bf16_s16 f32, F32, u32, f32 = real_f32_s16 f64, F64, u64, f64 = real_f64_s16;
-    i32: f16, F16, u16 = real_f16_s32 bf16, BF16, u16 = real_bf16_s32 f32, F32, u32, f32 = real_f32_s32 f64, F64, u64, f64 = real_f64_s32;
-    i64: f16, F16, u16 = real_f16_s64 bf16, BF16, u16 = real_bf16_s64 f32, F32, u32, f32 = real_f32_s64 f64, F64, u64, f64 = real_f64_s64;
+    u8: f16, F16, u16 = convert_f16_u8 bf16, BF16, u16 = convert_bf16_u8 f32, F32, u32, f32 = convert_f32_u8 f64, F64, u64, f64 = convert_f64_u8;
+    u16: f16, F16, u16 = convert_f16_u16 bf16, BF16, u16 = convert_bf16_u16 f32, F32, u32, f32 = convert_f32_u16 f64, F64, u64, f64 = convert_f64_u16;
+    u32: f16, F16, u16 = convert_f16_u32 bf16, BF16, u16 = convert_bf16_u32 f32, F32, u32, f32 = convert_f32_u32 f64, F64, u64, f64 = convert_f64_u32;
+    u64: f16, F16, u16 = convert_f16_u64 bf16, BF16, u16 = convert_bf16_u64 f32, F32, u32, f32 = convert_f32_u64 f64, F64, u64, f64 = convert_f64_u64;
+    i8: f16, F16, u16 = convert_f16_s8 bf16, BF16, u16 = convert_bf16_s8 f32, F32, u32, f32 = convert_f32_s8 f64, F64, u64, f64 = convert_f64_s8;
+    i16: f16, F16, u16 = convert_f16_s16 bf16, BF16, u16 = convert_bf16_s16 f32, F32, u32, f32 = convert_f32_s16 f64, F64, u64, f64 = convert_f64_s16;
+    i32: f16, F16, u16 = convert_f16_s32 bf16, BF16, u16 = convert_bf16_s32 f32, F32, u32, f32 = convert_f32_s32 f64, F64, u64, f64 = convert_f64_s32;
+    i64: f16, F16, u16 = convert_f16_s64 bf16, BF16, u16 = convert_bf16_s64 f32, F32, u32, f32 = convert_f32_s64 f64, F64, u64, f64 = convert_f64_s64;
 }
 
 /// Each float type to each.
@@ -149,10 +149,10 @@ macro_rules! resizes {
 }
 
 resizes! {
-    f16, F16: bf16, BF16, u16 = resize_bf16_f16 f32, F32, u32 = resize_f32_f16 f64, F64, u64 = resize_f64_f16;
-    bf16, BF16: f16, F16, u16 = resize_f16_bf16 f32, F32, u32 = resize_f32_bf16 f64, F64, u64 = resize_f64_bf16;
-    f32, F32: f16, F16, u16 = resize_f16_f32 bf16, BF16, u16 = resize_bf16_f32 f64, F64, u64 = resize_f64_f32;
-    f64, F64: f16, F16, u16 = resize_f16_f64 bf16, BF16, u16 = resize_bf16_f64 f32, F32, u32 = resize_f32_f64;
+    f16, F16: bf16, BF16, u16 = convert_bf16_f16 f32, F32, u32 = convert_f32_f16 f64, F64, u64 = convert_f64_f16;
+    bf16, BF16: f16, F16, u16 = convert_f16_bf16 f32, F32, u32 = convert_f32_bf16 f64, F64, u64 = convert_f64_bf16;
+    f32, F32: f16, F16, u16 = convert_f16_f32 bf16, BF16, u16 = convert_bf16_f32 f64, F64, u64 = convert_f64_f32;
+    f64, F64: f16, F16, u16 = convert_f16_f64 bf16, BF16, u16 = convert_bf16_f64 f32, F32, u32 = convert_f32_f64;
 }
 
 /// Rounding to integers within a format.
@@ -172,27 +172,27 @@ macro_rules! integrals {
 }
 
 integrals! {
-    f16, u16: finite_f16 integral_f16 |x| resize_f16_f32::<RN>(whole_f32::<ROUNDING>(single_f16(x)));
-    bf16, u16: finite_bf16 integral_bf16 |x| resize_bf16_f32::<RN>(whole_f32::<ROUNDING>(single_bf16(x)));
-    f32, u32: finite_f32 integral_f32 |x| finish_f32(whole_f32::<ROUNDING>(x), x, x);
-    f64, u64: finite_f64 integral_f64 |x| finish_f64(whole_f64::<ROUNDING>(x), x, x);
+    f16, u16: clamp_finite_f16 round_to_integral_f16 |x| convert_f16_f32::<RN>(whole_f32::<ROUNDING>(widen_f16(x)));
+    bf16, u16: clamp_finite_bf16 round_to_integral_bf16 |x| convert_bf16_f32::<RN>(whole_f32::<ROUNDING>(widen_bf16(x)));
+    f32, u32: clamp_finite_f32 round_to_integral_f32 |x| finish_f32(whole_f32::<ROUNDING>(x), x, x);
+    f64, u64: clamp_finite_f64 round_to_integral_f64 |x| finish_f64(whole_f64::<ROUNDING>(x), x, x);
 }
 
 /// The greatest number of `tf32` in place of an infinity.
 #[inline(always)]
-pub const fn tensor_finite(x: u32) -> u32 {
+pub const fn clamp_finite_tf32(x: u32) -> u32 {
     if x & 0x7fff_ffff == 0x7f80_0000 { x - 0x2000 } else { x }
 }
 
 /// Two bytes in one register.
 #[inline(always)]
-pub const fn pair_b8(low: u8, high: u8) -> [u8; 2] {
+pub const fn pack_b8(low: u8, high: u8) -> [u8; 2] {
     [low, high]
 }
 
 /// Two floats in one register.
 #[inline(always)]
-pub const fn pair_f32(low: f32, high: f32) -> [f32; 2] {
+pub const fn pack_f32(low: f32, high: f32) -> [f32; 2] {
     [low, high]
 }
 
@@ -228,26 +228,26 @@ pub const fn from_power_bf16_b8(x: u8) -> bf16 {
 
 /// Two halves in one register.
 #[inline(always)]
-pub const fn pair_f16(low: f16, high: f16) -> [f16; 2] {
+pub const fn pack_f16(low: f16, high: f16) -> [f16; 2] {
     [low, high]
 }
 
 /// Two bfloats in one register.
 #[inline(always)]
-pub const fn pair_bf16(low: bf16, high: bf16) -> [bf16; 2] {
+pub const fn pack_bf16(low: bf16, high: bf16) -> [bf16; 2] {
     [low, high]
 }
 
 /// The 19 bits of `tf32` in a word: rounded to nearest, to the greater magnitude of two.
 #[inline(always)]
-pub const fn tensor_away(x: f32) -> u32 {
+pub const fn round_tf32_away(x: f32) -> u32 {
     let bits = x.to_bits();
     if x.is_nan() { 0x7fff_ffff } else { bits.wrapping_add(0x1000 * (!x.is_infinite()) as u32) & !0x1fff }
 }
 
 /// The 19 bits of `tf32` in a word.
 #[inline(always)]
-pub const fn tensor<const ROUNDING: u8>(x: f32) -> u32 {
+pub const fn round_tf32<const ROUNDING: u8>(x: f32) -> u32 {
     let bits = x.to_bits();
     if x.is_nan() {
         return 0x7fff_ffff;
@@ -284,22 +284,22 @@ macro_rules! narrow {
 }
 
 narrow! {
-    E4M3: f32, F32 = e4m3_f32 f16, F16 = e4m3_f16 bf16, BF16 = e4m3_bf16; random_e4m3; from_e4m3_f16_b8 from_e4m3_bf16_b8;
-    E5M2: f32, F32 = e5m2_f32 f16, F16 = e5m2_f16 bf16, BF16 = e5m2_bf16; random_e5m2; from_e5m2_f16_b8 from_e5m2_bf16_b8;
-    E2M3: f32, F32 = e2m3_f32 f16, F16 = e2m3_f16 bf16, BF16 = e2m3_bf16; random_e2m3; from_e2m3_f16_b8 from_e2m3_bf16_b8;
-    E3M2: f32, F32 = e3m2_f32 f16, F16 = e3m2_f16 bf16, BF16 = e3m2_bf16; random_e3m2; from_e3m2_f16_b8 from_e3m2_bf16_b8;
-    E2M1: f32, F32 = e2m1_f32 f16, F16 = e2m1_f16 bf16, BF16 = e2m1_bf16; random_e2m1; from_e2m1_f16_b8 from_e2m1_bf16_b8;
+    E4M3: f32, F32 = e4m3_f32 f16, F16 = e4m3_f16 bf16, BF16 = e4m3_bf16; round_stochastic_e4m3; from_e4m3_f16_b8 from_e4m3_bf16_b8;
+    E5M2: f32, F32 = e5m2_f32 f16, F16 = e5m2_f16 bf16, BF16 = e5m2_bf16; round_stochastic_e5m2; from_e5m2_f16_b8 from_e5m2_bf16_b8;
+    E2M3: f32, F32 = e2m3_f32 f16, F16 = e2m3_f16 bf16, BF16 = e2m3_bf16; round_stochastic_e2m3; from_e2m3_f16_b8 from_e2m3_bf16_b8;
+    E3M2: f32, F32 = e3m2_f32 f16, F16 = e3m2_f16 bf16, BF16 = e3m2_bf16; round_stochastic_e3m2; from_e3m2_f16_b8 from_e3m2_bf16_b8;
+    E2M1: f32, F32 = e2m1_f32 f16, F16 = e2m1_f16 bf16, BF16 = e2m1_bf16; round_stochastic_e2m1; from_e2m1_f16_b8 from_e2m1_bf16_b8;
     UE5M3: f32, F32 = ue5m3_f32 f16, F16 = ue5m3_f16 bf16, BF16 = ue5m3_bf16; ; from_ue5m3_f16_b8 from_ue5m3_bf16_b8;
 }
 
 /// The number as a half, rounded by random bits.
 #[inline(always)]
-pub const fn random_f16_f32(x: f32, random: u32) -> f16 {
+pub const fn round_stochastic_f16_f32(x: f32, random: u32) -> f16 {
     f16::from_bits(soft::convert_randomly(F32, F16, x.to_bits() as u64, random) as u16)
 }
 
 /// The number as a bfloat, rounded by random bits.
 #[inline(always)]
-pub const fn random_bf16_f32(x: f32, random: u32) -> bf16 {
+pub const fn round_stochastic_bf16_f32(x: f32, random: u32) -> bf16 {
     bf16::from_bits(soft::convert_randomly(F32, BF16, x.to_bits() as u64, random) as u16)
 }

@@ -6,8 +6,8 @@
 //! use ptx_isa::eval::{self, rounding};
 //!
 //! assert_eq!(eval::add_f32::<{ rounding::RP }>(1.0, 1e-30), 1.0 + f32::EPSILON);
-//! assert_eq!(eval::minimum_f32(-0.0, 0.0).to_bits(), (-0.0_f32).to_bits());
-//! assert_eq!(eval::invalid_f32(0.0).to_bits(), 0x7fff_ffff);
+//! assert_eq!(eval::min_f32(-0.0, 0.0).to_bits(), (-0.0_f32).to_bits());
+//! assert_eq!(eval::canonical_nan_f32(0.0).to_bits(), 0x7fff_ffff);
 //! ```
 
 use super::soft::{self, BF16, F16, F32, F64};
@@ -222,20 +222,20 @@ macro_rules! signs {
 }
 
 signs! {
-    f16, u16, i16, 0x7fff: invalid_f16 magnitude_f16 opposite_f16 product_sign_f16 minimum_f16 maximum_f16 order_f16;
-    bf16, u16, i16, 0x7fff: invalid_bf16 magnitude_bf16 opposite_bf16 product_sign_bf16 minimum_bf16 maximum_bf16 order_bf16;
-    f32, u32, i32, 0x7fff_ffff: invalid_f32 magnitude_f32 opposite_f32 product_sign_f32 minimum_f32 maximum_f32 order_f32;
-    f64, u64, i64, 0xfff8_0000_0000_0000: invalid_f64 magnitude_f64 opposite_f64 product_sign_f64 minimum_f64 maximum_f64 order_f64;
+    f16, u16, i16, 0x7fff: canonical_nan_f16 abs_f16 neg_f16 product_sign_f16 min_f16 max_f16 order_f16;
+    bf16, u16, i16, 0x7fff: canonical_nan_bf16 abs_bf16 neg_bf16 product_sign_bf16 min_bf16 max_bf16 order_bf16;
+    f32, u32, i32, 0x7fff_ffff: canonical_nan_f32 abs_f32 neg_f32 product_sign_f32 min_f32 max_f32 order_f32;
+    f64, u64, i64, 0xfff8_0000_0000_0000: canonical_nan_f64 abs_f64 neg_f64 product_sign_f64 min_f64 max_f64 order_f64;
 }
 
 /// Whether it is the NaN that stands for what is outside of a tensor.
 #[inline(always)]
-pub const fn outside_f16(x: f16) -> bool {
+pub const fn is_oob_nan_f16(x: f16) -> bool {
     x.to_bits() == 0xffff
 }
 
 /// Whether it is the NaN that stands for what is outside of a tensor.
 #[inline(always)]
-pub const fn outside_bf16(x: bf16) -> bool {
+pub const fn is_oob_nan_bf16(x: bf16) -> bool {
     x.to_bits() == 0xffff
 }

@@ -19,7 +19,7 @@ pub mod product_part {
 }
 
 /// A half of the product whose parts are joined by `xor`, without carries.
-pub const fn carryless_b64<const PART: u8>(a: u64, b: u64) -> u64 {
+pub const fn carryless_mul_b64<const PART: u8>(a: u64, b: u64) -> u64 {
     let (mut product, mut place) = (0_u128, 0);
     while place < 64 {
         if a >> place & 1 != 0 {
@@ -51,13 +51,13 @@ macro_rules! joined {
 }
 
 joined! {
-    u16, u8: join_b16_b8(a, b) element_b8_b16;
-    u32, u16: join_b32_b16(a, b) element_b16_b32;
-    u64, u32: join_b64_b32(a, b) element_b32_b64;
-    u128, u64: join_b128_b64(a, b) element_b64_b128;
-    u32, u8: join_b32_b8(a, b, c, d) element_b8_b32;
-    u64, u16: join_b64_b16(a, b, c, d) element_b16_b64;
-    u128, u32: join_b128_b32(a, b, c, d) element_b32_b128;
+    u16, u8: concat_b16_b8(a, b) extract_b8_b16;
+    u32, u16: concat_b32_b16(a, b) extract_b16_b32;
+    u64, u32: concat_b64_b32(a, b) extract_b32_b64;
+    u128, u64: concat_b128_b64(a, b) extract_b64_b128;
+    u32, u8: concat_b32_b8(a, b, c, d) extract_b8_b32;
+    u64, u16: concat_b64_b16(a, b, c, d) extract_b16_b64;
+    u128, u32: concat_b128_b32(a, b, c, d) extract_b32_b128;
 }
 
 /// Arithmetic modulo two to the width.
@@ -103,8 +103,8 @@ macro_rules! carries {
 }
 
 carries! {
-    u32: carry_b32;
-    u64: carry_b64;
+    u32: carry_out_b32;
+    u64: carry_out_b64;
 }
 
 /// What depends on the sign: sums that saturate, and shifts.
@@ -161,12 +161,12 @@ macro_rules! products {
 }
 
 products! {
-    u16, u32, 0xffff: mul_high_u16 quotient_u16 remainder_u16;
-    u32, u64, 0xffff_ffff: mul_high_u32 quotient_u32 remainder_u32;
-    u64, u128, 0xffff_ffff_ffff_ffff: mul_high_u64 quotient_u64 remainder_u64;
-    i16, i32, -1: mul_high_s16 quotient_s16 remainder_s16;
-    i32, i64, -1: mul_high_s32 quotient_s32 remainder_s32;
-    i64, i128, -1: mul_high_s64 quotient_s64 remainder_s64;
+    u16, u32, 0xffff: mul_high_u16 div_u16 rem_u16;
+    u32, u64, 0xffff_ffff: mul_high_u32 div_u32 rem_u32;
+    u64, u128, 0xffff_ffff_ffff_ffff: mul_high_u64 div_u64 rem_u64;
+    i16, i32, -1: mul_high_s16 div_s16 rem_s16;
+    i32, i64, -1: mul_high_s32 div_s32 rem_s32;
+    i64, i128, -1: mul_high_s64 div_s64 rem_s64;
 }
 
 /// The lower or the upper 32 bits of the product of two numbers of 24 bits.
@@ -199,13 +199,13 @@ macro_rules! bits {
 }
 
 bits! {
-    u32: ones_b32 leading_zeros_b32 reverse_b32;
-    u64: ones_b64 leading_zeros_b64 reverse_b64;
+    u32: population_count_b32 leading_zeros_b32 reverse_bits_b32;
+    u64: population_count_b64 leading_zeros_b64 reverse_bits_b64;
 }
 
 /// The place of the n-th one of a mask from a bit on; downwards where n is negative; ones if there is none.
 #[inline(always)]
-pub const fn nth_one(mask: u32, base: u32, n: i32) -> u32 {
+pub const fn find_nth_set(mask: u32, base: u32, n: i32) -> u32 {
     if base > 31 {
         return u32::MAX;
     }
@@ -235,19 +235,19 @@ const fn masked(by: u32) -> u32 {
 
 /// `width` bits from bit `first` on, with zeros above.
 #[inline(always)]
-pub const fn field_u32(x: u32, first: u32, width: u32) -> u32 {
+pub const fn extract_bits_u32(x: u32, first: u32, width: u32) -> u32 {
     shr_u32(x, masked(first)) & low_u32(masked(width))
 }
 
 /// `width` bits from bit `first` on, with zeros above.
 #[inline(always)]
-pub const fn field_u64(x: u64, first: u32, width: u32) -> u64 {
+pub const fn extract_bits_u64(x: u64, first: u32, width: u32) -> u64 {
     shr_u64(x, first) & low_u64(width)
 }
 
 /// `width` bits from bit `first` on, with their sign above; zero if there are none.
 #[inline(always)]
-pub const fn field_s32(x: i32, first: u32, width: u32) -> i32 {
+pub const fn extract_bits_s32(x: i32, first: u32, width: u32) -> i32 {
     let (shifted, width) = (shr_s32(x, masked(first)), masked(width));
     let unused = 32_u32.saturating_sub(width);
     if width == 0 { 0 } else { shifted << (unused & 31) >> (unused & 31) }
@@ -255,7 +255,7 @@ pub const fn field_s32(x: i32, first: u32, width: u32) -> i32 {
 
 /// `width` bits from bit `first` on, with their sign above; zero if there are none.
 #[inline(always)]
-pub const fn field_s64(x: i64, first: u32, width: u32) -> i64 {
+pub const fn extract_bits_s64(x: i64, first: u32, width: u32) -> i64 {
     let shifted = shr_s64(x, first);
     let unused = 64_u32.saturating_sub(width);
     if width == 0 { 0 } else { shifted << (unused & 63) >> (unused & 63) }
@@ -275,33 +275,33 @@ const fn low_u64(width: u32) -> u64 {
 
 /// `x` with the lowest bits of `y` in place of `width` bits from bit `first` on.
 #[inline(always)]
-pub const fn insert_b32(x: u32, y: u32, first: u32, width: u32) -> u32 {
+pub const fn insert_bits_b32(x: u32, y: u32, first: u32, width: u32) -> u32 {
     let mask = shl_b32(low_u32(masked(width)), masked(first));
     x & !mask | shl_b32(y, masked(first)) & mask
 }
 
 /// `x` with the lowest bits of `y` in place of `width` bits from bit `first` on.
 #[inline(always)]
-pub const fn insert_b64(x: u64, y: u64, first: u32, width: u32) -> u64 {
+pub const fn insert_bits_b64(x: u64, y: u64, first: u32, width: u32) -> u64 {
     let mask = shl_b64(low_u64(width), first);
     x & !mask | shl_b64(y, first) & mask
 }
 
 /// The lowest bits, so many, with zeros above.
 #[inline(always)]
-pub const fn lowest_u32(x: u32, width: u32) -> u32 {
+pub const fn extend_bits_u32(x: u32, width: u32) -> u32 {
     x & low_u32(width)
 }
 
 /// The lowest bits, so many, with their sign above.
 #[inline(always)]
-pub const fn lowest_s32(x: i32, width: u32) -> i32 {
-    field_s32(x, 0, if width < 32 { width } else { 32 })
+pub const fn extend_bits_s32(x: i32, width: u32) -> i32 {
+    extract_bits_s32(x, 0, if width < 32 { width } else { 32 })
 }
 
 /// Any function of three words, bit by bit: bit `4·a + 2·b + c` of the table is the outcome.
 #[inline(always)]
-pub const fn logic(a: u32, b: u32, c: u32, table: u32) -> u32 {
+pub const fn logic3(a: u32, b: u32, c: u32, table: u32) -> u32 {
     // A mask of ones for each outcome that is one.
     const fn all(table: u32, bit: u32) -> u32 {
         0_u32.wrapping_sub(table >> bit & 1)
@@ -313,7 +313,7 @@ pub const fn logic(a: u32, b: u32, c: u32, table: u32) -> u32 {
 
 /// Four bytes picked from the eight of two words by digits of four bits; the fourth bit asks for the byte's sign.
 #[inline(always)]
-pub const fn permute(a: u32, b: u32, control: u32) -> u32 {
+pub const fn byte_permute(a: u32, b: u32, control: u32) -> u32 {
     let pool = a as u64 | (b as u64) << 32;
     let mut word = 0;
     let mut lane = 0;

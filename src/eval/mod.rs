@@ -117,8 +117,8 @@ macro_rules! classes {
 }
 
 classes! {
-    f32: infinite_f32 subnormal_f32;
-    f64: infinite_f64 subnormal_f64;
+    f32: is_infinite_f32 is_subnormal_f32;
+    f64: is_infinite_f64 is_subnormal_f64;
 }
 
 /// Halves are compared as integers: the magnitude with its sign is in the floats' order, and both zeros are 0.
@@ -173,13 +173,13 @@ pub const fn flush_bf16(x: bf16) -> bf16 {
 
 /// A half in single precision.
 #[inline(always)]
-pub const fn single_f16(x: f16) -> f32 {
-    resize_f32_f16::<{ rounding::RN }>(x)
+pub const fn widen_f16(x: f16) -> f32 {
+    convert_f32_f16::<{ rounding::RN }>(x)
 }
 
 /// A bfloat in single precision: the bits before sixteen zeros.
 #[inline(always)]
-pub const fn single_bf16(x: bf16) -> f32 {
+pub const fn widen_bf16(x: bf16) -> f32 {
     f32::from_bits((x.to_bits() as u32) << 16)
 }
 
@@ -288,7 +288,7 @@ pub const fn max_s64(a: i64, b: i64) -> i64 {
 
 /// The nearest unsigned number that a byte, a half-word or a word holds.
 #[inline(always)]
-pub const fn limit_u32_s64(x: i64, pick: Lanes<1, 7>) -> u32 {
+pub const fn clamp_part_u32_s64(x: i64, pick: Lanes<1, 7>) -> u32 {
     let most = (u32::MAX >> (32 - field(pick).1)) as i64;
     (if x < 0 {
         0
@@ -301,7 +301,7 @@ pub const fn limit_u32_s64(x: i64, pick: Lanes<1, 7>) -> u32 {
 
 /// The nearest signed number that a byte, a half-word or a word holds.
 #[inline(always)]
-pub const fn limit_s32_s64(x: i64, pick: Lanes<1, 7>) -> i32 {
+pub const fn clamp_part_s32_s64(x: i64, pick: Lanes<1, 7>) -> i32 {
     let most = (i32::MAX >> (32 - field(pick).1)) as i64;
     (if x < -most - 1 {
         -most - 1
@@ -324,21 +324,21 @@ const fn field(pick: Lanes<1, 7>) -> (u32, u32) {
 
 /// A byte or half-word with zeros above, or all of `x`.
 #[inline(always)]
-pub const fn part_u32(x: u32, pick: Lanes<1, 7>) -> u32 {
+pub const fn select_part_u32(x: u32, pick: Lanes<1, 7>) -> u32 {
     let (first, width) = field(pick);
     x << (32 - width - first) >> (32 - width)
 }
 
 /// A byte or half-word with its sign above, or all of `x`.
 #[inline(always)]
-pub const fn part_s32(x: i32, pick: Lanes<1, 7>) -> i32 {
+pub const fn select_part_s32(x: i32, pick: Lanes<1, 7>) -> i32 {
     let (first, width) = field(pick);
     x << (32 - width - first) >> (32 - width)
 }
 
 /// `c` with the lowest bits of `x` in place of a byte or half-word, or `x`.
 #[inline(always)]
-pub const fn merge(c: u32, x: u32, pick: Lanes<1, 7>) -> u32 {
+pub const fn merge_part(c: u32, x: u32, pick: Lanes<1, 7>) -> u32 {
     let (first, width) = field(pick);
     let mask = u32::MAX >> (32 - width) << first;
     c & !mask | x << first & mask
@@ -346,7 +346,7 @@ pub const fn merge(c: u32, x: u32, pick: Lanes<1, 7>) -> u32 {
 
 /// How many lanes are true.
 #[inline(always)]
-pub const fn count_pred<const LANES: usize>(x: [bool; LANES]) -> u32 {
+pub const fn count_true_pred<const LANES: usize>(x: [bool; LANES]) -> u32 {
     let mut count = 0;
     let mut lane = 0;
     while lane < LANES {
@@ -358,7 +358,7 @@ pub const fn count_pred<const LANES: usize>(x: [bool; LANES]) -> u32 {
 
 /// Four bytes picked from the eight of `a` (0 to 3) and `b` (4 to 7).
 #[inline(always)]
-pub const fn bytes(a: u32, b: u32, pick: Lanes<4, 8>) -> [u8; 4] {
+pub const fn select_bytes(a: u32, b: u32, pick: Lanes<4, 8>) -> [u8; 4] {
     let pool = a as u64 | (b as u64) << 32;
     let mut picked = [0; 4];
     let mut lane = 0;
@@ -371,7 +371,7 @@ pub const fn bytes(a: u32, b: u32, pick: Lanes<4, 8>) -> [u8; 4] {
 
 /// Two half-words picked from the four of `a` (0 and 1) and `b` (2 and 3).
 #[inline(always)]
-pub const fn halves(a: u32, b: u32, pick: Lanes<2, 4>) -> [u16; 2] {
+pub const fn select_halves(a: u32, b: u32, pick: Lanes<2, 4>) -> [u16; 2] {
     let pool = a as u64 | (b as u64) << 32;
     let mut picked = [0; 2];
     let mut lane = 0;

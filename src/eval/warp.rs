@@ -116,33 +116,33 @@ fn odd_fma<L: Simd, const N: usize>(simd: L, a: &[u32; N], b: &[u32; N], c: &[u3
     }
 }
 
-/// [`single_f16`](super::single_f16) in each lane.
+/// [`widen_f16`](super::widen_f16) in each lane.
 #[inline(always)]
-pub fn single_f16<L: Simd, const N: usize>(simd: L, x: &[u16; N]) -> [u32; N] {
-    resize_f32_f16::<RN, L, N>(simd, x)
+pub fn widen_f16<L: Simd, const N: usize>(simd: L, x: &[u16; N]) -> [u32; N] {
+    convert_f32_f16::<RN, L, N>(simd, x)
 }
 
-/// [`resize_f32_f16`](super::resize_f32_f16) in each lane.
+/// [`convert_f32_f16`](super::convert_f32_f16) in each lane.
 #[inline(always)]
-pub fn resize_f32_f16<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u16; N]) -> [u32; N] {
+pub fn convert_f32_f16<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u16; N]) -> [u32; N] {
     match simd.single::<ROUNDING, N>(x) {
         Some(result) => machine(result),
-        None => lanes(|lane| super::resize_f32_f16::<ROUNDING>(f16::from_bits(x[lane])).to_bits()),
+        None => lanes(|lane| super::convert_f32_f16::<ROUNDING>(f16::from_bits(x[lane])).to_bits()),
     }
 }
 
-/// [`resize_f16_f32`](super::resize_f16_f32) in each lane.
+/// [`convert_f16_f32`](super::convert_f16_f32) in each lane.
 #[inline(always)]
-pub fn resize_f16_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u32; N]) -> [u16; N] {
+pub fn convert_f16_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u32; N]) -> [u16; N] {
     match simd.half::<ROUNDING, N>(x) {
         Some(result) => machine_halves(result),
-        None => lanes(|lane| super::resize_f16_f32::<ROUNDING>(f32::from_bits(x[lane])).to_bits()),
+        None => lanes(|lane| super::convert_f16_f32::<ROUNDING>(f32::from_bits(x[lane])).to_bits()),
     }
 }
 
-/// [`integer_s32_f32`](super::integer_s32_f32) in each lane.
+/// [`convert_s32_f32`](super::convert_s32_f32) in each lane.
 #[inline(always)]
-pub fn integer_s32_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u32; N]) -> [u32; N] {
+pub fn convert_s32_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u32; N]) -> [u32; N] {
     let float = |lane: usize| f32::from_bits(x[lane]);
     let whole = if ROUNDING == RZ { *x } else { lanes(|lane| whole_f32::<ROUNDING>(float(lane)).to_bits()) };
     match simd.truncate::<RZ, N>(&whole) {
@@ -151,7 +151,7 @@ pub fn integer_s32_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: 
             x if x >= 2_147_483_648.0 => i32::MAX as u32,
             _ => result[lane],
         }),
-        None => lanes(|lane| super::integer_s32_f32::<ROUNDING>(float(lane)).cast_unsigned()),
+        None => lanes(|lane| super::convert_s32_f32::<ROUNDING>(float(lane)).cast_unsigned()),
     }
 }
 
@@ -170,20 +170,20 @@ macro_rules! words {
 }
 
 words! {
-    logic(a b c table);
-    permute(a b control);
-    ones_b32(x);
+    logic3(a b c table);
+    byte_permute(a b control);
+    population_count_b32(x);
 }
 
-/// [`ones_b64`](super::ones_b64) in each lane.
+/// [`population_count_b64`](super::population_count_b64) in each lane.
 #[inline(always)]
-pub fn ones_b64<L: Simd, const N: usize>(_: L, x: &[u64; N]) -> [u32; N] {
-    lanes(|lane| super::ones_b64(x[lane]))
+pub fn population_count_b64<L: Simd, const N: usize>(_: L, x: &[u64; N]) -> [u32; N] {
+    lanes(|lane| super::population_count_b64(x[lane]))
 }
 
 /// [`bytes`](super::bytes) in each lane.
 #[inline(always)]
-pub fn bytes<L: Simd>(simd: L, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u8; 128] {
+pub fn select_bytes<L: Simd>(simd: L, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u8; 128] {
     match whole(a, b, pick) {
         Some(word) => reinterpret(*word),
         None => simd.pick(a, b, pick),
@@ -192,12 +192,12 @@ pub fn bytes<L: Simd>(simd: L, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) ->
 
 /// [`halves`](super::halves) in each lane.
 #[inline(always)]
-pub fn halves<L: Simd>(simd: L, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u16; 64] {
-    reinterpret(bytes(simd, a, b, pick))
+pub fn select_halves<L: Simd>(simd: L, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u16; 64] {
+    reinterpret(select_bytes(simd, a, b, pick))
 }
 
-/// [`count_pred`](super::count_pred) in each lane, of whose predicates the mask has `EACH` neighbours.
+/// [`count_true_pred`](super::count_true_pred) in each lane, of whose predicates the mask has `EACH` neighbours.
 #[inline(always)]
-pub fn count_pred<L: Simd, const EACH: usize>(simd: L, x: u128) -> [u32; WARP] {
+pub fn count_true_pred<L: Simd, const EACH: usize>(simd: L, x: u128) -> [u32; WARP] {
     simd.count::<EACH>(x)
 }

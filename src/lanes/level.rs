@@ -164,20 +164,20 @@ pub trait Simd: Copy + sealed::Sealed {
     /// Any function of three words, bit by bit: bit `4·a + 2·b + c` of the table is the outcome. `None` where tables differ,
     /// or at a level that has no instruction for it.
     #[inline(always)]
-    fn logic<const N: usize>(self, _: &[u32; N], _: &[u32; N], _: &[u32; N], _: &[u32; N]) -> Option<[u32; N]> {
+    fn logic3<const N: usize>(self, _: &[u32; N], _: &[u32; N], _: &[u32; N], _: &[u32; N]) -> Option<[u32; N]> {
         None
     }
 
     /// Four bytes picked from the eight of two words by digits of four bits; the fourth bit asks for the byte's sign. `None`
     /// at a level that has no instruction for it.
     #[inline(always)]
-    fn permute<const N: usize>(self, _: &[u32; N], _: &[u32; N], _: &[u32; N]) -> Option<[u32; N]> {
+    fn byte_permute<const N: usize>(self, _: &[u32; N], _: &[u32; N], _: &[u32; N]) -> Option<[u32; N]> {
         None
     }
 
     /// How many bits of each word are ones. `None` at a level for which nothing better is known than what the compiler makes.
     #[inline(always)]
-    fn ones_b32<const N: usize>(self, _: &[u32; N]) -> Option<[u32; N]> {
+    fn population_count_b32<const N: usize>(self, _: &[u32; N]) -> Option<[u32; N]> {
         None
     }
 

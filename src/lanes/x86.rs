@@ -397,7 +397,7 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    fn logic<const N: usize>(self, a: &[u32; N], b: &[u32; N], c: &[u32; N], table: &[u32; N]) -> Option<[u32; N]> {
+    fn logic3<const N: usize>(self, a: &[u32; N], b: &[u32; N], c: &[u32; N], table: &[u32; N]) -> Option<[u32; N]> {
         // The machine has to know a table when code is made. Out of so many branches come vectors: arrays would be copied.
         macro_rules! by_table {
             ($a:ident, $b:ident, $c:ident; $($table:literal)*) => {
@@ -454,7 +454,7 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    fn ones_b32<const N: usize>(self, x: &[u32; N]) -> Option<[u32; N]> {
+    fn population_count_b32<const N: usize>(self, x: &[u32; N]) -> Option<[u32; N]> {
         // Those of each digit of four bits, then sums of two digits, of two bytes and of two halves.
         Some(vectors!(__m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, |x| {
             let digit = _mm512_set1_epi8(15);
@@ -467,7 +467,7 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    fn permute<const N: usize>(self, a: &[u32; N], b: &[u32; N], control: &[u32; N]) -> Option<[u32; N]> {
+    fn byte_permute<const N: usize>(self, a: &[u32; N], b: &[u32; N], control: &[u32; N]) -> Option<[u32; N]> {
         Some(vectors!(__m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, |a b control| {
             // Digits move to bytes of their own; what stands above them is not asked for.
             let halves = _mm512_and_si512(control, _mm512_set1_epi32(0xffff));

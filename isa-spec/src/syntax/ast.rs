@@ -228,7 +228,7 @@ pub(crate) struct OperatorMember {
     pub domain: Vec<TypeSet>,
 }
 
-/// `words Rounding { rn; rz; }`, `words Direction of opcode { l; r; }`: what modifiers say that change how something is computed
+/// `words Rounding { rn; rz; }`, `words FunnelDirection of opcode { l; r; }`: what modifiers say that change how something is computed
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     pub docs: Docs,
