@@ -11,7 +11,7 @@ use std::ops::Range;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::LineIndex;
 use ptx_isa::table::OperandKind;
-use ptx_isa::text::module::{Declaration, Function, Item, Needs, Options, Place, read};
+use ptx_isa::text::module::{Declaration, Function, Item, Minimum, Options, Place, needs, read};
 use ptx_isa::text::statement::{Statement, Value};
 
 /// What a function takes.
@@ -25,8 +25,8 @@ struct Inventory<'a> {
     shared: u64,
     calls: Vec<&'a str>,
     statements: usize,
-    /// The version and the target that its statements ask for.
-    needs: Needs,
+    /// The version and the target that it asks for.
+    minimum: Option<Minimum>,
 }
 
 impl<'a> Inventory<'a> {
@@ -44,14 +44,13 @@ impl<'a> Inventory<'a> {
         }
     }
 
-    fn statement(&mut self, statement: &Statement<'a>, span: &Range<usize>) {
+    fn statement(&mut self, statement: &Statement<'a>) {
         self.statements += 1;
         for (info, operand) in statement.operands_with_info() {
             if let (OperandKind::Function, Value::Name(name)) = (info.kind, operand.value) {
                 self.calls.push(name);
             }
         }
-        self.needs.add(statement, span.clone());
     }
 
     fn print(&self, text: &str) {
@@ -67,11 +66,13 @@ impl<'a> Inventory<'a> {
         if !self.calls.is_empty() {
             println!("  calls      {}", self.calls.join(", "));
         }
-        if let Some((version, span)) = &self.needs.version() {
-            println!("  PTX {version:<6} {}", told(span));
+        let Some(minimum) = &self.minimum else { return println!("  no PTX version and target have all of it") };
+        println!("  needs      PTX {}, {}", minimum.ptx, minimum.target);
+        if let Some(reason) = &minimum.version_reason {
+            println!("  PTX {:<6} {}", reason.needs.to_string(), told(&reason.span));
         }
-        if let Some((target, span)) = &self.needs.target() {
-            println!("  {target:<10} {}", told(span));
+        for reason in &minimum.target_reasons {
+            println!("  {:<10} {}", reason.needs.to_string(), told(&reason.span));
         }
     }
 }
@@ -85,7 +86,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Shared memory outside of functions is any function's.
         let mut outside = Inventory { name: "(outside of functions)", ..Inventory::default() };
         let mut within = false;
-        let report = read(&TABLE, text.as_bytes(), &Options::default(), |item, span| match item {
+        let report = read(&TABLE, text.as_bytes(), &Options::default(), |item, _| match item {
             Item::Function(Function { name, kernel, .. }) => {
                 functions.push(Inventory { name, kernel, ..Inventory::default() });
                 within = true;
@@ -97,11 +98,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             },
             Item::Statement(statement) => {
                 if let Some(function) = functions.last_mut() {
-                    function.statement(statement, &span);
+                    function.statement(statement);
                 }
             }
             Item::Prototype(_) | Item::Parameter(_) | Item::Label(_) | Item::Directive(_) | Item::Refused => {}
         });
+        for (function, needs) in functions.iter_mut().zip(needs(&TABLE, text.as_bytes())) {
+            function.minimum = needs.minimum();
+        }
         println!("{path}: {} errors; {} bytes of shared memory outside of functions", report.errors(), outside.shared);
         functions.iter().for_each(|function| function.print(&text));
     }

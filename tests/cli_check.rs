@@ -203,10 +203,52 @@ fn colours_and_quiet_are_asked_for_before_or_behind_the_command() {
     assert_eq!((fine.status, fine.out.as_str(), fine.err.as_str()), (0, "", ""));
 }
 
+/// A module for a target below what it needs, which a directive, free modifiers and a special register ask for.
+const BELOW: &str = "\
+.version 6.0
+.target sm_50
+.entry old() { ret; }
+.func device() { .reg .u32 %r<2>; .reg .u64 %rd<2>; ld.relaxed.gpu.u32 %r1, [%rd1]; ret; }
+.entry head()
+    .reqnctapercluster 2, 1, 1
+{ ret; }
+.entry body() {
+    .reg .u32 %r<2>;
+    mov.u32 %r1, %clusterid.x;
+    @%p wgmma.fence.sync.aligned;
+    wgmma.fence.sync.aligned; ret;
+}
+.entry family() { .reg .u32 %r<4>; tcgen05.fence::before_thread_sync; cvt.rn.satfinite.e2m1x2.f32 %r1, %r1; ret; }
+";
+
 #[test]
-fn a_floor_is_text() {
-    let output = run_with(&["check", "--floor", "--format", "json", "-"], SPOILT);
+fn a_floor_is_that_of_each_kernel_and_of_the_module() {
+    let output = run_with(&["check", "--floor", "--format", "json", "-"], BELOW);
+    let found: Vec<Value> = output.out.lines().map(|line| serde_json::from_str(line).expect("an object")).collect();
+    let reason = |line: u32, column: u32, needs: &str, statement: &str| json!({"line": line, "column": column, "needs": needs, "statement": statement});
+    let of = |kernel: Option<&str>, ptx: &str, target: &str, architecture: Option<&str>, because: &[Value]| {
+        json!({"file": "<stdin>", "kernel": kernel, "ptx": ptx, "target": target, "architecture": architecture,
+            "because": because})
+    };
+    let cluster = ".reqnctapercluster 2, 1, 1";
+    let fence = "wgmma.fence.sync.aligned;";
+    let head = [reason(6, 5, "PTX 7.8", cluster), reason(6, 5, "sm_90", cluster)];
+    let body = [reason(12, 5, "PTX 8.0", fence), reason(12, 5, "sm_90a", fence)];
+    assert_eq!(
+        found[..3],
+        [
+            of(Some("old"), "1.0", "sm_10", None, &[]),
+            of(Some("head"), "7.8", "sm_90", None, &head),
+            of(Some("body"), "8.0", "sm_90a", Some("sm_90a"), &body),
+        ]
+    );
+    // No target has what `sm_90a` and another family add.
+    assert_eq!((found.len(), &found[4]["kernel"], &found[4]["target"]), (5, &Value::Null, &Value::Null));
+
+    let output = run_with(&["check", "--floor", "--format", "text", "-"], BELOW);
+    assert!(output.out.contains("function device needs PTX 6.0, sm_70\n"), "{}", output.out);
+    let output = run_with(&["check", "--floor", "-"], "griddepcontrol.wait;");
+    assert!(output.out.contains("<stdin> needs PTX 7.8, sm_90\n  PTX 7.8   <stdin>:1:1: griddep"), "{}", output.out);
+    let output = run_with(&["check", "--floor", "--format", "sarif", "-"], BELOW);
     assert_eq!((output.status, output.out.as_str()), (2, ""));
-    let output = run_with(&["check", "--floor", "--format", "text", "-"], "griddepcontrol.wait;");
-    assert!(output.out.contains("needs PTX 7.8"), "{}", output.out);
 }

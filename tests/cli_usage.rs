@@ -67,6 +67,40 @@ fn explain_takes_patterns() {
     assert!(output.err.contains("matches `zet*`"), "{}", output.err);
 }
 
+/// Free modifiers and operands count as they do for `check`.
+#[test]
+fn explain_tells_since_when_there_is_all_of_a_statement() {
+    let explained = |text: &str| {
+        let output = run(&["explain", "--target", "sm_50", "--ptx", "6.0", text]);
+        assert_eq!((output.status, output.err.as_str()), (0, ""), "{text}: {}", output.out);
+        output.out
+    };
+    for (text, since, need) in [
+        ("ld.relaxed.gpu.global.u64", "PTX 6.0, sm_70", Some("`ld.u64` with `.relaxed`")),
+        ("ld.relaxed.gpu.global.u64 %rd1, [%rd2];", "PTX 6.0, sm_70", Some("`ld.u64` with `.relaxed`")),
+        ("ld.global.relaxed.u64.cluster", "PTX 7.8, sm_90", Some("`ld.u64` with `.cluster`")),
+        ("@p mov.u32 r, %clusterid.x", "PTX 7.8, sm_90", Some("`%clusterid`")),
+        ("txq.width.b32 r, [a];", "PTX 3.1, sm_20", None),
+        ("ld.global.u64", "PTX 1.0, sm_10", None),
+    ] {
+        let out = explained(text);
+        assert!(out.contains(&format!("Exists since\n  {since}\n")), "{text}: {out}");
+        match need {
+            Some(need) => {
+                assert!(
+                    out.contains("The form is not there.") && out.contains(&format!("{need} needs {since}")),
+                    "{out}"
+                )
+            }
+            None => assert!(out.contains("The form is there."), "{text}: {out}"),
+        }
+    }
+    // What more operands would need is said beside it.
+    assert!(explained("min.f32").contains("With an operand `c`: PTX 8.8, sm_100"));
+    let wrong = run(&["explain", "add.s32 d, a;"]);
+    assert!(wrong.status == 1 && wrong.out.contains("takes 3 operands"), "{}", wrong.out);
+}
+
 #[test]
 fn explain_shows_what_examples_compute() {
     let opcode = run(&["explain", "selp"]).out;

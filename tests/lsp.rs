@@ -299,6 +299,25 @@ fn hover_is_what_explain_prints_for_the_module() {
     assert_eq!(shown(".address_size", 0), "");
 }
 
+/// The same answer as the finding's: for free modifiers, special registers, and operands that are no variables.
+#[test]
+fn hover_counts_all_of_a_statement() {
+    let (text, _) = in_kernel(
+        ".reg .u64 %a;\nld.relaxed.cluster.u32 %r1, [%a];\nmov.u32 %r1, %clusterid.x;\nmov.u32 %r1, %tid.x;|",
+    );
+    let (mut client, found) = Client::with(&text);
+    assert_eq!(found.len(), 2, "{found:?}");
+    let mut shown = |piece| client.hover(&place(&text, piece, 0));
+    for (piece, need) in [
+        ("ld.relaxed", "`ld.u32` with `.cluster` needs PTX 7.8, sm_90"),
+        ("mov.u32 %r1, %cl", "`%clusterid` needs PTX 7.8, sm_90"),
+    ] {
+        let hover = shown(piece);
+        assert!(hover.contains("PTX 7.8, sm_90\n") && hover.contains(need), "{hover}");
+    }
+    assert!(shown("mov.u32 %r1, %tid").contains("The form is there."));
+}
+
 #[test]
 fn opcodes_and_modifiers_are_those_with_which_some_form_remains() {
     let complete = |body: &str| {

@@ -10,6 +10,7 @@
 
 mod evaluator;
 mod form;
+mod least;
 mod operands;
 mod quality;
 
@@ -27,6 +28,7 @@ use crate::selector::{Permission, Selector};
 use crate::target::{Families, Floor, NameError, Target, Version};
 pub use evaluator::{Evaluator, Outputs};
 pub use form::{FormInfo, name_with, name_with_operands};
+pub use least::{Least, Requirement};
 pub use operands::{Operands, OperandsIter};
 
 /// Index of a type in the types of a table.

@@ -6,6 +6,7 @@ use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::text::Terminal;
 use ptx_isa::table::{self, FormInfo, OperandKind};
 use ptx_isa::text::mnemonic;
+use ptx_isa::text::statement::Need;
 use pyo3::prelude::*;
 
 use crate::finding::Diagnostic;
@@ -152,7 +153,9 @@ pub(crate) fn explain(py: Python<'_>, mnemonic: &str) -> PyResult<String> {
         None => {
             let resolved = mnemonic::resolve(&TABLE, mnemonic)
                 .map_err(|refusal| Diagnostic::exception(py, refusal.into_diagnostic(), mnemonic))?;
-            terminal.form(&REFERENCE.form(resolved.form).expect("a page for each form"))?;
+            let needs: Vec<Need<'_>> = Need::of(resolved.form, resolved.free).collect();
+            let page = REFERENCE.form_with(resolved.form, &resolved.free).expect("a page for each form");
+            terminal.form(&page, &needs)?;
         }
     }
     Ok(String::from_utf8_lossy(&strip_bytes(&terminal.out).into_vec()).into_owned())

@@ -13,13 +13,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, LineIndex, Severity};
 use ptx_isa::table::FormInfo;
-use ptx_isa::text::module::{self, Item, Needs};
+use ptx_isa::text::module::{self, Item};
 use ptx_isa::text::{Options, Report};
 
 use super::findings::{self, Source};
 use super::names::count;
 use super::sarif::Log;
-use super::{CheckArguments, FindingsFormat, Outcome, report};
+use super::{CheckArguments, FindingsFormat, Outcome, floor, report};
 
 /// Work that takes longer than this shows its progress.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -32,16 +32,14 @@ struct Checked {
     name: String,
     text: Vec<u8>,
     report: Report,
-    /// What its statements ask for, where that is wanted.
-    needs: Needs,
-    /// The same for where they stand: see [`Source::statements`].
+    /// Where its statements stand, where that is wanted: see [`Source::statements`].
     statements: Vec<(Range<usize>, Option<FormInfo>)>,
 }
 
 pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome> {
-    let CheckArguments { format, floor, error_limit, .. } = arguments;
-    if *floor && *format != FindingsFormat::Text {
-        super::complain("`--floor` is printed as text: leave out `--format`");
+    let CheckArguments { format, floor: with_floor, error_limit, .. } = arguments;
+    if *with_floor && !matches!(format, FindingsFormat::Text | FindingsFormat::Json) {
+        super::complain("`--floor` is printed as text or as JSON");
         return Ok(Outcome::Unusable);
     }
     let checked = check_all(arguments, quiet);
@@ -64,6 +62,8 @@ pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome
                 let lines = LineIndex::new(&file.text);
                 let Checked { name, text, statements, .. } = file;
                 let source = Source { name, text, lines, statements };
+                // Tools that ask for floors read nothing else.
+                let shown = if *with_floor && *format == FindingsFormat::Json { &[] } else { shown };
                 for finding in shown {
                     match format {
                         FindingsFormat::Text => {
@@ -74,8 +74,10 @@ pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome
                         FindingsFormat::Sarif => log.add(&source, finding),
                     }
                 }
-                if *floor {
-                    print_floor(&mut out, &source, &file.needs)?;
+                match format {
+                    FindingsFormat::Text if *with_floor => floor::text(&mut out, &source)?,
+                    FindingsFormat::Json if *with_floor => floor::json(&mut out, &source)?,
+                    _ => {}
                 }
             }
             Err(problem) => {
@@ -138,40 +140,17 @@ fn check(path: &Path, options: &Options, arguments: &CheckArguments) -> Result<C
         std::fs::read(path)
     };
     let text = read.map_err(|error| format!("cannot read {name}: {error}"))?;
-    let (mut needs, mut statements) = (Needs::default(), Vec::new());
+    let mut statements = Vec::new();
     let located = arguments.format == FindingsFormat::Json;
     let mut report = module::read(&TABLE, &text, options, |item, span| match item {
-        Item::Statement(statement) => {
-            if arguments.floor {
-                needs.add(statement, span.clone());
-            }
-            if located {
-                statements.push((span, Some(statement.form())));
-            }
-        }
+        Item::Statement(statement) if located => statements.push((span, Some(statement.form()))),
         Item::Refused if located => statements.push((span, None)),
         _ => {}
     });
     if arguments.strict {
         report.diagnostics.iter_mut().for_each(|finding| finding.severity = Severity::Error);
     }
-    Ok(Checked { name, text, report, needs, statements })
-}
-
-/// The version and the target that a module needs, each with the statement that needs it.
-fn print_floor(out: &mut impl Write, source: &Source<'_>, needs: &Needs) -> io::Result<()> {
-    let statement = |span: &Range<usize>| {
-        let text = String::from_utf8_lossy(&source.text[span.clone()]);
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        format!("{}:{}: {words}", source.name, source.lines.position(span.start).line)
-    };
-    if let Some((version, span)) = needs.version() {
-        writeln!(out, "needs PTX {version:<5} {}", statement(&span))?;
-    }
-    if let Some((target, span)) = needs.target() {
-        writeln!(out, "needs {target:<9} {}", statement(&span))?;
-    }
-    Ok(())
+    Ok(Checked { name, text, report, statements })
 }
 
 /// How many findings come up to the last error within a limit; 0 is none.

@@ -7,8 +7,10 @@ use ptx_isa::diagnostic::LineIndex;
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::page::Page;
 use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
-use ptx_isa::table::{FormInfo, Lenient};
+use ptx_isa::table::{FormInfo, Free, Lenient};
+use ptx_isa::text::Statement;
 use ptx_isa::text::mnemonic::{self, Refusal, matches};
+use ptx_isa::text::statement::Need;
 
 use super::names::forms_of;
 use super::{ExplainArguments, Machine, Outcome, report};
@@ -34,11 +36,8 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
     }
     match mnemonic::resolve(&TABLE, mnemonic) {
         Ok(resolved) => {
-            out.form(&REFERENCE.form(resolved.form).expect("a page for each form"))?;
-            if let Some(words) = machine.in_words() {
-                out.heading(&words)?;
-                out.item("", if machine.has(resolved.form) { "The form is there." } else { "The form is not there." })?;
-            }
+            let needs: Vec<Need<'_>> = Need::of(resolved.form, resolved.free).collect();
+            form(&mut out, resolved.form, &resolved.free, &needs, machine)?;
             if let (true, Some(note)) = (resolved.reordered, TABLE.takes(Lenient::ModifierOrder)) {
                 out.heading("As written")?;
                 out.item("", note)?;
@@ -46,6 +45,11 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
             Ok(Outcome::Fine)
         }
         Err(refusal) => {
+            let whole =
+                mnemonic::place(mnemonic).filter(|place| mnemonic::resolve(&TABLE, &mnemonic[place.clone()]).is_ok());
+            if whole.is_some() {
+                return whole_statement(&mut out, mnemonic, machine);
+            }
             // An opcode may be known by another name.
             let called = Found::called(mnemonic);
             match &*called.pages {
@@ -55,6 +59,50 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
             }
         }
     }
+}
+
+/// Tells what a statement is, operands included, or why it is none.
+fn whole_statement(out: &mut Terminal<impl Write>, text: &str, machine: &Machine) -> io::Result<Outcome> {
+    match Statement::parse(&TABLE, text) {
+        Ok(found) => {
+            statement(out, &found, &found.needs().collect::<Vec<_>>(), machine)?;
+            Ok(Outcome::Fine)
+        }
+        Err(error) => {
+            report::write(&mut out.out, "statement", text.as_bytes(), &LineIndex::new(text), &error)?;
+            Ok(Outcome::InputErrors)
+        }
+    }
+}
+
+/// Tells, with styles, what a statement is that needs this.
+pub(super) fn statement(
+    out: &mut Terminal<impl Write>,
+    statement: &Statement<'_>,
+    needs: &[Need<'_>],
+    machine: &Machine,
+) -> io::Result<()> {
+    form(out, statement.form(), statement.free(), needs, machine)
+}
+
+/// Tells what a form is with free modifiers, and whether a machine has what a statement of it needs.
+fn form(
+    out: &mut Terminal<impl Write>,
+    form: FormInfo,
+    free: &Free,
+    needs: &[Need<'_>],
+    machine: &Machine,
+) -> io::Result<()> {
+    out.form(&REFERENCE.form_with(form, free).expect("a page for each form"), needs)?;
+    if let Some(words) = machine.in_words() {
+        out.heading(&words)?;
+        let mut lacking = machine.lacks(needs).peekable();
+        out.item("", if lacking.peek().is_none() { "The form is there." } else { "The form is not there." })?;
+        for need in lacking {
+            out.item("", &format!("{need} needs {}", need.floor))?;
+        }
+    }
+    Ok(())
 }
 
 /// Tells what an opcode is, and how much of it a machine has.

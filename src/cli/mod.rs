@@ -8,6 +8,7 @@ mod docs;
 mod eval;
 mod explain;
 mod findings;
+mod floor;
 #[cfg(feature = "docs")]
 mod folder;
 #[cfg(feature = "lsp")]
@@ -25,8 +26,10 @@ use std::process::ExitCode;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
 use ptx_isa::target::{Target, Version};
+use ptx_isa::text::statement::Need;
 
 /// PTX instructions as one table: check modules, evaluate statements, look things up.
 #[derive(Parser)]
@@ -89,7 +92,7 @@ struct CheckArguments {
     /// Treat as an error what the assembler takes although the manual does not list it
     #[arg(long)]
     strict: bool,
-    /// Tell which version and target each module needs, and the statement that needs it, as text
+    /// Print the minimum PTX version and target of each kernel and each module, and what needs them, as text or JSON
     #[arg(long)]
     floor: bool,
     /// How many errors of a file to show, 0 for all [default: 100, for tools all]
@@ -176,6 +179,11 @@ impl Machine {
     /// Whether a form is there.
     fn has(&self, form: FormInfo) -> bool {
         form.taken(self.ptx, self.target)
+    }
+
+    /// Those of some needs that it does not meet.
+    fn lacks<'n, 'a>(&self, needs: &'n [Need<'a>]) -> impl Iterator<Item = &'n Need<'a>> {
+        needs.iter().filter(|need| !TABLE.has(need.floor, self.ptx, self.target))
     }
 
     /// It in words, if anything is asked: `PTX 7.0, sm_75`.

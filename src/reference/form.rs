@@ -8,13 +8,15 @@ use isa_table::names;
 
 use super::page::{Entry, Fragment, Function, Page};
 use crate::selector::Permission;
-use crate::table::{FormInfo, Kind, Operand, Table, TypeInfo};
+use crate::table::{FormInfo, Free, Kind, Operand, Table, TypeInfo};
 
 /// What the reference says of one form.
 #[derive(Debug)]
 pub struct FormPage {
     /// The form.
     pub form: FormInfo,
+    /// The free modifiers that it is shown with.
+    pub free: Free,
     /// The page of its opcode.
     pub page: &'static Page,
     /// Its entry on that page.
@@ -43,11 +45,12 @@ pub struct Modifier {
 }
 
 impl FormPage {
-    pub(super) fn new(form: FormInfo, page: &'static Page, lines: Vec<&'static str>) -> FormPage {
+    pub(super) fn new(form: FormInfo, free: Free, page: &'static Page, lines: Vec<&'static str>) -> FormPage {
         let instruction = form.instruction();
+        let values = form.values_with(&free);
         let modifiers = form.syntax().items.iter().filter_map(|item| {
             let slot = &instruction.slots[usize::from(item.slot)];
-            let spelling = *slot.members.get(usize::from(form.values()[usize::from(item.slot)]))?;
+            let spelling = *slot.members.get(usize::from(values[usize::from(item.slot)]))?;
             let description = page.member(slot.name, spelling).map_or("", |member| match has_floats(form) {
                 true => member.description,
                 false => member.plain,
@@ -60,6 +63,7 @@ impl FormPage {
         };
         FormPage {
             form,
+            free,
             page,
             entry: &page.entries[usize::from(form.syntax().entry)],
             modifiers: modifiers.collect(),

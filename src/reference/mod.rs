@@ -29,7 +29,7 @@ pub use isa_table::page;
 use isa_table::program;
 pub use isa_table::trace;
 
-use crate::table::FormInfo;
+use crate::table::{FormInfo, Free};
 use form::FormPage;
 use trace::{Step, Trace, Traces};
 
@@ -82,8 +82,13 @@ impl Reference {
 
     /// What the reference says of a form; `None` if it is of a table that this reference does not describe.
     pub fn form(&self, form: FormInfo) -> Option<FormPage> {
+        self.form_with(form, &Free::NONE)
+    }
+
+    /// The same of a form with a statement's free modifiers.
+    pub fn form_with(&self, form: FormInfo, free: &Free) -> Option<FormPage> {
         let (_, page) = self.owner(form.instruction().opcode)?;
-        Some(FormPage::new(form, page, self.lines(form)))
+        Some(FormPage::new(form, *free, page, self.lines(form)))
     }
 
     /// The lines of a form's pseudo-code on the newest targets, with all its operands; none where it has no evaluator.

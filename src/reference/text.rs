@@ -22,8 +22,10 @@ use super::form::{self, FormPage};
 use super::page::{Entry, Example, Floor, Fragment, Layout, Matrix, Modifier, Page};
 use crate::TABLE;
 use crate::selector::Permission;
-use crate::table::OperandKind;
+use crate::table::{FormInfo, Free, OperandKind, Requirement};
+use crate::target;
 use crate::text::Statement;
+use crate::text::statement::Need;
 
 /// Text is broken behind so many columns.
 const WIDTH: usize = 96;
@@ -44,15 +46,17 @@ pub struct Terminal<W: Write> {
 }
 
 impl<W: Write> Terminal<W> {
-    /// What the reference says of a form.
+    /// What the reference says of a form, and since when there is what has these needs: the form with its free modifiers, or
+    /// a whole statement.
     ///
     /// # Errors
     ///
     /// What keeps the text from being written.
-    pub fn form(&mut self, explained: &FormPage) -> io::Result<()> {
-        let FormPage { form, page, entry, modifiers, lines, functions, function, constant } = explained;
+    pub fn form(&mut self, explained: &FormPage, needs: &[Need<'_>]) -> io::Result<()> {
+        let FormPage { form, free, page, entry, modifiers, lines, functions, function, constant } = explained;
         let table = form.table();
-        let signature = format!("{NAME}{}{NAME:#}  {}", form.pattern(), form.signature());
+        let name = if *free == Free::NONE { form.pattern() } else { form.mnemonic_with(free) };
+        let signature = format!("{NAME}{name}{NAME:#}  {}", form.signature());
         writeln!(self.out, "{};\n", signature.trim_end())?;
         self.paragraph(entry.summary)?;
         for details in entry.details {
@@ -106,7 +110,7 @@ impl<W: Write> Terminal<W> {
             self.item("", &format!("A machine's result is within {bound} of the exact one"))?;
         }
         self.heading("Exists since")?;
-        writeln!(self.out, "  {}", form.floor())?;
+        self.since(*form, needs)?;
         if let Some(relaxed) = form.lenient_floor() {
             self.item("", &format!("For the assembler {}: {}", relaxed.floor, relaxed.note))?;
         }
@@ -138,6 +142,30 @@ impl<W: Write> Terminal<W> {
             writeln!(self.out, "  Rust    {CODE}ptx_isa::scalar::{function}{CODE:#}")?;
         }
         writeln!(self.out, "          {CODE}ptx_isa::{constant}{CODE:#}")
+    }
+
+    /// Since when there is all of a statement, and of what it consists; then what other operands would need.
+    fn since(&mut self, form: FormInfo, needs: &[Need<'_>]) -> io::Result<()> {
+        let floors = needs.iter().map(|need| Requirement::From(need.listed()));
+        match form.table().least(floors) {
+            Some(least) => writeln!(self.out, "  {least}")?,
+            None => writeln!(self.out, "  no PTX version and target")?,
+        }
+        if needs.len() > 1 {
+            for need in needs {
+                self.item("", &format!("{need}: {}", need.listed()))?;
+            }
+        } else if let Some(removed) = form.floor().removed {
+            self.item("", &format!("It is {removed}"))?;
+        }
+        let unwritten = |floor: &&target::Floor| needs.iter().all(|need| need.floor != *floor);
+        for operand in form.operands() {
+            if let Some(floor) = operand.floor.filter(unwritten) {
+                let kind = if operand.optional { "" } else { " that is no variable" };
+                self.item("", &format!("With an operand `{}`{kind}: {floor}", operand.name))?;
+            }
+        }
+        Ok(())
     }
 
     /// What the reference says of an opcode.

@@ -25,7 +25,7 @@ use core::fmt;
 use super::reader::Reader;
 use crate::diagnostic::Diagnostic;
 use crate::selector::Selector;
-use crate::table::{self, FormInfo, Free, OperandKind, Table, TypeInfo};
+use crate::table::{self, FormInfo, Free, FreeFloor, OperandKind, Table, TypeInfo};
 use crate::target::Floor;
 
 /// The most operands a form may have for its statements to be read.
@@ -166,6 +166,88 @@ impl fmt::Display for Element<'_> {
     }
 }
 
+impl<'a> Value<'a> {
+    /// The name of the register or variable that it is, perhaps with something added or negated.
+    fn name(&self) -> Option<&'a str> {
+        match *self {
+            Value::Register(Register { name, .. })
+            | Value::Negated(Register { name, .. })
+            | Value::Sum { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+}
+
+/// A floor, and the part of a statement that has it. Shown as text it is that part, as messages quote it.
+#[derive(Clone, Copy, Debug)]
+pub struct Need<'a> {
+    part: NeedPart<'a>,
+    form: FormInfo,
+    /// What is asked for.
+    pub floor: &'static Floor,
+}
+
+impl<'a> Need<'a> {
+    /// What the assembler asks for where a statement has the mnemonic of a form with these free modifiers.
+    pub fn of(form: FormInfo, free: Free) -> impl Iterator<Item = Need<'a>> {
+        let own = Need { part: NeedPart::Form, form, floor: form.lowest_floor() };
+        let more = form.syntax().free.then(|| form.floors_with(&free)).into_iter().flatten();
+        let more = more.map(move |more| Need { part: NeedPart::Free(more, free), form, floor: &more.floor });
+        core::iter::once(own).chain(more)
+    }
+
+    /// What the manual asks for, which may be more than the assembler does.
+    pub fn listed(&self) -> &'static Floor {
+        match self.part {
+            NeedPart::Form => self.form.floor(),
+            _ => self.floor,
+        }
+    }
+
+    /// The special register that needs it, where one does.
+    pub fn special(&self) -> Option<&'a str> {
+        match self.part {
+            NeedPart::Special(name) => Some(name),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum NeedPart<'a> {
+    Form,
+    /// Free modifiers, among all that the statement has.
+    Free(&'static FreeFloor, Free),
+    /// An operand or a second destination, by its name in the manual.
+    Operand(&'static str),
+    Special(&'a str),
+}
+
+impl fmt::Display for Need<'_> {
+    /// `` `ld.u32` with `.relaxed.cluster` ``
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mnemonic = self.form.mnemonic();
+        match self.part {
+            NeedPart::Form => write!(f, "`{mnemonic}`"),
+            NeedPart::Free(floor, free) => {
+                write!(f, "`{mnemonic}` with `")?;
+                let slots = self.form.instruction().data().slots;
+                for forbidden in floor.when {
+                    let slot = &slots[usize::from(forbidden.slot)];
+                    let value = match slot.free {
+                        true => free.in_slot(forbidden.slot),
+                        false => self.form.values()[usize::from(forbidden.slot)],
+                    };
+                    slot.members.get(usize::from(value)).map_or(Ok(()), |member| write!(f, ".{member}"))?;
+                }
+                f.write_str("`")
+            }
+            NeedPart::Operand(name) => write!(f, "`{mnemonic}` with `{name}`"),
+            NeedPart::Special(name) => write!(f, "`{name}`"),
+        }
+    }
+}
+
 /// A register, or an element of a vector register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register<'a> {
@@ -301,20 +383,36 @@ impl<'a> Statement<'a> {
         &self.operands[..self.form.operands().len()]
     }
 
-    /// What it needs beyond what its form does: for its free modifiers, for operands that are written, and for special
-    /// registers.
-    pub fn floors(&self) -> impl Iterator<Item = &'static Floor> {
-        let free = self.form.syntax().free.then(|| self.form.floors_with(&self.free).map(|free| &free.floor));
-        let operands = self.operands_with_info().flat_map(|(info, operand)| {
+    /// What the assembler asks for: the form, its free modifiers, operands that are written, special registers. A name that the
+    /// table calls a special register is one, any other a register.
+    pub fn needs(&self) -> impl Iterator<Item = Need<'a>> {
+        self.needs_among(|_| None)
+    }
+
+    /// The same among declarations: `declared` says of a name whether it is a variable; `None` of one that is not declared.
+    pub fn needs_among(&self, declared: impl Fn(&'a str) -> Option<bool>) -> impl Iterator<Item = Need<'a>> {
+        let form = self.form;
+        let written = || self.operands_with_info().filter(|(_, operand)| operand.value != Value::Absent);
+        // Of operands that may be left out the last one that is written asks for all before it.
+        let asks = |(info, _): &(&table::Operand, _)| info.optional && info.floor.is_some();
+        let last = written().filter(asks).last().map(|(info, _)| info.name);
+        let operands = written().flat_map(move |(info, operand)| {
+            let name = operand.value.name();
+            let meaning = name.map(|name| (name, declared(name)));
+            let variable = matches!(operand.value, Value::Register(_)) && matches!(meaning, Some((_, Some(true))));
+            let asks = if info.optional { last == Some(info.name) } else { !variable };
+            let own = info.floor.filter(|_| asks).map(|floor| (NeedPart::Operand(info.name), floor));
             let second = info.second.filter(|_| operand.second.is_some());
-            let own = info.floor.filter(|_| operand.value != Value::Absent);
-            let special = match (info.kind, operand.value) {
-                (OperandKind::Scalar, Value::Register(register)) if info.specials => self.table.special(register.name),
+            let second = second.and_then(|second| Some((NeedPart::Operand(second.name), second.floor?)));
+            let special = match meaning {
+                Some((name, None)) if info.specials => self.table.special(name).map(|special| (name, special)),
                 _ => None,
             };
-            own.into_iter().chain(second.and_then(|second| second.floor)).chain(special.map(|found| &found.floor))
+            let special = special.map(|(name, special)| (NeedPart::Special(name), &special.floor));
+            let all = own.into_iter().chain(second).chain(special);
+            all.map(move |(part, floor)| Need { part, form, floor })
         });
-        free.into_iter().flatten().chain(operands)
+        Need::of(form, self.free).chain(operands)
     }
 
     /// What the table says of each operand, beside what is written for it.

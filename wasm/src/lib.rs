@@ -73,9 +73,25 @@ struct Machine {
 impl Machine {
     /// Whether it has what a floor asks for.
     fn has(self, floor: &Floor) -> bool {
-        let gone = self.ptx.zip(self.target).is_some_and(|(ptx, target)| floor.is_gone(ptx, target));
-        let old = self.ptx.is_some_and(|ptx| ptx < floor.ptx);
-        let other = self.target.is_some_and(|target| !floor.takes(target, TABLE.families()));
-        !(gone || old || other)
+        TABLE.has(floor, self.ptx, self.target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reply;
+
+    #[test]
+    fn all_of_a_statement_has_a_floor() {
+        for (text, since, need) in [
+            ("ld.relaxed.gpu.global.u64", "PTX 6.0, sm_70", "`ld.u64` with `.relaxed` needs PTX 6.0, sm_70"),
+            ("ld.relaxed.gpu.global.u64 d, [a];", "PTX 6.0, sm_70", "`ld.u64` with `.relaxed` needs PTX 6.0, sm_70"),
+            ("mov.u32 d, %clusterid.x;", "PTX 7.8, sm_90", "`%clusterid` needs PTX 7.8, sm_90"),
+        ] {
+            let answer = reply(&format!("{text}\n6.0\nsm_50"));
+            let says = |key: &str, value: &str| answer.contains(&format!("\"{key}\":\"{value}\""));
+            assert!(says("verdict", "elsewhere") && says("floor", since) && says("message", need), "{answer}");
+            assert!(reply(&format!("{text}\n8.0\nsm_90")).contains("\"verdict\":\"legal\""));
+        }
     }
 }

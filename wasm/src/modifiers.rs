@@ -48,7 +48,7 @@ pub(crate) fn slots(
         let found = instruction.form_of(&other);
         let state = match &found {
             None => State::Illegal,
-            Some((form, free)) if has(*form, free, machine) => State::Fine,
+            Some((form, free)) if form.taken_with(free, machine.ptx, machine.target) => State::Fine,
             Some(_) => State::Elsewhere,
         };
         let text = match (&found, around) {
@@ -80,10 +80,6 @@ pub(crate) fn slots(
             }
         })
         .collect()
-}
-
-fn has(form: FormInfo, free: &Free, machine: Machine) -> bool {
-    machine.has(form.lowest_floor()) && form.floors_with(free).all(|more| machine.has(&more.floor))
 }
 
 /// The mnemonic of modifiers that are no form: in the order of the line that has most of them, the others behind.

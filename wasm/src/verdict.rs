@@ -6,8 +6,8 @@ use ptx_isa::TABLE;
 use ptx_isa::diagnostic::Diagnostic;
 use ptx_isa::reference::{TRACES, form};
 use ptx_isa::selector::Permission;
-use ptx_isa::table::{FormInfo, Free, InstructionInfo, OperandKind};
-use ptx_isa::target::Floor;
+use ptx_isa::table::{FormInfo, Free, InstructionInfo, OperandKind, Requirement};
+use ptx_isa::text::statement::Need;
 use ptx_isa::text::{Statement, mnemonic};
 use serde::Serialize;
 
@@ -75,6 +75,7 @@ struct Form {
     signature: String,
     /// The number of its entry on its opcode's page.
     entry: u8,
+    /// Since when there is all of the statement.
     floor: String,
     /// The assembler's floor and the note, where that is below the manual's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,8 +137,11 @@ impl Answer {
                     }
                     // Its operands are described, and none is written.
                     Err(_) if alone => {
-                        let floors = resolved.form.floors_with(&resolved.free).map(|more| &more.floor);
-                        answer.judge(resolved.form, &resolved.free, floors, machine);
+                        answer.judge(
+                            resolved.form,
+                            &Need::of(resolved.form, resolved.free).collect::<Vec<_>>(),
+                            machine,
+                        );
                         answer.text = resolved.form.mnemonic_with(&resolved.free);
                     }
                     Err(error) => {
@@ -180,7 +184,7 @@ impl Answer {
     /// What is said of a statement of the table.
     fn legal(&mut self, statement: &Statement<'_>, alone: bool, machine: Machine, given: &[(&str, &str)]) {
         let (values, statement) = Values::of(statement, machine, given);
-        self.judge(statement.form(), statement.free(), statement.floors(), machine);
+        self.judge(statement.form(), &statement.needs().collect::<Vec<_>>(), machine);
         self.text = statement.to_string();
         if alone && !given.iter().any(|(name, _)| name.starts_with('/')) {
             self.text = statement.mnemonic().into_owned();
@@ -188,20 +192,19 @@ impl Answer {
         self.values = Some(values);
     }
 
-    /// Whether a version and a target have a form, and what else it asks for.
-    fn judge(&mut self, form: FormInfo, free: &Free, more: impl Iterator<Item = &'static Floor>, machine: Machine) {
-        let mut missing: Vec<&Floor> = [form.lowest_floor()].into_iter().chain(more).collect();
-        missing.retain(|floor| !machine.has(floor));
-        missing.dedup();
-        self.verdict = if missing.is_empty() { Verdict::Legal } else { Verdict::Elsewhere };
-        let spelt = form.mnemonic_with(free);
-        let needs = |floor: &&Floor| Finding { message: format!("`{spelt}` needs {floor}"), help: None, note: None };
-        self.reasons = missing.iter().map(needs).collect();
-        self.form = Some(described(form));
+    /// Whether a version and a target have what a statement needs.
+    fn judge(&mut self, form: FormInfo, needs: &[Need<'_>], machine: Machine) {
+        let lacking = needs.iter().filter(|need| !machine.has(need.floor));
+        let lacks =
+            |need: &Need<'_>| Finding { message: format!("{need} needs {}", need.floor), help: None, note: None };
+        self.reasons = lacking.map(lacks).collect();
+        self.verdict = if self.reasons.is_empty() { Verdict::Legal } else { Verdict::Elsewhere };
+        self.form = Some(described(form, needs));
     }
 }
 
-fn described(form: FormInfo) -> Form {
+fn described(form: FormInfo, needs: &[Need<'_>]) -> Form {
+    let since = TABLE.least(needs.iter().map(|need| Requirement::From(need.listed())));
     let traces = TRACES.of(form.index());
     Form {
         place: TABLE
@@ -211,7 +214,7 @@ fn described(form: FormInfo) -> Form {
         pattern: form.pattern(),
         signature: form.signature(),
         entry: form.syntax().entry,
-        floor: form.floor().to_string(),
+        floor: since.map_or_else(|| "no PTX version and target".to_owned(), |since| since.to_string()),
         assembler: form.lenient_floor().map(|relaxed| (relaxed.floor.to_string(), relaxed.note)),
         unlisted: form.lenient(),
         bound: form.bound().map(ToString::to_string),

@@ -174,7 +174,7 @@ impl FormInfo {
     }
 
     /// What it needs with some free modifiers, beyond its own floor.
-    pub fn floors_with(self, free: &Free) -> impl Iterator<Item = &'static FreeFloor> {
+    pub fn floors_with(self, free: &Free) -> impl Iterator<Item = &'static FreeFloor> + use<> {
         let values = self.values_with(free);
         let floors = self.instruction().data().free_floors;
         let own = move |floor: &&FreeFloor| floor.entry == self.syntax().entry;
@@ -241,9 +241,14 @@ impl FormInfo {
 
     /// Whether the assembler takes it with a version of PTX, the newest where none is given, and on a target, if one is.
     pub fn taken(self, ptx: Option<Version>, target: Option<Target>) -> bool {
-        let floor = self.lowest_floor();
-        let ptx = ptx.or(self.table.versions.last().copied()).unwrap_or(floor.ptx);
-        target.map_or(ptx >= floor.ptx, |target| floor.has(ptx, target, self.table.families()))
+        self.table.has(self.lowest_floor(), ptx, target)
+    }
+
+    /// The same of the form with a statement's free modifiers.
+    pub fn taken_with(self, free: &Free, ptx: Option<Version>, target: Option<Target>) -> bool {
+        let there = |floor: &Floor| self.table.has(floor, ptx, target);
+        let more = || self.floors_with(free).all(|more| there(&more.floor));
+        there(self.lowest_floor()) && (!self.syntax().free || more())
     }
 
     /// The source operands in order of writing, then the states that it reads.

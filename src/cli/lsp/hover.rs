@@ -1,8 +1,13 @@
 //! Hover: of a mnemonic what `ptx-isa explain` prints for the module's version and target, of a name what declares it.
 
+use std::ops::Range;
+
 use lsp_types::{ClientCapabilities, Hover, HoverContents, MarkupContent, MarkupKind};
 use ptx_isa::TABLE;
-use ptx_isa::text::module::Name;
+use ptx_isa::reference::text::Terminal;
+use ptx_isa::text::Statement;
+use ptx_isa::text::module::{Name, Part, SymbolKind};
+use ptx_isa::text::statement::Need;
 
 use super::Client;
 use super::documents::Document;
@@ -16,9 +21,10 @@ pub(super) fn takes_markdown(capabilities: &ClientCapabilities) -> bool {
 }
 
 pub(super) fn hover(document: &Document, offset: usize, client: &Client) -> Option<Hover> {
-    let mnemonic = document.index.part_at(offset).and_then(|part| part.mnemonic.clone());
-    let (language, text, span) = match mnemonic.filter(|span| (span.start..=span.end).contains(&offset)) {
-        Some(span) => ("text", explained(document, &document.text[span.clone()])?, span),
+    let part = document.index.part_at(offset);
+    let mnemonic = part.and_then(|part| Some((part, part.mnemonic.clone()?)));
+    let (language, text, span) = match mnemonic.filter(|(_, span)| (span.start..=span.end).contains(&offset)) {
+        Some((part, span)) => ("text", explained(document, part, &span)?, span),
         None => {
             let name = document.index.name_at(offset)?;
             ("ptx", described(document, name)?, name.span.clone())
@@ -32,12 +38,27 @@ pub(super) fn hover(document: &Document, offset: usize, client: &Client) -> Opti
     Some(Hover { contents, range: Some(document.range(&span)) })
 }
 
-/// The page of a form, or why a mnemonic is none.
-fn explained(document: &Document, mnemonic: &str) -> Option<String> {
+/// The page of a statement's form, with what all of the statement needs; of a mnemonic alone where the statement has an error.
+fn explained(document: &Document, part: &Part, mnemonic: &Range<usize>) -> Option<String> {
     let machine = Machine { ptx: document.report.version, target: document.report.target };
     let mut out = anstream::StripStream::new(Vec::new());
-    explain::write(&mut out, mnemonic, &machine).ok()?;
+    match Statement::parse(&TABLE, &document.text[part.span.clone()]) {
+        Ok(statement) => {
+            let needs: Vec<Need<'_>> = statement.needs_among(|name| is_variable(document, part, name)).collect();
+            explain::statement(&mut Terminal { out: &mut out }, &statement, &needs, &machine).ok()?;
+        }
+        Err(_) => {
+            explain::write(&mut out, &document.text[mnemonic.clone()], &machine).ok()?;
+        }
+    }
     String::from_utf8(out.into_inner()).ok()
+}
+
+/// Whether a name in a statement is that of a variable; `None` where nothing declares it.
+fn is_variable(document: &Document, part: &Part, name: &str) -> Option<bool> {
+    let own = document.index.names().iter().filter(|own| part.span.contains(&own.span.start));
+    let mut own = own.filter(|own| document.text[own.span.clone()] == *name);
+    own.find_map(|own| document.index.meaning(own)).map(|symbol| matches!(symbol.kind, SymbolKind::Variable(_)))
 }
 
 /// What declares a name; what the table says of a special register.

@@ -123,7 +123,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if !table.directives.is_empty() {
             match table.directive(name) {
                 Some(directive) if (if outside { directive.module } else { directive.body }) || self.bare => {
-                    self.needs(&format!(".{name}"), &directive.floor, span.clone())?;
+                    self.needs(format_args!("`.{name}`"), &directive.floor, span.clone())?;
                 }
                 Some(_) => {
                     let place = if outside { "outside of functions" } else { "in a function's body" };

@@ -3,15 +3,18 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Display;
 use core::ops::Range;
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{FormInfo, Free, Relaxed};
-use crate::target::Floor;
+use crate::table::{FormInfo, Free, Relaxed, Requirement};
+use crate::target::{Floor, Version};
+use crate::text::lexer::span_of;
 use crate::text::reader::Read;
 use crate::text::scope::Symbol;
-use crate::text::statement::{Register, Statement, Value};
+use crate::text::statement::{Need, Statement};
 
 /// What the version and the target of a text were found to have: a text asks for few things, again and again. Both stand before
 /// the first statement, and stay what they are.
@@ -37,94 +40,72 @@ impl Met {
 }
 
 impl<'a> Checker<'_, '_, 'a> {
+    /// Checks what a statement asks of the version and the target.
     #[inline]
-    pub(super) fn floor(&mut self, form: FormInfo, opcode: usize) -> Read<()> {
+    pub(super) fn floors(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+        let form = statement.form();
+        if self.declares && !self.special && !form.operands_have_floors() && self.has_met(form, statement) {
+            return Ok(());
+        }
+        self.new_floors(statement, opcode)
+    }
+
+    /// Whether the form was found to be there with the same free modifiers.
+    #[inline]
+    fn has_met(&mut self, form: FormInfo, statement: &Statement<'a>) -> bool {
         let floor = form.floor();
-        if self.met.floor(floor).is_some_and(|met| core::ptr::eq(met, floor)) {
-            return Ok(());
+        if !self.met.floor(floor).is_some_and(|met| core::ptr::eq(met, floor)) {
+            return false;
         }
-        self.new_floor(form, floor, opcode)
+        if !form.syntax().free || form.instruction().data().free_floors.is_empty() {
+            return true;
+        }
+        let met = &self.met.forms[form.index() % self.met.forms.len()];
+        met.as_ref().is_some_and(|(met, free)| *met == form && free == statement.free())
     }
 
-    fn new_floor(&mut self, form: FormInfo, floor: &'static Floor, opcode: usize) -> Read<()> {
-        if floor.removed.is_some() {
-            self.gone(form.mnemonic(), floor, opcode)?;
-        }
-        if self.below(floor) == (false, false) {
-            *self.met.floor(floor) = Some(floor);
-            return Ok(());
-        }
-        self.below_floor(form, opcode)
-    }
-
-    /// Operands may ask for more than the form: the last one that is written, for all before it.
-    #[inline]
-    pub(super) fn floors_of_operands(&self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
-        if !statement.form().operands_have_floors() {
-            return Ok(());
-        }
-        let asks = |name: &str, floor: &Floor| {
-            let what = format!("{}` with `{name}", statement.form().mnemonic());
-            self.needs(&what, floor, self.mnemonic_at(opcode))
+    fn new_floors(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+        let (form, before) = (statement.form(), self.reader.notes.len());
+        self.special = false;
+        let scopes = &self.scopes;
+        let declared = |name| {
+            let found = scopes.find(name)?;
+            Some(matches!(found.symbol, Symbol::Variable { .. }))
         };
-        let is_variable = |value: Value<'a>| match value {
-            Value::Register(Register { name, .. }) => {
-                self.scopes.find(name).is_some_and(|found| matches!(found.symbol, Symbol::Variable { .. }))
-            }
-            _ => false,
-        };
-        for (info, operand) in statement.operands_with_info() {
-            if let Some(floor) = info.floor.filter(|_| !info.optional)
-                && !is_variable(operand.value)
-            {
-                asks(info.name, floor)?;
-            }
-            if let (Some(second), Some(_)) = (info.second, operand.second)
-                && let Some(floor) = second.floor
-            {
-                asks(second.name, floor)?;
-            }
+        let needs: Vec<Need<'a>> = statement.needs_among(declared).collect();
+        for need in &needs {
+            // All of the statement is to be seen where its floor is asked for.
+            let span = match (&self.collector, need.special()) {
+                (Some(_), _) => opcode..self.reader.cursor.at(),
+                (None, Some(name)) => span_of(self.text(), name),
+                (None, None) => self.mnemonic_at(opcode),
+            };
+            self.needs(need, need.floor, span)?;
         }
-        let asking = statement.operands_with_info().filter_map(|(info, operand)| Some((info.floor?, info, operand)));
-        match asking.filter(|(_, info, operand)| info.optional && operand.value != Value::Absent).last() {
-            Some((floor, info, _)) => asks(info.name, floor),
-            None => Ok(()),
-        }
-    }
-
-    /// Free modifiers may ask for more than the form.
-    #[inline]
-    pub(super) fn floors_of_free(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
-        if !statement.form().syntax().free || statement.form().instruction().free_floors.is_empty() {
+        if self.collector.is_some() {
             return Ok(());
         }
-        let place = statement.form().index() % self.met.forms.len();
-        let met = |(form, free): &(FormInfo, Free)| *form == statement.form() && free == statement.free();
-        if self.met.forms[place].as_ref().is_some_and(met) {
-            return Ok(());
+        if let Some(Relaxed { note, .. }) = form.lenient_floor() {
+            self.below_manual(form, note, opcode)?;
         }
-        for free in statement.form().floors_with(statement.free()) {
-            let words = free.when.iter().filter_map(|forbidden| statement.modifier(forbidden.slot));
-            let words = words.fold(String::new(), |words, word| words + "." + word);
-            let what = format!("{}` with `{words}", statement.form().mnemonic());
-            self.needs(&what, &free.floor, self.mnemonic_at(opcode))?;
-            self.gone(&what, &free.floor, opcode)?;
+        if self.reader.notes.len() == before {
+            *self.met.floor(form.floor()) = Some(form.floor());
+            self.met.forms[form.index() % self.met.forms.len()] = Some((form, *statement.free()));
         }
-        self.met.forms[place] = Some((statement.form(), *statement.free()));
         Ok(())
     }
 
-    /// What later versions have no more on later targets.
+    /// Warns where the assembler takes a form below the manual's floor.
     #[cold]
-    fn gone(&self, what: &str, floor: &Floor, opcode: usize) -> Read<()> {
-        let (Some(version), Some(target), Some(removed)) = (self.version, self.target, floor.removed) else {
-            return Ok(());
-        };
-        if !floor.is_gone(version, target) {
+    fn below_manual(&mut self, form: FormInfo, note: &'static str, opcode: usize) -> Read<()> {
+        let floor = form.floor();
+        let (old_version, old_target) = self.below(floor);
+        if !old_version && !old_target {
             return Ok(());
         }
-        let message = format!("`{what}` is {removed}");
-        Err(Box::new(Diagnostic::error(Code::PtxVersion, self.mnemonic_at(opcode), message)))
+        let message = format!("`{}` needs {floor}", form.mnemonic());
+        let code = if old_version { Code::PtxVersion } else { Code::Target };
+        self.reader.lenient(Some(note), code, self.mnemonic_at(opcode), &message)
     }
 
     /// Whether the version and the target are below a floor. What is not known is not.
@@ -137,38 +118,50 @@ impl<'a> Checker<'_, '_, 'a> {
         )
     }
 
-    #[cold]
-    fn below_floor(&mut self, form: FormInfo, opcode: usize) -> Read<()> {
-        let span = self.mnemonic_at(opcode);
-        let (mnemonic, mut floor) = (form.mnemonic(), form.floor());
-        if let Some(Relaxed { floor: lenient, note }) = form.lenient_floor() {
-            if self.below(lenient) == (false, false) {
-                let message = format!("`{mnemonic}` needs {floor}");
-                let code = if self.below(floor).0 { Code::PtxVersion } else { Code::Target };
-                return self.reader.lenient(Some(note), code, span, &message);
+    /// Whether the version is one in which something is no more: the first such version, if there is one.
+    pub(super) fn is_gone(&mut self, until: Option<Version>, span: &Range<usize>) -> bool {
+        let Some(until) = until else { return false };
+        match &mut self.collector {
+            Some(collector) => {
+                collector.add(Requirement::Before(until), span.clone());
+                false
             }
-            floor = lenient;
+            None => self.version.is_some_and(|version| version >= until),
         }
-        self.needs(mnemonic, floor, span)
     }
 
-    /// Something that stands at a place needs a version and targets.
-    pub(super) fn needs(&self, what: &str, floor: &Floor, span: Range<usize>) -> Read<()> {
-        let (old_version, old_target) = self.below(floor);
-        if !old_version && !old_target {
+    /// Checks that the version and the target have what stands at a place; `what` is it, as messages quote it. Whatever has a
+    /// floor asks for it here, which is where floors are collected, too.
+    pub(super) fn needs(&mut self, what: impl Display, floor: &'static Floor, span: Range<usize>) -> Read<()> {
+        if let Some(collector) = &mut self.collector {
+            collector.add(Requirement::From(floor), span);
             return Ok(());
+        }
+        let (old_version, old_target) = self.below(floor);
+        let gone = self.version.zip(self.target).is_some_and(|(version, target)| floor.is_gone(version, target));
+        match old_version || old_target || gone {
+            true => self.below_floor(&what, floor, span),
+            false => Ok(()),
+        }
+    }
+
+    #[cold]
+    fn below_floor(&self, what: &dyn Display, floor: &Floor, span: Range<usize>) -> Read<()> {
+        let (old_version, old_target) = self.below(floor);
+        if let (false, false, Some(removed)) = (old_version, old_target, floor.removed) {
+            return Err(Box::new(Diagnostic::error(Code::PtxVersion, span, format!("{what} is {removed}"))));
         }
         let have = |name: Option<String>| name.unwrap_or_default();
         let version = || have(self.version.map(|version| format!("{version}")));
         let target = || have(self.target.map(|target| format!("{target}")));
         let (ptx, wanted) = (floor.ptx, floor.targets_in_words());
         let diagnostic = if old_version {
-            let message = format!("`{what}` needs PTX {ptx}, and this is PTX {}", version());
+            let message = format!("{what} needs PTX {ptx}, and this is PTX {}", version());
             let error = Diagnostic::error(Code::PtxVersion, span, message);
             let error = error.with_help(format!("write `.version {ptx}` or later"));
             instead(error, &self.version_at, format!("{ptx}"))
         } else {
-            let message = format!("`{what}` needs {wanted}, and the target is {}", target());
+            let message = format!("{what} needs {wanted}, and the target is {}", target());
             let more = if floor.target().suffix.is_none() { " or higher" } else { "" };
             let help = format!("write `.target {}`{more}", floor.target());
             let error = Diagnostic::error(Code::Target, span, message).with_help(help);

@@ -227,7 +227,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
         }
         said.push(directive);
-        self.needs(&format!(".{name}"), &directive.floor, span)
+        self.needs(format_args!("`.{name}`"), &directive.floor, span)
     }
 
     /// Passes numbers parted by commas, and counts them.

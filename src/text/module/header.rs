@@ -117,7 +117,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Target, span, message);
         }
         self.target_options.push(option);
-        self.needs(option.name, &option.floor, span)
+        self.needs(format_args!("`{}`", option.name), &option.floor, span)
     }
 
     /// Takes the target of a `.target` line; the last one counts.
@@ -143,7 +143,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.target = Some(target);
         self.target_at = Some(span.clone());
         match self.version {
-            Some(version) if version < known.since && self.options.ptx.is_none() => {
+            Some(version) if version < known.since && self.options.ptx.is_none() && self.collector.is_none() => {
                 let error = Diagnostic::error(Code::Target, span, format!("PTX {version} does not know {target}"));
                 Err(Box::new(error.with_help(format!("it came with PTX {}", known.since))))
             }

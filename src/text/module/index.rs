@@ -128,7 +128,7 @@ impl Index {
                 _ => {}
             }
         };
-        let report = run(table, text.as_bytes(), options, visit, Some(&mut recorder));
+        let report = run(table, text.as_bytes(), options, visit, Some(&mut recorder), None);
         let mut index = recorder.finish(text.len());
         for (name, span) in spans {
             if let Some(symbol) = index.declared_at(name) {

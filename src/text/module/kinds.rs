@@ -143,7 +143,8 @@ impl<'a> Checker<'_, '_, 'a> {
         match self.find(name)? {
             None => match self.reader.table.special(name) {
                 Some(special) if info.specials && special.vector && count == 4 && special.types.has(info.ty) => {
-                    self.needs(name, &special.floor, span)
+                    self.special = true;
+                    Ok(())
                 }
                 _ => self.undeclared(name),
             },

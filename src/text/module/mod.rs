@@ -51,7 +51,8 @@ use header::Header;
 use index::Recorder;
 pub use index::{Context, Index, Name, Part, Symbol, SymbolKind};
 pub use item::{Declaration, Function, Item, Place};
-pub use needs::Needs;
+use needs::Collector;
+pub use needs::{Minimum, Needs, Reason, needs};
 pub use tree::{Module, Node, NodeKind};
 
 use super::lexer::{Cursor, has_directive};
@@ -129,16 +130,18 @@ pub fn read<'a>(
     options: &Options,
     mut visit: impl FnMut(Item<'_, 'a>, Range<usize>),
 ) -> Report {
-    run(table, source, options, &mut visit, None)
+    run(table, source, options, &mut visit, None, None)
 }
 
-/// Reads a module, and tells the recorder, if there is one, what stands where.
+/// Reads a module, and tells the recorder, if there is one, what stands where. With a collector no version and no target is too
+/// low for anything: it collects what asks for them.
 fn run<'a>(
     table: &'static Table,
     source: &'a [u8],
     options: &Options,
     visit: &mut dyn FnMut(Item<'_, 'a>, Range<usize>),
     recorder: Option<&mut Recorder<'a>>,
+    collector: Option<&mut Collector>,
 ) -> Report {
     let mut report = Report { version: options.ptx, target: options.target, ..Report::default() };
     let text = match core::str::from_utf8(source) {
@@ -173,6 +176,8 @@ fn run<'a>(
         cut_off: false,
         rubbish: 0,
         met: Met::default(),
+        special: false,
+        collector,
         jumps: Vec::new(),
         labels: Vec::new(),
         in_table: 0,
@@ -222,6 +227,10 @@ struct Checker<'n, 'o, 'a> {
     rubbish: usize,
     /// What version and target were found to have.
     met: Met,
+    /// Whether the statement may name special registers.
+    special: bool,
+    /// Collects what asks for a version or a target, in place of checking it.
+    collector: Option<&'o mut Collector>,
     /// Labels that statements of the open function name before they stand.
     jumps: Vec<&'a str>,
     /// The labels of the open function.
@@ -425,9 +434,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.stands_in_function(*opcode)?;
         self.guard_is_predicate(guard)?;
         self.registers(statement, *opcode)?;
-        self.floor(statement.form(), *opcode)?;
-        self.floors_of_free(statement, *opcode)?;
-        self.floors_of_operands(statement, *opcode)?;
+        self.floors(statement, *opcode)?;
         (self.visit)(Item::Statement(statement), start..self.reader.cursor.at());
         Ok(())
     }

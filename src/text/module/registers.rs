@@ -284,7 +284,8 @@ impl<'a> Checker<'_, '_, 'a> {
             let help = format!("it is read as {}", fits.join(", "));
             return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
         }
-        self.needs(name, &special.floor, span)
+        self.special = true;
+        Ok(())
     }
 
     pub(super) fn undeclared<T>(&self, name: &str) -> Read<T> {
@@ -337,7 +338,10 @@ impl<'a> Checker<'_, '_, 'a> {
         let special =
             |name| self.reader.table.special(name).is_some_and(|special| !special.vector && special.types.has(info.ty));
         let fits = match symbol {
-            None if info.specials && special(name) => true,
+            None if info.specials && special(name) => {
+                self.special = true;
+                true
+            }
             None => return self.undeclared(name),
             Some(Symbol::Register { ty, lanes: 1 }) => {
                 let kind = types[ty.index()].kind;

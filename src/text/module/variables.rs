@@ -167,7 +167,7 @@ impl<'a> Checker<'_, '_, 'a> {
             0
         };
         has_numbers(attribute, numbers, &span)?;
-        self.needs(&format!(".{name}"), &attribute.floor, span)?;
+        self.needs(format_args!("`.{name}`"), &attribute.floor, span)?;
         self.cursor().skip_blanks();
         if !self.cursor().eat(b')') {
             return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
@@ -176,12 +176,11 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Whether a variable may stand at this place.
-    pub(super) fn stands(&self, space: &'static Space, site: Site, span: Range<usize>) -> Read<()> {
-        let now = |since: Option<_>| since.is_some_and(|since| self.version.is_some_and(|version| version >= since));
-        if now(space.until) {
+    pub(super) fn stands(&mut self, space: &'static Space, site: Site, span: Range<usize>) -> Read<()> {
+        if self.is_gone(space.until, &span) {
             return fail(Code::PtxVersion, span, format!("`.{}` went with a PTX before this one", space.name));
         }
-        if site == Site::Module && !self.bare && now(space.inside) {
+        if site == Site::Module && !self.bare && self.is_gone(space.inside, &span) {
             return fail(Code::Syntax, span, format!("variables in `.{}` are declared within a function", space.name));
         }
         Ok(())

@@ -1,0 +1,88 @@
+//! What several parts of a text ask of the PTX version and the target together.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::Table;
+use crate::target::{Families, Floor, Target, Version, in_words};
+
+/// What a part of a text asks of the PTX version and the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Requirement {
+    /// A minimum version, and targets that have it.
+    From(&'static Floor),
+    /// A version before this one.
+    Before(Version),
+}
+
+impl Requirement {
+    /// Returns true if a version and a target meet it.
+    pub fn is_met(self, ptx: Version, target: Target, families: Families<'_>) -> bool {
+        match self {
+            Requirement::From(floor) => floor.has(ptx, target, families),
+            Requirement::Before(version) => ptx < version,
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    /// `PTX 7.8, sm_90`, `PTX before 6.0`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Requirement::From(floor) => write!(f, "{floor}"),
+            Requirement::Before(version) => write!(f, "PTX before {version}"),
+        }
+    }
+}
+
+/// The minimum PTX version and the minimum targets that meet several requirements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Least {
+    /// The minimum version.
+    pub ptx: Version,
+    /// The minimum targets, ascending: more than one where families have it that are no extensions of each other.
+    pub targets: Vec<Target>,
+}
+
+impl fmt::Display for Least {
+    /// `PTX 7.8, sm_90`
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PTX {}, {}", self.ptx, in_words(&self.targets))
+    }
+}
+
+impl Table {
+    /// Returns true if what has this floor is there with a version of PTX, the newest where none is given, and on a target, if
+    /// one is.
+    pub fn has(&self, floor: &Floor, ptx: Option<Version>, target: Option<Target>) -> bool {
+        let ptx = ptx.or(self.versions.last().copied()).unwrap_or(floor.ptx);
+        target.map_or(ptx >= floor.ptx, |target| floor.has(ptx, target, self.families()))
+    }
+
+    /// The minimum PTX version and targets that meet all of some requirements; `None` where no version and target do.
+    ///
+    /// ```
+    /// # use isa_table::table::{Requirement, Table};
+    /// # fn example(table: &Table) -> Option<()> {
+    /// let cluster = &table.directive("reqnctapercluster")?.floor;
+    /// let least = table.least([Requirement::From(cluster)])?;
+    /// assert_eq!(least.to_string(), "PTX 7.8, sm_90");
+    /// # Some(())
+    /// # }
+    /// ```
+    pub fn least(&self, asked: impl IntoIterator<Item = Requirement>) -> Option<Least> {
+        let asked: Vec<Requirement> = asked.into_iter().collect();
+        let floors = asked.iter().filter_map(|requirement| match requirement {
+            Requirement::From(floor) => Some(floor.ptx),
+            Requirement::Before(_) => None,
+        });
+        // What the least version has no more no later one has.
+        let ptx = floors.max().or(self.versions.first().copied())?;
+        let families = self.families();
+        let takes = |target: &Target| asked.iter().all(|requirement| requirement.is_met(ptx, *target, families));
+        let taken: Vec<Target> = self.targets.iter().map(|known| known.target).filter(takes).collect();
+        let least = |target: &&Target| !taken.iter().any(|other| other != *target && families.has(**target, *other));
+        let targets: Vec<Target> = taken.iter().filter(least).copied().collect();
+        (!targets.is_empty()).then_some(Least { ptx, targets })
+    }
+}

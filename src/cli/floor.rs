@@ -1,0 +1,106 @@
+//! `ptx-isa check --floor`: the minimum PTX version and target of each function and of the module, and why.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use ptx_isa::TABLE;
+use ptx_isa::text::module::{self, Minimum, Needs};
+use serde::Serialize;
+
+use super::findings::Source;
+
+/// What a kernel or a module needs, as tools read it.
+#[derive(Serialize)]
+struct Floor<'a> {
+    file: &'a str,
+    /// `None` for the module.
+    kernel: Option<&'a str>,
+    ptx: Option<String>,
+    target: Option<String>,
+    /// The target where only its architecture or its family has what is needed.
+    architecture: Option<String>,
+    because: Vec<Reason>,
+}
+
+#[derive(Serialize)]
+struct Reason {
+    line: usize,
+    column: usize,
+    needs: String,
+    statement: String,
+}
+
+impl Reason {
+    fn new(source: &Source<'_>, span: &Range<usize>, needs: impl Display) -> Reason {
+        let position = source.lines.position(span.start);
+        Reason {
+            line: position.line,
+            column: position.column,
+            needs: needs.to_string(),
+            statement: statement(source.text, span),
+        }
+    }
+
+    /// First what the version is for, then what the target is for; where no version and target have all, what is asked for.
+    fn all(source: &Source<'_>, needs: &Needs<'_>, minimum: Option<&Minimum>) -> Vec<Reason> {
+        let Some(Minimum { version_reason, target_reasons, .. }) = minimum else {
+            let all = needs.requirements();
+            return all.map(|(requirement, span)| Reason::new(source, &span, requirement)).collect();
+        };
+        let version = version_reason.iter().map(|it| Reason::new(source, &it.span, format_args!("PTX {}", it.needs)));
+        let targets = target_reasons.iter().map(|it| Reason::new(source, &it.span, it.needs));
+        version.chain(targets).collect()
+    }
+}
+
+/// The statement or directive that begins at a place, in one line.
+fn statement(text: &[u8], span: &Range<usize>) -> String {
+    let behind = &text[span.end..];
+    let whole = text[span.clone()].ends_with(b";");
+    let rest = behind.iter().position(|byte| matches!(byte, b'\n' | b';' | b'{' | b'}')).unwrap_or(behind.len());
+    let end = if whole { span.end } else { span.end + rest };
+    String::from_utf8_lossy(&text[span.start..end]).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// An object a line: one for each kernel, then one for the module.
+pub(super) fn json(out: &mut impl Write, source: &Source<'_>) -> io::Result<()> {
+    for needs in module::needs(&TABLE, source.text) {
+        if needs.function.is_some_and(|function| !function.kernel) {
+            continue;
+        }
+        let minimum = needs.minimum();
+        let target = minimum.as_ref().map(|minimum| minimum.target);
+        let floor = Floor {
+            file: source.name,
+            kernel: needs.function.map(|function| function.name),
+            ptx: minimum.as_ref().map(|minimum| minimum.ptx.to_string()),
+            target: target.map(|target| target.to_string()),
+            architecture: target.filter(|target| target.suffix.is_some()).map(|target| target.to_string()),
+            because: Reason::all(source, &needs, minimum.as_ref()),
+        };
+        serde_json::to_writer(&mut *out, &floor)?;
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// The same for people, functions that are no kernels included.
+pub(super) fn text(out: &mut impl Write, source: &Source<'_>) -> io::Result<()> {
+    for needs in module::needs(&TABLE, source.text) {
+        match needs.function {
+            Some(function) if function.kernel => write!(out, "kernel {} ", function.name)?,
+            Some(function) => write!(out, "function {} ", function.name)?,
+            None => write!(out, "{} ", source.name)?,
+        }
+        let minimum = needs.minimum();
+        match &minimum {
+            Some(Minimum { ptx, target, .. }) => writeln!(out, "needs PTX {ptx}, {target}")?,
+            None => writeln!(out, "is accepted with no PTX version and target")?,
+        }
+        for Reason { line, column, needs, statement } in Reason::all(source, &needs, minimum.as_ref()) {
+            writeln!(out, "  {needs:<9} {}:{line}:{column}: {statement}", source.name)?;
+        }
+    }
+    Ok(())
+}
