@@ -1,7 +1,7 @@
 //! Are the tests any good? Each mutant of `mutants/list.txt` breaks one thing, and the test it names must notice.
 //!
 //! `cargo test --test mutants -- --ignored --nocapture` tries them all, one build each; `MUTANTS=src/text` before it
-//! tries those of which a line has that text.
+//! tries those of which a line has that text, `MUTANTS_SAMPLE=2` two of them, others for each commit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -48,6 +48,27 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
+/// A number that depends on a text and a seed only.
+fn hash(text: &str, seed: &str) -> u64 {
+    let fold = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let sum = seed.bytes().chain(text.bytes()).fold(0xcbf2_9ce4_8422_2325, fold);
+    // The last bytes must reach the high bits, by which numbers are ordered.
+    (sum ^ sum >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// As many mutants as asked for, by their hashes with a seed.
+fn sample<'a>(mut mutants: Vec<Mutant<'a>>, count: usize, seed: &str) -> Vec<Mutant<'a>> {
+    mutants.sort_by_key(|mutant| hash(mutant.block, seed));
+    mutants.truncate(count);
+    mutants
+}
+
+/// The commit that is checked out, or nothing where there is none.
+fn commit() -> String {
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).current_dir(root()).output();
+    output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 /// Where a mutant's text stands in its file.
 fn occurrences(mutant: &Mutant<'_>) -> usize {
     fs::read_to_string(root().join(mutant.file)).unwrap_or_default().matches(&mutant.from).count()
@@ -62,6 +83,16 @@ fn every_mutant_has_its_place() {
         assert_eq!(occurrences(&mutant), 1, "the text to break stands once in the file:\n{}", mutant.block);
         assert_ne!(mutant.from, mutant.to, "{}", mutant.block);
     }
+}
+
+/// Samples of one commit are the same, those of a few hundred commits have every mutant.
+#[test]
+fn samples_rotate() {
+    let blocks = |seed: &str| -> Vec<&str> { sample(mutants(), 3, seed).iter().map(|mutant| mutant.block).collect() };
+    assert_eq!(blocks("commit 1").len(), 3);
+    assert_eq!(blocks("commit 1"), blocks("commit 1"));
+    let seen: BTreeSet<&str> = (0..1000).flat_map(|commit| blocks(&format!("commit {commit}"))).collect();
+    assert_eq!(seen.len(), mutants().len());
 }
 
 /// A copy of the files that git knows; a file that is the same already keeps its time, so that little is built anew.
@@ -113,7 +144,10 @@ fn every_mutant_is_noticed() {
     let tree = target.join("mutants/tree");
     copy_tree(&tree);
     let wanted = env::var("MUTANTS").unwrap_or_default();
-    let mutants: Vec<Mutant<'_>> = mutants().into_iter().filter(|mutant| mutant.block.contains(&wanted)).collect();
+    let mut mutants: Vec<Mutant<'_>> = mutants().into_iter().filter(|mutant| mutant.block.contains(&wanted)).collect();
+    if let Ok(count) = env::var("MUTANTS_SAMPLE") {
+        mutants = sample(mutants, count.parse().expect("MUTANTS_SAMPLE is a number"), &commit());
+    }
     // A test that fails without a mutant notices nothing.
     for command in mutants.iter().map(|mutant| &mutant.command).collect::<BTreeSet<_>>() {
         assert_eq!(ended(&tree, command), "MISSED", "there is no mutant: cargo {}", command.join(" "));

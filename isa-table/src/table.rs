@@ -131,24 +131,10 @@ contents! {
         spaces: &'static [Space],
         /// Directives: all that it knows, its base's first.
         directives: &'static [Directive],
-        /// Where this table does not follow the assembler's verdict.
-        slips: &'static [Slip],
     }
 }
 
 contents! {
-    /// Statements on which the assembler's verdict and this table's differ on purpose.
-    Slip, SlipBuf {
-        /// What the assembler does.
-        note: &'static str,
-        /// Whether it takes the statement, which this table refuses; else it is the other way round.
-        taken: bool,
-        /// The code of this table's refusal, in kebab case; empty where the table takes it.
-        code: &'static str,
-        /// What such statements look like without blanks and comments: `*` stands for any text.
-        patterns: &'static [&'static str],
-    }
-
     /// A directive, and where it may stand.
     Directive, DirectiveBuf {
         /// The name without its dot: `maxntid`.

@@ -9,7 +9,7 @@ use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
     self, BoundedBuf, DataBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors, FloorsBuf, ForbiddenBuf, FormsBuf,
     FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, OperandListBuf, RelaxedBuf, RuleBuf,
-    SecondBuf, SlipBuf, SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
+    SecondBuf, SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
 };
 
 use super::Context;
@@ -54,12 +54,6 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         let note = model.lenient.iter().find(|(other, _)| other == what);
         note.map(|(_, note)| one_line(note))
     });
-    let slips = model.slips.iter().filter(|slip| !(model.has_base && slip.base)).map(|slip| SlipBuf {
-        note: one_line(&slip.text),
-        taken: slip.taken,
-        code: slip.code.clone(),
-        patterns: slip.patterns.clone(),
-    });
     let (mut instructions, mut syntaxes) = (Instructions::default(), Vec::new());
     for (index, (opcode, rules)) in model.opcodes.iter().zip(&cx.checked.rules).enumerate() {
         instructions.first_syntaxes.push(syntaxes.len());
@@ -80,7 +74,6 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         specials: model.specials.clone(),
         spaces: model.spaces.clone(),
         directives: model.directives.clone(),
-        slips: slips.collect(),
     };
     Rows { data, lines }
 }

@@ -69,7 +69,6 @@ pub struct Model {
     pub(crate) own: Vec<(Own, TypeId, Docs)>,
     pub(crate) operators: Vec<Operator>,
     pub(crate) lenient: Vec<(Lenient, Docs)>,
-    pub(crate) slips: Vec<Slip>,
     /// The lists of words that selectors are chosen from.
     pub(crate) words: Vec<Vec<String>>,
     pub(crate) maps: Vec<(String, Pairs)>,
@@ -196,20 +195,6 @@ pub(crate) struct OperatorMember {
     pub domain: Vec<TypeId>,
     /// The domain as it was written: `unsigned integers, floats`.
     pub domain_text: String,
-}
-
-/// Where the assembler's verdict is not followed.
-#[derive(Clone, Debug)]
-pub(crate) struct Slip {
-    /// Whether a library says so.
-    pub base: bool,
-    pub text: Docs,
-    /// Whether the assembler takes it, and the table refuses it.
-    pub taken: bool,
-    /// The code of the table's refusal, in kebab case; empty where the assembler refuses.
-    pub code: String,
-    /// Statements with `*` for any text.
-    pub patterns: Vec<String>,
 }
 
 /// Forms that the manual does not list and the assembler takes.

@@ -50,7 +50,6 @@ pub(crate) enum Item {
     Spaces(Vec<Space>),
     /// `directives { … }`
     Directives(Vec<Directive>),
-    Slips(Vec<Slip>),
     Instruction(Instruction),
 }
 
@@ -88,7 +87,6 @@ impl Item {
             | Item::Lenient(_)
             | Item::Manual(_)
             | Item::Special(_)
-            | Item::Slips(_)
             | Item::Instruction(_) => Vec::new(),
         }
     }
@@ -333,17 +331,6 @@ pub(crate) struct SpecialName {
     pub name: Ident,
     /// How many registers the name stands for, numbered from zero.
     pub count: Option<Number>,
-}
-
-/// `takes selector "*.b01*", "*.b12*";` with its description: where the assembler's verdict is not followed
-#[derive(Clone, Debug)]
-pub(crate) struct Slip {
-    pub docs: Docs,
-    /// `takes` or `refuses`
-    pub verdict: Ident,
-    /// The code of the table's own refusal, where it refuses.
-    pub code: Option<Ident>,
-    pub patterns: Vec<String>,
 }
 
 /// `modifier_order;` with its description

@@ -43,11 +43,6 @@ pub(crate) fn operand(operand: &'static Operand, mut register: impl FnMut(usize)
     }
 }
 
-/// Whether the module that lines are judged in has what stands for all operands of a form.
-pub(crate) fn writable(form: FormInfo) -> bool {
-    form.operands().iter().all(|operand| !matches!(operand.kind, OperandKind::Targets | OperandKind::Arguments))
-}
-
 /// The words of all modifiers, each once.
 pub(crate) fn words() -> Vec<&'static str> {
     let slots = TABLE.instructions().flat_map(|instruction| instruction.data().slots);
@@ -113,7 +108,7 @@ pub(crate) fn shapes(instruction: InstructionInfo) -> Vec<Shape> {
     let mut shapes = Vec::new();
     // The forms of a line that are written alike.
     let mut groups: Vec<(Written, Vec<FormInfo>)> = Vec::new();
-    for form in instruction.forms().filter(|form| writable(*form)) {
+    for form in instruction.forms() {
         let key = (form.line(), form.operands().iter().map(|operand| operand.kind).collect());
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, forms)) => forms.push(form),
@@ -177,7 +172,7 @@ pub(crate) fn plain_type(operand: &Operand) -> TypeId {
 /// One form for each way in which forms differ, as `key` sees them.
 pub(crate) fn one_each<K: Eq + std::hash::Hash>(key: impl Fn(FormInfo) -> K) -> Vec<FormInfo> {
     let mut seen = HashSet::new();
-    TABLE.forms().filter(|form| writable(*form) && seen.insert(key(*form))).collect()
+    TABLE.forms().filter(|form| seen.insert(key(*form))).collect()
 }
 
 /// A legal statement of a form, with the registers that `register` names for each operand.

@@ -27,7 +27,19 @@ impl Random {
         self.below(of) == 0
     }
 
+    /// One of some names, chosen so that names added to the list change few choices.
+    pub(crate) fn name<T: AsRef<str>>(&mut self, names: impl IntoIterator<Item = T>) -> T {
+        let turn = self.next();
+        names.into_iter().min_by_key(|name| hash(name.as_ref(), turn)).expect("there are names")
+    }
+
     pub(crate) fn of<'a, T>(&mut self, list: &'a [T]) -> &'a T {
         &list[self.below(list.len())]
     }
+}
+
+/// A number that depends on nothing but a text and a seed: samples drawn by it stay as they are when others are added.
+pub(crate) fn hash(text: &str, seed: u64) -> u64 {
+    let fold = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    Random(text.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, fold)).next()
 }

@@ -1,9 +1,8 @@
 //! What the run found: how many verdicts agree, kind by kind, and which do not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use ptx_isa::TABLE;
-use ptx_isa::table::Slip;
+use crate::known::{self, Judged, Known};
 
 /// The verdict on what is taken.
 pub(crate) const TAKEN: &str = "taken";
@@ -14,6 +13,8 @@ pub(crate) struct Difference {
     /// The version and target, or the module and line.
     pub(crate) place: String,
     pub(crate) line: String,
+    /// A smaller line on which they differ, too.
+    pub(crate) smaller: Option<String>,
     pub(crate) ours: String,
     pub(crate) theirs: String,
 }
@@ -24,40 +25,49 @@ pub(crate) struct Tally {
     pub(crate) kind: &'static str,
     pub(crate) total: usize,
     pub(crate) agreed: usize,
-    /// Differences that the spec keeps on purpose: see [`kept`].
-    pub(crate) kept: usize,
+    /// How many lines the assembler takes, and how many of them are refused here.
+    pub(crate) legal: usize,
+    pub(crate) false_errors: usize,
+    /// Whether each difference must be known.
+    pub(crate) gated: bool,
+    /// The place and text of every line that was tried.
+    pub(crate) tried: HashSet<(String, String)>,
     pub(crate) differences: Vec<Difference>,
 }
 
 impl Tally {
-    /// Adds what was found of so many lines; differences that the spec explains are counted apart.
-    pub(crate) fn add(&mut self, total: usize, found: impl IntoIterator<Item = Difference>) {
-        self.total += total;
-        self.agreed += total;
-        for difference in found {
-            self.agreed -= 1;
-            match kept(&difference) {
-                Some(_) => self.kept += 1,
-                None => self.differences.push(difference),
-            }
-        }
+    pub(crate) fn new(kind: &'static str) -> Tally {
+        let (tried, differences) = (HashSet::new(), Vec::new());
+        Tally { kind, total: 0, agreed: 0, legal: 0, false_errors: 0, gated: true, tried, differences }
     }
 
-    pub(crate) fn new(kind: &'static str) -> Tally {
-        Tally { kind, total: 0, agreed: 0, kept: 0, differences: Vec::new() }
+    /// Adds a line that was tried, whether the assembler takes it, and how the verdicts differ, if they do.
+    pub(crate) fn add(&mut self, place: &str, line: &str, taken: bool, difference: Option<Difference>) {
+        self.total += 1;
+        self.agreed += usize::from(difference.is_none());
+        self.legal += usize::from(taken);
+        self.false_errors += usize::from(taken && difference.is_some());
+        self.tried.insert((place.to_owned(), line.escape_debug().to_string()));
+        self.differences.extend(difference);
     }
 }
 
-/// Prints the differences, those with the same reasons together, and of those as many as `most`.
-pub(crate) fn differences(tally: &Tally, most: usize) {
+/// Prints the differences that are not known, those with the same reasons together and the most frequent first, and of
+/// those as many as `most`.
+pub(crate) fn differences(tally: &Tally, known: &Known, most: usize) {
     let mut groups: BTreeMap<(String, String), Vec<&Difference>> = BTreeMap::new();
-    for difference in &tally.differences {
+    for difference in tally.differences.iter().filter(|difference| !known.has(tally.kind, difference)) {
         groups.entry((pattern(&difference.ours), pattern(&difference.theirs))).or_default().push(difference);
     }
-    for group in groups.values() {
-        for Difference { place, line, ours, theirs } in group.iter().take(most) {
-            println!("  {place:<12}  {}", line.escape_debug());
-            println!("    here: {ours}\n    assembler: {theirs}");
+    let mut groups: Vec<Vec<&Difference>> = groups.into_values().collect();
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
+    for group in groups {
+        for difference in group.iter().take(most) {
+            println!("{}", known::entry(tally.kind, difference));
+            if let Some(smaller) = difference.smaller.as_ref().filter(|smaller| **smaller != difference.line) {
+                println!("    smaller: {}", smaller.escape_debug());
+            }
+            println!("    here: {}\n    assembler: {}", difference.ours, difference.theirs);
         }
         if group.len() > most {
             println!("    … and {} more like this", group.len() - most);
@@ -65,63 +75,37 @@ pub(crate) fn differences(tally: &Tally, most: usize) {
     }
 }
 
-/// A message without the names in it.
+/// A message without the names and numbers in it.
 fn pattern(message: &str) -> String {
-    message.split(['`', '\'', '"']).step_by(2).collect()
+    let names = message.split(['`', '\'', '"']).step_by(2);
+    names.flat_map(str::chars).filter(|c| !c.is_ascii_digit()).collect()
 }
 
-/// The slip of the assembler that explains a difference, if the spec notes one.
-pub(crate) fn kept(difference: &Difference) -> Option<&'static Slip> {
-    let line = without_blanks(&difference.line.replace('⏎', "\n"));
-    TABLE.slips.iter().find(|slip| {
-        let verdict = match slip.taken {
-            true => difference.theirs == TAKEN && difference.ours.starts_with(&format!("[{}]", slip.code)),
-            false => difference.ours == TAKEN,
-        };
-        verdict && slip.patterns.iter().any(|pattern| matches(pattern, &line))
-    })
-}
-
-/// A statement without blanks and comments.
-fn without_blanks(line: &str) -> String {
-    let mut text = String::new();
-    let mut rest = line;
-    while let Some(c) = rest.chars().next() {
-        let comment = if rest.starts_with("/*") {
-            Some(rest.find("*/").map_or(rest.len(), |end| end + 2))
-        } else if rest.starts_with("//") {
-            Some(rest.find('\n').unwrap_or(rest.len()))
-        } else {
-            None
-        };
-        if comment.is_none() && !c.is_whitespace() {
-            text.push(c);
-        }
-        rest = &rest[comment.unwrap_or(c.len_utf8())..];
-    }
-    text
-}
-
-/// Whether a text follows a pattern, in which `*` is any text.
-fn matches(pattern: &str, text: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == text,
-        Some((start, rest)) => text.strip_prefix(start).is_some_and(|text| {
-            (0..=text.len()).filter(|at| text.is_char_boundary(*at)).any(|at| matches(rest, &text[at..]))
-        }),
-    }
-}
-
-/// Prints the table.
+/// Prints the table: plain agreement, in which no known difference counts, and false errors among the lines that the
+/// assembler takes.
 pub(crate) fn table(assembler: &str, tallies: &[Tally]) {
-    println!("\n{:<12} {:>9} {:>9} {:>9} {:>11}   ptxas {assembler}", "kind", "agreed", "kept", "total", "");
-    let sum = |of: fn(&Tally) -> usize| tallies.iter().map(of).sum();
-    let mut all = Tally::new("all");
-    (all.total, all.agreed, all.kept) = (sum(|t| t.total), sum(|t| t.agreed), sum(|t| t.kept));
-    for Tally { kind, total, agreed, kept, .. } in tallies.iter().filter(|tally| tally.total > 0).chain([&all]) {
-        // Rounded down: 100 % means all.
-        let share = if *total == 0 { 10_000 } else { (agreed + kept) * 10_000 / total };
-        println!("{kind:<12} {agreed:>9} {kept:>9} {total:>9} {:>6}.{:02} %", share / 100, share % 100);
+    println!("\n{:<12} {:>9} {:>9} {:>11} {:>14}   ptxas {assembler}", "kind", "agreed", "total", "", "false errors");
+    // Rounded down: 100 % means all.
+    let share = |part: usize, whole: usize| {
+        let share = part * 10_000 / whole.max(1);
+        format!("{}.{:02} %", share / 100, share % 100)
+    };
+    for Tally { kind, total, agreed, legal, false_errors, .. } in tallies.iter().filter(|tally| tally.total > 0) {
+        let errors = if *legal > 0 { share(*false_errors, *legal) } else { String::new() };
+        println!("{kind:<12} {agreed:>9} {total:>9} {:>11} {errors:>14}", share(*agreed, *total));
     }
-    println!("kept: differences that the spec explains (`slips`)");
+}
+
+/// Prints which differences are known and why, and what is wrong with the list; returns whether nothing is.
+pub(crate) fn known(judged: &Judged) -> bool {
+    for (heading, count) in &judged.headings {
+        println!("{count:>5} known: {heading}");
+    }
+    for entry in &judged.stale {
+        println!("no longer different, to be removed from known.txt: {entry}");
+    }
+    if judged.unknown > 0 {
+        println!("{} differences are not known", judged.unknown);
+    }
+    judged.unknown == 0 && judged.stale.is_empty()
 }

@@ -56,7 +56,6 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
             ast::Item::Spaces(list) => spaces.extend(list),
             ast::Item::Directives(list) => directives.extend(list),
             ast::Item::Special(list) => specials.extend(list.into_iter().filter(|_| !base)),
-            ast::Item::Slips(slips) => resolver.slips(slips, base),
             ast::Item::Instruction(entry) => entries.push((entry, base)),
         }
     }

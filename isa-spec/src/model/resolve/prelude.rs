@@ -8,8 +8,8 @@ use super::Resolver;
 use crate::model::fragment::check as check_place;
 use crate::model::{
     Builtin, ChapterBuf, Class, DirectiveBuf, FieldBuf, Fragment, Function, Kind, Layout, Lenient, ManualBuf, Operator,
-    OperatorMember, Own, Param, Pick, Requirement, Signature, Slip, SpaceBuf, SpecialBuf, Target, Type, TypeId,
-    TypeSet, Version,
+    OperatorMember, Own, Param, Pick, Requirement, Signature, SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet,
+    Version,
 };
 use crate::syntax::ast::{self, Ident, ParamType, TypeShape};
 use crate::text::Diagnostic;
@@ -688,27 +688,6 @@ impl Resolver {
             resolved.members.push(OperatorMember { name, docs: member.docs, body, domain, domain_text });
         }
         self.model.operators.push(resolved);
-    }
-
-    pub(super) fn slips(&mut self, slips: Vec<ast::Slip>, base: bool) {
-        for slip in slips {
-            let taken = slip.verdict == "takes";
-            let mistake = match &slip.code {
-                _ if !taken && slip.verdict != "refuses" => Some("a slip is what the assembler `takes` or `refuses`"),
-                None if taken => Some("behind `takes` stands the code of the table's refusal"),
-                Some(_) if !taken => Some("behind `refuses` stands no code: the table takes such statements"),
-                _ => None,
-            };
-            if let Some(message) = mistake {
-                let help = "`takes selector \"*.b01*\";`, `refuses \"*.b01*\";`";
-                self.error(Diagnostic::new(slip.verdict.span(), message).help(help));
-            }
-            if slip.docs.is_empty() {
-                self.error(Diagnostic::new(slip.verdict.span(), "a slip is described in a `///` line"));
-            }
-            let code = slip.code.map_or_else(String::new, |code| code.to_string().replace('_', "-"));
-            self.model.slips.push(Slip { base, text: slip.docs, taken, code, patterns: slip.patterns });
-        }
     }
 
     pub(super) fn lenient(&mut self, notes: Vec<ast::LenientNote>) {

@@ -4,7 +4,6 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Result};
-use syn::punctuated::Punctuated;
 use syn::{LitStr, Token, token};
 
 use super::{
@@ -12,12 +11,12 @@ use super::{
 };
 use crate::syntax::ast::{
     BitField, Builtin, Class, Directive, Docs, Fragment, Function, Ident, Item, Layout, LenientNote, Manual, Map,
-    Operator, OperatorMember, Own, ParamType, Signature, Slip, Space, Spec, Special, SpecialName, TargetGroup, Type,
-    TypeSet, TypeShape, Words,
+    Operator, OperatorMember, Own, ParamType, Signature, Space, Spec, Special, SpecialName, TargetGroup, Type, TypeSet,
+    TypeShape, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 22] = [
+const ITEMS: [&str; 21] = [
     "use",
     "bodies",
     "ptx",
@@ -38,7 +37,6 @@ const ITEMS: [&str; 22] = [
     "special",
     "spaces",
     "directives",
-    "slips",
     "instruction",
 ];
 
@@ -243,18 +241,6 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
                 let note = LenientNote { docs: super::docs(input)?, name: word(input)? };
                 semicolon(input)?;
                 Ok(note)
-            })))
-        }
-        "slips" => {
-            let content;
-            syn::braced!(content in input);
-            Ok(Item::Slips(statements(&content, errors, |input, _| {
-                let docs = super::docs(input)?;
-                let verdict = word(input)?;
-                let code = if input.peek(LitStr) { None } else { Some(word(input)?) };
-                let patterns = Punctuated::<LitStr, Token![,]>::parse_separated_nonempty(input)?;
-                semicolon(input)?;
-                Ok(Slip { docs, verdict, code, patterns: patterns.iter().map(LitStr::value).collect() })
             })))
         }
         "instruction" => super::instruction::instruction(input, docs, errors).map(Item::Instruction),

@@ -7,8 +7,8 @@ use ptx_isa::table::{ABSENT, FormInfo};
 use ptx_isa::target::{Floor, Target, Version};
 
 use super::{Batch, Extent, context};
-use crate::forms::{free, one_each, plain_type, statement, statement_with, writable};
-use crate::random::Random;
+use crate::forms::{free, one_each, plain_type, statement, statement_with};
+use crate::random::{Random, hash};
 
 /// What a floor may depend on: which slots are filled, and with which types.
 fn family(form: FormInfo) -> (usize, usize, Vec<Option<u8>>) {
@@ -56,7 +56,7 @@ fn free_floors() -> impl Iterator<Item = (&'static Floor, String)> {
     let mut random = Random::new(0);
     TABLE.instructions().flat_map(move |instruction| {
         let asking: Vec<_> = instruction.data().free_floors.iter().collect();
-        let forms: Vec<FormInfo> = instruction.forms().filter(|form| writable(*form)).collect();
+        let forms: Vec<FormInfo> = instruction.forms().collect();
         let mut found = Vec::new();
         for free_floor in asking {
             // A form and a choice for which it is asked, if few tries find one.
@@ -80,13 +80,14 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         (form.floor(), statement(form, register))
     });
     let lines: Vec<_> = lines.chain(free_floors()).collect();
-    for (place, (version, target)) in pairs(extent.quick).into_iter().enumerate() {
+    for (version, target) in pairs(extent.quick) {
         // A quick run tries each form at its floor, and in one place of 24.
-        let tried = |(number, (floor, _)): &(usize, &(&Floor, String))| {
+        let place = hash(&format!("{version} {target}"), extent.seed);
+        let tried = |(floor, line): &&(&Floor, String)| {
             let at_floor = (floor.ptx, floor.target()) == (version, target);
-            !extent.quick || at_floor || (number + place + extent.seed as usize).is_multiple_of(24)
+            !extent.quick || at_floor || hash(line, place).is_multiple_of(24)
         };
-        let lines = lines.iter().enumerate().filter(tried).map(|(_, (_, line))| line.clone());
+        let lines = lines.iter().filter(tried).map(|(_, line)| line.clone());
         take(Batch { context: context(version, target), lines: lines.collect() });
     }
 }

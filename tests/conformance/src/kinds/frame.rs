@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::Extent;
 use crate::assembler::Assembler;
-use crate::report::{Difference, Tally};
+use crate::report::{Difference, TAKEN, Tally};
 
 /// Variables and parameters of all spaces, types, shapes and values, each line a module.
 const DECLARATIONS: &str = include_str!("declarations.txt");
@@ -217,15 +217,19 @@ fn judge(kind: &'static str, assembler: &Assembler, modules: Vec<String>) -> Tal
         // Targets with a suffix are read only when asked for, and of several the last counts.
         let named = module.rsplit(".target ").next().and_then(|rest| rest.lines().next()?.parse().ok());
         let theirs = assembler.run(module, named.unwrap_or(Target::sm(90)));
+        let line = module.replace('\n', "⏎");
         let differs = (ours.is_none() != theirs.passed).then(|| Difference {
             place: String::new(),
-            line: module.replace('\n', "⏎"),
-            ours: ours.map_or("taken".to_owned(), |error| format!("[{}] {}", error.code, error.message)),
-            theirs: if theirs.passed { "taken".to_owned() } else { theirs.output.clone() },
+            line: line.clone(),
+            smaller: None,
+            ours: ours.map_or(TAKEN.to_owned(), |error| format!("[{}] {}", error.code, error.message)),
+            theirs: if theirs.passed { TAKEN.to_owned() } else { theirs.output.clone() },
         });
-        (!assembler.cannot_judge(&theirs)).then_some(differs)
+        (!assembler.cannot_judge(&theirs)).then_some((line, theirs.passed, differs))
     });
-    let judged: Vec<Option<Difference>> = judged.collect();
-    tally.add(judged.len(), judged.into_iter().flatten());
+    let judged: Vec<(String, bool, Option<Difference>)> = judged.collect();
+    for (line, taken, difference) in judged {
+        tally.add("", &line, taken, difference);
+    }
     tally
 }

@@ -11,6 +11,7 @@ pub(crate) mod modules;
 pub(crate) mod near;
 pub(crate) mod operands;
 pub(crate) mod selectors;
+pub(crate) mod spoil;
 pub(crate) mod statements;
 
 use ptx_isa::TABLE;
@@ -26,6 +27,8 @@ pub(crate) struct Extent {
     pub(crate) seed: u64,
     /// How many random lines.
     pub(crate) random: usize,
+    /// How many modules with a change.
+    pub(crate) modules: usize,
 }
 
 /// Lines and the context they are judged in.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use ptx_isa::table::ABSENT;
+use ptx_isa::table::{ABSENT, FormInfo};
 
 use super::{Batch, Extent, newest};
 use crate::forms::{one_each, own_register, statement, words};
+use crate::random::hash;
 
 /// Modifiers that PTX has and the table may not.
 const FOREIGN: &[&str] = &[
@@ -25,8 +26,8 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         (form.instruction().index(), form.line(), filled)
     });
     // A quick run tries an eighth of them.
-    let own = |number: &usize| !extent.quick || (number + extent.seed as usize).is_multiple_of(8);
-    for (number, form) in forms.into_iter().enumerate().filter(|(number, _)| own(number)) {
+    let turn = |form: &FormInfo| hash(form.mnemonic(), extent.seed);
+    for form in forms.into_iter().filter(|form| !extent.quick || turn(form).is_multiple_of(8)) {
         let whole = statement(form, own_register);
         let (mnemonic, operands) = whole.split_at(whole.find([' ', ';']).unwrap_or(whole.len()));
         let opcode = form.instruction().data().opcode;
@@ -52,8 +53,8 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             lines.insert(format!("{opcode}{dotted}{operands}"));
         };
         // A quick run tries other words with each form, a few of them.
-        let (step, first) = if extent.quick { (32, (extent.seed as usize + number) % 32) } else { (1, 0) };
-        for other in words.iter().chain(FOREIGN).skip(first).step_by(step) {
+        let tried = |word: &&&str| !extent.quick || hash(word, turn(&form)).is_multiple_of(32);
+        for other in words.iter().chain(FOREIGN).filter(tried) {
             for place in 0..=modifiers.len() {
                 let mut more = modifiers.to_vec();
                 more.insert(place, other);

@@ -1,6 +1,11 @@
-//! Modules that compilers wrote, with statements of the table spoilt at random: which lines are refused.
+//! Modules that compilers wrote, each with one change somewhere: is it refused, and on which lines?
+//!
+//! The assembler stops at the first mistake that breaks the grammar; on what stands behind it says nothing, and what it
+//! looks at last (such as names that nothing declares) it says nothing at all. Two figures tell how the lines compare:
+//! `lines` counts modules where both refuse exactly the same lines, wherever they stand, and `lines read` those where they
+//! do in the part that the assembler read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -10,84 +15,130 @@ use ptx_isa::target::Target;
 use ptx_isa::text::{Options, check};
 use rayon::prelude::*;
 
-use super::{Extent, near};
-use crate::assembler::Assembler;
-use crate::random::Random;
+use super::{Extent, spoil};
+use crate::assembler::{Assembler, Run};
+use crate::random::{Random, hash};
 use crate::report::{Difference, TAKEN, Tally};
 
-/// How many lines of a module are spoilt at once.
-const MOST: usize = 30;
+/// Lines of functions in one piece of a large module.
+const PIECE: usize = 250;
 
-/// The modules of a folder, by name.
-fn modules(folder: &Path) -> Vec<(String, String)> {
-    let mut modules: Vec<_> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
+/// The modules of some folders, large ones in pieces, by name.
+fn modules(folders: &[&Path]) -> Vec<(String, String)> {
+    let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).into_iter().flatten());
+    let mut modules: Vec<_> = entries
         .filter_map(|entry| {
             let path = entry.ok()?.path();
             let name = path.file_name()?.to_str()?.to_owned();
-            (name.ends_with(".ptx") && !name.contains("spoilt"))
-                .then(|| Some((name, fs::read_to_string(path).ok()?)))?
+            let wanted = name.ends_with(".ptx") && !name.contains("spoilt");
+            Some((name, fs::read_to_string(path).ok().filter(|_| wanted)?))
+        })
+        .flat_map(|(name, text)| {
+            let pieces = pieces(&text);
+            pieces.into_iter().enumerate().map(move |(number, piece)| (format!("{name}#{number}"), piece))
         })
         .collect();
     modules.sort();
     modules
 }
 
-/// Whether a line begins with an opcode of the table, possibly behind a guard.
-fn opens(line: &str) -> bool {
-    let line = line.trim_start();
-    let behind = |rest: &'_ str| rest.split_once(char::is_whitespace).map_or(0, |(_, rest)| rest.len());
-    let line = line.strip_prefix('@').map_or(line, |rest| rest[rest.len() - behind(rest)..].trim_start());
-    TABLE.instruction(line.split(['.', ' ', '\t']).next().unwrap_or_default()).is_some()
+/// A part of a module that stands by itself: a directive, a declaration, or a function with its body.
+struct Item<'a> {
+    text: &'a str,
+    /// The name, if it is a function with a body.
+    function: Option<&'a str>,
 }
 
-/// Whether a line is a statement of the table.
-fn in_table(line: &str) -> bool {
-    opens(line) && line.ends_with(';')
-}
-
-/// Our refused lines, from 1, with what is said of them.
-fn ours(text: &str) -> Vec<(usize, String)> {
-    let report = check(&TABLE, text.as_bytes(), &Options::default());
-    let lines = LineIndex::new(text);
-    let errors = report.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
-    let said =
-        errors.map(|error| (lines.position(error.span.start).line, format!("[{}] {}", error.code, error.message)));
-    said.collect()
-}
-
-/// The assembler's refused lines; a line that stops it is put back as it was.
-fn theirs<'a>(
-    assembler: &Assembler,
-    mut lines: Vec<&'a str>,
-    original: &[&'a str],
-    target: Target,
-) -> Vec<(usize, String)> {
-    let mut refused: Vec<(usize, String)> = Vec::new();
-    loop {
-        let run = assembler.run(&(lines.join("\n") + "\n"), target);
-        if run.passed {
-            refused.sort();
-            return refused;
-        }
-        let mut restored = false;
-        for (line, _, message) in run.complaints {
-            if refused.iter().all(|(other, _)| *other != line) {
-                refused.push((line, message));
-            }
-            // A missing semicolon is noticed behind the line that misses it.
-            let spoilt = (line.saturating_sub(4)..line).rev().find(|&at| lines[at] != original[at]);
-            if let Some(at) = spoilt {
-                lines[at] = original[at];
-                restored = true;
-            }
-        }
-        if !restored {
-            refused.push((0, run.output));
-            return refused;
+/// The top level of a module.
+fn items(text: &str) -> Vec<Item<'_>> {
+    let mut items = Vec::new();
+    let (mut start, mut at, mut depth) = (0, 0, 0_usize);
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        let code = line.split("//").next().unwrap_or_default().trim();
+        depth += code.matches('{').count();
+        depth = depth.saturating_sub(code.matches('}').count());
+        let header = [".version", ".target", ".address_size", ".file"].iter().any(|word| code.starts_with(word));
+        if depth == 0 && (header || code.ends_with(['}', ';'])) {
+            let item = &text[start..at];
+            let body = item.contains('{') && item.split('{').next().is_some_and(is_function);
+            items.push(Item { text: item, function: body.then(|| name(item)).flatten() });
+            start = at;
         }
     }
+    items
+}
+
+fn is_function(head: &str) -> bool {
+    head.split_whitespace().any(|word| matches!(word, ".entry" | ".func"))
+}
+
+/// The name of a function: the last word before the list of parameters, or before the body where there is none.
+fn name(item: &str) -> Option<&str> {
+    let head = item.split('{').next()?;
+    let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$'));
+    let words = head.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',')).filter(is_name);
+    let outside = |word: &&str| {
+        let at = word.as_ptr() as usize - head.as_ptr() as usize;
+        head[..at].matches('(').count() == head[..at].matches(')').count()
+    };
+    words.filter(outside).next()
+}
+
+/// Modules of a few functions each, with all declarations and the functions that these call.
+fn pieces(text: &str) -> Vec<String> {
+    let items = items(text);
+    let functions: Vec<(usize, &str)> =
+        items.iter().enumerate().filter_map(|(index, item)| Some((index, item.function?))).collect();
+    if text.lines().count() < 4 * PIECE {
+        return vec![text.to_owned()];
+    }
+    let mut pieces = Vec::new();
+    let mut chosen = BTreeSet::new();
+    let mut lines = 0;
+    for (place, &(index, _)) in functions.iter().enumerate() {
+        chosen.insert(index);
+        lines += items[index].text.lines().count();
+        if lines < PIECE && place + 1 < functions.len() {
+            continue;
+        }
+        while let Some(called) = functions
+            .iter()
+            .find(|(other, name)| !chosen.contains(other) && chosen.iter().any(|&item| items[item].text.contains(name)))
+        {
+            chosen.insert(called.0);
+        }
+        let part = items.iter().enumerate().filter(|(at, item)| item.function.is_none() || chosen.contains(at));
+        pieces.push(part.map(|(_, item)| item.text).collect());
+        chosen.clear();
+        lines = 0;
+    }
+    pieces
+}
+
+/// Our refused lines, from 1, with what is said first of each.
+fn ours(text: &str) -> BTreeMap<usize, String> {
+    let report = check(&TABLE, text.as_bytes(), &Options::default());
+    let lines = LineIndex::new(text);
+    let mut refused = BTreeMap::new();
+    for error in report.diagnostics.iter().filter(|finding| finding.severity == Severity::Error) {
+        let line = lines.position(error.span.start).line;
+        refused.entry(line).or_insert_with(|| format!("[{}] {}", error.code, error.message));
+    }
+    refused
+}
+
+/// The assembler's refused lines, and the line at which it stopped, if it did.
+fn theirs(run: Run) -> (BTreeMap<usize, String>, Option<usize>) {
+    let mut refused = BTreeMap::new();
+    let stopped = run.complaints.iter().find(|(_, fatal, _)| *fatal).map(|(line, ..)| *line);
+    for (line, _, message) in run.complaints {
+        refused.entry(line).or_insert(message);
+    }
+    if refused.is_empty() && !run.passed {
+        refused.insert(0, run.output);
+    }
+    (refused, stopped)
 }
 
 fn target_of(module: &str) -> Target {
@@ -95,81 +146,95 @@ fn target_of(module: &str) -> Target {
     word.split(',').next().and_then(|word| word.trim().parse().ok()).unwrap_or(Target::sm(90))
 }
 
-pub(crate) fn hold(assembler: &Assembler, folder: &Path, extent: &Extent) -> [Tally; 2] {
-    let mut tally = Tally::new("modules");
-    let rounds = if extent.quick { 2 } else { 12 };
-    let mut modules = modules(folder);
-    modules.retain(|(_, text)| !assembler.cannot_judge(&assembler.run(text, target_of(text))));
-    let work: Vec<(usize, u64)> =
-        (0..modules.len()).flat_map(|module| (0..rounds).map(move |round| (module, round))).collect();
-    let results: Vec<(usize, Vec<Difference>, Vec<Option<Difference>>)> = work
-        .into_par_iter()
-        .map(|(module, round)| {
-            let (name, text) = &modules[module];
-            let original: Vec<&str> = text.lines().collect();
-            let target = target_of(text);
-            let mut random = Random::new(extent.seed ^ (module as u64) << 32 ^ round);
-            let mut spoilt: Vec<String> = original.iter().map(|line| (*line).to_owned()).collect();
-            let mut last = 0;
-            let mut count = 0;
-            for (index, line) in original.iter().enumerate() {
-                if index >= last + 6 && count < MOST && round > 0 && in_table(line) && random.once_in(3) {
-                    let other = near::spoil(&mut random, line);
-                    // What is no longer in the table is not ours to judge.
-                    if other != *line && opens(&other) {
-                        spoilt[index] = other;
-                        (last, count) = (index, count + 1);
-                    }
-                }
-            }
-            let lines: Vec<&str> = spoilt.iter().map(String::as_str).collect();
-            let lines_of = lines.clone();
-            let mut places = Vec::new();
-            let joined = lines.join("\n") + "\n";
-            let said = ours(&joined);
-            let judged = theirs(assembler, lines, &original, target);
-            // A statement may be told of at any of its lines, and a missing semicolon behind it.
-            let spoilt_at: Vec<usize> = (0..original.len()).filter(|&at| lines_of[at] != original[at]).collect();
-            let statement = |line: usize| spoilt_at.iter().rev().find(|&&at| at < line).map_or(0, |at| at + 1);
-            let refused = |list: &[(usize, String)]| -> BTreeSet<usize> {
-                list.iter().map(|(line, _)| statement(*line)).collect()
-            };
-            let (mine, yours) = (refused(&said), refused(&judged));
-            let differences = mine.symmetric_difference(&yours).map(|&line| {
-                let find = |list: &[(usize, String)]| {
-                    let found = list.iter().find(|(other, _)| statement(*other) == line);
-                    found.map_or(TAKEN.to_owned(), |(at, said)| format!("{said} (line {at})"))
-                };
-                let text = line.checked_sub(1).and_then(|index| spoilt.get(index)).map_or("", String::as_str);
-                Difference {
-                    place: format!("{name}:{line}"),
-                    line: text.to_owned(),
-                    ours: find(&said),
-                    theirs: find(&judged),
-                }
-            });
-            let differences: Vec<Difference> = differences.collect();
-            // Of the statements that both refuse: is it the same line? Without its semicolon, a statement has two mistakes.
-            let whole = |line: &&usize| line.checked_sub(1).is_some_and(|at| spoilt[at].ends_with(';'));
-            for &line in mine.intersection(&yours).filter(whole) {
-                let at = |list: &[(usize, String)]| list.iter().find(|(other, _)| statement(*other) == line).cloned();
-                let (Some(here), Some(there)) = (at(&said), at(&judged)) else { continue };
-                let same = here.0 == there.0;
-                let text = line.checked_sub(1).and_then(|index| spoilt.get(index)).map_or("", String::as_str);
-                places.push((!same).then(|| Difference {
-                    place: format!("{name}:{line}"),
-                    line: text.to_owned(),
-                    ours: format!("{} (line {})", here.1, here.0),
-                    theirs: format!("{} (line {})", there.1, there.0),
-                }));
-            }
-            (count.max(1), differences, places)
+/// What is compared of a module.
+struct Compared {
+    class: &'static str,
+    /// Where the change is, and what it is.
+    place: String,
+    line: String,
+    taken: bool,
+    /// Whether one takes and the other refuses it; else whether they refuse other lines, and other lines of those that
+    /// the assembler read.
+    differs: [Option<Difference>; 3],
+}
+
+/// `None` where the assembler does not know the target.
+fn compare(assembler: &Assembler, name: &str, text: &str, random: &mut Random) -> Option<Compared> {
+    let (class, spoilt) = spoil::spoil(random, text);
+    let run = assembler.run(&spoilt, target_of(&spoilt));
+    if assembler.cannot_judge(&run) {
+        return None;
+    }
+    let mine = ours(&spoilt);
+    let (yours, stopped) = theirs(run);
+    let changed = text.lines().zip(spoilt.lines()).position(|(one, other)| one != other).unwrap_or(0);
+    let lines = |text: &str| text.lines().nth(changed).unwrap_or_default().trim().to_owned();
+    let said = |refused: &BTreeMap<usize, String>, others: &BTreeMap<usize, String>| {
+        let own: Vec<String> = refused
+            .iter()
+            .filter(|(line, _)| !others.contains_key(line))
+            .map(|(line, said)| format!("{said} (line {line})"))
+            .collect();
+        match (own.len(), refused.is_empty()) {
+            (_, true) => TAKEN.to_owned(),
+            (0, _) => "nothing else".to_owned(),
+            (count @ 1..4, _) => own[..count].join("; "),
+            (count, _) => format!("{}; and {} more", own[..3].join("; "), count - 3),
+        }
+    };
+    let place = format!("{name}:{} {class}", changed + 1);
+    let line = format!("{} ⇒ {}", lines(text), lines(&spoilt));
+    let difference = |mine: &BTreeMap<usize, String>| Difference {
+        place: place.clone(),
+        line: line.clone(),
+        smaller: None,
+        ours: said(mine, &yours),
+        theirs: said(&yours, mine),
+    };
+    // What only we refuse behind the line at which the assembler stopped.
+    let mut read = mine.clone();
+    read.retain(|line, _| stopped.is_none_or(|stopped| *line <= stopped));
+    let verdict = mine.is_empty() == yours.is_empty();
+    let differs = [
+        (!verdict).then(|| difference(&mine)),
+        (verdict && !mine.keys().eq(yours.keys())).then(|| difference(&mine)),
+        (verdict && !read.keys().eq(yours.keys())).then(|| difference(&read)),
+    ];
+    Some(Compared { class, taken: yours.is_empty(), differs, place, line })
+}
+
+pub(crate) fn hold(assembler: &Assembler, folders: &[&Path], extent: &Extent) -> [Tally; 3] {
+    let mut modules = modules(folders);
+    modules.retain(|(_, text)| assembler.run(text, target_of(text)).passed);
+    let rounds = extent.modules.div_ceil(modules.len().max(1));
+    let results: Vec<Compared> = modules
+        .par_iter()
+        .flat_map_iter(|(name, text)| {
+            let mut random = Random::new(hash(name, extent.seed));
+            let turns: Vec<u64> = (0..rounds).map(|_| random.next()).collect();
+            turns.into_iter().filter_map(|turn| compare(assembler, name, text, &mut Random::new(turn)))
         })
         .collect();
-    let mut lines = Tally::new("lines");
-    for (count, differences, places) in results {
-        lines.add(places.len(), places.into_iter().flatten());
-        tally.add(count, differences);
+    let mut classes: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
+    let mut tallies = ["modules", "lines", "lines read"].map(Tally::new);
+    // What differs in `lines read` differs in `lines`.
+    tallies[2].gated = false;
+    for Compared { class, place, line, taken, differs } in results {
+        let row = classes.entry(class).or_default();
+        row[0] += 1;
+        let other_verdict = differs[0].is_some();
+        for (index, (tally, difference)) in tallies.iter_mut().zip(differs).enumerate() {
+            if index == 0 || !other_verdict {
+                row[index + 1] += usize::from(difference.is_none());
+                tally.add(&place, &line, index == 0 && taken, difference);
+            } else {
+                tally.total += 1;
+            }
+        }
     }
-    [tally, lines]
+    println!("\n{:<16} {:>9} {:>9} {:>9} {:>9}", "change", "modules", "verdict", "lines", "lines read");
+    for (class, [total, verdict, lines, read]) in classes {
+        println!("{class:<16} {total:>9} {verdict:>9} {lines:>9} {read:>9}");
+    }
+    tallies
 }

@@ -6,31 +6,59 @@ use ptx_isa::table::{FormInfo, Free, Kind, Operand, OperandKind};
 
 use super::{Batch, Extent, newest, operands};
 use crate::context::{declarable, in_vectors};
-use crate::forms::{free, own_register, words, writable};
-use crate::random::Random;
+use crate::forms::{free, own_register, words};
+use crate::random::{Random, hash};
 
 /// How many lines stand in one batch.
 const BATCH: usize = 10_000;
 
+/// What may stand for a function.
+const FUNCTIONS: &[&str] = &["function", "callee", "by_register", "by_bytes", "kernel", "prototype", "b64_0"];
+
+/// What may stand for the arguments or results of a call.
+const ARGUMENTS: &[&str] = &[
+    "()",
+    "(word)",
+    "(word_1, two_words)",
+    "(two_words, word)",
+    "(word_1)",
+    "(bytes)",
+    "(b32_0)",
+    "(f32_0)",
+    "(b64_0)",
+    "(1)",
+    "(1, 2)",
+    "(_)",
+    "(word, two_words, bytes)",
+    "(number)",
+    "(local_variable)",
+];
+
+/// What may stand for the list of targets or the prototype of a branch or call.
+const TABLES: &[&str] = &["list", "functions", "prototype", "plain", "label", "undeclared"];
+
 pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
-    let mut random = Random::new(extent.seed);
     let texts = operands::texts("u32");
-    let mut left = extent.random;
-    while left > 0 {
-        let count = left.min(BATCH);
-        left -= count;
-        let lines = (0..count).map(|_| line(&mut random, &texts)).collect();
-        take(Batch { context: newest(), lines });
+    // The lines of a form do not change when the table gets others.
+    let rounds = extent.random.div_ceil(TABLE.forms.len());
+    let share = extent.random as f64 / (rounds * TABLE.forms.len()) as f64;
+    let mut lines = Vec::new();
+    for form in TABLE.forms() {
+        let mut random = Random::new(hash(form.mnemonic(), extent.seed));
+        for _ in 0..rounds {
+            let mut own = Random::new(random.next());
+            if (random.below(1_000_000) as f64) < share * 1e6 {
+                lines.push(line(&mut own, form, &texts));
+            }
+        }
+        if lines.len() >= BATCH {
+            take(Batch { context: newest(), lines: std::mem::take(&mut lines) });
+        }
     }
+    take(Batch { context: newest(), lines });
 }
 
-fn line(random: &mut Random, texts: &[String]) -> String {
-    let form = loop {
-        let form = TABLE.form_at(random.below(TABLE.forms.len())).expect("an index below their number");
-        if writable(form) {
-            break form;
-        }
-    };
+fn line(random: &mut Random, form: FormInfo, texts: &[String]) -> String {
     let mut tokens = tokens(random, form, texts);
     // Half of all lines stay as they are.
     let edits = [0, 0, 0, 1, 1, 2][random.below(6)];
@@ -78,9 +106,16 @@ fn write_operand(
     texts: &[String],
 ) {
     if operand.kind != OperandKind::Scalar {
+        let names = match operand.kind {
+            OperandKind::Function => FUNCTIONS,
+            OperandKind::Arguments => ARGUMENTS,
+            OperandKind::Targets => TABLES,
+            _ => &[],
+        };
         let usual = |place| own_register(index + place, operand);
         return tokens.push(match random.below(10) {
             0 => random.of(texts).clone(),
+            1..8 if !names.is_empty() => random.of(names).to_string(),
             _ => crate::forms::operand(operand, usual),
         });
     }
@@ -185,7 +220,7 @@ fn edit(random: &mut Random, tokens: &mut Vec<String>) {
         4 => tokens.insert(place, [" ", "\n", "\t", "/**/", "//\n"][random.below(5)].to_owned()),
         5 => tokens[place] = random.of(TOKENS).to_string(),
         6 | 7 => {
-            let modifier = format!(".{}", random.of(&words()));
+            let modifier = format!(".{}", random.name(words()));
             match tokens[place].starts_with('.') || random.once_in(4) {
                 true => tokens[place] = modifier,
                 false => tokens.insert(place, modifier),

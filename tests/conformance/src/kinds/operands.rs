@@ -7,7 +7,8 @@ use ptx_isa::table::FormInfo;
 
 use super::{Batch, Extent, newest};
 use crate::context::{REGISTERS, declarable, in_vectors};
-use crate::forms::{own_register, statement, writable};
+use crate::forms::{own_register, statement};
+use crate::random::hash;
 
 /// Names and what stands around them. `P` is a predicate register, `R` one of the operand's own type.
 const WRITTEN: &[&str] = &[
@@ -545,8 +546,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     let context = newest();
     let mut seen = HashSet::new();
     let mut short = HashSet::new();
-    let mut count = extent.seed as usize;
-    for form in TABLE.forms().filter(|form| writable(*form)) {
+    for form in TABLE.forms() {
         let mut here = Vec::new();
         for (place, operand) in form.operands().iter().enumerate() {
             // What the text layer knows of an operand, its name aside.
@@ -564,11 +564,9 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             // What breaks the grammar does so wherever such an operand stands: once for each is enough.
             let first = short.insert(kind.clone());
             let every = !extent.quick && short.insert(format!("{:?} {kind}", form.instruction()));
-            here.extend(lines(form, place, |text| first || every || !breaks(text)).into_iter().filter(|_| {
-                // A quick run tries one of eight.
-                count += 1;
-                !extent.quick || first && count.is_multiple_of(8)
-            }));
+            // A quick run tries one of eight.
+            let tried = |line: &String| !extent.quick || first && hash(line, extent.seed).is_multiple_of(8);
+            here.extend(lines(form, place, |text| first || every || !breaks(text)).into_iter().filter(tried));
         }
         if !here.is_empty() {
             take(Batch { context: context.clone(), lines: here });

@@ -5,6 +5,7 @@ use ptx_isa::table::FormInfo;
 
 use super::{Batch, Extent, newest};
 use crate::forms::{one_each, own_register, statement};
+use crate::random::hash;
 
 pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     let mut words: Vec<String> = Vec::new();
@@ -35,7 +36,6 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             format!("{:?}", form.operands().iter().map(|o| o.optional).collect::<Vec<_>>()),
         )
     });
-    let mut count = extent.seed as usize;
     for form in forms {
         if form.selectors().next().is_none() {
             continue;
@@ -49,11 +49,11 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         for place in 0..form.operands().len() {
             let most = form.operands()[place].selector.map_or(1, digits);
             for word in &words {
-                count += 1;
-                if word.len() > most + 2 || extent.quick && word.len() > 3 && !count.is_multiple_of(16) {
-                    continue;
+                let tried =
+                    |line: &String| !extent.quick || word.len() <= 3 || hash(line, extent.seed).is_multiple_of(16);
+                if word.len() <= most + 2 {
+                    lines.extend(Some(statement_with(form, place, word)).filter(tried));
                 }
-                lines.push(statement_with(form, place, word));
             }
         }
         take(Batch { context: newest(), lines });
