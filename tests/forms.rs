@@ -225,32 +225,34 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
         ("9.7.1.24", 2 * 2 * 2),
         // Carry: with and without its going on.
         ("9.7.2.1", 4),
-        ("9.7.2.2", 2 * 4),
+        // Those with a carry in also have words of 16 bits, which only the assembler lists.
+        ("9.7.2.2", 2 * 4 + 2),
         ("9.7.2.3", 4),
-        ("9.7.2.4", 2 * 4),
+        ("9.7.2.4", 2 * 4 + 2),
         ("9.7.2.5", 2 * 4),
-        ("9.7.2.6", 2 * 2 * 4),
-        // Floats: roundings and none, flushed, saturated; pairs; doubles.
+        ("9.7.2.6", 2 * 2 * 4 + 2 * 2),
+        // Floats: roundings and none, flushed, saturated; pairs; doubles. The last ones are those of old versions, which need
+        // no rounding.
         ("9.7.3.2", 2),
         ("9.7.3.3", 5 * 2 * 2 + 5 * 2 + 5),
         ("9.7.3.4", 5 * 2 * 2 + 5 * 2 + 5),
         ("9.7.3.5", 5 * 2 * 2 + 5 * 2 + 5),
         ("9.7.3.6", 4 * 2 * 2 + 4 * 2 + 4),
-        ("9.7.3.7", 4 * 2 * 2 + 4),
-        ("9.7.3.8", 4 * 2 + 2 + 2 + 4),
+        ("9.7.3.7", 4 * 2 * 2 + 4 + (2 * 2 + 1)),
+        ("9.7.3.8", 4 * 2 + 2 + 2 + 4 + 2),
         ("9.7.3.9", 2 + 1),
         ("9.7.3.10", 2 + 1),
         ("9.7.3.11", 2 * 2 * 3 + 1),
         ("9.7.3.12", 2 * 2 * 3 + 1),
-        ("9.7.3.13", 4 * 2 + 4 + 2),
+        ("9.7.3.13", 4 * 2 + 4 + 2 + 1),
         ("9.7.3.14", 1),
-        ("9.7.3.15", 4 * 2 + 4 + 2),
-        ("9.7.3.16", 2 + 1),
+        ("9.7.3.15", 4 * 2 + 4 + 2 + 2),
+        ("9.7.3.16", 2 + 1 + 2),
         ("9.7.3.17", 1),
-        ("9.7.3.18", 2),
-        ("9.7.3.19", 2),
-        ("9.7.3.20", 2),
-        ("9.7.3.21", 2),
+        ("9.7.3.18", 2 + 1),
+        ("9.7.3.19", 2 + 1),
+        ("9.7.3.20", 2 + 1),
+        ("9.7.3.21", 2 + 1),
         ("9.7.3.22", 1),
         // Halves and pairs of them, then bfloats.
         ("9.7.4.1", 2 * 2 * 2 * 2 + 2 * 2),
@@ -678,7 +680,9 @@ fn approximate_forms_have_bounds() {
     let mut bounds = BTreeSet::new();
     for form in TABLE.forms() {
         let parts: Vec<&str> = form.mnemonic().split('.').collect();
-        let approximate = parts.contains(&"approx") || parts.contains(&"full");
+        // Old versions approximate where nothing is said.
+        let unsaid = form.floor().removed.is_some() && form.has_evaluator() && form.section().starts_with("9.7.3.");
+        let approximate = parts.contains(&"approx") || parts.contains(&"full") || unsaid;
         assert_eq!(form.bound().is_some(), approximate && !parts.contains(&"f64"), "{}", form.mnemonic());
         bounds.extend(form.bound().map(|bound| format!("{} {} {}", parts[0], bound.measure.name(), bound.value)));
     }

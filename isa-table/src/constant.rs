@@ -152,6 +152,7 @@ plain! {
     char = |value| alloc::format!("{value:?}");
     u16 = |value| alloc::format!("{value}");
     u32 = |value| alloc::format!("{value}");
+    i64 = |value| if *value > 9999 { alloc::format!("{value:#x}") } else { alloc::format!("{value}") };
     u64 = |value| if *value > 9999 { alloc::format!("{value:#x}") } else { alloc::format!("{value}") };
     u128 = |value| if *value > 9999 { alloc::format!("{value:#x}") } else { alloc::format!("{value}") };
 }

@@ -426,9 +426,9 @@ contents! {
     /// Constants from the least to the largest; of a float their bits.
     Range, RangeBuf {
         /// The least.
-        least: u64,
+        least: i64,
         /// The largest.
-        most: u64,
+        most: i64,
         /// Of those between, only the multiples of this.
         step: u64,
     }
@@ -761,12 +761,13 @@ impl Stand {
 impl Range {
     /// Whether a constant is one of them.
     pub const fn has(&self, bits: u64) -> bool {
-        self.least <= bits && bits <= self.most && bits.is_multiple_of(self.step)
+        let value = bits as i64;
+        self.least <= value && value <= self.most && value.unsigned_abs().is_multiple_of(self.step)
     }
 
     /// The constants in words: `128`, `0 to 15`, `24 to 256 by 8`.
     pub fn in_words(&self, ty: &TypeInfo) -> String {
-        let value = |bits: u64| match ty.kind {
+        let value = |bits: i64| match ty.kind {
             Kind::Float if ty.bits == 32 => alloc::format!("{:e}", f32::from_bits(bits as u32)),
             _ => alloc::format!("{bits}"),
         };

@@ -12,7 +12,7 @@ pub const ROWS: usize = 3;
 /// A value for an operand of a table, one of several: one with parts that differ where parts of it may be picked.
 pub fn of(table: &Table, operand: &Operand, row: usize, place: usize) -> u128 {
     match (operand.selector, operand.within) {
-        (_, [range, ..]) => range.least.into(),
+        (_, [range, ..]) => u128::from(range.least as u64),
         (Some(_), _) => [0x01fe_7f80, 0x0203_ff7f, 0x8001_7ffe][(row + place) % ROWS],
         (None, _) => sample(table, table.ty(operand.ty), row, place),
     }

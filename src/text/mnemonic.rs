@@ -15,6 +15,7 @@
 //! assert_eq!(refusal.nearest[0].mnemonic(), "setp.lt.s32");
 //! ```
 
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -150,7 +151,11 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
     let mut whole = *cursor;
     let Some(instruction) = table.instruction_of(whole.dotted_word()) else {
         let opcode = cursor.word();
-        return Err(Refusal::of(unknown_opcode(table, opcode, start..cursor.at())));
+        let span = start..cursor.at();
+        let behind = tokens(&mut cursor.clone()).map_or_else(|_| Vec::new(), |(tokens, _)| tokens);
+        let reason =
+            unknown_member(table, opcode, &span, &behind).unwrap_or_else(|| unknown_opcode(table, opcode, span));
+        return Err(Refusal::of(reason));
     };
     let opcode_span = start..start + instruction.opcode.len();
     cursor.seek(opcode_span.end);
@@ -187,6 +192,42 @@ fn unknown_opcode(table: &'static Table, opcode: &str, span: Range<usize>) -> Di
         Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")).with_fix(span, near),
         None => diagnostic,
     }
+}
+
+/// An opcode whose first word some opcodes have, and whose next ones none has: `cp.commit_group`. Those that share most words
+/// with it may be meant.
+fn unknown_member(
+    table: &'static Table,
+    family: &str,
+    span: &Range<usize>,
+    behind: &[Token<'_>],
+) -> Option<Diagnostic> {
+    let words = |opcode: &'static str| opcode.strip_prefix(family)?.strip_prefix('.').map(|rest| rest.split('.'));
+    let shared = |word: &'static str| behind.iter().position(|token| closest(token.text, [word].into_iter()).is_some());
+    let mut members: Vec<(usize, usize, &'static str)> = Vec::new();
+    for opcode in table.instructions().map(|instruction| instruction.data().opcode) {
+        let Some(words) = words(opcode) else { continue };
+        let (known, other): (Vec<_>, Vec<_>) = words.partition(|word| shared(word).is_some());
+        members.push((usize::MAX - known.len(), other.len(), opcode));
+    }
+    members.sort_unstable();
+    let &(shares, ..) = members.first()?;
+    members.retain(|member| member.0 == shares);
+    let written = behind.iter().fold(family.to_owned(), |name, token| name + "." + token.text);
+    let whole = span.start..behind.last().map_or(span.end, |token| token.span.end);
+    let message = format!("`{written}` is not an instruction of the family `{family}`");
+    let nearest = list(members.iter().take(NEAREST).map(|member| member.2), "");
+    let mut diagnostic = Diagnostic::error(Code::UnknownOpcode, whole.clone(), message);
+    diagnostic = diagnostic.with_help(format!("the nearest instructions are {nearest}"));
+    for (.., opcode) in members {
+        let own: Vec<usize> = words(opcode).into_iter().flatten().filter_map(shared).collect();
+        let left = behind.iter().enumerate().filter(|(index, _)| !own.contains(index));
+        let meant = left.fold(opcode.to_owned(), |name, (_, token)| name + "." + token.text);
+        if resolve(table, &meant).is_ok() {
+            diagnostic = diagnostic.with_fix(whole.clone(), meant);
+        }
+    }
+    Some(diagnostic)
 }
 
 /// A modifier as it is written.
@@ -559,7 +600,9 @@ impl Speller {
         let cost = |form: FormInfo| -> usize {
             // The last cost of a slot is that of having nothing in it.
             let cost_of = |(cost, &value): (&Vec<usize>, &u8)| cost[usize::from(value).min(cost.len() - 1)];
-            costs.iter().zip(form.values()).map(cost_of).sum()
+            // What later versions do not have is seldom meant.
+            let gone = if form.floor().removed.is_some() { ADDED } else { 0 };
+            costs.iter().zip(form.values()).map(cost_of).sum::<usize>() + gone
         };
         let mut near: Vec<(usize, FormInfo)> = Vec::new();
         for form in self.instruction.forms().filter(|form| fits(*form)) {

@@ -470,10 +470,11 @@ impl fmt::Display for Statement<'_> {
                 Some(Second::Sink) => f.write_str("|_")?,
                 None => {}
             }
-            if let (Some(bits), Some(selector)) = (operand.selector, &info.selector) {
-                write_selector(f, bits, selector)?;
-            }
+            let selector = operand.selector.zip(info.selector.as_ref());
+            let (inside, behind) = if info.kind == OperandKind::Address { (None, selector) } else { (selector, None) };
+            inside.map_or(Ok(()), |(bits, selector)| write_selector(f, bits, selector))?;
             f.write_str(if element { "" } else { info.around.behind() })?;
+            behind.map_or(Ok(()), |(bits, selector)| write_selector(f, bits, selector))?;
         }
         f.write_str(";")
     }

@@ -504,7 +504,9 @@ impl OpcodeChecker<'_> {
                 let message = format!("there is no class `{ADDRESS}` of the registers that hold addresses");
                 return Err(Diagnostic::new(operand.span, message).into());
             }
-            if case.kind.is_value() && self.model.registers_of(operand, case.kind, ty).is_empty() && !operand.immediate
+            if case.kind.is_value()
+                && self.model.registers_of(operand, case.kind, ty).is_empty()
+                && !(operand.immediate || operand.sink)
             {
                 let message = format!("no register holds a `.{}`, which `{}` is", self.model.ty(ty).name, operand.name);
                 return Err(Diagnostic::new(operand.span, message)

@@ -470,8 +470,8 @@ pub(crate) struct Stands {
 /// `16 to 64 by 16`; a single number is both ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Constants {
-    pub least: Number,
-    pub most: Number,
+    pub least: (i64, Span),
+    pub most: (i64, Span),
     pub step: Option<Number>,
 }
 

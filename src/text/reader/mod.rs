@@ -21,8 +21,8 @@ use super::memo::Memo;
 use super::mnemonic::{self, Refusal};
 use super::statement::{Guard, MAX_OPERANDS, NOTHING, Operand, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
-use crate::selector::Permission;
-use crate::table::{FormInfo, Free, Lenient, OperandKind, Table};
+use crate::selector::{Permission, Selector};
+use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
 
 /// Boxed, so that what is not an error stays small.
 pub(crate) type Read<T> = Result<T, Box<Diagnostic>>;
@@ -336,6 +336,11 @@ impl<'a> Reader<'_, 'a> {
                     fail(Code::Syntax, self.cursor.token(), "`]` is expected here")?;
                 }
             }
+            if info.kind == OperandKind::Address
+                && let Some(selector) = &info.selector
+            {
+                self.behind_address(info, selector, &mut statement.operands[index])?;
+            }
         }
         let end = self.cursor.at();
         self.cursor.skip_blanks();
@@ -345,6 +350,26 @@ impl<'a> Reader<'_, 'a> {
         if !self.cursor.eat(b';') && !self.cursor.at_end() {
             self.no_semicolon(statement.form, end)?;
         }
+        Ok(())
+    }
+
+    /// Reads the selector that may stand behind an address.
+    fn behind_address(
+        &mut self,
+        info: &'static table::Operand,
+        selector: &'static Selector,
+        operand: &mut Operand<'a>,
+    ) -> Read<()> {
+        operand.selector = Some(selector.default);
+        let end = self.cursor;
+        self.cursor.skip_blanks();
+        if !self.cursor.at_dot_word() {
+            self.cursor = end;
+            return Ok(());
+        }
+        let start = self.cursor.at();
+        let word = self.cursor.dot_word();
+        operand.selector = Some(self.selector(info, selector, word, start..self.cursor.at())?);
         Ok(())
     }
 

@@ -101,7 +101,8 @@ impl<'a> Reader<'_, 'a> {
     fn named(&mut self, info: &'static table::Operand, operand: &mut Operand<'a>) -> Read<()> {
         let name = self.cursor.word();
         if info.registers.is_empty() {
-            let message = format!("the operand `{}` is a constant, not a register", info.name);
+            let instead = if info.destination { "`_`" } else { "a constant" };
+            let message = format!("operand `{}` must be {instead}, not a register", info.name);
             return fail(Code::OperandType, span_of(self.cursor.text(), name), message);
         }
         let mut register = Register { name, element: None };
@@ -178,7 +179,13 @@ impl<'a> Reader<'_, 'a> {
         cursor.dot_word().len()
     }
 
-    fn selector(&self, info: &table::Operand, selector: &Selector, word: &str, span: Range<usize>) -> Read<u32> {
+    pub(super) fn selector(
+        &self,
+        info: &table::Operand,
+        selector: &Selector,
+        word: &str,
+        span: Range<usize>,
+    ) -> Read<u32> {
         selector.parse(word).ok_or_else(|| {
             let message = format!("`.{word}` is no `.{}` of the operand `{}`", selector.name, info.name);
             Box::new(

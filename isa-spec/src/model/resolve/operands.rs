@@ -92,17 +92,14 @@ impl Resolver {
 
     fn constants(&mut self, constants: &ast::Constants) -> RangeBuf {
         let ast::Constants { least, most, step } = constants;
-        if least.value > most.value {
-            self.error(Diagnostic::new(most.span, "the largest constant is below the least"));
+        if least.0 > most.0 {
+            self.error(Diagnostic::new(most.1, "the largest constant is below the least"));
         }
-        if let Some(step) = step.as_ref().filter(|step| step.value == 0 || least.value % step.value != 0) {
-            self.error(Diagnostic::new(
-                step.span,
-                format!("the least constant is {}, no multiple of this", least.value),
-            ));
+        if let Some(step) = step.as_ref().filter(|step| step.value == 0 || least.0 % i64::from(step.value) != 0) {
+            self.error(Diagnostic::new(step.span, format!("the least constant is {}, no multiple of this", least.0)));
         }
         let step = step.as_ref().map_or(1, |step| u64::from(step.value).max(1));
-        RangeBuf { least: least.value.into(), most: most.value.into(), step }
+        RangeBuf { least: least.0, most: most.0, step }
     }
 
     /// The name of a state space.

@@ -12,7 +12,7 @@ use crate::text::Errors;
 const MAX_DEPTH: usize = 64;
 
 /// Words that end an operand of an expression: none of them is an operand or an infix operator.
-const RESERVED: [&str; 8] = ["as", "in", "if", "else", "only", "where", "for", "default"];
+const RESERVED: [&str; 10] = ["as", "in", "if", "else", "only", "where", "for", "default", "with", "without"];
 
 /// A condition or the right side of an assignment.
 pub(super) fn expr(input: ParseStream) -> Result<Expr> {

@@ -298,8 +298,9 @@ fn modifier_follows(input: ParseStream) -> bool {
     let fork = input.fork();
     let Ok(TokenTree::Group(group)) = fork.parse::<TokenTree>() else { return false };
     let parts = group.stream().into_iter().any(|token| token.to_string() == ",");
-    // One word without its dot is a modifier misspelt.
-    !parts || group.stream().to_string().starts_with('.')
+    // One word without its dot is a modifier misspelt, or a vector of one element, behind which operands go on or end.
+    let element = fork.peek(Token![,]) || fork.peek(Token![;]);
+    !(parts || element) || group.stream().to_string().starts_with('.')
 }
 
 /// An operand, the elements of one that is a vector, `{a, b}`, or what stands in brackets, `[a, b]`.
@@ -317,6 +318,9 @@ fn patterns(input: ParseStream) -> Result<Vec<Pattern>> {
         }
         if let Some(last) = list.last_mut() {
             last.around.closes_bracket = true;
+            if last.selector.is_none() {
+                last.selector = selector(input)?;
+            }
         }
         return Ok(list);
     }
@@ -327,8 +331,9 @@ fn patterns(input: ParseStream) -> Result<Vec<Pattern>> {
     syn::braced!(content in input);
     let mut list: Vec<Pattern> = content.parse_terminated(pattern, Token![,])?.into_iter().collect();
     match list.as_mut_slice() {
+        [] => return Err(content.error("a vector has an element at least")),
+        [only] => (only.around.opens, only.around.closes) = (true, true),
         [first, .., last] => (first.around.opens, last.around.closes) = (true, true),
-        _ => return Err(content.error("a vector has two elements or more")),
     }
     Ok(list)
 }
@@ -354,14 +359,20 @@ fn pattern(input: ParseStream) -> Result<Pattern> {
         syn::bracketed!(content in input);
         content.parse::<Token![|]>()?;
         pattern.second = Some((word(&content)?, true));
-    } else if input.peek(token::Brace) && modifier_follows(input) {
-        let content;
-        syn::braced!(content in input);
-        pattern.selector = Some((dotted(&content)?, true));
-    } else if input.peek(Token![.]) {
-        pattern.selector = Some((dotted(input)?, false));
+    } else {
+        pattern.selector = selector(input)?;
     }
     Ok(pattern)
+}
+
+/// The selector behind an operand, and whether it may be left out: `{.mask}`, `.mask`.
+fn selector(input: ParseStream) -> Result<Option<(Ident, bool)>> {
+    if input.peek(token::Brace) && modifier_follows(input) {
+        let content;
+        syn::braced!(content in input);
+        return Ok(Some((dotted(&content)?, true)));
+    }
+    Ok(if input.peek(Token![.]) { Some((dotted(input)?, false)) } else { None })
 }
 
 fn set(input: ParseStream) -> Result<Set> {
@@ -482,13 +493,17 @@ fn fragment_of(input: ParseStream) -> Result<FragmentOf> {
 
 /// `16 to 64 by 16`, `128`
 fn constants(input: ParseStream) -> Result<Constants> {
-    let least = number(input)?;
-    let behind = |name| match peek_keyword(input, name) {
-        true => word(input).and_then(|_| number(input)).map(Some),
-        false => Ok(None),
+    let signed = || -> Result<(i64, Span)> {
+        let negative = input.parse::<Option<Token![-]>>()?.is_some();
+        let number = number(input)?;
+        let (value, span) = (i64::from(number.value), number.span);
+        Ok((if negative { -value } else { value }, span))
     };
-    let (most, step) = (behind("to")?, behind("by")?);
-    Ok(Constants { most: most.unwrap_or(least), least, step })
+    let least = signed()?;
+    let behind = |name| peek_keyword(input, name).then(|| word(input)).transpose();
+    let most = behind("to")?.map(|_| signed()).transpose()?.unwrap_or(least);
+    let step = behind("by")?.map(|_| number(input)).transpose()?;
+    Ok(Constants { least, most, step })
 }
 
 /// `2 of .type where .vec == .v2`, `wide(.type)`, `.type in .ss`, `address in .ss`, `label`

@@ -1,0 +1,165 @@
+//! Verdicts on single statements, each in a module of a version and a target: what the assembler takes is taken, what it
+//! refuses is refused. A line is `version target | statement`.
+
+use ptx_isa::TABLE;
+use ptx_isa::diagnostic::{Diagnostic, Severity};
+use ptx_isa::text::{Options, check};
+
+/// A module around a statement, with a register of each type.
+fn module(version: &str, target: &str, statement: &str) -> String {
+    let types = ["pred", "b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64", "b128"];
+    let known = |ty: &&&str| **ty != "b128" || version.starts_with('9');
+    let single = |ty: &&str| format!(".reg .{ty} {ty}_<8>;\n");
+    let vector = |ty: &&str| match *ty {
+        "pred" | "b128" => String::new(),
+        "b64" | "u64" | "s64" | "f64" => format!(".reg .v2 .{ty} v2_{ty};\n"),
+        _ => format!(".reg .v2 .{ty} v2_{ty};\n.reg .v4 .{ty} v4_{ty};\n"),
+    };
+    let declared: String = types.iter().filter(known).map(|ty| single(ty) + &vector(ty)).collect();
+    let outside = ".global .align 16 .u32 gv;\n.const .align 16 .u32 cv;\n";
+    let function = if version.starts_with('1') { "" } else { ".func function() { ret; }\n" };
+    format!(".version {version}\n.target {target}\n{outside}{function}.entry kernel() {{\n{declared}{statement}\n}}\n")
+}
+
+/// The errors in a statement.
+fn errors(line: &str) -> Vec<Diagnostic> {
+    let (head, statement) = line.split_once('|').expect("`version target | statement`");
+    let (version, target) = head.trim().split_once(' ').expect("a version and a target");
+    let text = module(version, target, statement.trim());
+    let found = check(&TABLE, text.as_bytes(), &Options::default()).diagnostics;
+    found.into_iter().filter(|finding| finding.severity == Severity::Error).collect()
+}
+
+fn taken(lines: &str) {
+    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        assert!(errors(line).is_empty(), "{line}: {:?}", errors(line));
+    }
+}
+
+fn refused(lines: &str) {
+    for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        assert_eq!(errors(line).len(), 1, "{line}: {:?}", errors(line));
+    }
+}
+
+#[test]
+fn a_register_alone_is_no_vector_of_several() {
+    refused(
+        "9.5 sm_90 | ld.global.v2.b32 b32_0, [b64_1];
+        9.5 sm_90 | ld.global.nc.v4.f32 f32_0, [b64_1];
+        9.5 sm_90 | ld.global.v2.b64 b128_0, [b64_1];
+        9.5 sm_90 | ldu.global.v2.f32 f32_0, [b64_1];
+        9.5 sm_90 | st.global.v2.b32 [b64_1], b32_0;
+        9.5 sm_90 | st.global.v2.b32 [b64_1], 5;
+        9.5 sm_100 | ld.v8.b32 b32_0, [b64_1];
+        9.5 sm_100 | st.global.v8.b32 [b64_0], b64_0;",
+    );
+    taken(
+        "9.5 sm_90 | ld.global.b32 {b32_0}, [b64_1];
+        9.5 sm_90 | ld.global.v2.b32 v2_b32, [b64_1];
+        9.5 sm_90 | st.global.b32 [b64_1], {b32_0};
+        9.5 sm_90 | tex.2d.v4.f32.s32 v4_f32, [b64_0, b32_1];",
+    );
+}
+
+#[test]
+fn immediate_operands_are_within_their_range() {
+    let product =
+        "9.5 sm_90a | wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {f32_0, f32_1, f32_2, f32_3}, b64_0, b64_1,";
+    for scales in ["1, 1, 1, 0, 1", "0, -1, 1, 1, 0", "pred_0, -1, -1, 0, 0"] {
+        taken(&format!("{product} {scales};"));
+    }
+    for scales in ["2, 1, 1, 0, 0", "1, 0, 1, 0, 0", "1, 1, 2, 0, 0", "1, 4294967295, 1, 0, 0", "1, 1, 1, 2, 0"] {
+        refused(&format!("{product} {scales};"));
+    }
+}
+
+#[test]
+fn an_arrival_in_another_block_gives_no_state() {
+    for name in ["arrive", "arrive_drop"] {
+        taken(&format!(
+            "9.5 sm_90 | mbarrier.{name}.shared::cluster.b64 _, [b32_0];
+            9.5 sm_90 | mbarrier.{name}.release.cluster.shared::cluster.b64 _, [b32_0], 5;
+            9.5 sm_90 | mbarrier.{name}.expect_tx.release.cluster.shared::cluster.b64 _, [b32_0], b32_1;
+            9.5 sm_90 | mbarrier.{name}.shared::cta.b64 b64_0, [b32_0];"
+        ));
+        refused(&format!(
+            "9.5 sm_90 | mbarrier.{name}.shared::cluster.b64 b64_0, [b32_0];
+            9.5 sm_90 | mbarrier.{name}.expect_tx.shared::cluster.b64 b64_0, [b32_0], b32_1;"
+        ));
+    }
+}
+
+#[test]
+fn old_versions_have_floats_without_rounding_or_approximation() {
+    for statement in [
+        "sqrt.f32 f32_0, f32_1;",
+        "sqrt.f64 f64_0, f64_1;",
+        "rsqrt.f32 f32_0, f32_1;",
+        "rsqrt.f64 f64_0, f64_1;",
+        "rcp.f32 f32_0, f32_1;",
+        "div.f32 f32_0, f32_1, f32_2;",
+        "div.f64 f64_0, f64_1, f64_2;",
+        "sin.f32 f32_0, f32_1;",
+        "cos.f32 f32_0, f32_1;",
+        "lg2.f32 f32_0, f32_1;",
+        "ex2.f32 f32_0, f32_1;",
+        "mad.f64 f64_0, f64_1, f64_2, f64_3;",
+    ] {
+        taken(&format!("1.3 sm_13 | {statement}"));
+        refused(&format!("1.4 sm_13 | {statement}\n 9.5 sm_90 | {statement}"));
+    }
+    taken(
+        "3.1 sm_20 | mad.f32 f32_0, f32_1, f32_2, f32_3;
+        3.2 sm_13 | mad.f32 f32_0, f32_1, f32_2, f32_3;
+        1.4 sm_13 | mad.ftz.sat.f32 f32_0, f32_1, f32_2, f32_3;",
+    );
+    refused(
+        "3.2 sm_20 | mad.f32 f32_0, f32_1, f32_2, f32_3;
+        1.3 sm_13 | mad.ftz.f32 f32_0, f32_1, f32_2, f32_3;
+        1.3 sm_13 | rcp.f64 f64_0, f64_1;
+        1.4 sm_13 | ex2.ftz.f32 f32_0, f32_1;",
+    );
+}
+
+#[test]
+fn what_the_assembler_takes_beyond_the_manual_is_taken() {
+    taken(
+        "9.5 sm_90 | ld.global.v2.u32 {u32_0, u32_1}, [b64_0+4].unified;
+        9.5 sm_90 | ld.global.L2::cache_hint.u32 u32_0, [b64_0].unified, b64_1;
+        9.5 sm_90 | ldu.global.u32 u32_0, [b64_0] .unified;
+        9.5 sm_90 | atom.add.u32 u32_0, [b64_0].unified, u32_1;
+        9.5 sm_90 | call (), function;
+        9.5 sm_90 | mov.b32 {b32_0}, %tid.x;
+        9.5 sm_90 | mov.b64 b64_0, {f64_1};
+        9.5 sm_90 | addc.u16 u16_0, u16_1, u16_2;
+        9.5 sm_90 | subc.s16 s16_0, s16_1, s16_2;
+        9.5 sm_90 | madc.hi.u16 u16_0, u16_1, u16_2, u16_3;",
+    );
+    refused(
+        "9.5 sm_90 | st.global.u32 [b64_0].unified, u32_0;
+        9.5 sm_90 | ld.global.u32 u32_0, [b64_0].uniform;
+        9.5 sm_90 | mov.b32 {b32_0}, {b32_1};
+        9.5 sm_90 | mov.b32 {_}, b32_1;
+        9.5 sm_90 | mov.u32 {u32_0}, u32_1;
+        9.5 sm_90 | addc.cc.u16 u16_0, u16_1, u16_2;",
+    );
+}
+
+#[test]
+fn an_unknown_member_of_a_family_names_the_nearest_ones() {
+    let mistake = |statement: &str| {
+        let line = format!("9.5 sm_90 | {statement}");
+        let [error] = <[Diagnostic; 1]>::try_from(errors(&line)).expect("one error");
+        let fixed: Vec<String> = error.fixes.iter().map(|fix| fix.text.to_string()).collect();
+        (error.message, fixed)
+    };
+    let (message, fixes) = mistake("cp.commit_group;");
+    assert_eq!(message, "`cp.commit_group` is not an instruction of the family `cp`");
+    assert_eq!(fixes, ["cp.async.commit_group", "cp.async.bulk.commit_group"]);
+    let (message, fixes) = mistake("mbarrier.b64 [b32_0], 1;");
+    assert_eq!(message, "`mbarrier.b64` is not an instruction of the family `mbarrier`");
+    assert!(fixes.contains(&"mbarrier.init.b64".to_owned()), "{fixes:?}");
+    assert!(!fixes.contains(&"mbarrier.inval.b64".to_owned()), "{fixes:?}");
+    assert_eq!(mistake("wgmma.comit_group.sync.aligned;").1, ["wgmma.commit_group.sync.aligned"]);
+}
