@@ -58,7 +58,8 @@ rounded! {
     u64 f64, identity: add_f64(a b) mul_f64(a b) sqrt_f64(a);
 }
 
-/// [`fma_f64`](super::fma_f64) in each lane.
+/// [`fma_f64`](super::fma_f64) in each lane. Its operands are read one by one: `array::map` calls its closure, which
+/// does not inherit the level's features.
 #[inline(always)]
 pub fn fma_f64<const ROUNDING: u8, L: Simd, const N: usize>(
     simd: L,
@@ -66,16 +67,13 @@ pub fn fma_f64<const ROUNDING: u8, L: Simd, const N: usize>(
     b: &[u64; N],
     c: &[u64; N],
 ) -> [u64; N] {
-    let operands = |lane: usize| [a, b, c].map(|operand| f64::from_bits(operand[lane]));
+    let float = f64::from_bits;
     match simd.fma_f64::<ROUNDING, N>(a, b, c) {
         Some(result) => lanes(|lane| {
-            let [a, b, c] = operands(lane);
-            finish_f64(f64::from_bits(result[lane]), a, if b.is_nan() { b } else { c }).to_bits()
+            let (a, b, c) = (float(a[lane]), float(b[lane]), float(c[lane]));
+            finish_f64(float(result[lane]), a, if b.is_nan() { b } else { c }).to_bits()
         }),
-        None => lanes(|lane| {
-            let [a, b, c] = operands(lane);
-            super::fma_f64::<ROUNDING>(a, b, c).to_bits()
-        }),
+        None => lanes(|lane| super::fma_f64::<ROUNDING>(float(a[lane]), float(b[lane]), float(c[lane])).to_bits()),
     }
 }
 
@@ -110,8 +108,8 @@ fn odd_fma<L: Simd, const N: usize>(simd: L, a: &[u32; N], b: &[u32; N], c: &[u3
     match (simd.fma_f32::<RM, N>(a, b, c), simd.fma_f32::<RP, N>(a, b, c)) {
         (Some(down), Some(up)) => lanes(|lane| if down[lane] & 1 != 0 { down[lane] } else { up[lane] }),
         _ => lanes(|lane| {
-            let [a, b, c] = [a, b, c].map(|x| f32::from_bits(x[lane]));
-            sum_f32::<RN>(a * b, c).to_bits()
+            let float = f32::from_bits;
+            sum_f32::<RN>(float(a[lane]) * float(b[lane]), float(c[lane])).to_bits()
         }),
     }
 }
