@@ -252,3 +252,21 @@ fn a_floor_is_that_of_each_kernel_and_of_the_module() {
     let output = run_with(&["check", "--floor", "--format", "sarif", "-"], BELOW);
     assert_eq!((output.status, output.out.as_str()), (2, ""));
 }
+
+#[test]
+fn statements_broken_by_comments_and_cut_off_guards_are_reported_in_every_format() {
+    for text in ["mov // a; b\n.b33 %r1,%r2;", "mov /* a;b */ .q32 %r1, %r2;", "@", "@ !", "@!", "@ $", "@p", "@p $"] {
+        for format in ["text", "json", "sarif", "github"] {
+            let Run { status, err, .. } = run_with(&["check", "--format", format, "-"], text);
+            assert_eq!((status, err.contains("panicked")), (1, false), "{format}: {text}: {err}");
+        }
+    }
+}
+
+#[test]
+fn a_suggested_edit_reaches_over_a_comment_that_holds_a_semicolon() {
+    let found = findings(&["--target", "sm_90", "--ptx", "8.0"], "mov // a; b\n.b33 %r1, %r2;");
+    assert_eq!(found.len(), 1);
+    let texts: Vec<_> = found[0]["fixes"].as_array().unwrap().iter().map(|fix| &fix["text"]).collect();
+    assert!(texts.contains(&&json!("mov.b32")), "{texts:?}");
+}

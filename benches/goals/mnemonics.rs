@@ -9,7 +9,8 @@ use crate::measure::{Random, report};
 pub(crate) fn rows(random: &mut Random) {
     // Forms that differ in operands alone share a mnemonic; of equal keys the generator would search a perfect hash forever.
     let mut seen = rustc_hash::FxHashSet::default();
-    let names: Vec<&'static str> = TABLE.forms().map(|form| form.mnemonic()).filter(|name| seen.insert(*name)).collect();
+    let names: Vec<&'static str> =
+        TABLE.forms().map(|form| form.mnemonic()).filter(|name| seen.insert(*name)).collect();
     let fx: rustc_hash::FxHashMap<&str, usize> = names.iter().enumerate().map(|(i, name)| (*name, i)).collect();
     let state = phf_generator::generate_hash(&names);
     let entries: Vec<(&'static str, usize)> = state.map.iter().map(|i| (names[*i], *i)).collect();

@@ -129,6 +129,9 @@ pub fn place(text: &str) -> Option<Range<usize>> {
         cursor.skip_blanks();
         cursor.eat(b'!');
         cursor.skip_blanks();
+        if !cursor.at_word() {
+            return None;
+        }
         cursor.word();
         cursor.skip_blanks();
     }

@@ -201,12 +201,14 @@ impl<'a> Reader<'_, 'a> {
     pub(crate) fn refused<T>(&self, start: Cursor<'a>, refusal: Refusal) -> Read<T> {
         let mut diagnostic = refusal.into_diagnostic();
         let text = start.text();
-        let near = &text.as_bytes()[start.at()..text.len().min(start.at() + LONGEST_STATEMENT)];
-        let Some(end) = memchr::memchr(b';', near) else { return Err(Box::new(diagnostic)) };
-        let statement = start.at()..start.at() + end;
+        let mut end = Cursor::new(&text[..text.floor_char_boundary(start.at() + LONGEST_STATEMENT)]);
+        end.seek(start.at());
+        // A semicolon in a comment ends nothing.
+        let Some(_) = end.find(|byte| byte == b';') else { return Err(Box::new(diagnostic)) };
+        let statement = start.at()..end.at();
         let goes = |fix: &Fix| {
-            let fix = Fix::new(fix.span.start - statement.start..fix.span.end - statement.start, &*fix.text);
-            Statement::parse(self.table, &fix.apply(&text[statement.clone()])).is_ok()
+            let span = fix.span.start - statement.start..fix.span.end - statement.start;
+            Statement::parse(self.table, &Fix::new(span, &*fix.text).apply(&text[statement.clone()])).is_ok()
         };
         // Behind an opcode that is none there may be more to put right.
         if diagnostic.code != Code::UnknownOpcode || diagnostic.fixes.iter().any(goes) {
