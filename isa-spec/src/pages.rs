@@ -79,7 +79,10 @@ impl<'a> Pager<'a> {
             syntax: (0..entry.syntaxes.len()).map(|line| self.line(number, entry, line)).collect(),
             operands: self.operands(entry),
             rules: rules(entry),
-            semantics: pseudo::unfilled(entry.semantics.as_deref().unwrap_or_default()),
+            semantics: [&entry.effects[..], entry.semantics.as_deref().unwrap_or_default()]
+                .into_iter()
+                .flat_map(pseudo::unfilled)
+                .collect(),
             floors: floors(entry),
             lenient: lenient(entry),
             errata: entry
@@ -484,6 +487,7 @@ impl<'a> Pager<'a> {
             }
         };
         for entry in &self.opcode.entries {
+            walk::expressions(&entry.effects, &mut visit);
             walk::expressions(entry.semantics.as_deref().unwrap_or_default(), &mut visit);
         }
         for slot in &self.opcode.slots {
@@ -500,9 +504,15 @@ impl<'a> Pager<'a> {
         for name in names {
             let builtins = self.model().builtins.iter().map(|builtin| &builtin.signature);
             let functions = self.model().functions.iter().map(|function| &function.signature);
-            let Some(signature) = builtins.chain(functions).find(|signature| signature.name == name) else { continue };
-            if found.iter().all(|function| function.signature != signature.text) {
-                found.push(Function { signature: signature.text.clone(), description: one_line(&signature.docs) });
+            let signature = builtins.chain(functions).find(|signature| signature.name == name);
+            let effect = || self.model().effects.iter().find(|effect| effect.kind.name() == name);
+            let (text, docs) = match (signature, effect()) {
+                (Some(signature), _) => (&signature.text, &signature.docs),
+                (None, Some(effect)) => (&effect.text, &effect.docs),
+                (None, None) => continue,
+            };
+            if found.iter().all(|function| function.signature != *text) {
+                found.push(Function { signature: text.clone(), description: one_line(docs) });
             }
         }
         found

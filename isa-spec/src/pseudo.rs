@@ -23,6 +23,7 @@ pub(crate) fn lines(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Ve
     let states = patterns.iter().filter(|pattern| entry.operands[pattern.operand].state.is_some());
     let shown = |pattern: &Pattern| (entry.shown(scope.model, pattern).to_owned(), ATOM);
     let states = states.map(|pattern| (entry.operands[pattern.operand].name.clone(), shown(pattern))).collect();
+    writer.filled(&entry.effects, &states);
     writer.filled(entry.semantics.as_deref().unwrap_or_default(), &states);
     writer.lines
 }
@@ -80,6 +81,10 @@ impl<'a> Writer<'a> {
                     let text = self.expr(value, &Bound::new()).0;
                     self.lines.push(format!("{indent}{target} = {text};"));
                 }
+                Stmt::Effect { call } => {
+                    let text = self.expr(call, &Bound::new()).0;
+                    self.lines.push(format!("{indent}{text};"));
+                }
                 Stmt::Unspecified { target, condition } => {
                     let text = self.expr(condition, &Bound::new()).0;
                     self.lines.push(format!("{indent}{target} = unspecified where {text};"));
@@ -113,6 +118,10 @@ impl<'a> Writer<'a> {
                             self.lines.push(format!("{name} = {text};"));
                         }
                     }
+                }
+                Stmt::Effect { call } => {
+                    let text = self.expr(call, states).0;
+                    self.lines.push(format!("{text};"));
                 }
                 Stmt::Unspecified { target, condition } => {
                     let text = self.expr(condition, states).0;

@@ -26,6 +26,7 @@ extern crate alloc;
 pub struct Readme;
 
 pub mod constant;
+pub mod effect;
 pub mod hash;
 pub mod limits;
 #[cfg(feature = "write")]

@@ -19,6 +19,9 @@ use core::fmt;
 use core::ops::Deref;
 
 use crate::constant::{contents, plain};
+pub use crate::effect::{Effect, EffectKind, EffectList, Memory, NO_OPERAND, Origin};
+#[cfg(feature = "write")]
+pub use crate::effect::{EffectBuf, EffectListBuf};
 use crate::hash::{self, Key, SHORT};
 use crate::limits::SLOTS;
 use crate::notation;
@@ -167,6 +170,8 @@ contents! {
     Space, SpaceBuf {
         /// The name without its dot: `global`.
         name: &'static str,
+        /// What the memory belongs to; nothing where a space is no memory that threads address.
+        memory: Option<Memory>,
         /// Whether generic addresses reach its variables.
         generic: bool,
         /// Whether a constant may be an address in it.
@@ -200,6 +205,8 @@ contents! {
         vector: bool,
         /// The types of operands that it may stand for.
         types: TypeSet,
+        /// Where its value comes from.
+        origin: Origin,
         /// What it needs.
         floor: Floor,
         /// What it holds, in words.
@@ -507,6 +514,8 @@ contents! {
         floors: &'static [u16],
         /// Which of [`Forms::note_list`] says that only the assembler takes it; 0 where the manual lists it, too.
         notes: &'static [u16],
+        /// Which of [`Forms::effect_lists`] are its effects.
+        effects: &'static [u16],
         /// Where in [`Programs::evaluations`] its evaluations begin; [`NO_EVALUATION`] where it has none.
         evaluations: &'static [u32],
         /// The operands that forms have.
@@ -517,6 +526,8 @@ contents! {
         floor_list: &'static [Floors],
         /// Why forms are taken that the manual does not list; the first one is none.
         note_list: &'static [&'static str],
+        /// The effects that forms have.
+        effect_lists: &'static [EffectList],
         /// The forms that machines compute approximately, ascending.
         bounds: &'static [Bounded],
         /// Forms of one mnemonic, each with the next one that has other operands: numbers in pairs, ascending.

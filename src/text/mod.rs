@@ -29,6 +29,7 @@
 //! | `scope` | which names a scope declares, and as what |
 //! | [`module`] | whole files: directives, functions, scopes, floors |
 //! | [`evaluate`] | what a statement computes, from words for the names it reads |
+//! | [`resolved`] | modules with every name resolved: registers, labels, layouts, initial values |
 //!
 //! None of them names an opcode, a type, a version or a target.
 
@@ -40,6 +41,7 @@ mod memo;
 pub mod mnemonic;
 pub mod module;
 mod reader;
+pub mod resolved;
 mod scope;
 pub mod statement;
 

@@ -299,6 +299,7 @@ mod tests {
     use alloc::vec::Vec;
 
     const SPACE: &Space = &Space {
+        memory: None,
         name: "global",
         generic: true,
         constants: false,

@@ -22,10 +22,11 @@ use isa_table::target::FloorBuf;
 
 use crate::model::choice::{Choice, Scope, asks_free};
 use crate::model::{
-    ADDRESS, Bound, BoundBuf, Entry, LenientForms, Model, OnlyIf, Opcode, OperandKind, Pattern, Permission, Syntax,
-    arities,
+    ADDRESS, Bound, BoundBuf, EffectKind, Entry, LenientForms, Model, OnlyIf, Opcode, OperandKind, Pattern, Permission,
+    Syntax, arities,
 };
 use crate::program::Program;
+use crate::program::effect::{self as effects, Argument};
 use crate::program::lower::{LowerError, Lowered, lower, unused_locals};
 use crate::text::{Diagnostic, Errors};
 
@@ -82,6 +83,19 @@ pub(crate) struct Form {
     pub by_thread: bool,
     /// Grouped by how many operands are written, the fewest first; ascending by targets.
     pub programs: Vec<FormProgram>,
+    /// What it does beyond registers, in order.
+    pub effects: Vec<FormEffect>,
+}
+
+/// An effect of a form.
+#[derive(Debug)]
+pub(crate) struct FormEffect {
+    pub kind: EffectKind,
+    /// The place of the operand that it writes.
+    pub result: Option<usize>,
+    pub arguments: Vec<Option<Argument>>,
+    /// What an update writes: an index into [`Checked::programs`].
+    pub change: Option<usize>,
 }
 
 /// What a form computes on a range of targets.
@@ -398,6 +412,14 @@ impl OpcodeChecker<'_> {
                 }
             }
         }
+        let lowered = effects::effects(scope, entry, &patterns)?;
+        let effects = lowered.into_iter().map(|effect| FormEffect {
+            kind: effect.kind,
+            result: effect.result,
+            arguments: effect.arguments,
+            change: effect.change.map(|program| self.programs.number(program)),
+        });
+        let effects = effects.collect();
         // Each operand that may be left out may ask for more than those before it.
         let required = patterns.iter().take_while(|pattern| !pattern.optional).count();
         // So may a second destination that may be left out.
@@ -469,6 +491,7 @@ impl OpcodeChecker<'_> {
             bound,
             by_thread,
             programs,
+            effects,
         }))
     }
 }

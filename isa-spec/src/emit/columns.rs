@@ -5,8 +5,8 @@ use std::fmt::Display;
 use isa_table::constant::Content;
 use isa_table::program::{Evaluation, Shape};
 use isa_table::table::{
-    Bounded, DataBuf, Directive, Floors, Instruction, Name, Operand, OperandList, Space, Special, Syntax, TargetInfo,
-    TypeInfo,
+    Bounded, DataBuf, Directive, EffectList, Floors, Instruction, Name, Operand, OperandList, Space, Special, Syntax,
+    TargetInfo, TypeInfo,
 };
 use isa_table::target::{FloorBuf, Version, in_words};
 
@@ -65,6 +65,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<OperandList>(code, "OPERAND_LISTS", "OperandList", &data.forms.operand_lists);
         rows_of::<Floors>(code, "FLOOR_LIST", "Floors", &data.forms.floor_list);
         rows_of::<&str>(code, "NOTE_LIST", "&str", &data.forms.note_list);
+        rows_of::<EffectList>(code, "EFFECT_LISTS", "EffectList", &data.forms.effect_lists);
         let numbers = |code: &mut Code, name: &str, ty: &str, numbers: &[u32]| {
             list(code, name, ty, numbers.len(), |code| code.list(numbers));
         };
@@ -79,6 +80,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         grouped.column(code, "OPERANDS", "u16", &data.forms.operands);
         grouped.column(code, "FLOORS", "u16", &data.forms.floors);
         grouped.column(code, "NOTES", "u16", &data.forms.notes);
+        grouped.column(code, "EFFECTS", "u16", &data.forms.effects);
         grouped.column(code, "EVALUATIONS", "u32", &data.forms.evaluations);
         bytes(code, "VALUES", &data.forms.values);
         programs(cx, &data, code);
@@ -86,11 +88,21 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
 }
 
 /// The columns of forms, by the names of their fields.
-const COLUMNS: [&str; 8] = ["names", "long_names", "syntax", "values", "operands", "floors", "notes", "evaluations"];
+const COLUMNS: [&str; 9] =
+    ["names", "long_names", "syntax", "values", "operands", "floors", "notes", "effects", "evaluations"];
 
 /// What the columns index.
-const POOLS: [&str; 8] =
-    ["all_operands", "operand_lists", "floor_list", "note_list", "bounds", "next_shapes", "factors", "places"];
+const POOLS: [&str; 9] = [
+    "all_operands",
+    "operand_lists",
+    "floor_list",
+    "note_list",
+    "effect_lists",
+    "bounds",
+    "next_shapes",
+    "factors",
+    "places",
+];
 
 /// The programs' fields, and where they are.
 const PROGRAMS: [(&str, &str); 4] =

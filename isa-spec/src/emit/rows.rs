@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use isa_table::constant::Content;
-use isa_table::hash;
 use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
-    self, BoundedBuf, DataBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors, FloorsBuf, ForbiddenBuf, FormsBuf,
-    FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, OperandListBuf, RelaxedBuf, RuleBuf,
-    SecondBuf, SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
+    self, BoundedBuf, DataBuf, EffectBuf, EffectList, EffectListBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors,
+    FloorsBuf, ForbiddenBuf, FormsBuf, FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf,
+    OperandListBuf, RelaxedBuf, RuleBuf, SecondBuf, SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
 };
+use isa_table::{effect, hash};
 
 use super::Context;
 use super::pool::{Pool, Runs};
@@ -18,6 +18,7 @@ use crate::check::{ABSENT, Form};
 use crate::model::choice::Scope;
 use crate::model::{Kind, Model, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces};
 use crate::plan::Evaluation;
+use crate::program::effect::Argument;
 use crate::syntax::ast::Expr;
 
 /// A note without its line breaks.
@@ -60,7 +61,8 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         instructions.add(cx, index, opcode, rules, &mut syntaxes);
     }
     let (forms, lines) = forms(cx, &instructions.first_syntaxes);
-    let (programs, evaluations) = programs(cx);
+    let (programs, evaluations, changes) = programs(cx);
+    let (effects, effect_lists) = effects(cx, &changes);
     let data = DataBuf {
         types: types.collect(),
         versions: model.versions.clone(),
@@ -68,7 +70,7 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         families: model.families.clone(),
         instructions: instructions.list,
         syntaxes,
-        forms: FormsBuf { evaluations, ..forms },
+        forms: FormsBuf { evaluations, effects, effect_lists, ..forms },
         programs,
         lenient: lenient.collect(),
         specials: model.specials.clone(),
@@ -114,11 +116,13 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
         operands: Vec::new(),
         floors: Vec::new(),
         notes: Vec::new(),
+        effects: Vec::new(),
         evaluations: Vec::new(),
         all_operands: Vec::new(),
         operand_lists: Vec::new(),
         floor_list: Vec::new(),
         note_list: Vec::new(),
+        effect_lists: Vec::new(),
         bounds: bounds.collect(),
         next_shapes: shapes.concat(),
         factors,
@@ -168,8 +172,31 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
     (columns, lines)
 }
 
-/// The programs, and where the evaluations of each form begin.
-fn programs(cx: &Context<'_>) -> (ProgramsBuf, Vec<u32>) {
+/// Which effects each form has.
+fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListBuf>) {
+    let mut lists = Pool::new();
+    let number = |(form, changes): (&Form, &Vec<u32>)| {
+        let argument = |argument: &Option<Argument>| match argument {
+            Some(Argument::Operand(place)) => *place as u8,
+            Some(Argument::Word(slot)) => *slot as u8,
+            None => effect::NO_OPERAND,
+        };
+        let effects = form.effects.iter().zip(changes).map(|(of, change)| EffectBuf {
+            kind: of.kind,
+            result: of.result.map_or(effect::NO_OPERAND, |place| place as u8),
+            arguments: of.arguments.iter().map(argument).collect(),
+            change: *change,
+        });
+        let lacks = cx.checked.model.opcodes[form.opcode].entries[form.entry].lacks.clone();
+        let list = EffectListBuf { effects: effects.collect(), lacks };
+        lists.number(expression::<EffectList>(&list), || list) as u16
+    };
+    let numbers = cx.checked.forms.iter().zip(changes).map(number).collect();
+    (numbers, lists.list)
+}
+
+/// The programs, where the evaluations of each form begin, and where that of each of its effects is.
+fn programs(cx: &Context<'_>) -> (ProgramsBuf, Vec<u32>, Vec<Vec<u32>>) {
     let (mut places, mut words, mut runs) = (Runs::new(), Runs::new(), Runs::new());
     let mut starts = Vec::new();
     for list in &cx.plan.evaluations {
@@ -185,6 +212,18 @@ fn programs(cx: &Context<'_>) -> (ProgramsBuf, Vec<u32>) {
             run.push(row(of, place + 1 < list.len(), unspecified));
         }
         starts.push(if run.is_empty() { table::NO_EVALUATION } else { runs.start(&run) as u32 });
+    }
+    let mut changes = Vec::new();
+    for list in &cx.plan.changes {
+        let mut start = |of: &Option<Evaluation>| match of {
+            Some(of) => {
+                let (places, data) = (places.start(&of.sources), words.start(&of.data));
+                let row = (of.below, of.written, false, of.shape, places, data, table::NO_EVALUATION);
+                runs.start(&[row]) as u32
+            }
+            None => table::NO_EVALUATION,
+        };
+        changes.push(list.iter().map(&mut start).collect());
     }
     let evaluations =
         runs.list.into_iter().map(|(below, written, more, shape, places, data, unspecified)| EvaluationBuf {
@@ -204,7 +243,7 @@ fn programs(cx: &Context<'_>) -> (ProgramsBuf, Vec<u32>) {
         lanes: planned.lanes.clone(),
     });
     let (shapes, evaluations) = (shapes.collect(), evaluations.collect());
-    (ProgramsBuf { shapes, evaluations, places: places.list, data: words.list }, starts)
+    (ProgramsBuf { shapes, evaluations, places: places.list, data: words.list }, starts, changes)
 }
 
 /// The Rust expression of a value that is being made.

@@ -13,7 +13,7 @@ const WIDTH: usize = 9;
 const WORDS: [&str; 9] = ["as", "in", "if", "else", "only", "where", "for", "default", "of"];
 
 /// Words that a name follows, and what it takes in parentheses.
-const DECLARES: [&str; 3] = ["builtin", "fn", "operator"];
+const DECLARES: [&str; 4] = ["effect", "builtin", "fn", "operator"];
 
 /// Whether a number, a dot and what stands right behind it would be one number without a blank: `cta_group::1 .128x256b`.
 pub(super) fn makes_a_number(number: &Lexeme, dot: &Lexeme, behind: &str) -> bool {

@@ -21,8 +21,8 @@ pub(crate) use isa_table::page::{ChapterBuf, FieldBuf, ManualBuf};
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{
-    BoundBuf, Constants, DirectiveBuf, Kind, Lenient, OperandKind, RangeBuf, SpaceBuf, SpecialBuf, Stand, TypeId,
-    TypeSet,
+    BoundBuf, Constants, DirectiveBuf, EffectKind, Kind, Lenient, Memory, OperandKind, Origin, RangeBuf, SpaceBuf,
+    SpecialBuf, Stand, TypeId, TypeSet,
 };
 pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
@@ -67,6 +67,8 @@ pub struct Model {
     pub(crate) functions: Vec<Function>,
     /// What a thread is in its warp, with its type and what it says.
     pub(crate) own: Vec<(Own, TypeId, Docs)>,
+    /// What instructions may do beyond registers.
+    pub(crate) effects: Vec<Effect>,
     pub(crate) operators: Vec<Operator>,
     pub(crate) lenient: Vec<(Lenient, Docs)>,
     /// The lists of words that selectors are chosen from.
@@ -100,6 +102,28 @@ pub(crate) struct Type {
     pub registers: TypeSet,
     /// What may be written for an operand in place of a register.
     pub constants: Constants,
+}
+
+/// An effect as the prelude declares it.
+#[derive(Clone, Debug)]
+pub(crate) struct Effect {
+    pub docs: Docs,
+    /// The name with its parameters: `write(at, x, order, scope)`.
+    pub text: String,
+    pub kind: EffectKind,
+    pub params: Vec<EffectParam>,
+    pub result: bool,
+}
+
+/// What stands for a parameter of an effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EffectParam {
+    /// An operand of the form.
+    Operand,
+    /// A free modifier.
+    Word,
+    /// What is computed from sources and the old value.
+    Program,
 }
 
 #[derive(Clone, Debug)]
@@ -271,7 +295,11 @@ pub(crate) struct Entry {
     pub unread: Vec<(usize, Span)>,
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
-    /// `None` where the entry says that it has none.
+    /// What it does beyond registers, before what it computes.
+    pub effects: Vec<Stmt>,
+    /// Why it cannot be executed; empty if it can.
+    pub lacks: String,
+    /// What it computes; `None` where that is nothing.
     pub semantics: Option<Vec<Stmt>>,
     /// Later ones go before earlier ones.
     pub bounds: Vec<Bound>,

@@ -35,6 +35,8 @@ pub(crate) struct Plan {
     pub loops: Vec<usize>,
     /// For each form how it is evaluated: in the order of its programs.
     pub evaluations: Vec<Vec<Evaluation>>,
+    /// For each form and each of its effects how an update computes what it writes.
+    pub changes: Vec<Vec<Option<Evaluation>>>,
 }
 
 /// A function that programs call: a builtin for one type.
@@ -79,7 +81,8 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
     let mut numbers: HashMap<Shape, usize> = HashMap::new();
     let mut group_of: HashMap<usize, usize> = HashMap::new();
     for form in &checked.forms {
-        for program in form.programs.iter().flat_map(|of| iter::once(of.program).chain(of.unspecified)) {
+        let changes = form.effects.iter().filter_map(|effect| effect.change);
+        for program in form.programs.iter().flat_map(|of| iter::once(of.program).chain(of.unspecified)).chain(changes) {
             if lifted.contains_key(&program) {
                 continue;
             }
@@ -121,7 +124,7 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
         kept.push(keeps);
         shapes.push(Planned { shape, code, lanes, forms: Vec::new() });
     }
-    let mut evaluations = Vec::new();
+    let (mut evaluations, mut changes) = (Vec::new(), Vec::new());
     for (index, form) in checked.forms.iter().enumerate() {
         let evaluation = |of: &FormProgram, program: usize| {
             let shape = group_of[&program];
@@ -136,8 +139,15 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
             Evaluation { unspecified, ..evaluation(of, of.program) }
         });
         evaluations.push(list.collect());
+        let changed = form.effects.iter().map(|effect| {
+            effect.change.map(|program| {
+                let shape = group_of[&program];
+                self::evaluation(form, form.patterns.len(), u16::MAX, &lifted[&program], shape, &kept[shape])
+            })
+        });
+        changes.push(changed.collect());
     }
-    Plan { operations: operations.list, shapes, loops, evaluations }
+    Plan { operations: operations.list, shapes, loops, evaluations, changes }
 }
 
 fn evaluation(form: &Form, operands: usize, below: u16, lifted: &Lifted, shape: usize, kept: &[bool]) -> Evaluation {

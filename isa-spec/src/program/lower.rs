@@ -139,6 +139,45 @@ pub(crate) fn lower(
     lowering.finish()
 }
 
+/// The name of the value that an update finds in memory.
+const OLD: &str = "old";
+
+/// Lowers what an update writes: by the sources of a form and, as if it were one source more, the old value.
+pub(crate) fn lower_change(
+    scope: Scope<'_>,
+    entry: &Entry,
+    patterns: &[Pattern],
+    ty: &Ident,
+    value: &Expr,
+) -> Result<Program> {
+    let mut lowering = Lowering {
+        scope,
+        entry,
+        patterns,
+        whole: true,
+        program: Program { values: Vec::new(), outputs: Vec::new(), steps: Vec::new() },
+        locals: HashMap::new(),
+        types: HashMap::new(),
+        calls: 0,
+        outputs: HashMap::new(),
+        unspecified: HashMap::new(),
+        errors: Errors::new(),
+    };
+    let ty = lowering.type_named(ty).map(|ty| lowering.ty_of(ty))?;
+    let slot = None;
+    let old = lowering.push(Op::Source(patterns.len()), ty, slot);
+    lowering.locals.insert(OLD.to_owned(), Local::Value(old));
+    let new = lowering.expr(value, Some(ty))?;
+    if lowering.ty(new) != ty {
+        let message = format!("{} is changed, this is {}", lowering.describe(ty), lowering.describe(lowering.ty(new)));
+        return Err(Diagnostic::new(value.span, message).into());
+    }
+    lowering.errors.finish(()).map_err(LowerError::Mistakes)?;
+    lowering.program.outputs.push(new.id);
+    lowering.program.prune();
+    Ok(lowering.program)
+}
+
 struct Lowering<'a> {
     scope: Scope<'a>,
     entry: &'a Entry,
@@ -204,6 +243,7 @@ impl<'a> Lowering<'a> {
             let done = match statement {
                 Stmt::Assign { target, value } => self.assign(target.as_ref(), target.span(), value),
                 Stmt::Unspecified { target, condition } => self.unspecified(target, condition),
+                Stmt::Effect { .. } => Ok(()),
                 Stmt::If { condition, then, otherwise } => match self.known(condition) {
                     Ok(holds) => self.block(if holds { then } else { otherwise }),
                     Err(error) => Err(error),
@@ -230,7 +270,7 @@ impl<'a> Lowering<'a> {
                     None => drop(self.locals.entry(name).or_insert(Local::Broken)),
                 }
             }
-            Stmt::Unspecified { .. } => {}
+            Stmt::Unspecified { .. } | Stmt::Effect { .. } => {}
             Stmt::If { then, otherwise, .. } => then.iter().chain(otherwise).for_each(|inner| self.give_up(inner)),
         }
     }

@@ -13,6 +13,7 @@
 //!                                  4  Call(and, .pred, [2, 3])  .pred     p = t & c
 //! ```
 
+pub(crate) mod effect;
 pub(crate) mod lower;
 
 use crate::model::{BuiltinId, Kind, Model, OperatorId, Own, Pick, TypeId};

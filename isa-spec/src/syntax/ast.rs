@@ -38,6 +38,7 @@ pub(crate) enum Item {
     Class(Class),
     Builtin(Builtin),
     Own(Own),
+    Effect(Effect),
     Function(Function),
     Operator(Operator),
     Words(Words),
@@ -71,6 +72,7 @@ impl Item {
             Item::Class(class) => vec![&class.name],
             Item::Builtin(builtin) => vec![&builtin.signature.name],
             Item::Own(own) => vec![&own.name],
+            Item::Effect(effect) => vec![&effect.name],
             Item::Function(function) => vec![&function.signature.name],
             Item::Operator(operator) => vec![&operator.name],
             Item::Words(words) => vec![&words.name],
@@ -303,6 +305,8 @@ pub(crate) struct Directive {
 pub(crate) struct Space {
     pub docs: Docs,
     pub name: Ident,
+    /// `of block`
+    pub memory: Option<Ident>,
     /// `generic`, `constants`, `opaque`
     pub attributes: Vec<Ident>,
     /// `option texmode_independent`
@@ -325,10 +329,23 @@ pub(crate) struct Special {
     pub floor: Requirement,
 }
 
+/// `effect update(at: address, change: program) -> value;`: what an instruction may do beyond registers
+#[derive(Clone, Debug)]
+pub(crate) struct Effect {
+    pub docs: Docs,
+    pub name: Ident,
+    /// Each with what stands for it: `operand`, `word`, `program`.
+    pub params: Vec<(Ident, Ident)>,
+    /// Whether it gives a value.
+    pub result: bool,
+}
+
 /// `%envreg<32>`
 #[derive(Clone, Debug)]
 pub(crate) struct SpecialName {
     pub name: Ident,
+    /// Where its value comes from.
+    pub origin: Option<Ident>,
     /// How many registers the name stands for, numbered from zero.
     pub count: Option<Number>,
 }
@@ -395,8 +412,8 @@ pub(crate) struct ByThread {
 /// What an entry says of what it computes.
 #[derive(Clone, Debug)]
 pub(crate) enum Semantics {
-    /// `semantics none;`: syntax and validity without an evaluator.
-    None,
+    /// `semantics none "textures are not modeled";`: syntax and validity only, and why.
+    None(String),
     /// `semantics { … }`
     Statements(Vec<Stmt>),
 }
@@ -589,6 +606,8 @@ pub(crate) enum Stmt {
     Assign { target: Ident, value: Expr },
     /// `d = unspecified where b == 0;`
     Unspecified { target: Ident, condition: Expr },
+    /// `write(a, b);`
+    Effect { call: Expr },
     /// `if (.add) { … } else { … }`
     If { condition: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt> },
 }

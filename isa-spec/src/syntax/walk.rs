@@ -53,6 +53,7 @@ pub(crate) fn statements<'a>(list: &'a [Stmt], visit: &mut dyn FnMut(&'a Stmt)) 
 pub(crate) fn expressions<'a>(list: &'a [Stmt], visit: &mut dyn FnMut(&'a Expr)) {
     statements(list, &mut |statement| match statement {
         Stmt::Assign { target: _, value } => value.walk(visit),
+        Stmt::Effect { call } => call.walk(visit),
         Stmt::Unspecified { target: _, condition } => condition.walk(visit),
         Stmt::If { condition, then: _, otherwise: _ } => condition.walk(visit),
     });

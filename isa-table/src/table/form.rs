@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::{
-    Around, Bound, Entry, Evaluator, Floors, Free, FreeFloor, Instruction, InstructionInfo, NO_EVALUATION, Operand,
-    OperandList, Operands, Outputs, Relaxed, Rule, Syntax, Table, TypeId,
+    Around, Bound, Effect, EffectList, Entry, Evaluator, Floors, Free, FreeFloor, Instruction, InstructionInfo,
+    NO_EVALUATION, Operand, OperandList, Operands, Outputs, Relaxed, Rule, Syntax, Table, TypeId,
 };
 use crate::notation;
 use crate::program::{Evaluation, Lanes, WARP};
@@ -280,6 +280,18 @@ impl FormInfo {
         let from = &self.table.programs.evaluations[first as usize..];
         let last = from.iter().position(|evaluation| !evaluation.more).unwrap_or_default();
         &from[..=last]
+    }
+
+    /// What it does beyond registers, in order, before what it computes; and why it cannot be executed, if it cannot.
+    #[inline]
+    pub fn effects(self) -> &'static EffectList {
+        &self.table.forms.effect_lists[usize::from(self.table.forms.effects[self.index()])]
+    }
+
+    /// How an update computes the new value from the sources and, behind them, the old value.
+    pub fn change(self, effect: &Effect) -> Option<Evaluator> {
+        let evaluation = self.table.programs.evaluations.get(effect.change as usize)?;
+        Some(Evaluator { form: self, evaluation })
     }
 
     /// Whether its entry describes what a thread computes, and that depends on the thread alone.

@@ -141,6 +141,17 @@ impl Resolver {
         let fragments = self.fragments(&entry.fragments, &operands);
         let layouts = self.layouts(&entry.layouts, &operands);
         let also = self.also(&entry.opcode, &entry.also);
+        let (mut effects, mut semantics, mut lacks) = (Vec::new(), None, String::new());
+        match entry.semantics {
+            Some(ast::Semantics::Statements(statements)) => {
+                let (own, rest) = self.part(statements);
+                effects = own;
+                semantics = (effects.is_empty() || !rest.is_empty()).then_some(rest);
+            }
+            Some(ast::Semantics::None(why)) if why.is_empty() => lacks.push_str("what it does is not described"),
+            Some(ast::Semantics::None(why)) => lacks = why,
+            None => {}
+        }
         let resolved = Entry {
             span: entry.opcode.span(),
             base,
@@ -155,10 +166,9 @@ impl Resolver {
             unread,
             legal: entry.legal.into_iter().map(only_if).collect(),
             requires,
-            semantics: match entry.semantics {
-                Some(ast::Semantics::Statements(statements)) => Some(statements),
-                Some(ast::Semantics::None) | None => None,
-            },
+            effects,
+            lacks,
+            semantics,
             bounds,
             by_thread: entry.by_thread,
             lenient_floors,
@@ -173,6 +183,34 @@ impl Resolver {
         let opcode = &mut self.model.opcodes[index];
         opcode.slots = slots;
         opcode.entries.push(resolved);
+    }
+
+    /// Effects apart from what is computed, each with the conditions around it.
+    fn part(&self, statements: Vec<ast::Stmt>) -> (Vec<ast::Stmt>, Vec<ast::Stmt>) {
+        let (mut effects, mut rest) = (Vec::new(), Vec::new());
+        for statement in statements {
+            match statement {
+                ast::Stmt::Effect { .. } => effects.push(statement),
+                ast::Stmt::Assign { ref value, .. } if self.is_effect(value) => effects.push(statement),
+                ast::Stmt::If { condition, then, otherwise } => {
+                    let ((then, rest_then), (otherwise, rest_otherwise)) = (self.part(then), self.part(otherwise));
+                    for (list, then, otherwise) in
+                        [(&mut effects, then, otherwise), (&mut rest, rest_then, rest_otherwise)]
+                    {
+                        if !then.is_empty() || !otherwise.is_empty() {
+                            list.push(ast::Stmt::If { condition: condition.clone(), then, otherwise });
+                        }
+                    }
+                }
+                _ => rest.push(statement),
+            }
+        }
+        (effects, rest)
+    }
+
+    fn is_effect(&self, value: &ast::Expr) -> bool {
+        let ast::ExprKind::Call(name, _, _) = &value.kind else { return false };
+        self.model.effects.iter().any(|effect| name == effect.kind.name())
     }
 
     /// The parts that every entry has.

@@ -47,6 +47,7 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
             ast::Item::Class(class) => classes.push(class),
             ast::Item::Builtin(_) | ast::Item::Function(_) => signatures.push(item),
             ast::Item::Own(item) => own_values.push(item),
+            ast::Item::Effect(effect) => resolver.effect(effect),
             ast::Item::Operator(operator) => operators.push((operator, base)),
             ast::Item::Words(words) => resolver.words(words, base),
             ast::Item::Map(map) => maps.push(map),

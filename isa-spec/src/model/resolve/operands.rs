@@ -212,7 +212,7 @@ impl Resolver {
         for (index, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.state.is_some()) {
             let destination = match &entry.semantics {
                 Some(ast::Semantics::Statements(statements)) => assigns(statements, &operand.name),
-                Some(ast::Semantics::None) | None => operand.destination,
+                Some(ast::Semantics::None(_)) | None => operand.destination,
             };
             for syntax in &mut *syntaxes {
                 if syntax.patterns.iter().any(|pattern| pattern.operand == index) {
@@ -321,7 +321,7 @@ impl Resolver {
             let destination = second.is_some()
                 || match &entry.semantics {
                     Some(ast::Semantics::Statements(statements)) => assigns(statements, pattern.name.as_ref()),
-                    Some(ast::Semantics::None) | None => operands[operand].destination,
+                    Some(ast::Semantics::None(_)) | None => operands[operand].destination,
                 };
             patterns.push(Pattern {
                 operand,

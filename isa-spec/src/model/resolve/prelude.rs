@@ -7,9 +7,9 @@ use proc_macro2::{Span, TokenStream};
 use super::Resolver;
 use crate::model::fragment::check as check_place;
 use crate::model::{
-    Builtin, ChapterBuf, Class, DirectiveBuf, FieldBuf, Fragment, Function, Kind, Layout, Lenient, ManualBuf, Operator,
-    OperatorMember, Own, Param, Pick, Requirement, Signature, SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet,
-    Version,
+    Builtin, ChapterBuf, Class, DirectiveBuf, Effect, EffectKind, EffectParam, FieldBuf, Fragment, Function, Kind,
+    Layout, Lenient, ManualBuf, Memory, Operator, OperatorMember, Origin, Own, Param, Pick, Requirement, Signature,
+    SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet, Version,
 };
 use crate::syntax::ast::{self, Ident, ParamType, TypeShape};
 use crate::text::Diagnostic;
@@ -247,7 +247,7 @@ impl Resolver {
     pub(super) fn spaces(&mut self, spaces: Vec<ast::Space>) {
         const ATTRIBUTES: [&str; 9] =
             ["generic", "constants", "opaque", "values", "opaques", "vectors", "option", "inside", "until"];
-        for ast::Space { docs, name, attributes, option, inside, until } in spaces {
+        for ast::Space { docs, name, memory, attributes, option, inside, until } in spaces {
             let [inside, until] = [inside, until].map(|version| version.map(|version| self.version(&version)));
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
@@ -267,8 +267,10 @@ impl Resolver {
                 let mistake = Diagnostic::new(option.span(), format!("`{option}` is no option of `.target`"));
                 self.error(mistake.suggest(option.as_ref(), names.iter().map(String::as_str)));
             }
+            let memory = memory.and_then(|word| self.known(&word, Memory::ALL, Memory::name, "memory"));
             self.model.spaces.push(SpaceBuf {
                 name: name.to_string(),
+                memory,
                 generic: has("generic"),
                 constants: has("constants"),
                 opaque: has("opaque"),
@@ -465,16 +467,47 @@ impl Resolver {
             let message = "a special register has a version and a target";
             return self.error(Diagnostic::new(span, message).help("write `ptx 1.0, sm_10` behind its types"));
         };
-        for ast::SpecialName { name, count } in names {
+        for ast::SpecialName { name, count, origin } in names {
+            let origin = origin.and_then(|word| self.known(&word, Origin::ALL, Origin::name, "origin of a value"));
             self.model.specials.push(SpecialBuf {
                 name: format!("%{name}"),
                 count: count.map_or(0, |count| count.value as u8),
                 vector: elements.is_some(),
                 types,
+                origin: origin.unwrap_or(Origin::Zero),
                 floor: FloorBuf { ptx, targets: targets.clone(), removed: None },
                 description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
             });
         }
+    }
+
+    /// One of the words that a table knows.
+    fn known<T: Copy>(&mut self, word: &Ident, all: &[T], name: fn(T) -> &'static str, what: &str) -> Option<T> {
+        let found = all.iter().copied().find(|one| word == name(*one));
+        if found.is_none() {
+            let mistake = Diagnostic::new(word.span(), format!("there is no {what} `{word}`"));
+            self.error(mistake.suggest(word.as_ref(), all.iter().map(|one| name(*one))));
+        }
+        found
+    }
+
+    pub(super) fn effect(&mut self, effect: ast::Effect) {
+        const PARAMS: [(&str, EffectParam); 3] =
+            [("operand", EffectParam::Operand), ("word", EffectParam::Word), ("program", EffectParam::Program)];
+        let ast::Effect { docs, name, params, result } = effect;
+        let Some(kind) = self.known(&name, EffectKind::ALL, |kind| kind.name(), "effect") else { return };
+        let names: Vec<&str> = params.iter().map(|(name, _)| name.as_ref()).collect();
+        let text = format!("{name}({})", names.join(", "));
+        let params = params.iter().filter_map(|(_, what)| {
+            let found = PARAMS.iter().find(|(known, _)| what == known).map(|(_, param)| *param);
+            if found.is_none() {
+                let mistake = Diagnostic::new(what.span(), format!("a parameter of an effect is no `{what}`"));
+                self.error(mistake.suggest(what.as_ref(), PARAMS.map(|(known, _)| known)));
+            }
+            found
+        });
+        let params = params.collect();
+        self.model.effects.push(Effect { docs, text, kind, params, result });
     }
 
     pub(super) fn own(&mut self, item: ast::Own) {

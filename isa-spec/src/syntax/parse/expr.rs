@@ -233,12 +233,17 @@ fn skip_binary(input: ParseStream, op: BinaryOp) -> Result<()> {
     Ok(())
 }
 
-/// `t = …;`, `d = unspecified where …;` or `if (…) { … } else { … }`
+/// `t = …;`, `write(a, b);`, `d = unspecified where …;` or `if (…) { … } else { … }`
 pub(super) fn statement(input: ParseStream, errors: &mut Errors, depth: usize) -> Result<Stmt> {
     if depth > MAX_DEPTH {
         return Err(input.error("these blocks are nested too deeply"));
     }
     if !input.peek(Token![if]) {
+        if input.peek2(token::Paren) || input.peek2(Token![.]) {
+            let call = expr(input)?;
+            super::semicolon(input)?;
+            return Ok(Stmt::Effect { call });
+        }
         let target = super::word(input)?;
         input.parse::<Token![=]>()?;
         if super::peek_keyword(input, "unspecified") && input.peek2(Token![where]) {

@@ -132,7 +132,8 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
     }
     if text == "semantics" && peek_keyword(input, "none") {
         word(input)?;
-        entry.semantics = Some(Semantics::None);
+        let why = if input.peek(LitStr) { input.parse::<LitStr>()?.value() } else { String::new() };
+        entry.semantics = Some(Semantics::None(why));
         return semicolon(input);
     }
     if text == "by_thread" && input.peek(Token![;]) {

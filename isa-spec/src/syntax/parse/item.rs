@@ -10,13 +10,13 @@ use super::{
     dotted, expr, keyword, members, number, peek_keyword, semicolon, statements, target, type_set, version, word,
 };
 use crate::syntax::ast::{
-    BitField, Builtin, Class, Directive, Docs, Fragment, Function, Ident, Item, Layout, LenientNote, Manual, Map,
-    Operator, OperatorMember, Own, ParamType, Signature, Space, Spec, Special, SpecialName, TargetGroup, Type, TypeSet,
-    TypeShape, Words,
+    BitField, Builtin, Class, Directive, Docs, Effect, Fragment, Function, Ident, Item, Layout, LenientNote, Manual,
+    Map, Operator, OperatorMember, Own, ParamType, Signature, Space, Spec, Special, SpecialName, TargetGroup, Type,
+    TypeSet, TypeShape, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 21] = [
+const ITEMS: [&str; 22] = [
     "use",
     "bodies",
     "ptx",
@@ -27,6 +27,7 @@ const ITEMS: [&str; 21] = [
     "class",
     "builtin",
     "own",
+    "effect",
     "fn",
     "operator",
     "words",
@@ -104,10 +105,11 @@ fn manual(input: ParseStream, span: Span, errors: &mut Errors) -> Result<Manual>
 /// `.local generic constants;`
 fn space(input: ParseStream) -> Result<Space> {
     let (docs, name) = (super::docs(input)?, dotted(input)?);
-    let (mut attributes, mut option, mut inside, mut until) = (Vec::new(), None, None, None);
+    let (mut memory, mut attributes, mut option, mut inside, mut until) = (None, Vec::new(), None, None, None);
     while input.peek(syn::Ident) {
         let attribute = word(input)?;
         match attribute.to_string().as_str() {
+            "of" => memory = Some(word(input)?),
             "option" => option = Some(word(input)?),
             "inside" => inside = Some(version(input)?),
             "until" => until = Some(version(input)?),
@@ -115,7 +117,7 @@ fn space(input: ParseStream) -> Result<Space> {
         }
     }
     semicolon(input)?;
-    Ok(Space { docs, name, attributes, option, inside, until })
+    Ok(Space { docs, name, memory, attributes, option, inside, until })
 }
 
 fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
@@ -181,6 +183,7 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             semicolon(input)?;
             Ok(Item::Own(Own { docs, name, ty }))
         }
+        "effect" => effect(input, docs).map(Item::Effect),
         "fn" => function(input, docs).map(Item::Function),
         "operator" => operator(input, docs, errors).map(Item::Operator),
         "words" => {
@@ -250,6 +253,29 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             Err(syn::Error::new(name.span(), format!("`{other}` begins no item; expected {hint}")))
         }
     }
+}
+
+/// `update(at: operand, change: program) -> value;`
+fn effect(input: ParseStream, docs: Docs) -> Result<Effect> {
+    let name = word(input)?;
+    let content;
+    syn::parenthesized!(content in input);
+    let mut params = Vec::new();
+    while !content.is_empty() {
+        let param = word(&content)?;
+        content.parse::<Token![:]>()?;
+        params.push((param, word(&content)?));
+        if !content.is_empty() {
+            content.parse::<Token![,]>()?;
+        }
+    }
+    let result = input.peek(Token![->]);
+    if result {
+        input.parse::<Token![->]>()?;
+        keyword(input, "value")?;
+    }
+    semicolon(input)?;
+    Ok(Effect { docs, name, params, result })
 }
 
 /// `0 to 13: start;`, `52: stride;`
@@ -325,7 +351,12 @@ fn special(input: ParseStream) -> Result<Special> {
             count = Some(number(input)?);
             input.parse::<Token![>]>()?;
         }
-        Ok(SpecialName { name, count })
+        let mut origin = None;
+        if input.peek(Token![=]) {
+            input.parse::<Token![=]>()?;
+            origin = Some(word(input)?);
+        }
+        Ok(SpecialName { name, count, origin })
     })?;
     input.parse::<Token![:]>()?;
     let mut elements = None;

@@ -1,0 +1,134 @@
+//! Effects of a form: which operands and free modifiers they have, and what an update computes.
+
+use super::Program;
+use super::lower::{LowerError, lower_change};
+use crate::model::choice::Scope;
+use crate::model::{EffectKind, EffectParam, Entry, Pattern};
+use crate::syntax::ast::{Expr, ExprKind, Ident, Stmt};
+use crate::text::{Diagnostic, Errors};
+
+/// An effect of a form, its operands by their places among those of the form.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    pub kind: EffectKind,
+    pub result: Option<usize>,
+    pub arguments: Vec<Option<Argument>>,
+    /// The new value, by the sources of the form and, behind them, the old value.
+    pub change: Option<Program>,
+}
+
+/// What an effect is given.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Argument {
+    /// The operand at this place.
+    Operand(usize),
+    /// The modifier in this slot.
+    Word(usize),
+}
+
+/// The effects of one form, in order.
+pub(crate) fn effects(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Result<Vec<Lowered>, Errors> {
+    let mut list = Vec::new();
+    block(scope, entry, patterns, &entry.effects, &mut list)?;
+    Ok(list)
+}
+
+fn block(
+    scope: Scope<'_>,
+    entry: &Entry,
+    patterns: &[Pattern],
+    statements: &[Stmt],
+    list: &mut Vec<Lowered>,
+) -> Result<(), Errors> {
+    for statement in statements {
+        match statement {
+            Stmt::If { condition, then, otherwise } => {
+                let branch = if scope.holds(condition)? { then } else { otherwise };
+                block(scope, entry, patterns, branch, list)?;
+            }
+            Stmt::Effect { call } => list.push(effect(scope, entry, patterns, None, call)?),
+            Stmt::Assign { target, value } => list.push(effect(scope, entry, patterns, Some(target), value)?),
+            Stmt::Unspecified { target, .. } => {
+                return Err(Diagnostic::new(target.span(), "an effect gives a value that is specified").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn effect(
+    scope: Scope<'_>,
+    entry: &Entry,
+    patterns: &[Pattern],
+    target: Option<&Ident>,
+    call: &Expr,
+) -> Result<Lowered, Errors> {
+    let model = scope.model;
+    let ExprKind::Call(name, ty, given) = &call.kind else {
+        return Err(Diagnostic::new(call.span, "a statement is an assignment or an effect").into());
+    };
+    let Some(declared) = model.effects.iter().find(|effect| name == effect.kind.name()) else {
+        let names = model.effects.iter().map(|effect| effect.kind.name());
+        let mistake = Diagnostic::new(name.span(), format!("there is no effect `{name}`"));
+        return Err(mistake.suggest(name.as_ref(), names).into());
+    };
+    if target.is_some() && !declared.result {
+        return Err(Diagnostic::new(call.span, format!("the effect `{name}` gives no value")).into());
+    }
+    if given.len() > declared.params.len() {
+        let message = format!("the effect `{name}` has {} parameters", declared.params.len());
+        return Err(Diagnostic::new(call.span, message).into());
+    }
+    let result = match target {
+        Some(target) => Some(
+            operand(entry, patterns, target)?
+                .ok_or_else(|| Diagnostic::new(target.span(), format!("this syntax line has no operand `{target}`")))?,
+        ),
+        None => None,
+    };
+    let mut lowered = Lowered { kind: declared.kind, result, arguments: Vec::new(), change: None };
+    for (param, argument) in declared.params.iter().zip(given) {
+        let found = match (param, &argument.kind) {
+            (EffectParam::Operand, ExprKind::Name(name)) => operand(entry, patterns, name)?.map(Argument::Operand),
+            (EffectParam::Word, ExprKind::Dotted(name)) => {
+                let slot = scope.slot(name.as_ref()).ok_or_else(|| {
+                    Diagnostic::new(name.span(), format!("no syntax line has the modifier `.{name}`"))
+                })?;
+                Some(Argument::Word(slot))
+            }
+            (EffectParam::Program, _) => {
+                let ty = ty.as_ref().ok_or_else(|| {
+                    Diagnostic::new(call.span, "nothing says what type is changed").help("write it behind the effect")
+                })?;
+                let change = lower_change(scope, entry, patterns, ty, argument).map_err(|error| match error {
+                    LowerError::Spec(diagnostic) => Errors::from(*diagnostic),
+                    LowerError::Mistakes(errors) => errors,
+                    LowerError::Domain(_) | LowerError::Broken => {
+                        Diagnostic::new(argument.span, "an operator does not work on this type").into()
+                    }
+                })?;
+                lowered.change = Some(change);
+                None
+            }
+            (EffectParam::Operand, _) => {
+                return Err(Diagnostic::new(argument.span, "an operand of the entry is expected here").into());
+            }
+            (EffectParam::Word, _) => {
+                return Err(Diagnostic::new(argument.span, "a modifier is expected here").into());
+            }
+        };
+        lowered.arguments.push(found);
+    }
+    lowered.arguments.resize(declared.params.len(), None);
+    Ok(lowered)
+}
+
+/// The place of an operand; none where this line does not have it.
+fn operand(entry: &Entry, patterns: &[Pattern], name: &Ident) -> Result<Option<usize>, Errors> {
+    let Some(index) = entry.operands.iter().position(|operand| name == &operand.name) else {
+        let names = entry.operands.iter().map(|operand| operand.name.as_str());
+        let mistake = Diagnostic::new(name.span(), format!("the entry has no operand `{name}`"));
+        return Err(mistake.suggest(name.as_ref(), names).into());
+    };
+    Ok(patterns.iter().position(|pattern| pattern.operand == index))
+}

@@ -1,0 +1,121 @@
+//! What ends a launch, and what keeps one from starting.
+
+use std::fmt;
+
+use ptx_isa::diagnostic::Diagnostic;
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The module has errors.
+    Module(Vec<Diagnostic>),
+    /// The module has no such kernel.
+    NoKernel,
+    /// The kernel needs what this machine lacks.
+    Unsupported,
+    /// The arguments are not those of the kernel.
+    Arguments,
+    /// The grid, block or shared memory is not one that can be launched.
+    Shape,
+    /// An access outside of every allocation.
+    Access,
+    /// An access whose address is not a multiple of its size.
+    Misaligned,
+    /// The kernel executed a trap.
+    Trap,
+    /// An assertion of the kernel failed.
+    Assertion,
+    /// Threads wait for what never comes.
+    Deadlock,
+    /// The launch executed more instructions than it may.
+    Limit,
+    /// The stack of a thread is exhausted.
+    Stack,
+    /// A call of what is no function.
+    Call,
+}
+
+impl ErrorKind {
+    /// A short name, in kebab case.
+    pub fn name(&self) -> &'static str {
+        match self {
+            ErrorKind::Module(_) => "module",
+            ErrorKind::NoKernel => "no-kernel",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Arguments => "arguments",
+            ErrorKind::Shape => "shape",
+            ErrorKind::Access => "access",
+            ErrorKind::Misaligned => "misaligned",
+            ErrorKind::Trap => "trap",
+            ErrorKind::Assertion => "assertion",
+            ErrorKind::Deadlock => "deadlock",
+            ErrorKind::Limit => "limit",
+            ErrorKind::Stack => "stack",
+            ErrorKind::Call => "call",
+        }
+    }
+}
+
+/// An error with the place that it is about, as far as there is one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    /// What is wrong.
+    pub kind: ErrorKind,
+    /// The same in words.
+    pub message: String,
+    /// The kernel.
+    pub kernel: Option<String>,
+    /// The statement, as it stands in the module.
+    pub statement: Option<String>,
+    /// The statement's line in the module, counted from one.
+    pub line: Option<usize>,
+    /// File, line and column of the source, as the module's `.loc` says.
+    pub source: Option<(String, u64, u64)>,
+    /// The block.
+    pub block: Option<[u32; 3]>,
+    /// The thread in its block.
+    pub thread: Option<[u32; 3]>,
+    /// The address of an access.
+    pub address: Option<u64>,
+}
+
+impl Error {
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+        Error {
+            kind,
+            message: message.into(),
+            kernel: None,
+            statement: None,
+            line: None,
+            source: None,
+            block: None,
+            thread: None,
+            address: None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(kernel) = &self.kernel {
+            write!(f, "\n  in kernel `{kernel}`")?;
+        }
+        if let (Some(statement), Some(line)) = (&self.statement, self.line) {
+            write!(f, "\n  at line {line}: {statement}")?;
+        }
+        if let Some((file, line, column)) = &self.source {
+            write!(f, "\n  from {file}:{line}:{column}")?;
+        }
+        if let (Some(block), Some(thread)) = (self.block, self.thread) {
+            write!(f, "\n  block {block:?}, thread {thread:?}")?;
+        }
+        if let ErrorKind::Module(diagnostics) = &self.kind {
+            diagnostics.iter().try_for_each(|diagnostic| write!(f, "\n  {}", diagnostic.message))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,487 @@
+//! Kernels, their launches, and the threads of the host that run blocks.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use ptx_isa::text::resolved::{self, Symbol};
+
+use crate::block::{Block, Status};
+use crate::decode::{self, Code, Op};
+use crate::error::{Error, ErrorKind};
+use crate::memory::Memory;
+use crate::raw::Bytes;
+
+/// The value of a kernel's parameter, as bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Argument {
+    /// A struct by value, or whatever else has these bytes.
+    pub fn bytes(bytes: impl Into<Vec<u8>>) -> Argument {
+        Argument { bytes: bytes.into() }
+    }
+}
+
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// Blocks, by dimension.
+    pub blocks: [u32; 3],
+    /// Threads of a block, by dimension.
+    pub threads: [u32; 3],
+    /// Blocks of a cluster, by dimension; `[1; 3]` without clusters.
+    pub cluster: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+}
+
+impl Grid {
+    /// So many blocks of so many threads, in one dimension.
+    pub fn new(blocks: u32, threads: u32) -> Grid {
+        Grid { blocks: [blocks, 1, 1], threads: [threads, 1, 1], cluster: [1; 3], shared: 0 }
+    }
+
+    /// The same with dynamic shared memory.
+    #[must_use]
+    pub fn shared(self, bytes: u32) -> Grid {
+        Grid { shared: bytes, ..self }
+    }
+}
+
+/// How launches run.
+#[derive(Clone)]
+pub struct Options {
+    /// Threads of the host; one makes launches deterministic, none takes as many as the host has.
+    pub threads: Option<usize>,
+    /// The most thread-instructions of a launch.
+    pub limit: u64,
+    /// Bytes of a thread's stack, where functions call themselves or reserve stack.
+    pub stack: u64,
+    /// Takes what kernels print; standard output if there is none.
+    pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").field("threads", &self.threads).field("limit", &self.limit).finish_non_exhaustive()
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { threads: None, limit: u64::MAX, stack: 1 << 16, print: None }
+    }
+}
+
+/// What a launch did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Instructions, counted once for each thread that executed them.
+    pub instructions: u64,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// A module whose variables have memory.
+#[derive(Clone, Debug)]
+pub struct Module {
+    loaded: Arc<Loaded>,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    module: resolved::Module,
+    memory: Memory,
+    /// The address of each variable; 0 for those that have none of their own.
+    addresses: Vec<u64>,
+    /// The code of kernels that were asked for.
+    kernels: Vec<OnceLock<Result<Code, Error>>>,
+}
+
+impl Module {
+    /// Reads a module and gives its variables memory.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Module`] with the findings if the text is no module.
+    pub fn load(text: &str, memory: &Memory) -> Result<Module, Error> {
+        let module = resolved::Module::read(&ptx_isa::TABLE, text).map_err(|diagnostics| {
+            let message = match diagnostics.len() {
+                1 => "the module has an error".to_owned(),
+                count => format!("the module has {count} errors"),
+            };
+            Error::new(ErrorKind::Module(diagnostics), message)
+        })?;
+        let mut addresses = vec![0; module.variables.len()];
+        for (variable, address) in module.variables.iter().zip(&mut addresses) {
+            use ptx_isa::table::Memory as Belongs;
+            if matches!(decode::memory(variable), Some(Belongs::Device | Belongs::Constant)) && variable.size > 0 {
+                *address = memory.allocate(variable.size as usize);
+            }
+        }
+        let loaded = Loaded {
+            kernels: module.functions.iter().map(|_| OnceLock::new()).collect(),
+            module,
+            memory: memory.clone(),
+            addresses,
+        };
+        loaded.initialize()?;
+        Ok(Module { loaded: Arc::new(loaded) })
+    }
+
+    /// The kernels, in the order of the text.
+    pub fn kernels(&self) -> impl Iterator<Item = Kernel> {
+        let kernels = self.loaded.module.functions.iter().enumerate().filter(|(_, function)| function.kernel);
+        kernels.map(|(number, _)| Kernel { loaded: self.loaded.clone(), number }).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The kernel with a name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoKernel`]
+    pub fn kernel(&self, name: &str) -> Result<Kernel, Error> {
+        self.kernels().find(|kernel| kernel.name() == name).ok_or_else(|| {
+            let names: Vec<String> = self.kernels().map(|kernel| format!("`{}`", kernel.name())).collect();
+            let message = format!("there is no kernel `{name}`; the module has {}", names.join(", "));
+            Error::new(ErrorKind::NoKernel, message)
+        })
+    }
+
+    /// The pointer to a variable of the module, and its bytes.
+    pub fn variable(&self, name: &str) -> Option<(u64, u64)> {
+        let Loaded { module, addresses, .. } = &*self.loaded;
+        let number = module.variables.iter().position(|variable| variable.name == name)?;
+        (addresses[number] != 0).then(|| (addresses[number], module.variables[number].size))
+    }
+
+    /// The module with every name resolved.
+    pub fn resolved(&self) -> &resolved::Module {
+        &self.loaded.module
+    }
+}
+
+impl Loaded {
+    fn initialize(&self) -> Result<(), Error> {
+        for (variable, address) in self.module.variables.iter().zip(&self.addresses) {
+            if *address == 0 {
+                continue;
+            }
+            let bytes = &variable.initial[..variable.initial.len().min(variable.size as usize)];
+            self.memory.write(*address, bytes)?;
+            for relocation in &variable.relocations {
+                let named = |name: &str| self.module.variables.iter().position(|variable| variable.name == name);
+                let target = match (named(&relocation.name), self.module.function(&relocation.name)) {
+                    (Some(number), _) => self.addresses[number],
+                    (None, Some(number)) => decode::FUNCTIONS + number as u64 * decode::FUNCTION,
+                    (None, None) => continue,
+                };
+                let value = target.wrapping_add(relocation.addend);
+                let value = (value & relocation.mask) >> relocation.mask.trailing_zeros().min(63);
+                let bytes = &value.to_le_bytes()[..relocation.bytes.min(8) as usize];
+                self.memory.write(address + relocation.offset, bytes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A kernel of a module.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    loaded: Arc<Loaded>,
+    number: usize,
+}
+
+impl Kernel {
+    fn function(&self) -> &resolved::Function {
+        &self.loaded.module.functions[self.number]
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.function().name
+    }
+
+    /// Its parameters, in order.
+    pub fn parameters(&self) -> impl Iterator<Item = &resolved::Variable> {
+        let function = self.function();
+        function.parameters.iter().filter_map(|parameter| function.parameter(parameter))
+    }
+
+    /// The numbers behind a directive of its head.
+    pub fn directive(&self, name: &str) -> Option<&[u64]> {
+        self.function().directive(name)
+    }
+
+    /// Decodes it, unless that was done before.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] names the first statement that this machine cannot execute.
+    pub fn prepare(&self) -> Result<(), Error> {
+        self.code().map(|_| ())
+    }
+
+    fn code(&self) -> Result<&Code, Error> {
+        let Loaded { module, addresses, kernels, .. } = &*self.loaded;
+        let code = kernels[self.number].get_or_init(|| {
+            decode::decode(module, self.number, addresses)
+                .map_err(|error| Error { kernel: Some(self.name().to_owned()), ..error })
+        });
+        code.as_ref().map_err(Error::clone)
+    }
+
+    /// Launches the kernel and waits until it has ended.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being launched, or what ended it; then memory is as the threads have left it.
+    pub fn launch(&self, grid: Grid, arguments: &[Argument]) -> Result<Report, Error> {
+        self.launch_with(grid, arguments, &Options::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Errors
+    ///
+    /// As [`Kernel::launch`].
+    pub fn launch_with(&self, grid: Grid, arguments: &[Argument], options: &Options) -> Result<Report, Error> {
+        let named = |error: Error| Error { kernel: Some(self.name().to_owned()), ..error };
+        let function = self.function();
+        let mut bytes = vec![0; function.parameter_bytes as usize];
+        let parameters: Vec<_> = self.parameters().collect();
+        if parameters.len() != arguments.len() {
+            let message = format!(
+                "`{}` has {} parameters, here are {} arguments",
+                self.name(),
+                parameters.len(),
+                arguments.len()
+            );
+            return Err(named(Error::new(ErrorKind::Arguments, message)));
+        }
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            let size = argument.bytes.len() as u64;
+            if size != parameter.size {
+                let message =
+                    format!("the parameter `{}` has {} bytes, its argument {size}", parameter.name, parameter.size);
+                return Err(named(Error::new(ErrorKind::Arguments, message)));
+            }
+            bytes[parameter.offset as usize..][..size as usize].copy_from_slice(&argument.bytes);
+        }
+        self.shape(&grid).map_err(named)?;
+        let code = self.code()?;
+        let parameters = Bytes::zeroed(bytes.len());
+        parameters.write(0, &bytes);
+        let launched = Launched {
+            loaded: &self.loaded,
+            kernel: self.number,
+            code,
+            memory: &self.loaded.memory,
+            options,
+            block: grid.threads,
+            grid: grid.blocks,
+            cluster: grid.cluster,
+            dynamic_shared: grid.shared.into(),
+            parameters,
+            frames: code.routines.values().map(|routine| routine.frame.next_multiple_of(16)).sum(),
+            ticks: AtomicU64::new(0),
+        };
+        let start = Instant::now();
+        let instructions = launched.run().map_err(named)?;
+        Ok(Report { instructions, time: start.elapsed() })
+    }
+
+    fn shape(&self, grid: &Grid) -> Result<(), Error> {
+        const MOST_THREADS: u64 = 1024;
+        let fail = |message: String| Err(Error::new(ErrorKind::Shape, message));
+        let count = |shape: &[u32; 3]| shape.iter().map(|count| u64::from(*count)).product::<u64>();
+        let [x, y, z] = grid.blocks;
+        if grid.blocks.contains(&0) || x > i32::MAX as u32 || y > 65_535 || z > 65_535 {
+            return fail(format!("a grid of {x}×{y}×{z} blocks cannot be launched"));
+        }
+        let threads = count(&grid.threads);
+        if threads == 0 || threads > MOST_THREADS {
+            return fail(format!("a block has 1 to {MOST_THREADS} threads, not {threads}"));
+        }
+        if grid.cluster.contains(&0) || grid.blocks.iter().zip(&grid.cluster).any(|(blocks, size)| blocks % size != 0) {
+            return fail("the grid is not a whole number of clusters".to_owned());
+        }
+        let shape = |numbers: &[u64]| std::array::from_fn::<u64, 3, _>(|axis| numbers.get(axis).copied().unwrap_or(1));
+        if let Some(required) = self.directive("reqntid").map(shape)
+            && required != grid.threads.map(u64::from)
+        {
+            let [x, y, z] = required;
+            return fail(format!("`{}` requires blocks of {x}×{y}×{z} threads", self.name()));
+        }
+        if let Some(most) = self.directive("maxntid").map(shape)
+            && threads > most.iter().product()
+        {
+            return fail(format!("`{}` takes blocks of up to {} threads", self.name(), most.iter().product::<u64>()));
+        }
+        Ok(())
+    }
+
+    /// The function that a symbol is, for whoever looks at the resolved module.
+    pub fn symbol(&self) -> Symbol {
+        Symbol::Function(self.number)
+    }
+}
+
+/// A launch that runs.
+pub(crate) struct Launched<'l> {
+    loaded: &'l Loaded,
+    pub kernel: usize,
+    pub code: &'l Code,
+    pub memory: &'l Memory,
+    pub options: &'l Options,
+    pub block: [u32; 3],
+    pub grid: [u32; 3],
+    pub cluster: [u32; 3],
+    pub dynamic_shared: u64,
+    pub parameters: Bytes,
+    /// The bytes of all frames that one thread may have.
+    pub frames: u64,
+    pub ticks: AtomicU64,
+}
+
+/// Instructions after which a block lets another one run.
+const SLICE: u64 = 1 << 22;
+
+/// Blocks that run, and those that have not begun.
+struct Queue<'l> {
+    next: u64,
+    suspended: VecDeque<Block<'l>>,
+    running: usize,
+}
+
+impl Launched<'_> {
+    pub(crate) fn threads(&self) -> usize {
+        self.block.iter().map(|count| *count as usize).product()
+    }
+
+    pub(crate) fn print(&self, text: &str) {
+        match &self.options.print {
+            Some(print) => print(text),
+            None => print!("{text}"),
+        }
+    }
+
+    fn run(&self) -> Result<u64, Error> {
+        let blocks: u64 = self.grid.iter().map(|count| u64::from(*count)).product();
+        let host = || std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = self.options.threads.unwrap_or_else(host).clamp(1, blocks.min(256) as usize);
+        let queue = Mutex::new(Queue { next: 0, suspended: VecDeque::new(), running: 0 });
+        let (failed, executed) = (Mutex::new(None), AtomicU64::new(0));
+        let stop = AtomicBool::new(false);
+        let work = || {
+            if let Err(error) = self.work(&queue, blocks, &executed, &stop) {
+                stop.store(true, Ordering::Relaxed);
+                failed.lock().expect("no panic while it is held").get_or_insert(error);
+            }
+        };
+        match workers {
+            1 => work(),
+            _ => std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work)))),
+        }
+        match failed.into_inner().expect("no panic while it was held") {
+            Some(error) => Err(error),
+            None => Ok(executed.into_inner()),
+        }
+    }
+
+    fn work<'l>(
+        &'l self,
+        queue: &Mutex<Queue<'l>>,
+        blocks: u64,
+        executed: &AtomicU64,
+        stop: &AtomicBool,
+    ) -> Result<(), Error> {
+        let mut spare = None;
+        while !stop.load(Ordering::Relaxed) {
+            let taken = {
+                let mut queue = queue.lock().expect("no panic while it is held");
+                let next = (queue.next < blocks).then(|| {
+                    queue.next += 1;
+                    Err(queue.next - 1)
+                });
+                // A suspended block waits for others, perhaps: those that have not begun go first, if they are few.
+                let taken = match next {
+                    Some(next) => Some(next),
+                    None => queue.suspended.pop_front().map(Ok),
+                };
+                match taken {
+                    Some(taken) => {
+                        queue.running += 1;
+                        Some(taken)
+                    }
+                    None if queue.running == 0 => return Ok(()),
+                    None => None,
+                }
+            };
+            let mut block = match taken {
+                Some(Ok(block)) => block,
+                Some(Err(number)) => {
+                    let [x, y, _] = self.grid.map(u64::from);
+                    let index = [number % x, number / x % y, number / x / y].map(|axis| axis as u32);
+                    Block::new(self, index, spare.take())
+                }
+                None => {
+                    std::thread::yield_now();
+                    continue;
+                }
+            };
+            let before = block.executed;
+            let status = block.run(SLICE);
+            let all = executed.fetch_add(block.executed - before, Ordering::Relaxed) + block.executed - before;
+            let mut queue = queue.lock().expect("no panic while it is held");
+            queue.running -= 1;
+            match status? {
+                Status::Suspended => queue.suspended.push_back(block),
+                Status::Finished => spare = Some(block.warps),
+            }
+            if all > self.options.limit {
+                let message = format!("the launch executed more than {} instructions", self.options.limit);
+                return Err(Error::new(ErrorKind::Limit, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The statement of an operation, and its line.
+    pub(crate) fn statement(&self, at: usize) -> (String, usize) {
+        let module = &self.loaded.module;
+        match &self.code.ops[at] {
+            Op::Effect { instruction, function, .. } => {
+                let function = &module.functions[*function as usize];
+                match function.instructions.get(*instruction as usize) {
+                    Some(one) => {
+                        let text = &module.text[one.at.clone()];
+                        (text.split_whitespace().collect::<Vec<_>>().join(" "), module.line(one.at.start))
+                    }
+                    None => (String::new(), module.line(function.at.end)),
+                }
+            }
+            Op::Run { .. } => (String::new(), 0),
+        }
+    }
+
+    /// An error with the statement of an operation.
+    pub(crate) fn located(&self, at: usize, error: Error) -> Error {
+        let (statement, line) = self.statement(at);
+        let module = &self.loaded.module;
+        let source = match &self.code.ops[at] {
+            Op::Effect { instruction, function, .. } => {
+                let one = module.functions[*function as usize].instructions.get(*instruction as usize);
+                one.and_then(|one| one.location)
+                    .and_then(|(file, line, column)| Some((module.file(file)?.to_owned(), line, column)))
+            }
+            Op::Run { .. } => None,
+        };
+        Error { statement: Some(statement), line: Some(line), source, ..error }
+    }
+}

@@ -1,0 +1,126 @@
+//! Access to memory by its address: the only unsafe code of this crate.
+//!
+//! Threads of a kernel may race. So every access is a relaxed atomic of its width; a read or write that is ordered has a fence
+//! beside it, which its caller asks for.
+
+#![allow(unsafe_code, reason = "kernels address memory by numbers")]
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
+
+/// Bytes that live until the program drops them, aligned to 256.
+#[derive(Debug)]
+pub(crate) struct Bytes {
+    words: Vec<[u64; 32]>,
+    start: usize,
+    len: usize,
+}
+
+impl Bytes {
+    /// So many zeros.
+    pub(crate) fn zeroed(len: usize) -> Bytes {
+        // One piece more than is needed, as the allocation need not begin at a multiple of 256.
+        let words = vec![[0; 32]; len.div_ceil(256) + 1];
+        let start = (words.as_ptr() as usize).next_multiple_of(256);
+        Bytes { words, start, len }
+    }
+
+    /// The address of the first byte.
+    pub(crate) fn address(&self) -> usize {
+        debug_assert!(self.words.as_ptr() as usize <= self.start);
+        self.start
+    }
+
+    /// How many bytes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The bytes from an offset on.
+    pub(crate) fn read(&self, offset: usize, out: &mut [u8]) {
+        assert!(offset + out.len() <= self.len, "a range within the allocation");
+        for (index, byte) in out.iter_mut().enumerate() {
+            // SAFETY: the range lies within the allocation, by the assertion.
+            *byte = unsafe { load(self.start + offset + index, 1) } as u8;
+        }
+    }
+
+    /// Replaces the bytes from an offset on.
+    pub(crate) fn write(&self, offset: usize, bytes: &[u8]) {
+        assert!(offset + bytes.len() <= self.len, "a range within the allocation");
+        for (index, byte) in bytes.iter().enumerate() {
+            // SAFETY: the range lies within the allocation, by the assertion.
+            unsafe { store(self.start + offset + index, 1, (*byte).into()) };
+        }
+    }
+}
+
+/// Reads 1, 2, 4 or 8 bytes.
+///
+/// # Safety
+///
+/// The bytes are readable, the address is a multiple of their number, and whoever else accesses them does so atomically.
+#[inline(always)]
+pub(crate) unsafe fn load(address: usize, bytes: u8) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            1 => AtomicU8::from_ptr(address as *mut u8).load(Ordering::Relaxed).into(),
+            2 => AtomicU16::from_ptr(address as *mut u16).load(Ordering::Relaxed).into(),
+            4 => AtomicU32::from_ptr(address as *mut u32).load(Ordering::Relaxed).into(),
+            _ => AtomicU64::from_ptr(address as *mut u64).load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Writes 1, 2, 4 or 8 bytes.
+///
+/// # Safety
+///
+/// As [`load`], and the bytes are writable.
+#[inline(always)]
+pub(crate) unsafe fn store(address: usize, bytes: u8, value: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            1 => AtomicU8::from_ptr(address as *mut u8).store(value as u8, Ordering::Relaxed),
+            2 => AtomicU16::from_ptr(address as *mut u16).store(value as u16, Ordering::Relaxed),
+            4 => AtomicU32::from_ptr(address as *mut u32).store(value as u32, Ordering::Relaxed),
+            _ => AtomicU64::from_ptr(address as *mut u64).store(value, Ordering::Relaxed),
+        }
+    }
+}
+
+/// Replaces 2, 4 or 8 bytes by a function of them, with nothing of other threads between; returns the old value.
+///
+/// # Safety
+///
+/// As [`store`].
+pub(crate) unsafe fn update(address: usize, bytes: u8, mut change: impl FnMut(u64) -> u64) -> u64 {
+    let order = Ordering::SeqCst;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            1 => {
+                let cell = AtomicU8::from_ptr(address as *mut u8);
+                cell.fetch_update(order, order, |old| Some(change(old.into()) as u8)).unwrap_or_default().into()
+            }
+            2 => {
+                let cell = AtomicU16::from_ptr(address as *mut u16);
+                cell.fetch_update(order, order, |old| Some(change(old.into()) as u16)).unwrap_or_default().into()
+            }
+            4 => {
+                let cell = AtomicU32::from_ptr(address as *mut u32);
+                cell.fetch_update(order, order, |old| Some(change(old.into()) as u32)).unwrap_or_default().into()
+            }
+            _ => {
+                let cell = AtomicU64::from_ptr(address as *mut u64);
+                cell.fetch_update(order, order, |old| Some(change(old))).unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// Orders all accesses of the thread.
+pub(crate) fn order() {
+    fence(Ordering::SeqCst);
+}

@@ -1,0 +1,183 @@
+//! Functions that modules call and do not define: the device's runtime.
+
+/// A function of the device's runtime, by the name that compilers call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum System {
+    /// Prints a format with arguments in memory.
+    Print,
+    /// Reports an assertion that failed.
+    Assert,
+    Allocate,
+    Free,
+}
+
+impl System {
+    pub(crate) fn named(name: &str) -> Option<System> {
+        Some(match name {
+            "vprintf" => System::Print,
+            "__assertfail" | "__assert_fail" => System::Assert,
+            "malloc" => System::Allocate,
+            "free" => System::Free,
+            _ => return None,
+        })
+    }
+}
+
+/// Formats as C does, with arguments that lie behind each other in memory, each at a multiple of its size.
+///
+/// `read` gives the bytes at an offset behind the first argument, `string` the text at an address.
+pub(crate) fn print(
+    format: &str,
+    mut read: impl FnMut(u64, u8) -> Option<u64>,
+    mut string: impl FnMut(u64) -> Option<String>,
+) -> Option<String> {
+    let mut out = String::new();
+    let mut offset = 0_u64;
+    let mut rest = format.chars().peekable();
+    let mut next = |offset: &mut u64, bytes: u8| {
+        *offset = offset.next_multiple_of(bytes.into());
+        let value = read(*offset, bytes);
+        *offset += u64::from(bytes);
+        value
+    };
+    while let Some(letter) = rest.next() {
+        if letter != '%' {
+            out.push(letter);
+            continue;
+        }
+        let (mut flags, mut width, mut precision) = (String::new(), None, None);
+        while let Some(flag) = rest.next_if(|letter| "-+ #0".contains(*letter)) {
+            flags.push(flag);
+        }
+        let mut number = |rest: &mut std::iter::Peekable<std::str::Chars<'_>>, offset: &mut u64| {
+            if rest.next_if_eq(&'*').is_some() {
+                return next(offset, 4).map(|value| value as i32 as i64);
+            }
+            let mut digits = String::new();
+            while let Some(digit) = rest.next_if(char::is_ascii_digit) {
+                digits.push(digit);
+            }
+            digits.parse().ok()
+        };
+        if let Some(found) = number(&mut rest, &mut offset) {
+            if found < 0 {
+                flags.push('-');
+            }
+            width = Some(found.unsigned_abs() as usize);
+        }
+        if rest.next_if_eq(&'.').is_some() {
+            precision = Some(number(&mut rest, &mut offset).unwrap_or(0).max(0) as usize);
+        }
+        let mut size = 4;
+        while let Some(letter) = rest.next_if(|letter| "hljztL".contains(*letter)) {
+            if letter != 'h' && letter != 'L' {
+                size = 8;
+            }
+        }
+        let kind = rest.next()?;
+        let text = match kind {
+            '%' => {
+                out.push('%');
+                continue;
+            }
+            'd' | 'i' => {
+                let value = next(&mut offset, size)?;
+                let value = if size == 8 { value as i64 } else { value as i32 as i64 };
+                signed(value < 0, digits(value.unsigned_abs().to_string(), precision), &flags)
+            }
+            'u' => digits(next(&mut offset, size)?.to_string(), precision),
+            'x' | 'X' | 'o' => {
+                let value = next(&mut offset, size)?;
+                let (text, prefix) = match kind {
+                    'x' => (format!("{value:x}"), "0x"),
+                    'X' => (format!("{value:X}"), "0X"),
+                    _ => (format!("{value:o}"), "0"),
+                };
+                let prefix = if flags.contains('#') && value != 0 { prefix } else { "" };
+                prefix.to_owned() + &digits(text, precision)
+            }
+            'p' => format!("{:#x}", next(&mut offset, 8)?),
+            'c' => char::from(next(&mut offset, 4)? as u8).to_string(),
+            's' => {
+                let text = string(next(&mut offset, 8)?)?;
+                text.chars().take(precision.unwrap_or(usize::MAX)).collect()
+            }
+            'f' | 'F' | 'e' | 'E' | 'g' | 'G' | 'a' | 'A' => {
+                let value = f64::from_bits(next(&mut offset, 8)?);
+                let text = float(value.abs(), kind, precision, flags.contains('#'));
+                signed(value.is_sign_negative(), text, &flags)
+            }
+            _ => return None,
+        };
+        let missing = width.unwrap_or(0).saturating_sub(text.chars().count());
+        if flags.contains('-') {
+            out += &text;
+            out.extend(std::iter::repeat_n(' ', missing));
+        } else if flags.contains('0') && precision.is_none_or(|_| "fFeEgG".contains(kind)) && kind != 's' && kind != 'c'
+        {
+            let sign = text.len() - text.trim_start_matches(['+', '-', ' ']).len();
+            out += &text[..sign];
+            out.extend(std::iter::repeat_n('0', missing));
+            out += &text[sign..];
+        } else {
+            out.extend(std::iter::repeat_n(' ', missing));
+            out += &text;
+        }
+    }
+    Some(out)
+}
+
+fn signed(negative: bool, text: String, flags: &str) -> String {
+    let sign = match (negative, flags.contains('+'), flags.contains(' ')) {
+        (true, ..) => "-",
+        (false, true, _) => "+",
+        (false, false, true) => " ",
+        (false, false, false) => "",
+    };
+    sign.to_owned() + &text
+}
+
+fn digits(text: String, precision: Option<usize>) -> String {
+    format!("{text:0>width$}", width = precision.unwrap_or(1))
+}
+
+/// A number that is not negative, as C writes it.
+fn float(value: f64, kind: char, precision: Option<usize>, keep: bool) -> String {
+    let upper = kind.is_ascii_uppercase();
+    let cased = |text: String| if upper { text.to_ascii_uppercase() } else { text };
+    if !value.is_finite() {
+        return cased(if value.is_nan() { "nan".into() } else { "inf".into() });
+    }
+    let scientific = |digits: usize| {
+        let text = format!("{value:.digits$e}");
+        let (mantissa, exponent) = text.split_once('e').expect("it has an exponent");
+        let exponent: i32 = exponent.parse().expect("a number");
+        (mantissa.to_owned(), exponent)
+    };
+    let exponential = |mantissa: &str, exponent: i32| {
+        format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+    };
+    let precision = precision.unwrap_or(6);
+    cased(match kind.to_ascii_lowercase() {
+        'f' => format!("{value:.precision$}"),
+        'e' => {
+            let (mantissa, exponent) = scientific(precision);
+            exponential(&mantissa, exponent)
+        }
+        'a' => format!("{value:e}"),
+        _ => {
+            let precision = precision.max(1);
+            let (mantissa, exponent) = scientific(precision - 1);
+            let trimmed = |text: &str| match !keep && text.contains('.') {
+                true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+                false => text.to_owned(),
+            };
+            if exponent < -4 || exponent >= precision as i32 {
+                exponential(&trimmed(&mantissa), exponent)
+            } else {
+                let digits = (precision as i32 - 1 - exponent).max(0) as usize;
+                trimmed(&format!("{value:.digits$}"))
+            }
+        }
+    })
+}
