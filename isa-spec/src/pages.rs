@@ -28,6 +28,11 @@ fn one_line(docs: &str) -> String {
     docs.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The description of a name; empty if it has none.
+fn described<'a>(list: &'a [(String, String)], name: &str) -> &'a str {
+    list.iter().find(|(other, _)| other == name).map_or("", |(_, docs)| docs)
+}
+
 /// The pages of all opcodes, in the model's order.
 pub(crate) fn pages(checked: &Checked, sources: &Sources) -> Vec<Page> {
     let opcodes = checked.model.opcodes.iter().enumerate();
@@ -244,7 +249,9 @@ impl<'a> Pager<'a> {
                     (found.docs.as_str(), found.domain_text.clone())
                 }
                 (Meaning::Type(ty), _) => (self.model().ty(ty).docs.as_str(), String::new()),
-                (Meaning::Operator(_) | Meaning::Flag, _) => ("", String::new()),
+                (Meaning::Operator(_) | Meaning::Flag, _) => {
+                    (described(&self.model().vocabulary, &member.spelling), String::new())
+                }
             };
             // A second paragraph is what it means where floats are compared.
             let mut paragraphs = docs.split("\n\n").map(one_line);
@@ -254,7 +261,7 @@ impl<'a> Pager<'a> {
         });
         let description = match slot.kind {
             SlotKind::Operator(operator) => one_line(&self.model().operators[operator.0].docs),
-            SlotKind::Type | SlotKind::Flag | SlotKind::Words => String::new(),
+            SlotKind::Type | SlotKind::Flag | SlotKind::Words => one_line(described(&self.model().sets, &slot.name)),
         };
         Modifier {
             name: slot.name.clone(),

@@ -29,7 +29,7 @@ instruction tally {
     }
     operands  { d, limit: .u32; a: .type; }
     requires  { ptx 2.0, sm_20;
-    semantics { n = onse(a); d = limit < n ? limit : n; }
+    semantics { n = population_cuont(a); d = limit < n ? limit : n; }
     examples  { tally.b32 d, a, 7; tally.b64 cnt, X, limit; }
 }
 ";
@@ -82,8 +82,8 @@ fn a_first_spec_is_mended_as_the_reports_say() {
     let said = report(&text);
     let (at, help) = place(&said, &text);
     assert!(include_str!("../README.md").contains(&said), "the README shows another report:\n{said}");
-    assert!(text[at..].starts_with("onse("), "{said}");
-    text.replace_range(at..at + "onse".len(), quoted(&help.unwrap()));
+    assert!(text[at..].starts_with("population_cuont("), "{said}");
+    text.replace_range(at..at + "population_cuont".len(), quoted(&help.unwrap()));
 
     fs::write(&path, &text).unwrap();
     let all_well = (0, String::new(), String::new());

@@ -55,6 +55,8 @@ fn with_gaps(text: &str, mut gap: impl FnMut(&str) -> String) -> String {
         }
         let between = &text[end..range.start];
         let parts = text[..range.start].ends_with(is_operator) && text[range.start..].starts_with(is_operator);
+        // A comment behind a division would be a description.
+        changed += if changed.ends_with('/') { " " } else { "" };
         changed += &if between.is_empty() && parts { String::new() } else { gap(between) };
         changed += &text[range.clone()];
         end = range.end;
@@ -85,7 +87,7 @@ fn the_specs_of_the_readme_are_formatted() {
     let blocks = include_str!("../README.md").split("```").skip(1).step_by(2);
     let specs: Vec<&str> = blocks.filter_map(|block| block.strip_prefix("text\n")).collect();
     let specs = specs.into_iter().filter(|block| block.contains("\ninstruction ") && block.contains("    semantics"));
-    assert_eq!(specs.map(|spec| assert_eq!(formatted("README.md", spec), spec)).count(), 2);
+    assert_eq!(specs.map(|spec| assert_eq!(formatted("README.md", spec), spec)).count(), 3);
 }
 
 /// Whatever blanks a file has, it is formatted to the same text, and that text is its own form.

@@ -73,7 +73,7 @@ fn selectors_become_parameters_behind_the_operands() {
         "bytewise.cmp d{.mask}, a{.pick}, b;
          .cmp = CmpOp { .eq }; .mask = subset .b of 4 default .b3210; .pick = lanes .b 4 of 8 default .b3210;",
         "d, a, b: .u32;",
-        "{ d = count((bytes(a as .b32, b as .b32, pick) cmp (b as .u8x4)) & mask); }",
+        "{ d = count_true((select_bytes(a as .b32, b as .b32, pick) cmp (b as .u8x4)) & mask); }",
         "bytewise.eq r0.b3, r1.b7777, r2;",
     ));
     let signature = "pub const fn bytewise_eq(a: u32, b: u32, mask: ::ptx_isa::selector::Subset<4>, \

@@ -138,7 +138,11 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
             errors: Errors::new(),
         };
         for (number, entry) in opcode.entries.iter().enumerate() {
+            let before = checker.errors.len();
             checker.entry(number, entry);
+            if let Some(span) = entry.from_template {
+                checker.errors.note_from(before, span, &format!("as `{}` uses the template", opcode.name));
+            }
         }
         checker.tell_apart();
         let OpcodeChecker { forms: mut own, errors: mut found, rules: own_rules, free_floors: own_floors, .. } =

@@ -13,7 +13,7 @@ const WIDTH: usize = 9;
 const WORDS: [&str; 9] = ["as", "in", "if", "else", "only", "where", "for", "default", "of"];
 
 /// Words that a name follows, and what it takes in parentheses.
-const DECLARES: [&str; 4] = ["effect", "builtin", "fn", "operator"];
+const DECLARES: [&str; 6] = ["effect", "builtin", "fn", "operator", "template", "use"];
 
 /// Whether a number, a dot and what stands right behind it would be one number without a blank: `cta_group::1 .128x256b`.
 pub(super) fn makes_a_number(number: &Lexeme, dot: &Lexeme, behind: &str) -> bool {
@@ -40,7 +40,7 @@ pub(super) fn before(lexemes: &[Lexeme], places: &[Place], at: usize) -> usize {
     match place.mode {
         // The braces of an entry, and what stands behind them.
         _ if (next.is("}") && place.block) || (last.is("{") && places[at - 1].block) => 1,
-        Mode::Mnemonic => usize::from(last.kind == Kind::Word && next.kind == Kind::Word),
+        Mode::Mnemonic => usize::from(last.kind == Kind::Word && (next.kind == Kind::Word || next.is("$"))),
         Mode::Operands { before } if before > 0 => before,
         Mode::Operands { .. } => usize::from(last.is(",") || last.kind == Kind::Word && next.kind == Kind::Word),
         Mode::Section => usize::from(last.is("section")),
@@ -58,7 +58,7 @@ fn plain(lexemes: &[Lexeme], places: &[Place], at: usize) -> bool {
     let first = places[at].first;
     match (last.text, next.text) {
         (_, "::") => first == "bodies" && last.is("bodies"),
-        ("::" | "." | "!" | "~" | "%" | "(" | "[", _) | (_, ")" | "]") => false,
+        ("::" | "." | "!" | "~" | "%" | "$" | "(" | "[", _) | (_, ")" | "]") => false,
         (",", _) | ("{", _) | (_, "{" | "}") => true,
         // `9.7.1`
         (_, ".") if last.kind == Kind::Literal => false,
@@ -74,6 +74,10 @@ fn plain(lexemes: &[Lexeme], places: &[Place], at: usize) -> bool {
             _ => !(last.is(">") && places[at - 1].mode == Mode::Angle),
         },
         (_, "[") => !is_operand(last),
+        // Parts of mnemonics as arguments of templates.
+        (_, ".") if last.kind == Kind::Word && first == "use" && !WORDS.contains(&last.text) => false,
+        // `.num.x`
+        (_, ".") if last.kind == Kind::Word && at > 1 && lexemes[at - 2].is(".") => false,
         (_, ".") if last.kind == Kind::Word => !(is_call(lexemes, at) || is_state(lexemes, at)),
         _ => true,
     }

@@ -164,8 +164,13 @@ impl<'a> Walk<'a, '_> {
 
     /// Whether what stands in brackets is written on several lines.
     fn is_broken(&self, open: usize) -> bool {
-        let (close, entry) = (self.partners[open], self.places[open].first == "instruction");
-        entry || (open + 1..=close).any(|at| self.lexemes[at].breaks > 0 || self.lexemes[at].ends_line())
+        (open + 1..=self.partners[open]).any(|at| self.lexemes[at].breaks > 0 || self.lexemes[at].ends_line())
+    }
+
+    /// Whether the entry that a token stands in is written on several lines.
+    fn entry_is_broken(&self, at: usize) -> bool {
+        let open = (0..at).rev().find(|open| self.lexemes[*open].is("{") && self.partners[*open] > at);
+        open.is_some_and(|open| self.is_broken(open))
     }
 
     /// Whether descriptions that begin here, or what they describe, begin an entry, or come behind one.
@@ -173,9 +178,19 @@ impl<'a> Walk<'a, '_> {
         if self.frames.len() > 1 || (at > 0 && self.lexemes[at - 1].ends_line()) {
             return false;
         }
-        let mut rest = self.lexemes[at..].iter().skip_while(|lexeme| lexeme.ends_line() || lexeme.kind == Kind::Inline);
-        let behind = self.places.last().is_some_and(|last| last.first == "instruction");
-        behind || rest.next().is_some_and(|lexeme| lexeme.is("instruction"))
+        let comment = |at: &usize| self.lexemes[*at].ends_line() || self.lexemes[*at].kind == Kind::Inline;
+        let next = (at..self.lexemes.len()).find(|at| !comment(at));
+        let begins = next.is_some_and(|next| is_entry(self.lexemes[next].text));
+        let behind = self.places.last().is_some_and(|last| is_entry(last.first));
+        // Entries of one line may stand under each other.
+        let short = |open: Option<usize>| open.is_some_and(|open| !self.is_broken(open));
+        let open = next.and_then(|next| (next..self.lexemes.len()).find(|at| self.lexemes[*at].is("{")));
+        let before =
+            at.checked_sub(1).filter(|before| self.lexemes[*before].is("}")).map(|before| self.partners[before]);
+        match (behind, begins) {
+            (true, true) => !(short(before) && short(open)),
+            (behind, begins) => behind || begins,
+        }
     }
 
     fn close(&mut self, at: usize) {
@@ -243,7 +258,8 @@ impl<'a> Walk<'a, '_> {
         let most = if !begins || self.opened_block(at) || describes { 1 } else { 2 };
         let breaks = self.lexemes[at].breaks.clamp(least, most);
         // Items, and the parts of an entry, have lines of their own.
-        match begins && (self.frames.len() == 1 || self.block().block == Some("instruction")) {
+        let part = self.block().block.is_some_and(is_entry) && self.entry_is_broken(at);
+        match begins && (self.frames.len() == 1 || part) {
             true if self.entry_begins(at) => 2,
             true => breaks.max(1),
             false => breaks,
@@ -256,8 +272,8 @@ impl<'a> Walk<'a, '_> {
             return false;
         }
         match block {
-            "" => first != "class",
-            "instruction" => true,
+            "" => !matches!(first, "class" | "set" | "free"),
+            "instruction" | "template" => first != "use",
             _ => self.last_two(at)[0].is(")") && first == "if" || self.last_two(at)[0].is("else"),
         }
     }
@@ -268,9 +284,9 @@ impl<'a> Walk<'a, '_> {
         let next = |by: usize| lexemes.get(at + by).copied();
         let is = |by: usize, text: &str| next(by).is_some_and(|next| next.is(text));
         let block = self.block().block.unwrap_or("");
-        let in_entry = self.frames.len() == 3 && self.frames[1].block == Some("instruction");
+        let in_entry = self.frames.len() == 3 && self.frames[1].block.is_some_and(is_entry);
         match (block, lexemes[at].text) {
-            ("instruction", "section") => Mode::Section,
+            ("instruction" | "template", "section") => Mode::Section,
             ("", "instruction") => Mode::Opcode,
             ("syntax", "." | "where") => Mode::Plain,
             ("syntax", "free" | "unread")
@@ -298,7 +314,7 @@ impl<'a> Walk<'a, '_> {
         let example = block == "examples";
         let mode = match mode {
             Mode::Mnemonic if direct => {
-                let part = last.is(".") || last.is("::") || lexeme.is(".") || lexeme.is("::");
+                let part = [".", "::", "$"].iter().any(|mark| last.is(mark) || lexeme.is(mark) && !lexeme.is("$"));
                 let guard = last.is("@") || last.is("!") || lexeme.is("!") && last.is("@");
                 let guarded = before.is("@") || before.is("!");
                 let opcode = lexeme.kind == Kind::Word && (guarded || length == 1 && last.is("refused"));
@@ -335,7 +351,7 @@ impl<'a> Walk<'a, '_> {
         let named = match (*block)? {
             "syntax" => first == ".",
             "operator" => true,
-            "" => first == "class",
+            "" => matches!(first, "class" | "set" | "free"),
             _ => false,
         };
         let column = match *block {
@@ -351,6 +367,11 @@ impl<'a> Walk<'a, '_> {
         statement.columns += 1;
         Some(column)
     }
+}
+
+/// Whether a word begins an item with the blocks of entries.
+fn is_entry(word: &str) -> bool {
+    matches!(word, "instruction" | "template")
 }
 
 /// Whether what stands in braces behind a mnemonic is a modifier: `{.ftz}`.

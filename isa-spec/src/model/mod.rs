@@ -10,6 +10,7 @@
 //! ```
 
 pub(crate) mod choice;
+mod expand;
 pub(crate) mod fragment;
 mod resolve;
 
@@ -74,6 +75,10 @@ pub struct Model {
     /// The lists of words that selectors are chosen from.
     pub(crate) words: Vec<Vec<String>>,
     pub(crate) maps: Vec<(String, Pairs)>,
+    /// Named sets, with their descriptions.
+    pub(crate) sets: Vec<(String, Docs)>,
+    /// Words of modifiers that stand for themselves, with their descriptions.
+    pub(crate) vocabulary: Vec<(String, Docs)>,
     pub(crate) fragments: Vec<Fragment>,
     pub(crate) layouts: Vec<Layout>,
     pub(crate) specials: Vec<SpecialBuf>,
@@ -277,6 +282,8 @@ pub(crate) enum Meaning {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub span: Span,
+    /// Where it names the first of the templates whose blocks it has.
+    pub from_template: Option<Span>,
     /// Whether it is of the table that this one stands on.
     pub base: bool,
     /// What else people call it.

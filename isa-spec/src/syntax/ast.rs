@@ -51,6 +51,11 @@ pub(crate) enum Item {
     Spaces(Vec<Space>),
     /// `directives { … }`
     Directives(Vec<Directive>),
+    /// `set scope = { .cta, .gpu };`
+    Set(NamedSet),
+    /// `modifiers { .ftz; }`
+    Modifiers(Vec<Word>),
+    Template(Template),
     Instruction(Instruction),
 }
 
@@ -79,6 +84,8 @@ impl Item {
             Item::Map(map) => vec![&map.name],
             Item::Fragment(fragment) => vec![&fragment.name],
             Item::Layout(layout) => vec![&layout.name],
+            Item::Set(set) => vec![&set.name],
+            Item::Template(template) => vec![&template.name],
             Item::Spaces(spaces) => spaces.iter().map(|space| &space.name).collect(),
             Item::Directives(directives) => directives.iter().map(|directive| &directive.name).collect(),
             Item::Use(_)
@@ -89,6 +96,7 @@ impl Item {
             | Item::Lenient(_)
             | Item::Manual(_)
             | Item::Special(_)
+            | Item::Modifiers(_)
             | Item::Instruction(_) => Vec::new(),
         }
     }
@@ -357,11 +365,53 @@ pub(crate) struct LenientNote {
     pub name: Ident,
 }
 
+/// `set shared = { .shared, .shared::cta };`, `free set scope = { .cta, .gpu };`
+#[derive(Clone, Debug)]
+pub(crate) struct NamedSet {
+    pub docs: Docs,
+    pub name: Ident,
+    /// Modifiers that it gives members to are free.
+    pub free: bool,
+    pub body: SetBody,
+}
+
+/// `.cluster: ptx 7.8, sm_90;` with its description: a word of modifiers
+#[derive(Clone, Debug)]
+pub(crate) struct Word {
+    pub docs: Docs,
+    pub name: Ident,
+    /// Required by every form that has the word.
+    pub floor: Option<Requirement>,
+}
+
+/// `template binary($value) { … }`: blocks that entries share
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    /// Further paragraphs of the descriptions of the entries that use it.
+    pub docs: Docs,
+    pub name: Ident,
+    pub params: Vec<Ident>,
+    pub body: TokenStream,
+}
+
+/// `use binary(x + y);` in an entry
+#[derive(Clone, Debug)]
+pub(crate) struct Use {
+    pub name: Ident,
+    pub args: Vec<TokenStream>,
+}
+
 /// `instruction set { … }`
 #[derive(Clone, Debug)]
 pub(crate) struct Instruction {
     pub docs: Docs,
     pub opcode: Ident,
+    /// The templates that it takes blocks from.
+    pub uses: Vec<Use>,
+    /// Its own blocks, to be read behind those of templates.
+    pub body: TokenStream,
+    /// Where it names the first of its templates, once it has their blocks.
+    pub from_template: Option<Span>,
     pub section: Option<(String, Span)>,
     /// `also "shuffle", "exchange lanes";`: what else people call it, and look for.
     pub also: Vec<(String, Span)>,
@@ -387,6 +437,39 @@ pub(crate) struct Instruction {
     pub lenient_forms: Vec<LenientForms>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
+}
+
+impl Instruction {
+    /// An entry without blocks, and the tokens that they will be read from.
+    pub(crate) fn new(docs: Docs, opcode: Ident, body: TokenStream) -> Instruction {
+        Instruction {
+            docs,
+            opcode,
+            uses: Vec::new(),
+            body,
+            from_template: None,
+            section: None,
+            also: Vec::new(),
+            syntax: Vec::new(),
+            sets: Vec::new(),
+            narrowed: Vec::new(),
+            free: Vec::new(),
+            unread: Vec::new(),
+            operands: Vec::new(),
+            fragments: Vec::new(),
+            layouts: Vec::new(),
+            legal: Vec::new(),
+            requires: Vec::new(),
+            semantics: None,
+            bounds: Vec::new(),
+            by_thread: ByThread::default(),
+            lenient_syntax: Vec::new(),
+            lenient_floors: Vec::new(),
+            lenient_forms: Vec::new(),
+            errata: Vec::new(),
+            examples: Vec::new(),
+        }
+    }
 }
 
 /// `ulps 2;`, `.type == .f16: relative "2^-9.9";`: how far a machine's result may be from the exact one
@@ -466,6 +549,8 @@ pub(crate) enum SetBody {
     Lanes { letter: Ident, lanes: Number, of: Number, default: Ident },
     /// `subset .b of 4 default .b3210`
     Subset { letter: Ident, of: Number, default: Ident },
+    /// `load_cache`: the set of this name
+    Named(Ident),
 }
 
 /// `forms where .CmpOp in { .lo };` with its description: forms that only the assembler takes
@@ -523,12 +608,31 @@ pub(crate) struct TypeCase {
 /// What an operand is.
 #[derive(Clone, Debug)]
 pub(crate) enum OperandKind {
-    /// `.type`, `wide(.type)`, `4 of .b32`
-    Value { count: Option<Number>, map: Option<Ident>, ty: Ident },
+    /// `.type`, `wide(.type)`, `4 of .b32`, `.num.x of .b32`
+    Value { count: Option<Count>, map: Option<Ident>, ty: Ident },
     /// `address`
     Address,
     /// `label`, `function`, `arguments`
     Other(Ident),
+}
+
+/// `4`, `.num.x`, `.shape.m * .shape.k / 64`: the number of elements of a vector
+#[derive(Clone, Debug)]
+pub(crate) struct Count {
+    pub first: Factor,
+    /// Each with whether it divides what stands before it.
+    pub rest: Vec<(bool, Factor)>,
+}
+
+/// `4`, `.num.x`
+#[derive(Clone, Debug)]
+pub(crate) enum Factor {
+    Number(Number),
+    /// The number next to some letters in the word of a modifier: 16 for `.shape.m` where the shape is `.m16n8k8`.
+    Of {
+        modifier: Ident,
+        letters: Ident,
+    },
 }
 
 /// `state CC.CF where .cc`: what no statement writes, and a program carries from one to the next

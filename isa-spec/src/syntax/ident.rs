@@ -9,11 +9,18 @@ use proc_macro2::Span;
 pub(crate) struct Ident {
     text: String,
     span: Span,
+    /// Whether it is written without a dot: in a list of words it names a set of them.
+    bare: bool,
 }
 
 impl Ident {
     pub(crate) fn new(text: String, span: Span) -> Ident {
-        Ident { text, span }
+        Ident { text, span, bare: false }
+    }
+
+    /// Whether it is a name of Rust's without a dot before it.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.bare
     }
 
     /// Where it stands.
@@ -24,7 +31,7 @@ impl Ident {
 
 impl From<proc_macro2::Ident> for Ident {
     fn from(ident: proc_macro2::Ident) -> Ident {
-        Ident { text: ident.to_string(), span: ident.span() }
+        Ident { text: ident.to_string(), span: ident.span(), bare: true }
     }
 }
 

@@ -8,4 +8,5 @@ mod parse;
 pub(crate) mod walk;
 
 pub use ast::Spec;
+pub(crate) use parse::more_blocks;
 pub use parse::parse;

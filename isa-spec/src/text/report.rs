@@ -216,6 +216,17 @@ impl Errors {
         error.into_iter().for_each(|error| self.push(Diagnostic::new(error.span(), error.to_string())));
     }
 
+    /// Points from all mistakes but the first ones to a place that they follow from, which they may not show.
+    pub(crate) fn note_from(&mut self, first: usize, span: Span, label: &str) {
+        for diagnostic in &mut self.list[first..] {
+            let shown = |other: &Span| extent(*other) == extent(span);
+            let at = matches!(&diagnostic.at, At::Span(own) if shown(own));
+            if !at && !diagnostic.secondary.iter().any(|(other, _)| shown(other)) {
+                diagnostic.secondary.push((span, label.to_owned()));
+            }
+        }
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.list.len()

@@ -15,6 +15,14 @@ use crate::text::Diagnostic;
 
 impl Resolver {
     pub(super) fn entry(&mut self, entry: ast::Instruction, base: bool) {
+        let (before, opcode, template) = (self.errors.len(), entry.opcode.to_string(), entry.from_template);
+        self.own_entry(entry, base);
+        if let Some(span) = template {
+            self.errors.note_from(before, span, &format!("as `{opcode}` uses the template"));
+        }
+    }
+
+    fn own_entry(&mut self, entry: ast::Instruction, base: bool) {
         let name = entry.opcode.to_string();
         self.opcode_is_a_word(&entry.opcode);
         let index = self.model.opcodes.iter().position(|opcode| opcode.name == name).unwrap_or_else(|| {
@@ -154,6 +162,7 @@ impl Resolver {
         }
         let resolved = Entry {
             span: entry.opcode.span(),
+            from_template: entry.from_template,
             base,
             also,
             docs: entry.docs,
@@ -315,6 +324,16 @@ impl Resolver {
             let message = format!("an opcode is written in small letters, not `{text}`");
             let small = text.to_ascii_lowercase();
             self.error(Diagnostic::new(opcode.span(), message).help(format!("write `{small}`")));
+        }
+    }
+
+    /// What words of modifiers mean, wherever they stand.
+    pub(super) fn modifiers(&mut self, words: Vec<ast::Word>) {
+        for ast::Word { docs, name, floor } in words {
+            if let Some(floor) = floor {
+                self.requirement(floor);
+            }
+            self.model.vocabulary.push((name.to_string(), docs));
         }
     }
 

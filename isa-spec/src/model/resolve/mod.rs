@@ -20,9 +20,9 @@ use crate::text::{Diagnostic, Errors};
 /// # Errors
 ///
 /// Every name that names nothing, stands twice or stands in the wrong place.
-pub fn resolve(spec: Spec) -> Result<Model, Errors> {
-    let mut resolver =
-        Resolver { model: Model::default(), errors: Errors::new(), since: Vec::new(), members: Vec::new() };
+pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
+    let errors = super::expand::expand(&mut spec);
+    let mut resolver = Resolver { model: Model::default(), errors, since: Vec::new(), members: Vec::new() };
     let Spec { items, library } = spec;
     if let Some(mistake) = nothing_to_stand_on(&items, &library) {
         return Err(mistake.into());
@@ -57,6 +57,10 @@ pub fn resolve(spec: Spec) -> Result<Model, Errors> {
             ast::Item::Spaces(list) => spaces.extend(list),
             ast::Item::Directives(list) => directives.extend(list),
             ast::Item::Special(list) => specials.extend(list.into_iter().filter(|_| !base)),
+            // Entries have what these say: see `expand`.
+            ast::Item::Set(set) => resolver.model.sets.push((set.name.to_string(), set.docs)),
+            ast::Item::Modifiers(words) => resolver.modifiers(words),
+            ast::Item::Template(_) => {}
             ast::Item::Instruction(entry) => entries.push((entry, base)),
         }
     }

@@ -126,9 +126,9 @@ impl Resolver {
         let any = OperandType::Fixed(TypeId(0));
         match &case.what {
             ast::OperandKind::Value { count, map, ty } => {
-                let kind = match count {
-                    None => OperandKind::Scalar,
-                    Some(count) => {
+                let kind = match count.as_ref().map(|count| &count.first) {
+                    Some(ast::Factor::Of { .. }) | None => OperandKind::Scalar,
+                    Some(ast::Factor::Number(count)) => {
                         if !(1..=limits::ELEMENTS).contains(&count.value) {
                             let message = format!("a vector has 1 to {} elements", limits::ELEMENTS);
                             self.error(Diagnostic::new(count.span, message));

@@ -21,6 +21,7 @@ impl Resolver {
                 continue;
             }
             let body = match &set.body {
+                SetBody::Named(_) => unreachable!("`expand` wrote it out"),
                 SetBody::Listed { operator: None, members } if !modifier(&set.name) => {
                     self.listed_selector(&set.name, members)
                 }

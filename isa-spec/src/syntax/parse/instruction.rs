@@ -3,20 +3,21 @@
 use std::rc::Rc;
 
 use isa_table::notation::Around;
-use proc_macro2::{Span, TokenTree};
-use syn::parse::{ParseStream, Result};
+use proc_macro2::{Span, TokenStream, TokenTree};
+use syn::parse::{ParseStream, Parser, Result};
 use syn::punctuated::Punctuated;
 use syn::{Lit, LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
-    Bound, ByThread, Constants, Docs, Erratum, Example, ExampleOperand, Expr, FragmentCase, FragmentOf, Ident,
+    Bound, Constants, Count, Docs, Erratum, Example, ExampleOperand, Expr, Factor, FragmentCase, FragmentOf, Ident,
     Instruction, LenientFloor, LenientForms, Modifier, OnlyIf, OperandKind, OperandType, Pattern, Requirement,
-    Semantics, Set, SetBody, Stands, State, SyntaxLine, TypeCase,
+    Semantics, Set, SetBody, Stands, State, SyntaxLine, TypeCase, Use,
 };
 use crate::text::Errors;
 
-const BLOCKS: [&str; 14] = [
+const BLOCKS: [&str; 15] = [
+    "use",
     "section",
     "also",
     "syntax",
@@ -54,34 +55,27 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
     while input.peek(Token![.]) {
         opcode = joined(&opcode, &dotted(input)?);
     }
-    let mut entry = Instruction {
-        docs,
-        opcode,
-        section: None,
-        also: Vec::new(),
-        syntax: Vec::new(),
-        sets: Vec::new(),
-        narrowed: Vec::new(),
-        free: Vec::new(),
-        unread: Vec::new(),
-        operands: Vec::new(),
-        fragments: Vec::new(),
-        layouts: Vec::new(),
-        legal: Vec::new(),
-        requires: Vec::new(),
-        semantics: None,
-        bounds: Vec::new(),
-        by_thread: ByThread::default(),
-        lenient_syntax: Vec::new(),
-        lenient_floors: Vec::new(),
-        lenient_forms: Vec::new(),
-        errata: Vec::new(),
-        examples: Vec::new(),
-    };
     let content;
     syn::braced!(content in input);
+    let mut entry = Instruction::new(docs, opcode, content.fork().parse()?);
+    blocks(&content, &mut entry, errors);
+    Ok(entry)
+}
+
+/// Reads more blocks of an entry: those of a template that it uses.
+pub(crate) fn more_blocks(tokens: TokenStream, entry: &mut Instruction, errors: &mut Errors) {
+    let parser = |input: ParseStream| {
+        blocks(input, entry, errors);
+        Ok(())
+    };
+    if let Err(error) = parser.parse2(tokens) {
+        errors.push_syn(&error);
+    }
+}
+
+fn blocks(input: ParseStream, entry: &mut Instruction, errors: &mut Errors) {
     let mut seen = Vec::new();
-    statements(&content, errors, |input, errors| block(input, &mut entry, &mut seen, errors));
+    statements(input, errors, |input, errors| block(input, entry, &mut seen, errors));
     for line in entry.syntax.iter_mut().chain(&mut entry.lenient_syntax) {
         take_opcode(&entry.opcode, &mut line.opcode, &mut line.modifiers, |modifier| match modifier.optional {
             true => None,
@@ -91,7 +85,6 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
     for example in &mut entry.examples {
         take_opcode(&entry.opcode, &mut example.opcode, &mut example.modifiers, |word| Some(word));
     }
-    Ok(entry)
 }
 
 fn joined(first: &Ident, word: &Ident) -> Ident {
@@ -117,6 +110,10 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
         let hint = near.map_or_else(|| format!("one of {}", BLOCKS.join(", ")), |near| format!("`{near}`"));
         return Err(syn::Error::new(name.span(), format!("`{text}` is no part of an entry; expected {hint}")));
     }
+    if text == "use" {
+        entry.uses.push(template_use(input)?);
+        return semicolon(input);
+    }
     if text != "erratum" {
         once(seen, &name, errors);
     }
@@ -127,7 +124,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
     }
     if text == "also" {
         let phrases = Punctuated::<LitStr, Token![,]>::parse_separated_nonempty(input)?;
-        entry.also = phrases.iter().map(|phrase| (phrase.value(), phrase.span())).collect();
+        entry.also.extend(phrases.iter().map(|phrase| (phrase.value(), phrase.span())));
         return semicolon(input);
     }
     if text == "semantics" && peek_keyword(input, "none") {
@@ -154,17 +151,20 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
                 }
             }
         }
-        "operands" => entry.operands = statements(&content, errors, |input, _| operand_type(input)),
-        "fragments" => entry.fragments = statements(&content, errors, |input, _| fragment_of(input)),
-        "layouts" => entry.layouts = statements(&content, errors, |input, _| fragment_of(input)),
-        "legal" => entry.legal = statements(&content, errors, |input, _| only_if(input)),
-        "requires" => entry.requires = statements(&content, errors, |input, _| requirement(input)),
+        "operands" => entry.operands.extend(statements(&content, errors, |input, _| operand_type(input))),
+        "fragments" => entry.fragments.extend(statements(&content, errors, |input, _| fragment_of(input))),
+        "layouts" => entry.layouts.extend(statements(&content, errors, |input, _| fragment_of(input))),
+        "legal" => entry.legal.extend(statements(&content, errors, |input, _| only_if(input))),
+        "requires" => entry.requires.extend(statements(&content, errors, |input, _| requirement(input))),
         "semantics" => {
             let list = statements(&content, errors, |input, errors| expr::statement(input, errors, 0));
-            entry.semantics = Some(Semantics::Statements(list));
+            match &mut entry.semantics {
+                Some(Semantics::Statements(before)) => before.extend(list),
+                semantics => *semantics = Some(Semantics::Statements(list)),
+            }
         }
-        "bound" => entry.bounds = statements(&content, errors, |input, _| bound(input)),
-        "by_thread" => entry.by_thread.conditions = statements(&content, errors, |input, _| condition(input)),
+        "bound" => entry.bounds.extend(statements(&content, errors, |input, _| bound(input))),
+        "by_thread" => entry.by_thread.conditions.extend(statements(&content, errors, |input, _| condition(input))),
         "lenient" => {
             for item in statements(&content, errors, |input, _| lenient_item(input)) {
                 match item {
@@ -179,9 +179,28 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
             // The block is behind us: what follows it is another one.
             Err(error) => errors.push_syn(&error),
         },
-        _ => entry.examples = statements(&content, errors, |input, _| example(input)),
+        _ => entry.examples.extend(statements(&content, errors, |input, _| example(input))),
     }
     Ok(())
+}
+
+/// `binary(x + y, { .f16, .f16x2 })` behind `use`
+fn template_use(input: ParseStream) -> Result<Use> {
+    let name = word(input)?;
+    let mut args = Vec::new();
+    if input.peek(token::Paren) {
+        let content;
+        syn::parenthesized!(content in input);
+        while !content.is_empty() {
+            let mut arg = TokenStream::new();
+            while !content.is_empty() && !content.peek(Token![,]) {
+                arg.extend([content.parse::<TokenTree>()?]);
+            }
+            content.parse::<Option<Token![,]>>()?;
+            args.push(arg);
+        }
+    }
+    Ok(Use { name, args })
 }
 
 /// `9.7.6.1` lexes as two floats and dots: the text is what was written.
@@ -378,6 +397,12 @@ fn selector(input: ParseStream) -> Result<Option<(Ident, bool)>> {
 
 fn set(input: ParseStream) -> Result<Set> {
     let name = dotted(input)?;
+    let body = set_body(input)?;
+    Ok(Set { name, body })
+}
+
+/// What stands behind the name of a set, with the semicolon.
+pub(super) fn set_body(input: ParseStream) -> Result<SetBody> {
     input.parse::<Token![=]>()?;
     let body = if input.peek(token::Brace) {
         SetBody::Listed { operator: None, members: members(input)? }
@@ -397,11 +422,12 @@ fn set(input: ParseStream) -> Result<Set> {
                 let of = number(input)?;
                 SetBody::Subset { letter, of, default: default(input)? }
             }
+            _ if input.peek(Token![;]) => SetBody::Named(word),
             _ => SetBody::Listed { operator: Some(word), members: members(input)? },
         }
     };
     semicolon(input)?;
-    Ok(Set { name, body })
+    Ok(body)
 }
 
 fn default(input: ParseStream) -> Result<Ident> {
@@ -509,11 +535,7 @@ fn constants(input: ParseStream) -> Result<Constants> {
 
 /// `2 of .type where .vec == .v2`, `wide(.type)`, `.type in .ss`, `address in .ss`, `label`
 fn type_case(input: ParseStream) -> Result<TypeCase> {
-    let mut count = None;
-    if input.peek(Lit) {
-        count = Some(number(input)?);
-        keyword(input, "of")?;
-    }
+    let count = if counts(input) { Some(count(input)?) } else { None };
     let what = if input.peek(Token![.]) {
         OperandKind::Value { count, map: None, ty: dotted(input)? }
     } else if count.is_some() || input.peek2(token::Paren) {
@@ -535,6 +557,32 @@ fn type_case(input: ParseStream) -> Result<TypeCase> {
         condition = Some(expr::expr(input)?);
     }
     Ok(TypeCase { what, spaces, condition })
+}
+
+/// Whether the number of a vector's elements comes next: a number, or a modifier with letters.
+fn counts(input: ParseStream) -> bool {
+    let fork = input.fork();
+    input.peek(Lit) || dotted(&fork).is_ok() && dotted(&fork).is_ok()
+}
+
+/// `4 of`, `.num.x of`, `.shape.m * .shape.k / 64 of`
+fn count(input: ParseStream) -> Result<Count> {
+    let factor = |input: ParseStream| match input.peek(Lit) {
+        true => number(input).map(Factor::Number),
+        false => Ok(Factor::Of { modifier: dotted(input)?, letters: dotted(input)? }),
+    };
+    let mut count = Count { first: factor(input)?, rest: Vec::new() };
+    while !peek_keyword(input, "of") {
+        let divides = input.peek(Token![/]);
+        if divides {
+            input.parse::<Token![/]>()?;
+        } else {
+            input.parse::<Token![*]>().map_err(|error| syn::Error::new(error.span(), "expected `of`"))?;
+        }
+        count.rest.push((divides, factor(input)?));
+    }
+    keyword(input, "of")?;
+    Ok(count)
 }
 
 /// `in .ss`, `in { .shared, .global }`, or nothing.

@@ -11,12 +11,12 @@ use super::{
 };
 use crate::syntax::ast::{
     BitField, Builtin, Class, Directive, Docs, Effect, Fragment, Function, Ident, Item, Layout, LenientNote, Manual,
-    Map, Operator, OperatorMember, Own, ParamType, Signature, Space, Spec, Special, SpecialName, TargetGroup, Type,
-    TypeSet, TypeShape, Words,
+    Map, NamedSet, Operator, OperatorMember, Own, ParamType, Signature, Space, Spec, Special, SpecialName, TargetGroup,
+    Template, Type, TypeSet, TypeShape, Word, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 22] = [
+const ITEMS: [&str; 26] = [
     "use",
     "bodies",
     "ptx",
@@ -38,6 +38,10 @@ const ITEMS: [&str; 22] = [
     "special",
     "spaces",
     "directives",
+    "set",
+    "free",
+    "modifiers",
+    "template",
     "instruction",
 ];
 
@@ -195,13 +199,29 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             }
             let content;
             syn::braced!(content in input);
-            let members = statements(&content, errors, |input, _| {
-                let member = (super::docs(input)?, super::undotted(input)?);
-                semicolon(input)?;
-                Ok(member)
-            });
-            Ok(Item::Words(Words { docs, name, of_opcode, members }))
+            let members = statements(&content, errors, |input, _| words_member(input));
+            Ok(Item::Words(Words { docs, name, of_opcode, members: members.into_iter().flatten().collect() }))
         }
+        "free" => {
+            keyword(input, "set")?;
+            named_set(input, docs, true).map(Item::Set)
+        }
+        "set" => named_set(input, docs, false).map(Item::Set),
+        "modifiers" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Modifiers(statements(&content, errors, |input, _| {
+                let (docs, name) = (super::docs(input)?, dotted(input)?);
+                let mut floor = None;
+                if input.parse::<Option<Token![:]>>()?.is_some() {
+                    floor = Some(super::instruction::requirement(input)?);
+                } else {
+                    semicolon(input)?;
+                }
+                Ok(Word { docs, name, floor })
+            })))
+        }
+        "template" => template(input, docs).map(Item::Template),
         "map" => {
             let name = word(input)?;
             let content;
@@ -276,6 +296,41 @@ fn effect(input: ParseStream, docs: Docs) -> Result<Effect> {
     }
     semicolon(input)?;
     Ok(Effect { docs, name, params, result })
+}
+
+/// `scope = { .cta, .gpu };`
+fn named_set(input: ParseStream, docs: Docs, free: bool) -> Result<NamedSet> {
+    let name = word(input)?;
+    Ok(NamedSet { docs, name, free, body: super::instruction::set_body(input)? })
+}
+
+/// `binary($value, $types) { … }`
+fn template(input: ParseStream, docs: Docs) -> Result<Template> {
+    let name = word(input)?;
+    let mut params = Vec::new();
+    if input.peek(token::Paren) {
+        let content;
+        syn::parenthesized!(content in input);
+        params = punctuated(&content, |input| {
+            input.parse::<Token![$]>()?;
+            word(input)
+        })?;
+    }
+    let content;
+    syn::braced!(content in input);
+    Ok(Template { docs, name, params, body: content.parse()? })
+}
+
+/// `x2;`, or `m64n(8 to 256 by 8)k8;` for a word of each number, which `{}` in the description is.
+fn words_member(input: ParseStream) -> Result<Vec<(Docs, Ident)>> {
+    let (docs, first) = (super::docs(input)?, super::undotted(input)?);
+    let members = super::numbered(first, input)?;
+    semicolon(input)?;
+    let described = |(number, word): (Option<u32>, Ident)| match number {
+        Some(number) => (docs.replace("{}", &number.to_string()), word),
+        None => (docs.clone(), word),
+    };
+    Ok(members.into_iter().map(described).collect())
 }
 
 /// `0 to 13: start;`, `52: stride;`

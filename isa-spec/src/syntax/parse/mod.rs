@@ -46,6 +46,8 @@ pub fn parse(tokens: TokenStream) -> std::result::Result<Spec, Errors> {
     errors.finish(spec)
 }
 
+pub(crate) use instruction::more_blocks;
+
 /// Parses statements to the end of the input; a mistake skips to behind the next semicolon or block.
 fn statements<T>(
     input: ParseStream,
@@ -266,10 +268,38 @@ fn members(input: ParseStream) -> Result<Vec<Ident>> {
     let content;
     syn::braced!(content in input);
     let list = content.parse_terminated(
-        |input: ParseStream| if input.peek(Token![.]) { dotted(input) } else { word(input) },
+        |input: ParseStream| {
+            let first = if input.peek(Token![.]) { dotted(input)? } else { word(input)? };
+            numbered(first, input)
+        },
         Token![,],
     )?;
-    Ok(list.into_iter().collect())
+    Ok(list.into_iter().flatten().map(|(_, word)| word).collect())
+}
+
+/// What may stand behind the first part of a word, `m64n`, for a word of each number: `(8 to 256 by 8)k8`. The words, with
+/// their numbers.
+fn numbered(first: Ident, input: ParseStream) -> Result<Vec<(Option<u32>, Ident)>> {
+    if !input.peek(token::Paren) {
+        return Ok(vec![(None, first)]);
+    }
+    let content;
+    syn::parenthesized!(content in input);
+    let least = number(&content)?.value;
+    keyword(&content, "to")?;
+    let most = number(&content)?.value;
+    let mut step = 1;
+    if peek_keyword(&content, "by") {
+        word(&content)?;
+        step = number(&content)?.value.max(1) as usize;
+    }
+    if !content.is_empty() {
+        return Err(content.error("expected `)`"));
+    }
+    let ends = input.peek(Token![;]) || input.peek(Token![,]) || input.is_empty();
+    let behind = if ends { String::new() } else { undotted(input)?.to_string() };
+    let word = |number: u32| (Some(number), Ident::new(format!("{first}{number}{behind}"), first.span()));
+    Ok((least..=most).step_by(step).map(word).collect())
 }
 
 /// A closing semicolon, with the error at the token that stands in its place.

@@ -1,0 +1,149 @@
+//! The lengths of vectors that follow from the words of modifiers.
+
+use super::{Named, is_word};
+use crate::syntax::ast::{
+    BinaryOp, Count, Expr, ExprKind, Factor, Ident, Instruction, Number, OperandKind, SetBody, TypeCase,
+};
+use crate::text::{Diagnostic, Errors};
+
+/// Replaces each length that names modifiers by a case for each of their words. Words that give no length have no case.
+pub(super) fn fill(entry: &mut Instruction, named: &Named, errors: &mut Errors) {
+    let mut operands = std::mem::take(&mut entry.operands);
+    for operand in &mut operands {
+        let cases = std::mem::take(&mut operand.cases);
+        for case in cases {
+            match &case.what {
+                OperandKind::Value { count: Some(count), map, ty } if !is_number(count) => {
+                    let chosen = choices(count, entry, named, errors);
+                    for (condition, length) in chosen {
+                        let number = Number { value: length, span: ty.span() };
+                        let count = Some(Count { first: Factor::Number(number), rest: Vec::new() });
+                        let what = OperandKind::Value { count, map: map.clone(), ty: ty.clone() };
+                        let condition = both(condition, case.condition.clone());
+                        operand.cases.push(TypeCase { what, spaces: case.spaces.clone(), condition });
+                    }
+                }
+                _ => operand.cases.push(case),
+            }
+        }
+    }
+    entry.operands = operands;
+}
+
+fn is_number(count: &Count) -> bool {
+    count.rest.is_empty() && matches!(count.first, Factor::Number(_))
+}
+
+fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
+    match (a, b) {
+        (Some(a), Some(b)) => {
+            Some(Expr { span: b.span, kind: ExprKind::Binary(BinaryOp::LogicalAnd, Box::new(a), Box::new(b)) })
+        }
+        (a, b) => a.or(b),
+    }
+}
+
+/// The words that modifiers of a length may be, as a condition, each with the length.
+fn choices(count: &Count, entry: &Instruction, named: &Named, errors: &mut Errors) -> Vec<(Option<Expr>, u32)> {
+    let mut asked: Vec<(&Ident, Vec<Ident>)> = Vec::new();
+    for factor in std::iter::once(&count.first).chain(count.rest.iter().map(|(_, factor)| factor)) {
+        let Factor::Of { modifier, .. } = factor else { continue };
+        if asked.iter().any(|(other, _)| *other == modifier.as_ref()) {
+            continue;
+        }
+        let set = entry.sets.iter().find(|set| set.name == modifier.as_ref()).map(|set| &set.body);
+        let words = match set {
+            Some(SetBody::Listed { members, .. }) => Some(members.clone()),
+            _ => named.members.get(modifier.as_ref()).cloned(),
+        };
+        match words {
+            Some(words) => asked.push((modifier, words)),
+            None => {
+                let message = format!("`.{modifier}` is no set of words here");
+                errors.push(Diagnostic::new(modifier.span(), message));
+                return Vec::new();
+            }
+        }
+    }
+    let mut found = Vec::new();
+    let mut chosen: Vec<(&Ident, &Ident)> = Vec::new();
+    combine(&asked, &mut chosen, &mut |chosen| {
+        if let Some(length) = length(count, chosen) {
+            let conditions = chosen.iter().map(|(modifier, word)| is_word(modifier, word, modifier.span()));
+            let condition = conditions.map(Some).reduce(both).flatten();
+            found.push((condition, length));
+        }
+    });
+    if found.is_empty() {
+        let span = asked.first().map_or_else(proc_macro2::Span::call_site, |(modifier, _)| modifier.span());
+        errors.push(Diagnostic::new(span, "no word of this modifier has such a number"));
+    }
+    found
+}
+
+fn combine<'a>(
+    rest: &'a [(&'a Ident, Vec<Ident>)],
+    chosen: &mut Vec<(&'a Ident, &'a Ident)>,
+    visit: &mut dyn FnMut(&[(&'a Ident, &'a Ident)]),
+) {
+    let Some(((modifier, words), rest)) = rest.split_first() else { return visit(chosen) };
+    for word in words {
+        chosen.push((modifier, word));
+        combine(rest, chosen, visit);
+        chosen.pop();
+    }
+}
+
+/// The length where modifiers are these words; `None` if it is no whole number of elements.
+fn length(count: &Count, chosen: &[(&Ident, &Ident)]) -> Option<u32> {
+    let value = |factor: &Factor| match factor {
+        Factor::Number(number) => Some(number.value),
+        Factor::Of { modifier, letters } => {
+            let (_, word) = chosen.iter().find(|(other, _)| *other == modifier.as_ref())?;
+            number_at(word.as_ref(), letters.as_ref())
+        }
+    };
+    let mut length = value(&count.first)?;
+    for (divides, factor) in &count.rest {
+        let factor = value(factor)?;
+        length = match divides {
+            true => Some(length / factor).filter(|whole| whole * factor == length)?,
+            false => length.checked_mul(factor)?,
+        };
+    }
+    (1..=isa_table::limits::ELEMENTS).contains(&length).then_some(length)
+}
+
+/// The number that stands behind some letters in a word, `k` in `m16n8k32`, or before them where the word begins with a
+/// number, `d` in `2d`.
+fn number_at(word: &str, letters: &str) -> Option<u32> {
+    let mut parts: Vec<&str> = Vec::new();
+    let mut rest = word;
+    while let Some(first) = rest.chars().next() {
+        let same = |letter: char| letter.is_ascii_digit() != first.is_ascii_digit();
+        let (part, behind) = rest.split_at(rest.find(same).unwrap_or(rest.len()));
+        parts.push(part);
+        rest = behind;
+    }
+    let at = parts.iter().position(|part| *part == letters)?;
+    let number = match word.starts_with(|first: char| first.is_ascii_digit()) {
+        true => parts.get(at.checked_sub(1)?)?,
+        false => parts.get(at + 1)?,
+    };
+    number.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number_at;
+
+    #[test]
+    fn words_have_numbers_at_their_letters() {
+        assert_eq!(number_at("m16n8k32", "k"), Some(32));
+        assert_eq!(number_at("m16n8k32", "m"), Some(16));
+        assert_eq!(number_at("x128", "x"), Some(128));
+        assert_eq!(number_at("2d", "d"), Some(2));
+        assert_eq!(number_at("x", "x"), None);
+        assert_eq!(number_at("m16", "k"), None);
+    }
+}

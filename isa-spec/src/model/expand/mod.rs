@@ -1,0 +1,170 @@
+//! What entries say by name, written out: the blocks of templates, named sets, the floors of words, and the lengths of
+//! vectors that follow from a modifier.
+//!
+//! ```text
+//! use binary(x + y);      the blocks of `template binary($value)`, with `x + y` for `$value`
+//! .scope                  the members of `set scope`, where the entry has no set of its own
+//! .num.x of .b32          1 of .b32 where .num == .x1, 2 of .b32 where .num == .x2, …
+//! ```
+//!
+//! Later stages see entries that spell everything out. This module knows no types and no legality.
+
+mod count;
+mod sets;
+mod template;
+
+use std::collections::{HashMap, HashSet};
+
+use proc_macro2::Span;
+
+use crate::syntax::ast::{Expr, ExprKind, Ident, Instruction, Item, NamedSet, Spec, Stmt, Template, Word};
+use crate::text::Errors;
+
+/// What entries may name.
+#[derive(Default)]
+struct Named {
+    templates: HashMap<String, Template>,
+    sets: HashMap<String, NamedSet>,
+    classes: HashMap<String, Vec<Ident>>,
+    words: HashMap<String, Word>,
+    /// The members of lists of words and of operators.
+    members: HashMap<String, Vec<Ident>>,
+}
+
+/// Writes out what the entries of a spec say by name.
+pub(super) fn expand(spec: &mut Spec) -> Errors {
+    shadow(spec);
+    let mut errors = Errors::new();
+    let mut named = named(spec, &mut errors);
+    sets::flatten_all(&mut named, &mut errors);
+    let mut whole = |item: &mut Item| {
+        let Item::Instruction(entry) = item else { return true };
+        let before = errors.len();
+        template::fill(entry, &named, &mut errors);
+        // What an entry lacks for want of a template is no mistake of its own.
+        if errors.len() > before {
+            return false;
+        }
+        sets::fill(entry, &named, &mut errors);
+        count::fill(entry, &named, &mut errors);
+        true
+    };
+    spec.library.retain_mut(|(_, item)| whole(item));
+    spec.items.retain_mut(|(_, item)| whole(item));
+    errors
+}
+
+/// A name that a spec declares itself hides what the library declares under it.
+fn shadow(spec: &mut Spec) {
+    let hides = |item: &Item| {
+        matches!(
+            item,
+            Item::Class(_)
+                | Item::Builtin(_)
+                | Item::Function(_)
+                | Item::Operator(_)
+                | Item::Words(_)
+                | Item::Map(_)
+                | Item::Fragment(_)
+                | Item::Layout(_)
+                | Item::Set(_)
+                | Item::Template(_)
+        )
+    };
+    let own = spec.items.iter().filter(|(_, item)| hides(item)).flat_map(|(_, item)| item.names());
+    let own: HashSet<String> = own.map(ToString::to_string).collect();
+    spec.library.retain(|(_, item)| !hides(item) || !item.names().iter().any(|name| own.contains(name.as_ref())));
+}
+
+fn named(spec: &Spec, errors: &mut Errors) -> Named {
+    let mut named = Named::default();
+    let mut twice = |name: &Ident, what: &str| {
+        errors.push(crate::text::Diagnostic::new(name.span(), format!("the {what} `{name}` is declared twice")));
+    };
+    for (_, item) in spec.library.iter().chain(&spec.items) {
+        match item {
+            Item::Template(template) => {
+                if named.templates.insert(template.name.to_string(), template.clone()).is_some() {
+                    twice(&template.name, "template");
+                }
+            }
+            Item::Set(set) => {
+                if named.sets.insert(set.name.to_string(), set.clone()).is_some() {
+                    twice(&set.name, "set");
+                }
+            }
+            Item::Class(class) => drop(named.classes.insert(class.name.to_string(), class.types.clone())),
+            Item::Modifiers(words) => {
+                for word in words {
+                    if named.words.insert(word.name.to_string(), word.clone()).is_some() {
+                        twice(&word.name, "modifier");
+                    }
+                }
+            }
+            Item::Words(words) => {
+                let members = words.members.iter().map(|(_, member)| member.clone()).collect();
+                named.members.insert(words.name.to_string(), members);
+            }
+            Item::Operator(operator) => {
+                let members = operator.members.iter().map(|member| member.name.clone()).collect();
+                named.members.insert(operator.name.to_string(), members);
+            }
+            _ => {}
+        }
+    }
+    named
+}
+
+/// Shows every condition and every expression of an entry.
+fn expressions(entry: &mut Instruction, visit: &mut dyn FnMut(&mut Expr)) {
+    fn statements(list: &mut [Stmt], visit: &mut dyn FnMut(&mut Expr)) {
+        for statement in list {
+            match statement {
+                Stmt::Assign { value: expr, .. }
+                | Stmt::Unspecified { condition: expr, .. }
+                | Stmt::Effect { call: expr } => visit(expr),
+                Stmt::If { condition, then, otherwise } => {
+                    visit(condition);
+                    statements(then, visit);
+                    statements(otherwise, visit);
+                }
+            }
+        }
+    }
+    let lines = entry.syntax.iter_mut().chain(&mut entry.lenient_syntax);
+    lines.filter_map(|line| line.condition.as_mut()).for_each(&mut *visit);
+    for rule in entry.narrowed.iter_mut().chain(&mut entry.legal) {
+        visit(&mut rule.subject);
+        visit(&mut rule.condition);
+    }
+    for operand in &mut entry.operands {
+        operand.condition.iter_mut().for_each(&mut *visit);
+        operand.cases.iter_mut().filter_map(|case| case.condition.as_mut()).for_each(&mut *visit);
+        operand.state.iter_mut().filter_map(|state| state.condition.as_mut()).for_each(&mut *visit);
+        for stands in &mut operand.stands {
+            stands.condition.iter_mut().for_each(|condition| visit(std::rc::Rc::make_mut(condition)));
+        }
+    }
+    let fragments = entry.fragments.iter_mut().chain(&mut entry.layouts).flat_map(|of| &mut of.cases);
+    fragments.filter_map(|case| case.condition.as_mut()).for_each(&mut *visit);
+    let floors = entry.lenient_floors.iter_mut().map(|floor| &mut floor.requirement);
+    entry.requires.iter_mut().chain(floors).filter_map(|floor| floor.condition.as_mut()).for_each(&mut *visit);
+    entry.lenient_forms.iter_mut().for_each(|forms| visit(&mut forms.condition));
+    entry.bounds.iter_mut().filter_map(|bound| bound.condition.as_mut()).for_each(&mut *visit);
+    entry.by_thread.conditions.iter_mut().for_each(&mut *visit);
+    if let Some(crate::syntax::ast::Semantics::Statements(list)) = &mut entry.semantics {
+        statements(list, visit);
+    }
+}
+
+/// `.modifier == .word`, or `.word` where it stands for itself.
+fn is_word(modifier: &Ident, word: &Ident, span: Span) -> Expr {
+    let dotted = |name: &Ident| Expr { span, kind: ExprKind::Dotted(Ident::new(name.to_string(), span)) };
+    match modifier == word.as_ref() {
+        true => dotted(word),
+        false => {
+            let equal = crate::syntax::ast::BinaryOp::Eq;
+            Expr { span, kind: ExprKind::Binary(equal, Box::new(dotted(modifier)), Box::new(dotted(word))) }
+        }
+    }
+}
