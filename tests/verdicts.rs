@@ -163,3 +163,67 @@ fn an_unknown_member_of_a_family_names_the_nearest_ones() {
     assert!(!fixes.contains(&"mbarrier.inval.b64".to_owned()), "{fixes:?}");
     assert_eq!(mistake("wgmma.comit_group.sync.aligned;").1, ["wgmma.commit_group.sync.aligned"]);
 }
+
+#[test]
+fn fabric_instructions_are_known() {
+    let (get, put) = (
+        "mbarrier::complete_tx::bytes.mbarrier::report::fabric",
+        "mbarrier::complete_tx::16B.mbarrier::report::fabric",
+    );
+    taken(&format!(
+        "9.3 sm_100 | fabric.submit;
+        9.3 sm_100 | fabric.submit.op_restrict::fetching;
+        9.3 sm_100 | fabric.wait.sync_restrict::reads;
+        9.3 sm_100 | fabric.try_get.async.shared::cta.{get}.relaxed.sys.b128 [b64_0], [b32_0, b64_1], 16, [b64_2];
+        9.3 sm_100 | fabric.try_put.async.multimem.shared::cta.{put}.relaxed.sys.b128 [b32_0, b64_1], [b64_0], b32_1, [b64_2];
+        9.3 sm_100 | fabric.try_put.async.shared::cta.{put}.cp_mask.relaxed.sys.b128 [b32_0, b64_1], [b64_0], b32_1, [b64_2], b16_0;
+        9.3 sm_100 | fabric.try_put.async.shared::cta.{put}.counted::bytes.b128 [b32_0, b64_1, b64_3], [b64_0], 16, [b64_2];
+        9.3 sm_100 | fabric.try_red.async.shared::cta.{put}.relaxed.sys.max.bf16 [b32_0, b64_1], [b64_0], b32_1, [b64_2];
+        9.3 sm_100 | fabric.try_pullred.async.multimem.shared::cta.{get}.relaxed.sys.add.f32.sync [b64_0], [b32_0, b64_1], 16, [b64_2], -1;
+        9.3 sm_100f | fabric.try_pullred.async.multimem.shared::cta.{get}.relaxed.sys.min.e4m3.sync [b64_0], [b32_0, b64_1], 16, [b64_2], -1;"
+    ));
+    refused(&format!(
+        "9.2 sm_100 | fabric.submit;
+        9.3 sm_90 | fabric.submit;
+        9.3 sm_100 | fabric.wait;
+        9.3 sm_100 | fabric.try_get.async.shared::cta.{get}.relaxed.b128 [b64_0], [b32_0, b64_1], 16, [b64_2];
+        9.3 sm_100 | fabric.try_get.async.shared::cta.{get}.relaxed.sys.b128 [b64_0], [b64_0, b64_1], 16, [b64_2];
+        9.3 sm_100 | fabric.try_get.async.shared::cta.{get}.relaxed.sys.b128 [b64_0], [5, b64_1], 16, [b64_2];
+        9.3 sm_100 | fabric.try_put.async.shared::cta.{put}.counted::bytes.b128 [b32_0, b64_1], [b64_0], 16, [b64_2];
+        9.3 sm_100 | fabric.try_red.async.shared::cta.{put}.relaxed.sys.max.f32 [b32_0, b64_1], [b64_0], b32_1, [b64_2];
+        9.3 sm_100 | fabric.try_pullred.async.multimem.shared::cta.{get}.relaxed.sys.add.f32.sync [b64_0], [b32_0, b64_1], 16, [b64_2], 5;
+        9.3 sm_100 | fabric.try_pullred.async.multimem.shared::cta.{get}.relaxed.sys.min.e4m3.sync [b64_0], [b32_0, b64_1], 16, [b64_2], -1;"
+    ));
+}
+
+#[test]
+fn what_came_with_the_newest_targets_is_known() {
+    taken(
+        "9.4 sm_90 | prefetch.global.L1::32B.valid_addr [b64_0];
+        9.4 sm_107a | add.u8x4 b32_0, b32_1, b32_2;
+        9.4 sm_107f | neg.s8x4 b32_0, b32_1;
+        9.2 sm_120a | add.sat.s16x2 b32_0, b32_1, b32_2;",
+    );
+    refused(
+        "9.3 sm_90 | prefetch.L1::32B.valid_addr [b64_0];
+        9.4 sm_90 | prefetch.L1::32B [b64_0];
+        9.4 sm_90 | prefetch.local.L1::32B.valid_addr [b64_0];
+        9.4 sm_107 | add.u8x4 b32_0, b32_1, b32_2;",
+    );
+}
+
+#[test]
+fn operands_of_matrices_textures_and_calls_are_of_their_kind() {
+    refused(
+        "9.5 sm_90 | movmatrix.sync.aligned.m8n8.trans.b16 1, b32_3;
+        9.5 sm_90 | call 16, (5), function;
+        9.5 sm_90a | tensormap.replace.tile.swizzle_mode.b1024.b32 [b64_7], 4;
+        9.5 sm_90 | tex.a2d.v4.u32.f32 {u32_0, u32_1, u32_2, u32_3}, [b64_0, {u32_0, s32_1, f32_2, f32_3}];
+        9.5 sm_90 | mbarrier.init.b64 gv[1], 1;",
+    );
+    taken(
+        "9.5 sm_90 | tex.a2d.v4.u32.f32 {u32_0, u32_1, u32_2, u32_3}, [b64_0, {u32_0, f32_1, b32_2, f32_3}];
+        9.5 sm_90 | ld.u32 u32_0, gv[1];
+        9.5 sm_90 | mbarrier.check_layout.layout::v0.b64 pred_2, [gv];",
+    );
+}

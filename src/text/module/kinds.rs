@@ -63,7 +63,10 @@ impl<'a> Checker<'_, '_, 'a> {
             (OperandKind::Address, Value::Register(Register { name, .. }) | Value::Sum { name, .. }) => {
                 self.address(statement, info, name)
             }
-            (OperandKind::Address, Value::Element { name, .. }) => self.array(name),
+            (OperandKind::Address, Value::Element { name, .. }) => {
+                self.array(name)?;
+                self.address(statement, info, name)
+            }
             (OperandKind::Label, Value::Name(name)) => self.jump(name),
             (OperandKind::Targets, Value::Name(name)) => self.targets(name),
             (OperandKind::Arguments, Value::Arguments(elements)) => self.arguments(elements),
