@@ -143,8 +143,13 @@ macro_rules! forms {
             type Err = $crate::table::UnknownMnemonic;
 
             fn from_str(mnemonic: &str) -> Result<$form, $crate::table::UnknownMnemonic> {
-                let index = $table.forms.index(mnemonic).ok_or($crate::table::UnknownMnemonic)?;
-                Ok($form(index as u16))
+                if let Some(index) = $table.forms.index(mnemonic) {
+                    return Ok($form(index as u16));
+                }
+                // With free modifiers, or modifiers in another order.
+                let resolved = $crate::text::mnemonic::resolve(&$table, mnemonic);
+                let form = resolved.ok().and_then(|resolved| $form::of(resolved.form));
+                form.ok_or($crate::table::UnknownMnemonic)
             }
         }
     };

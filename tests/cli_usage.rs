@@ -102,6 +102,21 @@ fn explain_tells_since_when_there_is_all_of_a_statement() {
 }
 
 #[test]
+fn forms_are_found_by_any_legal_spelling() {
+    let count = |arguments: &[&str]| run(&[&["table"], arguments].concat()).out.lines().count() - 1;
+    assert!(count(&["ld.global*"]) > 100 && count(&["ld.global.u64"]) == 1 && count(&["ld.u64.global"]) == 1);
+    // With a machine, a spelling that it has.
+    assert!(count(&["--target", "sm_70", "ld.relaxed*"]) > 20);
+    assert_eq!(run(&["table", "--target", "sm_50", "ld.relaxed*"]).status, 1);
+    assert!(run(&["explain", "ld.relaxed.gpu.global.u6*"]).out.contains("ld.u64"));
+    let missed = run(&["table", "ld.globl.u64"]);
+    assert!(missed.status == 1 && missed.err.contains("near: `ld{"), "{}", missed.err);
+    let form: ptx_isa::Form = "ld.global.u64".parse().expect("a form");
+    assert_eq!(form.mnemonic(), "ld.u64");
+    assert!("ld.globl.u64".parse::<ptx_isa::Form>().is_err());
+}
+
+#[test]
 fn explain_shows_what_examples_compute() {
     let opcode = run(&["explain", "selp"]).out;
     let form = run(&["explain", "selp.s32"]).out;

@@ -4,9 +4,9 @@ use anstream::adapter::strip_bytes;
 use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::text::Terminal;
-use ptx_isa::table::{self, FormInfo, OperandKind};
-use ptx_isa::text::mnemonic;
+use ptx_isa::table::{self, FormInfo, Free, OperandKind};
 use ptx_isa::text::statement::Need;
+use ptx_isa::text::{find, mnemonic};
 use pyo3::prelude::*;
 
 use crate::finding::Diagnostic;
@@ -139,9 +139,12 @@ impl FormOperand {
 #[pyo3(signature = (pattern=None, target=None, ptx=None))]
 pub(crate) fn forms(pattern: Option<&str>, target: Option<&str>, ptx: Option<&str>) -> PyResult<Vec<Form>> {
     let options = options(target, ptx)?;
-    let wanted = |form: &FormInfo| pattern.is_none_or(|pattern| mnemonic::matches(pattern, form.mnemonic()));
-    let taken = |form: &FormInfo| form.taken(options.ptx, options.target);
-    Ok(TABLE.forms().filter(wanted).filter(taken).map(Form).collect())
+    let taken = |form: FormInfo, free: &Free| form.taken_with(free, options.ptx, options.target);
+    let found = match pattern {
+        Some(pattern) => find::forms(&TABLE, pattern, taken),
+        None => TABLE.forms().filter(|form| form.taken(options.ptx, options.target)).collect(),
+    };
+    Ok(found.into_iter().map(Form).collect())
 }
 
 /// What the reference says of a mnemonic or an opcode.

@@ -8,9 +8,9 @@ use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::page::Page;
 use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
 use ptx_isa::table::{FormInfo, Free, Lenient};
-use ptx_isa::text::Statement;
 use ptx_isa::text::mnemonic::{self, Refusal, matches};
 use ptx_isa::text::statement::Need;
+use ptx_isa::text::{Statement, find};
 
 use super::names::forms_of;
 use super::{ExplainArguments, Machine, Outcome, report};
@@ -129,7 +129,7 @@ impl Found {
         pages.retain(|page| matches(pattern, page.opcode));
         let mut forms = Vec::new();
         if pages.is_empty() {
-            forms.extend(TABLE.forms().filter(|form| matches(pattern, form.mnemonic()) && machine.has(*form)));
+            forms = find::forms(&TABLE, pattern, |form, free| machine.has_with(form, free));
         }
         Found { pages, forms }
     }

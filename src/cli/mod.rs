@@ -27,7 +27,7 @@ use std::process::ExitCode;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use ptx_isa::TABLE;
-use ptx_isa::table::FormInfo;
+use ptx_isa::table::{FormInfo, Free};
 use ptx_isa::target::{Target, Version};
 use ptx_isa::text::statement::Need;
 
@@ -160,7 +160,7 @@ struct TableArguments {
     format: TableFormat,
     #[command(flatten)]
     machine: Machine,
-    /// Forms whose mnemonic matches; `*` stands for any text
+    /// Forms of which a legal spelling matches; `*` stands for any text
     pattern: Option<String>,
 }
 
@@ -179,6 +179,11 @@ impl Machine {
     /// Whether a form is there.
     fn has(&self, form: FormInfo) -> bool {
         form.taken(self.ptx, self.target)
+    }
+
+    /// Whether a form with free modifiers is there.
+    fn has_with(&self, form: FormInfo, free: &Free) -> bool {
+        form.taken_with(free, self.ptx, self.target)
     }
 
     /// Those of some needs that it does not meet.

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
-use ptx_isa::text::mnemonic;
+use ptx_isa::text::{find, mnemonic};
 use serde::Serialize;
 
 use super::names::count;
@@ -31,14 +31,28 @@ impl Row {
     }
 }
 
+/// The mnemonics that may be meant by a pattern that matches none, as the end of a sentence.
+fn near(pattern: &str) -> String {
+    let written = pattern.replace('*', "");
+    let Err(refusal) = mnemonic::resolve(&TABLE, written.trim_matches('.')) else { return String::new() };
+    let near: Vec<String> = match &*refusal.nearest {
+        [] => refusal.fixes.iter().map(|fix| format!("`{}`", fix.text)).collect(),
+        nearest => nearest.iter().map(|form| format!("`{}`", form.pattern())).collect(),
+    };
+    if near.is_empty() { String::new() } else { format!("; near: {}", near.join(", ")) }
+}
+
 pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome> {
     let TableArguments { format, machine, pattern } = arguments;
     let mut out = BufWriter::new(io::stdout().lock());
-    let wanted = |form: &FormInfo| pattern.as_deref().is_none_or(|pattern| mnemonic::matches(pattern, form.mnemonic()));
-    let forms: Vec<FormInfo> = TABLE.forms().filter(wanted).filter(|form| machine.has(*form)).collect();
+    let forms: Vec<FormInfo> = match pattern {
+        Some(pattern) => find::forms(&TABLE, pattern, |form, free| machine.has_with(form, free)),
+        None => TABLE.forms().filter(|form| machine.has(*form)).collect(),
+    };
     if forms.is_empty() {
         let place = machine.in_words().map(|machine| format!(" with {machine}")).unwrap_or_default();
-        super::complain(format!("no form's mnemonic matches{place}; `*` stands for any text, as in '*.f16'"));
+        let near = pattern.as_deref().map(near).unwrap_or_default();
+        super::complain(format!("no form's mnemonic matches{place}; `*` stands for any text, as in '*.f16'{near}"));
     }
     match format {
         TableFormat::Text => {

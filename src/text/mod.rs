@@ -22,6 +22,7 @@
 //! | `lexer` | bytes: words, blanks, comments |
 //! | [`constant`] | constant expressions, and the bits they give an operand |
 //! | [`mnemonic`] | which form a mnemonic means, or why it means none |
+//! | [`find`] | which forms a pattern of their spelling means |
 //! | [`completion`] | which modifiers a mnemonic may go on with |
 //! | [`statement`] | one statement, and how it is written |
 //! | [`mod@evaluate`] | what one statement computes |
@@ -36,6 +37,7 @@
 pub mod completion;
 pub mod constant;
 pub mod evaluate;
+pub mod find;
 mod lexer;
 mod memo;
 pub mod mnemonic;

@@ -1,21 +1,22 @@
 //! Examples: each is a legal form with operands that its syntax line takes, or is refused and says so.
 
-use super::Form;
-use crate::model::{Entry, Opcode, Operand, OperandKind, Pattern, Permission, SelectorBuf, Slot};
+use super::{ABSENT, Form, Rule};
+use crate::model::{Item, Opcode, Operand, OperandKind, Pattern, Permission, SelectorBuf, Slot};
 use crate::syntax::ast::{Example, ExampleOperand};
 use crate::text::{Diagnostic, Errors};
 
-pub(super) fn check(opcode: &Opcode, forms: &[Form], errors: &mut Errors) {
+pub(super) fn check(opcode: &Opcode, forms: &[Form], rules: &[Rule], errors: &mut Errors) {
     for (number, entry) in opcode.entries.iter().enumerate() {
         for example in &entry.examples {
-            if let Err(diagnostic) = one(opcode, number, entry, forms, example) {
+            if let Err(diagnostic) = one(opcode, number, forms, rules, example) {
                 errors.push(diagnostic);
             }
         }
     }
 }
 
-fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &Example) -> Result<(), Diagnostic> {
+fn one(opcode: &Opcode, number: usize, forms: &[Form], rules: &[Rule], example: &Example) -> Result<(), Diagnostic> {
+    let entry = &opcode.entries[number];
     let mut mnemonic = example.opcode.to_string();
     for modifier in &example.modifiers {
         mnemonic += &format!(".{modifier}");
@@ -41,7 +42,15 @@ fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &
             && around.eq(patterns[..operands.len()].iter().map(|pattern| pattern.around))
     };
     let mut shapes = forms.iter().filter(|form| form.mnemonic == mnemonic || form.mnemonic == bare);
-    let form = shapes.clone().find(shaped).or_else(|| shapes.next());
+    // Of forms of one mnemonic that is meant with whose operands it is written, and which its free modifiers go with.
+    let goes = |form: &&Form| refusal(opcode, form, rules, example).is_none();
+    let legal = shapes.clone().find(|form| shaped(form) && goes(form)).or_else(|| shapes.clone().find(goes));
+    let spelt = shapes.clone().find(shaped).or_else(|| shapes.next());
+    if let (None, Some(form), false) = (legal, spelt, example.refused) {
+        let why = refusal(opcode, form, rules, example).unwrap_or_default();
+        return Err(Diagnostic::new(example.span, format!("`{mnemonic}` is not legal: {why}")));
+    }
+    let form = legal;
     match (form, example.refused) {
         (None, true) => return Ok(()),
         (Some(_), true) => {
@@ -70,6 +79,38 @@ fn one(opcode: &Opcode, number: usize, entry: &Entry, forms: &[Form], example: &
             .map_err(|message| Diagnostic::new(operand.span, message).help(written()))?;
     }
     Ok(())
+}
+
+/// Why the free modifiers of an example do not go with a form whose mnemonic it has, if they do not.
+fn refusal(opcode: &Opcode, form: &Form, rules: &[Rule], example: &Example) -> Option<String> {
+    let items = &opcode.entries[form.entry].syntaxes[form.syntax].items;
+    let spelling = |slot: usize, member: usize| opcode.slots[slot].members[member].spelling.as_str();
+    let mut values = form.choice.values.clone();
+    let mut words: Vec<&str> = example.modifiers.iter().map(AsRef::as_ref).collect();
+    // What stands in the places of the form itself is no free modifier.
+    for item in items.iter().filter(|item| !opcode.slots[item.slot].free) {
+        let own = values[item.slot].map(|member| spelling(item.slot, member));
+        if let Some(place) = own.and_then(|own| words.iter().position(|word| *word == own)) {
+            words.remove(place);
+        }
+    }
+    for word in words {
+        let takes = |item: &&Item| {
+            let member = item.members.iter().copied().find(|member| spelling(item.slot, *member) == word);
+            (opcode.slots[item.slot].free && values[item.slot].is_none()).then_some((item.slot, member?))
+        };
+        match items.iter().find_map(|item| takes(&item)) {
+            Some((slot, member)) => values[slot] = Some(member),
+            None => return Some(format!("there is no place for `.{word}`")),
+        }
+    }
+    let missing = items.iter().find(|item| !item.optional && values[item.slot].is_none());
+    if let Some(item) = missing {
+        return Some(format!("it lacks its `.{}`", opcode.slots[item.slot].name));
+    }
+    let holds = |(slot, allowed): &(usize, u64)| allowed >> values[*slot].unwrap_or(ABSENT.into()) & 1 == 1;
+    let refuses = |rule: &&Rule| rule.decides == Some(form.entry) && rule.forbids.iter().all(holds);
+    rules.iter().find(refuses).map(|rule| rule.reason.clone())
 }
 
 /// The mnemonic of an example without free modifiers.

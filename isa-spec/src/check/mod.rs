@@ -147,12 +147,13 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
         checker.tell_apart();
         let OpcodeChecker { forms: mut own, errors: mut found, rules: own_rules, free_floors: own_floors, .. } =
             checker;
+        let own_rules = own_rules.finish();
         // Without all forms an example may be illegal for no mistake of its own, and a modifier without an effect.
         if found.is_empty() && forms.len() + own.len() < limits::FORMS {
-            example::check(opcode, &own, &mut found);
+            example::check(opcode, &own, &own_rules, &mut found);
             effect::check(opcode, &own, &programs.list, &mut found);
         }
-        rules.push(own_rules.finish());
+        rules.push(own_rules);
         free_floors.push(own_floors);
         forms.append(&mut own);
         found.iter().for_each(|diagnostic| errors.push(diagnostic.clone()));
@@ -322,7 +323,7 @@ impl OpcodeChecker<'_> {
                     let message = format!("`{}` has more than {} characters", form.mnemonic, limits::MNEMONIC);
                     return Err(Diagnostic::new(syntax.span, message).into());
                 }
-                let alike = self.spelt.entry(form.name.clone()).or_default();
+                let alike = self.spelt.get(&form.name).map(Vec::as_slice).unwrap_or_default();
                 let names = |form: &Form| entry_names(&self.opcode.entries[form.entry], form);
                 if let Some(other) =
                     alike.iter().map(|other| &self.forms[*other]).find(|other| names(other) == names(&form))
@@ -334,11 +335,41 @@ impl OpcodeChecker<'_> {
                         .help("narrow one of them with `where`")
                         .into());
                 }
-                alike.push(self.forms.len());
+                let ambiguous = |other: &&Form| self.reads_alike(other, &form);
+                if let Some(other) = alike.iter().map(|other| &self.forms[*other]).find(ambiguous) {
+                    let first = &self.opcode.entries[other.entry].syntaxes[other.syntax];
+                    let message = format!("nothing tells this line from another one of `{}`", form.mnemonic);
+                    return Err(Diagnostic::new(syntax.span, message)
+                        .label("operands of the same kinds and types in the same places")
+                        .also(first.span, "as here")
+                        .help("a statement must say which line it is by its modifiers, or by how many operands it has")
+                        .into());
+                }
+                self.spelt.entry(form.name.clone()).or_default().push(self.forms.len());
                 self.forms.push(form);
             }
         }
         Ok(())
+    }
+
+    /// Whether no statement tells two forms of one mnemonic apart: as many operands, each of the same kind and type as the other's
+    /// in its place, with the same around it.
+    fn reads_alike(&self, one: &Form, other: &Form) -> bool {
+        let (entries, patterns) = (&self.opcode.entries, [&one.patterns, &other.patterns]);
+        let same = |(own, its): (&Pattern, &Pattern)| {
+            let (a, b) = (&entries[one.entry].operands[own.operand], &entries[other.entry].operands[its.operand]);
+            let case = |operand, form: &Form| {
+                let found = self.opcode.operand_case(self.model, operand, &form.choice).ok().flatten();
+                found.map(|(case, ty)| (case.kind, ty))
+            };
+            own.around == its.around
+                && own.second.is_some() == its.second.is_some()
+                && own.selector.is_some() == its.selector.is_some()
+                && a.immediate == b.immediate
+                && a.within == b.within
+                && case(a, one) == case(b, other)
+        };
+        patterns[0].len() == patterns[1].len() && patterns[0].iter().zip(patterns[1]).all(same)
     }
 
     fn form(&mut self, of: Line<'_>, choice: Choice) -> Result<Option<Form>, Errors> {

@@ -1,0 +1,145 @@
+//! Forms by a pattern of their spelling, free modifiers included.
+
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::mnemonic::{matches, resolve};
+use crate::table::{ABSENT, FormInfo, Free, Table};
+
+/// How many combinations of free modifiers of a form are tried.
+const MOST_TRIED: usize = 3000;
+
+/// Finds the forms of a table that have a legal spelling of this pattern, free modifiers included, with which they are
+/// wanted; `*` stands for any text. Without a `*`, modifiers may stand in any order that the assembler takes.
+///
+/// ```
+/// use ptx_isa::text::find::forms;
+///
+/// let found = |pattern: &str| forms(&ptx_isa::TABLE, pattern, |_, _| true).len();
+/// assert_eq!(found("ld.relaxed.gpu.global.u64"), 1);
+/// assert!(found("ld.global*") > 100 && found("*.relaxed.gpu.*") > found("ld.relaxed.gpu.*"));
+/// assert_eq!(found("ld.gpu.relaxed.u64"), found("ld.relaxed.gpu.u64"));
+/// // A weak read has no scope.
+/// assert_eq!(found("ld.weak.gpu*"), 0);
+/// ```
+pub fn forms(table: &'static Table, pattern: &str, wanted: impl Fn(FormInfo, &Free) -> bool) -> Vec<FormInfo> {
+    let resolved = if pattern.contains('*') { None } else { resolve(table, pattern).ok() };
+    let is_found = |form: &FormInfo| {
+        if let Some(resolved) = &resolved {
+            let same = form.mnemonic() == resolved.form.mnemonic();
+            return same && form.takes(&resolved.free) && wanted(*form, &resolved.free);
+        }
+        // Without free modifiers a form is found by its own name, too, be they needed or not.
+        let plain = matches(pattern, form.mnemonic()) && wanted(*form, &Free::NONE);
+        plain || form.syntax().free && Search::new(*form, pattern).is_some_and(|mut search| search.finds(&wanted))
+    };
+    table.forms().filter(is_found).collect()
+}
+
+/// What may stand in a place of a mnemonic: a member of its slot, or [`ABSENT`], and how it is written.
+type Choice = (u8, String);
+
+/// The search for free modifiers with which a form is spelt as a pattern says.
+struct Search<'p> {
+    form: FormInfo,
+    pattern: &'p [u8],
+    /// For each place behind the opcode its slot, whether it is free, and its choices: that nothing stands there comes first.
+    places: Vec<(usize, bool, Vec<Choice>)>,
+    values: Vec<u8>,
+    tried: usize,
+}
+
+impl<'p> Search<'p> {
+    /// `None` where the opcode is another one.
+    fn new(form: FormInfo, pattern: &'p str) -> Option<Search<'p>> {
+        let instruction = form.instruction().data();
+        let pattern = pattern.as_bytes();
+        step(pattern, &start(pattern), instruction.opcode).first()?;
+        let places = form.syntax().items.iter().map(|item| {
+            let (index, own) = (usize::from(item.slot), form.values()[usize::from(item.slot)]);
+            let slot = &instruction.slots[index];
+            let members = (0..slot.members.len() as u8).filter(|member| match slot.free {
+                true => item.members >> member & 1 == 1,
+                false => *member == own,
+            });
+            let nothing = if slot.free { item.optional } else { own == ABSENT };
+            let nothing = nothing.then(|| (ABSENT, String::new()));
+            let members = members.map(|member| (member, [".", slot.members[usize::from(member)]].concat()));
+            (index, slot.free, nothing.into_iter().chain(members).collect())
+        });
+        Some(Search { form, pattern, places: places.collect(), values: form.values().to_vec(), tried: 0 })
+    }
+
+    /// Tries few modifiers before many.
+    fn finds(&mut self, wanted: &impl Fn(FormInfo, &Free) -> bool) -> bool {
+        let opcode = self.form.instruction().data().opcode;
+        let states = step(self.pattern, &start(self.pattern), opcode);
+        let free = self.places.iter().filter(|(_, free, _)| *free).count();
+        (0..=free).any(|count| self.finds_behind(0, count, &states, wanted))
+    }
+
+    /// Whether places from this one on can be filled with exactly so many free modifiers.
+    fn finds_behind(
+        &mut self,
+        place: usize,
+        count: usize,
+        states: &[usize],
+        wanted: &impl Fn(FormInfo, &Free) -> bool,
+    ) -> bool {
+        if states.is_empty() || self.tried >= MOST_TRIED {
+            return false;
+        }
+        let Some((slot, free, choices)) = self.places.get(place).cloned() else {
+            if count > 0 || !states.contains(&self.pattern.len()) {
+                return false;
+            }
+            self.tried += 1;
+            let free = Free::of(self.form.instruction(), &self.values);
+            return self.form.takes(&free) && wanted(self.form, &free);
+        };
+        choices.iter().any(|(value, text)| {
+            let left = if free && *value != ABSENT { count.checked_sub(1) } else { Some(count) };
+            self.values[slot] = *value;
+            left.is_some_and(|left| {
+                let next = step(self.pattern, states, text);
+                self.finds_behind(place + 1, left, &next, wanted)
+            })
+        })
+    }
+}
+
+/// Where in a pattern its text may begin.
+fn start(pattern: &[u8]) -> Vec<usize> {
+    let mut states = vec![];
+    add(pattern, &mut states, 0);
+    states
+}
+
+/// Adds a place, and those behind a `*` that stands for nothing.
+fn add(pattern: &[u8], states: &mut Vec<usize>, mut place: usize) {
+    while !states.contains(&place) {
+        states.push(place);
+        if pattern.get(place) != Some(&b'*') {
+            break;
+        }
+        place += 1;
+    }
+}
+
+/// Where in a pattern one may be behind a text.
+fn step(pattern: &[u8], states: &[usize], text: &str) -> Vec<usize> {
+    let mut states = states.to_vec();
+    for byte in text.bytes() {
+        let mut next = Vec::new();
+        for place in states {
+            match pattern.get(place) {
+                Some(b'*') => add(pattern, &mut next, place),
+                Some(own) if *own == byte => add(pattern, &mut next, place + 1),
+                _ => {}
+            }
+        }
+        states = next;
+    }
+    states
+}
