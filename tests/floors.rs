@@ -136,7 +136,7 @@ fn modules_have_a_minimum() {
 #[test]
 fn directives_have_a_minimum() {
     let text = |directive: &Directive| {
-        let Directive { name, module, body, entry, function, attribute, option, least, .. } = *directive;
+        let Directive { name, module, entry, function, attribute, option, least, .. } = *directive;
         let numbers = vec!["1"; usize::from(least)].join(", ");
         let option = if option { format!(", {name}") } else { String::new() };
         let before = match (attribute, module) {
@@ -147,7 +147,7 @@ fn directives_have_a_minimum() {
         };
         let head = if entry { format!(".{name} {numbers}") } else { String::new() };
         let device = if function && !entry { format!(".func f() .{name} {numbers} {{ ret; }}") } else { String::new() };
-        let inside = if body && !module && !entry { format!(".{name} \"x\";") } else { String::new() };
+        let inside = if directive.is_labeled() { format!("L: .{name} x;") } else { String::new() };
         format!(".version 9.0 .target sm_90{option}\n{before}\n{device}\n.entry k() {head} {{ {inside} ret; }}\n")
     };
     let mut later = 0;

@@ -134,6 +134,8 @@ contents! {
         spaces: &'static [Space],
         /// Directives: all that it knows, its base's first.
         directives: &'static [Directive],
+        /// What declarations and directives may say from a version and a target on: all that it knows.
+        declarations: &'static [Declared],
     }
 }
 
@@ -144,8 +146,12 @@ contents! {
         name: &'static str,
         /// Whether it stands outside of functions.
         module: bool,
-        /// Whether it stands among the statements of a function.
-        body: bool,
+        /// Whether it stands behind a label in a function's body and lists the labels that an indirect branch may go to.
+        branches: bool,
+        /// Whether it stands behind a label in a function's body and lists the functions that an indirect call may reach.
+        targets: bool,
+        /// Whether it stands behind a label in a function's body and declares the results and parameters of an indirect call.
+        prototype: bool,
         /// Whether it stands in the head of a kernel.
         entry: bool,
         /// Whether it stands in the head of a function that is no kernel.
@@ -160,9 +166,23 @@ contents! {
         most: u8,
         /// What does not stand in one head, or one `.target`, with it.
         without: &'static [&'static str],
+        /// The version from which on there is no such directive.
+        until: Option<Version>,
         /// What it needs.
         floor: Floor,
         /// What it says, in words.
+        description: &'static str,
+    }
+
+    /// A part of a declaration or of a directive that not every version and target has.
+    Declared, DeclaredBuf {
+        /// The name: a word with its dot (`.b128`), a string with its quotes (`"frequency"`), or a [`Feature`]'s.
+        name: &'static str,
+        /// The most of what is counted; 0 for what is not. More needs the next entry of the name.
+        most: u64,
+        /// What it needs.
+        floor: Floor,
+        /// What it is, in words.
         description: &'static str,
     }
 
@@ -591,16 +611,19 @@ pub enum OperandKind {
     Function,
     /// What a function is called with, or gives: `(a, b)`.
     Arguments,
-    /// The name of a list of labels, of a list of functions, or of a prototype.
+    /// The name of a list of labels.
+    Branches,
+    /// The name of a list of functions, or of a prototype.
     Targets,
 }
 
 impl OperandKind {
     /// Those that a spec calls by a name, with it.
-    pub const NAMED: [(&'static str, OperandKind); 4] = [
+    pub const NAMED: [(&'static str, OperandKind); 5] = [
         ("label", OperandKind::Label),
         ("function", OperandKind::Function),
         ("arguments", OperandKind::Arguments),
+        ("branches", OperandKind::Branches),
         ("targets", OperandKind::Targets),
     ];
 
@@ -804,7 +827,85 @@ impl TypeInfo {
     }
 }
 
+/// What declarations and directives may say that no word stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Feature {
+    /// Parameters of kernels.
+    KernelParameters,
+    /// The bytes that the parameters of a kernel take together.
+    KernelParameterBytes,
+    /// Parameters and results of functions in memory.
+    MemoryParameters,
+    /// The alignment in bytes of what is passed to functions.
+    ParameterAlignment,
+    /// A last parameter that is an array without a length.
+    OpenParameters,
+    /// What a parameter points to: `.ptr`.
+    Pointers,
+    /// Kernels without a body.
+    KernelPrototypes,
+    /// Addresses of variables as values of variables.
+    AddressValues,
+    /// Generic addresses as values: `generic(x)`.
+    GenericAddressValues,
+    /// Bytes of addresses as values: `0xff(x)`.
+    AddressByteValues,
+    /// Addresses of functions as values.
+    FunctionValues,
+    /// Addresses of kernels as values.
+    KernelValues,
+    /// The time and the size of a source file: `.file 1 "name", 5, 6`.
+    FileTimes,
+    /// The function that a place is inlined from: `.loc 1 2 3, function_name f, inlined_at 1 2 3`.
+    InlinedLocations,
+}
+
+impl Feature {
+    /// All of them.
+    pub const ALL: [Feature; 14] = [
+        Feature::KernelParameters,
+        Feature::KernelParameterBytes,
+        Feature::MemoryParameters,
+        Feature::ParameterAlignment,
+        Feature::OpenParameters,
+        Feature::Pointers,
+        Feature::KernelPrototypes,
+        Feature::AddressValues,
+        Feature::GenericAddressValues,
+        Feature::AddressByteValues,
+        Feature::FunctionValues,
+        Feature::KernelValues,
+        Feature::FileTimes,
+        Feature::InlinedLocations,
+    ];
+
+    /// What a spec calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Feature::KernelParameters => "kernel_parameters",
+            Feature::KernelParameterBytes => "kernel_parameter_bytes",
+            Feature::MemoryParameters => "memory_parameters",
+            Feature::ParameterAlignment => "parameter_alignment",
+            Feature::OpenParameters => "open_parameters",
+            Feature::Pointers => "pointers",
+            Feature::KernelPrototypes => "kernel_prototypes",
+            Feature::AddressValues => "address_values",
+            Feature::GenericAddressValues => "generic_address_values",
+            Feature::AddressByteValues => "address_byte_values",
+            Feature::FunctionValues => "function_values",
+            Feature::KernelValues => "kernel_values",
+            Feature::FileTimes => "file_times",
+            Feature::InlinedLocations => "inlined_locations",
+        }
+    }
+}
+
 impl Directive {
+    /// Whether it stands behind a label in a function's body, which becomes the name of what it lists.
+    pub fn is_labeled(&self) -> bool {
+        self.branches || self.targets || self.prototype
+    }
+
     /// Whether the other does not stand beside it.
     pub fn goes_without(&self, other: &Directive) -> bool {
         self.without.contains(&other.name) || other.without.contains(&self.name)
@@ -834,6 +935,16 @@ impl Table {
     /// The directive with this name, without its dot.
     pub fn directive(&self, name: &str) -> Option<&'static Directive> {
         self.directives.iter().find(|directive| directive.name == name)
+    }
+
+    /// What the table says of a part of declarations, the entry with the lowest number first.
+    pub fn declared(&self, name: &str) -> impl Iterator<Item = &'static Declared> {
+        self.declarations.iter().filter(move |declared| declared.name == name)
+    }
+
+    /// What the table says of a word of declarations, given without its dot.
+    pub fn declared_word(&self, word: &str) -> Option<&'static Declared> {
+        self.declarations.iter().find(|declared| declared.name.strip_prefix('.') == Some(word))
     }
 
     /// The state space with this name; that of a part of it, as `shared::cta`, too.

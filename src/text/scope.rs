@@ -23,18 +23,22 @@ pub(crate) enum Symbol {
         space: &'static Space,
         /// The type and the lanes of what it holds, where that is one value or one vector.
         holds: Option<(TypeId, u8)>,
+        /// The number by which the reader of modules knows more of it.
+        number: u32,
     },
     /// A function or kernel.
     Function,
     /// A label.
     Label,
+    /// A label in front of a directive that lists labels or functions, by the number that the reader of modules gave it.
+    List(u32),
 }
 
 impl Symbol {
     /// The same of an array: it is no value, and no vector.
     pub(crate) fn as_array(self) -> Symbol {
         match self {
-            Symbol::Variable { space, .. } => Symbol::Variable { space, holds: None },
+            Symbol::Variable { space, number, .. } => Symbol::Variable { space, holds: None, number },
             other => other,
         }
     }
@@ -313,7 +317,7 @@ mod tests {
         description: "",
     };
 
-    const VARIABLE: Symbol = Symbol::Variable { space: SPACE, holds: None };
+    const VARIABLE: Symbol = Symbol::Variable { space: SPACE, holds: None, number: 0 };
 
     fn register(ty: u8) -> Symbol {
         Symbol::Register { ty: TypeId(ty), lanes: 1 }

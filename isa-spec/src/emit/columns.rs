@@ -5,8 +5,8 @@ use std::fmt::Display;
 use isa_table::constant::Content;
 use isa_table::program::{Evaluation, Shape};
 use isa_table::table::{
-    Bounded, DataBuf, Directive, EffectList, Floors, Instruction, Name, Operand, OperandList, Space, Special, Syntax,
-    TargetInfo, TypeInfo,
+    Bounded, DataBuf, Declared, Directive, EffectList, Floors, Instruction, Name, Operand, OperandList, Space, Special,
+    Syntax, TargetInfo, TypeInfo,
 };
 use isa_table::target::{FloorBuf, Version, in_words};
 
@@ -59,6 +59,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<TargetInfo>(code, "TARGETS", "TargetInfo", &data.targets);
         rows_of::<Special>(code, "SPECIALS", "Special", &data.specials);
         rows_of::<Directive>(code, "DIRECTIVES", "Directive", &data.directives);
+        rows_of::<Declared>(code, "DECLARATIONS", "Declared", &data.declarations);
         rows_of::<Instruction>(code, "INSTRUCTIONS", "Instruction", &data.instructions);
         rows_of::<Syntax>(code, "SYNTAXES", "Syntax", &data.syntaxes);
         rows_of::<Operand>(code, "ALL_OPERANDS", "Operand", &data.forms.all_operands);
@@ -131,6 +132,7 @@ fn structure(data: &DataBuf, code: &mut Code) {
         code.line("specials: SPECIALS,");
         code.line(format_args!("spaces: {},", expression::<&[Space]>(&data.spaces)));
         code.line("directives: DIRECTIVES,");
+        code.line("declarations: DECLARATIONS,");
     });
 }
 

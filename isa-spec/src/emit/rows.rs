@@ -76,6 +76,7 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         specials: model.specials.clone(),
         spaces: model.spaces.clone(),
         directives: model.directives.clone(),
+        declarations: model.declarations.clone(),
     };
     Rows { data, lines }
 }

@@ -22,8 +22,8 @@ pub(crate) use isa_table::page::{ChapterBuf, FieldBuf, ManualBuf};
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{
-    BoundBuf, Constants, DirectiveBuf, EffectKind, Kind, Lenient, Memory, OperandKind, Origin, RangeBuf, SpaceBuf,
-    SpecialBuf, Stand, TypeId, TypeSet,
+    BoundBuf, Constants, DeclaredBuf, DirectiveBuf, EffectKind, Feature, Kind, Lenient, Memory, OperandKind, Origin,
+    RangeBuf, SpaceBuf, SpecialBuf, Stand, TypeId, TypeSet,
 };
 pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
@@ -72,6 +72,7 @@ pub struct Model {
     pub(crate) effects: Vec<Effect>,
     pub(crate) operators: Vec<Operator>,
     pub(crate) lenient: Vec<(Lenient, Docs)>,
+    pub(crate) declarations: Vec<DeclaredBuf>,
     /// The lists of words that selectors are chosen from.
     pub(crate) words: Vec<Vec<String>>,
     pub(crate) maps: Vec<(String, Pairs)>,
@@ -506,7 +507,9 @@ impl Model {
     pub(crate) fn registers_of(&self, operand: &Operand, kind: OperandKind, ty: TypeId) -> TypeSet {
         let own = self.ty(ty);
         match kind {
-            OperandKind::Label | OperandKind::Arguments | OperandKind::Targets => return TypeSet::default(),
+            OperandKind::Label | OperandKind::Arguments | OperandKind::Branches | OperandKind::Targets => {
+                return TypeSet::default();
+            }
             OperandKind::Address | OperandKind::Function => {
                 return operand.registers.unwrap_or_else(|| self.address_registers());
             }

@@ -56,6 +56,7 @@ pub(crate) enum Item {
     /// `modifiers { .ftz; }`
     Modifiers(Vec<Word>),
     Template(Template),
+    Declarations(Vec<Declared>),
     Instruction(Instruction),
 }
 
@@ -94,6 +95,7 @@ impl Item {
             | Item::Targets(_)
             | Item::Families(_)
             | Item::Lenient(_)
+            | Item::Declarations(_)
             | Item::Manual(_)
             | Item::Special(_)
             | Item::Modifiers(_)
@@ -305,6 +307,8 @@ pub(crate) struct Directive {
     pub numbers: Option<(Number, Number)>,
     /// What does not stand beside it.
     pub without: Vec<Ident>,
+    /// `until 2.1`
+    pub until: Option<Version>,
     pub floor: Option<Requirement>,
 }
 
@@ -356,6 +360,19 @@ pub(crate) struct SpecialName {
     pub origin: Option<Ident>,
     /// How many registers the name stands for, numbered from zero.
     pub count: Option<Number>,
+}
+
+/// `.b128: ptx 8.3, sm_70;`, `"frequency": ptx 9.0, sm_10;`, `kernel_parameter_bytes 4352: ptx 1.5, sm_10;`: since when a
+/// declaration or a directive may say something
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    pub docs: Docs,
+    pub span: Span,
+    /// With the dot of a word and the quotes of a string.
+    pub name: String,
+    /// The most of what is counted.
+    pub most: Option<Number>,
+    pub floor: Requirement,
 }
 
 /// `modifier_order;` with its description

@@ -189,7 +189,9 @@ impl Place {
             SymbolKind::Register { ty, .. } => operand.registers.has(ty),
             SymbolKind::Variable(_) => operand.kind == OperandKind::Address || operand.addresses,
             SymbolKind::Function { .. } => operand.kind == OperandKind::Function || operand.functions,
-            SymbolKind::Label => matches!(operand.kind, OperandKind::Label | OperandKind::Targets),
+            SymbolKind::Label => {
+                matches!(operand.kind, OperandKind::Label | OperandKind::Branches | OperandKind::Targets)
+            }
         })
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Attributes {
     pub(super) symbol: Symbol,
     pub(super) ty: Option<TypeId>,
     pub(super) lanes: u8,
+    /// The alignment that is written; 0 where none is.
+    pub(super) align: u64,
 }
 
 /// The most bits that a vector has.
@@ -34,12 +36,17 @@ impl<'a> Checker<'_, '_, 'a> {
             let span = span_of(self.text(), name);
             self.error(Code::DuplicateName, span, message);
         }
+        self.introduce(name, count, symbol);
+    }
+
+    /// Declares a name, whatever else the scope has.
+    pub(super) fn introduce(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
         self.scopes.declare(name, count, symbol);
         let kind = match symbol {
             Symbol::Register { ty, lanes } => SymbolKind::Register { ty, lanes, count },
             Symbol::Variable { space, .. } => SymbolKind::Variable(space),
             Symbol::Function => SymbolKind::Function { kernel: false },
-            Symbol::Label => return,
+            Symbol::Label | Symbol::List(_) => return,
         };
         self.record(|recorder, text| recorder.declare(span_of(text, name), kind));
     }
@@ -66,15 +73,22 @@ impl<'a> Checker<'_, '_, 'a> {
         if matches!(name, "_" | WARP_NAME) {
             return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is no name"));
         }
-        self.labels.push(name);
         self.record(|recorder, text| recorder.label(name, span_of(text, name)));
-        // Labels have names of their own: a register of a family is what it was.
-        if !self.scopes.is_of_family(name) {
-            self.declare(name, None, Symbol::Label);
-        }
         let span = span_of(self.text(), name);
         (self.visit)(Item::Label(name), span);
-        Ok(())
+        let (mut symbol, mut listed) = (Symbol::Label, Ok(()));
+        match self.listed() {
+            Some(directive) => {
+                symbol = Symbol::List(self.lists.len() as u32);
+                listed = self.list(name, directive);
+            }
+            None => self.labels.place(name),
+        }
+        // Labels have names of their own: a register of a family is what it was.
+        if !self.scopes.is_of_family(name) {
+            self.declare(name, None, symbol);
+        }
+        listed
     }
 
     /// `.reg .u32 %r<10>, x;` and variables of all spaces: `.global .align 4 .b8 x[24] = {…}, y;`.
@@ -94,7 +108,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 return fail(Code::Syntax, begun..span.start, "what is declared within a function has no linkage");
             }
         }
-        let Attributes { symbol, ty, lanes } = match space {
+        let Attributes { symbol, ty, lanes, align } = match space {
             Some(space) => self.variable_attributes(space, site)?,
             None => self.register_attributes()?,
         };
@@ -131,12 +145,13 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             self.cursor().skip_blanks();
             let array = self.cursor().peek() == b'[';
-            self.declare(name, count, if array { symbol.as_array() } else { symbol });
+            let symbol = self.numbered(if array { symbol.as_array() } else { symbol });
+            self.declare(name, count, symbol);
             let place = match space {
                 None => Place::Registers(count),
                 Some(space) => {
                     let ty = ty.map(|ty| self.reader.table.ty(ty));
-                    let variable = Declared { space, symbol, ty, lanes, external };
+                    let variable = Declared { space, symbol, ty, lanes, align, external };
                     Place::Memory { space, elements: self.contents(variable, name, span.clone())? }
                 }
             };
@@ -165,7 +180,7 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Reads what stands between `.reg` and the names: `.v2 .f32`.
     pub(super) fn register_attributes(&mut self) -> Read<Attributes> {
         let mut ty: Option<TypeId> = None;
-        let mut lanes = 1;
+        let (mut lanes, mut align) = (1, 0);
         loop {
             self.cursor().skip_blanks();
             let start = self.cursor().at();
@@ -173,14 +188,14 @@ impl<'a> Checker<'_, '_, 'a> {
                 break;
             }
             match self.cursor().dot_word() {
-                "align" => self.alignment(start..self.reader.cursor.at())?,
+                "align" => align = self.alignment(start..self.reader.cursor.at())?,
                 "v2" if ty.is_none() => lanes = 2,
                 "v4" if ty.is_none() => lanes = 4,
                 _ if ty.is_some() => {
                     return fail(Code::Syntax, start..self.reader.cursor.at(), "a name is expected here");
                 }
                 name => {
-                    ty = self.register_type(name);
+                    ty = self.declared_type(name, start..self.reader.cursor.at());
                     if ty.is_none() {
                         let message = format!("`.{name}` is no type of registers");
                         return fail(Code::Syntax, start..self.reader.cursor.at(), message);
@@ -192,7 +207,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, self.reader.cursor.token(), "a type is expected before this");
         };
         self.is_vector(self.reader.table.ty(ty), lanes, self.reader.cursor.token())?;
-        Ok(Attributes { symbol: Symbol::Register { ty, lanes }, ty: Some(ty), lanes })
+        Ok(Attributes { symbol: Symbol::Register { ty, lanes }, ty: Some(ty), lanes, align })
     }
 
     /// Whether there are vectors of so many of a type.
@@ -220,13 +235,22 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// The type with this name, if registers are declared with it.
     pub(super) fn register_type(&mut self, name: &'a str) -> Option<TypeId> {
-        if let Some(known) = self.types.get(name) {
+        if let Some((known, _)) = self.types.get(name) {
             return Some(*known);
         }
         let types = self.reader.table.types;
         let ty = TypeId(types.iter().position(|ty| ty.name == name)? as u8);
         let found = types.iter().any(|other| other.registers.has(ty)).then_some(ty)?;
-        self.types.insert(name, found);
+        self.types.insert(name, (found, self.reader.table.declared_word(name)));
         Some(found)
+    }
+
+    /// The type that a declaration names at a place, which a later version may have brought.
+    pub(super) fn declared_type(&mut self, name: &'a str, span: Range<usize>) -> Option<TypeId> {
+        let ty = self.register_type(name)?;
+        if let Some((_, Some(declared))) = self.types.get(name) {
+            self.asks(format_args!("a declaration of type `.{name}`"), &declared.floor, span);
+        }
+        Some(ty)
     }
 }

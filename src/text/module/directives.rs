@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use super::{Checker, Item};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::Table;
+use crate::table::{Feature, Table};
 use crate::text::mnemonic;
 use crate::text::reader::{Read, fail};
 
@@ -81,6 +81,13 @@ impl<'a> Checker<'_, '_, 'a> {
         if !matches!(name, "version" | "target") {
             self.header_ends(span.clone());
         }
+        if let Some(directive) = self.reader.table.directive(name).filter(|directive| directive.module) {
+            // Behind a linkage a declaration follows, which is read all the same.
+            match Linkage::named(name) {
+                Some(_) => self.asks(format_args!("`.{name}`"), &directive.floor, span.clone()),
+                None => self.needs(format_args!("`.{name}`"), &directive.floor, span.clone())?,
+            }
+        }
         let (begun, linkage) = self.begun.take().map_or((start, None), |(begun, linkage)| (begun, Some(linkage)));
         if let Some(own) = Linkage::named(name) {
             if linkage.is_some() {
@@ -122,8 +129,10 @@ impl<'a> Checker<'_, '_, 'a> {
         // A table that knows no directives has no say.
         if !table.directives.is_empty() {
             match table.directive(name) {
-                Some(directive) if (if outside { directive.module } else { directive.body }) || self.bare => {
-                    self.needs(format_args!("`.{name}`"), &directive.floor, span.clone())?;
+                Some(directive) if outside && directive.module || self.bare => {}
+                Some(directive) if directive.is_labeled() && !outside => {
+                    let message = format!("`.{name}` stands behind the label that names it: `list: .{name} …`");
+                    return fail(Code::Syntax, span, message);
                 }
                 Some(_) => {
                     let place = if outside { "outside of functions" } else { "in a function's body" };
@@ -169,9 +178,17 @@ impl<'a> Checker<'_, '_, 'a> {
             if !self.cursor().at_word() {
                 return fail(Code::Syntax, self.reader.cursor.token(), "a name is expected here");
             }
-            if self.cursor().word() == "inlined_at" {
-                self.numbers(span.clone(), 3)?;
-                continue;
+            let start = self.cursor().at();
+            let word = self.cursor().word();
+            let place = start..self.cursor().at();
+            self.feature(Feature::InlinedLocations, format_args!("`{word}`"), place.clone());
+            match word {
+                "inlined_at" => {
+                    self.numbers(span.clone(), 3)?;
+                    continue;
+                }
+                "function_name" => {}
+                _ => return fail(Code::Syntax, place, "`function_name` or `inlined_at` is expected here"),
             }
             self.cursor().skip_blanks();
             if self.cursor().at_word() {
@@ -193,6 +210,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span, "`.file` is followed by a number and a string");
         }
         while self.comma() {
+            self.feature(Feature::FileTimes, "a time or size behind `.file`", span.clone());
             self.numbers(span.clone(), 1)?;
         }
         Ok(())
@@ -217,9 +235,11 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn pragma(&mut self, span: Range<usize>) -> Read<()> {
         loop {
             self.cursor().skip_blanks();
+            let start = self.cursor().at();
             if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
                 return fail(Code::Syntax, span, "`.pragma` is followed by a string");
             }
+            self.pragma_word(start..self.reader.cursor.at());
             if !self.comma() {
                 break;
             }

@@ -5,12 +5,13 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::calls::Shape;
 use super::declarations::Attributes;
 use super::directives::{Linkage, begins_item, unknown_directive};
 use super::variables::{Site, elements};
 use super::{Checker, Declaration, Function, Item, Place, SymbolKind};
 use crate::diagnostic::Code;
-use crate::table::{Directive, TypeId};
+use crate::table::{Directive, Feature, Kind, Space};
 use crate::text::constant::WARP_NAME;
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
@@ -23,25 +24,20 @@ pub(super) struct Signature {
     pub(super) kernel: bool,
     /// Whether it has a body: behind that there is no other, and no prototype.
     body: bool,
-    pub(super) results: Vec<Symbol>,
-    pub(super) parameters: Vec<Symbol>,
-    /// What each result and parameter is.
-    shapes: Vec<Shape>,
+    pub(super) results: Vec<Shape>,
+    pub(super) parameters: Vec<Shape>,
     linkage: Option<Linkage>,
 }
 
-/// What a parameter is, which all declarations of its function say alike.
+/// What parameters are declared in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
-    ty: Option<TypeId>,
-    lanes: u8,
-    place: Place,
-}
-
-impl Shape {
-    fn of(&Declaration { ty, lanes, place, .. }: &Declaration<'_>) -> Shape {
-        Shape { ty, lanes, place }
-    }
+pub(super) enum Head {
+    /// The head of a kernel.
+    Kernel,
+    /// The head of another function.
+    Function,
+    /// The prototype of an indirect call, whose parameters need no names.
+    Prototype,
 }
 
 impl Signature {
@@ -62,12 +58,14 @@ impl<'a> Checker<'_, '_, 'a> {
     fn enter(&mut self) {
         let at = self.cursor().at();
         self.scopes.enter();
+        self.labels.enter(at);
         self.record(|recorder, _| recorder.enter(at));
     }
 
     fn leave(&mut self) {
         let at = self.cursor().at();
         self.scopes.leave();
+        self.labels.leave(at);
         self.record(|recorder, _| recorder.leave(at));
     }
 
@@ -90,6 +88,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.leave();
         if self.scopes.depth() == 0 {
             self.jumps();
+            self.lists.clear();
             self.record(|recorder, _| recorder.function_ends(at));
         }
         if self.scopes.depth() == 0
@@ -128,9 +127,19 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().skip_blanks();
             match self.cursor().peek() {
                 b'(' => {
+                    if kernel && name.is_none() {
+                        self.leave();
+                        let token = self.reader.cursor.token();
+                        return fail(
+                            Code::Syntax,
+                            token,
+                            "the name of a kernel is expected here: a kernel has no results",
+                        );
+                    }
                     self.cursor().bump();
                     let before = parameters.len();
-                    let list = match self.parameters(kernel, &mut parameters) {
+                    let head = if kernel { Head::Kernel } else { Head::Function };
+                    let list = match self.parameters(head, &mut parameters) {
                         Ok(list) => list,
                         Err(error) => {
                             self.leave();
@@ -138,7 +147,6 @@ impl<'a> Checker<'_, '_, 'a> {
                         }
                     };
                     let read = &parameters[before..];
-                    signature.shapes.extend(read.iter().map(|(declaration, _)| Shape::of(declaration)));
                     if let Err(error) = self.lengths(read, name.is_some()) {
                         self.reader.notes.push(*error);
                     }
@@ -149,6 +157,10 @@ impl<'a> Checker<'_, '_, 'a> {
                         let what = if inside { "within another" } else { "that is `.extern`" };
                         let message = format!("a function {what} has no body");
                         self.error(Code::Syntax, span.clone(), message);
+                    }
+                    self.has_room(&parameters);
+                    if kernel {
+                        self.parameter_space(&signature.parameters, name.unwrap_or_default());
                     }
                     self.braces.push(self.reader.cursor.at());
                     self.cursor().bump();
@@ -176,6 +188,10 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 _ if self.cursor().at_word() => {
                     let word = self.cursor().word();
+                    if matches!(word, "_" | WARP_NAME) {
+                        self.leave();
+                        return fail(Code::Syntax, span_of(self.text(), word), "a name is expected here");
+                    }
                     if name.is_none() {
                         name = Some(word);
                         self.scopes.declare(word, None, Symbol::Function);
@@ -227,6 +243,10 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
         }
         said.push(directive);
+        if self.is_gone(directive.until, &span) {
+            let message = format!("`.{name}` is not a directive of this version of PTX");
+            return fail(Code::PtxVersion, span, message);
+        }
         self.needs(format_args!("`.{name}`"), &directive.floor, span)
     }
 
@@ -271,6 +291,10 @@ impl<'a> Checker<'_, '_, 'a> {
         parameters: Vec<(Declaration<'a>, Range<usize>)>,
         start: usize,
     ) {
+        if signature.kernel {
+            let span = start..self.reader.cursor.at();
+            self.feature(Feature::KernelPrototypes, "a kernel without a body", span);
+        }
         let function = signature.function(name.unwrap_or_default());
         (self.visit)(Item::Prototype(function), start..self.reader.cursor.at());
         self.show_parameters(parameters);
@@ -295,10 +319,10 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             Entry::Occupied(place) => place.into_mut(),
         };
-        let counts = |one: &Signature| (one.kernel, one.results.len(), one.parameters.len());
         let linkage = now.linkage == before.linkage
             || now.linkage.is_none() && matches!(before.linkage, Some(Linkage::Visible | Linkage::Weak));
-        let other = match counts(&now) != counts(before) || now.shapes != before.shapes {
+        let alike = now.kernel == before.kernel && now.results == before.results && now.parameters == before.parameters;
+        let other = match !alike {
             true => Some("results and parameters"),
             false => (!linkage).then_some("linkage"),
         };
@@ -316,7 +340,12 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Reads parameters up to the closing parenthesis, where the cursor stays. `shown` receives what they declare.
-    fn parameters(&mut self, kernel: bool, shown: &mut Vec<(Declaration<'a>, Range<usize>)>) -> Read<Vec<Symbol>> {
+    pub(super) fn parameters(
+        &mut self,
+        head: Head,
+        shown: &mut Vec<(Declaration<'a>, Range<usize>)>,
+    ) -> Read<Vec<Shape>> {
+        let kernel = head == Head::Kernel;
         let mut list = Vec::new();
         loop {
             self.cursor().skip_blanks();
@@ -341,29 +370,31 @@ impl<'a> Checker<'_, '_, 'a> {
                 let message = "a parameter begins with `.param` or `.reg`";
                 return fail(Code::Syntax, start..self.reader.cursor.at(), message);
             }
-            let Attributes { symbol, ty, lanes } = match space {
+            let Attributes { symbol, ty, lanes, align } = match space {
                 Some(space) => {
                     let attributes = self.variable_attributes(space, Site::Parameters { kernel })?;
-                    self.pointer(kernel)?;
+                    self.pointer(head)?;
                     attributes
                 }
                 None => self.register_attributes()?,
             };
             self.cursor().skip_blanks();
-            list.push(symbol);
             let mut name = "";
             if self.cursor().at_word() {
                 name = self.cursor().word();
                 let end = self.cursor().at();
                 self.cursor().skip_blanks();
                 let array = self.cursor().peek() == b'[';
-                self.declare(name, None, if array { symbol.as_array() } else { symbol });
-                self.record(|recorder, _| recorder.declared_by(start..end));
+                let symbol = self.numbered(if array { symbol.as_array() } else { symbol });
+                if head != Head::Prototype {
+                    self.introduce(name, None, symbol);
+                    self.record(|recorder, _| recorder.declared_by(start..end));
+                }
                 if registers && self.cursor().peek() == b'<' {
                     return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is one register");
                 }
             }
-            if matches!(name, "" | "_") {
+            if matches!(name, "" | WARP_NAME) || name == "_" && head == Head::Function {
                 return fail(
                     Code::Syntax,
                     self.reader.cursor.token(),
@@ -372,15 +403,33 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             let place = match space {
                 Some(space) => {
-                    let shape = self.dimensions()?;
-                    let elements = elements(&shape);
+                    let dimensions = self.dimensions()?;
+                    let elements = elements(&dimensions);
                     if elements == 0 && kernel {
                         return fail(Code::Syntax, span_of(self.text(), name), "a kernel's parameter has a length");
                     }
+                    let shape = self.shape(ty, lanes, align, &dimensions);
+                    let span = start..self.reader.cursor.at();
+                    if kernel {
+                        self.feature(Feature::KernelParameters, "a kernel's parameter", span);
+                    } else {
+                        self.feature(Feature::MemoryParameters, "a parameter in memory", span.clone());
+                        if elements == 0 {
+                            self.feature(Feature::OpenParameters, "an array without a length", span.clone());
+                        }
+                        self.amount(Feature::ParameterAlignment, shape.align, "an alignment", span);
+                    }
+                    list.push(Shape { own: true, ..shape });
                     Place::Memory { space, elements }
                 }
-                None => Place::Registers(None),
+                None => {
+                    list.extend(ty.map(|ty| Shape::of_register(self.reader.table, ty, lanes)));
+                    Place::Registers(None)
+                }
             };
+            if let (Some(shape), Some(last)) = (list.last().filter(|shape| shape.memory), self.shapes.last_mut()) {
+                *last = *shape;
+            }
             self.cursor().skip_blanks();
             let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
             shown.push((Declaration { name, ty, lanes, place }, start..end));
@@ -397,8 +446,41 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
+    /// The parameters of a kernel take so many bytes together.
+    fn parameter_space(&mut self, parameters: &[Shape], name: &'a str) {
+        let place = |end: u64, shape: &Shape| {
+            let start = end.checked_next_multiple_of(shape.align.max(1)).unwrap_or(u64::MAX);
+            start.saturating_add(shape.bytes)
+        };
+        let bytes = parameters.iter().fold(0, place);
+        if bytes > 0 {
+            self.amount(Feature::KernelParameterBytes, bytes, "a parameter space", span_of(self.text(), name));
+        }
+    }
+
+    /// The parameters of a function with a body have distinct names, and types that its parameter space holds.
+    fn has_room(&mut self, list: &[(Declaration<'a>, Range<usize>)]) {
+        let table = self.reader.table;
+        for (Declaration { ty, lanes, place, .. }, span) in list {
+            let packed = ty.is_some_and(|ty| table.ty(ty).kind == Kind::Packed);
+            match place {
+                Place::Memory { space, .. } if (*lanes > 1 || packed) && !space.vectors => {
+                    let message = format!("there are no vectors in `.{}`", space.name);
+                    self.error(Code::Syntax, span.clone(), message);
+                }
+                _ => {}
+            }
+        }
+        let mut names: Vec<&'a str> = list.iter().map(|(parameter, _)| parameter.name).collect();
+        names.sort_by_key(|name| (*name, name.as_ptr()));
+        for pair in names.windows(2).filter(|pair| pair[0] == pair[1] && pair[0] != "_") {
+            let message = format!("`{}` is declared twice in this scope", pair[1]);
+            self.error(Code::DuplicateName, span_of(self.text(), pair[1]), message);
+        }
+    }
+
     /// An array without a length is a function's last parameter, and a result in memory the only one.
-    fn lengths(&self, list: &[(Declaration<'a>, Range<usize>)], parameters: bool) -> Read<()> {
+    pub(super) fn lengths(&self, list: &[(Declaration<'a>, Range<usize>)], parameters: bool) -> Read<()> {
         let memory = || list.iter().filter(|(declaration, _)| matches!(declaration.place, Place::Memory { .. }));
         let open = |declaration: &Declaration<'a>| matches!(declaration.place, Place::Memory { elements: 0, .. });
         let last = if parameters { list.len().saturating_sub(1) } else { list.len() };
@@ -414,7 +496,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// `.ptr .global .align 8` behind the type of a kernel's parameter: what it points to.
-    fn pointer(&mut self, kernel: bool) -> Read<()> {
+    fn pointer(&mut self, head: Head) -> Read<()> {
         self.cursor().skip_blanks();
         let start = self.cursor().at();
         if !self.cursor().at_dot_word() {
@@ -425,16 +507,18 @@ impl<'a> Checker<'_, '_, 'a> {
         if word != "ptr" {
             return fail(Code::Syntax, span, "a name is expected here");
         }
-        if !kernel {
+        if head == Head::Function {
             return fail(Code::Syntax, span, "only a kernel's parameters say what they point to");
         }
+        self.feature(Feature::Pointers, "`.ptr`", span);
         self.cursor().skip_blanks();
         let mut start = self.cursor().at();
         if !self.cursor().at_dot_word() {
             return Ok(());
         }
         let mut word = self.cursor().dot_word();
-        if self.reader.table.space(word).is_some_and(|space| !space.opaque) {
+        let pointed = |space: &Space| !space.opaque && (space.generic || space.values);
+        if self.reader.table.space(word).is_some_and(pointed) {
             self.cursor().skip_blanks();
             start = self.cursor().at();
             if !self.cursor().at_dot_word() {
@@ -446,7 +530,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if word != "align" {
             return fail(Code::Syntax, span, format!("`.{word}` is no state space and no `.align`"));
         }
-        self.alignment(span)
+        self.alignment(span).map(|_| ())
     }
 }
 

@@ -3,10 +3,11 @@
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::fmt;
 
 use super::Checker;
+use super::calls::List;
+use super::labels::Missing;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, Kind, OperandKind, Space, TypeInfo};
 use crate::text::constant::{self, Constant};
@@ -67,9 +68,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.array(name)?;
                 self.address(statement, info, name)
             }
-            (OperandKind::Label, Value::Name(name)) => self.jump(name),
-            (OperandKind::Targets, Value::Name(name)) => self.targets(name),
-            (OperandKind::Arguments, Value::Arguments(elements)) => self.arguments(elements),
+            (OperandKind::Label, Value::Name(name)) => self.jump(name, None),
+            (OperandKind::Branches, Value::Name(name)) => self.branches(name),
             _ => Ok(()),
         }
     }
@@ -94,7 +94,7 @@ impl<'a> Checker<'_, '_, 'a> {
             Some(Symbol::Register { .. }) => format!("`{name}` is a vector, and no address"),
             Some(Symbol::Variable { space, .. }) => return self.in_space(statement, info, name, space),
             Some(Symbol::Function) => format!("`{name}` is a function, and no address"),
-            Some(Symbol::Label) => format!("`{name}` is a label, and no address"),
+            Some(Symbol::Label | Symbol::List(_)) => format!("`{name}` is a label, and no address"),
         };
         fail(Code::OperandType, span, message)
     }
@@ -243,106 +243,52 @@ impl<'a> Checker<'_, '_, 'a> {
         fail(Code::OperandType, span_of(self.text(), name), message)
     }
 
-    /// A label may stand behind what names it: what the function does not have is told at its end.
-    fn jump(&mut self, name: &'a str) -> Read<()> {
+    /// A label, or `count` of them: those behind the branch are looked at when the function ends.
+    pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>) -> Read<()> {
+        let found = match count {
+            None => self.find(name)?,
+            Some(_) => self.scopes.find(&format!("{name}0")).map(|found| found.symbol),
+        };
+        let what = match found {
+            Some(Symbol::Label) if count.is_none() => return Ok(()),
+            None | Some(Symbol::Label) => {
+                self.labels.jump(name, count);
+                return Ok(());
+            }
+            Some(Symbol::Register { .. }) => "a register",
+            Some(Symbol::Variable { .. }) => "a variable",
+            Some(Symbol::Function) => "a function",
+            Some(Symbol::List(_)) => "a list or a prototype",
+        };
+        fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is {what}, not a label"))
+    }
+
+    /// At the end of a function: each label that is named is visible where it is named.
+    pub(super) fn jumps(&mut self) {
+        let mut labels = core::mem::take(&mut self.labels);
+        labels.end(self.text(), |jump, missing| {
+            let span = span_of(self.text(), jump.name);
+            let message = match missing {
+                Missing::Nowhere => format!("there is no label `{}` in this function", jump.name),
+                Missing::InOtherBlock => {
+                    format!("the label `{}` is not visible here: it is in another block", jump.name)
+                }
+            };
+            self.error(Code::UndeclaredRegister, span, message);
+        });
+        self.labels = labels;
+    }
+
+    /// The list of labels of an indirect branch.
+    fn branches(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
-            Some(Symbol::Label) => Ok(()),
-            _ => {
-                self.jumps.push(name);
+            Some(Symbol::List(number)) if matches!(self.lists[number as usize], List::Branches | List::Unknown) => {
                 Ok(())
             }
-        }
-    }
-
-    /// At the end of a function: each label that is named stands in it.
-    pub(super) fn jumps(&mut self) {
-        self.labels.sort_unstable();
-        for name in core::mem::take(&mut self.jumps) {
-            if self.labels.binary_search(&name).is_err() {
-                let span = span_of(self.text(), name);
-                self.error(Code::UndeclaredRegister, span, format!("there is no label `{name}` in this function"));
-            }
-        }
-        self.labels.clear();
-    }
-
-    pub(super) fn called(&mut self, info: &'static table::Operand, name: &'a str) -> Read<()> {
-        match self.find(name)? {
-            Some(Symbol::Function) => Ok(()),
-            Some(Symbol::Register { ty, lanes: 1 }) if info.registers.has(ty) => Ok(()),
-            Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is no function")),
+            // A table that knows no directives has no say.
+            Some(Symbol::Label) if self.reader.table.directives.is_empty() => Ok(()),
+            Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is not a list of labels")),
             None => self.undeclared(name),
         }
-    }
-
-    /// A call of a function by its name has what the function says.
-    pub(super) fn call_of(&mut self, statement: &Statement<'a>, name: &'a str) -> Read<()> {
-        let span = span_of(self.text(), name);
-        let Some(signature) = self.signatures.get(name) else { return Ok(()) };
-        if signature.kernel {
-            return fail(Code::OperandType, span, format!("`{name}` is a kernel, and no function calls one"));
-        }
-        let (mut results, mut arguments, mut behind) = (Vec::new(), Vec::new(), false);
-        for operand in statement.operands() {
-            match operand.value {
-                Value::Name(_) => behind = true,
-                Value::Arguments(list) if behind => arguments = list.iter().collect(),
-                Value::Arguments(list) => results = list.iter().collect(),
-                _ => {}
-            }
-        }
-        let wanted = [("result", &signature.results, results), ("parameter", &signature.parameters, arguments)];
-        let mut pairs = Vec::new();
-        for (what, formal, given) in wanted {
-            if formal.len() != given.len() {
-                let plural = if formal.len() == 1 { "" } else { "s" };
-                let message = format!("`{name}` has {} {what}{plural}, not {}", formal.len(), given.len());
-                return fail(Code::OperandCount, span, message);
-            }
-            pairs.extend(formal.iter().copied().zip(given));
-        }
-        for (formal, given) in pairs {
-            if let Element::Register(Register { name, element: None }) = given
-                && let (Some(Symbol::Register { ty: given, .. }), Symbol::Register { ty: wanted, .. }) =
-                    (self.find(name)?, formal)
-            {
-                let (given, wanted) = (self.reader.table.ty(given), self.reader.table.ty(wanted));
-                if !given.goes_with(wanted) {
-                    let message =
-                        format!("`{name}` is a `.{}` register, and the parameter a `.{}`", given.name, wanted.name);
-                    return fail(Code::OperandType, span_of(self.text(), name), message);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn targets(&mut self, name: &'a str) -> Read<()> {
-        match self.find(name)? {
-            Some(Symbol::Label | Symbol::Function | Symbol::Variable { .. }) => Ok(()),
-            Some(Symbol::Register { .. }) => {
-                fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is a register, and no list"))
-            }
-            None => self.undeclared(name),
-        }
-    }
-
-    fn arguments(&mut self, elements: Elements<'a>) -> Read<()> {
-        for element in elements.iter() {
-            if let Element::Register(Register { name, .. }) = element {
-                match self.find(name)? {
-                    Some(Symbol::Variable { space, .. }) if space.generic => {
-                        let message = format!("`{name}` is in `.{}`, and no argument", space.name);
-                        return fail(Code::OperandType, span_of(self.text(), name), message);
-                    }
-                    Some(Symbol::Register { ty, .. }) if self.reader.table.ty(ty).kind == Kind::Predicate => {
-                        return fail(Code::OperandType, span_of(self.text(), name), "a predicate is no argument");
-                    }
-                    Some(_) => {}
-                    None => return self.undeclared(name),
-                }
-            }
-        }
-        Ok(())
     }
 }

@@ -24,14 +24,18 @@
 //! The reader knows PTX's frame: directives, declarations, functions, scopes and labels. Each bad statement is reported
 //! once, one with an opcode that the table does not have among them, and reading goes on behind it.
 
+mod calls;
 mod declarations;
 mod directives;
+mod features;
 mod floors;
 mod functions;
 mod header;
 mod index;
 mod item;
 mod kinds;
+mod labels;
+mod lists;
 mod needs;
 mod recovery;
 mod registers;
@@ -44,6 +48,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use calls::{List, Shape};
 use directives::Linkage;
 use floors::Met;
 use functions::Signature;
@@ -51,6 +56,7 @@ use header::Header;
 use index::Recorder;
 pub use index::{Context, Index, Name, Part, Symbol, SymbolKind};
 pub use item::{Declaration, Function, Item, Place};
+use labels::Labels;
 use needs::Collector;
 pub use needs::{Minimum, Needs, Reason, needs};
 pub use tree::{Module, Node, NodeKind};
@@ -62,7 +68,7 @@ use super::reader::{Opening, Read, Reader, fail};
 use super::scope::Scopes;
 use super::statement::Statement;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::table::{Directive, Free, Table, TypeId};
+use crate::table::{Declared, Directive, Free, Table, TypeId};
 use crate::target::{Target, Version};
 
 /// What is known of a text from elsewhere.
@@ -178,8 +184,11 @@ fn run<'a>(
         met: Met::default(),
         special: false,
         collector,
-        jumps: Vec::new(),
-        labels: Vec::new(),
+        labels: Labels::default(),
+        lists: Vec::new(),
+        shapes: Vec::new(),
+        tables: BTreeMap::new(),
+        named: Vec::new(),
         in_table: 0,
         outside: 0,
         visit,
@@ -195,7 +204,7 @@ struct Checker<'n, 'o, 'a> {
     reader: Reader<'n, 'a>,
     scopes: Scopes<'a>,
     /// The types of registers that were named.
-    types: Memo<'a, TypeId>,
+    types: Memo<'a, (TypeId, Option<&'static Declared>)>,
     /// Whether statements may stand outside of functions.
     bare: bool,
     /// Whether the text declares registers, so that each must be.
@@ -231,10 +240,16 @@ struct Checker<'n, 'o, 'a> {
     special: bool,
     /// Collects what asks for a version or a target, in place of checking it.
     collector: Option<&'o mut Collector>,
-    /// Labels that statements of the open function name before they stand.
-    jumps: Vec<&'a str>,
     /// The labels of the open function.
-    labels: Vec<&'a str>,
+    labels: Labels<'a>,
+    /// What labels of the open function list, by number.
+    lists: Vec<List<'a>>,
+    /// The shapes of the variables that are known, by number.
+    shapes: Vec<Shape>,
+    /// The functions that the values of an array name, by the array's number.
+    tables: BTreeMap<u32, Vec<&'a str>>,
+    /// The functions that the values of the declaration at hand name.
+    named: Vec<&'a str>,
     in_table: usize,
     outside: usize,
     visit: &'o mut dyn FnMut(Item<'_, 'a>, Range<usize>),

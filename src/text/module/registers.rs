@@ -74,8 +74,12 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             match operand.value {
                 Value::Name(name) if info.kind == OperandKind::Function => {
-                    self.called(info, name)?;
-                    called = Some(name);
+                    self.called(name)?;
+                    called = Some((name, false));
+                }
+                Value::Name(name) if info.kind == OperandKind::Targets => {
+                    self.targets(name)?;
+                    called = Some((name, true));
                 }
                 value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, value, opcode)?,
                 Value::Register(register) | Value::Negated(register) => {
@@ -115,7 +119,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.register(&place, Register { name, element: None })?;
             }
         }
-        called.map_or(Ok(()), |name| self.call_of(statement, name))
+        called.map_or(Ok(()), |(name, indirect)| self.call(statement, name, indirect))
     }
 
     /// Whether what is written for an operand is a value by itself, which may stand for some vectors.
@@ -246,7 +250,7 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             Some(Symbol::Function) => format!("`{name}` is a function, not a register"),
             Some(Symbol::Variable { .. }) => format!("`{name}` is a variable, not a register"),
-            Some(Symbol::Label) => format!("`{name}` is a label, not a register"),
+            Some(Symbol::Label | Symbol::List(_)) => format!("`{name}` is a label, not a register"),
         };
         fail(Code::OperandType, span, message)
     }
@@ -352,7 +356,9 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             Some(Symbol::Register { .. }) => false,
             Some(Symbol::Variable { .. }) => integer,
-            Some(Symbol::Function | Symbol::Label) => info.functions && wanted.kind != Kind::Predicate,
+            Some(Symbol::Function | Symbol::Label | Symbol::List(_)) => {
+                info.functions && wanted.kind != Kind::Predicate
+            }
         };
         if fits {
             return Ok(());

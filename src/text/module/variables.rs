@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::Checker;
+use super::calls::{Shape, bytes_of};
 use super::declarations::Attributes;
 use super::directives::unknown_directive;
 use super::functions::has_numbers;
 use crate::diagnostic::Code;
-use crate::table::{Kind, Space, TypeInfo};
+use crate::table::{Feature, Kind, Space, TypeId, TypeInfo};
 use crate::text::constant::{self, Constant, WARP, WARP_NAME, at_name};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
@@ -21,6 +22,9 @@ const MOST_DIMENSIONS: usize = 64;
 
 /// The least bits of an address.
 const LEAST_ADDRESS: u16 = 32;
+
+/// The bytes of an address.
+const ADDRESS_BYTES: u64 = 8;
 
 /// Where variables are declared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,11 +44,20 @@ pub(super) struct Declared {
     pub(super) symbol: Symbol,
     pub(super) ty: Option<&'static TypeInfo>,
     pub(super) lanes: u8,
+    /// The alignment that is written; 0 where none is.
+    pub(super) align: u64,
     /// Whether `.extern` stands before it: then it is elsewhere, as long as it is there.
     pub(super) external: bool,
 }
 
 impl Declared {
+    fn number(&self) -> Option<u32> {
+        match self.symbol {
+            Symbol::Variable { number, .. } => Some(number),
+            _ => None,
+        }
+    }
+
     /// Whether it is a texture or the like.
     fn is_opaque(&self) -> bool {
         matches!(self.symbol, Symbol::Variable { space, .. } if space != self.space)
@@ -59,7 +72,7 @@ pub(super) fn elements(shape: &[u64]) -> u64 {
 impl<'a> Checker<'_, '_, 'a> {
     /// Reads what stands between the space and the name: `.align 16 .v4 .f32`.
     pub(super) fn variable_attributes(&mut self, space: &'static Space, site: Site) -> Read<Attributes> {
-        let mut lanes = 1;
+        let (mut lanes, mut align) = (1, 0);
         loop {
             self.cursor().skip_blanks();
             let start = self.cursor().at();
@@ -69,12 +82,13 @@ impl<'a> Checker<'_, '_, 'a> {
             let word = self.cursor().dot_word();
             let span = start..self.cursor().at();
             match word {
-                "align" if lanes == 1 => self.alignment(span)?,
+                "align" if lanes == 1 => align = self.alignment(span)?,
                 "attribute" if lanes == 1 => self.attribute(span)?,
                 "v2" if lanes == 1 => lanes = 2,
                 "v4" if lanes == 1 => lanes = 4,
                 name => {
-                    let attributes = Attributes { symbol: Symbol::Variable { space, holds: None }, ty: None, lanes };
+                    let symbol = Symbol::Variable { space, holds: None, number: 0 };
+                    let attributes = Attributes { symbol, ty: None, lanes, align };
                     // A wrong type is told, and what it would be the type of is known all the same.
                     return Ok(match self.variable_type(attributes, space, site, name, span) {
                         Ok(attributes) => attributes,
@@ -99,6 +113,9 @@ impl<'a> Checker<'_, '_, 'a> {
         let table = self.reader.table;
         let lanes = attributes.lanes;
         if let Some(opaque) = table.space(name).filter(|space| space.opaque) {
+            if let Some(declared) = table.declared_word(name) {
+                self.asks(format_args!("`.{name}`"), &declared.floor, span.clone());
+            }
             self.has_option(opaque, span.clone())?;
             let there = match site {
                 Site::Module => space.opaques,
@@ -113,22 +130,48 @@ impl<'a> Checker<'_, '_, 'a> {
                     format!("a `.{name}` stands alone, in {spaces} outside of functions or as a kernel's parameter");
                 return fail(Code::Syntax, span, message);
             }
-            return Ok(Attributes { symbol: Symbol::Variable { space: opaque, holds: None }, ..attributes });
+            let symbol = Symbol::Variable { space: opaque, holds: None, number: 0 };
+            return Ok(Attributes { symbol, ..attributes });
         }
-        let ty = self.register_type(name).filter(|ty| table.ty(*ty).kind != Kind::Predicate);
+        let ty = self.declared_type(name, span.clone()).filter(|ty| table.ty(*ty).kind != Kind::Predicate);
         let Some(ty) = ty else {
             return fail(Code::Syntax, span, format!("`.{name}` is no type of variables"));
         };
-        if lanes > 1 && !space.vectors {
+        // Parameters are looked at when a body begins.
+        let parameter = matches!(site, Site::Parameters { .. });
+        if (lanes > 1 || table.ty(ty).kind == Kind::Packed) && !space.vectors && !parameter {
             return fail(Code::Syntax, span, format!("there are no vectors in `.{}`", space.name));
         }
         self.is_vector(table.ty(ty), lanes, span)?;
-        let symbol = Symbol::Variable { space, holds: Some((ty, lanes)) };
-        Ok(Attributes { symbol, ty: Some(ty), lanes })
+        let symbol = Symbol::Variable { space, holds: Some((ty, lanes)), number: 0 };
+        Ok(Attributes { symbol, ty: Some(ty), ..attributes })
+    }
+
+    /// Numbers a variable: its shape is known behind its dimensions.
+    pub(super) fn numbered(&mut self, symbol: Symbol) -> Symbol {
+        let Symbol::Variable { space, holds, .. } = symbol else { return symbol };
+        let number = self.shapes.len() as u32;
+        self.shapes.push(self.shape(None, 1, 0, &[]));
+        Symbol::Variable { space, holds, number }
+    }
+
+    /// The shape of a variable of these dimensions; an alignment of zero is that of its type.
+    pub(super) fn shape(&self, ty: Option<TypeId>, lanes: u8, align: u64, dimensions: &[u64]) -> Shape {
+        // A texture or the like is as large as an address.
+        let one = ty.map_or(ADDRESS_BYTES, |ty| bytes_of(self.reader.table.ty(ty), lanes));
+        Shape {
+            ty,
+            lanes,
+            dimensions: dimensions.len() as u8,
+            bytes: one.saturating_mul(elements(dimensions)),
+            align: align.max(one),
+            memory: true,
+            own: false,
+        }
     }
 
     /// `.align` and a power of two.
-    pub(super) fn alignment(&mut self, span: Range<usize>) -> Read<()> {
+    pub(super) fn alignment(&mut self, span: Range<usize>) -> Read<u64> {
         self.cursor().skip_blanks();
         let start = self.cursor().at();
         if !self.cursor().at_digit() {
@@ -138,7 +181,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if !bytes.is_power_of_two() || bytes > u32::MAX.into() {
             return fail(Code::Syntax, start..self.reader.cursor.at(), "an alignment is a power of two");
         }
-        Ok(())
+        Ok(bytes)
     }
 
     /// `(.managed)` and `(.unified(19, 95))` behind `.attribute`.
@@ -204,6 +247,10 @@ impl<'a> Checker<'_, '_, 'a> {
     fn dimensions_and_values(&mut self, variable: Declared, name: &'a str) -> Read<u64> {
         let mut shape = self.dimensions()?;
         let elements = elements(&shape);
+        if let Some(number) = variable.number() {
+            let ty = variable.ty.and_then(|ty| self.register_type(ty.name));
+            self.shapes[number as usize] = self.shape(ty, variable.lanes, variable.align, &shape);
+        }
         if self.cursor().peek() != b'=' {
             if shape.contains(&0) && !variable.external {
                 let message = format!("`{name}` has no length: only what is `.extern` or has values needs none");
@@ -218,6 +265,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.cursor().bump();
         self.cursor().skip_blanks();
+        self.named.clear();
         match variable.ty {
             Some(ty) => {
                 if variable.lanes > 1 {
@@ -225,6 +273,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 let at = self.reader.cursor.token();
                 let first = self.values(ty, &shape, variable.lanes > 1)?;
+                self.keep_table(variable, ty, shape.len());
                 if shape.first() != Some(&0) {
                     return Ok(elements);
                 }
@@ -241,6 +290,15 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.pass_contents(span)?;
                 Ok(elements)
             }
+        }
+    }
+
+    /// Keeps which functions an array of addresses names: an indirect call may go through it.
+    fn keep_table(&mut self, variable: Declared, ty: &'static TypeInfo, dimensions: usize) {
+        let named = core::mem::take(&mut self.named);
+        let Some(number) = variable.number() else { return };
+        if !named.is_empty() && dimensions == 1 && variable.lanes == 1 && ty.kind == Kind::Unsigned {
+            self.tables.insert(number, named);
         }
     }
 
@@ -331,6 +389,7 @@ impl<'a> Checker<'_, '_, 'a> {
             if !matches!(value, Constant::Integer { bits, .. } if byte(bits)) {
                 return fail(Code::Constant, span, "this is no byte of an address: `0xff`, `0xff00` …");
             }
+            self.feature(Feature::AddressByteValues, "a byte of an address as a value", span.clone());
             self.cursor().skip_blanks();
             self.address_value()?;
             self.cursor().skip_blanks();
@@ -377,14 +436,27 @@ impl<'a> Checker<'_, '_, 'a> {
         } else {
             self.reader.cursor = behind;
         }
+        if generic {
+            self.feature(Feature::GenericAddressValues, "a generic address as a value", span.clone());
+        }
         match self.find(name)? {
-            Some(Symbol::Variable { space, .. }) if space.values || space.opaque => Ok(()),
+            Some(Symbol::Variable { space, .. }) if space.values || space.opaque => {
+                self.feature(Feature::AddressValues, "an address as a value", span);
+                Ok(())
+            }
             Some(Symbol::Variable { space, .. }) => fail(
                 Code::Constant,
                 span,
                 format!("`{name}` is in `.{}`, and has no address before the kernel runs", space.name),
             ),
-            Some(Symbol::Function) if !generic && !offset => Ok(()),
+            Some(Symbol::Function) if !generic && !offset => {
+                self.named.push(name);
+                match self.signatures.get(name).is_some_and(|signature| signature.kernel) {
+                    true => self.feature(Feature::KernelValues, "the address of a kernel as a value", span),
+                    false => self.feature(Feature::FunctionValues, "the address of a function as a value", span),
+                }
+                Ok(())
+            }
             Some(Symbol::Function) => {
                 fail(Code::Constant, span, format!("`{name}` is a function: its name alone is its address"))
             }

@@ -38,9 +38,11 @@ impl<'a> Reader<'_, 'a> {
             OperandKind::Address => self.address(info, bare)?,
             OperandKind::Vector(count) => self.vector(info, usize::from(count))?,
             OperandKind::Arguments => self.arguments(info)?,
-            OperandKind::Label | OperandKind::Function | OperandKind::Targets | OperandKind::Scalar => {
-                Value::Name(self.name(form, info)?)
-            }
+            OperandKind::Label
+            | OperandKind::Function
+            | OperandKind::Branches
+            | OperandKind::Targets
+            | OperandKind::Scalar => Value::Name(self.name(form, info)?),
         };
         if info.second.is_some() {
             self.second(form, info, start, operand)?;

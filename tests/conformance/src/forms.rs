@@ -39,7 +39,7 @@ pub(crate) fn operand(operand: &'static Operand, mut register: impl FnMut(usize)
         OperandKind::Label => "label".to_owned(),
         OperandKind::Function => "function".to_owned(),
         OperandKind::Arguments => "()".to_owned(),
-        OperandKind::Targets => "list".to_owned(),
+        OperandKind::Branches | OperandKind::Targets => "list".to_owned(),
     }
 }
 

@@ -31,7 +31,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     let (mut types, mut classes, mut maps) = (Vec::new(), Vec::new(), Vec::new());
     let (mut signatures, mut operators, mut entries) = (Vec::new(), Vec::new(), Vec::new());
     let (mut own_values, mut specials) = (Vec::new(), Vec::new());
-    let (mut spaces, mut directives) = (Vec::new(), Vec::new());
+    let (mut spaces, mut directives, mut declarations) = (Vec::new(), Vec::new(), Vec::new());
     let own = library.len();
     for (index, (_, item)) in library.into_iter().chain(items).enumerate() {
         let base = index < own;
@@ -54,6 +54,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
             ast::Item::Fragment(fragment) => resolver.fragment(fragment),
             ast::Item::Layout(layout) => resolver.layout(layout),
             ast::Item::Lenient(notes) => resolver.lenient(notes),
+            ast::Item::Declarations(list) => declarations.extend(list),
             ast::Item::Spaces(list) => spaces.extend(list),
             ast::Item::Directives(list) => directives.extend(list),
             ast::Item::Special(list) => specials.extend(list.into_iter().filter(|_| !base)),
@@ -71,6 +72,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     specials.into_iter().for_each(|special| resolver.special(special));
     directives.into_iter().for_each(|directive| resolver.directive(directive));
     resolver.spaces(spaces);
+    declarations.into_iter().for_each(|declared| resolver.declared(declared));
     own_values.into_iter().for_each(|item| resolver.own(item));
     signatures.into_iter().for_each(|item| resolver.callable(item));
     operators.into_iter().for_each(|(operator, base)| resolver.operator(operator, base));

@@ -7,9 +7,9 @@ use proc_macro2::{Span, TokenStream};
 use super::Resolver;
 use crate::model::fragment::check as check_place;
 use crate::model::{
-    Builtin, ChapterBuf, Class, DirectiveBuf, Effect, EffectKind, EffectParam, FieldBuf, Fragment, Function, Kind,
-    Layout, Lenient, ManualBuf, Memory, Operator, OperatorMember, Origin, Own, Param, Pick, Requirement, Signature,
-    SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet, Version,
+    Builtin, ChapterBuf, Class, DeclaredBuf, DirectiveBuf, Effect, EffectKind, EffectParam, Feature, FieldBuf,
+    Fragment, Function, Kind, Layout, Lenient, ManualBuf, Memory, Operator, OperatorMember, Origin, Own, Param, Pick,
+    Requirement, Signature, SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet, Version,
 };
 use crate::syntax::ast::{self, Ident, ParamType, TypeShape};
 use crate::text::Diagnostic;
@@ -286,8 +286,9 @@ impl Resolver {
     }
 
     pub(super) fn directive(&mut self, directive: ast::Directive) {
-        const PLACES: [&str; 6] = ["module", "body", "entry", "function", "attribute", "option"];
-        let ast::Directive { docs, name, places, numbers, without, floor } = directive;
+        const PLACES: [&str; 8] =
+            ["module", "branches", "targets", "prototype", "entry", "function", "attribute", "option"];
+        let ast::Directive { docs, name, places, numbers, without, until, floor } = directive;
         for place in &places {
             if !PLACES.iter().any(|known| place == known) {
                 self.error(
@@ -299,18 +300,15 @@ impl Resolver {
         if self.model.directives.iter().any(|other| name == other.name) {
             self.error(Diagnostic::new(name.span(), format!("the directive `.{name}` stands twice")));
         }
-        let floor = floor.map(|floor| self.requirement(floor));
-        let whole =
-            floor.and_then(|floor| Some((floor.ptx?, floor.targets)).filter(|(_, targets)| !targets.is_empty()));
-        let Some((ptx, targets)) = whole else {
-            let message = "a directive has a version and a target";
-            return self.error(Diagnostic::new(name.span(), message).help("write `: ptx 1.0, sm_10` behind it"));
-        };
+        let Some(floor) = floor.and_then(|floor| self.whole_floor(name.span(), floor)) else { return };
+        let until = until.map(|version| self.version(&version));
         let stands = |place: &str| places.iter().any(|other| other == place);
         self.model.directives.push(DirectiveBuf {
             name: name.to_string(),
             module: stands("module"),
-            body: stands("body"),
+            branches: stands("branches"),
+            targets: stands("targets"),
+            prototype: stands("prototype"),
             entry: stands("entry"),
             function: stands("function"),
             attribute: stands("attribute"),
@@ -318,9 +316,46 @@ impl Resolver {
             least: numbers.as_ref().map_or(0, |(least, _)| least.value as u8),
             most: numbers.map_or(0, |(_, most)| most.value as u8),
             without: without.iter().map(ToString::to_string).collect(),
-            floor: FloorBuf { ptx, targets, removed: None },
+            until,
+            floor,
             description: docs.split_whitespace().collect::<Vec<_>>().join(" "),
         });
+    }
+
+    /// A floor of a directive or a declaration: both a version and targets.
+    fn whole_floor(&mut self, span: Span, floor: ast::Requirement) -> Option<FloorBuf> {
+        let floor = self.requirement(floor);
+        let whole = floor.ptx.filter(|_| !floor.targets.is_empty());
+        if whole.is_none() {
+            let message = "a directive or declaration has a version and a target";
+            self.error(Diagnostic::new(span, message).help("write `: ptx 1.0, sm_10` behind it"));
+        }
+        whole.map(|ptx| FloorBuf { ptx, targets: floor.targets, removed: None })
+    }
+
+    pub(super) fn declared(&mut self, declared: ast::Declared) {
+        let ast::Declared { docs, span, name, most, floor } = declared;
+        let known = match name.strip_prefix('.') {
+            Some(word) => {
+                self.model.types.iter().any(|ty| ty.name == word)
+                    || self.model.spaces.iter().any(|space| space.name == word)
+            }
+            None => name.starts_with('"') || Feature::ALL.iter().any(|feature| feature.name() == name),
+        };
+        if !known {
+            let features = Feature::ALL.iter().map(|feature| feature.name());
+            let message = format!("`{name}` is neither a type, a state space, nor a part of a declaration");
+            self.error(Diagnostic::new(span, message).suggest(&name, features));
+        }
+        let most = most.map_or(0, |most| most.value.into());
+        let last = self.model.declarations.iter().rfind(|other| other.name == name);
+        if last.is_some_and(|last| most <= last.most) {
+            self.error(Diagnostic::new(span, format!("`{name}` stands twice; of numbers, the lowest stands first")));
+        }
+        if let Some(floor) = self.whole_floor(span, floor) {
+            let description = docs.split_whitespace().collect::<Vec<_>>().join(" ");
+            self.model.declarations.push(DeclaredBuf { name, most, floor, description });
+        }
     }
 
     pub(super) fn class(&mut self, class: ast::Class) {

@@ -10,13 +10,13 @@ use super::{
     dotted, expr, keyword, members, number, peek_keyword, semicolon, statements, target, type_set, version, word,
 };
 use crate::syntax::ast::{
-    BitField, Builtin, Class, Directive, Docs, Effect, Fragment, Function, Ident, Item, Layout, LenientNote, Manual,
-    Map, NamedSet, Operator, OperatorMember, Own, ParamType, Signature, Space, Spec, Special, SpecialName, TargetGroup,
-    Template, Type, TypeSet, TypeShape, Word, Words,
+    BitField, Builtin, Class, Declared, Directive, Docs, Effect, Fragment, Function, Ident, Item, Layout, LenientNote,
+    Manual, Map, NamedSet, Operator, OperatorMember, Own, ParamType, Signature, Space, Spec, Special, SpecialName,
+    TargetGroup, Template, Type, TypeSet, TypeShape, Word, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 26] = [
+const ITEMS: [&str; 27] = [
     "use",
     "bodies",
     "ptx",
@@ -42,6 +42,7 @@ const ITEMS: [&str; 26] = [
     "free",
     "modifiers",
     "template",
+    "declarations",
     "instruction",
 ];
 
@@ -72,7 +73,8 @@ pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
 /// `.maxntid entry numbers 1 to 3 without { .reqntid }: ptx 1.3, sm_10;`
 fn directive(input: ParseStream) -> Result<Directive> {
     let (docs, name) = (super::docs(input)?, dotted(input)?);
-    let mut directive = Directive { docs, name, places: Vec::new(), numbers: None, without: Vec::new(), floor: None };
+    let mut directive =
+        Directive { docs, name, places: Vec::new(), numbers: None, without: Vec::new(), until: None, floor: None };
     while input.peek(syn::Ident) {
         if peek_keyword(input, "numbers") {
             word(input)?;
@@ -82,6 +84,9 @@ fn directive(input: ParseStream) -> Result<Directive> {
         } else if peek_keyword(input, "without") {
             word(input)?;
             directive.without = members(input)?;
+        } else if peek_keyword(input, "until") {
+            word(input)?;
+            directive.until = Some(version(input)?);
         } else {
             directive.places.push(word(input)?);
         }
@@ -89,6 +94,22 @@ fn directive(input: ParseStream) -> Result<Directive> {
     input.parse::<Token![:]>()?;
     directive.floor = Some(super::instruction::requirement(input)?);
     Ok(directive)
+}
+
+/// `.b128: ptx 8.3, sm_70;`
+fn declared(input: ParseStream) -> Result<Declared> {
+    let (docs, span) = (super::docs(input)?, input.span());
+    let name = if input.peek(Token![.]) {
+        format!(".{}", dotted(input)?)
+    } else if input.peek(LitStr) {
+        format!("{:?}", input.parse::<LitStr>()?.value())
+    } else {
+        word(input)?.to_string()
+    };
+    let most = if input.peek(Token![:]) { None } else { Some(number(input)?) };
+    input.parse::<Token![:]>()?;
+    let floor = super::instruction::requirement(input)?;
+    Ok(Declared { docs, span, name, most, floor })
 }
 
 /// `9.2 "https://…" { 9.7.1 "Integer Arithmetic Instructions"; }`
@@ -256,6 +277,11 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             syn::braced!(content in input);
             let fields = statements(&content, errors, |input, _| bit_field(input));
             Ok(Item::Layout(Layout { docs, name, bits, fields }))
+        }
+        "declarations" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Declarations(statements(&content, errors, |input, _| declared(input))))
         }
         "lenient" => {
             let content;

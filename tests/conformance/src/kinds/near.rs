@@ -109,7 +109,7 @@ fn write_operand(
         let names = match operand.kind {
             OperandKind::Function => FUNCTIONS,
             OperandKind::Arguments => ARGUMENTS,
-            OperandKind::Targets => TABLES,
+            OperandKind::Branches | OperandKind::Targets => TABLES,
             _ => &[],
         };
         let usual = |place| own_register(index + place, operand);

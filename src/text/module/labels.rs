@@ -1,0 +1,111 @@
+//! Labels of a function: which block declares each, and which of them a branch can name.
+//!
+//! A label is visible in its block and in the blocks within, before and behind where it stands. A branch to a label behind it
+//! is resolved at the end of the function.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use crate::text::lexer::span_of;
+
+/// A label that a statement names before the label stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Jump<'a> {
+    pub(super) name: &'a str,
+    /// The number of labels that are named: `L<2>` names `L0` and `L1`.
+    pub(super) count: Option<u64>,
+}
+
+/// A label where it stands, with the end of what it and its namesakes before it cover.
+#[derive(Debug)]
+struct Placed<'a> {
+    name: &'a str,
+    /// The block that declares it.
+    block: u32,
+    covered: usize,
+}
+
+/// The labels of the open function.
+#[derive(Debug, Default)]
+pub(super) struct Labels<'a> {
+    /// The extent of each block, in order.
+    blocks: Vec<Range<usize>>,
+    /// The blocks that are open, from the outermost one.
+    open: Vec<u32>,
+    placed: Vec<Placed<'a>>,
+    jumps: Vec<Jump<'a>>,
+}
+
+/// Why a label cannot be named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// The function has no such label.
+    Nowhere,
+    /// A block has it that does not contain the branch.
+    InOtherBlock,
+}
+
+impl<'a> Labels<'a> {
+    pub(super) fn enter(&mut self, at: usize) {
+        self.open.push(self.blocks.len() as u32);
+        self.blocks.push(at..usize::MAX);
+    }
+
+    pub(super) fn leave(&mut self, at: usize) {
+        if let Some(block) = self.open.pop() {
+            self.blocks[block as usize].end = at;
+        }
+    }
+
+    /// A label of the innermost open block; outside of all blocks it is visible everywhere.
+    pub(super) fn place(&mut self, name: &'a str) {
+        let block = self.open.last().copied().unwrap_or(u32::MAX);
+        self.placed.push(Placed { name, block, covered: 0 });
+    }
+
+    pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>) {
+        self.jumps.push(Jump { name, count });
+    }
+
+    /// Ends the function: reports each jump whose label is not visible to it, and forgets all.
+    pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(Jump<'a>, Missing)) {
+        let extent = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).cloned().unwrap_or(0..usize::MAX);
+        self.placed.sort_by_key(|placed| (placed.name, extent(placed).start));
+        let mut before: Option<(&str, usize)> = None;
+        for placed in &mut self.placed {
+            let end = self.blocks.get(placed.block as usize).map_or(usize::MAX, |block| block.end);
+            placed.covered =
+                before.filter(|(name, _)| *name == placed.name).map_or(end, |(_, covered)| covered.max(end));
+            before = Some((placed.name, placed.covered));
+        }
+        for jump in core::mem::take(&mut self.jumps) {
+            let at = span_of(text, jump.name).start;
+            let found = match jump.count {
+                None => self.visible(jump.name, at),
+                Some(count) => {
+                    let names = (0..count).map(|number| alloc::format!("{}{number}", jump.name));
+                    names.map(|name| self.visible(&name, at)).find(Result::is_err).unwrap_or(Ok(()))
+                }
+            };
+            if let Err(why) = found {
+                missing(jump, why);
+            }
+        }
+        self.blocks.clear();
+        self.open.clear();
+        self.placed.clear();
+    }
+
+    /// Whether a label is visible at a place of the text. Labels are sorted.
+    fn visible(&self, name: &str, at: usize) -> Result<(), Missing> {
+        let start = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).map_or(0, |block| block.start);
+        let behind = self.placed.partition_point(|placed| (placed.name, start(placed)) <= (name, at));
+        let last = self.placed[..behind].last().filter(|placed| placed.name == name);
+        match last {
+            Some(placed) if placed.covered >= at => Ok(()),
+            Some(_) => Err(Missing::InOtherBlock),
+            None if self.placed.get(behind).is_some_and(|placed| placed.name == name) => Err(Missing::InOtherBlock),
+            None => Err(Missing::Nowhere),
+        }
+    }
+}
