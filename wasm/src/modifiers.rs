@@ -1,7 +1,7 @@
 //! What may stand in each place of a mnemonic, beside what stands in the others.
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{ABSENT, FormInfo, Free, InstructionInfo};
+use ptx_isa::table::{ABSENT, InstructionInfo};
 use ptx_isa::text::Statement;
 use serde::Serialize;
 
