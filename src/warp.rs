@@ -153,7 +153,12 @@ struct Layout {
 
 /// The bytes of a register with lanes of so many bits; 1 for predicates.
 const fn size(bits: u32) -> usize {
-    if bits == 1 { 4 } else { bits as usize * WARP / 8 }
+    match bits {
+        1 => 4,
+        // Registers of 16 bits hold bytes, too.
+        8 => 2 * WARP,
+        bits => bits as usize * WARP / 8,
+    }
 }
 
 /// The offsets of the mask of active threads, with which a warp begins, of a predicate that is true, and of one that
@@ -185,7 +190,7 @@ impl Layout {
     fn offset(&self, bits: u32, register: u32) -> Result<usize, u32> {
         let (start, count) = match bits {
             1 => (PREDICATES, self.registers.pred),
-            16 => (self.b16, self.registers.b16),
+            8 | 16 => (self.b16, self.registers.b16),
             32 => (self.b32, self.registers.b32),
             _ => (self.b64, self.registers.b64),
         };
@@ -402,7 +407,7 @@ impl Program {
             for (offset, bits, value) in &self.constants {
                 match bits {
                     1 => file.words_mut::<u32>(warp + offset, 1).fill(if *value != 0 { u32::MAX } else { 0 }),
-                    16 => file.words_mut::<u16>(warp + offset, WARP).fill(*value as u16),
+                    8 | 16 => file.words_mut::<u16>(warp + offset, WARP).fill(*value as u16),
                     32 => file.words_mut::<u32>(warp + offset, WARP).fill(*value as u32),
                     _ => file.words_mut::<u64>(warp + offset, WARP).fill(*value),
                 }
@@ -457,7 +462,7 @@ impl Decoded {
         let loops = evaluator.code();
         let shape = evaluator.shape();
         // Without a loop it still runs thread by thread, if registers hold its operands.
-        let held = shape.places.iter().all(|bits| matches!(bits, 1 | 16 | 32 | 64));
+        let held = shape.places.iter().all(|bits| matches!(bits, 1 | 8 | 16 | 32 | 64));
         let loops = match loops {
             Ok(loops) => loops,
             Err(_) if held && shape.places.len() <= isa_table::limits::PLACES => &[],

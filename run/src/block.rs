@@ -134,9 +134,9 @@ impl<'l> Block<'l> {
         block
     }
 
-    /// Runs until all threads have ended, or so many instructions more were executed.
+    /// Runs until all threads have ended, or so many steps were done, however many lanes took part.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
-        let end = self.executed.saturating_add(budget);
+        let mut steps = 0;
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
             let program = &self.code.program;
@@ -148,15 +148,17 @@ impl<'l> Block<'l> {
                             program.run_range(*from as usize..*to as usize, range.clone(), &mut self.warps);
                         }
                         self.executed += self.lanes * u64::from(to - from);
+                        steps += u64::from(to - from);
                         entry.at += 1;
                     }
                     Op::Effect { guard, action, .. } => {
                         self.executed += self.lanes;
+                        steps += 1;
                         match self.effect(&mut entry, *guard, action)? {
                             Flow::Next => entry.at += 1,
                             Flow::Jump(to) => {
                                 entry.at = to;
-                                if self.executed >= end {
+                                if steps >= budget {
                                     self.aside(entry);
                                     return Ok(Status::Suspended);
                                 }
@@ -172,7 +174,7 @@ impl<'l> Block<'l> {
                     break;
                 }
             }
-            if self.executed >= end && !self.ready.is_empty() {
+            if steps >= budget && !self.ready.is_empty() {
                 return Ok(Status::Suspended);
             }
         }

@@ -713,7 +713,7 @@ impl Planning<'_> {
                 _ => None,
             };
             destinations.push(match register {
-                Some(row) if row.bits == bits || bits < 16 && row.bits == 16 => Some(row.number),
+                Some(row) if row.bits == bits => Some(row.number),
                 Some(row) => {
                     let from = self.scratch(open, bits.max(16));
                     let signed = self.module.table.ty(info.ty).kind == Kind::Signed;

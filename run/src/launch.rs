@@ -349,8 +349,8 @@ pub(crate) struct Launched<'l> {
     pub ticks: AtomicU64,
 }
 
-/// Instructions after which a block lets another one run.
-const SLICE: u64 = 1 << 22;
+/// Steps after which a block lets another one run.
+const SLICE: u64 = 1 << 15;
 
 /// Blocks that run, and those that have not begun.
 struct Queue<'l> {

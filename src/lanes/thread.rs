@@ -31,6 +31,7 @@ unsafe fn get((at, bits): Place, chunk: usize, lane: usize) -> u128 {
     unsafe {
         match bits {
             1 => u128::from(*at.cast::<u32>().add(chunk) >> lane & 1),
+            8 => u128::from(*at.cast::<u16>().add(index) & 0xff),
             16 => u128::from(*at.cast::<u16>().add(index)),
             32 => u128::from(*at.cast::<u32>().add(index)),
             _ => u128::from(*at.cast::<u64>().add(index)),
@@ -50,7 +51,7 @@ unsafe fn put((at, bits): Place, chunk: usize, lane: usize, value: u128) {
                 let word = at.cast::<u32>().add(chunk);
                 *word = *word & !BIT[lane] | ((value & 1) as u32) << lane;
             }
-            16 => *at.cast::<u16>().add(index) = value as u16,
+            8 | 16 => *at.cast::<u16>().add(index) = value as u16,
             32 => *at.cast::<u32>().add(index) = value as u32,
             _ => *at.cast::<u64>().add(index) = value as u64,
         }

@@ -92,7 +92,7 @@ pub(super) fn initial(text: &str, ty: Option<&TypeInfo>) -> (Vec<u8>, Vec<Reloca
         }
         let mut mask = u64::MAX;
         let mut value = 0;
-        if !names(&cursor) {
+        if !constant::at_name(&cursor) {
             match constant::expression(&mut cursor) {
                 Ok(constant) => {
                     cursor.skip_blanks();
@@ -133,11 +133,6 @@ pub(super) fn initial(text: &str, ty: Option<&TypeInfo>) -> (Vec<u8>, Vec<Reloca
         relocations.push(Relocation { offset, bytes: size, mask, generic, name: name.to_owned(), addend: value });
         bytes.resize(bytes.len() + width, 0);
     }
-}
-
-/// Whether a name comes next rather than a constant.
-fn names(cursor: &Cursor<'_>) -> bool {
-    cursor.at_word() && !constant::at_name(cursor)
 }
 
 /// The words of a list: `L1, L2`.

@@ -1,0 +1,59 @@
+"""Compiles the kernels of this folder to PTX with NVRTC.
+
+    python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc nvidia-cuda-runtime
+    venv/bin/python generate.py
+
+`provenance.txt` says which compiler wrote what.
+"""
+import ctypes
+import glob
+import os
+import site
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def find(pattern):
+    for folder in site.getsitepackages():
+        found = glob.glob(os.path.join(folder, "nvidia", "**", pattern), recursive=True)
+        if found:
+            return found[0]
+    sys.exit(f"no {pattern}: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime")
+
+
+def compile(nvrtc, name, architecture):
+    source = open(os.path.join(HERE, name + ".cu"), "rb").read()
+    program = ctypes.c_void_p()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, (name + ".cu").encode(), 0, None, None)
+    include = os.path.dirname(find("cuda_fp16.h"))
+    options = [b"--gpu-architecture=" + architecture.encode(), b"--std=c++17", b"-lineinfo", b"-I" + include.encode()]
+    status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    size = ctypes.c_size_t()
+    if status:
+        nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+        log = ctypes.create_string_buffer(size.value)
+        nvrtc.nvrtcGetProgramLog(program, log)
+        sys.exit(log.value.decode())
+    nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size))
+    text = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetPTX(program, text)
+    with open(os.path.join(HERE, f"{name}-{architecture}.ptx"), "w") as out:
+        out.write(text.value.decode())
+
+
+def main():
+    nvrtc = ctypes.CDLL(find("libnvrtc.so.*"))
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    lines = []
+    for path in sorted(glob.glob(os.path.join(HERE, "*.cu"))):
+        name = os.path.splitext(os.path.basename(path))[0]
+        for architecture in ["compute_80", "compute_90"]:
+            compile(nvrtc, name, architecture)
+            lines.append(f"{name}-{architecture}.ptx: {name}.cu by NVRTC {major.value}.{minor.value}\n")
+    with open(os.path.join(HERE, "provenance.txt"), "w") as out:
+        out.writelines(lines)
+
+
+main()
