@@ -145,6 +145,8 @@ pub mod lanes;
 pub mod manual;
 #[cfg(feature = "reference")]
 pub mod reference;
+#[cfg(feature = "run")]
+pub mod run;
 pub mod slice;
 pub mod table;
 pub mod text;

@@ -17,7 +17,7 @@ fn root() -> &'static Path {
 /// Every Rust source that is neither test nor generated, by its path from the root.
 fn sources() -> Vec<(String, TokenStream)> {
     let mut paths = vec![root().join("build.rs")];
-    for folder in ["src", "macros", "isa-spec/src", "isa-table/src", "run/src"] {
+    for folder in ["src", "macros", "isa-spec/src", "isa-table/src"] {
         files(&root().join(folder), &mut paths);
     }
     let rust = paths.into_iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"));

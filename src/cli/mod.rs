@@ -14,7 +14,9 @@ mod folder;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod names;
+mod npy;
 mod report;
+mod run;
 mod sarif;
 mod shell;
 mod table;
@@ -67,6 +69,10 @@ enum Command {
     /// Serve an editor that speaks the language server protocol over standard input and output
     #[cfg(feature = "lsp")]
     Lsp,
+
+    /// Run a kernel on the CPU
+    #[command(after_help = include_str!("help/run.txt"))]
+    Run(run::RunArguments),
 
     /// List the legal forms
     #[command(after_help = include_str!("help/table.txt"))]
@@ -246,6 +252,7 @@ pub(crate) fn run() -> ExitCode {
         Command::Explain(arguments) => explain::run(&arguments),
         #[cfg(feature = "lsp")]
         Command::Lsp => lsp::run(),
+        Command::Run(arguments) => run::run(&arguments, quiet),
         Command::Table(arguments) => table::run(&arguments, quiet),
         Command::Completions { shell } => shell::completions::<Arguments>(shell),
         Command::Man => shell::man::<Arguments>(),

@@ -4,15 +4,18 @@
 //! is deepest and least far runs, so that lanes meet again; every 64th pick takes the one that has waited longest, so that
 //! each of them goes on.
 
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
 use std::collections::HashMap;
 use std::ops::Range;
 
 use ptx_isa::warp::Warps;
 
-use crate::decode::{Action, Cell, Code, Op, Row};
-use crate::error::{Error, ErrorKind};
-use crate::launch::Launched;
-use crate::raw::Bytes;
+use super::decode::{Action, Cell, Code, Op, Row};
+use super::error::{Error, ErrorKind};
+use super::launch::Launched;
+use super::raw::Bytes;
 
 /// Lanes at one place.
 #[derive(Clone, Debug)]
@@ -126,7 +129,7 @@ impl<'l> Block<'l> {
             calls: vec![Vec::new(); threads],
             picks: 0,
             executed: 0,
-            around: (0, 0),
+            around: launched.everywhere(),
             ranges: Vec::new(),
             lanes: 0,
         };

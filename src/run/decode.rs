@@ -1,13 +1,16 @@
 //! From a resolved module to the code of a kernel: runs of decoded instructions, and effects with their registers.
 
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
 use std::collections::HashMap;
 
 use ptx_isa::table::{self, Effect, EffectKind, Evaluator, Kind, Memory as Belongs, Origin, Special, Table};
 use ptx_isa::text::resolved::{Function, Instruction, Module, Parameter, Symbol, Value, Variable};
 use ptx_isa::warp::{Operands, Program, Registers, Source};
 
-use crate::error::{Error, ErrorKind};
-use crate::system::System;
+use super::error::{Error, ErrorKind};
+use super::system::System;
 
 /// A register of a warp: bits of a lane, 1 for a predicate, and its number among those of that width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

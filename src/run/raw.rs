@@ -5,6 +5,9 @@
 
 #![allow(unsafe_code, reason = "kernels address memory by numbers")]
 
+use std::prelude::rust_2024::*;
+use std::vec;
+
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Bytes that live until the program drops them, aligned to 256.

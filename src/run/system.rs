@@ -1,5 +1,8 @@
 //! Functions that modules call and do not define: the device's runtime.
 
+use std::format;
+use std::prelude::rust_2024::*;
+
 /// A function of the device's runtime, by the name that compilers call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum System {

@@ -1,17 +1,20 @@
 //! Memory of the device: allocations, and the check that an access lies in one.
 
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
-use crate::error::{Error, ErrorKind};
-use crate::raw::Bytes;
+use super::error::{Error, ErrorKind};
+use super::raw::Bytes;
 
 /// The device's memory. Copies are the same memory.
 ///
 /// Pointers are numbers that kernels compute with. Outside of a launch the bytes are read and written through this.
 ///
 /// ```
-/// use ptx_isa_run::Memory;
+/// use ptx_isa::run::Memory;
 ///
 /// let memory = Memory::new();
 /// let pointer = memory.allocate(8);
@@ -161,8 +164,8 @@ macro_rules! numbers {
             fn bytes(self) -> Vec<u8> { self.to_le_bytes().to_vec() }
             fn from_bytes(bytes: &[u8]) -> $ty { $ty::from_le_bytes(bytes.try_into().expect("as many as it has")) }
         }
-        impl From<$ty> for crate::Argument {
-            fn from(number: $ty) -> crate::Argument { crate::Argument { bytes: number.to_le_bytes().to_vec() } }
+        impl From<$ty> for super::Argument {
+            fn from(number: $ty) -> super::Argument { super::Argument { bytes: number.to_le_bytes().to_vec() } }
         }
     )*};
 }

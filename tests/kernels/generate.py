@@ -39,7 +39,8 @@ def compile(nvrtc, name, architecture):
     text = ctypes.create_string_buffer(size.value)
     nvrtc.nvrtcGetPTX(program, text)
     with open(os.path.join(HERE, f"{name}-{architecture}.ptx"), "w") as out:
-        out.write(text.value.decode())
+        # Where this folder lies is nobody's business.
+        out.write(text.value.decode().replace(os.path.join(os.getcwd(), ""), ""))
 
 
 def main():

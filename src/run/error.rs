@@ -1,5 +1,7 @@
 //! What ends a launch, and what keeps one from starting.
 
+use std::prelude::rust_2024::*;
+
 use std::fmt;
 
 use ptx_isa::diagnostic::Diagnostic;
@@ -81,7 +83,8 @@ pub struct Error {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
+    /// An error that is about no place.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error {
             kind,
             message: message.into(),

@@ -2,18 +2,21 @@
 
 #![allow(unsafe_code, reason = "addresses are checked here before memory is accessed")]
 
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
 use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use ptx_isa::table::Origin;
 
-use crate::block::{Block, Entry, Flow, Frame};
-use crate::decode::{
+use super::block::{Block, Entry, Flow, Frame};
+use super::decode::{
     Access, Action, Address, BLOCK, Callee, Cell, FUNCTION, FUNCTIONS, PARAMETERS, Row, Slot, THREAD, Where,
 };
-use crate::error::{Error, ErrorKind};
-use crate::raw;
-use crate::system::{self, System};
+use super::error::{Error, ErrorKind};
+use super::raw;
+use super::system::{self, System};
 
 /// Where the offset in a window of generic addresses ends.
 const OFFSET: u64 = u32::MAX as u64;
@@ -471,7 +474,7 @@ impl Block<'_> {
             let thread = 32 * warp + lane;
             let Some(call) = self.calls[thread].pop() else { continue };
             let routine = &self.code.routines[&call.function];
-            let crate::decode::Op::Effect { action: Action::Call { results, .. }, .. } = &self.code.ops[call.from]
+            let super::decode::Op::Effect { action: Action::Call { results, .. }, .. } = &self.code.ops[call.from]
             else {
                 continue;
             };
@@ -581,7 +584,7 @@ impl Block<'_> {
             System::Allocate => self.launched.memory.allocate((given[0] as usize).clamp(1, 1 << 32)),
             System::Free => {
                 self.launched.memory.free(given[0]);
-                self.around = (0, 0);
+                self.around = self.launched.everywhere();
                 0
             }
         };

@@ -1,17 +1,20 @@
 //! Kernels, their launches, and the threads of the host that run blocks.
 
+use std::prelude::rust_2024::*;
+use std::{format, print, vec};
+
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use ptx_isa::text::resolved::{self, Symbol};
+use ptx_isa::text::resolved;
 
-use crate::block::{Block, Status};
-use crate::decode::{self, Code, Op};
-use crate::error::{Error, ErrorKind};
-use crate::memory::Memory;
-use crate::raw::Bytes;
+use super::block::{Block, Status};
+use super::decode::{self, Code, Op};
+use super::error::{Error, ErrorKind};
+use super::memory::Memory;
+use super::raw::Bytes;
 
 /// The value of a kernel's parameter, as bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -251,6 +254,29 @@ impl Kernel {
     ///
     /// As [`Kernel::launch`].
     pub fn launch_with(&self, grid: Grid, arguments: &[Argument], options: &Options) -> Result<Report, Error> {
+        self.run(grid, arguments, options, true)
+    }
+
+    /// The same without the check that global addresses lie in an allocation: any address of the host is taken as it is.
+    ///
+    /// # Safety
+    ///
+    /// The kernel reads and writes only what may be read and written, and nobody else touches it while the kernel runs.
+    ///
+    /// # Errors
+    ///
+    /// As [`Kernel::launch`].
+    #[allow(unsafe_code, reason = "what kernels access is up to the caller")]
+    pub unsafe fn launch_unchecked(
+        &self,
+        grid: Grid,
+        arguments: &[Argument],
+        options: &Options,
+    ) -> Result<Report, Error> {
+        self.run(grid, arguments, options, false)
+    }
+
+    fn run(&self, grid: Grid, arguments: &[Argument], options: &Options, checked: bool) -> Result<Report, Error> {
         let named = |error: Error| Error { kernel: Some(self.name().to_owned()), ..error };
         let function = self.function();
         let mut bytes = vec![0; function.parameter_bytes as usize];
@@ -283,6 +309,7 @@ impl Kernel {
             code,
             memory: &self.loaded.memory,
             options,
+            checked,
             block: grid.threads,
             grid: grid.blocks,
             cluster: grid.cluster,
@@ -325,11 +352,6 @@ impl Kernel {
         }
         Ok(())
     }
-
-    /// The function that a symbol is, for whoever looks at the resolved module.
-    pub fn symbol(&self) -> Symbol {
-        Symbol::Function(self.number)
-    }
 }
 
 /// A launch that runs.
@@ -339,6 +361,8 @@ pub(crate) struct Launched<'l> {
     pub code: &'l Code,
     pub memory: &'l Memory,
     pub options: &'l Options,
+    /// Whether global addresses must lie in an allocation.
+    pub checked: bool,
     pub block: [u32; 3],
     pub grid: [u32; 3],
     pub cluster: [u32; 3],
@@ -362,6 +386,11 @@ struct Queue<'l> {
 impl Launched<'_> {
     pub(crate) fn threads(&self) -> usize {
         self.block.iter().map(|count| *count as usize).product()
+    }
+
+    /// The allocation to begin with: none, or all of the host's addresses where nothing is checked.
+    pub(crate) fn everywhere(&self) -> (usize, usize) {
+        if self.checked { (0, 0) } else { (0, 1 << 48) }
     }
 
     pub(crate) fn print(&self, text: &str) {
@@ -409,7 +438,7 @@ impl Launched<'_> {
                     queue.next += 1;
                     Err(queue.next - 1)
                 });
-                // A suspended block waits for others, perhaps: those that have not begun go first, if they are few.
+                // A suspended block waits for others, perhaps: those that have not begun go first.
                 let taken = match next {
                     Some(next) => Some(next),
                     None => queue.suspended.pop_front().map(Ok),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ptx_isa_run::{Argument, Error, Grid, Memory, Module, Number, Options};
+use ptx_isa::run::{Argument, Error, Grid, Memory, Module, Number, Options};
 
 /// The suite as compiled for two targets.
 const SUITES: [&str; 2] = [include_str!("kernels/suite-compute_80.ptx"), include_str!("kernels/suite-compute_90.ptx")];
@@ -173,7 +173,12 @@ fn scans_and_sorts() {
         let grid = Grid::new(1, 256).shared(1024);
         machine.run("scan", grid, &[px.into(), py.into(), 200_i32.into()]);
         let sums = |x: &[i32]| -> Vec<i32> {
-            x.iter().scan(0, |sum, x| { *sum += x; Some(*sum) }).collect()
+            x.iter()
+                .scan(0, |sum, x| {
+                    *sum += x;
+                    Some(*sum)
+                })
+                .collect()
         };
         assert_eq!(machine.download::<i32>(py, 200), sums(&x));
 
@@ -230,15 +235,16 @@ fn calls() {
     each(|machine| {
         let out = machine.upload(&[0_i32; 40]);
         machine.run("recursion", Grid::new(1, 40), &[out.into()]);
-        fn fibonacci(n: i32) -> i32 { if n < 2 { n } else { fibonacci(n - 1) + fibonacci(n - 2) } }
+        fn fibonacci(n: i32) -> i32 {
+            if n < 2 { n } else { fibonacci(n - 1) + fibonacci(n - 2) }
+        }
         let expected: Vec<i32> = (0..40).map(|t| fibonacci(t % 12)).collect();
         assert_eq!(machine.download::<i32>(out, 40), expected);
 
         let which: Vec<i32> = random(64).iter().map(|bits| (bits % 3) as i32).collect();
         let (out, pw) = (machine.upload(&[0_i32; 64]), machine.upload(&which));
         machine.run("pointers", Grid::new(1, 64), &[out.into(), pw.into()]);
-        let expected: Vec<i32> =
-            which.iter().zip(0..).map(|(which, t)| [2 * t, t * t, -t][*which as usize]).collect();
+        let expected: Vec<i32> = which.iter().zip(0..).map(|(which, t)| [2 * t, t * t, -t][*which as usize]).collect();
         assert_eq!(machine.download::<i32>(out, 64), expected);
 
         let mut pair = vec![0_u8; 24];
@@ -407,8 +413,7 @@ fn graphs_and_sparse_matrices() {
         let changed = machine.upload(&[0_i32]);
         for depth in 0.. {
             machine.memory.write(changed, &[0; 4]).unwrap();
-            let arguments =
-                [po.into(), pe.into(), pl.into(), (depth as i32).into(), changed.into(), (n as i32).into()];
+            let arguments = [po.into(), pe.into(), pl.into(), (depth as i32).into(), changed.into(), (n as i32).into()];
             machine.run("breadth", Grid::new(3, 128), &arguments);
             for v in 0..n {
                 if level[v] == depth {

@@ -1,0 +1,73 @@
+/* PTX kernels on the CPU: the C interface of libptx_isa_run.
+ *
+ * Functions that return int return 0, or the number of an error, which ptx_last_error gives as well and ptx_error_text
+ * explains, for each thread of the host. A null handle means that the call failed.
+ */
+#ifndef PTX_RUN_H
+#define PTX_RUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum ptx_error {
+    PTX_OK,
+    PTX_MODULE,      /* the module has errors */
+    PTX_NO_KERNEL,   /* the module has no such kernel */
+    PTX_UNSUPPORTED, /* the kernel needs what this machine lacks */
+    PTX_ARGUMENTS,   /* the arguments are not those of the kernel */
+    PTX_SHAPE,       /* the grid, block or shared memory cannot be launched */
+    PTX_ACCESS,      /* an access outside of every allocation */
+    PTX_MISALIGNED,  /* an access whose address is not a multiple of its size */
+    PTX_TRAP,        /* the kernel executed a trap */
+    PTX_ASSERTION,   /* an assertion of the kernel failed */
+    PTX_DEADLOCK,    /* threads wait for what never comes */
+    PTX_LIMIT,       /* the launch executed more instructions than it may */
+    PTX_STACK,       /* the stack of a thread is exhausted */
+    PTX_CALL         /* a call of what is no function */
+};
+
+/* The number and the text of the error of this thread's last call; the text lasts until the next one. */
+int ptx_last_error(void);
+const char *ptx_error_text(void);
+
+/* Runs the first kernel of a module as mock drivers do: args[i] is the value itself, an integer or a pointer of the host; of
+ * a parameter wider than eight bytes a pointer to its bytes. Global addresses are not checked. Modules are cached by their text. */
+int ptx_run(const char *source, int count, void **args, int block_x, int block_y, int block_z, int grid_x, int grid_y,
+            int grid_z, int shared);
+
+typedef struct ptx_memory ptx_memory;
+typedef struct ptx_module ptx_module;
+typedef struct ptx_kernel_handle ptx_kernel_handle;
+
+ptx_memory *ptx_memory_new(void);
+void ptx_memory_free(ptx_memory *memory);
+uint64_t ptx_allocate(const ptx_memory *memory, size_t bytes);
+int ptx_release(const ptx_memory *memory, uint64_t pointer);
+int ptx_copy_in(const ptx_memory *memory, uint64_t to, const void *from, size_t bytes);
+int ptx_copy_out(const ptx_memory *memory, void *to, uint64_t from, size_t bytes);
+
+ptx_module *ptx_module_load(const ptx_memory *memory, const char *source);
+void ptx_module_free(ptx_module *module);
+ptx_kernel_handle *ptx_kernel(const ptx_module *module, const char *name);
+void ptx_kernel_free(ptx_kernel_handle *kernel);
+
+struct ptx_launch_config {
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t shared;  /* bytes of dynamic shared memory */
+    uint32_t threads; /* of the host; 0 for all that it has, 1 for launches that are deterministic */
+    uint64_t limit;   /* the most thread-instructions; 0 for any number */
+};
+
+/* Each argument points to the value of a parameter. */
+int ptx_launch(const ptx_kernel_handle *kernel, const struct ptx_launch_config *launch, int count, void *const *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

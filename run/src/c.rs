@@ -1,0 +1,306 @@
+//! The C interface: see `include/ptx_run.h`.
+//!
+//! Handles are owned by their caller. What fails is told by [`ptx_last_error`], for each thread of the host.
+
+#![allow(unsafe_code, reason = "C passes pointers")]
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::{Mutex, OnceLock};
+
+use crate::{Argument, Error, ErrorKind, Grid, Kernel, Memory, Module, Options};
+
+thread_local! {
+    /// The number and text of the last call that failed; none if the last one did not.
+    static LAST: RefCell<(c_int, CString)> = RefCell::new((0, CString::default()));
+}
+
+/// The number of a kind of errors.
+fn number(kind: &ErrorKind) -> c_int {
+    const KINDS: [&str; 13] = [
+        "module",
+        "no-kernel",
+        "unsupported",
+        "arguments",
+        "shape",
+        "access",
+        "misaligned",
+        "trap",
+        "assertion",
+        "deadlock",
+        "limit",
+        "stack",
+        "call",
+    ];
+    KINDS.iter().position(|known| *known == kind.name()).map_or(99, |place| place as c_int + 1)
+}
+
+/// Notes how a call ended, and gives its number.
+fn noted<T>(result: Result<T, Error>) -> Result<T, c_int> {
+    let (number, text) = match &result {
+        Ok(_) => (0, String::new()),
+        Err(error) => (number(&error.kind), error.to_string()),
+    };
+    let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+    LAST.with(|last| *last.borrow_mut() = (number, text));
+    result.map_err(|_| number)
+}
+
+fn text<'a>(text: *const c_char) -> Result<&'a str, Error> {
+    let broken = |message| Error::new(ErrorKind::Arguments, message);
+    if text.is_null() {
+        return Err(broken("a text is null"));
+    }
+    // SAFETY: the interface asks for a string that ends with zero and outlives the call.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str().map_err(|_| broken("a text is not UTF-8"))
+}
+
+/// The number of the error of this thread's last call, 0 if it had none.
+#[unsafe(no_mangle)]
+pub extern "C" fn ptx_last_error() -> c_int {
+    LAST.with(|last| last.borrow().0)
+}
+
+/// The text of that error; it lasts until this thread's next call.
+#[unsafe(no_mangle)]
+pub extern "C" fn ptx_error_text() -> *const c_char {
+    LAST.with(|last| last.borrow().1.as_ptr())
+}
+
+/// New memory of a device.
+#[unsafe(no_mangle)]
+pub extern "C" fn ptx_memory_new() -> *mut Memory {
+    Box::into_raw(Box::new(Memory::new()))
+}
+
+/// Ends a memory, and all its allocations that no module has.
+///
+/// # Safety
+///
+/// The handle is of [`ptx_memory_new`], and is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_memory_free(memory: *mut Memory) {
+    if !memory.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(memory) });
+    }
+}
+
+/// So many zeros on the device.
+///
+/// # Safety
+///
+/// The handle is of [`ptx_memory_new`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_allocate(memory: *const Memory, bytes: usize) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { &*memory }.allocate(bytes)
+}
+
+/// Ends an allocation.
+///
+/// # Safety
+///
+/// As [`ptx_allocate`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_release(memory: *const Memory, pointer: u64) -> c_int {
+    // SAFETY: the caller's promise.
+    c_int::from(!unsafe { &*memory }.free(pointer))
+}
+
+/// Copies to the device; 0, or the number of an error.
+///
+/// # Safety
+///
+/// As [`ptx_allocate`], and so many bytes may be read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_copy_in(memory: *const Memory, to: u64, from: *const c_void, bytes: usize) -> c_int {
+    // SAFETY: the caller's promises.
+    let (memory, from) = unsafe { (&*memory, std::slice::from_raw_parts(from.cast::<u8>(), bytes)) };
+    noted(memory.write(to, from)).err().unwrap_or(0)
+}
+
+/// Copies from the device; 0, or the number of an error.
+///
+/// # Safety
+///
+/// As [`ptx_allocate`], and so many bytes may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_copy_out(memory: *const Memory, to: *mut c_void, from: u64, bytes: usize) -> c_int {
+    // SAFETY: the caller's promises.
+    let (memory, to) = unsafe { (&*memory, std::slice::from_raw_parts_mut(to.cast::<u8>(), bytes)) };
+    noted(memory.read(from, to)).err().unwrap_or(0)
+}
+
+/// Reads a module; null if that fails.
+///
+/// # Safety
+///
+/// The handle is of [`ptx_memory_new`], the text ends with zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_module_load(memory: *const Memory, source: *const c_char) -> *mut Module {
+    // SAFETY: the caller's promise.
+    let memory = unsafe { &*memory };
+    let loaded = text(source).and_then(|source| Module::load(source, memory));
+    noted(loaded).map_or(std::ptr::null_mut(), |module| Box::into_raw(Box::new(module)))
+}
+
+/// Ends a module.
+///
+/// # Safety
+///
+/// The handle is of [`ptx_module_load`], and is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_module_free(module: *mut Module) {
+    if !module.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(module) });
+    }
+}
+
+/// The kernel with a name; null if there is none.
+///
+/// # Safety
+///
+/// The handle is of [`ptx_module_load`], the name ends with zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_kernel(module: *const Module, name: *const c_char) -> *mut Kernel {
+    // SAFETY: the caller's promise.
+    let module = unsafe { &*module };
+    let found = text(name).and_then(|name| module.kernel(name));
+    noted(found).map_or(std::ptr::null_mut(), |kernel| Box::into_raw(Box::new(kernel)))
+}
+
+/// Ends a kernel's handle.
+///
+/// # Safety
+///
+/// The handle is of [`ptx_kernel`], and is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_kernel_free(kernel: *mut Kernel) {
+    if !kernel.is_null() {
+        // SAFETY: the caller's promise.
+        drop(unsafe { Box::from_raw(kernel) });
+    }
+}
+
+/// How [`ptx_launch`] launches.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Launch {
+    /// Blocks, by dimension.
+    pub grid: [u32; 3],
+    /// Threads of a block, by dimension.
+    pub block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// Threads of the host; 0 for all that it has.
+    pub threads: u32,
+    /// The most thread-instructions; 0 for any number.
+    pub limit: u64,
+}
+
+/// Launches a kernel and waits for its end; 0, or the number of an error. Each argument points to the value of a parameter.
+///
+/// # Safety
+///
+/// The handle is of [`ptx_kernel`], and there are as many pointers as the count says, each to as many bytes as its parameter has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_launch(
+    kernel: *const Kernel,
+    launch: *const Launch,
+    count: c_int,
+    arguments: *const *const c_void,
+) -> c_int {
+    // SAFETY: the caller's promises.
+    let (kernel, launch) = unsafe { (&*kernel, *launch) };
+    let sizes: Vec<usize> = kernel.parameters().map(|parameter| parameter.size as usize).collect();
+    let given = (0..count.max(0) as usize).map(|index| {
+        let size = sizes.get(index).copied().unwrap_or(0);
+        // SAFETY: the caller's promises.
+        let bytes = unsafe { std::slice::from_raw_parts((*arguments.add(index)).cast::<u8>(), size) };
+        Argument::bytes(bytes)
+    });
+    let given: Vec<Argument> = given.collect();
+    let grid = Grid { blocks: launch.grid, threads: launch.block, shared: launch.shared, ..Grid::new(1, 1) };
+    let mut options = Options::default();
+    if launch.threads > 0 {
+        options.threads = Some(launch.threads as usize);
+    }
+    if launch.limit > 0 {
+        options.limit = launch.limit;
+    }
+    noted(kernel.launch_with(grid, &given, &options)).err().unwrap_or(0)
+}
+
+/// Modules by their text.
+fn cache() -> &'static Mutex<HashMap<String, Module>> {
+    static CACHE: OnceLock<Mutex<HashMap<String, Module>>> = OnceLock::new();
+    CACHE.get_or_init(Mutex::default)
+}
+
+fn first_kernel(source: &str) -> Result<Kernel, Error> {
+    let mut cache = cache().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !cache.contains_key(source) {
+        cache.insert(source.to_owned(), Module::load(source, &Memory::new())?);
+    }
+    let kernel = cache[source].kernels().next();
+    kernel.ok_or_else(|| Error::new(ErrorKind::NoKernel, "the module has no kernel"))
+}
+
+/// Runs the first kernel of a module as mock drivers do: each argument is the value itself, an integer or a pointer of the
+/// host; of a parameter wider than eight bytes a pointer to its bytes. Nothing is checked. 0, or the number of an error,
+/// whose text goes to standard error.
+///
+/// # Safety
+///
+/// The text ends with zero, there are as many arguments as the count says, and the kernel accesses only what it may.
+#[unsafe(no_mangle)]
+#[allow(clippy::too_many_arguments, reason = "mock drivers call it so")]
+pub unsafe extern "C" fn ptx_run(
+    source: *const c_char,
+    count: c_int,
+    arguments: *const *mut c_void,
+    block_x: c_int,
+    block_y: c_int,
+    block_z: c_int,
+    grid_x: c_int,
+    grid_y: c_int,
+    grid_z: c_int,
+    shared: c_int,
+) -> c_int {
+    let run = || -> Result<(), Error> {
+        let kernel = first_kernel(text(source)?)?;
+        let sizes: Vec<usize> = kernel.parameters().map(|parameter| parameter.size as usize).collect();
+        let mut given = Vec::new();
+        for index in 0..count.max(0) as usize {
+            // SAFETY: the caller's promise.
+            let value = unsafe { *arguments.add(index) };
+            let size = sizes.get(index).copied().unwrap_or(0);
+            given.push(match size {
+                0..=8 => Argument::bytes(&(value as u64).to_le_bytes()[..size]),
+                // SAFETY: the caller's promise.
+                _ => Argument::bytes(unsafe { std::slice::from_raw_parts(value.cast::<u8>(), size) }),
+            });
+        }
+        let shape = |axes: [c_int; 3]| axes.map(|axis| axis.max(0) as u32);
+        let cluster = kernel.directive("reqnctapercluster").unwrap_or_default();
+        let grid = Grid {
+            blocks: shape([grid_x, grid_y, grid_z]),
+            threads: shape([block_x, block_y, block_z]),
+            cluster: std::array::from_fn(|axis| cluster.get(axis).map_or(1, |count| *count as u32)),
+            shared: shared.max(0) as u32,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { kernel.launch_unchecked(grid, &given, &Options::default()) }.map(|_| ())
+    };
+    match noted(run()) {
+        Ok(()) => 0,
+        Err(number) => {
+            LAST.with(|last| eprintln!("ptx_run: {}", last.borrow().1.to_string_lossy()));
+            number
+        }
+    }
+}
