@@ -18,6 +18,7 @@
 
 mod declare;
 mod read;
+mod usage;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -26,6 +27,7 @@ use core::ops::Range;
 use crate::diagnostic::Diagnostic;
 use crate::table::{FormInfo, Free, Space, Special, Table, TypeId};
 use crate::target::{Target, Version};
+pub use usage::{Access, Flow, Usage};
 
 /// A module that owns everything.
 #[derive(Clone, Debug)]

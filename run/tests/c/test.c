@@ -1,0 +1,62 @@
+/* The C interface from C: prints nothing and returns 0 if all is as it should be. */
+#include "ptx_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CHECK(what)                                                                                                    \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #what, ptx_error_text());                           \
+            return 1;                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+static const char SOURCE[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry add(.param .u64 x, .param .u64 y, .param .u32 k) {\n"
+    "    .reg .b64 %rd<6>; .reg .b32 %r<6>;\n"
+    "    ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; ld.param.u32 %r1, [k];\n"
+    "    mov.u32 %r2, %tid.x; mul.wide.u32 %rd3, %r2, 4;\n"
+    "    add.s64 %rd4, %rd1, %rd3; add.s64 %rd5, %rd2, %rd3;\n"
+    "    ld.global.u32 %r3, [%rd4]; add.u32 %r4, %r3, %r1; st.global.u32 [%rd5], %r4; ret;\n"
+    "}\n";
+
+int main(void) {
+    uint32_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {0};
+
+    /* As mock drivers call it: pointers of the host, integers as they are. */
+    void *args[3] = {x, y, (void *)(uintptr_t)10};
+    CHECK(ptx_run(SOURCE, 3, args, 8, 1, 1, 1, 1, 1, 0) == PTX_OK && ptx_last_error() == PTX_OK);
+    for (int i = 0; i < 8; i++) CHECK(y[i] == x[i] + 10);
+
+    /* With memory of its own. */
+    ptx_memory *memory = ptx_memory_new();
+    ptx_module *module = ptx_module_load(memory, SOURCE);
+    CHECK(module != NULL);
+    ptx_kernel_handle *kernel = ptx_kernel(module, "add");
+    CHECK(kernel != NULL);
+    CHECK(ptx_kernel(module, "sub") == NULL && ptx_last_error() == PTX_NO_KERNEL);
+    uint64_t in = ptx_allocate(memory, sizeof x), out = ptx_allocate(memory, sizeof y);
+    uint32_t k = 5;
+    const void *const given[3] = {&in, &out, &k};
+    CHECK(ptx_copy_in(memory, in, x, sizeof x) == PTX_OK);
+    struct ptx_launch_config launch = {{1, 1, 1}, {8, 1, 1}, 0, 1, 0};
+    CHECK(ptx_launch(kernel, &launch, 3, (void *const *)given) == PTX_OK);
+    CHECK(ptx_copy_out(memory, y, out, sizeof y) == PTX_OK);
+    for (int i = 0; i < 8; i++) CHECK(y[i] == x[i] + 5);
+
+    /* What goes wrong is told, and the process lives on. */
+    launch.block[0] = 9;
+    CHECK(ptx_launch(kernel, &launch, 3, (void *const *)given) == PTX_ACCESS);
+    CHECK(strstr(ptx_error_text(), "ld.global.u32") != NULL);
+    CHECK(ptx_launch(kernel, &launch, 2, (void *const *)given) == PTX_ARGUMENTS);
+    CHECK(ptx_module_load(memory, ".version 8.0\n.target sm_80\n.entry k() { nonsense; }") == NULL);
+    CHECK(ptx_last_error() == PTX_MODULE);
+    CHECK(ptx_release(memory, in) == PTX_OK && ptx_release(memory, in) != PTX_OK);
+
+    ptx_kernel_free(kernel);
+    ptx_module_free(module);
+    ptx_memory_free(memory);
+    return 0;
+}
