@@ -35,7 +35,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let span = start..self.cursor().at();
         let number = self.lists.len();
         self.lists.push(List::Unknown);
-        self.asks(format_args!("`.{}`", directive.name), &directive.floor, span.clone());
+        self.needs(format_args!("`.{}`", directive.name), &directive.floor, span)?;
         let before = self.reader.notes.len();
         let list = if directive.prototype {
             List::Prototype(Box::new(self.call_prototype()?))
