@@ -392,7 +392,7 @@ pub(crate) struct NamedSet {
     pub body: SetBody,
 }
 
-/// `.cluster: ptx 7.8, sm_90;` with its description: a word of modifiers
+/// `.cluster "Threads of the cluster.": ptx 7.8, sm_90;`: a word of modifiers, with its description
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
     pub docs: Docs,

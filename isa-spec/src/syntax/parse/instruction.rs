@@ -93,6 +93,10 @@ fn joined(first: &Ident, word: &Ident) -> Ident {
 
 /// An opcode of several words takes those that were read as modifiers.
 fn take_opcode<T>(wanted: &Ident, opcode: &mut Ident, modifiers: &mut Vec<T>, name: impl Fn(&T) -> Option<&Ident>) {
+    // Blocks are read more than once where they come from templates.
+    if opcode == wanted.as_ref() {
+        return;
+    }
     let words = wanted.as_ref().split('.').count() - 1;
     let own = modifiers.iter().take(words).map_while(&name);
     let whole = own.fold(opcode.clone(), |opcode, word| joined(&opcode, word));

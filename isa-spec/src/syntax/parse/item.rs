@@ -232,7 +232,10 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             let content;
             syn::braced!(content in input);
             Ok(Item::Modifiers(statements(&content, errors, |input, _| {
-                let (docs, name) = (super::docs(input)?, dotted(input)?);
+                let (mut docs, name) = (super::docs(input)?, dotted(input)?);
+                if input.peek(LitStr) {
+                    docs = input.parse::<LitStr>()?.value();
+                }
                 let mut floor = None;
                 if input.parse::<Option<Token![:]>>()?.is_some() {
                     floor = Some(super::instruction::requirement(input)?);
