@@ -7,8 +7,10 @@ use std::{env, fs, io};
 use isa_table::table::Table;
 use proc_macro2::TokenStream;
 
+use crate::check::unused_functions;
 use crate::emit::{self, Context, Parts};
 use crate::library::{self, PTX};
+use crate::model::Function;
 use crate::pages;
 use crate::plan::{Plan, plan};
 use crate::text::{Errors, Sources};
@@ -260,6 +262,11 @@ impl Build {
     fn checked(&self) -> Result<(Checked, Sources), String> {
         let (model, sources) = self.model()?;
         let checked = check(model.own()).map_err(|errors| self.report(errors, &sources))?;
+        // A library has functions for others, too, unless all that uses it is here.
+        let whole = PTX.iter().all(|(name, _)| self.sources.has(name));
+        let judged =
+            |function: &Function| whole || PTX.iter().all(|(name, _)| *name != sources.place_of(function.span).file);
+        unused_functions(&checked.model, judged).map_err(|errors| self.report(errors, &sources))?;
         Ok((checked, sources))
     }
 
@@ -371,7 +378,9 @@ pub fn expand(tokens: TokenStream) -> Result<TokenStream, Errors> {
     let mut spec = parse(tokens)?;
     let sources = library::wanted(&spec, &Sources::new())?;
     spec.library = parse(sources.tokens_beside()?)?.items;
+    let own: Vec<String> = spec.items.iter().flat_map(|(_, item)| item.names()).map(ToString::to_string).collect();
     let checked = resolve(spec).map(Model::own).and_then(check).map_err(|errors| complete(errors, &sources))?;
+    unused_functions(&checked.model, |function| own.contains(&function.signature.name))?;
     let ready = Ready::new(checked, sources, &Build::new());
     let text = emit::table(&ready.context(), Parts { loops: true, typed: true });
     Ok(text.parse().expect("generated code lexes"))

@@ -12,6 +12,7 @@ mod fragment;
 mod layout;
 mod names;
 mod rule;
+mod unused;
 
 use std::collections::HashMap;
 use std::iter;
@@ -31,6 +32,7 @@ use crate::program::lower::{LowerError, Lowered, lower, unused_locals};
 use crate::text::{Diagnostic, Errors};
 
 pub(crate) use rule::{ABSENT, Rule, words};
+pub(crate) use unused::functions as unused_functions;
 
 /// A spec that holds together. Only [`check`] makes one.
 #[derive(Debug)]

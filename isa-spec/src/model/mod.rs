@@ -170,6 +170,7 @@ pub(crate) struct Builtin {
 /// What is said by builtins and other functions.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
+    pub span: Span,
     pub signature: Signature,
     /// The names of its parameters, words behind values.
     pub names: Vec<String>,

@@ -412,7 +412,8 @@ impl Resolver {
                     let ast::Signature { generic, to, .. } = &function.signature;
                     let types = [generic, to].map(|ty| ty.as_ref().map(|(name, _)| name.to_string()));
                     let lets = function.lets.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
-                    self.model.functions.push(Function { signature, names, types, lets, body: function.body });
+                    let span = function.signature.name.span();
+                    self.model.functions.push(Function { span, signature, names, types, lets, body: function.body });
                 }
             }
             _ => unreachable!("the caller sorts items"),
