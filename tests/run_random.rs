@@ -1,0 +1,262 @@
+//! Random structured kernels, held against an interpreter that runs one thread after the other.
+//!
+//! Between two barriers threads touch shared memory at their own place only, or only read: then the order of threads does not
+//! matter, and the interpreter does each part for all of them.
+
+use std::fmt::Write;
+
+use ptx_isa::run::{Grid, Memory, Module, Options};
+
+/// Registers of a thread.
+const REGISTERS: usize = 5;
+
+#[derive(Clone, Copy)]
+enum Operation {
+    Add,
+    Sub,
+    Mul,
+    Xor,
+    Min,
+    Shift,
+}
+
+enum Statement {
+    /// `d = a op b`
+    Compute(Operation, usize, usize, usize),
+    /// Where `a & 7 < k`.
+    If(usize, u32, Vec<Statement>, Vec<Statement>),
+    /// As often as `a & 3` says when it begins, or until `b & 7 < k` behind the body.
+    Loop(usize, usize, u32, Vec<Statement>),
+    /// To the thread's own place in shared memory.
+    Keep(usize),
+    /// From the thread's own place.
+    Recall(usize),
+}
+
+/// What all threads do together.
+enum Part {
+    Alone(Vec<Statement>),
+    /// Barrier; from the place of thread `tid · k + c`; barrier.
+    Exchange(usize, u32, u32),
+    /// Threads end where `a & 15 < k`.
+    Leave(usize, u32),
+}
+
+/// Numbers that look random.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, below: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as u32) % below
+    }
+
+    fn register(&mut self) -> usize {
+        self.next(REGISTERS as u32) as usize
+    }
+
+    fn block(&mut self, depth: u32) -> Vec<Statement> {
+        (0..1 + self.next(4)).map(|_| self.statement(depth)).collect()
+    }
+
+    fn statement(&mut self, depth: u32) -> Statement {
+        use Operation::{Add, Min, Mul, Shift, Sub, Xor};
+        match self.next(if depth == 0 { 8 } else { 12 }) {
+            0..6 => {
+                let operation = [Add, Sub, Mul, Xor, Min, Shift][self.next(6) as usize];
+                Statement::Compute(operation, self.register(), self.register(), self.register())
+            }
+            6 => Statement::Keep(self.register()),
+            7 => Statement::Recall(self.register()),
+            8 | 9 => {
+                let otherwise = if self.next(2) == 0 { Vec::new() } else { self.block(depth - 1) };
+                Statement::If(self.register(), 1 + self.next(7), self.block(depth - 1), otherwise)
+            }
+            _ => Statement::Loop(self.register(), self.register(), self.next(4), self.block(depth - 1)),
+        }
+    }
+
+    fn kernel(&mut self) -> Vec<Part> {
+        (0..3 + self.next(4))
+            .map(|_| match self.next(6) {
+                0 => Part::Leave(self.register(), self.next(4)),
+                1 | 2 => Part::Exchange(self.register(), self.next(5), self.next(40)),
+                _ => Part::Alone(self.block(3)),
+            })
+            .collect()
+    }
+}
+
+/// Writes PTX.
+#[derive(Default)]
+struct Writer {
+    text: String,
+    labels: u32,
+    counters: u32,
+}
+
+impl Writer {
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        writeln!(self.text, "    {line}").unwrap();
+    }
+
+    fn label(&mut self) -> String {
+        self.labels += 1;
+        format!("L{}", self.labels)
+    }
+
+    fn block(&mut self, list: &[Statement]) {
+        for statement in list {
+            match statement {
+                Statement::Compute(operation, d, a, b) => match operation {
+                    Operation::Add => self.line(format_args!("add.u32 %r{d}, %r{a}, %r{b};")),
+                    Operation::Sub => self.line(format_args!("sub.u32 %r{d}, %r{a}, %r{b};")),
+                    Operation::Mul => self.line(format_args!("mul.lo.u32 %r{d}, %r{a}, %r{b};")),
+                    Operation::Xor => self.line(format_args!("xor.b32 %r{d}, %r{a}, %r{b};")),
+                    Operation::Min => self.line(format_args!("min.u32 %r{d}, %r{a}, %r{b};")),
+                    Operation::Shift => self.line(format_args!("shf.l.wrap.b32 %r{d}, %r{a}, %r{a}, %r{b};")),
+                },
+                Statement::If(a, k, then, otherwise) => {
+                    let (other, end) = (self.label(), self.label());
+                    self.line(format_args!("and.b32 %t, %r{a}, 7; setp.ge.u32 %p, %t, {k}; @%p bra {other};"));
+                    self.block(then);
+                    self.line(format_args!("bra {end}; {other}:"));
+                    self.block(otherwise);
+                    self.line(format_args!("{end}:"));
+                }
+                Statement::Loop(a, b, k, body) => {
+                    let (head, end) = (self.label(), self.label());
+                    self.counters += 1;
+                    let counter = format!("%c{}", self.counters);
+                    self.line(format_args!("and.b32 {counter}, %r{a}, 3;"));
+                    self.line(format_args!("{head}: setp.eq.u32 %p, {counter}, 0; @%p bra {end};"));
+                    self.block(body);
+                    self.line(format_args!("sub.u32 {counter}, {counter}, 1;"));
+                    self.line(format_args!("and.b32 %t, %r{b}, 7; setp.ge.u32 %p, %t, {k}; @%p bra {head};"));
+                    self.line(format_args!("{end}:"));
+                }
+                Statement::Keep(a) => self.line(format_args!("st.shared.u32 [%own], %r{a};")),
+                Statement::Recall(d) => self.line(format_args!("ld.shared.u32 %r{d}, [%own];")),
+            }
+        }
+    }
+
+    fn results(&mut self) {
+        for register in 0..REGISTERS {
+            self.line(format_args!("st.global.u32 [%out+{}], %r{register};", 4 * register));
+        }
+    }
+}
+
+fn ptx(parts: &[Part], threads: u32) -> String {
+    let mut writer = Writer::default();
+    for part in parts {
+        match part {
+            Part::Alone(list) => writer.block(list),
+            Part::Exchange(d, k, c) => {
+                writer.line(format_args!("bar.sync 0; mad.lo.u32 %t, %id, {k}, {c}; rem.u32 %t, %t, {threads};"));
+                writer.line(format_args!("mov.u32 %u, tile; mad.lo.u32 %t, %t, 4, %u; ld.shared.u32 %r{d}, [%t];"));
+                writer.line(format_args!("bar.sync 0;"));
+            }
+            Part::Leave(a, k) => {
+                let stay = writer.label();
+                writer.line(format_args!("and.b32 %t, %r{a}, 15; setp.ge.u32 %p, %t, {k}; @%p bra {stay};"));
+                writer.results();
+                writer.line(format_args!("exit; {stay}:"));
+            }
+        }
+    }
+    writer.results();
+    let Writer { text, counters, .. } = writer;
+    format!(
+        ".version 8.0 .target sm_80 .address_size 64
+.entry k(.param .u64 out) {{
+    .shared .align 4 .b8 tile[{}];
+    .reg .b32 %r<{REGISTERS}>, %c<{}>, %t, %u, %own, %id; .reg .pred %p; .reg .b64 %out, %wide;
+    mov.u32 %id, %tid.x; mov.u32 %own, tile; mad.lo.u32 %own, %id, 4, %own; st.shared.u32 [%own], %id;
+    ld.param.u64 %out, [out]; mul.wide.u32 %wide, %id, {}; add.u64 %out, %out, %wide;
+    mov.u32 %r0, %id; mul.lo.u32 %r1, %id, 2654435761; not.b32 %r2, %id; mov.u32 %r3, 3; xor.b32 %r4, %r1, %id;
+{text}    ret;
+}}",
+        4 * threads,
+        counters + 1,
+        4 * REGISTERS
+    )
+}
+
+/// One thread, alone.
+struct Thread {
+    registers: [u32; REGISTERS],
+    own: u32,
+    ended: bool,
+}
+
+impl Thread {
+    fn block(&mut self, list: &[Statement]) {
+        for statement in list {
+            match statement {
+                Statement::Compute(operation, d, a, b) => {
+                    let (a, b) = (self.registers[*a], self.registers[*b]);
+                    self.registers[*d] = match operation {
+                        Operation::Add => a.wrapping_add(b),
+                        Operation::Sub => a.wrapping_sub(b),
+                        Operation::Mul => a.wrapping_mul(b),
+                        Operation::Xor => a ^ b,
+                        Operation::Min => a.min(b),
+                        Operation::Shift => a.rotate_left(b & 31),
+                    };
+                }
+                Statement::If(a, k, then, otherwise) => {
+                    self.block(if self.registers[*a] & 7 < *k { then } else { otherwise });
+                }
+                Statement::Loop(a, b, k, body) => {
+                    for _ in 0..self.registers[*a] & 3 {
+                        self.block(body);
+                        if self.registers[*b] & 7 < *k {
+                            break;
+                        }
+                    }
+                }
+                Statement::Keep(a) => self.own = self.registers[*a],
+                Statement::Recall(d) => self.registers[*d] = self.own,
+            }
+        }
+    }
+}
+
+fn interpret(parts: &[Part], threads: u32) -> Vec<u32> {
+    let begin = |id: u32| {
+        let product = id.wrapping_mul(2_654_435_761);
+        Thread { registers: [id, product, !id, 3, product ^ id], own: id, ended: false }
+    };
+    let mut all: Vec<Thread> = (0..threads).map(begin).collect();
+    for part in parts {
+        let shared: Vec<u32> = all.iter().map(|thread| thread.own).collect();
+        for (id, thread) in (0..).zip(&mut all).filter(|(_, thread)| !thread.ended) {
+            match part {
+                Part::Alone(list) => thread.block(list),
+                Part::Exchange(d, k, c) => thread.registers[*d] = shared[((id * k + c) % threads) as usize],
+                Part::Leave(a, k) => thread.ended = thread.registers[*a] & 15 < *k,
+            }
+        }
+    }
+    all.iter().flat_map(|thread| thread.registers).collect()
+}
+
+#[test]
+fn random_kernels_compute_what_threads_compute_one_by_one() {
+    let mut random = Random(1);
+    for round in 0..300 {
+        let parts = random.kernel();
+        let threads = [1, 7, 32, 33, 64, 96, 130][random.next(7) as usize];
+        let text = ptx(&parts, threads);
+        let memory = Memory::new();
+        let module = Module::load(&text, &memory).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let out = memory.upload(&vec![0_u32; threads as usize * REGISTERS]);
+        let options = Options { threads: Some(1), limit: 50_000_000, ..Options::default() };
+        let ran = module.kernel("k").unwrap().launch_with(Grid::new(1, threads), &[out.into()], &options);
+        ran.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let found = memory.download::<u32>(out, threads as usize * REGISTERS).unwrap();
+        assert_eq!(found, interpret(&parts, threads), "round {round}, {threads} threads\n{text}");
+    }
+}
