@@ -519,3 +519,39 @@ fn what_goes_wrong_is_told_with_its_place() {
         assert_eq!(error.kind.name(), "no-kernel");
     });
 }
+
+#[test]
+fn any_arguments_end_in_a_result() {
+    let mut random = random(1 << 14).into_iter().cycle();
+    for text in SUITES {
+        let memory = Memory::new();
+        let module = Module::load(text, &memory).unwrap();
+        let buffer = memory.allocate(1 << 12);
+        for kernel in module.kernels() {
+            for round in 0..20 {
+                let mut next = || random.next().unwrap();
+                let arguments: Vec<Argument> = kernel
+                    .parameters()
+                    .map(|parameter| {
+                        let bytes = (0..parameter.size).map(|_| next() as u8).collect::<Vec<_>>();
+                        // Now and then a pointer, at times to the end or beside a multiple.
+                        match (parameter.size, next() % 4) {
+                            (8, 0 | 1) => buffer.into(),
+                            (8, 2) => (buffer + u64::from(next() % 5000)).into(),
+                            (4, 0 | 1) => (next() % 50).into(),
+                            _ => Argument::bytes(bytes),
+                        }
+                    })
+                    .collect();
+                let options =
+                    Options { limit: 200_000, threads: Some(1 + round % 2), stack: 1 << 12, ..Options::default() };
+                let options = Options { print: Some(Arc::new(|_: &str| {})), ..options };
+                let grid = Grid { shared: next() % 5000, ..Grid::new(1 + next() % 3, 1 + next() % 100) };
+                // Whatever comes out, the process lives on and the memory beside the buffer is as it was.
+                _ = kernel.launch_with(grid, &arguments, &options);
+            }
+        }
+        let mut bytes = vec![0; 1 << 12];
+        memory.read(buffer, &mut bytes).unwrap();
+    }
+}

@@ -581,9 +581,9 @@ impl Block<'_> {
                 let message = format!("assertion failed: {message}, at {file}:{line}");
                 return Err(self.error(entry.at, warp, lane, Error::new(ErrorKind::Assertion, message)));
             }
-            System::Allocate => self.launched.memory.allocate((given[0] as usize).clamp(1, 1 << 32)),
+            System::Allocate => self.launched.memory.allocate_on_heap(given[0], self.launched.options.heap),
             System::Free => {
-                self.launched.memory.free(given[0]);
+                self.launched.memory.free_on_heap(given[0]);
                 self.around = self.launched.everywhere();
                 0
             }

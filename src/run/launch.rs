@@ -64,6 +64,8 @@ pub struct Options {
     pub limit: u64,
     /// Bytes of a thread's stack, where functions call themselves or reserve stack.
     pub stack: u64,
+    /// The most bytes that kernels may allocate; an allocation beyond gives null.
+    pub heap: u64,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
 }
@@ -76,7 +78,7 @@ impl std::fmt::Debug for Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: None, limit: u64::MAX, stack: 1 << 16, print: None }
+        Options { threads: None, limit: u64::MAX, stack: 1 << 16, heap: 1 << 28, print: None }
     }
 }
 
@@ -301,6 +303,11 @@ impl Kernel {
         }
         self.shape(&grid).map_err(named)?;
         let code = self.code()?;
+        let all = code.static_shared + u64::from(grid.shared);
+        if all > MOST_SHARED {
+            let message = format!("a block has up to {MOST_SHARED} bytes of shared memory, not {all}");
+            return Err(named(Error::new(ErrorKind::Shape, message)));
+        }
         let parameters = Bytes::zeroed(bytes.len());
         parameters.write(0, &bytes);
         let launched = Launched {
@@ -372,6 +379,9 @@ pub(crate) struct Launched<'l> {
     pub frames: u64,
     pub ticks: AtomicU64,
 }
+
+/// The most bytes of shared memory that a block may have here: more than any device gives.
+const MOST_SHARED: u64 = 1 << 20;
 
 /// Steps after which a block lets another one run.
 const SLICE: u64 = 1 << 15;

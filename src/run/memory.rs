@@ -32,6 +32,8 @@ pub struct Memory {
 #[derive(Debug)]
 enum Allocation {
     Owned(Arc<Bytes>),
+    /// Of a kernel.
+    Heap(Arc<Bytes>),
     /// Someone else's, of so many bytes.
     Borrowed(usize),
 }
@@ -39,7 +41,7 @@ enum Allocation {
 impl Allocation {
     fn len(&self) -> usize {
         match self {
-            Allocation::Owned(bytes) => bytes.len(),
+            Allocation::Owned(bytes) | Allocation::Heap(bytes) => bytes.len(),
             Allocation::Borrowed(len) => *len,
         }
     }
@@ -53,13 +55,32 @@ impl Memory {
 
     /// So many zeros, aligned to 256 bytes.
     pub fn allocate(&self, bytes: usize) -> u64 {
-        self.adopt(Arc::new(Bytes::zeroed(bytes)))
-    }
-
-    pub(crate) fn adopt(&self, bytes: Arc<Bytes>) -> u64 {
+        let bytes = Arc::new(Bytes::zeroed(bytes));
         let address = bytes.address();
         self.allocations.write().expect("no panic while it is held").insert(address, Allocation::Owned(bytes));
         address as u64
+    }
+
+    /// An allocation that a kernel asks for; zero if all of them together would have more bytes than a limit.
+    pub(crate) fn allocate_on_heap(&self, bytes: u64, limit: u64) -> u64 {
+        let mut allocations = self.allocations.write().expect("no panic while it is held");
+        let taken = allocations.values().filter(|one| matches!(one, Allocation::Heap(_))).map(Allocation::len);
+        let taken: usize = taken.sum();
+        if bytes == 0 || (taken as u64).saturating_add(bytes) > limit {
+            return 0;
+        }
+        let bytes = Arc::new(Bytes::zeroed(bytes as usize));
+        let address = bytes.address();
+        allocations.insert(address, Allocation::Heap(bytes));
+        address as u64
+    }
+
+    /// Ends an allocation that a kernel asked for; nothing happens to others.
+    pub(crate) fn free_on_heap(&self, pointer: u64) {
+        let mut allocations = self.allocations.write().expect("no panic while it is held");
+        if let Some(Allocation::Heap(_)) = allocations.get(&(pointer as usize)) {
+            allocations.remove(&(pointer as usize));
+        }
     }
 
     /// Memory of someone else becomes memory of the device.
@@ -96,7 +117,9 @@ impl Memory {
         let (start, allocation) = allocations.range(..=pointer as usize).next_back().ok_or_else(outside)?;
         let offset = pointer as usize - start;
         match allocation {
-            Allocation::Owned(bytes) if offset.checked_add(len).is_some_and(|end| end <= bytes.len()) => {
+            Allocation::Owned(bytes) | Allocation::Heap(bytes)
+                if offset.checked_add(len).is_some_and(|end| end <= bytes.len()) =>
+            {
                 Ok((bytes.clone(), offset))
             }
             _ => Err(outside()),

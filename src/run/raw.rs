@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fen
 /// Bytes that live until the program drops them, aligned to 256.
 #[derive(Debug)]
 pub(crate) struct Bytes {
-    words: Vec<[u64; 32]>,
+    pieces: Vec<[u64; 8]>,
     start: usize,
     len: usize,
 }
@@ -21,15 +21,15 @@ pub(crate) struct Bytes {
 impl Bytes {
     /// So many zeros.
     pub(crate) fn zeroed(len: usize) -> Bytes {
-        // One piece more than is needed, as the allocation need not begin at a multiple of 256.
-        let words = vec![[0; 32]; len.div_ceil(256) + 1];
-        let start = (words.as_ptr() as usize).next_multiple_of(256);
-        Bytes { words, start, len }
+        // More than is needed, as the allocation need not begin at a multiple of 256.
+        let pieces = vec![[0; 8]; (len + 256).div_ceil(64)];
+        let start = (pieces.as_ptr() as usize).next_multiple_of(256);
+        Bytes { pieces, start, len }
     }
 
     /// The address of the first byte.
     pub(crate) fn address(&self) -> usize {
-        debug_assert!(self.words.as_ptr() as usize <= self.start);
+        debug_assert!(self.pieces.as_ptr() as usize <= self.start);
         self.start
     }
 
