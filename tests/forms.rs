@@ -296,14 +296,14 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
         ("9.7.18.2.1", 6 * (8 * 2 + 8)),
         ("9.7.18.2.3", 6 * (8 * 2 + 8)),
         // Between integers: 64 pairs, 38 of which can saturate. From floats: roundings, `.ftz` of singles, `.sat`; bfloats
-        // know no bytes. To floats alike. Between floats: smaller, larger, the same, bfloats.
+        // know neither. To floats alike. Between floats: smaller, larger, the same, bfloats.
         ("9.7.9.21", CONVERSIONS),
         ("9.7.6.1", 1152 + 32),
     ];
     const CONVERSIONS: usize = {
         let integers = 64 + 38;
-        let to_integers = 8 * 4 * 2 * (1 + 2 + 1) + 6 * 4;
-        let from_integers = 8 * 4 * 2 * (1 + 2 + 1) + 6 * 4;
+        let to_integers = 8 * 4 * 2 * (1 + 2 + 1) + 8 * 4;
+        let from_integers = 8 * 4 * 2 * (1 + 2 + 1) + 8 * 4;
         let smaller = 4 * 2 * (2 + 2 + 1) + 4 * 2 + 4;
         let larger = 4 + 4 + 2;
         let same = 10 + 20 + 10 + 5;

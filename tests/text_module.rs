@@ -309,6 +309,12 @@ fn lines_get_the_assemblers_verdict() {
         ("setp.eq.b64 p, b64a, 0f3f800000;", Refuses),
         ("setp.eq.f16 p, b16a, 1.0;", Refuses),
         ("setp.eq.bf16x2 p|q, b32a, 1;", Refuses),
+        // Bfloats and bytes, which are held in registers of 8 bits only.
+        ("cvt.rp.bf16.s8 b16a, b8a;", Takes),
+        ("cvt.rzi.u8.bf16 b8a, b16a;", Takes),
+        ("cvt.rn.bf16.u8 b16a, u16a;", Refuses),
+        ("cvt.rni.s8.bf16 b32a, b16a;", Refuses),
+        ("cvt.rn.sat.bf16.u8 b16a, b8a;", Refuses),
         // Outside the table.
         ("set.lt.u32.f16x2 u32a, b32a, b32a;", Takes),
         ("call function;", Takes),

@@ -171,6 +171,23 @@ pub const fn flush_bf16(x: bf16) -> bf16 {
     bf16::from_bits(if bits & 0x7f80 == 0 { bits & 0x8000 } else { bits })
 }
 
+/// Flushes results that are tiny after rounding: subnormal, or below the least normal number at twice the scale.
+macro_rules! flushed_results {
+    ($($ty:ty, $sign:literal, $normal:literal: $flush_result:ident $flush:ident;)*) => {$(
+        /// `x` flushed to zero of the same sign where it is tiny after rounding. `doubled` is the result at twice the scale.
+        #[inline(always)]
+        pub const fn $flush_result(x: $ty, doubled: $ty) -> $ty {
+            let tiny = doubled.to_bits() & !$sign < 2 * $normal;
+            $flush(<$ty>::from_bits(if tiny { x.to_bits() & $sign } else { x.to_bits() }))
+        }
+    )*};
+}
+
+flushed_results! {
+    f16, 0x8000, 0x0400: flush_result_f16 flush_f16;
+    f32, 0x8000_0000, 0x0080_0000: flush_result_f32 flush_f32;
+}
+
 /// A half in single precision.
 #[inline(always)]
 pub const fn widen_f16(x: f16) -> f32 {

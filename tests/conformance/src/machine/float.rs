@@ -41,15 +41,21 @@ fn write<F: Float>(i: &Instruction, value: F) -> u64 {
     if value.is_nan() { (1 << (F::BITS - 1)) - 1 } else { value.to_bits() as u64 }
 }
 
-/// What an opcode without its first letter does.
+/// What an opcode without its first letter does. With `FTZ` a result is zero where it is tiny after rounding, which the same
+/// result at twice the scale shows.
 fn operate<F: Float>(i: &Instruction, name: &str, operands: &[F]) -> Option<F> {
     let round = rounding(i);
-    Some(match (name, operands) {
-        ("ADD", &[a, b]) => a.add_r(b, round).value,
-        ("MUL", &[a, b]) => a.mul_r(b, round).value,
-        ("FMA", &[a, b, c]) => a.mul_add_r(b, c, round).value,
-        _ => return None,
-    })
+    let at_scale = |scale: i32| {
+        Some(match (name, operands) {
+            ("ADD", &[a, b]) => a.scalbn(scale).add_r(b.scalbn(scale), round).value,
+            ("MUL", &[a, b]) => a.scalbn(scale).mul_r(b, round).value,
+            ("FMA", &[a, b, c]) => a.scalbn(scale).mul_add_r(b, c.scalbn(scale), round).value,
+            _ => return None,
+        })
+    };
+    let (value, doubled) = (at_scale(0)?, at_scale(1)?);
+    let tiny = doubled.is_finite() && doubled.abs() < F::smallest_normalized().scalbn(1);
+    Some(if i.has("FTZ") && tiny { F::ZERO.copy_sign(value) } else { value })
 }
 
 /// The lesser or the greater one, −0 before +0.
