@@ -111,6 +111,7 @@ impl<'l> Block<'l> {
         let live: Vec<u32> = (0..count).map(mask).collect();
         let frame = code.routines[&launched.kernel].frame;
         let stack = if code.grows { launched.options.stack.max(frame) } else { launched.frames };
+        let again = warps.is_some();
         let mut block = Block {
             launched,
             code,
@@ -133,7 +134,7 @@ impl<'l> Block<'l> {
             ranges: Vec::new(),
             lanes: 0,
         };
-        block.specials();
+        block.specials(again);
         block
     }
 

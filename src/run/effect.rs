@@ -37,6 +37,17 @@ impl Block<'_> {
                 raw::order();
             }
             Action::Fence => raw::order(),
+            // Addresses of the device are generic ones.
+            Action::ToGeneric { place: Where::Device, at: Cell::Row(at), to: Cell::Row(to) }
+            | Action::FromGeneric { place: Where::Device, at: Cell::Row(at), to: Cell::Row(to) }
+                if at.bits == 64 && to.bits == 64 =>
+            {
+                for (warp, mask) in entry.masks.iter().enumerate() {
+                    let mask = self.guarded(warp, *mask, guard);
+                    let from = *self.warps.b64(warp, at.number);
+                    merge(self.warps.b64_mut(warp, to.number), &from, mask);
+                }
+            }
             Action::ToGeneric { place, at, to } => {
                 let window = match place {
                     Where::Block => BLOCK,
@@ -183,10 +194,26 @@ impl Block<'_> {
             let lane = Self::lanes_of(mask).find(|lane| addresses[*lane] & (align - 1) != 0).unwrap_or(0);
             return Err((lane, (ErrorKind::Misaligned, addresses[lane])));
         }
-        if matches!(place, Where::Generic | Where::Device)
-            && (least >= self.around.0 as u64 && most.saturating_add(bytes) <= self.around.1 as u64)
-        {
-            return Ok(());
+        let end = most.saturating_add(bytes);
+        match place {
+            Where::Generic | Where::Device => {
+                let inside = |(from, to): (usize, usize)| least >= from as u64 && end <= to as u64;
+                if inside(self.around) {
+                    return Ok(());
+                }
+                if most >> 48 == 0 {
+                    self.around = self.launched.memory.around(least as usize).unwrap_or(self.around);
+                    if inside(self.around) {
+                        return Ok(());
+                    }
+                }
+            }
+            Where::Block if end <= self.shared.len() as u64 => {
+                let base = self.shared.address() as u64;
+                addresses.iter_mut().for_each(|address| *address = address.wrapping_add(base));
+                return Ok(());
+            }
+            _ => {}
         }
         for lane in Self::lanes_of(mask) {
             addresses[lane] =
@@ -258,14 +285,25 @@ impl Block<'_> {
                     // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
                     unsafe { raw::load((addresses[lane] + from) as usize, access.bytes) }
                 };
+                // What is the same for all lanes is read once.
+                let same = access.at.base.is_none() && !access.at.frame && mask != 0;
+                let once = if same { load(mask.trailing_zeros() as usize) } else { 0 };
                 match row.bits {
                     32 if access.bytes == 4 => {
                         let to = self.warps.b32_mut(warp, row.number);
-                        Self::lanes_of(mask).for_each(|lane| to[lane] = load(lane) as u32);
+                        match mask {
+                            _ if same => merge(to, &[once as u32; 32], mask),
+                            u32::MAX => (0..32).for_each(|lane| to[lane] = load(lane) as u32),
+                            mask => Self::lanes_of(mask).for_each(|lane| to[lane] = load(lane) as u32),
+                        }
                     }
                     64 if access.bytes == 8 => {
                         let to = self.warps.b64_mut(warp, row.number);
-                        Self::lanes_of(mask).for_each(|lane| to[lane] = load(lane));
+                        match mask {
+                            _ if same => merge(to, &[once; 32], mask),
+                            u32::MAX => (0..32).for_each(|lane| to[lane] = load(lane)),
+                            mask => Self::lanes_of(mask).for_each(|lane| to[lane] = load(lane)),
+                        }
                     }
                     _ => {
                         for lane in Self::lanes_of(mask) {
@@ -300,10 +338,16 @@ impl Block<'_> {
                 if *cell == Cell::Sink {
                     continue;
                 }
+                let values: [u64; 32] = match *cell {
+                    Cell::Row(Row { bits: 32, number }) => self.warps.b32(warp, number).map(u64::from),
+                    Cell::Row(Row { bits: 64, number }) => *self.warps.b64(warp, number),
+                    Cell::Constant(value) => [value; 32],
+                    cell => std::array::from_fn(|lane| self.get(warp, lane, cell)),
+                };
                 for lane in Self::lanes_of(mask) {
-                    let value = self.get(warp, lane, *cell);
+                    let at = (addresses[lane] + index as u64 * size) as usize;
                     // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
-                    unsafe { raw::store((addresses[lane] + index as u64 * size) as usize, access.bytes, value) };
+                    unsafe { raw::store(at, access.bytes, values[lane]) };
                 }
             }
         }
@@ -608,11 +652,15 @@ impl Block<'_> {
         }
     }
 
-    /// Fills the special registers that the code reads.
-    pub(crate) fn specials(&mut self) {
+    /// Fills the special registers that the code reads; of registers that another block had before only those that blocks
+    /// differ in.
+    pub(crate) fn specials(&mut self, again: bool) {
         let launched = self.launched;
         let (block, grid, cluster) = (launched.block, launched.grid, launched.cluster);
-        for read in &self.code.specials {
+        let differs = |origin: Origin| {
+            matches!(origin, Origin::BlockIndex | Origin::ClusterIndex | Origin::BlockInCluster | Origin::BlockRank)
+        };
+        for read in self.code.specials.iter().filter(|read| !again || differs(read.origin)) {
             let of = |shape: [u32; 3]| shape.get(usize::from(read.element)).copied().unwrap_or(0);
             let in_cluster: [u32; 3] = std::array::from_fn(|axis| self.index[axis] % cluster[axis]);
             for thread in 0..32 * self.warps.len() {
@@ -650,6 +698,14 @@ impl Block<'_> {
                 self.set(warp, lane, Cell::Row(read.to), value);
             }
         }
+    }
+}
+
+/// Takes over the lanes that a mask has.
+fn merge<T: Copy>(to: &mut [T; 32], from: &[T; 32], mask: u32) {
+    match mask {
+        u32::MAX => *to = *from,
+        mask => Block::lanes_of(mask).for_each(|lane| to[lane] = from[lane]),
     }
 }
 
