@@ -24,7 +24,7 @@ pub(crate) struct Entry {
     pub at: usize,
     pub masks: Vec<u32>,
     /// When it was put aside.
-    pub since: u64,
+    pub picked: u64,
     /// Whether it goes on although lanes are missing.
     pub forced: bool,
 }
@@ -117,7 +117,7 @@ impl<'l> Block<'l> {
             code,
             index,
             warps: warps.unwrap_or_else(|| code.program.warps(count)),
-            ready: vec![Entry { depth: 0, at: code.entry, masks: live.clone(), since: 0, forced: false }],
+            ready: vec![Entry { depth: 0, at: code.entry, masks: live.clone(), picked: 0, forced: false }],
             live,
             held: Vec::new(),
             waiting: Vec::new(),
@@ -188,7 +188,7 @@ impl<'l> Block<'l> {
     /// Puts lanes aside until they are picked.
     pub(crate) fn aside(&mut self, mut entry: Entry) {
         if entry.masks.iter().any(|mask| *mask != 0) {
-            entry.since = self.picks;
+            entry.picked = self.picks;
             self.ready.push(entry);
         }
     }
@@ -208,7 +208,7 @@ impl<'l> Block<'l> {
         }
         let oldest = self.picks.is_multiple_of(64);
         let key = |entry: &Entry| match oldest {
-            true => (entry.since, 0),
+            true => (entry.picked, 0),
             false => (u64::from(u32::MAX - entry.depth), entry.at),
         };
         let place = (0..self.ready.len()).min_by_key(|place| key(&self.ready[*place])).expect("there is one");

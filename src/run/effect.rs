@@ -455,7 +455,7 @@ impl Block<'_> {
             let at = routine.entry;
             let place = entered.iter().position(|other| other.at == at).unwrap_or_else(|| {
                 let masks = vec![0; entry.masks.len()];
-                entered.push(Entry { at, depth: entry.depth + 1, masks, since: 0, forced: false });
+                entered.push(Entry { at, depth: entry.depth + 1, masks, picked: 0, forced: false });
                 entered.len() - 1
             });
             entered[place].masks[warp] |= 1 << lane;
@@ -536,7 +536,7 @@ impl Block<'_> {
             let at = call.from + 1;
             let place = parts.iter().position(|other| other.at == at).unwrap_or_else(|| {
                 let masks = vec![0; entry.masks.len()];
-                parts.push(Entry { at, depth: entry.depth - 1, masks, since: 0, forced: false });
+                parts.push(Entry { at, depth: entry.depth - 1, masks, picked: 0, forced: false });
                 parts.len() - 1
             });
             parts[place].masks[warp] |= 1 << lane;
