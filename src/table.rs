@@ -146,9 +146,12 @@ macro_rules! forms {
                 if let Some(index) = $table.forms.index(mnemonic) {
                     return Ok($form(index as u16));
                 }
-                // With free modifiers, or modifiers in another order.
-                let resolved = $crate::text::mnemonic::resolve(&$table, mnemonic);
-                let form = resolved.ok().and_then(|resolved| $form::of(resolved.form));
+                // With free modifiers, which few opcodes have: a mnemonic that is refused costs its reasons.
+                let free = |one: &$crate::table::InstructionInfo| one.syntaxes().iter().any(|syntax| syntax.free);
+                let resolved = $table.instruction_of(mnemonic).filter(free);
+                let resolved = resolved.and_then(|_| $crate::text::mnemonic::resolve(&$table, mnemonic).ok());
+                let spelt = resolved.filter(|found| found.form.mnemonic_with(&found.free) == mnemonic);
+                let form = spelt.and_then(|found| $form::of(found.form));
                 form.ok_or($crate::table::UnknownMnemonic)
             }
         }

@@ -888,7 +888,7 @@ fn addresses_name_their_space_and_vectors_have_one_type() {
         ("call kernel;", Some((Code::OperandType, "kernel"))),
         ("call variable;", Some((Code::OperandType, "variable"))),
         ("foo.bar u32a;", Some((Code::UnknownOpcode, "foo"))),
-        ("cp.bulk.async u32a;", Some((Code::UnknownOpcode, "cp"))),
+        ("cp.bulk.async u32a;", Some((Code::UnknownOpcode, "cp.bulk.async"))),
         ("bfe.u32 u32a, u32b, 255, 1;", None),
         ("bfe.u32 u32a, u32b, 256, 1;", Some((Code::Constant, "256"))),
         ("barrier.cluster.arrive;", None),

@@ -13,7 +13,7 @@ use crate::library::{self, PTX};
 use crate::model::Function;
 use crate::pages;
 use crate::plan::{Plan, plan};
-use crate::text::{Errors, Sources};
+use crate::text::{Errors, Sources, beside};
 use crate::{Checked, Model, Spec, check, parse, resolve};
 
 /// The way from spec files to Rust files, for a `build.rs`.
@@ -377,7 +377,9 @@ impl Ready {
 pub fn expand(tokens: TokenStream) -> Result<TokenStream, Errors> {
     let mut spec = parse(tokens)?;
     let sources = library::wanted(&spec, &Sources::new())?;
-    spec.library = parse(sources.tokens_beside()?)?.items;
+    let library = sources.tokens_beside()?;
+    spec.library = beside(|| parse(library))?.items;
+    spec.beside = true;
     let own: Vec<String> = spec.items.iter().flat_map(|(_, item)| item.names()).map(ToString::to_string).collect();
     let checked = resolve(spec).map(Model::own).and_then(check).map_err(|errors| complete(errors, &sources))?;
     unused_functions(&checked.model, |function| own.contains(&function.signature.name))?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ptx_isa::text::resolved;
 
 use super::block::{Block, Status};
-use super::decode::{self, Code, Op};
+use super::decode::{self, Action, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::memory::Memory;
 use super::raw::Bytes;
@@ -325,6 +325,7 @@ impl Kernel {
             frames: code.routines.values().map(|routine| routine.frame.next_multiple_of(16)).sum(),
             ticks: AtomicU64::new(0),
         };
+        launched.supported().map_err(named)?;
         let start = Instant::now();
         let instructions = launched.run().map_err(named)?;
         Ok(Report { instructions, time: start.elapsed() })
@@ -489,6 +490,15 @@ impl Launched<'_> {
             }
         }
         Ok(())
+    }
+
+    /// An error where the kernel reaches for another block of its cluster.
+    fn supported(&self) -> Result<(), Error> {
+        let alone = self.cluster == [1; 3];
+        let reaches = |op: &Op| matches!(op, Op::Effect { action: Action::MapToBlock { .. } | Action::RankOfBlock { .. }, .. } if !alone);
+        let message = "shared memory of other blocks of a cluster is not modeled";
+        let error = || Error::new(ErrorKind::Unsupported, message);
+        self.code.ops.iter().position(reaches).map_or(Ok(()), |at| Err(self.located(at, error())))
     }
 
     /// The statement of an operation, and its line.

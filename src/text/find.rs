@@ -1,5 +1,6 @@
 //! Forms by a pattern of their spelling, free modifiers included.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -48,6 +49,8 @@ struct Search<'p> {
     places: Vec<(usize, bool, Vec<Choice>)>,
     values: Vec<u8>,
     tried: usize,
+    /// Place, number of free modifiers and states from which no choice leads to the end of the pattern.
+    dead: BTreeSet<(usize, usize, Vec<usize>)>,
 }
 
 impl<'p> Search<'p> {
@@ -68,7 +71,14 @@ impl<'p> Search<'p> {
             let members = members.map(|member| (member, [".", slot.members[usize::from(member)]].concat()));
             (index, slot.free, nothing.into_iter().chain(members).collect())
         });
-        Some(Search { form, pattern, places: places.collect(), values: form.values().to_vec(), tried: 0 })
+        Some(Search {
+            form,
+            pattern,
+            places: places.collect(),
+            values: form.values().to_vec(),
+            tried: 0,
+            dead: BTreeSet::new(),
+        })
     }
 
     /// Tries few modifiers before many.
@@ -90,7 +100,7 @@ impl<'p> Search<'p> {
         if states.is_empty() || self.tried >= MOST_TRIED {
             return false;
         }
-        let Some((slot, free, choices)) = self.places.get(place).cloned() else {
+        let Some((slot, free, choices)) = self.places.get(place) else {
             if count > 0 || !states.contains(&self.pattern.len()) {
                 return false;
             }
@@ -98,14 +108,23 @@ impl<'p> Search<'p> {
             let free = Free::of(self.form.instruction(), &self.values);
             return self.form.takes(&free) && wanted(self.form, &free);
         };
-        choices.iter().any(|(value, text)| {
-            let left = if free && *value != ABSENT { count.checked_sub(1) } else { Some(count) };
+        let (slot, free, choices) = (*slot, *free, choices.len());
+        let from = (place, count, states.to_vec());
+        if self.dead.contains(&from) {
+            return false;
+        }
+        let tried = self.tried;
+        let found = (0..choices).any(|choice| {
+            let (value, text) = &self.places[place].2[choice];
+            let next = step(self.pattern, states, text);
             self.values[slot] = *value;
-            left.is_some_and(|left| {
-                let next = step(self.pattern, states, text);
-                self.finds_behind(place + 1, left, &next, wanted)
-            })
-        })
+            let left = if free && *value != ABSENT { count.checked_sub(1) } else { Some(count) };
+            left.is_some_and(|left| self.finds_behind(place + 1, left, &next, wanted))
+        });
+        if self.tried == tried {
+            self.dead.insert(from);
+        }
+        found
     }
 }
 

@@ -32,8 +32,14 @@ pub(crate) fn operand(operand: &Operand, name: &str) -> String {
             format!("{{{}}}", elements.join(", "))
         }
         OperandKind::Arguments => format!("({name})"),
+        _ if operand.registers.is_empty() && operand.sink => "_".to_owned(),
         _ if operand.registers.is_empty() && operand.kind == OperandKind::Scalar => {
-            format!("{:#x}", operand.within.first().map_or(0, |range| range.least))
+            let bits = ptx_isa::TABLE.ty(operand.ty).bits;
+            // A constant that is read back as it was written: not negative, where one is taken.
+            let ranges = || operand.within.iter();
+            let value = ranges().map(|range| range.least).find(|least| *least >= 0);
+            let value = value.or(ranges().next().map(|range| range.least)).unwrap_or(0);
+            format!("{:#x}", value as u128 & (u128::MAX >> (128 - bits)))
         }
         _ => name.to_owned(),
     }

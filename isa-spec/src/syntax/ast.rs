@@ -17,6 +17,8 @@ pub struct Spec {
     pub(crate) items: Vec<(Span, Item)>,
     /// The items of what it builds on.
     pub(crate) library: Vec<(Span, Item)>,
+    /// Whether the tokens of the library stand beside those that the compiler gave a macro.
+    pub(crate) beside: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -9,4 +9,5 @@ mod unlexed;
 
 pub(crate) use report::nearest;
 pub use report::{Diagnostic, Errors};
+pub(crate) use source::beside;
 pub use source::{Place, Sources};

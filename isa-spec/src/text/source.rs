@@ -52,6 +52,15 @@ pub struct Place<'a> {
     pub column: usize,
 }
 
+/// Does something with tokens that stand beside those of the compiler: the compiler gives the tokens of a text no places, the
+/// stand-in of proc_macro2 does, and the two do not mix in one stream.
+pub(crate) fn beside<R>(act: impl FnOnce() -> R) -> R {
+    proc_macro2::fallback::force();
+    let result = act();
+    proc_macro2::fallback::unforce();
+    result
+}
+
 impl Sources {
     /// No files yet.
     pub fn new() -> Sources {
@@ -135,10 +144,7 @@ impl Sources {
     ///
     /// What does not lex, as [`Sources::tokens`] says.
     pub(crate) fn tokens_beside(&self) -> Result<TokenStream, Errors> {
-        // The compiler gives the tokens of a text no places; the stand-in of proc_macro2 does.
-        proc_macro2::fallback::force();
-        let tokens = self.tokens();
-        proc_macro2::fallback::unforce();
+        let tokens = beside(|| self.tokens());
         let first = tokens.as_ref().ok().and_then(|tokens| tokens.clone().into_iter().next());
         let own = first.map_or_else(String::new, |token| token.span().file());
         self.beside.set(own).expect("a spec is lexed once");

@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use proc_macro2::Span;
 
 use crate::syntax::ast::{Expr, ExprKind, Ident, Instruction, Item, NamedSet, Spec, Stmt, Template, Word};
-use crate::text::Errors;
+use crate::text::{self, Errors};
 
 /// What entries may name.
 #[derive(Default)]
@@ -29,6 +29,8 @@ struct Named {
     words: HashMap<String, Word>,
     /// The members of lists of words and of operators.
     members: HashMap<String, Vec<Ident>>,
+    /// Templates whose tokens stand beside those of the compiler, and do not go with them.
+    apart: HashSet<String>,
 }
 
 /// Writes out what the entries of a spec say by name.
@@ -37,20 +39,28 @@ pub(super) fn expand(spec: &mut Spec) -> Errors {
     let mut errors = Errors::new();
     let mut named = named(spec, &mut errors);
     sets::flatten_all(&mut named, &mut errors);
-    let mut whole = |item: &mut Item| {
+    let mut whole = |item: &mut Item, named: &Named| {
         let Item::Instruction(entry) = item else { return true };
         let before = errors.len();
-        template::fill(entry, &named, &mut errors);
+        template::fill(entry, named, &mut errors);
         // What an entry lacks for want of a template is no mistake of its own.
         if errors.len() > before {
             return false;
         }
-        sets::fill(entry, &named, &mut errors);
-        count::fill(entry, &named, &mut errors);
+        sets::fill(entry, named, &mut errors);
+        count::fill(entry, named, &mut errors);
         true
     };
-    spec.library.retain_mut(|(_, item)| whole(item));
-    spec.items.retain_mut(|(_, item)| whole(item));
+    let Spec { library, items, beside, .. } = spec;
+    match beside {
+        true => text::beside(|| library.retain_mut(|(_, item)| whole(item, &named))),
+        false => library.retain_mut(|(_, item)| whole(item, &named)),
+    }
+    if *beside {
+        let templates = library.iter().filter(|(_, item)| matches!(item, Item::Template(_)));
+        named.apart = templates.flat_map(|(_, item)| item.names()).map(ToString::to_string).collect();
+    }
+    items.retain_mut(|(_, item)| whole(item, &named));
     errors
 }
 

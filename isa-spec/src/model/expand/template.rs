@@ -37,6 +37,11 @@ fn add(entry: &mut Instruction, of: &Use, named: &Named, depth: usize, errors: &
         errors.push(Diagnostic::new(of.name.span(), message).suggest(of.name.as_ref(), names));
         return;
     };
+    if named.apart.contains(of.name.as_ref()) {
+        let message = format!("the template `{}` of the library cannot be used in a macro", of.name);
+        errors.push(Diagnostic::new(of.name.span(), message).help("write the entry in a file of its own"));
+        return;
+    }
     if depth == DEPTH {
         errors.push(Diagnostic::new(of.name.span(), "templates use each other too deeply"));
         return;

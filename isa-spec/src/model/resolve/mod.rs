@@ -23,7 +23,7 @@ use crate::text::{Diagnostic, Errors};
 pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     let errors = super::expand::expand(&mut spec);
     let mut resolver = Resolver { model: Model::default(), errors, since: Vec::new(), members: Vec::new() };
-    let Spec { items, library } = spec;
+    let Spec { items, library, .. } = spec;
     if let Some(mistake) = nothing_to_stand_on(&items, &library) {
         return Err(mistake.into());
     }

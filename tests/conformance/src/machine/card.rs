@@ -31,7 +31,10 @@ fn forms(sm: u16) -> Vec<FormInfo> {
     // A statement that hands on a state stands behind another one, and more results have no place.
     let alone = |form: &FormInfo| form.states().is_empty() && form.results().count() <= KEPT.len();
     let reached = TABLE.forms().filter(|form| constants_reach(*form) && alone(form));
-    reached.filter(|form| takes(form.floor()) && whole(form)).collect()
+    // Nor has a form that later versions have no more.
+    let newest = TABLE.versions.last().copied();
+    let kept = |form: &FormInfo| form.taken(newest, Some(Target::sm(sm)));
+    reached.filter(|form| takes(form.floor()) && kept(form) && whole(form)).collect()
 }
 
 /// A module with a kernel for each of these forms.
