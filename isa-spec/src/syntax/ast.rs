@@ -22,6 +22,7 @@ pub struct Spec {
 }
 
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "nearly all items are instructions, the largest")]
 pub(crate) enum Item {
     /// `use prelude;`
     Use(Ident),

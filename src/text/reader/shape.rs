@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::{MAX_OPERANDS, Read, Reader, Statement, at_name, negates_a_name};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, FormInfo, Free, OperandKind};
 use crate::text::lexer::Cursor;
 
@@ -172,7 +172,14 @@ impl<'a> Reader<'_, 'a> {
         if let Some(form) = found.filter(|form| *form != tried) {
             self.cursor = first;
             statement.form = form;
-            return self.operands_of(statement, false).map_err(said);
+            self.operands_of(statement, false).map_err(said)?;
+            if tried.lenient().is_none() && form.lenient().is_some() {
+                let written = format!("`{} {}`", form.mnemonic(), form.signature());
+                let span = first.at()..self.cursor.at();
+                let message = format!("the manual does not list {written}");
+                self.lenient(form.lenient(), Code::UnlistedForm, span, &message)?;
+            }
+            return Ok(());
         }
         let error = match error {
             Some(error) => error,

@@ -81,10 +81,13 @@ fn choices(count: &Count, entry: &Instruction, named: &Named, errors: &mut Error
     found
 }
 
+/// A modifier and the word that is chosen for it.
+type Chosen<'a> = (&'a Ident, &'a Ident);
+
 fn combine<'a>(
     rest: &'a [(&'a Ident, Vec<Ident>)],
-    chosen: &mut Vec<(&'a Ident, &'a Ident)>,
-    visit: &mut dyn FnMut(&[(&'a Ident, &'a Ident)]),
+    chosen: &mut Vec<Chosen<'a>>,
+    visit: &mut dyn FnMut(&[Chosen<'a>]),
 ) {
     let Some(((modifier, words), rest)) = rest.split_first() else { return visit(chosen) };
     for word in words {

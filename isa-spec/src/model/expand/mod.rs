@@ -94,14 +94,12 @@ fn named(spec: &Spec, errors: &mut Errors) -> Named {
     for (_, item) in spec.library.iter().chain(&spec.items) {
         match item {
             Item::Template(template) => {
-                if named.templates.insert(template.name.to_string(), template.clone()).is_some() {
-                    twice(&template.name, "template");
-                }
+                let known = named.templates.insert(template.name.to_string(), template.clone());
+                known.is_some().then(|| twice(&template.name, "template"));
             }
             Item::Set(set) => {
-                if named.sets.insert(set.name.to_string(), set.clone()).is_some() {
-                    twice(&set.name, "set");
-                }
+                let known = named.sets.insert(set.name.to_string(), set.clone());
+                known.is_some().then(|| twice(&set.name, "set"));
             }
             Item::Class(class) => drop(named.classes.insert(class.name.to_string(), class.types.clone())),
             Item::Modifiers(words) => {
