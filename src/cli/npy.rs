@@ -37,7 +37,7 @@ fn parse(data: &[u8]) -> Option<Array> {
 pub(super) fn write(path: &Path, format: &str, count: usize, bytes: &[u8]) -> Result<(), String> {
     let mut header = format!("{{'descr': '{format}', 'fortran_order': False, 'shape': ({count},), }}");
     // The numbers begin at a multiple of 64.
-    while (MAGIC.len() + 4 + header.len() + 1) % 64 != 0 {
+    while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');
     }
     header.push('\n');

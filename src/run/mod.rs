@@ -49,6 +49,9 @@
 //! # Ok::<(), ptx_isa::run::Error>(())
 //! ```
 
+#![allow(clippy::needless_range_loop, reason = "several lists are read by the number of a warp")]
+#![allow(clippy::type_complexity, reason = "closures that visit lanes are named where they are called")]
+
 mod block;
 mod decode;
 mod effect;
