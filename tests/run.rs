@@ -289,7 +289,7 @@ fn memory_of_every_kind() {
             index.iter().zip(0..).fold(0_i32, |sum, (index, i)| {
                 let k = index & 31;
                 own[k as usize] += i;
-                sum + own[(k * 7 & 31) as usize]
+                sum + own[((k * 7) & 31) as usize]
             })
         };
         assert_eq!(machine.download::<i32>(out, 40), (0..40).map(expected).collect::<Vec<_>>());
@@ -413,7 +413,7 @@ fn graphs_and_sparse_matrices() {
         let changed = machine.upload(&[0_i32]);
         for depth in 0.. {
             machine.memory.write(changed, &[0; 4]).unwrap();
-            let arguments = [po.into(), pe.into(), pl.into(), (depth as i32).into(), changed.into(), (n as i32).into()];
+            let arguments = [po.into(), pe.into(), pl.into(), depth.into(), changed.into(), (n as i32).into()];
             machine.run("breadth", Grid::new(3, 128), &arguments);
             for v in 0..n {
                 if level[v] == depth {

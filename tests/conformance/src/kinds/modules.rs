@@ -77,12 +77,12 @@ fn is_function(head: &str) -> bool {
 fn name(item: &str) -> Option<&str> {
     let head = item.split('{').next()?;
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$'));
-    let words = head.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',')).filter(is_name);
+    let mut words = head.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',')).filter(is_name);
     let outside = |word: &&str| {
         let at = word.as_ptr() as usize - head.as_ptr() as usize;
         head[..at].matches('(').count() == head[..at].matches(')').count()
     };
-    words.filter(outside).next()
+    words.find(outside)
 }
 
 /// Modules of a few functions each, with all declarations and the functions that these call.
