@@ -461,7 +461,10 @@ impl fmt::Display for Statement<'_> {
                 Value::Name(name) => f.write_str(name)?,
                 Value::Arguments(elements) => write!(f, "({elements})")?,
                 Value::Constant(bits) if info.kind == OperandKind::Address => write!(f, "{bits}")?,
-                Value::Constant(bits) => write_constant(f, bits, self.table.ty(info.ty))?,
+                Value::Constant(bits) => match negative(bits, info, self.table.ty(info.ty)) {
+                    Some(negative) => write!(f, "{negative}")?,
+                    None => write_constant(f, bits, self.table.ty(info.ty))?,
+                },
                 Value::Sink => f.write_str("_")?,
                 Value::Absent => {}
             }
@@ -485,6 +488,14 @@ impl fmt::Display for Register<'_> {
         f.write_str(self.name)?;
         self.element.map_or(Ok(()), |element| write!(f, ".{}", ELEMENTS[usize::from(element & 3)][0]))
     }
+}
+
+/// The value of a constant that its operand takes only with its sign: `-1` where the operand is -1 or 1.
+fn negative(bits: u64, info: &table::Operand, ty: &TypeInfo) -> Option<i64> {
+    let above = 64_u32.checked_sub(ty.bits.into())?;
+    let signed = (bits << above) as i64 >> above;
+    let takes = |bits: u64| info.within.iter().any(|range| range.has(bits));
+    (signed < 0 && !takes(bits) && takes(signed as u64)).then_some(signed)
 }
 
 fn write_constant(f: &mut fmt::Formatter<'_>, bits: u64, ty: &TypeInfo) -> fmt::Result {

@@ -34,12 +34,11 @@ pub(crate) fn operand(operand: &Operand, name: &str) -> String {
         OperandKind::Arguments => format!("({name})"),
         _ if operand.registers.is_empty() && operand.sink => "_".to_owned(),
         _ if operand.registers.is_empty() && operand.kind == OperandKind::Scalar => {
-            let bits = ptx_isa::TABLE.ty(operand.ty).bits;
-            // A constant that is read back as it was written: not negative, where one is taken.
-            let ranges = || operand.within.iter();
-            let value = ranges().map(|range| range.least).find(|least| *least >= 0);
-            let value = value.or(ranges().next().map(|range| range.least)).unwrap_or(0);
-            format!("{:#x}", value as u128 & (u128::MAX >> (128 - bits)))
+            let least = operand.within.first().map_or(0, |range| range.least);
+            // Written with a sign where it is taken only so.
+            let bits = least as u64 & (u64::MAX >> (64 - ptx_isa::TABLE.ty(operand.ty).bits));
+            let signed = least < 0 && !operand.within.iter().any(|range| range.has(bits));
+            if signed { least.to_string() } else { format!("{bits:#x}") }
         }
         _ => name.to_owned(),
     }

@@ -173,13 +173,12 @@ impl<'a> Reader<'_, 'a> {
             self.cursor = first;
             statement.form = form;
             self.operands_of(statement, false).map_err(said)?;
-            if tried.lenient().is_none() && form.lenient().is_some() {
-                let written = format!("`{} {}`", form.mnemonic(), form.signature());
-                let span = first.at()..self.cursor.at();
-                let message = format!("the manual does not list {written}");
-                self.lenient(form.lenient(), Code::UnlistedForm, span, &message)?;
-            }
-            return Ok(());
+            // The mnemonic has shapes that the manual lists, too.
+            let note = form.lenient().filter(|_| tried.lenient().is_none());
+            return note.map_or(Ok(()), |note| {
+                let message = format!("the manual does not list `{} {}`", form.mnemonic(), form.signature());
+                self.lenient(Some(note), Code::UnlistedForm, first.token(), &message)
+            });
         }
         let error = match error {
             Some(error) => error,
