@@ -17,14 +17,19 @@ pub(crate) fn spec() -> Vec<(String, String)> {
             let described = |line: &str| match line.trim_start() {
                 comment if comment.starts_with("///") => line.replace(comment, "/// 0."),
                 prose if prose.starts_with("//") || prose.starts_with("also ") => String::new(),
+                // `.sync "Waits until …";`
+                word if word.starts_with('.') && word.split(' ').nth(1).is_some_and(|next| next.starts_with('"')) => {
+                    line.split('"').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "\"0.\"" }).collect()
+                }
                 _ => line.to_owned(),
             };
             let text = text.lines().map(described).collect::<Vec<_>>().join("\n");
             (path.file_name().unwrap().to_string_lossy().into_owned(), text)
         })
         .collect();
-    // Those whose instructions compute something: the words of the others have colons and digits, which names in Rust lose.
-    files.retain(|(name, text)| name == "prelude.isa" || text.contains("semantics {"));
+    // Those whose instructions compute something: the words of the others have colons and digits, which names in Rust lose. A file
+    // without instructions is for all of them.
+    files.retain(|(_, text)| text.contains("semantics {") || !text.contains("\ninstruction "));
     files.sort_by_key(|(name, _)| (name != "prelude.isa", name.clone()));
     files
 }
@@ -62,13 +67,16 @@ impl Renaming {
 
     /// Copies of opcodes: the letter behind each of them.
     pub(crate) fn copies(letter: char) -> Renaming {
-        let words = opcodes().into_iter().map(|opcode| (opcode.clone(), format!("{opcode}{letter}"))).collect();
+        let first = |opcode: &'static str| opcode.split('.').next().unwrap_or(opcode);
+        let words = TABLE.instructions().map(|instruction| first(instruction.opcode));
+        let words = words.map(|word| (word.to_owned(), format!("{word}{letter}"))).collect();
         Renaming { words, opcodes_only: true }
     }
 
     /// A spec in the new words.
     pub(crate) fn spec(&self, text: &str) -> String {
         let inside = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (builtins, compound) = (builtins(), compound());
         let mut new = String::new();
         let mut rest = text;
         while let Some(start) = rest.find(inside) {
@@ -81,11 +89,26 @@ impl Renaming {
             let typed = behind.strip_prefix('.').and_then(|rest| rest.split_once('(')).is_some_and(|(ty, _)| {
                 !ty.is_empty() && ty.chars().all(inside) && !word.starts_with(|c: char| c.is_ascii_digit())
             });
+            // An item begins a line; a builtin may be an argument of a template.
+            let line = new.rsplit('\n').next().unwrap_or_default();
+            let item = matches!(line, "" | "free ") && behind.starts_with(' ');
+            let used = line.rsplit_once("use ").is_some_and(|(_, args)| !args.contains(';'));
+            let called = behind.starts_with(" $");
+            let argument = (used || called) && !before.ends_with('.') && builtins.contains(word);
             let kept = (self.opcodes_only || letter) && before.ends_with('.')
+                || item
+                // `.param of call`
+                || new.ends_with(" of ")
+                || argument
                 || behind.starts_with(['(', '<']) && !before.ends_with('.')
                 || typed && !before.ends_with('.');
-            let other = self.words.get(word).filter(|_| !kept);
-            new.push_str(other.map_or(word, String::as_str));
+            let renamed = |part: &str| self.words.get(part).cloned().unwrap_or_else(|| part.to_owned());
+            // A word of an opcode is renamed part by part, as its name in Rust is.
+            let other = match compound.contains(word) && !self.opcodes_only {
+                true => word.split('_').map(renamed).collect::<Vec<_>>().join("_"),
+                false => renamed(word),
+            };
+            new.push_str(if kept { word } else { &other });
             rest = behind;
         }
         new + rest
@@ -94,7 +117,8 @@ impl Renaming {
     /// Rust with the new words in its names, whatever their case: `SET_LT`, `set_lt` and `SetLt` are all `set`, `lt`.
     pub(crate) fn rust(&self, text: &str) -> String {
         let mut new = String::new();
-        pieces(text, |part| match self.words.get(&part.to_ascii_lowercase()) {
+        // New words are none of Rust's.
+        pieces(&text.replace("r#", ""), |part| match self.words.get(&part.to_ascii_lowercase()) {
             None => new.push_str(part),
             Some(other) => {
                 let shouting = part.bytes().all(|byte| !byte.is_ascii_lowercase());
@@ -131,9 +155,48 @@ fn pieces<'a>(text: &'a str, mut piece: impl FnMut(&'a str)) {
     }
 }
 
-/// Every opcode of the table.
+/// The names of the prelude's builtins and functions.
+fn builtins() -> BTreeSet<&'static str> {
+    let declared = |line: &'static str| line.strip_prefix("builtin ").or(line.strip_prefix("fn "));
+    let names = isa_spec::PTX[0].1.lines().filter_map(declared);
+    names.filter_map(|line| line.split(['<', '(']).next()).collect()
+}
+
+/// The items of a file, each with its description, and whether it is an instruction.
+fn items(text: &str) -> Vec<(bool, String)> {
+    let (mut items, mut item, mut depth, mut begun) = (Vec::new(), String::new(), 0, false);
+    for line in text.lines() {
+        item += line;
+        item.push('\n');
+        begun |= !line.is_empty() && !line.starts_with("///");
+        let count = |brackets: [char; 2]| line.matches(brackets).count();
+        depth += count(['{', '(']);
+        depth -= count(['}', ')']);
+        if begun && depth == 0 && line.ends_with(['}', ';']) {
+            let own = item.lines().any(|line| line.starts_with("instruction "));
+            items.push((own, std::mem::take(&mut item)));
+            begun = false;
+        }
+    }
+    items
+}
+
+/// Words of opcodes that are words of the language, too.
+const LANGUAGE: [&str; 2] = ["to", "warp"];
+
+/// The words of every opcode of the table, and their parts, but for those of the language.
 pub(crate) fn opcodes() -> BTreeSet<String> {
-    TABLE.instructions().filter(computes).map(|instruction| instruction.opcode.to_owned()).collect()
+    let words = TABLE.instructions().flat_map(|instruction| instruction.opcode.split(['.', '_']));
+    words.filter(|word| !LANGUAGE.contains(word)).map(str::to_owned).collect()
+}
+
+/// The words of opcodes that have several parts: `ld_reduce`.
+fn compound() -> BTreeSet<&'static str> {
+    TABLE
+        .instructions()
+        .flat_map(|instruction| instruction.opcode.split('.'))
+        .filter(|word| word.contains('_'))
+        .collect()
 }
 
 /// Whether a form of an instruction has semantics.
@@ -187,8 +250,13 @@ pub(crate) fn later(text: &str) -> String {
 
 /// A spec with so many copies of every instruction, each under other opcodes.
 pub(crate) fn copies(count: u8) -> Vec<(String, String)> {
-    let mut files = spec();
-    let own = files.split_off(1);
+    let (mut files, mut own) = (Vec::new(), Vec::new());
+    for (name, text) in spec() {
+        let (instructions, shared): (Vec<_>, Vec<_>) = items(&text).into_iter().partition(|(own, _)| *own);
+        let joined = |items: Vec<(bool, String)>| items.into_iter().map(|(_, text)| text).collect::<String>();
+        own.push((name.clone(), joined(instructions)));
+        files.push((name, joined(shared)));
+    }
     for letter in ('a'..).take(count.into()) {
         let renaming = Renaming::copies(letter);
         files.extend(own.iter().map(|(name, text)| (format!("{letter}/{name}"), renaming.spec(text))));
