@@ -1079,3 +1079,42 @@ fn what_a_tree_has_is_what_the_text_declares() {
     ];
     assert_eq!(shown, expected);
 }
+
+/// A missing brace is reported once, where the text breaks, and the next function is read as if it were there.
+#[test]
+fn a_missing_brace_is_reported_where_the_text_breaks() {
+    let head = ".version 8.6\n.target sm_90\n.address_size 64\n";
+    let errors = |body: &str| -> Vec<(usize, String)> {
+        let text = format!("{head}{body}");
+        let report = check(&TABLE, text.as_bytes(), &Options::default());
+        let line = |at: usize| text[..at].matches('\n').count() - 2;
+        report.diagnostics.iter().map(|error| (line(error.span.start), error.message.clone())).collect()
+    };
+    let open = |place: &str| format!("missing `}}` before {place}: the body of `f` is still open");
+    let next = "\n.entry k(\n.param .u32 a)\n{ .reg .u32 r;\nld.param.u32 r, [a];\nld.param.u32 r, [b]; }";
+    let undeclared = |line| (line, "`b` is not declared here".to_owned());
+    assert_eq!(errors(&format!(".func f() {{ {{ ret; }}{next}")), [(2, open("this kernel")), undeclared(6)]);
+    let function = next.replace(".entry", ".func");
+    assert_eq!(errors(&format!(".func f() {{ ret;{function}")), [(4, open("this function's body")), undeclared(6)]);
+    assert_eq!(errors(".func f() { ret;\n"), [(2, open("the end of the text"))]);
+    // Functions may be declared within others.
+    assert_eq!(errors(".func f() { .extern .func g();\n call g; ret; }"), []);
+}
+
+/// Behind a `}` too many, and behind the head of a function that cannot be read, one error stands for all that follows.
+#[test]
+fn what_follows_from_a_mistake_is_not_reported() {
+    let module = |body: &str| {
+        let text = format!(".version 8.6\n.target sm_90\n.address_size 64\n{body}\n.entry last() {{ ret; }}");
+        let report = check(&TABLE, text.as_bytes(), &Options::default());
+        report.diagnostics.into_iter().map(|error| error.message).collect::<Vec<String>>()
+    };
+    let early = ".entry k() { .reg .u32 r<3>; .reg .pred p; @p bra L; }\nmov.u32 r1, r2;\nmov.u32 r1, r2;\nL: ret; }";
+    assert_eq!(module(early), ["an instruction stands within a function"]);
+    let list = ".func f(\n.param .param .u32 a,\n.param .u32 b)\n{ .reg .u32 r; ld.param.u32 r, [b]; ret; }\n.entry k() { call f, (1); }";
+    assert_eq!(module(list).len(), 1, "{:?}", module(list));
+    let declaration = ".entry k() { .reg .reg .f32 f<8>; add.f32 f1, f2, f3; }";
+    assert_eq!(module(declaration).len(), 1, "{:?}", module(declaration));
+    let label = ".entry k() { .reg .pred p; @p bra L; bra M; 1L: ret; }";
+    assert_eq!(module(label).last().expect("an error"), "there is no label `M` in this function");
+}

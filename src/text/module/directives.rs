@@ -41,6 +41,11 @@ pub(super) fn begins_item(table: &Table, name: &str) -> bool {
     header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
 }
 
+/// Whether a directive, given without its dot, stands outside of functions only.
+pub(super) fn stands_outside(name: &str) -> bool {
+    Linkage::named(name).is_some() || matches!(name, "entry" | "func" | "alias" | "file" | "section")
+}
+
 /// A name that no directive has at this place, where those with these names may stand.
 pub(super) fn unknown_directive(
     name: &str,
@@ -66,10 +71,16 @@ impl<'a> Checker<'_, '_, 'a> {
             if self.cursor().at() == start {
                 self.cursor().bump();
             }
+            let head = [".entry", ".func"].iter().any(|word| self.text()[start..].starts_with(word));
+            if head {
+                // A list of parameters spans lines.
+                self.cursor().find(|byte| matches!(byte, b';' | b'{' | b'}'));
+            }
             while !self.cursor().at_end() && !matches!(self.cursor().peek(), b';' | b'{' | b'}' | b'\n') {
                 self.cursor().bump();
             }
             self.cursor().eat(b';');
+            self.unread.push(start..self.reader.cursor.at());
             self.cut_off = self.cursor().at_end();
         }
     }

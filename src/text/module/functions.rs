@@ -62,7 +62,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.record(|recorder, _| recorder.enter(at));
     }
 
-    fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         let at = self.cursor().at();
         self.scopes.leave();
         self.labels.leave(at);
@@ -70,7 +70,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// A function's name is known behind its scope as well.
-    fn declare_function(&mut self, name: &'a str) {
+    pub(super) fn declare_function(&mut self, name: &'a str) {
         if matches!(self.scopes.find(name), Some(Found { symbol: Symbol::Variable { .. }, .. })) {
             let message = format!("`{name}` is a variable of this module already");
             self.error(Code::DuplicateName, span_of(self.text(), name), message);
@@ -114,10 +114,10 @@ impl<'a> Checker<'_, '_, 'a> {
         span: Range<usize>,
         kernel: bool,
     ) -> Read<()> {
-        let inside = self.scopes.depth() > 0 && !self.bare;
         if linkage == Some(Linkage::Common) {
             return fail(Code::Syntax, span, "a function is not `.common`");
         }
+        self.not_within_another(&span, kernel);
         self.enter();
         let mut name = None;
         let mut signature = Signature { kernel, linkage, ..Signature::default() };
@@ -153,10 +153,8 @@ impl<'a> Checker<'_, '_, 'a> {
                     if name.is_none() { signature.results = list } else { signature.parameters = list }
                 }
                 b'{' => {
-                    if inside || linkage == Some(Linkage::Extern) {
-                        let what = if inside { "within another" } else { "that is `.extern`" };
-                        let message = format!("a function {what} has no body");
-                        self.error(Code::Syntax, span.clone(), message);
+                    if linkage == Some(Linkage::Extern) {
+                        self.error(Code::Syntax, span.clone(), "a function that is `.extern` has no body");
                     }
                     self.has_room(&parameters);
                     if kernel {

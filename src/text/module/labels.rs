@@ -91,9 +91,15 @@ impl<'a> Labels<'a> {
                 missing(jump, why);
             }
         }
+        self.forget();
+    }
+
+    /// Ends a function whose blocks are not known.
+    pub(super) fn forget(&mut self) {
         self.blocks.clear();
         self.open.clear();
         self.placed.clear();
+        self.jumps.clear();
     }
 
     /// Whether a label is visible at a place of the text. Labels are sorted.

@@ -178,6 +178,8 @@ fn run<'a>(
         function: None,
         signatures: BTreeMap::new(),
         braces: Vec::new(),
+        unread: Vec::new(),
+        head_end: 0,
         begun: None,
         cut_off: false,
         rubbish: 0,
@@ -228,6 +230,10 @@ struct Checker<'n, 'o, 'a> {
     externals: BTreeSet<&'a str>,
     /// Where each open brace stands.
     braces: Vec<usize>,
+    /// What could not be read: whatever it declares is not known.
+    unread: Vec<Range<usize>>,
+    /// Where the head of the last function within another was found to end.
+    head_end: usize,
     /// Where the linkage stands that belongs to what comes next: `.visible`.
     begun: Option<(usize, Linkage)>,
     /// Whether the text ends where the last error is.
@@ -290,6 +296,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.record(|recorder, text| recorder.function_ends(text.len() + 1));
         self.end();
+        self.drop_consequences();
     }
 
     /// Tells the recorder something, if there is one.
@@ -396,8 +403,8 @@ impl<'a> Checker<'_, '_, 'a> {
             return;
         }
         self.header_ends(length..length);
-        if let Some(&at) = self.braces.last() {
-            self.error(Code::Syntax, at..at + 1, "there is no `}` for this `{`: the text ends within it");
+        if !self.braces.is_empty() {
+            self.missing_brace(length..length, "the end of the text");
         }
     }
 
@@ -408,11 +415,19 @@ impl<'a> Checker<'_, '_, 'a> {
         let mut opcode = start;
         if let Err(error) = self.one_statement(place, &mut opcode) {
             self.reader.notes.truncate(before);
+            let unread = matches!(error.code, Code::Syntax | Code::UnknownOpcode);
             // A comment without an end is told of at the end.
             if self.cursor().unterminated.is_none() {
                 self.reader.notes.push(*error);
             }
             self.recover(opcode);
+            let outside = self.scopes.depth() == 0 && !self.bare;
+            if outside {
+                self.skip_to_item();
+            }
+            if unread {
+                self.unread.push(start..self.reader.cursor.at());
+            }
             self.cut_off = self.cursor().at_end();
             let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
             (self.visit)(Item::Refused, start..end);

@@ -1,10 +1,18 @@
 //! How reading goes on behind what could not be read.
 
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
+use alloc::format;
 use core::ops::Range;
 
-use super::Checker;
-use crate::diagnostic::Code;
+use super::{Checker, directives};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::text::reader::{Read, fail, missing_semicolon};
+
+/// A name without the number at its end: a family declares them all.
+fn stem(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit())
+}
 
 impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn no_end<T>(&self, opcode: usize) -> Read<T> {
@@ -108,6 +116,89 @@ impl<'a> Checker<'_, '_, 'a> {
             && token.len() > 3
             && !self.text()[token.clone()].ends_with(|c: char| c.is_ascii_digit());
         (next.at_word() || directive || matches!(next.peek(), b'@' | b'{')).then_some(token)
+    }
+
+    /// A kernel, or a function with a body, never stands within another: where one does, the body that is open lacks its `}`.
+    pub(super) fn not_within_another(&mut self, span: &Range<usize>, kernel: bool) {
+        if self.scopes.depth() == 0 || self.bare {
+            return;
+        }
+        let mut ahead = self.reader.cursor;
+        // Heads without an end would be looked through once for each.
+        if self.head_end < ahead.at() {
+            ahead.find(|byte| matches!(byte, b'{' | b'}' | b';'));
+            self.head_end = ahead.at();
+        }
+        ahead.seek(self.head_end);
+        let body = (!ahead.at_end() && ahead.peek() == b'{').then(|| ahead.at()..ahead.at() + 1);
+        if let Some(place) = if kernel { Some(span.clone()) } else { body } {
+            self.missing_brace(place, if kernel { "this kernel" } else { "this function's body" });
+            while self.braces.pop().is_some() {
+                self.leave();
+            }
+            self.labels.forget();
+            self.lists.clear();
+            let end = self.cursor().at();
+            self.record(|recorder, _| recorder.function_ends(end));
+            if let Some(name) = self.function.take() {
+                self.declare_function(name);
+            }
+        }
+    }
+
+    pub(super) fn missing_brace(&mut self, place: Range<usize>, before: &str) {
+        let open = match self.function {
+            Some(name) => format!("the body of `{name}` is still open"),
+            None => "a block is still open".to_owned(),
+        };
+        self.error(Code::Syntax, place, format!("missing `}}` before {before}: {open}"));
+    }
+
+    /// Goes on at the next function, or whatever else stands outside of functions only: statements between have been reported
+    /// by their first one.
+    pub(super) fn skip_to_item(&mut self) {
+        loop {
+            self.cursor().skip_blanks();
+            if self.cursor().at_end() {
+                return;
+            }
+            if self.cursor().at_dot_word() {
+                let mut ahead = self.reader.cursor;
+                let name = ahead.dot_word();
+                if directives::stands_outside(name) {
+                    return;
+                }
+                self.reader.cursor = ahead;
+            } else if self.cursor().at_word() {
+                self.cursor().dotted_word();
+            } else if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
+                self.cursor().bump();
+            }
+        }
+    }
+
+    /// Drops what is said of names that stand in text that could not be read: their declaration may be there.
+    pub(super) fn drop_consequences(&mut self) {
+        if self.unread.is_empty() {
+            return;
+        }
+        let text = self.text();
+        let mut stems = BTreeSet::new();
+        for unread in core::mem::take(&mut self.unread) {
+            let mut cursor = self.reader.cursor;
+            cursor.seek(unread.start);
+            while cursor.at() < unread.end {
+                match cursor.at_word() {
+                    true => drop(stems.insert(stem(cursor.word()))),
+                    false if cursor.peek() == b'/' && cursor.skip_comment() => {}
+                    false => cursor.bump(),
+                }
+            }
+        }
+        let follows = |finding: &Diagnostic| {
+            finding.code == Code::UndeclaredRegister && stems.contains(stem(&text[finding.span.clone()]))
+        };
+        self.reader.notes.retain(|finding| !follows(finding));
     }
 
     /// Goes behind the brace that closes the one just passed.
