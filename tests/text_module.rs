@@ -621,7 +621,7 @@ fn a_brace_within_a_statement_closes_no_function() {
 fn what_has_no_end_or_no_beginning_is_told_of() {
     for (text, token) in [
         (format!("{HEAD}.entry k() {{ /* x"), "/*"),
-        (format!("{HEAD}.entry k() {{ ret;"), "{"),
+        (format!("{HEAD}.entry k() {{ ret;"), ""),
         (format!("{HEAD}.entry k() {{ ret; }} }}"), "}"),
         (format!("{HEAD}.entry k() {{ .reg .u32 a; setp.eq.u32"), "setp.eq.u32"),
         (format!("{HEAD}.entry k() {{ .reg .u32 a; mov.u32 a, a"), "mov.u32"),
@@ -1113,8 +1113,12 @@ fn what_follows_from_a_mistake_is_not_reported() {
     assert_eq!(module(early), ["an instruction stands within a function"]);
     let list = ".func f(\n.param .param .u32 a,\n.param .u32 b)\n{ .reg .u32 r; ld.param.u32 r, [b]; ret; }\n.entry k() { call f, (1); }";
     assert_eq!(module(list).len(), 1, "{:?}", module(list));
+    let guards = ".entry k() { .reg .reg .pred p<8>; @p1 ret; @!p2 ret; }";
+    assert_eq!(module(guards).len(), 1, "{:?}", module(guards));
     let declaration = ".entry k() { .reg .reg .f32 f<8>; add.f32 f1, f2, f3; }";
     assert_eq!(module(declaration).len(), 1, "{:?}", module(declaration));
-    let label = ".entry k() { .reg .pred p; @p bra L; bra M; 1L: ret; }";
-    assert_eq!(module(label).last().expect("an error"), "there is no label `M` in this function");
+    // Of two labels that are missing, one stands in a statement that cannot be read.
+    let label = ".entry k() { .reg .pred p; @p bra L;\nbra M;\nL\nret;\n}";
+    assert_eq!(module(label)[0], "there is no label `M` in this function");
+    assert_eq!(module(label).len(), 2, "{:?}", module(label));
 }

@@ -425,7 +425,9 @@ impl<'a> Checker<'_, '_, 'a> {
             if outside {
                 self.skip_to_item();
             }
-            if unread {
+            // A statement on a line declares nothing; a label or a declaration may be lost with more.
+            let passed = &self.text()[start..self.reader.cursor.at()];
+            if unread && (outside || passed.trim_end().contains([':', '{', '}', '\n'])) {
                 self.unread.push(start..self.reader.cursor.at());
             }
             self.cut_off = self.cursor().at_end();

@@ -196,7 +196,8 @@ impl<'a> Checker<'_, '_, 'a> {
             }
         }
         let follows = |finding: &Diagnostic| {
-            finding.code == Code::UndeclaredRegister && stems.contains(stem(&text[finding.span.clone()]))
+            matches!(finding.code, Code::UndeclaredRegister | Code::Guard)
+                && stems.contains(stem(&text[finding.span.clone()]))
         };
         self.reader.notes.retain(|finding| !follows(finding));
     }
