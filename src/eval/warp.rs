@@ -179,7 +179,7 @@ pub fn population_count_b64<L: Simd, const N: usize>(_: L, x: &[u64; N]) -> [u32
     lanes(|lane| super::population_count_b64(x[lane]))
 }
 
-/// [`bytes`](super::bytes) in each lane.
+/// [`select_bytes`](super::select_bytes) in each lane.
 #[inline(always)]
 pub fn select_bytes<L: Simd>(simd: L, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u8; 128] {
     match whole(a, b, pick) {
@@ -188,7 +188,7 @@ pub fn select_bytes<L: Simd>(simd: L, a: &[u32; WARP], b: &[u32; WARP], pick: &P
     }
 }
 
-/// [`halves`](super::halves) in each lane.
+/// [`select_halves`](super::select_halves) in each lane.
 #[inline(always)]
 pub fn select_halves<L: Simd>(simd: L, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u16; 64] {
     reinterpret(select_bytes(simd, a, b, pick))
