@@ -124,7 +124,7 @@ def test_a_text_cut_off_keeps_what_was_read():
         assert all(module.text[part.span] == part.text for part in parts_of(module))
     module = Module(TEXT[: TEXT.index("ret;")])
     assert [it.name for it in module.functions] == ["get", "k"]
-    assert [it.code for it in module.diagnostics if it.severity == "error"] == ["syntax", "illegal-modifier"]
+    assert [it.code for it in module.diagnostics if it.severity == "error"] == ["illegal-modifier", "syntax"]
     assert module.functions[1].text.endswith("7};\n    ")
 
 

@@ -173,7 +173,7 @@ fn items(text: &str) -> Vec<(bool, String)> {
         depth += count(['{', '(']);
         depth -= count(['}', ')']);
         if begun && depth == 0 && line.ends_with(['}', ';']) {
-            let own = item.lines().any(|line| line.starts_with("instruction "));
+            let own = item.lines().any(|line| line.starts_with("instruction ") || line == "scalarize {");
             items.push((own, std::mem::take(&mut item)));
             begun = false;
         }

@@ -12,6 +12,7 @@ mod fragment;
 mod layout;
 mod names;
 mod rule;
+mod scalarize;
 mod unused;
 
 use std::collections::HashMap;
@@ -81,8 +82,8 @@ pub(crate) struct Form {
     pub lenient: Option<String>,
     /// How far a machine's result may be from the exact one.
     pub bound: Option<BoundBuf>,
-    /// Whether its entry wants no loop over lanes for it.
-    pub by_thread: bool,
+    /// Whether the spec asks for no loop over lanes.
+    pub scalarized: bool,
     /// Grouped by how many operands are written, the fewest first; ascending by targets.
     pub programs: Vec<FormProgram>,
     /// What it does beyond registers, in order.
@@ -169,6 +170,7 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
         errors.push(Diagnostic::whole("the spec describes no instruction").help("write `instruction name { … }`"));
     }
     if errors.is_empty() {
+        scalarize::check(&model, &mut forms, &mut errors);
         names::check(&model, &forms, &mut errors);
     }
     errors.finish(())?;
@@ -503,10 +505,6 @@ impl OpcodeChecker<'_> {
                 bound = Some(distance.clone());
             }
         }
-        let mut by_thread = entry.by_thread.all;
-        for condition in &entry.by_thread.conditions {
-            by_thread |= scope.holds(condition)?;
-        }
         let mnemonic = choice.mnemonic(self.opcode, syntax.items.iter().map(|item| item.slot));
         let around = entry.written(&patterns).iter().map(|pattern| {
             let name = entry.operands[pattern.operand].name.as_str();
@@ -526,7 +524,7 @@ impl OpcodeChecker<'_> {
             operand_floors,
             lenient,
             bound,
-            by_thread,
+            scalarized: false,
             programs,
             effects,
         }))

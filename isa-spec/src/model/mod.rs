@@ -29,7 +29,7 @@ pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
 
-use crate::syntax::ast::{ByThread, Docs, Example, Expr, Stmt};
+use crate::syntax::ast::{Docs, Example, Expr, Scalarized, Stmt};
 use crate::text::Diagnostic;
 
 /// Index into [`Model::builtins`].
@@ -59,6 +59,8 @@ pub struct Model {
     pub(crate) targets: Vec<(Target, Version)>,
     /// The SM numbers of each family of targets.
     pub(crate) families: Vec<Vec<u16>>,
+    /// Forms that get no loop over lanes.
+    pub(crate) scalarized: Vec<Scalarized>,
     /// The manual that sections are those of.
     pub(crate) manual: Option<ManualBuf>,
     /// Those of a library first.
@@ -312,7 +314,6 @@ pub(crate) struct Entry {
     pub semantics: Option<Vec<Stmt>>,
     /// Later ones go before earlier ones.
     pub bounds: Vec<Bound>,
-    pub by_thread: ByThread,
     pub lenient_floors: Vec<(Requirement, Docs)>,
     /// Forms that only the assembler takes: which, and why.
     pub lenient_forms: Vec<LenientForms>,

@@ -101,7 +101,7 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
             lifted.insert(program, found);
         }
     }
-    let wanted = |form: &&Form| !form.by_thread;
+    let wanted = |form: &&Form| !form.scalarized;
     let wanted: HashSet<usize> =
         checked.forms.iter().filter(wanted).flat_map(|form| &form.programs).map(|of| group_of[&of.program]).collect();
     let mut operations = Operations::default();
@@ -115,7 +115,7 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
         let lanes = match without_lanes(&shape) {
             _ if checked.programs[programs[0]].is_collective(model) => Lanes::Warp,
             Some(why) => Lanes::None(why),
-            None if !wanted.contains(&number) => Lanes::None("its entry says `by_thread`".into()),
+            None if !wanted.contains(&number) => Lanes::None("the spec scalarizes it".into()),
             None => {
                 loops.push(number);
                 Lanes::Loop((loops.len() - 1) as u32)

@@ -60,6 +60,8 @@ pub(crate) enum Item {
     Modifiers(Vec<Word>),
     Template(Template),
     Declarations(Vec<Declared>),
+    /// `scalarize { cvt: .sat; }`
+    Scalarize(Vec<Scalarized>),
     Instruction(Instruction),
 }
 
@@ -99,6 +101,7 @@ impl Item {
             | Item::Families(_)
             | Item::Lenient(_)
             | Item::Declarations(_)
+            | Item::Scalarize(_)
             | Item::Manual(_)
             | Item::Special(_)
             | Item::Modifiers(_)
@@ -451,7 +454,6 @@ pub(crate) struct Instruction {
     pub semantics: Option<Semantics>,
     /// Later ones go before earlier ones.
     pub bounds: Vec<Bound>,
-    pub by_thread: ByThread,
     pub lenient_syntax: Vec<SyntaxLine>,
     pub lenient_floors: Vec<LenientFloor>,
     pub lenient_forms: Vec<LenientForms>,
@@ -482,7 +484,6 @@ impl Instruction {
             requires: Vec::new(),
             semantics: None,
             bounds: Vec::new(),
-            by_thread: ByThread::default(),
             lenient_syntax: Vec::new(),
             lenient_floors: Vec::new(),
             lenient_forms: Vec::new(),
@@ -503,13 +504,12 @@ pub(crate) struct Bound {
     pub amount: f64,
 }
 
-/// `by_thread;`, `by_thread { .sat; }`: forms that get no loop over lanes
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ByThread {
-    /// Whether it is all of them.
-    pub all: bool,
-    /// Any of these says that a form is one.
-    pub conditions: Vec<Expr>,
+/// `rsqrt, sin;`, `cvt: .sat;`: forms that get no loop over lanes
+#[derive(Clone, Debug)]
+pub(crate) struct Scalarized {
+    pub opcodes: Vec<Ident>,
+    /// All forms of the opcodes without it.
+    pub condition: Option<Expr>,
 }
 
 /// What an entry says of what it computes.

@@ -159,7 +159,6 @@ fn expressions(entry: &mut Instruction, visit: &mut dyn FnMut(&mut Expr)) {
     entry.requires.iter_mut().chain(floors).filter_map(|floor| floor.condition.as_mut()).for_each(&mut *visit);
     entry.lenient_forms.iter_mut().for_each(|forms| visit(&mut forms.condition));
     entry.bounds.iter_mut().filter_map(|bound| bound.condition.as_mut()).for_each(&mut *visit);
-    entry.by_thread.conditions.iter_mut().for_each(&mut *visit);
     if let Some(crate::syntax::ast::Semantics::Statements(list)) = &mut entry.semantics {
         statements(list, visit);
     }

@@ -179,7 +179,6 @@ impl Resolver {
             lacks,
             semantics,
             bounds,
-            by_thread: entry.by_thread,
             lenient_floors,
             lenient_forms,
             errata: entry

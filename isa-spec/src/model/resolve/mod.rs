@@ -55,6 +55,9 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
             ast::Item::Layout(layout) => resolver.layout(layout),
             ast::Item::Lenient(notes) => resolver.lenient(notes),
             ast::Item::Declarations(list) => declarations.extend(list),
+            // Forms of the base have their loops.
+            ast::Item::Scalarize(_) if base => {}
+            ast::Item::Scalarize(list) => resolver.model.scalarized.extend(list),
             ast::Item::Spaces(list) => spaces.extend(list),
             ast::Item::Directives(list) => directives.extend(list),
             ast::Item::Special(list) => specials.extend(list.into_iter().filter(|_| !base)),

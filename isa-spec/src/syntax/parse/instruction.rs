@@ -10,13 +10,13 @@ use syn::{Lit, LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
-    Bound, Constants, Count, Docs, Erratum, Example, ExampleOperand, Expr, Factor, FragmentCase, FragmentOf, Ident,
+    Bound, Constants, Count, Docs, Erratum, Example, ExampleOperand, Factor, FragmentCase, FragmentOf, Ident,
     Instruction, LenientFloor, LenientForms, Modifier, OnlyIf, OperandKind, OperandType, Pattern, Requirement,
     Semantics, Set, SetBody, Stands, State, SyntaxLine, TypeCase, Use,
 };
 use crate::text::Errors;
 
-const BLOCKS: [&str; 15] = [
+const BLOCKS: [&str; 14] = [
     "use",
     "section",
     "also",
@@ -28,7 +28,6 @@ const BLOCKS: [&str; 15] = [
     "requires",
     "semantics",
     "bound",
-    "by_thread",
     "lenient",
     "erratum",
     "examples",
@@ -50,11 +49,17 @@ enum LenientItem {
     Forms(LenientForms),
 }
 
-pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -> Result<Instruction> {
+/// `cvt.pack`
+pub(super) fn opcode(input: ParseStream) -> Result<Ident> {
     let mut opcode = word(input)?;
     while input.peek(Token![.]) {
         opcode = joined(&opcode, &dotted(input)?);
     }
+    Ok(opcode)
+}
+
+pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -> Result<Instruction> {
+    let opcode = opcode(input)?;
     let content;
     syn::braced!(content in input);
     let mut entry = Instruction::new(docs, opcode, content.fork().parse()?);
@@ -137,10 +142,6 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
         entry.semantics = Some(Semantics::None(why));
         return semicolon(input);
     }
-    if text == "by_thread" && input.peek(Token![;]) {
-        entry.by_thread.all = true;
-        return semicolon(input);
-    }
     let content;
     syn::braced!(content in input);
     match text.as_str() {
@@ -168,7 +169,6 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
             }
         }
         "bound" => entry.bounds.extend(statements(&content, errors, |input, _| bound(input))),
-        "by_thread" => entry.by_thread.conditions.extend(statements(&content, errors, |input, _| condition(input))),
         "lenient" => {
             for item in statements(&content, errors, |input, _| lenient_item(input)) {
                 match item {
@@ -246,13 +246,6 @@ fn bound(input: ParseStream) -> Result<Bound> {
     };
     semicolon(input)?;
     Ok(Bound { condition, measure, value, amount })
-}
-
-/// `.sat;`
-fn condition(input: ParseStream) -> Result<Expr> {
-    let condition = expr::expr(input)?;
-    semicolon(input)?;
-    Ok(condition)
 }
 
 fn syntax_item(input: ParseStream) -> Result<SyntaxItem> {

@@ -11,12 +11,12 @@ use super::{
 };
 use crate::syntax::ast::{
     BitField, Builtin, Class, Declared, Directive, Docs, Effect, Fragment, Function, Ident, Item, Layout, LenientNote,
-    Manual, Map, NamedSet, Operator, OperatorMember, Own, ParamType, Signature, Space, Spec, Special, SpecialName,
-    TargetGroup, Template, Type, TypeSet, TypeShape, Word, Words,
+    Manual, Map, NamedSet, Operator, OperatorMember, Own, ParamType, Scalarized, Signature, Space, Spec, Special,
+    SpecialName, TargetGroup, Template, Type, TypeSet, TypeShape, Word, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 27] = [
+const ITEMS: [&str; 28] = [
     "use",
     "bodies",
     "ptx",
@@ -43,6 +43,7 @@ const ITEMS: [&str; 27] = [
     "modifiers",
     "template",
     "declarations",
+    "scalarize",
     "instruction",
 ];
 
@@ -110,6 +111,20 @@ fn declared(input: ParseStream) -> Result<Declared> {
     input.parse::<Token![:]>()?;
     let floor = super::instruction::requirement(input)?;
     Ok(Declared { docs, span, name, most, floor })
+}
+
+/// `cvt, add: .sat;`
+fn scalarized(input: ParseStream) -> Result<Scalarized> {
+    let mut opcodes = vec![super::instruction::opcode(input)?];
+    while input.parse::<Option<Token![,]>>()?.is_some() {
+        opcodes.push(super::instruction::opcode(input)?);
+    }
+    let condition = match input.parse::<Option<Token![:]>>()? {
+        Some(_) => Some(expr::expr(input)?),
+        None => None,
+    };
+    semicolon(input)?;
+    Ok(Scalarized { opcodes, condition })
 }
 
 /// `9.2 "https://…" { 9.7.1 "Integer Arithmetic Instructions"; }`
@@ -285,6 +300,11 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             let content;
             syn::braced!(content in input);
             Ok(Item::Declarations(statements(&content, errors, |input, _| declared(input))))
+        }
+        "scalarize" => {
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Scalarize(statements(&content, errors, |input, _| scalarized(input))))
         }
         "lenient" => {
             let content;
