@@ -80,25 +80,26 @@ macro_rules! forms {
                 self.info().operands()
             }
 
-            /// The first version of PTX that has the form.
+            /// The first version of PTX that has the form, in its [canonical spelling]($crate::text::spelling::canonical).
             pub fn since(self) -> $crate::target::Version {
-                self.info().floor().ptx
+                $crate::text::spelling::since(self.info()).ptx
             }
 
-            /// The lowest target that has the form.
+            /// The lowest target that has the form, in its [canonical spelling]($crate::text::spelling::canonical).
             pub fn target(self) -> $crate::target::Target {
-                self.info().floor().target()
+                $crate::text::spelling::since(self.info()).targets[0]
             }
 
-            /// Whether the form is there with a version of PTX on a target, as the manual says it.
+            /// Returns true if the manual lists the form, in its [canonical spelling]($crate::text::spelling::canonical), for a
+            /// version of PTX on a target.
             pub fn available(self, version: $crate::target::Version, target: $crate::target::Target) -> bool {
-                self.info().floor().has(version, target, $table.families())
+                $crate::text::spelling::is_listed(self.info(), version, target)
             }
 
-            /// Whether the assembler takes the form for a version of PTX and a target, which it does with some below what the
-            /// manual asks for.
+            /// Returns true if the assembler accepts some spelling of the form for a version of PTX and a target, which it does
+            /// with some below what the manual asks for.
             pub fn taken(self, version: $crate::target::Version, target: $crate::target::Target) -> bool {
-                self.info().taken(Some(version), Some(target))
+                $crate::text::spelling::is_taken(self.info(), Some(version), Some(target))
             }
 
             /// The manual's section that describes the form.

@@ -103,4 +103,11 @@ fn patterns_and_machines_choose_forms() {
     let old = names(&dataset(&["setp.lt.*", "--target", "sm_75", "--ptx", "7.0"]));
     assert!(old.contains(&"setp.lt.f16".to_owned()) && !old.contains(&"setp.lt.bf16".to_owned()));
     assert_eq!(run(&["table", "--format", "dataset", "zetp"]).status, 1);
+    // Every format says since when some spelling of a form is accepted: a cache policy came with PTX 7.4.
+    let form = &dataset(&["ld.L2::cache_hint.u32"])["instructions"][0]["forms"][0];
+    assert_eq!((form["ptx"].as_str(), form["target"].as_str()), (Some("7.4"), Some("sm_80")));
+    let rows = ["text", "json"].map(|format| run(&["table", "--format", format, "ld.L2::cache_hint.u32"]).out);
+    assert!(rows[0].contains("PTX 7.4  sm_80 ") && rows[1].contains(r#""ptx":"7.4","target":"sm_80""#), "{rows:?}");
+    // A modifier may make a form older: an atomic operation on a generic address came with sm_20.
+    assert!(run(&["table", "atom.global.add.u32", "--format", "json"]).out.contains(r#""ptx":"1.1","target":"sm_11""#));
 }

@@ -7,7 +7,7 @@ use ptx_isa::diagnostic::{Code, Diagnostic, Severity};
 use ptx_isa::table::{Directive, FormInfo, Free};
 use ptx_isa::target::{Target, Version};
 use ptx_isa::text::module::{Minimum, needs};
-use ptx_isa::text::{Options, Statement, check};
+use ptx_isa::text::{Options, Statement, check, spelling};
 
 /// The refusals of a text for a version and a target that are for these.
 fn refusals(text: &str, ptx: Version, target: Target) -> Vec<Diagnostic> {
@@ -109,11 +109,60 @@ fn a_statement_needs_what_check_asks_for() {
         let target = TABLE.targets[random.below(TABLE.targets.len())].target;
         let met = statement.needs().all(|need| TABLE.has(need.floor, Some(ptx), Some(target)));
         assert_eq!(met, refusals(&text, ptx, target).is_empty(), "PTX {ptx}, {target}: {text}");
-        let mnemonic = statement.form().taken_with(statement.free(), Some(ptx), Some(target));
+        let mnemonic = spelling::is_taken_with(statement.form(), statement.free(), Some(ptx), Some(target));
         assert!(mnemonic || !met, "PTX {ptx}, {target}: {text}");
         (there, all) = (there + usize::from(met), all + 1);
     }
     assert!(all > 15_000 && there > 2000 && there < all - 2000, "{there} of {all}");
+}
+
+/// Lists of forms, pages and completion agree with the verdict on statements: a form exists since a spelling of it is accepted.
+#[test]
+fn a_form_exists_since_its_canonical_spelling() {
+    let mut random = Random(21);
+    let newest = TABLE.versions.last().copied();
+    let mut later = 0;
+    for form in TABLE.forms() {
+        let (free, since) = (spelling::canonical(form).expect("a spelling"), spelling::since(form));
+        assert!(form.takes(&free), "{}", form.mnemonic_with(&free));
+        // No target below has any spelling, and with the version below no target has.
+        let at = |ptx, target| spelling::is_taken_with(form, &free, Some(ptx), Some(target));
+        assert!(since.targets.iter().all(|target| at(since.ptx, *target)), "{}: {since}", form.pattern());
+        if form.lenient_floor().is_none() {
+            let below = TABLE.versions.iter().rev().find(|below| **below < since.ptx);
+            let target = TABLE.targets[random.below(TABLE.targets.len())].target;
+            assert!(
+                below.is_none_or(|below| !spelling::is_taken(form, Some(*below), Some(target))),
+                "{}",
+                form.pattern()
+            );
+            let below = |least: &Target| *least != target && TABLE.families().has(*least, target);
+            if since.targets.iter().all(below) {
+                assert!(!spelling::is_taken(form, newest, Some(target)), "{} on {target}", form.pattern());
+            }
+        }
+        later += usize::from(since.ptx > form.floor().ptx);
+    }
+    assert!(later > 100, "{later} forms need more than their own floor");
+}
+
+/// What takes a form takes one of its spellings, and the other way round.
+#[test]
+fn a_form_is_taken_where_a_spelling_is() {
+    let mut random = Random(8);
+    let forms: Vec<FormInfo> = TABLE.forms().filter(|form| form.syntax().free).collect();
+    let mut seen = [0, 0];
+    for _ in 0..20_000 {
+        let text = random.statement(&forms);
+        let Ok(statement) = Statement::parse(&TABLE, &text) else { continue };
+        let (form, free) = (statement.form(), statement.free());
+        let ptx = Some(TABLE.versions[random.below(TABLE.versions.len())]);
+        let target = Some(TABLE.targets[random.below(TABLE.targets.len())].target);
+        let (some, this) = (spelling::is_taken(form, ptx, target), spelling::is_taken_with(form, free, ptx, target));
+        assert!(some || !this, "{ptx:?}, {target:?}: {text}");
+        seen[usize::from(some && !this)] += 1;
+    }
+    assert!(seen[0] > 5000 && seen[1] > 500, "{seen:?}");
 }
 
 #[test]

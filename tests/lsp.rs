@@ -337,6 +337,8 @@ fn opcodes_and_modifiers_are_those_with_which_some_form_remains() {
     // Modifiers that are no part of a form: a relaxed load says its scope.
     let load = complete("ld.relaxed.|");
     assert!(load.contains(&"gpu".to_owned()) && !load.contains(&"u32".to_owned()), "{load:?}");
+    // A cluster came with PTX 7.8 and sm_90: no modifier behind it makes such a load legal.
+    assert!(!load.contains(&"cluster".to_owned()), "{load:?}");
     assert!(complete("// setp.|").is_empty());
     assert!(complete("setp.u32.lo.|").is_empty());
 }

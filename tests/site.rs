@@ -74,6 +74,10 @@ fn the_site_is_small_and_has_a_page_for_each_opcode_and_a_link_to_each_form() {
             assert!(page.contains(&format!("s-{}\"", entry.source.replace(":", ".html#L"))), "{opcode}");
         }
     }
+    // A form exists since some spelling of it does: what is free in this one needs PTX 7.4.
+    let loads = fs::read_to_string(site.join("f-ld.html")).expect("a page");
+    let group = loads.split("<section").find(|group| group.contains("explorer.html#ld.L2::cache_hint.u32\""));
+    assert!(group.expect("a group").contains("<h2>PTX 7.4, sm_80 "));
     assert!(fs::read_to_string(site.join("explorer.html")).expect("a page").contains("without the module"));
 }
 

@@ -95,7 +95,10 @@ fn an_offset_is_in_what_stands_there() {
 }
 
 fn choices(before: &str, after: &str) -> Vec<&'static str> {
-    completion::modifiers(&TABLE, before, after, |_| true).iter().map(|choice| choice.modifier).collect()
+    completion::modifiers(&TABLE, before, after, &Options::default(), |_| true)
+        .iter()
+        .map(|choice| choice.modifier)
+        .collect()
 }
 
 #[test]

@@ -10,9 +10,9 @@ use isa_table::page::{
     CellBuf as Cell, EntryBuf, ErratumBuf as Erratum, ExampleBuf as Example, FloorBuf as Floor,
     FragmentBuf as Fragment, FunctionBuf as Function, GroupBuf as Group, HeldBuf as Held, ItemBuf as Item,
     LaidBuf as Laid, LayoutBuf as Layout, LineBuf as Line, MatrixBuf as Matrix, MemberBuf as Member,
-    ModifierBuf as Modifier, NeedBuf, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
+    ModifierBuf as Modifier, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
 };
-use isa_table::target::{FloorBuf, in_words};
+use isa_table::target::in_words;
 
 use crate::check::{ABSENT, Checked, Form, words};
 use crate::model::{
@@ -360,33 +360,9 @@ impl<'a> Pager<'a> {
         let forms: Vec<&Form> = self.with(members).collect();
         let Some(first) = forms.first() else {
             let reason = self.reason(members);
-            return Cell { forms: 0, needs: Vec::new(), reason, example: String::new() };
+            return Cell { forms: 0, reason, example: String::new() };
         };
-        Cell {
-            forms: forms.len() as u32,
-            needs: self.lowest(&forms),
-            reason: String::new(),
-            example: first.mnemonic.clone(),
-        }
-    }
-
-    /// The floors of forms that are above no other one's, the first versions first.
-    fn lowest(&self, forms: &[&Form]) -> Vec<NeedBuf> {
-        let mut floors: Vec<FloorBuf> = Vec::new();
-        for form in forms {
-            if !floors.contains(&form.floor) {
-                floors.push(form.floor.clone());
-            }
-        }
-        let has = |low: &FloorBuf, target| low.targets.iter().any(|lower| self.model().target_has(target, *lower));
-        let is_below = |low: &FloorBuf, high: &FloorBuf| {
-            low.ptx <= high.ptx && low.removed.is_none() && high.targets.iter().all(|target| has(low, *target))
-        };
-        let all = floors.clone();
-        floors.retain(|floor| !all.iter().any(|other| other != floor && is_below(other, floor)));
-        floors.sort_by(|a, b| (a.ptx, &a.targets).cmp(&(b.ptx, &b.targets)));
-        let need = |floor: FloorBuf| NeedBuf { ptx: floor.ptx, targets: floor.targets, removed: floor.removed };
-        floors.into_iter().map(need).collect()
+        Cell { forms: forms.len() as u32, reason: String::new(), example: first.mnemonic.clone() }
     }
 
     /// The rule that refuses the members together, whatever stands beside them.

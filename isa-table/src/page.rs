@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::constant::contents;
-use crate::target::{Removed, Target, Version};
+use crate::target::Version;
 
 contents! {
     /// All that the reference says of one opcode.
@@ -159,22 +159,10 @@ contents! {
         cells: &'static [Cell],
     }
 
-    /// A version and targets, as [`target::Floor`](crate::target::Floor) has them.
-    Need, NeedBuf {
-        /// The first version.
-        ptx: Version,
-        /// The targets, the lowest first.
-        targets: &'static [Target],
-        /// From when on it is gone again, if it is.
-        removed: Option<Removed>,
-    }
-
     /// Whether two modifiers go together.
     Cell, CellBuf {
         /// How many forms have both.
         forms: u32,
-        /// What they need: the lowest floors, of which none is above another.
-        needs: &'static [Need],
         /// Why no form has both.
         reason: &'static str,
         /// The first form that has both.

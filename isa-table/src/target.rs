@@ -136,7 +136,7 @@ contents! {
 }
 
 /// Since when a form is gone, and on which targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Removed {
     /// The first version of PTX that has it no more.
     pub ptx: Version,

@@ -6,7 +6,7 @@ use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::text::Terminal;
 use ptx_isa::table::{self, FormInfo, Free, OperandKind};
 use ptx_isa::text::statement::Need;
-use ptx_isa::text::{find, mnemonic};
+use ptx_isa::text::{find, mnemonic, spelling};
 use pyo3::prelude::*;
 
 use crate::finding::Diagnostic;
@@ -46,12 +46,12 @@ impl Form {
 
     #[getter]
     fn ptx(&self) -> String {
-        self.0.floor().ptx.to_string()
+        spelling::since(self.0).ptx.to_string()
     }
 
     #[getter]
     fn targets(&self) -> Vec<String> {
-        self.0.floor().targets.iter().map(ToString::to_string).collect()
+        spelling::since(self.0).targets.iter().map(ToString::to_string).collect()
     }
 
     #[getter]
@@ -139,10 +139,10 @@ impl FormOperand {
 #[pyo3(signature = (pattern=None, target=None, ptx=None))]
 pub(crate) fn forms(pattern: Option<&str>, target: Option<&str>, ptx: Option<&str>) -> PyResult<Vec<Form>> {
     let options = options(target, ptx)?;
-    let taken = |form: FormInfo, free: &Free| form.taken_with(free, options.ptx, options.target);
+    let taken = |form: FormInfo, free: &Free| spelling::is_taken_with(form, free, options.ptx, options.target);
     let found = match pattern {
         Some(pattern) => find::forms(&TABLE, pattern, taken),
-        None => TABLE.forms().filter(|form| form.taken(options.ptx, options.target)).collect(),
+        None => TABLE.forms().filter(|form| spelling::is_taken(*form, options.ptx, options.target)).collect(),
     };
     Ok(found.into_iter().map(Form).collect())
 }

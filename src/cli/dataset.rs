@@ -10,6 +10,8 @@ use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::page;
 use ptx_isa::table::{FormInfo, Measure};
+use ptx_isa::target::in_words;
+use ptx_isa::text::spelling;
 use serde::Serialize;
 
 use super::names::forms_of;
@@ -333,18 +335,18 @@ fn entry(entry: &page::Entry) -> Entry {
 }
 
 fn form(form: FormInfo) -> Form {
-    let floor = form.floor();
+    let since = spelling::since(form);
     Form {
         mnemonic: form.mnemonic(),
         pattern: form.pattern(),
         operands: form.signature(),
         entry: form.syntax().entry,
-        ptx: floor.ptx.to_string(),
-        target: floor.targets_in_words(),
-        removed: floor.removed.map(|removed| removed.to_string()),
-        assembler: form.lenient_floor().map(|relaxed| Relaxed {
-            ptx: relaxed.floor.ptx.to_string(),
-            target: relaxed.floor.targets_in_words(),
+        ptx: since.ptx.to_string(),
+        target: in_words(&since.targets),
+        removed: form.floor().removed.map(|removed| removed.to_string()),
+        assembler: form.lenient_floor().zip(spelling::accepted_since(form)).map(|(relaxed, since)| Relaxed {
+            ptx: since.ptx.to_string(),
+            target: in_words(&since.targets),
             note: relaxed.note,
         }),
         unlisted: form.lenient(),

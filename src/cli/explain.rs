@@ -10,7 +10,7 @@ use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
 use ptx_isa::table::{FormInfo, Free, Lenient};
 use ptx_isa::text::mnemonic::{self, Refusal, matches};
 use ptx_isa::text::statement::Need;
-use ptx_isa::text::{Statement, find};
+use ptx_isa::text::{Statement, find, spelling};
 
 use super::names::forms_of;
 use super::{ExplainArguments, Machine, Outcome, report};
@@ -167,7 +167,7 @@ impl Found {
         }
         let width = self.forms.iter().map(|form| form.mnemonic().len()).max().unwrap_or(0) + 2;
         for form in &self.forms {
-            writeln!(out, "{NAME}{:<width$}{NAME:#}{FAINT}{}{FAINT:#}", form.mnemonic(), form.floor())?;
+            writeln!(out, "{NAME}{:<width$}{NAME:#}{FAINT}{}{FAINT:#}", form.mnemonic(), spelling::since(*form))?;
         }
         Ok(())
     }
@@ -185,8 +185,8 @@ fn print_refusal(terminal: &mut Terminal<impl Write>, written: &str, refusal: &R
     terminal.heading("Legal and near")?;
     let width = refusal.nearest.iter().map(|form| form.mnemonic().len()).max().unwrap_or(0) + 2;
     for near in &refusal.nearest {
-        let floor = near.floor();
-        writeln!(terminal.out, "  {CODE}{:<width$}{CODE:#}{FAINT}{floor}{FAINT:#}", near.mnemonic())?;
+        let since = spelling::since(*near);
+        writeln!(terminal.out, "  {CODE}{:<width$}{CODE:#}{FAINT}{since}{FAINT:#}", near.mnemonic())?;
     }
     Ok(())
 }

@@ -31,6 +31,7 @@ use clap_complete::Shell;
 use ptx_isa::TABLE;
 use ptx_isa::table::{FormInfo, Free};
 use ptx_isa::target::{Target, Version};
+use ptx_isa::text::spelling;
 use ptx_isa::text::statement::Need;
 
 /// PTX instructions as one table: check modules, evaluate statements, look things up.
@@ -184,12 +185,12 @@ struct Machine {
 impl Machine {
     /// Whether a form is there.
     fn has(&self, form: FormInfo) -> bool {
-        form.taken(self.ptx, self.target)
+        spelling::is_taken(form, self.ptx, self.target)
     }
 
     /// Whether a form with free modifiers is there.
     fn has_with(&self, form: FormInfo, free: &Free) -> bool {
-        form.taken_with(free, self.ptx, self.target)
+        spelling::is_taken_with(form, free, self.ptx, self.target)
     }
 
     /// Those of some needs that it does not meet.

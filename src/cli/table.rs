@@ -4,7 +4,8 @@ use std::io::{self, BufWriter, Write};
 
 use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
-use ptx_isa::text::{find, mnemonic};
+use ptx_isa::target::in_words;
+use ptx_isa::text::{find, mnemonic, spelling};
 use serde::Serialize;
 
 use super::names::count;
@@ -21,11 +22,12 @@ struct Row {
 
 impl Row {
     fn new(form: FormInfo) -> Row {
+        let since = spelling::since(form);
         Row {
             mnemonic: form.pattern(),
             operands: form.signature(),
-            ptx: form.floor().ptx.to_string(),
-            target: form.floor().targets_in_words(),
+            ptx: since.ptx.to_string(),
+            target: in_words(&since.targets),
             section: form.section(),
         }
     }

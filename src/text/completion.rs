@@ -1,10 +1,11 @@
 //! Which modifiers may stand at a place of a mnemonic, so that some form remains.
 //!
 //! ```
-//! use ptx_isa::text::completion;
+//! use ptx_isa::text::{Options, completion};
 //!
 //! let words = |before, after| -> Vec<&str> {
-//!     completion::modifiers(&ptx_isa::TABLE, before, after, |_| true).iter().map(|choice| choice.modifier).collect()
+//!     let choices = completion::modifiers(&ptx_isa::TABLE, before, after, &Options::default(), |_| true);
+//!     choices.iter().map(|choice| choice.modifier).collect()
 //! };
 //! // `.lo` compares unsigned integers.
 //! assert_eq!(words("setp.lo", ""), ["u16", "u32", "u64", "and", "or", "xor"]);
@@ -14,7 +15,10 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::module::Options;
+use super::spelling::{self, members};
 use crate::table::{ABSENT, FormInfo, InstructionInfo, Item, Slot, Syntax, Table};
+use crate::target::Floor;
 
 /// A modifier that may stand at a place.
 #[derive(Clone, Copy, Debug)]
@@ -26,19 +30,29 @@ pub struct Choice {
 }
 
 /// The modifiers that may stand between the two parts of a mnemonic, `setp.lt` and `.f32`, whose modifiers stand in the
-/// manual's order: with each of them some form is left that `wanted` takes, and the form may have more modifiers behind.
-pub fn modifiers(table: &'static Table, before: &str, after: &str, wanted: impl Fn(FormInfo) -> bool) -> Vec<Choice> {
+/// manual's order: with each of them some form is left that `wanted` takes, and some modifiers behind it with which the
+/// assembler accepts it for the version and the target of `options`.
+pub fn modifiers(
+    table: &'static Table,
+    before: &str,
+    after: &str,
+    options: &Options,
+    wanted: impl Fn(FormInfo) -> bool,
+) -> Vec<Choice> {
     let Some(instruction) = table.instruction_of(before) else { return Vec::new() };
     let before = before[instruction.opcode.len()..].split('.').skip(1).map(Some);
     let after = after.split('.').skip(1).map(Some);
     let words: Vec<Option<&str>> = before.chain([None]).chain(after).collect();
-    let forms: Vec<FormInfo> = instruction.forms().filter(|form| wanted(*form)).collect();
+    let there = |floor: &Floor| table.has(floor, options.ptx, options.target);
+    let forms = instruction.forms().filter(|form| wanted(*form) && there(form.lowest_floor()));
+    let forms: Vec<FormInfo> = forms.collect();
     let mut choices = Vec::new();
     for syntax in instruction.syntaxes() {
         let of_line = |form: &&FormInfo| core::ptr::eq(form.syntax(), syntax);
         let forms: Vec<FormInfo> = forms.iter().filter(of_line).copied().collect();
         let values = vec![ABSENT; instruction.slots.len()];
-        let mut search = Search { instruction, syntax, forms, values, choice: None, choices: &mut choices };
+        let mut search =
+            Search { instruction, syntax, forms, there: &there, values, choice: None, choices: &mut choices };
         search.lay(0, &words);
     }
     choices
@@ -50,6 +64,8 @@ struct Search<'c> {
     syntax: &'static Syntax,
     /// The forms of the line that are wanted.
     forms: Vec<FormInfo>,
+    /// Whether what has a floor may be used.
+    there: &'c dyn Fn(&Floor) -> bool,
     /// What the items so far have.
     values: Vec<u8>,
     choice: Option<Choice>,
@@ -90,7 +106,7 @@ impl Search<'_> {
     /// Whether a form has the items so far, and goes with some free modifiers behind them.
     fn remains(&self, form: FormInfo, item: usize) -> bool {
         let free = |item: &Item| self.instruction.data().slots[usize::from(item.slot)].free;
-        let (so_far, behind) = self.syntax.items.split_at(item);
+        let so_far = &self.syntax.items[..item];
         let own = |item: &Item| form.values()[usize::from(item.slot)] == self.values[usize::from(item.slot)];
         if !so_far.iter().all(|item| free(item) || own(item)) {
             return false;
@@ -99,33 +115,7 @@ impl Search<'_> {
         so_far.iter().filter(|item| free(item)).for_each(|item| {
             values[usize::from(item.slot)] = self.values[usize::from(item.slot)];
         });
-        let open: Vec<&Item> = behind.iter().filter(|item| free(item)).collect();
-        self.completes(&mut values, &open)
+        let search = spelling::Search { form, there: self.there };
+        search.visit(&mut values, &search.open(item), None, &mut |_| true)
     }
-
-    /// Whether the open items can be filled so that no rule refuses them together with what is there.
-    fn completes(&self, values: &mut [u8], open: &[&Item]) -> bool {
-        let is_open = |slot: u8| open.iter().any(|item| item.slot == slot);
-        let mut rules = self.instruction.data().rules.iter().filter(|rule| rule.decides == Some(self.syntax.entry));
-        if rules.any(|rule| rule.refuses(values) && !rule.forbids.iter().any(|forbidden| is_open(forbidden.slot))) {
-            return false;
-        }
-        let Some((item, rest)) = open.split_first() else { return true };
-        let slot = &self.instruction.data().slots[usize::from(item.slot)];
-        let absent = item.optional.then_some(ABSENT);
-        let mut tried = absent.into_iter().chain(members(item, slot).map(|(member, _)| member));
-        let found = tried.any(|value| {
-            values[usize::from(item.slot)] = value;
-            self.completes(values, rest)
-        });
-        values[usize::from(item.slot)] = ABSENT;
-        found
-    }
-}
-
-/// The members that an item takes.
-fn members(item: &Item, slot: &'static Slot) -> impl Iterator<Item = (u8, &'static str)> + use<> {
-    let own = item.members;
-    let members = slot.members.iter().enumerate().filter(move |(index, _)| own >> index & 1 == 1);
-    members.map(|(index, member)| (index as u8, *member))
 }

@@ -21,10 +21,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::statement::{Register, Second, Statement, Value};
+use super::statement::{Need, Register, Second, Statement, Value};
 pub use crate::table::program::WARP;
 use crate::table::{FormInfo, Kind, Table, TypeInfo};
-use crate::target::Target;
+use crate::target::{Floor, Target};
 
 /// A statement has at most so many words to read: its sources and its selectors.
 const MAX_INPUTS: usize = 16;
@@ -129,8 +129,15 @@ pub struct Outputs<W> {
 pub enum Problem {
     /// The table does not say what the form computes.
     NoSemantics(FormInfo),
-    /// The target does not have the form.
-    Target(FormInfo, Target),
+    /// The target does not have a part of the statement.
+    Target {
+        /// The part, as messages quote it.
+        what: String,
+        /// The targets that have it.
+        needs: &'static Floor,
+        /// The target.
+        target: Target,
+    },
     /// What is wrong with a word that the statement reads.
     Input(String),
     /// Both destinations are the register of this name.
@@ -141,9 +148,8 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::NoSemantics(form) => write!(f, "`{}` is in the table without semantics", form.mnemonic()),
-            Problem::Target(form, target) => {
-                let needed = form.floor().targets_in_words();
-                write!(f, "`{}` needs `{needed}`; the target is `{target}`", form.mnemonic())
+            Problem::Target { what, needs, target } => {
+                write!(f, "{what} needs `{}`; the target is `{target}`", needs.targets_in_words())
             }
             Problem::Input(problem) => f.write_str(problem),
             Problem::Destinations(name) => {
@@ -172,8 +178,10 @@ pub fn evaluate<'a, W: Words>(
     if form.evaluations().is_empty() {
         return Err(vec![Problem::NoSemantics(form)]);
     }
-    if let Some(target) = target.filter(|target| !form.floor().takes(*target, table.families())) {
-        problems.push(Problem::Target(form, target));
+    if let Some(target) = target {
+        let lacks = |need: &Need<'_>| !need.listed().takes(target, table.families());
+        let problem = |need: Need<'_>| Problem::Target { what: format!("{need}"), needs: need.listed(), target };
+        problems.extend(statement.needs().find(lacks).map(problem));
     }
     let mut words = [W::same(0); MAX_INPUTS];
     let mut count = 0;

@@ -22,6 +22,7 @@
 //! | `lexer` | bytes: words, blanks, comments |
 //! | [`constant`] | constant expressions, and the bits they give an operand |
 //! | [`mnemonic`] | which form a mnemonic means, or why it means none |
+//! | [`spelling`] | which free modifiers go with a form, and since when it exists |
 //! | [`find`] | which forms a pattern of their spelling means |
 //! | [`completion`] | which modifiers a mnemonic may go on with |
 //! | [`statement`] | one statement, and how it is written |
@@ -45,6 +46,7 @@ pub mod module;
 mod reader;
 pub mod resolved;
 mod scope;
+pub mod spelling;
 pub mod statement;
 
 pub use module::{Options, Report, check};

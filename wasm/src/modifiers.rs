@@ -2,7 +2,7 @@
 
 use ptx_isa::TABLE;
 use ptx_isa::table::{ABSENT, InstructionInfo};
-use ptx_isa::text::Statement;
+use ptx_isa::text::{Statement, spelling};
 use serde::Serialize;
 
 use crate::Machine;
@@ -48,7 +48,7 @@ pub(crate) fn slots(
         let found = instruction.form_of(&other);
         let state = match &found {
             None => State::Illegal,
-            Some((form, free)) if form.taken_with(free, machine.ptx, machine.target) => State::Fine,
+            Some((form, free)) if spelling::is_taken_with(*form, free, machine.ptx, machine.target) => State::Fine,
             Some(_) => State::Elsewhere,
         };
         let text = match (&found, around) {

@@ -175,7 +175,8 @@ impl Values {
             });
         }
         let mut values = Values { selectors, ..Values::default() };
-        let target = machine.target.filter(|target| form.lowest_floor().takes(*target, TABLE.families()));
+        let there = |target: &Target| statement.needs().all(|need| need.listed().takes(*target, TABLE.families()));
+        let target = machine.target.filter(there);
         if form.is_collective() {
             values.compute::<[u128; WARP]>(&statement, target, given, u32::MAX);
         } else if let Some(outputs) = values.compute::<u128>(&statement, target, given, 1) {

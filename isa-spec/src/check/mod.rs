@@ -391,6 +391,9 @@ impl OpcodeChecker<'_> {
                 return Ok(None);
             }
         }
+        if !self.rules.leave(self.opcode, syntax, &choice) {
+            return Ok(None);
+        }
         let conditions = entry.operands.iter().flat_map(|operand| &operand.stands);
         for condition in conditions.filter_map(|stands| stands.condition.as_ref()) {
             scope.holds(condition)?;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use crate::model::choice::{Choice, Scope, slots_asked};
-use crate::model::{Entry, Meaning, Model, OnlyIf, Opcode, SlotKind};
+use crate::model::{Entry, Item, Meaning, Model, OnlyIf, Opcode, SlotKind, Syntax};
 use crate::program::lower::DomainError;
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
 use crate::text::Diagnostic;
@@ -103,6 +103,13 @@ impl Rules {
         Ok(())
     }
 
+    /// Whether some choice of free modifiers goes with a form of the present entry: without one, no statement spells it.
+    pub(crate) fn leave(&self, opcode: &Opcode, syntax: &Syntax, choice: &Choice) -> bool {
+        let rules: Vec<&Rule> = self.list.iter().filter(|rule| rule.decides == Some(self.number)).collect();
+        let open: Vec<&Item> = syntax.items.iter().filter(|item| opcode.slots[item.slot].free).collect();
+        leave(&rules, &open, &mut choice.values.clone())
+    }
+
     /// What a condition on free modifiers holds for, in the present entry.
     pub(crate) fn holding(&self, model: &Model, opcode: &Opcode, condition: &Expr) -> Result<Vec<Values>, Diagnostic> {
         let mut slots = Vec::new();
@@ -158,6 +165,25 @@ impl Rules {
     pub(crate) fn finish(self) -> Vec<Rule> {
         self.list
     }
+}
+
+/// Whether the open places can be filled so that no rule refuses the whole.
+fn leave(rules: &[&Rule], open: &[&Item], values: &mut [Option<usize>]) -> bool {
+    let holds = |(slot, allowed): &(usize, u64)| {
+        let value = values[*slot].map_or(ABSENT, |member| member as u8);
+        allowed >> value & 1 == 1 && !open.iter().any(|item| item.slot == *slot)
+    };
+    if rules.iter().any(|rule| rule.forbids.iter().all(holds)) {
+        return false;
+    }
+    let Some((item, rest)) = open.split_first() else { return true };
+    let absent = item.optional.then_some(None);
+    let left = absent.into_iter().chain(item.members.iter().copied().map(Some)).any(|value| {
+        values[item.slot] = value;
+        leave(rules, rest, values)
+    });
+    values[item.slot] = None;
+    left
 }
 
 /// Whether a choice is within a rule.

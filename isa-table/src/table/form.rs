@@ -11,7 +11,7 @@ use super::{
 use crate::notation;
 use crate::program::{Evaluation, Lanes, WARP};
 use crate::selector::Selector;
-use crate::target::{Floor, Target, Version};
+use crate::target::Floor;
 
 /// A legal form of a table, with all that the table knows of it: an opcode with all its modifiers.
 #[derive(Clone, Copy)]
@@ -237,18 +237,6 @@ impl FormInfo {
     /// What the assembler asks for: no more than the manual does.
     pub fn lowest_floor(self) -> &'static Floor {
         self.lenient_floor().map_or(self.floor(), |relaxed| &relaxed.floor)
-    }
-
-    /// Whether the assembler takes it with a version of PTX, the newest where none is given, and on a target, if one is.
-    pub fn taken(self, ptx: Option<Version>, target: Option<Target>) -> bool {
-        self.table.has(self.lowest_floor(), ptx, target)
-    }
-
-    /// The same of the form with a statement's free modifiers.
-    pub fn taken_with(self, free: &Free, ptx: Option<Version>, target: Option<Target>) -> bool {
-        let there = |floor: &Floor| self.table.has(floor, ptx, target);
-        let more = || self.floors_with(free).all(|more| there(&more.floor));
-        there(self.lowest_floor()) && (!self.syntax().free || more())
     }
 
     /// The source operands in order of writing, then the states that it reads.

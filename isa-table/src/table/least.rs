@@ -35,8 +35,8 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// The minimum PTX version and the minimum targets that meet several requirements.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The minimum PTX version and the minimum targets that meet several requirements. The order is by version, then by targets.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Least {
     /// The minimum version.
     pub ptx: Version,

@@ -3,23 +3,57 @@
 //! It must be small, since it comes before the first answer: a form is a few letters of base 64, two for its floor, two for its
 //! line of syntax, and one for what stands in each place of the line; free modifiers are in no form.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use ptx_isa::TABLE;
-use ptx_isa::reference::page::{Manual, Need, Page};
-use ptx_isa::table::{FormInfo, InstructionInfo};
-use ptx_isa::target::{Floor, Removed, Target, Version};
+use ptx_isa::reference::page::{Manual, Page};
+use ptx_isa::table::{FormInfo, InstructionInfo, Least};
+use ptx_isa::target::{Removed, Target, Version};
+use ptx_isa::text::spelling;
 use serde::Serialize;
 
 use super::shared::Shared;
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// A floor as the script compares it: the version's place, the targets, and from when on it is gone.
+/// What forms need.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Need {
+    pub(super) since: Least,
+    /// From when on they are gone.
+    pub(super) removed: Option<Removed>,
+}
+
+impl Need {
+    pub(super) fn of(form: FormInfo) -> Need {
+        Need { since: spelling::since(form), removed: form.floor().removed }
+    }
+
+    /// The needs of several forms of which none is above another, the first versions first.
+    pub(super) fn lowest(forms: impl Iterator<Item = FormInfo>) -> Vec<Need> {
+        let all: BTreeSet<Need> = forms.map(Need::of).collect();
+        let has = |low: &Need, target| low.since.targets.iter().any(|lower| TABLE.families().has(target, *lower));
+        let is_below = |low: &Need, high: &Need| {
+            let targets = high.since.targets.iter().all(|target| has(low, *target));
+            low.since.ptx <= high.since.ptx && low.removed.is_none() && targets
+        };
+        all.iter().filter(|need| !all.iter().any(|other| other != *need && is_below(other, need))).cloned().collect()
+    }
+}
+
+impl fmt::Display for Need {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.since)?;
+        self.removed.map_or(Ok(()), |removed| write!(f, ", {removed}"))
+    }
+}
+
+/// A need as the script compares it: the version's place, the targets, and from when on it is gone.
 #[derive(Serialize, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Wanted(usize, Vec<String>, Option<(usize, u16)>);
 
-/// All floors of the table and of its matrices, each once.
+/// What forms and matrices need, each once.
 pub(super) struct Floors(Shared<Wanted>);
 
 impl Floors {
@@ -27,18 +61,10 @@ impl Floors {
         Floors(Shared::new())
     }
 
-    pub(super) fn of(&mut self, floor: &Floor) -> usize {
-        self.place(floor.ptx, floor.targets, floor.removed)
-    }
-
-    pub(super) fn need(&mut self, need: &Need) -> usize {
-        self.place(need.ptx, need.targets, need.removed)
-    }
-
-    fn place(&mut self, ptx: Version, targets: &[Target], removed: Option<Removed>) -> usize {
+    pub(super) fn place(&mut self, Need { since, removed }: &Need) -> usize {
         let version = |wanted: Version| TABLE.versions.iter().position(|known| *known == wanted).unwrap_or_default();
         let removed = removed.map(|removed| (version(removed.ptx), removed.target.sm));
-        self.0.place(Wanted(version(ptx), targets.iter().map(Target::to_string).collect(), removed))
+        self.0.place(Wanted(version(since.ptx), since.targets.iter().map(Target::to_string).collect(), removed))
     }
 }
 
@@ -97,7 +123,7 @@ fn opcode(info: InstructionInfo, page: &'static Page, manual: &'static Manual, f
     let mut push = |digit: usize| text.push(char::from(DIGITS[digit & 63]));
     let mut last = None;
     for form in info.forms().filter(is_first) {
-        let floor = floors.of(form.floor());
+        let floor = floors.place(&Need::of(form));
         // The line is said where it is another one.
         for number in [floor, form.line()] {
             push(number >> 6);

@@ -19,11 +19,14 @@ use base64::Engine;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ptx_isa::TABLE;
-use ptx_isa::reference::page::{Chapter, Entry, Example, Floor, Fragment, Line, Manual, Modifier, Need, Page, Source};
+use ptx_isa::reference::page::{
+    self, Chapter, Entry, Example, Floor, Fragment, Line, Manual, Matrix, Modifier, Page, Row, Source,
+};
 use ptx_isa::reference::{REFERENCE, examples};
-use ptx_isa::target::{self, Target, Version};
+use ptx_isa::table::FormInfo;
+use ptx_isa::target::{Target, Version};
 
-use self::index::Floors;
+use self::index::{Floors, Need};
 use self::recorded::Recorded;
 use super::names::forms_of;
 use super::{DocsArguments, Outcome, folder};
@@ -196,19 +199,20 @@ struct Group {
 impl FormsOf<'_> {
     /// The forms by what they need, the oldest first.
     fn groups(&self) -> Vec<Group> {
-        let mut groups: Vec<(&target::Floor, Group)> = Vec::new();
+        let mut groups: Vec<(Need, Group)> = Vec::new();
         for form in forms_of(self.page.opcode) {
-            let spelt = (form.mnemonic(), form.pattern());
-            match groups.iter_mut().find(|(floor, _)| *floor == form.floor()) {
+            let (need, spelt) = (Need::of(form), (form.mnemonic(), form.pattern()));
+            match groups.iter_mut().find(|(other, _)| *other == need) {
                 Some((_, group)) if group.forms.contains(&spelt) => {}
                 Some((_, group)) => group.forms.push(spelt),
                 None => {
-                    let floor = self.site.floors.borrow_mut().of(form.floor());
-                    groups.push((form.floor(), Group { floor, words: form.floor().to_string(), forms: vec![spelt] }));
+                    let floor = self.site.floors.borrow_mut().place(&need);
+                    let group = Group { floor, words: need.to_string(), forms: vec![spelt] };
+                    groups.push((need, group));
                 }
             }
         }
-        groups.sort_by_key(|(floor, _)| (floor.ptx, floor.targets));
+        groups.sort_by(|(need, _), (other, _)| need.cmp(other));
         groups.into_iter().map(|(_, group)| group).collect()
     }
 }
@@ -261,11 +265,24 @@ impl Instruction<'_> {
         if example.refused { None } else { examples::evaluate(example.text) }
     }
 
-    /// The floors of a cell, as the script knows them.
-    fn needs(&self, needs: &[Need]) -> String {
+    /// What the forms of a cell need: those that have the members of its row and its column.
+    fn needs(&self, matrix: &Matrix, group: &page::Group, row: &Row, column: &str) -> Vec<Need> {
+        let has = |form: &FormInfo, name: &str, member: &str| {
+            let slots = form.instruction().data().slots;
+            let slot = slots.iter().position(|slot| slot.name == name && !slot.free);
+            let own = slot.and_then(|slot| slots[slot].members.get(usize::from(form.values()[slot])));
+            own.is_some_and(|own| *own == member)
+        };
+        // Without rows of a modifier there is one, of the opcode.
+        let in_row = |form: &FormInfo| group.name.is_empty() || has(form, group.name, row.name.trim_start_matches('.'));
+        let forms = forms_of(self.page.opcode);
+        Need::lowest(forms.filter(|form| has(form, matrix.across, column) && in_row(form)))
+    }
+
+    /// The places of some needs, as the script knows them.
+    fn places(&self, needs: &[Need]) -> String {
         let mut floors = self.site.floors.borrow_mut();
-        let numbers = needs.iter().map(|need| floors.need(need).to_string());
-        numbers.collect::<Vec<_>>().join(" ")
+        needs.iter().map(|need| floors.place(need).to_string()).collect::<Vec<_>>().join(" ")
     }
 
     /// The modifiers of a line that are more than a word, with what may stand there.
@@ -384,8 +401,8 @@ fn prose(text: &str) -> String {
 
 /// The lowest target of a cell without what all begin with, and a mark where there are others.
 fn lowest(need: &Need) -> String {
-    let first = need.targets.first().map(Target::to_string).unwrap_or_default();
-    if need.targets.len() > 1 { format!("{first}…") } else { first }
+    let first = need.since.targets.first().map(Target::to_string).unwrap_or_default();
+    if need.since.targets.len() > 1 { format!("{first}…") } else { first }
 }
 
 /// The name of an entry's place on its page.

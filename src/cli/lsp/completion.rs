@@ -8,8 +8,8 @@ use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::table::{FormInfo, Kind, OperandKind, Operands};
 use ptx_isa::text::completion::{self, Choice};
-use ptx_isa::text::mnemonic;
 use ptx_isa::text::module::{Context, Part, Symbol, SymbolKind};
+use ptx_isa::text::{Options, mnemonic, spelling};
 
 use super::documents::Document;
 
@@ -34,18 +34,19 @@ struct List<'d> {
 }
 
 impl List<'_> {
-    /// Whether a form is one for the module's version and target that the manual lists.
-    fn is_wanted(&self, form: FormInfo) -> bool {
-        let (version, target) = (self.document.report.version, self.document.report.target);
-        let there = version.is_none() || target.is_none() || form.taken(version, target);
-        there && form.lenient().is_none()
+    /// The version and the target of the module; where one of them is not known, any.
+    fn options(&self) -> Options {
+        let report = &self.document.report;
+        let (ptx, target) = report.version.zip(report.target).unzip();
+        Options { ptx, target }
     }
 
     /// Opcodes that begin as what is written.
     fn opcodes(&mut self, written: Range<usize>) {
         let typed = &self.document.text[written.clone()];
+        let Options { ptx, target } = self.options();
         for instruction in TABLE.instructions().filter(|instruction| instruction.opcode.starts_with(typed)) {
-            if instruction.forms().any(|form| self.is_wanted(form)) {
+            if instruction.forms().any(|form| is_listed(form) && spelling::is_taken(form, ptx, target)) {
                 let page = REFERENCE.page(instruction.opcode).and_then(|page| page.entries.first());
                 let summary = page.map_or("", |entry| entry.summary);
                 self.add(instruction.opcode, CompletionItemKind::KEYWORD, summary, &written);
@@ -59,7 +60,8 @@ impl List<'_> {
         self.opcodes(span.start..offset);
         let Some(dot) = text[span.start..offset].rfind('.').map(|dot| span.start + dot) else { return };
         let end = text[offset..span.end].find('.').map_or(span.end, |dot| offset + dot);
-        let choices = |after| completion::modifiers(&TABLE, &text[span.start..dot], after, |form| self.is_wanted(form));
+        let options = self.options();
+        let choices = |after| completion::modifiers(&TABLE, &text[span.start..dot], after, &options, is_listed);
         let mut found = choices(&text[end..span.end]);
         if found.is_empty() {
             // What stands behind may be about to go.
@@ -135,6 +137,11 @@ impl List<'_> {
         });
         &mut self.items[order]
     }
+}
+
+/// Whether the manual lists a form.
+fn is_listed(form: FormInfo) -> bool {
+    form.lenient().is_none()
 }
 
 /// The numbers below a count that begin with some digits, those with fewer digits first.

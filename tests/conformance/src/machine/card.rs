@@ -10,6 +10,7 @@ use std::path::Path;
 use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
 use ptx_isa::target::{Floor, Target};
+use ptx_isa::text::spelling;
 
 use super::driver::Card;
 use super::kernel::{KEPT, PHASES, STRIDE, guarded, runs};
@@ -33,7 +34,7 @@ fn forms(sm: u16) -> Vec<FormInfo> {
     let reached = TABLE.forms().filter(|form| constants_reach(*form) && alone(form));
     // Nor has a form that later versions have no more.
     let newest = TABLE.versions.last().copied();
-    let kept = |form: &FormInfo| form.taken(newest, Some(Target::sm(sm)));
+    let kept = |form: &FormInfo| spelling::is_taken(*form, newest, Some(Target::sm(sm)));
     reached.filter(|form| takes(form.floor()) && kept(form) && whole(form)).collect()
 }
 

@@ -1,0 +1,159 @@
+//! Legal spellings of a form: the free modifiers that go with it, and since when it exists.
+//!
+//! What a form needs is what a statement of its canonical spelling needs, so that lists of forms, pages and completion agree with the
+//! verdict on statements.
+//!
+//! ```
+//! use ptx_isa::text::spelling;
+//!
+//! let form = ptx_isa::TABLE.form("cp.async").unwrap();
+//! // A copy has to name its cache level and state spaces.
+//! assert!(!form.takes(&ptx_isa::table::Free::NONE));
+//! assert_eq!(form.mnemonic_with(&spelling::canonical(form).unwrap()), "cp.async.ca.shared.global");
+//! assert_eq!(spelling::since(form).to_string(), "PTX 7.0, sm_80");
+//! ```
+
+use alloc::vec::Vec;
+
+use super::statement::Need;
+use crate::table::{ABSENT, Forbidden, FormInfo, Free, Item, Least, Requirement, Slot};
+use crate::target::{Floor, Target, Version};
+
+/// The free modifiers of a form's canonical spelling: those that exist since the earliest version, on the lowest target, and of
+/// these as few as possible.
+///
+/// `None` where rules refuse every choice.
+pub fn canonical(form: FormInfo) -> Option<Free> {
+    let floor = form.floor();
+    let own = |other: &Floor| form.table().has(other, Some(floor.ptx), Some(floor.target()));
+    let search = Search { form, there: &own };
+    let (mut values, open) = (form.values().to_vec(), search.open(0));
+    // Nothing exists before the form.
+    let found = (0..=open.len()).find_map(|count| {
+        let mut found = None;
+        search.visit(&mut values, &open, Some(count), &mut |values| {
+            found = Some(Free::of(form.instruction(), values));
+            true
+        });
+        found
+    });
+    if found.is_some() {
+        return found;
+    }
+    let mut best = None;
+    Search { form, there: &|_| true }.visit(&mut values, &open, None, &mut |values| {
+        let free = Free::of(form.instruction(), values);
+        let least = least(form, free, |need| need.listed());
+        let count = open.iter().filter(|item| values[usize::from(item.slot)] != ABSENT).count();
+        let rank = (least.is_none(), least, count);
+        if best.as_ref().is_none_or(|(known, _)| rank < *known) {
+            best = Some((rank, free));
+        }
+        false
+    });
+    best.map(|(_, free)| free)
+}
+
+/// The minimum version and targets of a form: of its canonical spelling, as the manual lists it; where no version and target
+/// have that, those of the form's own floor.
+pub fn since(form: FormInfo) -> Least {
+    let own = || Least { ptx: form.floor().ptx, targets: form.floor().targets.to_vec() };
+    canonical(form).and_then(|free| least(form, free, |need| need.listed())).unwrap_or_else(own)
+}
+
+/// The minimum version and targets with which the assembler accepts a form, where that is less than [`since`] says.
+pub fn accepted_since(form: FormInfo) -> Option<Least> {
+    form.lenient_floor()?;
+    let least = least(form, canonical(form)?, |need| need.floor)?;
+    (least != since(form)).then_some(least)
+}
+
+/// Returns true if the manual lists some spelling of a form for a version of PTX and a target.
+pub fn is_listed(form: FormInfo, ptx: Version, target: Target) -> bool {
+    let families = form.table().families();
+    has_spelling(form, form.floor(), &|floor| floor.has(ptx, target, families))
+}
+
+/// Returns true if the assembler accepts some spelling of a form with a version of PTX, the newest where none is given, and on
+/// a target, if one is.
+pub fn is_taken(form: FormInfo, ptx: Option<Version>, target: Option<Target>) -> bool {
+    has_spelling(form, form.lowest_floor(), &|floor| form.table().has(floor, ptx, target))
+}
+
+/// Whether some spelling of a form with this floor needs only what is there.
+fn has_spelling(form: FormInfo, floor: &Floor, there: &dyn Fn(&Floor) -> bool) -> bool {
+    let search = Search { form, there };
+    there(floor) && search.visit(&mut form.values().to_vec(), &search.open(0), None, &mut |_| true)
+}
+
+/// The same of the spelling with these free modifiers.
+pub fn is_taken_with(form: FormInfo, free: &Free, ptx: Option<Version>, target: Option<Target>) -> bool {
+    Need::of(form, *free).all(|need| form.table().has(need.floor, ptx, target))
+}
+
+fn least(form: FormInfo, free: Free, floor: impl Fn(&Need<'_>) -> &'static Floor) -> Option<Least> {
+    form.table().least(Need::of(form, free).map(|need| Requirement::From(floor(&need))))
+}
+
+/// The search for free modifiers that go with a form and with each other.
+pub(super) struct Search<'f> {
+    pub(super) form: FormInfo,
+    /// Whether what has a floor may be used.
+    pub(super) there: &'f dyn Fn(&Floor) -> bool,
+}
+
+impl Search<'_> {
+    /// The places of free modifiers from one item of the syntax line on.
+    pub(super) fn open(&self, from: usize) -> Vec<&'static Item> {
+        let slots = self.form.instruction().data().slots;
+        let items = &self.form.syntax().items[from..];
+        items.iter().filter(|item| slots[usize::from(item.slot)].free).collect()
+    }
+
+    /// Visits the ways to fill the open places, with exactly `count` modifiers if it is given, those with nothing in the first
+    /// places first, until `visit` returns true; returns true if it did. `values` has the members of all other slots, and
+    /// [`ABSENT`] in the open ones.
+    pub(super) fn visit(
+        &self,
+        values: &mut [u8],
+        open: &[&'static Item],
+        count: Option<usize>,
+        visit: &mut dyn FnMut(&[u8]) -> bool,
+    ) -> bool {
+        if self.is_refused(values, open) {
+            return false;
+        }
+        let Some((item, rest)) = open.split_first() else { return count.unwrap_or(0) == 0 && visit(values) };
+        let slot = &self.form.instruction().data().slots[usize::from(item.slot)];
+        let absent = item.optional.then_some(ABSENT);
+        let found = absent.into_iter().chain(members(item, slot).map(|(member, _)| member)).any(|value| {
+            let left = match count {
+                Some(count) if value != ABSENT => count.checked_sub(1).map(Some),
+                count => Some(count),
+            };
+            values[usize::from(item.slot)] = value;
+            left.is_some_and(|left| self.visit(values, rest, left, visit))
+        });
+        values[usize::from(item.slot)] = ABSENT;
+        found
+    }
+
+    /// Whether a rule refuses what is there, or a floor that it needs is not met, whatever fills the open places.
+    fn is_refused(&self, values: &[u8], open: &[&'static Item]) -> bool {
+        let (data, entry) = (self.form.instruction().data(), self.form.syntax().entry);
+        let holds = |all: &[Forbidden]| {
+            let is_open = |slot: u8| open.iter().any(|item| item.slot == slot);
+            all.iter().all(|one| one.holds(values) && !is_open(one.slot))
+        };
+        let mut rules = data.rules.iter().filter(|rule| rule.decides == Some(entry));
+        let mut floors = data.free_floors.iter().filter(|floor| floor.entry == entry);
+        rules.any(|rule| holds(rule.forbids)) || floors.any(|floor| holds(floor.when) && !(self.there)(&floor.floor))
+    }
+}
+
+/// The members that an item takes.
+pub(super) fn members(item: &Item, slot: &'static Slot) -> impl Iterator<Item = (u8, &'static str)> + use<> {
+    let own = item.members;
+    let members = slot.members.iter().enumerate().filter(move |(index, _)| own >> index & 1 == 1);
+    members.map(|(index, member)| (index as u8, *member))
+}
