@@ -208,6 +208,7 @@ function about({ form, opcode, slots }) {
   const called = page.functions.filter(([signature]) => form.code.some((line) => line.includes(signature.split("(")[0] + "(")));
   put("about", `${form.code.length ? `<h2>Pseudo-code</h2><pre class="code"><code>${form.code.map(escape).join("\n")}</code></pre>` : ""}
     ${called.length ? `<dl class="functions">${called.map(([signature, what]) => `<div><dt><code>${escape(signature)}</code></dt><dd>${prose(what)}</dd></div>`).join("")}</dl>` : ""}
+    ${form.effects.length ? `<h2>Effects</h2><ul>${form.effects.map((effect) => `<li>${prose(effect)}</li>`).join("")}</ul>` : ""}
     <h2>About this form</h2>${where}<div class="grid"><section><h3>Operands</h3><table class="facts">${operands.join("")}</table></section>
     <section><h3>Modifiers</h3><table class="facts">${members.join("")}</table><h3>In Rust</h3><p>${form.function ? `<code>scalar::${form.function}</code><br>` : ""}<code>${form.constant}</code></p></section></div>`);
 }

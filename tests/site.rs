@@ -78,6 +78,14 @@ fn the_site_is_small_and_has_a_page_for_each_opcode_and_a_link_to_each_form() {
     let loads = fs::read_to_string(site.join("f-ld.html")).expect("a page");
     let group = loads.split("<section").find(|group| group.contains("explorer.html#ld.L2::cache_hint.u32\""));
     assert!(group.expect("a group").contains("<h2>PTX 7.4, sm_80 "));
+    // Effects, and why there are none.
+    for (page, said) in [
+        ("i-st.html", "Writes the bytes of <code>b</code> at <code>[a]</code> in <code>.ss</code>"),
+        ("i-bar.html", "<li>Waits at barrier <code>a</code> of the block</li>"),
+        ("i-tex.html", "<li>Cannot be executed: textures and surfaces are not modeled</li>"),
+    ] {
+        assert!(fs::read_to_string(site.join(page)).expect("a page").contains(said), "{page}");
+    }
     assert!(fs::read_to_string(site.join("explorer.html")).expect("a page").contains("without the module"));
 }
 

@@ -6,7 +6,7 @@ use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::text::Terminal;
 use ptx_isa::table::{self, FormInfo, Free, OperandKind};
 use ptx_isa::text::statement::Need;
-use ptx_isa::text::{find, mnemonic, spelling};
+use ptx_isa::text::{effects, find, mnemonic, spelling};
 use pyo3::prelude::*;
 
 use crate::finding::Diagnostic;
@@ -158,7 +158,8 @@ pub(crate) fn explain(py: Python<'_>, mnemonic: &str) -> PyResult<String> {
                 .map_err(|refusal| Diagnostic::exception(py, refusal.into_diagnostic(), mnemonic))?;
             let needs: Vec<Need<'_>> = Need::of(resolved.form, resolved.free).collect();
             let page = REFERENCE.form_with(resolved.form, &resolved.free).expect("a page for each form");
-            terminal.form(&page, &needs)?;
+            let effects = effects::of_form_in_words(resolved.form, &resolved.free);
+            terminal.form(&page, &needs, &effects)?;
         }
     }
     Ok(String::from_utf8_lossy(&strip_bytes(&terminal.out).into_vec()).into_owned())

@@ -11,7 +11,7 @@ use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::page;
 use ptx_isa::table::{FormInfo, Measure};
 use ptx_isa::target::in_words;
-use ptx_isa::text::spelling;
+use ptx_isa::text::{effects, spelling};
 use serde::Serialize;
 
 use super::names::forms_of;
@@ -205,8 +205,35 @@ struct Form {
     unlisted: Option<&'static str>,
     evaluator: bool,
     collective: bool,
+    effects: Effects,
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<Bound>,
+}
+
+/// What a form does with registers, memory, control flow and other threads; modifiers that are no part of it by their places.
+#[derive(Serialize)]
+struct Effects {
+    reads: Vec<&'static str>,
+    writes: Vec<&'static str>,
+    memory: Vec<Access>,
+    flow: &'static str,
+    synchronization: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lacks: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Access {
+    address: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    space: Option<String>,
+    bytes: u32,
+    read: bool,
+    written: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -352,6 +379,7 @@ fn form(form: FormInfo) -> Form {
         unlisted: form.lenient(),
         evaluator: !form.evaluations().is_empty(),
         collective: form.is_collective(),
+        effects: effects(form),
         bound: form.bound().map(|bound| Bound {
             measure: match bound.measure {
                 Measure::Ulp => "ulp",
@@ -360,5 +388,31 @@ fn form(form: FormInfo) -> Form {
             },
             value: bound.value,
         }),
+    }
+}
+
+fn effects(form: FormInfo) -> Effects {
+    let found = effects::of_any(form);
+    // The name of a place has a dot before it, a word has none.
+    let word = |word: &str| {
+        let is_place = form.instruction().data().slots.iter().any(|slot| slot.free && slot.name == word);
+        if is_place { format!(".{word}") } else { word.to_owned() }
+    };
+    let access = |access: &effects::Access| Access {
+        address: form.operands().iter().nth(access.operand).map_or("", |operand| operand.name),
+        space: access.space.map(word),
+        bytes: access.bytes,
+        read: access.read,
+        written: access.written,
+        order: access.order.map(word),
+        scope: access.scope.map(word),
+    };
+    Effects {
+        memory: found.memory.iter().map(access).collect(),
+        flow: found.flow.name(),
+        synchronization: found.synchronization.iter().map(|one| one.name()).collect(),
+        lacks: found.lacks,
+        reads: found.reads.into_iter().chain(found.states_read).collect(),
+        writes: found.writes.into_iter().chain(found.states_written).collect(),
     }
 }

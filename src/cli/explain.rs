@@ -8,9 +8,9 @@ use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::page::Page;
 use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
 use ptx_isa::table::{FormInfo, Free, Lenient};
-use ptx_isa::text::mnemonic::{self, Refusal, matches};
+use ptx_isa::text::mnemonic::{self, Refusal, Resolved, matches};
 use ptx_isa::text::statement::Need;
-use ptx_isa::text::{Statement, find, spelling};
+use ptx_isa::text::{Statement, effects, find, spelling};
 
 use super::names::forms_of;
 use super::{ExplainArguments, Machine, Outcome, report};
@@ -36,8 +36,9 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
     }
     match mnemonic::resolve(&TABLE, mnemonic) {
         Ok(resolved) => {
-            let needs: Vec<Need<'_>> = Need::of(resolved.form, resolved.free).collect();
-            form(&mut out, resolved.form, &resolved.free, &needs, machine)?;
+            let Resolved { form, free, .. } = resolved;
+            let (needs, effects) = (Need::of(form, free).collect(), effects::of_form_in_words(form, &free));
+            Explained { form, free, needs, effects }.write(&mut out, machine)?;
             if let (true, Some(note)) = (resolved.reordered, TABLE.takes(Lenient::ModifierOrder)) {
                 out.heading("As written")?;
                 out.item("", note)?;
@@ -65,7 +66,7 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
 fn whole_statement(out: &mut Terminal<impl Write>, text: &str, machine: &Machine) -> io::Result<Outcome> {
     match Statement::parse(&TABLE, text) {
         Ok(found) => {
-            statement(out, &found, &found.needs().collect::<Vec<_>>(), machine)?;
+            Explained::statement(&found, found.needs(), |_| true).write(out, machine)?;
             Ok(Outcome::Fine)
         }
         Err(error) => {
@@ -75,34 +76,35 @@ fn whole_statement(out: &mut Terminal<impl Write>, text: &str, machine: &Machine
     }
 }
 
-/// Tells, with styles, what a statement is that needs this.
-pub(super) fn statement(
-    out: &mut Terminal<impl Write>,
-    statement: &Statement<'_>,
-    needs: &[Need<'_>],
-    machine: &Machine,
-) -> io::Result<()> {
-    form(out, statement.form(), statement.free(), needs, machine)
+/// A form with free modifiers, or a statement, with what is said of it beside the reference.
+pub(super) struct Explained<'a> {
+    form: FormInfo,
+    free: Free,
+    needs: Vec<Need<'a>>,
+    effects: Vec<String>,
 }
 
-/// Tells what a form is with free modifiers, and whether a machine has what a statement of it needs.
-fn form(
-    out: &mut Terminal<impl Write>,
-    form: FormInfo,
-    free: &Free,
-    needs: &[Need<'_>],
-    machine: &Machine,
-) -> io::Result<()> {
-    out.form(&REFERENCE.form_with(form, free).expect("a page for each form"), needs)?;
-    if let Some(words) = machine.in_words() {
+impl<'a> Explained<'a> {
+    /// A statement with these needs; `declared` says of a name whether a register has it.
+    pub(super) fn statement(
+        statement: &Statement<'a>,
+        needs: impl Iterator<Item = Need<'a>>,
+        declared: impl Fn(&'a str) -> bool,
+    ) -> Explained<'a> {
+        let effects = statement.effects_in_words(declared);
+        Explained { form: statement.form(), free: *statement.free(), needs: needs.collect(), effects }
+    }
+
+    /// Tells, with styles, what it is, and whether a machine has what it needs.
+    pub(super) fn write(&self, out: &mut Terminal<impl Write>, machine: &Machine) -> io::Result<()> {
+        let Explained { form, free, needs, effects } = self;
+        out.form(&REFERENCE.form_with(*form, free).expect("a page for each form"), needs, effects)?;
+        let Some(words) = machine.in_words() else { return Ok(()) };
         out.heading(&words)?;
         let mut lacking = machine.lacks(needs).peekable();
         out.item("", if lacking.peek().is_none() { "The form is there." } else { "The form is not there." })?;
-        for need in lacking {
-            out.item("", &format!("{need} needs {}", need.floor))?;
-        }
+        lacking.try_for_each(|need| out.item("", &format!("{need} needs {}", need.floor)))
     }
-    Ok(())
 }
 
 /// Tells what an opcode is, and how much of it a machine has.

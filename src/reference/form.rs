@@ -7,8 +7,10 @@ use alloc::vec::Vec;
 use isa_table::names;
 
 use super::page::{Entry, Fragment, Function, Page};
+use crate::TABLE;
 use crate::selector::Permission;
 use crate::table::{FormInfo, Free, Kind, Operand, Table, TypeInfo};
+use crate::text::effects;
 
 /// What the reference says of one form.
 #[derive(Debug)]
@@ -89,6 +91,20 @@ impl FormPage {
         found.sort_by_key(|(_, held)| self.form.operands().iter().position(|operand| held.contains(&operand.name)));
         found
     }
+}
+
+/// The effects of an entry of an opcode beyond registers, in words: those of all its forms, each once.
+pub fn effects(opcode: &str, entry: usize) -> Vec<String> {
+    let forms = TABLE.instruction(opcode).into_iter().flat_map(|info| info.forms());
+    let mut found: Vec<String> = Vec::new();
+    for form in forms.filter(|form| usize::from(form.syntax().entry) == entry) {
+        for sentence in effects::in_words(form) {
+            if !found.contains(&sentence) {
+                found.push(sentence);
+            }
+        }
+    }
+    found
 }
 
 /// The function of [`scalar`](crate::scalar) that computes a form; none where the table has no evaluator.

@@ -46,13 +46,13 @@ pub struct Terminal<W: Write> {
 }
 
 impl<W: Write> Terminal<W> {
-    /// What the reference says of a form, and since when there is what has these needs: the form with its free modifiers, or
-    /// a whole statement.
+    /// What the reference says of a form, and since when there is what has these needs, with these effects: the form with its
+    /// free modifiers, or a whole statement.
     ///
     /// # Errors
     ///
     /// What keeps the text from being written.
-    pub fn form(&mut self, explained: &FormPage, needs: &[Need<'_>]) -> io::Result<()> {
+    pub fn form(&mut self, explained: &FormPage, needs: &[Need<'_>], effects: &[String]) -> io::Result<()> {
         let FormPage { form, free, page, entry, modifiers, lines, functions, function, constant } = explained;
         let table = form.table();
         let name = if *free == Free::NONE { form.pattern() } else { form.mnemonic_with(free) };
@@ -109,6 +109,7 @@ impl<W: Write> Terminal<W> {
         if let Some(bound) = form.bound() {
             self.item("", &format!("A machine's result is within {bound} of the exact one"))?;
         }
+        self.effects(effects)?;
         self.heading("Exists since")?;
         self.since(*form, needs)?;
         if let Some(relaxed) = form.lenient_floor() {
@@ -144,6 +145,14 @@ impl<W: Write> Terminal<W> {
         writeln!(self.out, "          {CODE}ptx_isa::{constant}{CODE:#}")
     }
 
+    fn effects(&mut self, effects: &[String]) -> io::Result<()> {
+        if effects.is_empty() {
+            return Ok(());
+        }
+        self.heading("Effects")?;
+        effects.iter().try_for_each(|effect| self.item("", &effect.replace('`', "")))
+    }
+
     /// Since when there is all of a statement, and of what it consists; then what other operands would need.
     fn since(&mut self, form: FormInfo, needs: &[Need<'_>]) -> io::Result<()> {
         let floors = needs.iter().map(|need| Requirement::From(need.listed()));
@@ -177,8 +186,9 @@ impl<W: Write> Terminal<W> {
         let plural = if page.forms == 1 { "form" } else { "forms" };
         writeln!(self.out, "{NAME}{}{NAME:#}  {} {plural}\n", page.opcode, page.forms)?;
         let described: Vec<&Modifier> = page.modifiers.iter().filter(|it| !it.description.is_empty()).collect();
-        for entry in page.entries {
-            self.entry(entry, &described, page.entries.len() > 1)?;
+        for (number, entry) in page.entries.iter().enumerate() {
+            let effects = form::effects(page.opcode, number);
+            self.entry(entry, &described, &effects, page.entries.len() > 1)?;
         }
         for modifier in page.modifiers {
             self.modifier(modifier)?;
@@ -203,7 +213,7 @@ impl<W: Write> Terminal<W> {
     }
 
     /// `described` are the modifiers that are told of elsewhere.
-    fn entry(&mut self, entry: &Entry, described: &[&Modifier], headed: bool) -> io::Result<()> {
+    fn entry(&mut self, entry: &Entry, described: &[&Modifier], effects: &[String], headed: bool) -> io::Result<()> {
         if headed {
             writeln!(self.out, "{NAME}Section {}{NAME:#}\n", entry.section)?;
         }
@@ -239,6 +249,7 @@ impl<W: Write> Terminal<W> {
             self.heading("Pseudo-code")?;
             self.code(entry.semantics)?;
         }
+        self.effects(effects)?;
         self.heading("Exists since")?;
         let subject = |floor: &Floor| floor.subject.unwrap_or("all").to_owned();
         let width = entry.floors.iter().map(|floor| subject(floor).len()).max().unwrap_or(0) + 2;

@@ -26,6 +26,7 @@
 //! | [`find`] | which forms a pattern of their spelling means |
 //! | [`completion`] | which modifiers a mnemonic may go on with |
 //! | [`statement`] | one statement, and how it is written |
+//! | [`effects`] | what one statement reads and writes, and does to control flow and other threads |
 //! | [`mod@evaluate`] | what one statement computes |
 //! | `reader` | how one statement is read, and what is wrong where it cannot be |
 //! | `scope` | which names a scope declares, and as what |
@@ -37,6 +38,7 @@
 
 pub mod completion;
 pub mod constant;
+pub mod effects;
 pub mod evaluate;
 pub mod find;
 mod lexer;

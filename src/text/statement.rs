@@ -19,6 +19,7 @@
 //! mnemonics out of order, warnings and errors.
 
 use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -231,14 +232,8 @@ impl fmt::Display for Need<'_> {
             NeedPart::Form => write!(f, "`{mnemonic}`"),
             NeedPart::Free(floor, free) => {
                 write!(f, "`{mnemonic}` with `")?;
-                let slots = self.form.instruction().data().slots;
                 for forbidden in floor.when {
-                    let slot = &slots[usize::from(forbidden.slot)];
-                    let value = match slot.free {
-                        true => free.in_slot(forbidden.slot),
-                        false => self.form.values()[usize::from(forbidden.slot)],
-                    };
-                    slot.members.get(usize::from(value)).map_or(Ok(()), |member| write!(f, ".{member}"))?;
+                    self.form.modifier(&free, forbidden.slot).map_or(Ok(()), |member| write!(f, ".{member}"))?;
                 }
                 f.write_str("`")
             }
@@ -352,12 +347,7 @@ impl<'a> Statement<'a> {
     /// The member that a statement has in a slot of its instruction, if it has one: `global` for the state space of
     /// `ld.global.u32`.
     pub fn modifier(&self, slot: u8) -> Option<&'static str> {
-        let info = self.form.instruction().data().slots.get(usize::from(slot))?;
-        let value = match info.free {
-            true => self.free.in_slot(slot),
-            false => self.form.values()[usize::from(slot)],
-        };
-        info.members.get(usize::from(value)).copied()
+        self.form.modifier(&self.free, slot)
     }
 
     /// The same with other lanes or another mask behind one of its operands, packed as the selector's
@@ -421,6 +411,54 @@ impl<'a> Statement<'a> {
     }
 }
 
+impl<'a> Statement<'a> {
+    /// What is written for an operand, by its place: `[a+8]`.
+    pub fn operand_text(&self, place: usize) -> String {
+        struct Shown<'s, 'a>(&'s Statement<'a>, usize);
+
+        impl fmt::Display for Shown<'_, '_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let mut own = self.0.operands_with_info().skip(self.1);
+                own.next().map_or(Ok(()), |(info, operand)| self.0.write_operand(f, info, operand))
+            }
+        }
+
+        Shown(self, place).to_string()
+    }
+
+    fn write_operand(&self, f: &mut fmt::Formatter<'_>, info: &table::Operand, operand: &Operand<'a>) -> fmt::Result {
+        let element = info.kind == OperandKind::Address && matches!(operand.value, Value::Element { .. });
+        f.write_str(if element { "" } else { info.around.before() })?;
+        match operand.value {
+            Value::Register(register) => write!(f, "{register}")?,
+            Value::Negated(register) => write!(f, "!{register}")?,
+            Value::Sum { name, addend } if info.kind == OperandKind::Address => write!(f, "{name}+{}", addend as i64)?,
+            Value::Sum { name, addend } => write!(f, "{name}+{addend}")?,
+            Value::Element { name, index } => write!(f, "{name}[{index}]")?,
+            Value::Vector(elements) => write!(f, "{{{elements}}}")?,
+            Value::Name(name) => f.write_str(name)?,
+            Value::Arguments(elements) => write!(f, "({elements})")?,
+            Value::Constant(bits) if info.kind == OperandKind::Address => write!(f, "{bits}")?,
+            Value::Constant(bits) => match negative(bits, info, self.table.ty(info.ty)) {
+                Some(negative) => write!(f, "{negative}")?,
+                None => write_constant(f, bits, self.table.ty(info.ty))?,
+            },
+            Value::Sink => f.write_str("_")?,
+            Value::Absent => {}
+        }
+        match operand.second {
+            Some(Second::Register(name)) => write!(f, "|{name}")?,
+            Some(Second::Sink) => f.write_str("|_")?,
+            None => {}
+        }
+        let selector = operand.selector.zip(info.selector.as_ref());
+        let (inside, behind) = if info.kind == OperandKind::Address { (None, selector) } else { (selector, None) };
+        inside.map_or(Ok(()), |(bits, selector)| write_selector(f, bits, selector))?;
+        f.write_str(if element { "" } else { info.around.behind() })?;
+        behind.map_or(Ok(()), |(bits, selector)| write_selector(f, bits, selector))
+    }
+}
+
 impl fmt::Debug for Statement<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Statement({self})")
@@ -447,37 +485,7 @@ impl fmt::Display for Statement<'_> {
         let written = self.operands_with_info().take_while(|(_, operand)| operand.value != Value::Absent);
         for (index, (info, operand)) in written.enumerate() {
             f.write_str(if index == 0 { " " } else { ", " })?;
-            let element = info.kind == OperandKind::Address && matches!(operand.value, Value::Element { .. });
-            f.write_str(if element { "" } else { info.around.before() })?;
-            match operand.value {
-                Value::Register(register) => write!(f, "{register}")?,
-                Value::Negated(register) => write!(f, "!{register}")?,
-                Value::Sum { name, addend } if info.kind == OperandKind::Address => {
-                    write!(f, "{name}+{}", addend as i64)?
-                }
-                Value::Sum { name, addend } => write!(f, "{name}+{addend}")?,
-                Value::Element { name, index } => write!(f, "{name}[{index}]")?,
-                Value::Vector(elements) => write!(f, "{{{elements}}}")?,
-                Value::Name(name) => f.write_str(name)?,
-                Value::Arguments(elements) => write!(f, "({elements})")?,
-                Value::Constant(bits) if info.kind == OperandKind::Address => write!(f, "{bits}")?,
-                Value::Constant(bits) => match negative(bits, info, self.table.ty(info.ty)) {
-                    Some(negative) => write!(f, "{negative}")?,
-                    None => write_constant(f, bits, self.table.ty(info.ty))?,
-                },
-                Value::Sink => f.write_str("_")?,
-                Value::Absent => {}
-            }
-            match operand.second {
-                Some(Second::Register(name)) => write!(f, "|{name}")?,
-                Some(Second::Sink) => f.write_str("|_")?,
-                None => {}
-            }
-            let selector = operand.selector.zip(info.selector.as_ref());
-            let (inside, behind) = if info.kind == OperandKind::Address { (None, selector) } else { (selector, None) };
-            inside.map_or(Ok(()), |(bits, selector)| write_selector(f, bits, selector))?;
-            f.write_str(if element { "" } else { info.around.behind() })?;
-            behind.map_or(Ok(()), |(bits, selector)| write_selector(f, bits, selector))?;
+            self.write_operand(f, info, operand)?;
         }
         f.write_str(";")
     }

@@ -8,7 +8,7 @@ use ptx_isa::reference::{TRACES, form};
 use ptx_isa::selector::Permission;
 use ptx_isa::table::{FormInfo, Free, InstructionInfo, OperandKind, Requirement};
 use ptx_isa::text::statement::Need;
-use ptx_isa::text::{Statement, mnemonic};
+use ptx_isa::text::{Statement, effects, mnemonic};
 use serde::Serialize;
 
 use crate::Machine;
@@ -89,6 +89,8 @@ struct Form {
     /// Whether operands are floats.
     floats: bool,
     code: Vec<&'static str>,
+    /// What it does with registers, memory, control flow and other threads.
+    effects: Vec<String>,
     operands: Vec<Operand>,
     constant: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,11 +139,9 @@ impl Answer {
                     }
                     // Its operands are described, and none is written.
                     Err(_) if alone => {
-                        answer.judge(
-                            resolved.form,
-                            &Need::of(resolved.form, resolved.free).collect::<Vec<_>>(),
-                            machine,
-                        );
+                        let needs: Vec<Need<'_>> = Need::of(resolved.form, resolved.free).collect();
+                        let effects = effects::of_form_in_words(resolved.form, &resolved.free);
+                        answer.judge(resolved.form, &needs, effects, machine);
                         answer.text = resolved.form.mnemonic_with(&resolved.free);
                     }
                     Err(error) => {
@@ -184,7 +184,8 @@ impl Answer {
     /// What is said of a statement of the table.
     fn legal(&mut self, statement: &Statement<'_>, alone: bool, machine: Machine, given: &[(&str, &str)]) {
         let (values, statement) = Values::of(statement, machine, given);
-        self.judge(statement.form(), &statement.needs().collect::<Vec<_>>(), machine);
+        let effects = statement.effects_in_words(|_| true);
+        self.judge(statement.form(), &statement.needs().collect::<Vec<_>>(), effects, machine);
         self.text = statement.to_string();
         if alone && !given.iter().any(|(name, _)| name.starts_with('/')) {
             self.text = statement.mnemonic().into_owned();
@@ -193,17 +194,17 @@ impl Answer {
     }
 
     /// Whether a version and a target have what a statement needs.
-    fn judge(&mut self, form: FormInfo, needs: &[Need<'_>], machine: Machine) {
+    fn judge(&mut self, form: FormInfo, needs: &[Need<'_>], effects: Vec<String>, machine: Machine) {
         let lacking = needs.iter().filter(|need| !machine.has(need.floor));
         let lacks =
             |need: &Need<'_>| Finding { message: format!("{need} needs {}", need.floor), help: None, note: None };
         self.reasons = lacking.map(lacks).collect();
         self.verdict = if self.reasons.is_empty() { Verdict::Legal } else { Verdict::Elsewhere };
-        self.form = Some(described(form, needs));
+        self.form = Some(described(form, needs, effects));
     }
 }
 
-fn described(form: FormInfo, needs: &[Need<'_>]) -> Form {
+fn described(form: FormInfo, needs: &[Need<'_>], effects: Vec<String>) -> Form {
     let since = TABLE.least(needs.iter().map(|need| Requirement::From(need.listed())));
     let traces = TRACES.of(form.index());
     Form {
@@ -220,6 +221,7 @@ fn described(form: FormInfo, needs: &[Need<'_>]) -> Form {
         bound: form.bound().map(ToString::to_string),
         floats: form::has_floats(form),
         code: traces.last().map(|trace| TRACES.lines(trace).collect()).unwrap_or_default(),
+        effects,
         operands: form.operands().iter().chain(form.states()).map(operand).collect(),
         constant: form::constant(form),
         function: form::function(form),

@@ -16,7 +16,7 @@ use super::Context;
 use super::pool::{Pool, Runs};
 use crate::check::{ABSENT, Form};
 use crate::model::choice::Scope;
-use crate::model::{Kind, Model, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces};
+use crate::model::{Kind, Model, NOT_DESCRIBED, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces};
 use crate::plan::Evaluation;
 use crate::program::effect::Argument;
 use crate::syntax::ast::Expr;
@@ -188,8 +188,13 @@ fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListB
             arguments: of.arguments.iter().map(argument).collect(),
             change: *change,
         });
-        let lacks = cx.checked.model.opcodes[form.opcode].entries[form.entry].lacks.clone();
-        let list = EffectListBuf { effects: effects.collect(), lacks };
+        let entry = &cx.checked.model.opcodes[form.opcode].entries[form.entry];
+        let (effects, mut lacks): (Vec<_>, _) = (effects.collect(), entry.lacks.clone());
+        // Semantics that say nothing of a form describe none of it.
+        if effects.is_empty() && form.programs.is_empty() && lacks.is_empty() {
+            lacks.push_str(NOT_DESCRIBED);
+        }
+        let list = EffectListBuf { effects, lacks };
         lists.number(expression::<EffectList>(&list), || list) as u16
     };
     let numbers = cx.checked.forms.iter().zip(changes).map(number).collect();

@@ -43,6 +43,9 @@ pub(crate) struct OperatorId(pub usize);
 /// What operands are called that are addresses, and the class of registers that hold one.
 pub(crate) const ADDRESS: &str = "address";
 
+/// Why a form cannot be executed where the spec gives no reason.
+pub(crate) const NOT_DESCRIBED: &str = "what it does is not described";
+
 /// What a map has for each type.
 pub(crate) type Pairs = Rc<[(TypeId, TypeId)]>;
 

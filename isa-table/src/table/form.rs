@@ -136,6 +136,14 @@ impl FormInfo {
         slots.map(|(index, (slot, value))| if slot.free { free.in_slot(index as u8) } else { *value }).collect()
     }
 
+    /// The member in a slot of its instruction, its own or a statement's free one: `global` for the state space of
+    /// `ld.global.u32`.
+    pub fn modifier(self, free: &Free, slot: u8) -> Option<&'static str> {
+        let info = self.instruction().data().slots.get(usize::from(slot))?;
+        let value = if info.free { free.in_slot(slot) } else { self.values()[usize::from(slot)] };
+        info.members.get(usize::from(value)).copied()
+    }
+
     /// The mnemonic with a statement's free modifiers, in the manual's order: `ld.global.u32`.
     pub fn mnemonic_with(self, free: &Free) -> String {
         self.instruction().spelt(self.syntax(), &self.values_with(free), true)

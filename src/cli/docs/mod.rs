@@ -22,7 +22,7 @@ use ptx_isa::TABLE;
 use ptx_isa::reference::page::{
     self, Chapter, Entry, Example, Floor, Fragment, Line, Manual, Matrix, Modifier, Page, Row, Source,
 };
-use ptx_isa::reference::{REFERENCE, examples};
+use ptx_isa::reference::{REFERENCE, examples, form};
 use ptx_isa::table::FormInfo;
 use ptx_isa::target::{Target, Version};
 
@@ -263,6 +263,11 @@ impl Instruction<'_> {
 
     fn evaluated(&self, example: &Example) -> Option<examples::Evaluated> {
         if example.refused { None } else { examples::evaluate(example.text) }
+    }
+
+    /// The effects of an entry, by its number.
+    fn effects(&self, entry: &usize) -> Vec<String> {
+        form::effects(self.page.opcode, *entry)
     }
 
     /// What the forms of a cell need: those that have the members of its row and its column.

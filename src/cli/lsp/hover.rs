@@ -7,11 +7,11 @@ use ptx_isa::TABLE;
 use ptx_isa::reference::text::Terminal;
 use ptx_isa::text::Statement;
 use ptx_isa::text::module::{Name, Part, SymbolKind};
-use ptx_isa::text::statement::Need;
 
 use super::Client;
 use super::documents::Document;
-use crate::cli::{Machine, explain};
+use crate::cli::Machine;
+use crate::cli::explain::{self, Explained};
 
 /// Whether a client shows Markdown.
 pub(super) fn takes_markdown(capabilities: &ClientCapabilities) -> bool {
@@ -44,8 +44,11 @@ fn explained(document: &Document, part: &Part, mnemonic: &Range<usize>) -> Optio
     let mut out = anstream::StripStream::new(Vec::new());
     match Statement::parse(&TABLE, &document.text[part.span.clone()]) {
         Ok(statement) => {
-            let needs: Vec<Need<'_>> = statement.needs_among(|name| is_variable(document, part, name)).collect();
-            explain::statement(&mut Terminal { out: &mut out }, &statement, &needs, &machine).ok()?;
+            let kind = |name: &str| kind(document, part, name);
+            let is_variable = |name: &str| kind(name).map(|kind| matches!(kind, SymbolKind::Variable(_)));
+            let is_register = |name: &str| kind(name).is_none_or(|kind| matches!(kind, SymbolKind::Register { .. }));
+            let explained = Explained::statement(&statement, statement.needs_among(is_variable), is_register);
+            explained.write(&mut Terminal { out: &mut out }, &machine).ok()?;
         }
         Err(_) => {
             explain::write(&mut out, &document.text[mnemonic.clone()], &machine).ok()?;
@@ -54,11 +57,11 @@ fn explained(document: &Document, part: &Part, mnemonic: &Range<usize>) -> Optio
     String::from_utf8(out.into_inner()).ok()
 }
 
-/// Whether a name in a statement is that of a variable; `None` where nothing declares it.
-fn is_variable(document: &Document, part: &Part, name: &str) -> Option<bool> {
+/// What a name in a statement is declared as; `None` where nothing declares it.
+fn kind(document: &Document, part: &Part, name: &str) -> Option<SymbolKind> {
     let own = document.index.names().iter().filter(|own| part.span.contains(&own.span.start));
     let mut own = own.filter(|own| document.text[own.span.clone()] == *name);
-    own.find_map(|own| document.index.meaning(own)).map(|symbol| matches!(symbol.kind, SymbolKind::Variable(_)))
+    own.find_map(|own| document.index.meaning(own)).map(|symbol| symbol.kind)
 }
 
 /// What declares a name; what the table says of a special register.

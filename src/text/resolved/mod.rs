@@ -17,8 +17,8 @@
 //! ```
 
 mod declare;
+mod effects;
 mod read;
-mod usage;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -27,7 +27,6 @@ use core::ops::Range;
 use crate::diagnostic::Diagnostic;
 use crate::table::{FormInfo, Free, Space, Special, Table, TypeId};
 use crate::target::{Target, Version};
-pub use usage::{Access, Flow, Usage};
 
 /// A module that owns everything.
 #[derive(Clone, Debug)]
@@ -174,9 +173,7 @@ pub struct Instruction {
 impl Instruction {
     /// The member in a slot, as [`Statement::modifier`](super::Statement::modifier) gives it.
     pub fn modifier(&self, slot: u8) -> Option<&'static str> {
-        let info = self.form.instruction().data().slots.get(usize::from(slot))?;
-        let value = if info.free { self.free.in_slot(slot) } else { self.form.values()[usize::from(slot)] };
-        info.members.get(usize::from(value)).copied()
+        self.form.modifier(&self.free, slot)
     }
 }
 

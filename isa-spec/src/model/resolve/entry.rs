@@ -8,7 +8,8 @@ use isa_table::table::Measure;
 use proc_macro2::Span;
 
 use crate::model::{
-    Bound, BoundBuf, Entry, Erratum, Held, Item, Laid, LenientForms, OnlyIf, Opcode, Operand, Requirement, Syntax,
+    Bound, BoundBuf, Entry, Erratum, Held, Item, Laid, LenientForms, NOT_DESCRIBED, OnlyIf, Opcode, Operand,
+    Requirement, Syntax,
 };
 use crate::syntax::ast;
 use crate::text::Diagnostic;
@@ -156,7 +157,7 @@ impl Resolver {
                 effects = own;
                 semantics = (effects.is_empty() || !rest.is_empty()).then_some(rest);
             }
-            Some(ast::Semantics::None(why)) if why.is_empty() => lacks.push_str("what it does is not described"),
+            Some(ast::Semantics::None(why)) if why.is_empty() => lacks.push_str(NOT_DESCRIBED),
             Some(ast::Semantics::None(why)) => lacks = why,
             None => {}
         }

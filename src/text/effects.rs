@@ -1,0 +1,425 @@
+//! What an instruction reads and writes, and what it does to control flow and to other threads: what liveness, schedulers and
+//! linters ask of each.
+//!
+//! ```
+//! use ptx_isa::text::Statement;
+//! use ptx_isa::text::effects::{Flow, Synchronization};
+//!
+//! let effects = |text| Statement::parse(&ptx_isa::TABLE, text).unwrap().effects();
+//! let names = |list: &[_]| list.iter().map(|it: &ptx_isa::text::statement::Register<'_>| it.to_string()).collect::<Vec<_>>();
+//!
+//! let load = effects("@%p1 ld.acquire.gpu.shared.v2.u32 {%r1, %r2}, [%rd1+8];");
+//! assert_eq!((names(&load.reads), names(&load.writes)), (vec!["%p1".into(), "%rd1".into()], vec!["%r1".into(), "%r2".into()]));
+//! let access = &load.memory[0];
+//! assert_eq!((access.space.unwrap(), access.bytes, access.read, access.written), ("shared", 8, true, false));
+//! assert_eq!((access.order, access.scope), (Some("acquire"), Some("gpu")));
+//!
+//! assert_eq!(effects("addc.cc.u32 %r1, %r2, %r3;").states_read, ["CC.CF"]);
+//! assert_eq!(effects("bar.sync 0;").synchronization, [Synchronization::Wait { barrier: Some(0) }]);
+//! assert_eq!(effects("ret;").flow, Flow::Return);
+//! assert_eq!(effects("tex.1d.v4.f32.s32 {a, b, c, d}, [t, {x}];").lacks, Some("textures and surfaces are not modeled"));
+//! ```
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::statement::{Element, Register, Second, Statement, Value};
+use crate::table::{Effect, EffectKind, FormInfo, Free, NO_OPERAND, Operand, OperandKind};
+
+/// What an instruction does with registers, memory, control flow and other threads. Registers are whatever names them: indices
+/// in a [resolved](super::resolved) function, names in a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Effects<R> {
+    /// The registers that it reads, the guard and parts of addresses included, each once.
+    pub reads: Vec<R>,
+    /// The registers that it writes, each once. Under a guard they may keep what they hold.
+    pub writes: Vec<R>,
+    /// The states of the thread that it reads, which no statement names: the carry.
+    pub states_read: Vec<&'static str>,
+    /// The states of the thread that it writes.
+    pub states_written: Vec<&'static str>,
+    /// Its accesses to memory, in their order.
+    pub memory: Vec<Access>,
+    /// Where control goes behind it.
+    pub flow: Flow,
+    /// How it waits for other threads, or orders what they see.
+    pub synchronization: Vec<Synchronization>,
+    /// Why effects beyond registers are not described, and the instruction cannot be executed; `None` where they are.
+    pub lacks: Option<&'static str>,
+}
+
+/// An access to memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Access {
+    /// The word of the state space, `shared::cta`, whose meaning [`Table::space`](crate::table::Table::space) tells; none for a
+    /// generic address.
+    pub space: Option<&'static str>,
+    /// The place of the address among the operands.
+    pub operand: usize,
+    /// The bytes of all elements.
+    pub bytes: u32,
+    /// Whether it reads.
+    pub read: bool,
+    /// Whether it writes; what does both is atomic.
+    pub written: bool,
+    /// The modifier that says how it is ordered with others, if there is one.
+    pub order: Option<&'static str>,
+    /// The modifier that says with which threads.
+    pub scope: Option<&'static str>,
+}
+
+/// Where control goes behind an instruction; under a guard it may go to the next one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Flow {
+    /// To the next one.
+    #[default]
+    Next,
+    /// To a label.
+    Branch,
+    /// To one of several labels.
+    IndirectBranch,
+    /// To a function and back.
+    Call,
+    /// To the caller; the thread ends where there is none.
+    Return,
+    /// Nowhere: the thread ends.
+    Exit,
+    /// Nowhere: the launch is aborted.
+    Trap,
+}
+
+impl Flow {
+    /// The name in data: `indirect_branch`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Flow::Next => "next",
+            Flow::Branch => "branch",
+            Flow::IndirectBranch => "indirect_branch",
+            Flow::Call => "call",
+            Flow::Return => "return",
+            Flow::Exit => "exit",
+            Flow::Trap => "trap",
+        }
+    }
+}
+
+/// How an instruction synchronizes threads. Barriers are places among the operands, where a statement may name one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Synchronization {
+    /// Orders accesses to memory.
+    Fence {
+        /// The modifier that says how.
+        order: Option<&'static str>,
+        /// The modifier that says for which threads.
+        scope: Option<&'static str>,
+    },
+    /// Waits at a barrier of the block.
+    Wait {
+        /// The place of the barrier among the operands.
+        barrier: Option<usize>,
+    },
+    /// Arrives at a barrier of the block without waiting.
+    Arrive {
+        /// The place of the barrier among the operands.
+        barrier: Option<usize>,
+    },
+    /// Waits at the barrier of the cluster.
+    WaitCluster,
+    /// Arrives at the barrier of the cluster without waiting.
+    ArriveCluster,
+    /// Waits for the lanes of a member mask.
+    Converge,
+}
+
+impl Synchronization {
+    /// The name in data: `wait_cluster`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Synchronization::Fence { .. } => "fence",
+            Synchronization::Wait { .. } => "wait",
+            Synchronization::Arrive { .. } => "arrive",
+            Synchronization::WaitCluster => "wait_cluster",
+            Synchronization::ArriveCluster => "arrive_cluster",
+            Synchronization::Converge => "converge",
+        }
+    }
+}
+
+/// The effects of a form with free modifiers, its operands called as the manual calls them.
+pub fn of_form(form: FormInfo, free: &Free) -> Effects<&'static str> {
+    of(form, |slot| form.modifier(free, slot))
+}
+
+fn of(form: FormInfo, modifier: impl Fn(u8) -> Option<&'static str>) -> Effects<&'static str> {
+    let registers = |_: usize, info: &'static Operand, list: &mut Vec<&'static str>| {
+        if !info.registers.is_empty() {
+            list.extend([info.name].into_iter().chain(info.second.map(|second| second.name)));
+        }
+    };
+    collect(form, modifier, None, registers)
+}
+
+/// The effects of a form whatever its free modifiers are: in the place of each stands the name of its slot.
+pub fn of_any(form: FormInfo) -> Effects<&'static str> {
+    of(form, |slot| slot_or_member(form, slot))
+}
+
+/// The name of a free slot, the member in any other.
+fn slot_or_member(form: FormInfo, slot: u8) -> Option<&'static str> {
+    let info = form.instruction().data().slots.get(usize::from(slot))?;
+    if info.free { Some(info.name) } else { form.modifier(&Free::NONE, slot) }
+}
+
+impl<'a> Statement<'a> {
+    /// What it does with registers, memory, control flow and other threads. A name that the table calls a special register is
+    /// one, any other a register.
+    pub fn effects(&self) -> Effects<Register<'a>> {
+        self.effects_among(|_| true)
+    }
+
+    /// The same among declarations: `declared` says of a name whether a register has it.
+    pub fn effects_among(&self, declared: impl Fn(&'a str) -> bool) -> Effects<Register<'a>> {
+        let is_register = |name: &'a str| self.table().special(name).is_none() && declared(name);
+        let guard = self.guard().map(|guard| Register { name: guard.register, element: None });
+        let registers = |place: usize, _: &'static Operand, list: &mut Vec<Register<'a>>| {
+            let operand = &self.operands()[place];
+            let mut push = |register: Register<'a>| {
+                if is_register(register.name) {
+                    list.push(register);
+                }
+            };
+            match operand.value {
+                Value::Register(register) | Value::Negated(register) => push(register),
+                Value::Sum { name, .. } => push(Register { name, element: None }),
+                Value::Vector(elements) | Value::Arguments(elements) => elements.iter().for_each(|element| {
+                    if let Element::Register(register) = element {
+                        push(register);
+                    }
+                }),
+                _ => {}
+            }
+            if let Some(Second::Register(name)) = operand.second {
+                push(Register { name, element: None });
+            }
+        };
+        collect(self.form(), |slot| self.modifier(slot), guard, registers)
+    }
+}
+
+/// The effects of an instruction: `modifier` is the member in a slot, `registers` adds those of an operand.
+pub(super) fn collect<R: PartialEq>(
+    form: FormInfo,
+    modifier: impl Fn(u8) -> Option<&'static str>,
+    guard: Option<R>,
+    mut registers: impl FnMut(usize, &'static Operand, &mut Vec<R>),
+) -> Effects<R> {
+    let list = form.effects();
+    let (mut reads, mut writes) = (Vec::from_iter(guard), Vec::new());
+    // What a call gives is written, and is no destination of its form.
+    let calls = list.effects.iter().filter(|effect| effect.kind == EffectKind::Call);
+    let results: Vec<u8> = calls.filter_map(|effect| effect.arguments.first().copied()).collect();
+    let mut own = Vec::new();
+    for (place, info) in form.operands().iter().enumerate() {
+        registers(place, info, &mut own);
+        let written = info.destination || results.contains(&(place as u8));
+        let all = if written { &mut writes } else { &mut reads };
+        for register in own.drain(..) {
+            if !all.contains(&register) {
+                all.push(register);
+            }
+        }
+    }
+    let states = |written: bool| {
+        form.states().iter().filter(move |state| state.destination == written).map(|state| state.name).collect()
+    };
+    let mut effects = Effects {
+        reads,
+        writes,
+        states_read: states(false),
+        states_written: states(true),
+        memory: Vec::new(),
+        flow: Flow::Next,
+        synchronization: Vec::new(),
+        lacks: Some(list.lacks).filter(|reason| !reason.is_empty()),
+    };
+    for effect in list.effects {
+        let barrier = effect.arguments.first().filter(|place| **place != NO_OPERAND).map(|place| usize::from(*place));
+        effects.memory.extend(access(form, effect, &modifier));
+        match effect.kind {
+            EffectKind::Branch => effects.flow = Flow::Branch,
+            EffectKind::BranchIndexed => effects.flow = Flow::IndirectBranch,
+            EffectKind::Call => effects.flow = Flow::Call,
+            EffectKind::Return => effects.flow = Flow::Return,
+            EffectKind::Exit => effects.flow = Flow::Exit,
+            EffectKind::Trap => effects.flow = Flow::Trap,
+            _ => {}
+        }
+        effects.synchronization.extend(match effect.kind {
+            EffectKind::Fence => {
+                let [order, scope] = ordering(effect, &modifier);
+                Some(Synchronization::Fence { order, scope })
+            }
+            EffectKind::Wait | EffectKind::WaitCount | EffectKind::WaitAll | EffectKind::WaitAny => {
+                Some(Synchronization::Wait { barrier })
+            }
+            EffectKind::Arrive => Some(Synchronization::Arrive { barrier }),
+            EffectKind::ArriveCluster => Some(Synchronization::ArriveCluster),
+            EffectKind::WaitCluster => Some(Synchronization::WaitCluster),
+            EffectKind::Converge => Some(Synchronization::Converge),
+            _ => None,
+        });
+    }
+    effects
+}
+
+/// The access to memory that an effect is, if it is one.
+fn access(form: FormInfo, effect: &Effect, modifier: impl Fn(u8) -> Option<&'static str>) -> Option<Access> {
+    let (read, written) = match effect.kind {
+        EffectKind::Read => (true, false),
+        EffectKind::Write => (false, true),
+        EffectKind::Update => (true, true),
+        _ => return None,
+    };
+    let operand = usize::from(*effect.arguments.first()?);
+    let address = form.operands().iter().nth(operand)?;
+    let space = space(address, &modifier);
+    let bytes = moved(form, effect).map_or(0, |info| {
+        let elements = if let OperandKind::Vector(count) = info.kind { count.into() } else { 1 };
+        u32::from(form.table().ty(info.ty).bits / 8) * elements
+    });
+    let [order, scope] = ordering(effect, modifier);
+    Some(Access { space, operand, bytes, read, written, order, scope })
+}
+
+/// The state space of an address: the modifier's, or the only one that the operand may be in.
+fn space(address: &Operand, modifier: impl Fn(u8) -> Option<&'static str>) -> Option<&'static str> {
+    let fixed = address.spaces.first().filter(|_| address.space.is_none() && address.spaces.len() == 1).copied();
+    address.space.and_then(modifier).or(fixed)
+}
+
+/// The operand that an access moves to or from memory.
+fn moved(form: FormInfo, effect: &Effect) -> Option<&'static Operand> {
+    let written = effect.arguments.get(1).filter(|_| effect.kind == EffectKind::Write);
+    let named = [effect.result].into_iter().chain(written.copied()).find(|place| *place != NO_OPERAND);
+    match named {
+        Some(place) => form.operands().iter().nth(place.into()),
+        // Syntax lines may have a name of their own for it: the first value.
+        None => form.operands().iter().find(|info| info.kind.is_value()),
+    }
+}
+
+/// The modifiers that say how an access or a fence is ordered, and with which threads.
+fn ordering(effect: &Effect, modifier: impl Fn(u8) -> Option<&'static str>) -> [Option<&'static str>; 2] {
+    // They are the last two words of each.
+    let first = match effect.kind {
+        EffectKind::Fence => 0,
+        EffectKind::Read => 1,
+        _ => 2,
+    };
+    [first, first + 1].map(|index| {
+        let slot = effect.arguments.get(index).copied().filter(|slot| *slot != NO_OPERAND);
+        slot.and_then(&modifier)
+    })
+}
+
+/// The effects of a form beyond registers in words, as a reference tells them of all statements of an entry: modifiers and
+/// operands by their names.
+pub fn in_words(form: FormInfo) -> Vec<String> {
+    let amount =
+        |effect: &Effect| moved(form, effect).map_or(String::new(), |info| format!("the bytes of `{}`", info.name));
+    sentences(form, |slot| slot_or_member(form, slot), amount, |info, _| info.with_around(info.name))
+}
+
+/// The same of a form with free modifiers.
+pub fn of_form_in_words(form: FormInfo, free: &Free) -> Vec<String> {
+    let effects = of_form(form, free);
+    let operands = |info: &Operand, _| info.with_around(info.name);
+    let beyond = sentences(form, |slot| form.modifier(free, slot), |effect| amount(form, effect), operands);
+    effects.registers_in_words().chain(beyond).collect()
+}
+
+impl<R: fmt::Display> Effects<R> {
+    /// What it reads and writes of registers, in words.
+    fn registers_in_words(&self) -> impl Iterator<Item = String> {
+        let list = |verb, registers: &[R], states: &[&str]| {
+            let names = registers.iter().map(|register| format!("`{register}`"));
+            let all: Vec<String> = names.chain(states.iter().map(|state| format!("`{state}`"))).collect();
+            (!all.is_empty()).then(|| format!("{verb} {}", all.join(", ")))
+        };
+        let read = list("Reads", &self.reads, &self.states_read);
+        let written = list("Writes", &self.writes, &self.states_written);
+        read.into_iter().chain(written)
+    }
+}
+
+impl<'a> Statement<'a> {
+    /// Its effects in words; `declared` says of a name whether a register has it.
+    pub fn effects_in_words(&self, declared: impl Fn(&'a str) -> bool) -> Vec<String> {
+        let form = self.form();
+        let operand = |_: &Operand, place| self.operand_text(place);
+        let beyond = sentences(form, |slot| self.modifier(slot), |effect| amount(form, effect), operand);
+        self.effects_among(declared).registers_in_words().chain(beyond).collect()
+    }
+}
+
+/// `8 bytes`
+fn amount(form: FormInfo, effect: &Effect) -> String {
+    let bytes = access(form, effect, |_| None).map_or(0, |access| access.bytes);
+    format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
+}
+
+/// A sentence for each effect that a program can observe beyond registers, and for what is not described.
+fn sentences(
+    form: FormInfo,
+    word: impl Fn(u8) -> Option<&'static str>,
+    amount: impl Fn(&Effect) -> String,
+    operand: impl Fn(&Operand, usize) -> String,
+) -> Vec<String> {
+    let list = form.effects();
+    let told = list.effects.iter().filter_map(|effect| {
+        let [order, scope] = ordering(effect, &word);
+        let order = order.map(|order| format!("`.{order}`"));
+        let scope = scope.map(|scope| format!("`.{scope}` scope"));
+        let ordering: Vec<String> = order.into_iter().chain(scope).collect();
+        let ordering = if ordering.is_empty() { String::new() } else { format!(" ({})", ordering.join(", ")) };
+        let place = effect.arguments.first().map(|place| usize::from(*place));
+        let first = place.and_then(|place| Some((form.operands().iter().nth(place)?, place)));
+        let access = |verb: &str| {
+            let (info, place) = first?;
+            let space = space(info, &word).map(|space| format!(" in `.{space}`"));
+            let space = space.unwrap_or_else(|| ", a generic address".into());
+            Some(format!("{verb} {} at `{}`{space}{ordering}", amount(effect), operand(info, place)))
+        };
+        let barrier = || first.map_or(String::new(), |(info, place)| format!(" `{}`", operand(info, place)));
+        let text = match effect.kind {
+            EffectKind::Read => return access("Reads"),
+            EffectKind::Write => return access("Writes"),
+            EffectKind::Update => return access("Atomically reads and writes"),
+            EffectKind::Fence => format!("Orders accesses to memory{ordering}"),
+            EffectKind::Branch => "Branches to a label".into(),
+            EffectKind::BranchIndexed => "Branches to one of several labels".into(),
+            EffectKind::Call => "Calls a function".into(),
+            EffectKind::Return => "Returns to the caller; ends the thread where there is none".into(),
+            EffectKind::Exit => "Ends the thread".into(),
+            EffectKind::Trap => "Aborts the launch".into(),
+            EffectKind::Wait | EffectKind::WaitCount | EffectKind::WaitAll | EffectKind::WaitAny => {
+                format!("Waits at barrier{} of the block", barrier())
+            }
+            EffectKind::Arrive => format!("Arrives at barrier{} of the block without waiting", barrier()),
+            EffectKind::ArriveCluster => "Arrives at the barrier of the cluster without waiting".into(),
+            EffectKind::WaitCluster => "Waits at the barrier of the cluster".into(),
+            EffectKind::Converge => "Waits for the lanes of the member mask".into(),
+            EffectKind::Reserve => "Reserves stack memory".into(),
+            EffectKind::SetStackPointer => "Sets the stack pointer".into(),
+            EffectKind::Nothing => "Nothing that a program can observe".into(),
+            _ => return None,
+        };
+        Some(text)
+    });
+    let lacks = Some(list.lacks).filter(|reason| !reason.is_empty());
+    told.chain(lacks.map(|reason| format!("Cannot be executed: {reason}"))).collect()
+}

@@ -1,0 +1,84 @@
+//! The effects of an instruction whose names are resolved.
+
+use alloc::vec::Vec;
+
+use super::{Function, Instruction, Value};
+use crate::text::effects::{Effects, Flow, collect};
+
+impl Instruction {
+    /// What it does with registers, memory, control flow and other threads.
+    ///
+    /// ```
+    /// use ptx_isa::text::effects::Flow;
+    /// use ptx_isa::text::resolved::Module;
+    ///
+    /// let text = ".version 8.0 .target sm_90 .address_size 64
+    ///     .entry k() {
+    ///         .shared .align 4 .b8 tile[64];
+    ///         .reg .b32 a, b; .reg .pred p; .reg .b64 at;
+    ///     @p  ld.shared.v2.u32 {a, b}, [tile+8];
+    ///         atom.global.add.u32 a, [at], b;
+    ///     @p  bra DONE;
+    ///     DONE: ret; }";
+    /// let module = Module::read(&ptx_isa::TABLE, text).unwrap();
+    /// let kernel = &module.functions[0];
+    /// let name = |register: &usize| kernel.registers[*register].name.as_str();
+    /// let effects: Vec<_> = kernel.instructions.iter().map(|instruction| instruction.effects()).collect();
+    ///
+    /// // Variables are no registers.
+    /// assert_eq!(effects[0].reads.iter().map(name).collect::<Vec<_>>(), ["p"]);
+    /// assert_eq!(effects[0].writes.iter().map(name).collect::<Vec<_>>(), ["a", "b"]);
+    /// assert_eq!((effects[1].memory[0].read, effects[1].memory[0].written), (true, true));
+    /// assert_eq!(effects[2].flow, Flow::Branch);
+    /// assert_eq!(kernel.successors(2), [3]);
+    /// ```
+    pub fn effects(&self) -> Effects<usize> {
+        let guard = self.guard.map(|(register, _)| register);
+        collect(
+            self.form,
+            |slot| self.modifier(slot),
+            guard,
+            |place, _, list| {
+                registers(&self.operands[place].value, list);
+                list.extend(self.operands[place].second);
+            },
+        )
+    }
+}
+
+impl Function {
+    /// The instructions that may follow one within the function, by their indices: the next one where control may fall
+    /// through, and those behind the labels that it may branch to.
+    pub fn successors(&self, instruction: usize) -> Vec<usize> {
+        let own = &self.instructions[instruction];
+        let flow = own.effects().flow;
+        let falls = own.guard.is_some() || matches!(flow, Flow::Next | Flow::Call);
+        let mut found = Vec::new();
+        if falls && instruction + 1 < self.instructions.len() {
+            found.push(instruction + 1);
+        }
+        if matches!(flow, Flow::Branch | Flow::IndirectBranch) {
+            for operand in &own.operands {
+                match &operand.value {
+                    Value::Label(label) => found.push(*label),
+                    Value::Labels(labels) => found.extend(labels),
+                    _ => {}
+                }
+            }
+        }
+        // A label may stand at the end.
+        found.retain(|index| *index < self.instructions.len());
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// The registers in an operand.
+fn registers(value: &Value, list: &mut Vec<usize>) {
+    match value {
+        Value::Register(register) | Value::Not(register) | Value::Offset { register, .. } => list.push(*register),
+        Value::List(values) => values.iter().for_each(|value| registers(value, list)),
+        _ => {}
+    }
+}
