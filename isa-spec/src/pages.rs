@@ -102,6 +102,7 @@ impl<'a> Pager<'a> {
             examples: entry
                 .examples
                 .iter()
+                .filter(|example| example.is_shown())
                 .map(|example| Example { text: example.text.clone(), refused: example.refused })
                 .collect(),
         }

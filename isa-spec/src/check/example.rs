@@ -1,116 +1,203 @@
 //! Examples: each is a legal form with operands that its syntax line takes, or is refused and says so.
 
-use super::{ABSENT, Form, Rule};
-use crate::model::{Item, Opcode, Operand, OperandKind, Pattern, Permission, SelectorBuf, Slot};
-use crate::syntax::ast::{Example, ExampleOperand};
+use isa_table::target::{FloorBuf, Target, Version, in_words};
+
+use super::{ABSENT, Form, FreeFloor, Rule};
+use crate::model::{Item, Model, Opcode, Operand, OperandKind, Pattern, Permission, RangeBuf, SelectorBuf, Slot};
+use crate::syntax::ast::{Example, ExampleOperand, Requirement};
 use crate::text::{Diagnostic, Errors};
 
-pub(super) fn check(opcode: &Opcode, forms: &[Form], rules: &[Rule], errors: &mut Errors) {
-    for (number, entry) in opcode.entries.iter().enumerate() {
-        for example in &entry.examples {
-            if let Err(diagnostic) = one(opcode, number, forms, rules, example) {
-                errors.push(diagnostic);
+/// What the examples of an opcode are held against.
+pub(super) struct Examples<'a> {
+    pub model: &'a Model,
+    pub opcode: &'a Opcode,
+    pub forms: &'a [Form],
+    pub rules: &'a [Rule],
+    pub floors: &'a [FreeFloor],
+}
+
+impl Examples<'_> {
+    pub(super) fn check(&self, errors: &mut Errors) {
+        for (number, entry) in self.opcode.entries.iter().enumerate() {
+            for example in &entry.examples {
+                if let Err(diagnostic) = self.one(number, example) {
+                    errors.push(diagnostic);
+                }
             }
         }
     }
-}
 
-fn one(opcode: &Opcode, number: usize, forms: &[Form], rules: &[Rule], example: &Example) -> Result<(), Diagnostic> {
-    let entry = &opcode.entries[number];
-    let mut mnemonic = example.opcode.to_string();
-    for modifier in &example.modifiers {
-        mnemonic += &format!(".{modifier}");
-    }
-    if example.opcode != opcode.name {
-        return Err(Diagnostic::new(example.opcode.span(), format!("this entry is about `{}`", opcode.name)));
-    }
-    // Free modifiers are no part of a form: an example has them where its words say so.
-    let bare = without_free(opcode, example);
-    let shaped = |form: &&Form| {
-        let patterns = opcode.entries[form.entry].written(&form.patterns);
-        let operands = spread(patterns, &example.operands);
-        let around = operands.iter().map(|operand| operand.around);
+    fn one(&self, number: usize, example: &Example) -> Result<(), Diagnostic> {
+        let Examples { opcode, forms, .. } = *self;
+        let entry = &opcode.entries[number];
+        let mut mnemonic = example.opcode.to_string();
+        for modifier in &example.modifiers {
+            mnemonic += &format!(".{modifier}");
+        }
+        if example.opcode != opcode.name {
+            return Err(Diagnostic::new(example.opcode.span(), format!("this entry is about `{}`", opcode.name)));
+        }
+        // Free modifiers are no part of a form: an example has them where its words say so.
+        let bare = without_free(opcode, example);
+        let shaped = |form: &&Form| {
+            let patterns = opcode.entries[form.entry].written(&form.patterns);
+            let operands = spread(patterns, &example.operands);
+            let around = operands.iter().map(|operand| operand.around);
+            let least = patterns.iter().filter(|pattern| !pattern.optional).count();
+            let vector = |pattern: &Pattern| {
+                let cases = &opcode.entries[form.entry].operands[pattern.operand].cases;
+                cases.iter().any(|case| matches!(case.kind, OperandKind::Vector(_)))
+            };
+            let vectors =
+                operands.iter().zip(patterns).all(|(operand, pattern)| operand.elements.is_empty() || vector(pattern));
+            (least..=patterns.len()).contains(&operands.len())
+                && vectors
+                && around.eq(patterns[..operands.len()].iter().map(|pattern| pattern.around))
+        };
+        let mut shapes = forms.iter().filter(|form| form.mnemonic == mnemonic || form.mnemonic == bare);
+        // Of forms of one mnemonic that is meant with whose operands it is written, and which its free modifiers go with.
+        let goes = |form: &&Form| self.refusal(form, example).is_none();
+        let legal = shapes.clone().find(|form| shaped(form) && goes(form)).or_else(|| shapes.clone().find(goes));
+        let spelt = shapes.clone().find(shaped).or_else(|| shapes.next());
+        if let (None, Some(form), false) = (legal, spelt, example.refused) {
+            let why = self.refusal(form, example).unwrap_or_default();
+            return Err(Diagnostic::new(example.span, format!("`{mnemonic}` is not legal: {why}")));
+        }
+        let form = legal;
+        match (form, example.refused) {
+            (None, true) => {
+                let anywhere = Example { with: None, ..example.clone() };
+                let never = !shapes.clone().any(|form| self.refusal(form, &anywhere).is_none());
+                return match &example.with {
+                    Some(with) if never => {
+                        Err(Diagnostic::new(with.span, "no version and no target has this statement")
+                            .help("leave them out: it is refused whatever they are"))
+                    }
+                    _ => Ok(()),
+                };
+            }
+            (Some(_), true) => {
+                return Err(Diagnostic::new(
+                    example.span,
+                    format!("`{mnemonic}` is said to be refused, but it is legal"),
+                ));
+            }
+            (None, false) => {
+                return Err(Diagnostic::new(example.span, format!("`{mnemonic}` is no legal form"))
+                    .suggest(&mnemonic, forms.iter().map(|form| form.mnemonic.as_str())));
+            }
+            (Some(_), false) => {}
+        }
+        let Some(form) = form.filter(|form| form.entry == number) else {
+            return Err(Diagnostic::new(example.span, "another entry of this opcode describes this form"));
+        };
+        let written = || format!("it is written `{}`", entry.syntaxes[form.syntax].text);
+        let patterns = entry.written(&form.patterns);
         let least = patterns.iter().filter(|pattern| !pattern.optional).count();
-        let vector = |pattern: &Pattern| {
-            let cases = &opcode.entries[form.entry].operands[pattern.operand].cases;
-            cases.iter().any(|case| matches!(case.kind, OperandKind::Vector(_)))
+        let operands = spread(patterns, &example.operands);
+        if !(least..=patterns.len()).contains(&operands.len()) {
+            let message = format!("`{mnemonic}` takes {} operands, here are {}", patterns.len(), operands.len());
+            return Err(Diagnostic::new(example.span, message).help(written()));
+        }
+        let whole = patterns.len() == operands.len();
+        for (pattern, operand) in patterns.iter().zip(&operands) {
+            fits(pattern, &entry.operands, operand, whole)
+                .map_err(|message| Diagnostic::new(operand.span, message).help(written()))?;
+        }
+        Ok(())
+    }
+
+    /// Why an example is no statement of a form whose mnemonic it has, if it is none: its free modifiers, constants, or the version and
+    /// the target that it is judged with.
+    fn refusal(&self, form: &Form, example: &Example) -> Option<String> {
+        let Examples { opcode, rules, .. } = *self;
+        let items = &opcode.entries[form.entry].syntaxes[form.syntax].items;
+        let spelling = |slot: usize, member: usize| opcode.slots[slot].members[member].spelling.as_str();
+        let mut values = form.choice.values.clone();
+        let mut words: Vec<&str> = example.modifiers.iter().map(AsRef::as_ref).collect();
+        // What stands in the places of the form itself is no free modifier.
+        for item in items.iter().filter(|item| !opcode.slots[item.slot].free) {
+            let own = values[item.slot].map(|member| spelling(item.slot, member));
+            if let Some(place) = own.and_then(|own| words.iter().position(|word| *word == own)) {
+                words.remove(place);
+            }
+        }
+        for word in words {
+            let takes = |item: &&Item| {
+                let member = item.members.iter().copied().find(|member| spelling(item.slot, *member) == word);
+                (opcode.slots[item.slot].free && values[item.slot].is_none()).then_some((item.slot, member?))
+            };
+            match items.iter().find_map(|item| takes(&item)) {
+                Some((slot, member)) => values[slot] = Some(member),
+                None => return Some(format!("there is no place for `.{word}`")),
+            }
+        }
+        let missing = items.iter().find(|item| !item.optional && values[item.slot].is_none());
+        if let Some(item) = missing {
+            return Some(format!("it lacks its `.{}`", opcode.slots[item.slot].name));
+        }
+        let holds = |(slot, allowed): &(usize, u64)| allowed >> values[*slot].unwrap_or(ABSENT.into()) & 1 == 1;
+        let refuses = |rule: &&Rule| rule.decides == Some(form.entry) && rule.forbids.iter().all(holds);
+        if let Some(rule) = rules.iter().find(refuses) {
+            return Some(rule.reason.clone());
+        }
+        let entry = &opcode.entries[form.entry];
+        let patterns = entry.written(&form.patterns);
+        let operands = spread(patterns, &example.operands);
+        if let Some(reason) = patterns.iter().zip(&operands).find_map(|(pattern, written)| {
+            let operand = &entry.operands[pattern.operand];
+            [written].into_iter().chain(&written.elements).find_map(|written| outside(operand, &written.name))
+        }) {
+            return Some(reason);
+        }
+        let with = example.with.as_ref()?;
+        let own = form.lenient_floor.as_ref().map_or(&form.floor, |(floor, _)| floor);
+        let free = self.floors.iter().filter(|floor| floor.entry == form.entry && floor.when.iter().all(holds));
+        // What may be left out asks for more where it is written.
+        let written = |place: usize| {
+            patterns[..operands.len().min(patterns.len())].iter().any(|it| it.operand == place && it.optional)
         };
-        let vectors =
-            operands.iter().zip(patterns).all(|(operand, pattern)| operand.elements.is_empty() || vector(pattern));
-        (least..=patterns.len()).contains(&operands.len())
-            && vectors
-            && around.eq(patterns[..operands.len()].iter().map(|pattern| pattern.around))
-    };
-    let mut shapes = forms.iter().filter(|form| form.mnemonic == mnemonic || form.mnemonic == bare);
-    // Of forms of one mnemonic that is meant with whose operands it is written, and which its free modifiers go with.
-    let goes = |form: &&Form| refusal(opcode, form, rules, example).is_none();
-    let legal = shapes.clone().find(|form| shaped(form) && goes(form)).or_else(|| shapes.clone().find(goes));
-    let spelt = shapes.clone().find(shaped).or_else(|| shapes.next());
-    if let (None, Some(form), false) = (legal, spelt, example.refused) {
-        let why = refusal(opcode, form, rules, example).unwrap_or_default();
-        return Err(Diagnostic::new(example.span, format!("`{mnemonic}` is not legal: {why}")));
+        let optional = form.operand_floors.iter().filter(|(place, _)| written(*place)).map(|(_, floor)| floor);
+        let mut all = [own].into_iter().chain(free.map(|floor| &floor.floor)).chain(optional);
+        let lacking = all.find(|floor| !self.has(floor, with))?;
+        let gone = lacking.removed.filter(|_| self.has(&FloorBuf { removed: None, ..lacking.clone() }, with));
+        Some(match gone {
+            Some(removed) => format!("it is {removed}"),
+            None => format!("it needs PTX {}, {}", lacking.ptx, in_words(&lacking.targets)),
+        })
     }
-    let form = legal;
-    match (form, example.refused) {
-        (None, true) => return Ok(()),
-        (Some(_), true) => {
-            return Err(Diagnostic::new(example.span, format!("`{mnemonic}` is said to be refused, but it is legal")));
-        }
-        (None, false) => {
-            return Err(Diagnostic::new(example.span, format!("`{mnemonic}` is no legal form"))
-                .suggest(&mnemonic, forms.iter().map(|form| form.mnemonic.as_str())));
-        }
-        (Some(_), false) => {}
+
+    /// Whether what has a floor is there with the version and the target that an example is judged with.
+    fn has(&self, floor: &FloorBuf, with: &Requirement) -> bool {
+        let ptx = with.ptx.as_ref().map(|ptx| Version::new(ptx.major, ptx.minor));
+        let mut targets = with.targets.iter().map(|target| target.value);
+        let takes = |target: Target| floor.targets.iter().any(|wanted| self.model.target_has(target, *wanted));
+        let gone = floor.removed.is_some_and(|removed| {
+            ptx.is_some_and(|ptx| ptx >= removed.ptx) && targets.clone().any(|target| target.sm >= removed.target.sm)
+        });
+        ptx.is_none_or(|ptx| ptx >= floor.ptx) && targets.all(takes) && !gone
     }
-    let Some(form) = form.filter(|form| form.entry == number) else {
-        return Err(Diagnostic::new(example.span, "another entry of this opcode describes this form"));
-    };
-    let written = || format!("it is written `{}`", entry.syntaxes[form.syntax].text);
-    let patterns = entry.written(&form.patterns);
-    let least = patterns.iter().filter(|pattern| !pattern.optional).count();
-    let operands = spread(patterns, &example.operands);
-    if !(least..=patterns.len()).contains(&operands.len()) {
-        let message = format!("`{mnemonic}` takes {} operands, here are {}", patterns.len(), operands.len());
-        return Err(Diagnostic::new(example.span, message).help(written()));
-    }
-    let whole = patterns.len() == operands.len();
-    for (pattern, operand) in patterns.iter().zip(&operands) {
-        fits(pattern, &entry.operands, operand, whole)
-            .map_err(|message| Diagnostic::new(operand.span, message).help(written()))?;
-    }
-    Ok(())
 }
 
-/// Why the free modifiers of an example do not go with a form whose mnemonic it has, if they do not.
-fn refusal(opcode: &Opcode, form: &Form, rules: &[Rule], example: &Example) -> Option<String> {
-    let items = &opcode.entries[form.entry].syntaxes[form.syntax].items;
-    let spelling = |slot: usize, member: usize| opcode.slots[slot].members[member].spelling.as_str();
-    let mut values = form.choice.values.clone();
-    let mut words: Vec<&str> = example.modifiers.iter().map(AsRef::as_ref).collect();
-    // What stands in the places of the form itself is no free modifier.
-    for item in items.iter().filter(|item| !opcode.slots[item.slot].free) {
-        let own = values[item.slot].map(|member| spelling(item.slot, member));
-        if let Some(place) = own.and_then(|own| words.iter().position(|word| *word == own)) {
-            words.remove(place);
-        }
+/// Why a constant may not stand for an operand, if it is one and may not.
+fn outside(operand: &Operand, written: &str) -> Option<String> {
+    let digits = written.trim_start_matches('-');
+    let (digits, radix) = digits.strip_prefix("0x").map_or((digits, 10), |hex| (hex, 16));
+    let magnitude = u64::from_str_radix(digits, radix).ok()?;
+    let value = if written.starts_with('-') { magnitude.wrapping_neg() as i64 } else { magnitude as i64 };
+    let has = |range: &RangeBuf| {
+        range.least <= value && value <= range.most && value.unsigned_abs().is_multiple_of(range.step.max(1))
+    };
+    if operand.within.is_empty() || operand.within.iter().any(has) {
+        return None;
     }
-    for word in words {
-        let takes = |item: &&Item| {
-            let member = item.members.iter().copied().find(|member| spelling(item.slot, *member) == word);
-            (opcode.slots[item.slot].free && values[item.slot].is_none()).then_some((item.slot, member?))
-        };
-        match items.iter().find_map(|item| takes(&item)) {
-            Some((slot, member)) => values[slot] = Some(member),
-            None => return Some(format!("there is no place for `.{word}`")),
-        }
-    }
-    let missing = items.iter().find(|item| !item.optional && values[item.slot].is_none());
-    if let Some(item) = missing {
-        return Some(format!("it lacks its `.{}`", opcode.slots[item.slot].name));
-    }
-    let holds = |(slot, allowed): &(usize, u64)| allowed >> values[*slot].unwrap_or(ABSENT.into()) & 1 == 1;
-    let refuses = |rule: &&Rule| rule.decides == Some(form.entry) && rule.forbids.iter().all(holds);
-    rules.iter().find(refuses).map(|rule| rule.reason.clone())
+    let ranges = operand.within.iter().map(|range| match range.step {
+        _ if range.least == range.most => format!("{}", range.least),
+        1 => format!("{} to {}", range.least, range.most),
+        step => format!("{} to {} by {step}", range.least, range.most),
+    });
+    let ranges: Vec<String> = ranges.collect();
+    Some(format!("the operand `{}` must be {}, here it is {written}", operand.name, ranges.join(" or ")))
 }
 
 /// The mnemonic of an example without free modifiers.

@@ -153,7 +153,8 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
         let own_rules = own_rules.finish();
         // Without all forms an example may be illegal for no mistake of its own, and a modifier without an effect.
         if found.is_empty() && forms.len() + own.len() < limits::FORMS {
-            example::check(opcode, &own, &own_rules, &mut found);
+            let (forms, rules, floors) = (&own, &own_rules, &own_floors);
+            example::Examples { model: &model, opcode, forms, rules, floors }.check(&mut found);
             effect::check(opcode, &own, &programs.list, &mut found);
         }
         rules.push(own_rules);

@@ -335,6 +335,7 @@ impl Instructions {
             examples: entry
                 .examples
                 .iter()
+                .filter(|example| example.is_shown())
                 .map(|example| ExampleBuf { text: example.text.clone(), refused: example.refused })
                 .collect(),
         });

@@ -40,6 +40,7 @@ pub(super) fn before(lexemes: &[Lexeme], places: &[Place], at: usize) -> usize {
     match place.mode {
         // The braces of an entry, and what stands behind them.
         _ if (next.is("}") && place.block) || (last.is("{") && places[at - 1].block) => 1,
+        Mode::Mnemonic if last.is(":") => 1,
         Mode::Mnemonic => usize::from(last.kind == Kind::Word && (next.kind == Kind::Word || next.is("$"))),
         Mode::Operands { before } if before > 0 => before,
         Mode::Operands { .. } => usize::from(last.is(",") || last.kind == Kind::Word && next.kind == Kind::Word),

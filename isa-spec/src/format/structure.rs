@@ -313,6 +313,9 @@ impl<'a> Walk<'a, '_> {
         let Statement { mode, first, length, .. } = frame.statement;
         let example = block == "examples";
         let mode = match mode {
+            // Behind the version and the target that an example is judged with.
+            _ if example && direct && lexeme.is(":") => Mode::Operands { before: 0 },
+            _ if example && direct && last.is(":") => Mode::Mnemonic,
             Mode::Mnemonic if direct => {
                 let part = [".", "::", "$"].iter().any(|mark| last.is(mark) || lexeme.is(mark) && !lexeme.is("$"));
                 let guard = last.is("@") || last.is("!") || lexeme.is("!") && last.is("@");

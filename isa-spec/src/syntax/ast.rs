@@ -703,11 +703,20 @@ pub(crate) struct Erratum {
 pub(crate) struct Example {
     pub span: Span,
     pub refused: bool,
+    /// What it is judged with: `ptx 7.0, sm_80:`.
+    pub with: Option<Requirement>,
     /// The statement as it is written in PTX.
     pub text: String,
     pub opcode: Ident,
     pub modifiers: Vec<Ident>,
     pub operands: Vec<ExampleOperand>,
+}
+
+impl Example {
+    /// Whether it belongs to the table and the reference: what only some versions and targets refuse is for the check alone.
+    pub(crate) fn is_shown(&self) -> bool {
+        !self.refused || self.with.is_none()
+    }
 }
 
 /// `!c`, `p|q`, `a.b3210`

@@ -150,6 +150,9 @@ impl Resolver {
         let fragments = self.fragments(&entry.fragments, &operands);
         let layouts = self.layouts(&entry.layouts, &operands);
         let also = self.also(&entry.opcode, &entry.also);
+        for with in entry.examples.iter().filter_map(|example| example.with.clone()) {
+            self.requirement(with);
+        }
         let (mut effects, mut semantics, mut lacks) = (Vec::new(), None, String::new());
         match entry.semantics {
             Some(ast::Semantics::Statements(statements)) => {

@@ -602,8 +602,7 @@ fn only_if(input: ParseStream) -> Result<OnlyIf> {
 }
 
 pub(super) fn requirement(input: ParseStream) -> Result<Requirement> {
-    let mut requirement =
-        Requirement { span: input.span(), condition: None, removed: false, ptx: None, targets: Vec::new() };
+    let mut requirement = no_floor(input.span());
     let floor_follows = |input: ParseStream| {
         peek_keyword(input, "ptx") || peek_keyword(input, "removed") || input.fork().call(target).is_ok()
     };
@@ -620,6 +619,10 @@ pub(super) fn requirement(input: ParseStream) -> Result<Requirement> {
     floor(input, &mut requirement)?;
     semicolon(input)?;
     Ok(requirement)
+}
+
+fn no_floor(span: Span) -> Requirement {
+    Requirement { span, condition: None, removed: false, ptx: None, targets: Vec::new() }
 }
 
 /// `ptx 7.8, sm_90`, `sm_100a | sm_110a`: one or both.
@@ -676,6 +679,7 @@ fn example(input: ParseStream) -> Result<Example> {
     if refused {
         word(input)?;
     }
+    let with = judged_with(input)?;
     let mut text = String::new();
     if input.peek(Token![@]) {
         input.parse::<Token![@]>()?;
@@ -700,7 +704,18 @@ fn example(input: ParseStream) -> Result<Example> {
     text += &format!("{};", written.join(", "));
     let end = input.span();
     semicolon(input)?;
-    Ok(Example { span: expr::join(span, end), refused, text, opcode, modifiers, operands })
+    Ok(Example { span: expr::join(span, end), refused, with, text, opcode, modifiers, operands })
+}
+
+/// `ptx 7.0, sm_80:`, where an example begins so.
+fn judged_with(input: ParseStream) -> Result<Option<Requirement>> {
+    let read = |input: ParseStream| {
+        let mut with = no_floor(input.span());
+        floor(input, &mut with)?;
+        input.parse::<Token![:]>()?;
+        Ok(with)
+    };
+    if read(&input.fork()).is_ok() { read(input).map(Some) } else { Ok(None) }
 }
 
 /// An operand, or what stands in brackets.
