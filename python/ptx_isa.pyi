@@ -9,11 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, final
 
 __all__ = [
+    "Access",
     "Declaration",
     "Diagnostic",
     "Directive",
+    "Effects",
     "ErrorBound",
     "Evaluation",
+    "Floor",
+    "FloorReason",
     "Form",
     "FormOperand",
     "Function",
@@ -289,6 +293,59 @@ class Statement(Part):
     @property
     def operands(self) -> tuple[Operand, ...]:
         """What is written, in order."""
+    @property
+    def effects(self) -> Effects | None:
+        """What it reads and writes, and what it does to memory, control flow and other threads."""
+
+@final
+class Effects:
+    """What a statement does with registers, memory, control flow and other threads."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The registers that it reads, the guard and parts of addresses included, and the carry, `"CC.CF"`."""
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """The registers that it writes, and the carry. Under a guard they may keep what they hold."""
+    @property
+    def memory(self) -> tuple[Access, ...]:
+        """Its accesses to memory, in their order."""
+    @property
+    def flow(self) -> Literal["next", "branch", "indirect_branch", "call", "return", "exit", "trap"]:
+        """Where control goes behind it; under a guard it may go to the next statement."""
+    @property
+    def synchronization(
+        self,
+    ) -> tuple[Literal["fence", "wait", "arrive", "wait_cluster", "arrive_cluster", "converge"], ...]:
+        """How it waits for other threads, or orders what they see."""
+    @property
+    def lacks(self) -> str | None:
+        """Why effects beyond registers are not described, where they are not."""
+
+@final
+class Access:
+    """An access to memory."""
+
+    @property
+    def operand(self) -> int:
+        """The place of the address among the operands."""
+    @property
+    def space(self) -> str | None:
+        """The state space as it is written, `"shared::cta"`; `None` for a generic address."""
+    @property
+    def bytes(self) -> int:
+        """The bytes of all elements."""
+    @property
+    def read(self) -> bool: ...
+    @property
+    def written(self) -> bool:
+        """What reads and writes is atomic."""
+    @property
+    def order(self) -> str | None:
+        """The modifier that says how it is ordered with others: `"acquire"`."""
+    @property
+    def scope(self) -> str | None:
+        """The modifier that says with which threads: `"gpu"`."""
 
 @final
 class Guard:
@@ -358,3 +415,40 @@ class Module:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All that `check` finds."""
+    @property
+    def floors(self) -> tuple[Floor, ...]:
+        """The minimum version and target of each function with a body and, in the last place, of the module."""
+
+@final
+class Floor:
+    """The minimum version and target with which a function or a module is accepted."""
+
+    @property
+    def function(self) -> str | None:
+        """The function; `None` for the module."""
+    @property
+    def kernel(self) -> bool:
+        """Whether it is a kernel."""
+    @property
+    def ptx(self) -> str | None:
+        """The minimum version; `None` where no version and target are accepted."""
+    @property
+    def target(self) -> str | None:
+        """The minimum target."""
+    @property
+    def reasons(self) -> tuple[FloorReason, ...]:
+        """What is refused with the version below, then what is refused on targets below."""
+
+@final
+class FloorReason:
+    """What keeps a text from an older version or a lower target."""
+
+    @property
+    def needs(self) -> str:
+        """What it needs: `"PTX 7.8"`, `"sm_90"`."""
+    @property
+    def span(self) -> slice: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def column(self) -> int: ...

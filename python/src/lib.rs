@@ -3,6 +3,7 @@
 //! It knows no instruction and no rule: what is asked is handed to the crate, and what it answers is given back. What each
 //! function and class is for, `ptx_isa.pyi` says.
 
+mod effects;
 mod evaluate;
 mod finding;
 mod form;
@@ -15,6 +16,8 @@ use pyo3::prelude::*;
 /// PTX instructions as one table: check modules, evaluate statements, look forms up.
 #[pymodule]
 mod ptx_isa {
+    #[pymodule_export]
+    use crate::effects::{Access, Effects, Floor, FloorReason};
     #[pymodule_export]
     use crate::evaluate::{ErrorBound, Evaluation, evaluate};
     #[pymodule_export]

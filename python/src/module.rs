@@ -1,34 +1,50 @@
 //! A module's parts, in order, as objects that hold the text they were read from.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::Severity;
 use ptx_isa::table::FormInfo;
-use ptx_isa::text::module::{self, Item, read};
+use ptx_isa::text::Options;
+use ptx_isa::text::module::{self, Index, Item, read};
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
 use pyo3::types::{PySlice, PyTuple};
 
+use crate::effects;
 use crate::finding::Diagnostic;
 use crate::statement::Statement;
 use crate::text::{Place, Places, Text, options};
+
+/// A module's text, and which name means what in it, once that is asked for.
+pub(crate) struct Source {
+    pub(crate) text: String,
+    options: Options,
+    index: OnceLock<Index>,
+}
+
+impl Source {
+    /// What names mean.
+    pub(crate) fn index(&self) -> &Index {
+        self.index.get_or_init(|| Index::read(&TABLE, &self.text, &self.options).0)
+    }
+}
 
 /// A part of a module: a piece of its text.
 #[pyclass(frozen, subclass, module = "ptx_isa")]
 pub(crate) struct Part {
     /// The whole module's.
-    source: Arc<str>,
-    bytes: Range<usize>,
+    pub(crate) source: Arc<Source>,
+    pub(crate) bytes: Range<usize>,
     place: Place,
 }
 
 impl Part {
     /// The part as it was read.
     pub(crate) fn as_str(&self) -> &str {
-        &self.source[self.bytes.clone()]
+        &self.source.text[self.bytes.clone()]
     }
 }
 
@@ -164,7 +180,7 @@ pub(crate) struct Directive {
 /// A whole module.
 #[pyclass(frozen, module = "ptx_isa")]
 pub(crate) struct Module {
-    source: Arc<str>,
+    source: Arc<Source>,
     #[pyo3(get)]
     version: Option<String>,
     #[pyo3(get)]
@@ -186,7 +202,7 @@ impl Module {
             let report = read(&TABLE, text.as_bytes(), &options, |item, span| found.push((Found::of(&item), span)));
             (found, report)
         });
-        let source = Arc::from(text);
+        let source = Arc::new(Source { text: text.to_owned(), options, index: OnceLock::new() });
         let places = Places::new(Text::Characters(text));
         // What is wrong with statements, in order; they are, too.
         let mut errors = Vec::new();
@@ -214,8 +230,13 @@ impl Module {
     }
 
     #[getter]
-    fn text(&self) -> &str {
-        &self.source
+    pub(crate) fn text(&self) -> &str {
+        &self.source.text
+    }
+
+    #[getter]
+    fn floors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        effects::floors(py, self)
     }
 
     #[getter]
@@ -274,7 +295,7 @@ impl<'a> Found<'a> {
 /// The parts of a module while they are made.
 struct Builder<'py, 'a> {
     py: Python<'py>,
-    source: &'a Arc<str>,
+    source: &'a Arc<Source>,
     places: Places<'a>,
     /// Each error with the byte it is about.
     errors: Vec<(usize, Py<Diagnostic>)>,

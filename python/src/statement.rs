@@ -7,6 +7,7 @@ use ptx_isa::text::statement::{Elements, Second, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+use crate::effects::Effects;
 use crate::finding::Diagnostic;
 use crate::form::{Form, FormOperand};
 use crate::module::Part;
@@ -21,7 +22,7 @@ pub(crate) struct Statement {
 
 impl Statement {
     /// Hands the statement on as it is read from its text; nothing where it has an error.
-    fn read<T>(self_: &Bound<'_, Self>, then: impl FnOnce(&text::Statement<'_>) -> T) -> Option<T> {
+    pub(crate) fn read<T>(self_: &Bound<'_, Self>, then: impl FnOnce(&text::Statement<'_>) -> T) -> Option<T> {
         self_.get().form?;
         let statement = text::Statement::parse(&TABLE, self_.as_super().get().as_str()).ok()?;
         Some(then(&statement))
@@ -80,6 +81,11 @@ impl Statement {
             written.map(|(info, operand)| Operand::new(info, operand)).collect::<Vec<_>>()
         };
         PyTuple::new(self_.py(), Statement::read(self_, all).unwrap_or_default())
+    }
+
+    #[getter]
+    fn effects(self_: &Bound<'_, Self>) -> PyResult<Option<Effects>> {
+        Effects::of(self_)
     }
 
     /// The canonical spelling; where it has an error, the text.
