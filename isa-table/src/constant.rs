@@ -1,10 +1,10 @@
-//! Contents of a table: data that stands in a `static`, and the same data while it is still being made.
+//! Contents of a table: data in a `static`, and its owned counterpart while a generator builds it.
 //!
-//! A type of contents has `'static` strings and lists. Its counterpart, named with `Buf` behind, owns them: the generator
-//! fills that one in and writes it as the Rust expression of the other. A table that is needed at once, in a macro, is
-//! leaked instead of written.
+//! A content type has `'static` strings and lists. Its counterpart, named with the suffix `Buf`, owns them: the
+//! generator fills it in and writes it as a Rust expression of the `'static` type. A macro that needs the table
+//! immediately leaks it instead.
 //!
-//! All of this is the feature `write`: who only reads tables has no use for it.
+//! All of this requires the feature `write`, which readers of a table do not need.
 //!
 //! ```
 //! # #[cfg(feature = "write")] {
@@ -22,16 +22,16 @@
 #[cfg(feature = "write")]
 use alloc::{boxed::Box, format, string::String, vec::Vec};
 
-/// Data that stands in a `static`.
+/// Data in a `static`.
 #[cfg(feature = "write")]
 pub trait Content: Sized + 'static {
-    /// The same while it is being made.
+    /// The owned counterpart, used while building.
     type Buf;
 
-    /// Appends the Rust expression that gives it. Paths are those of this crate's types without the modules.
+    /// Appends the Rust expression of the value. Paths are the names of this crate's types without their modules.
     fn write(buf: &Self::Buf, out: &mut String);
 
-    /// Appends the Rust expression that gives a list of it.
+    /// Appends the Rust expression of a list of values.
     fn write_list(list: &[Self::Buf], out: &mut String) {
         out.push_str("&[");
         for (index, element) in list.iter().enumerate() {
@@ -43,7 +43,7 @@ pub trait Content: Sized + 'static {
         out.push(']');
     }
 
-    /// Makes it last as long as the program.
+    /// Leaks the value, which then has the static lifetime.
     fn leak(buf: Self::Buf) -> Self;
 }
 
@@ -52,7 +52,7 @@ impl Content for &'static str {
     type Buf = String;
 
     fn write(buf: &String, out: &mut String) {
-        // Escapes that Rust does not know do not come up: `Debug` of strings is made for Rust.
+        // `Debug` of `str` emits Rust's own escapes only.
         out.push_str(&format!("{buf:?}"));
     }
 
@@ -74,7 +74,7 @@ impl<T: Content> Content for &'static [T] {
     }
 }
 
-/// What few rows have stands apart, so that rows stay small.
+/// Boxed: a field that few rows have is kept out of line to keep rows small.
 #[cfg(feature = "write")]
 impl<T: Content> Content for &'static T {
     type Buf = T::Buf;
@@ -97,7 +97,7 @@ impl Content for u8 {
         out.push_str(&format!("{buf}"));
     }
 
-    /// A byte string: to the compiler it is one thing, and a list of numbers as many as there are.
+    /// Writes a byte string literal, which the compiler parses as one token instead of one for each number.
     fn write_list(list: &[u8], out: &mut String) {
         out.push_str(&format!("b\"{}\"", list.escape_ascii()));
     }
@@ -127,7 +127,7 @@ impl<T: Content> Content for Option<T> {
     }
 }
 
-/// Contents that are their own counterpart, and the expression of a value.
+/// Declares types that are their own counterpart, each with the expression of a value.
 macro_rules! plain {
     ($($ty:ty = |$value:ident| $text:expr;)*) => {$(
         #[cfg(feature = "write")]
@@ -157,7 +157,7 @@ plain! {
     u128 = |value| if *value > 9999 { alloc::format!("{value:#x}") } else { alloc::format!("{value}") };
 }
 
-/// Declares structs of contents, each with its counterpart.
+/// Declares content structs, each with its counterpart.
 macro_rules! contents {
     ($($(#[$docs:meta])* $name:ident, $buf:ident { $($(#[$field_docs:meta])* $field:ident: $ty:ty,)* })*) => {$(
         $(#[$docs])*

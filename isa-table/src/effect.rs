@@ -1,7 +1,7 @@
 //! Effects: what an instruction does beyond registers.
 //!
-//! A form has an ordered list of them. The prelude declares each with its parameters, entries name them in their semantics, and
-//! whoever executes instructions implements these few and needs no opcode.
+//! A form has an ordered list of them. The prelude declares each effect with its parameters and the semantics of an
+//! entry name it, so an executor implements these few effects and needs no opcode.
 //!
 //! ```text
 //! d = read(a, .sem, .scope);        Effect { kind: Read, result: the operand d, arguments: [the operand a, .sem, .scope] }
@@ -19,10 +19,10 @@ macro_rules! kinds {
         pub enum $name { $($(#[$variant_docs])* $variant,)* }
 
         impl $name {
-            /// All of them.
+            /// All variants.
             pub const ALL: &[$name] = &[$($name::$variant),*];
 
-            /// What a spec calls it.
+            /// Its name in a spec.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text,)* }
             }
@@ -31,40 +31,40 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// What an instruction may do beyond registers.
+    /// Effect of an instruction beyond registers.
     #[non_exhaustive]
     EffectKind {
-        /// Reads memory: `(address, order, scope)`, gives the value.
+        /// Reads memory: `(address, order, scope)`; returns the value.
         Read = "read",
         /// Writes memory: `(address, value, order, scope)`.
         Write = "write",
-        /// Replaces a value in memory by a function of it, atomically: `(address, change, order, scope)`, gives the old value.
+        /// Atomic read-modify-write of memory: `(address, change, order, scope)`; returns the old value.
         Update = "update",
-        /// Orders accesses to memory: `(order, scope)`.
+        /// Memory fence: `(order, scope)`.
         Fence = "fence",
-        /// Converts an address in a state space to a generic one: `(address, space)`.
+        /// Converts an address in a state space to a generic address: `(address, space)`.
         ToGeneric = "to_generic",
-        /// Converts a generic address to one in a state space: `(address, space)`.
+        /// Converts a generic address to an address in a state space: `(address, space)`.
         FromGeneric = "from_generic",
-        /// Gives whether a generic address lies in a state space: `(address, space)`.
+        /// Tests whether a generic address lies in a state space: `(address, space)`; returns a predicate.
         IsInSpace = "is_in_space",
-        /// Gives the address in another block of the cluster: `(address, rank)`.
+        /// Maps a shared memory address to another block of the cluster: `(address, rank)`; returns the address.
         MapToBlock = "map_to_block",
-        /// Gives the rank of the block in whose shared memory an address lies: `(address)`.
+        /// Returns the rank of the block that owns a shared memory address: `(address)`.
         RankOfBlock = "rank_of_block",
-        /// Reserves stack: `(size, alignment)`, gives its address.
+        /// Allocates stack memory: `(size, alignment)`; returns its address.
         Reserve = "reserve",
-        /// Gives the stack pointer.
+        /// Returns the stack pointer.
         StackPointer = "stack_pointer",
         /// Sets the stack pointer: `(pointer)`.
         SetStackPointer = "set_stack_pointer",
         /// Continues at a label: `(label)`.
         Branch = "branch",
-        /// Continues at one label of a list: `(index, labels)`.
+        /// Branches through a list of labels: `(index, labels)`.
         BranchIndexed = "branch_indexed",
-        /// Calls a function: `(results, function, arguments, targets)`; all but the function may be left out.
+        /// Calls a function: `(results, function, arguments, targets)`; all but the function are optional.
         Call = "call",
-        /// Returns to the caller; ends the thread where there is none.
+        /// Returns to the caller, or ends the thread if there is no caller.
         Return = "return_to_caller",
         /// Ends the thread.
         Exit = "end_thread",
@@ -74,29 +74,32 @@ kinds! {
         Wait = "wait",
         /// Arrives at a barrier of the block without waiting: `(barrier, threads)`.
         Arrive = "arrive",
-        /// Waits at a barrier of the block, gives the number of threads with a true predicate: `(barrier, threads, predicate)`.
+        /// Waits at a barrier of the block and returns the number of threads whose predicate is true: `(barrier,
+        /// threads, predicate)`.
         WaitCount = "wait_count",
-        /// Waits at a barrier of the block, gives whether all threads have a true predicate: `(barrier, threads, predicate)`.
+        /// Waits at a barrier of the block and returns the AND of the predicates of all threads: `(barrier, threads,
+        /// predicate)`.
         WaitAll = "wait_all",
-        /// Waits at a barrier of the block, gives whether any thread has a true predicate: `(barrier, threads, predicate)`.
+        /// Waits at a barrier of the block and returns the OR of the predicates of all threads: `(barrier, threads,
+        /// predicate)`.
         WaitAny = "wait_any",
         /// Arrives at the barrier of the cluster without waiting.
         ArriveCluster = "arrive_cluster",
         /// Waits at the barrier of the cluster.
         WaitCluster = "wait_cluster",
-        /// Waits for the threads of a member mask: `(mask)`. What the instruction computes comes after.
+        /// Waits for the lanes of a member mask: `(mask)`. The result of the instruction is computed after it.
         Converge = "converge",
-        /// Copies the elements of a vector: `(value)`, gives them.
+        /// Copies the elements of a vector: `(value)`; returns them.
         Copy = "copy",
-        /// Gives a value that means nothing to a program: a cache policy.
+        /// Returns an opaque value: a cache policy.
         Opaque = "opaque",
-        /// Does nothing that a program can observe: hints.
+        /// No observable effect: performance hints.
         Nothing = "nothing",
     }
 }
 
 kinds! {
-    /// Where the value of a special register comes from.
+    /// Source of the value of a special register.
     #[non_exhaustive]
     Origin {
         /// The index of the thread in its block, by dimension.
@@ -119,7 +122,7 @@ kinds! {
         BlockRank = "block_rank",
         /// The number of blocks of a cluster.
         ClusterSize = "cluster_size",
-        /// Whether the launch specified clusters.
+        /// 1 if the launch specified clusters, else 0.
         HasClusters = "has_clusters",
         /// The index of the thread in its warp.
         Lane = "lane",
@@ -127,48 +130,48 @@ kinds! {
         Warp = "warp",
         /// The number of warps of a block.
         Warps = "warps",
-        /// The bit of the lane.
+        /// Mask with only the lane's own bit set.
         MaskEqual = "mask_equal",
-        /// The bits of the lane and those below.
+        /// Mask of the lane and those below it.
         MaskUpTo = "mask_up_to",
-        /// The bits below that of the lane.
+        /// Mask of the lanes below.
         MaskBelow = "mask_below",
-        /// The bits of the lane and those above.
+        /// Mask of the lane and those above it.
         MaskFrom = "mask_from",
-        /// The bits above that of the lane.
+        /// Mask of the lanes above.
         MaskAbove = "mask_above",
-        /// A counter that never decreases while a launch runs.
+        /// Monotonic clock counter.
         Clock = "clock",
-        /// Bits 32 to 63 of that counter.
+        /// Upper 32 bits of the clock counter.
         ClockHigh = "clock_high",
-        /// Nanoseconds of a clock on the wall.
+        /// Wall-clock time in nanoseconds.
         Timer = "timer",
-        /// Bits 32 to 63 of these nanoseconds.
+        /// Upper 32 bits of the wall-clock time.
         TimerHigh = "timer_high",
-        /// The bytes of dynamic shared memory.
+        /// Size of dynamic shared memory in bytes.
         DynamicShared = "dynamic_shared",
-        /// The bytes of shared memory, static and dynamic.
+        /// Size of static and dynamic shared memory in bytes.
         TotalShared = "total_shared",
-        /// One.
+        /// The constant 1.
         One = "one",
-        /// Zero: what does not exist on this machine.
+        /// The constant 0, for features that the emulated machine does not have.
         Zero = "zero",
     }
 }
 
 kinds! {
-    /// What the memory of a state space belongs to.
+    /// Owner of the memory of a state space.
     #[non_exhaustive]
     Memory {
-        /// The device: all threads of all launches.
+        /// The device: shared by all threads of all launches.
         Device = "device",
-        /// The device, and threads only read it.
+        /// The device, read-only to threads.
         Constant = "constant",
-        /// A block.
+        /// One instance for each block.
         Block = "block",
-        /// A thread.
+        /// One instance for each thread.
         Thread = "thread",
-        /// A call: parameters of kernels and functions.
+        /// One instance for each call: parameters of kernels and functions.
         Call = "call",
     }
 }
@@ -179,28 +182,28 @@ plain! {
     Memory = |memory| format!("Memory::{memory:?}");
 }
 
-/// In [`Effect::arguments`] and [`Effect::result`]: there is none.
+/// Absent operand in [`Effect::arguments`] and [`Effect::result`].
 pub const NO_OPERAND: u8 = u8::MAX;
 
 contents! {
     /// An effect of a form.
     Effect, EffectBuf {
-        /// What it does.
+        /// Kind of effect.
         kind: EffectKind,
-        /// The operand that it writes, as an index among those of the form; [`NO_OPERAND`] if it writes none.
+        /// Index of the operand it writes, among those of the form; [`NO_OPERAND`] if it writes none.
         result: u8,
-        /// One for each parameter: the index of an operand, or the slot of a free modifier; [`NO_OPERAND`] where it is left out.
+        /// For each parameter, the index of an operand or the slot of a free modifier; [`NO_OPERAND`] if omitted.
         arguments: &'static [u8],
-        /// For an update, the program that changes the value: an index of evaluations; its sources are those of the form and,
-        /// behind them, the old value. [`NO_EVALUATION`](crate::table::NO_EVALUATION) for others.
+        /// For an update, the evaluation that computes the new value; its sources are those of the form followed by the
+        /// old value. [`NO_EVALUATION`](crate::table::NO_EVALUATION) for other effects.
         change: u32,
     }
 
-    /// The effects of a form, in the order in which they happen, before what it computes.
+    /// The effects of a form, in execution order; they precede the computation of its results.
     EffectList, EffectListBuf {
         /// The effects.
         effects: &'static [Effect],
-        /// Why the form cannot be executed; empty if it can.
+        /// Reason why the form cannot be executed; empty if it can.
         lacks: &'static str,
     }
 }

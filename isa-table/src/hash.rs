@@ -1,7 +1,7 @@
-//! The perfect hash of mnemonics: the generator places forms with it, the library finds them with it.
+//! Perfect hash of mnemonics: the generator places forms with it, the library looks them up with it.
 //!
-//! A text's hash names a bucket and, with the bucket's factor, a place. [`build`] finds factors by which every text has a
-//! place of its own.
+//! The hash of a text selects a bucket; the bucket's factor and the hash select a place. [`build`] searches for factors
+//! that give every text a place of its own.
 //!
 //! ```
 //! # #[cfg(feature = "write")] {
@@ -16,15 +16,15 @@
 #[cfg(feature = "write")]
 use alloc::{vec, vec::Vec};
 
-/// The bytes of a name in a table; a longer one stands elsewhere.
+/// Size in bytes of an inline name in a table; longer names are stored out of line.
 pub const SHORT: usize = 24;
 
-/// A text as three words.
+/// A text of up to [`SHORT`] bytes as three words.
 #[derive(Clone, Copy, Debug)]
 pub struct Key([u64; 3]);
 
 impl PartialEq for Key {
-    /// In words: the one comparison of all bytes that would be derived waits for the words of both to be stored.
+    /// Compares word by word: the derived comparison of all bytes would wait for the stores of both keys.
     #[inline(always)]
     fn eq(&self, other: &Key) -> bool {
         let ([a, b, c], [d, e, f]) = (self.0, other.0);
@@ -35,17 +35,17 @@ impl PartialEq for Key {
 impl Eq for Key {}
 
 impl Key {
-    /// The key of a text of 1 to [`SHORT`] bytes, as most mnemonics are: its bytes, and zeros behind them. It is made without
-    /// a loop. Equal keys are equal texts, as none that ends in a zero has one.
+    /// Key of a text of 1 to [`SHORT`] bytes, padded with zeros, computed without a loop. Equal keys imply equal texts,
+    /// because no mnemonic ends in a zero byte.
     #[inline(always)]
     pub fn exact(text: &[u8]) -> Option<Key> {
         let length @ 1..=SHORT = text.len() else { return None };
         if text[length - 1] == 0 {
             return None;
         }
-        // In two steps, as a shift by all 64 bits is none.
+        // Two shifts, because a shift by 64 bits would overflow.
         let behind = |end: usize| word(text, length - 8) >> (4 * (end - length)) >> (4 * (end - length));
-        // The first and the last bytes, which may be the same ones.
+        // The first and the last bytes, which may overlap.
         let short = |first: u64, last: u64, size: usize| [first | last << (8 * (length - size)), 0, 0];
         Some(Key(match length {
             1 => [text[0].into(), 0, 0],
@@ -56,26 +56,26 @@ impl Key {
         }))
     }
 
-    /// The key of any text: that of [`Key::exact`] where it has one.
+    /// Key of a text of any length; equals [`Key::exact`] where that exists.
     #[inline]
     pub fn new(text: &[u8]) -> Key {
         Key::exact(text).unwrap_or_else(|| Key::of(text))
     }
 
-    /// Its three words. Those of [`Key::exact`] are the bytes of the text, the first one lowest.
+    /// The three words. Those of [`Key::exact`] are the bytes of the text in little-endian order.
     #[inline(always)]
     pub fn words(self) -> [u64; 3] {
         self.0
     }
 
-    /// The key of a name as a table holds it.
+    /// Key of a name as a table stores it.
     #[inline(always)]
     pub fn padded(name: &[u8; SHORT]) -> Key {
         let [first, middle, last] = name.as_chunks::<8>().0 else { unreachable!("three words") };
         Key([first, middle, last].map(|word| u64::from_le_bytes(*word)))
     }
 
-    /// The key of any text. Where it is longer than [`SHORT`] others may have it too.
+    /// Key of a text of any length. Longer texts than [`SHORT`] may share a key.
     pub fn of(text: &[u8]) -> Key {
         if text.len() <= SHORT {
             let mut name = [0; SHORT];
@@ -88,8 +88,8 @@ impl Key {
         Key([0, middle, last])
     }
 
-    /// The hash of the text. What the last bytes add is turned, as a product carries nothing down and the highest bits
-    /// alone could not be parted by a factor.
+    /// Hash of the text. The last word is rotated, because a product propagates no carry downward and a factor could
+    /// not separate texts that differ in the highest bits only.
     #[inline(always)]
     pub fn hash(self) -> u64 {
         let Key([first, middle, last]) = self;
@@ -97,19 +97,19 @@ impl Key {
     }
 }
 
-/// The bucket of a hash among so many, a power of two of at most 2²⁰.
+/// Bucket of a hash. `buckets` is a power of two of at most 2²⁰.
 #[inline(always)]
 fn bucket(hash: u64, buckets: usize) -> usize {
     (hash >> 44) as usize & (buckets - 1)
 }
 
-/// The place of a hash among so many, a power of two of at most 2²⁰, with its bucket's factor.
+/// Place of a hash under its bucket's factor. The number of places is a power of two of at most 2²⁰.
 #[inline(always)]
 fn place(hash: u64, factor: u32, places: usize) -> usize {
     bucket(hash.wrapping_mul(factor as u64), places)
 }
 
-/// The place of a hash among so many, by the factors of all buckets. Both lengths are powers of two.
+/// Place of a hash under the factors of all buckets. Both lengths are powers of two.
 #[inline(always)]
 pub fn find(hash: u64, factors: &[u32], places: usize) -> usize {
     place(hash, factors[bucket(hash, factors.len())], places)
@@ -134,36 +134,36 @@ fn pair(text: &[u8], at: usize) -> u64 {
     u16::from_le_bytes(*text[at..].first_chunk().expect("two bytes")).into()
 }
 
-/// Both halves of the product in one.
+/// Folds the 128-bit product into 64 bits.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = a as u128 * b as u128;
     product as u64 ^ (product >> 64) as u64
 }
 
-/// Factors of buckets and forms in places; both lengths are powers of two.
+/// Result of [`build`]; both lengths are powers of two.
 #[cfg(feature = "write")]
 #[derive(Debug)]
 pub struct Places {
-    /// A factor for each bucket.
+    /// Factor of each bucket.
     pub factors: Vec<u32>,
-    /// The index of the text in each place; [`EMPTY`] where there is none.
+    /// Index of the text in each place; [`EMPTY`] if the place is free.
     pub places: Vec<u16>,
 }
 
-/// Marks a place without a form.
+/// Marks a free place.
 pub const EMPTY: u16 = u16::MAX;
 
 #[cfg(feature = "write")]
-/// How many factors are tried for a bucket.
+/// Number of factors tried for each bucket.
 const TRIES: u32 = 1 << 14;
 
-/// Places every text; the id of a text is its index.
+/// Assigns a place to every text; the id of a text is its index.
 ///
 /// # Panics
 ///
-/// If two texts have one hash, so that no factor parts them: among as many texts as a table holds that is one chance in
-/// ten thousand million.
+/// If two texts have the same hash, so that no factor separates them: for a table of maximum size the probability is
+/// 10⁻¹⁰.
 #[cfg(feature = "write")]
 pub fn build(texts: &[&str]) -> Places {
     let hashes: Vec<u64> = texts.iter().map(|text| Key::of(text.as_bytes()).hash()).collect();
@@ -205,7 +205,7 @@ fn try_build(hashes: &[u64], buckets: usize, size: usize) -> Option<Places> {
 }
 
 #[cfg(feature = "write")]
-/// An odd factor that carries low bits of a hash up, another one for each try.
+/// Odd factor for an attempt; spreads the low bits of a hash upward.
 fn factor(number: u32) -> u32 {
     (number + 1).wrapping_mul(0x9e37_79b9) | 1
 }
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use alloc::string::String;
 
-    /// Each text has its place in a small table, wherever they differ.
+    /// Places are distinct even in a small table and for texts that differ anywhere.
     #[test]
     fn texts_that_differ_in_one_byte_have_places_of_their_own() {
         for length in [1, 7, 8, 9, 15, 16, 17, 23, 24, 25, 33] {
@@ -226,7 +226,7 @@ mod tests {
                         bytes[index] = b'a' + number;
                         String::from_utf8(bytes).unwrap()
                     };
-                    // Two letters apart by 64 differ in the two highest bits only.
+                    // Two letters 64 apart differ in the two highest bits only.
                     let mut texts: Vec<String> = (0..count).map(text).collect();
                     texts.push(texts[0].replace('a', "!"));
                     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();

@@ -1,13 +1,13 @@
-//! What an instruction table is: the shape of its data, and what can be read from it.
+//! Data model of instruction tables, shared by their generator and their readers.
 //!
-//! `isa-spec` builds the values of these types from a spec and writes them as Rust; `ptx-isa` reads them. Whatever both
-//! must agree on stands here, once: columns and pools ([`table`]), programs on bits ([`program`]), floors and targets
-//! ([`target`]), selectors behind operands ([`selector`]), the manual's notation ([`notation`]), names of generated
-//! items ([`names`]), the hash of mnemonics ([`hash`]), pages of the reference ([`page`]), what lines of pseudo-code
-//! compute ([`trace`]), and how much of anything there may be ([`limits`]).
+//! `isa-spec` builds the values of these types from a spec and writes them as Rust; `ptx-isa` reads them. Everything
+//! that both must agree on is defined here once: columns and pools ([`table`]), programs over bits ([`program`]),
+//! minimum versions and targets ([`target`]), operand selectors ([`selector`]), the manual's notation ([`notation`]),
+//! names of generated items ([`names`]), the hash of mnemonics ([`hash`]), reference pages ([`page`]), values of
+//! pseudo-code lines ([`trace`]) and size limits ([`limits`]).
 //!
-//! This crate knows no instruction, no spec language, and no builtin: a table names its operations by number and brings
-//! a function that does them.
+//! This crate depends on no instruction, spec language or builtin: a table refers to its operations by number and
+//! supplies the function that computes them.
 //!
 //! ```
 //! use isa_table::target::{Target, Version};

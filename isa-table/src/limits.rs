@@ -1,27 +1,27 @@
-//! How much of anything a table may hold. The generator refuses more; whoever reads a table makes room for as much.
+//! Size limits of a table. The generator refuses specs that exceed them; readers reserve room for the maximum.
 
-/// Forms of one table: their ids have sixteen bits, and one value of them says "none".
+/// Forms of a table: an id has 16 bits, and one value is reserved for "none".
 pub const FORMS: usize = u16::MAX as usize;
 
-/// Members of a place for a modifier: they are sets in one word, with a bit for "absent".
+/// Members of a modifier slot: they form a bit set in one word, with one bit for "absent".
 pub const MEMBERS: usize = 62;
 
-/// Places for modifiers in the syntax lines of one opcode.
+/// Modifier slots of one opcode.
 pub const SLOTS: usize = 32;
 
-/// Types: they are sets in one word.
+/// Types: they form a bit set in one word.
 pub const TYPES: usize = 128;
 
-/// Operands of a form as they are written: `p|q` is one, and so is a vector.
+/// Written operands of a form: `p|q` counts as one, and so does a vector.
 pub const OPERANDS: usize = 12;
 
 /// Elements of a vector.
 pub const ELEMENTS: u32 = 128;
 
-/// What a thread holds beside its registers.
+/// Thread states beside the registers, such as the carry flag.
 pub const STATES: usize = 4;
 
-/// Values that a form gives.
+/// Results of a form.
 pub const OUTPUTS: usize = 4;
 
 /// Bytes of a mnemonic.
@@ -30,7 +30,7 @@ pub const MNEMONIC: usize = 128;
 /// Values of a program.
 pub const VALUES: usize = 64;
 
-/// Arguments of an operation, and leaves of a truth table.
+/// Arguments of an operation and leaves of a truth table.
 pub const ARGS: usize = 8;
 
 /// Lanes of a packed value.

@@ -1,4 +1,4 @@
-//! A page as Markdown, for rustdoc.
+//! Renders a reference page as Markdown, for rustdoc.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -7,7 +7,7 @@ use core::fmt::Write;
 
 use crate::page::{Entry, Floor, Fragment, Layout, Matrix, Modifier, Page};
 
-/// The page of an opcode. `links` says what is linked from where: see [`Links`].
+/// Page of an opcode; `links` gives the link targets.
 pub fn page(page: &Page, links: &Links<'_>) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}\n", page.summary());
@@ -39,13 +39,13 @@ pub fn page(page: &Page, links: &Links<'_>) -> String {
     out
 }
 
-/// What a page links to.
+/// Link targets of a page.
 pub struct Links<'a> {
-    /// The name of the item that the page is about.
+    /// Name of the item that the page documents.
     pub name: &'a str,
-    /// Its path.
+    /// Path of that item.
     pub item: &'a str,
-    /// The path of the crate whose items the examples use.
+    /// Path of the crate whose items the examples use.
     pub krate: &'a str,
 }
 
@@ -170,12 +170,12 @@ fn list<'a>(out: &mut String, items: impl Iterator<Item = &'a str>) {
     }
 }
 
-/// Text for a cell of a table.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
 
-/// A full stop behind what has none.
+/// Appends a full stop unless the text ends with punctuation.
 fn sentence(text: &str) -> String {
     if text.is_empty() || text.ends_with('.') { text.to_string() } else { format!("{text}.") }
 }

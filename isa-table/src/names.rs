@@ -1,4 +1,4 @@
-//! Names of generated items: what a spec's name becomes in Rust.
+//! Names of generated Rust items, derived from names in a spec.
 //!
 //! ```
 //! use isa_table::names;
@@ -13,7 +13,7 @@ use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 
-/// Words that Rust keeps for itself.
+/// Reserved words of Rust.
 const KEYWORDS: [&str; 47] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum",
     "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
@@ -21,11 +21,11 @@ const KEYWORDS: [&str; 47] = [
     "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Words that have no raw spelling, and the customary one.
+/// Words that cannot be raw identifiers, and their customary replacements.
 const RESPELT: [(&str, &str); 6] =
     [("type", "ty"), ("self", "self_"), ("Self", "Self_"), ("super", "super_"), ("crate", "crate_"), ("_", "__")];
 
-/// A name as an identifier: raw where it is a keyword.
+/// Converts a name to an identifier: raw if it is a keyword.
 pub fn identifier(name: &str) -> String {
     if let Some((_, other)) = RESPELT.iter().find(|(word, _)| *word == name) {
         return (*other).to_owned();
@@ -36,7 +36,7 @@ pub fn identifier(name: &str) -> String {
     if KEYWORDS.contains(&name) { format!("r#{name}") } else { name.to_owned() }
 }
 
-/// The name of a type or variant: `bool_op` and `cp.async` become `BoolOp` and `CpAsync`.
+/// Name of a type or variant: `bool_op` and `cp.async` become `BoolOp` and `CpAsync`.
 pub fn camel(text: &str) -> String {
     let mut name = String::new();
     for part in text.split(|letter: char| !letter.is_ascii_alphanumeric()) {
@@ -47,7 +47,7 @@ pub fn camel(text: &str) -> String {
     identifier(&name)
 }
 
-/// The name of a function, field or operand: `CmpOp` and `cp.async` become `cmp_op` and `cp_async`.
+/// Name of a function, field or operand: `CmpOp` and `cp.async` become `cmp_op` and `cp_async`.
 pub fn snake(text: &str) -> String {
     let mut name = String::new();
     for (index, letter) in text.chars().enumerate() {
@@ -68,12 +68,12 @@ pub fn snake(text: &str) -> String {
     identifier(&name)
 }
 
-/// The name of the function that evaluates a form.
+/// Name of the function that evaluates a form.
 pub fn function(mnemonic: &str) -> String {
     snake(mnemonic)
 }
 
-/// The name of a form among the constants of its instruction: its modifiers; `FORM` where it has none.
+/// Name of a form among the constants of its instruction: its modifiers, or `FORM` if it has none.
 pub fn constant(mnemonic: &str) -> String {
     let Some((_, modifiers)) = mnemonic.split_once('.') else { return "FORM".to_owned() };
     let name: String = modifiers
@@ -83,8 +83,8 @@ pub fn constant(mnemonic: &str) -> String {
     identifier(&name)
 }
 
-/// The name of an operand's type among the marker types: the type's own; where an instruction narrows which registers
-/// fit, with theirs behind it. Where none fits, only constants do.
+/// Name of the marker type of an operand: that of its type, followed by the accepted register types where the
+/// instruction narrows them. If no register type is accepted, the operand takes constants only.
 pub fn marker(ty: &str, narrowed: Option<&[&str]>) -> String {
     let name = camel(ty);
     match narrowed {

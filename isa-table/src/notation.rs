@@ -1,4 +1,4 @@
-//! Operands as the manual writes them: `p[|q], a, {!}c`.
+//! Operands in the manual's notation: `p[|q], a, {!}c`.
 //!
 //! ```
 //! use isa_table::notation::{self, Operand};
@@ -15,23 +15,23 @@ use core::fmt;
 
 use crate::constant::plain;
 
-/// What stands around an operand wherever it is written: `-a`, or the braces of a vector, `{a, b}`.
+/// Punctuation that surrounds an operand in every statement: `-a`, or the braces of a vector, `{a, b}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Around {
-    /// Whether a minus stands before it.
+    /// True if a minus precedes it.
     pub minus: bool,
-    /// Whether it is the first element of a vector: a brace stands before it.
+    /// True if it is the first element of a vector: an opening brace precedes it.
     pub opens: bool,
-    /// Whether it is the last element of a vector: a brace stands behind it.
+    /// True if it is the last element of a vector: a closing brace follows it.
     pub closes: bool,
-    /// Whether a bracket stands before it: `[a]`.
+    /// True if an opening bracket precedes it: `[a]`.
     pub opens_bracket: bool,
-    /// Whether a bracket stands behind it.
+    /// True if a closing bracket follows it.
     pub closes_bracket: bool,
 }
 
 impl Around {
-    /// What stands before it.
+    /// Punctuation before the operand.
     pub fn before(self) -> &'static str {
         match (self.opens_bracket, self.opens, self.minus) {
             (false, false, false) => "",
@@ -45,7 +45,7 @@ impl Around {
         }
     }
 
-    /// What stands behind it.
+    /// Punctuation after the operand.
     pub fn behind(self) -> &'static str {
         match (self.closes, self.closes_bracket) {
             (false, false) => "",
@@ -60,20 +60,20 @@ plain! {
     Around = |around| format!("{around:?}");
 }
 
-/// What the manual writes of an operand.
+/// An operand in the manual's notation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Operand<'a> {
-    /// Its name.
+    /// Name.
     pub name: &'a str,
-    /// Whether `!` may stand before it.
+    /// True if `!` may precede it.
     pub negated: bool,
-    /// The second destination's name, and whether it may be left out.
+    /// Name of the second destination, and whether it is optional.
     pub second: Option<(&'a str, bool)>,
-    /// The name of the selector behind it, and whether that may be left out.
+    /// Name of the selector that follows it, and whether it is optional.
     pub selector: Option<(&'a str, bool)>,
-    /// Whether it may be left out, with all operands behind it.
+    /// True if this operand and all that follow may be omitted.
     pub optional: bool,
-    /// What stands around it.
+    /// Surrounding punctuation.
     pub around: Around,
 }
 
@@ -94,7 +94,7 @@ impl fmt::Display for Operand<'_> {
     }
 }
 
-/// The operands of a form, parted by commas: `d, a{, c}`.
+/// Operands of a form, separated by commas: `d, a{, c}`.
 pub fn list<'a>(operands: impl IntoIterator<Item = Operand<'a>>) -> String {
     let mut text = String::new();
     for operand in operands {

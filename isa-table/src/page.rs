@@ -1,7 +1,7 @@
-//! A page of an instruction reference: what it says, and how it looks as Markdown ([`markdown`](crate::markdown)).
+//! Data of a reference page; [`markdown`](crate::markdown) renders it as Markdown.
 //!
-//! `isa-spec` writes the pages from a checked spec; rustdoc, the terminal and the site show them. All of a page is
-//! here, so that no renderer has anything of its own to say. This module knows no instruction and no spec.
+//! `isa-spec` computes the pages from a checked spec; rustdoc, the terminal and the web site render them. A page is
+//! complete: renderers add no content of their own. This module depends on no instruction and no spec.
 
 use alloc::format;
 use alloc::string::String;
@@ -11,75 +11,75 @@ use crate::constant::contents;
 use crate::target::Version;
 
 contents! {
-    /// All that the reference says of one opcode.
+    /// Reference page of an opcode.
     Page, PageBuf {
         /// The opcode.
         opcode: &'static str,
-        /// How many forms it has.
+        /// Number of forms.
         forms: u32,
-        /// The entries of the spec, in its order.
+        /// Entries of the spec, in its order.
         entries: &'static [Entry],
-        /// The modifiers of all entries.
+        /// Modifiers of all entries.
         modifiers: &'static [Modifier],
-        /// Which modifiers go together.
+        /// Legal combinations of modifiers.
         matrices: &'static [Matrix],
-        /// What the functions of the pseudo-code do.
+        /// Functions used by the pseudo-code.
         functions: &'static [Function],
-        /// Who holds which element of a matrix.
+        /// Fragments: distribution of matrix elements over the lanes of a warp.
         fragments: &'static [Fragment],
-        /// What the bits of operands mean.
+        /// Bit layouts of operands.
         layouts: &'static [Layout],
     }
 
-    /// One entry of the spec: the opcode as one section of the manual describes it.
+    /// An entry of the spec: the opcode as one section of the manual describes it.
     Entry, EntryBuf {
-        /// The manual's section.
+        /// Section of the manual.
         section: &'static str,
-        /// What else people call it, and look for.
+        /// Other names and search terms.
         also: &'static [&'static str],
         /// Spec file and line.
         source: &'static str,
-        /// How many forms it has.
+        /// Number of forms.
         forms: u32,
-        /// The first paragraph of the description.
+        /// First paragraph of the description.
         summary: &'static str,
-        /// The other paragraphs.
+        /// Remaining paragraphs.
         details: &'static [&'static str],
-        /// The ways to write it.
+        /// Syntax lines.
         syntax: &'static [Line],
-        /// The operands of all lines.
+        /// Operands of all lines.
         operands: &'static [Operand],
-        /// What must hold beyond the syntax.
+        /// Constraints beyond the syntax.
         rules: &'static [&'static str],
-        /// What it computes, a line each.
+        /// Pseudo-code, one statement each.
         semantics: &'static [&'static str],
-        /// Since when and where it exists.
+        /// Minimum versions and targets.
         floors: &'static [Floor],
-        /// What the assembler takes beyond the manual.
+        /// Deviations of the assembler that accept more than the manual.
         lenient: &'static [&'static str],
-        /// Where the manual contradicts itself or the machine.
+        /// Contradictions within the manual, or between the manual and the machine.
         errata: &'static [Erratum],
-        /// Statements.
+        /// Example statements.
         examples: &'static [Example],
     }
 
-    /// A line of syntax.
+    /// A syntax line.
     Line, LineBuf {
         /// The line in the manual's notation.
         text: &'static str,
         /// Its modifiers.
         items: &'static [Item],
-        /// Its operands, in the manual's notation.
+        /// Its operands in the manual's notation.
         operands: &'static [&'static str],
     }
 
-    /// A modifier of a line of syntax.
+    /// A modifier of a syntax line.
     Item, ItemBuf {
-        /// The name that stands for its members.
+        /// Name of the set of members.
         name: &'static str,
-        /// What may stand here, without dots.
+        /// Allowed members, without dots.
         members: &'static [&'static str],
-        /// Whether it may be left out.
+        /// True if it may be omitted.
         optional: bool,
     }
 
@@ -87,67 +87,67 @@ contents! {
     Operand, OperandBuf {
         /// Its name.
         name: &'static str,
-        /// Whether it is written; else it is read.
+        /// True if it is a destination, false if it is a source.
         written: bool,
-        /// Its type, or the modifier that names it.
+        /// Its type, or the modifier that selects it.
         ty: &'static str,
-        /// The types that the modifier may name, without dots.
+        /// Types that the modifier may select, without dots.
         types: &'static [&'static str],
-        /// What may be written for it, each a phrase.
+        /// Accepted operands, one phrase each.
         takes: &'static [&'static str],
     }
 
-    /// Since when, and on what, the forms of a condition exist.
+    /// Minimum version and target of the forms that meet a condition.
     Floor, FloorBuf {
-        /// The condition on modifiers; none for all forms.
+        /// Condition on modifiers; `None` for all forms.
         subject: Option<&'static str>,
-        /// The first PTX version.
+        /// Minimum PTX version.
         ptx: Option<&'static str>,
-        /// The lowest target.
+        /// Minimum target.
         target: Option<&'static str>,
-        /// Why the assembler asks for less than the manual; none where this is the manual's word.
+        /// Reason why the assembler requires less than the manual; `None` for the manual's own requirement.
         lenient: Option<&'static str>,
     }
 
-    /// A place for a modifier.
+    /// A modifier slot.
     Modifier, ModifierBuf {
         /// Its name, without a dot.
         name: &'static str,
-        /// What it is about; empty for types and words.
+        /// Description; empty for types and plain words.
         description: &'static str,
-        /// Whether some form goes without it.
+        /// True if some form omits it.
         optional: bool,
-        /// What may stand there.
+        /// Members.
         members: &'static [Member],
     }
 
-    /// What may stand in a modifier's place.
+    /// A member of a modifier slot.
     Member, MemberBuf {
         /// The spelling, without a dot.
         name: &'static str,
-        /// What it means for the forms of the page: where some compare floats, this is what it means there.
+        /// Meaning in the forms of the page; for floats if some forms compare floats.
         description: &'static str,
-        /// What it means where no operand is a float.
+        /// Meaning where no operand is a float.
         plain: &'static str,
-        /// The types it works on, in words; empty for types and words.
+        /// Types it applies to, in words; empty for types and plain words.
         domain: &'static str,
     }
 
-    /// Which members of some modifiers (rows) go with those of another (columns).
+    /// Legal combinations of the members of some modifiers (rows) with those of another (columns).
     Matrix, MatrixBuf {
-        /// The modifier of the columns.
+        /// Modifier of the columns.
         across: &'static str,
-        /// Its members.
+        /// Members of that modifier.
         columns: &'static [&'static str],
-        /// The rows, by modifier.
+        /// Rows, grouped by modifier.
         groups: &'static [Group],
     }
 
-    /// Rows of a matrix that belong to one modifier.
+    /// Rows of a matrix for one modifier.
     Group, GroupBuf {
-        /// The modifier; empty where rows are of no modifier.
+        /// The modifier; empty for rows without one.
         name: &'static str,
-        /// A row for each member.
+        /// One row for each member.
         rows: &'static [Row],
     }
 
@@ -155,27 +155,27 @@ contents! {
     Row, RowBuf {
         /// The member.
         name: &'static str,
-        /// A cell for each column.
+        /// One cell for each column.
         cells: &'static [Cell],
     }
 
-    /// Whether two modifiers go together.
+    /// A cell: forms that combine two members.
     Cell, CellBuf {
-        /// How many forms have both.
+        /// Number of forms that have both.
         forms: u32,
-        /// Why no form has both.
+        /// Reason why no form has both.
         reason: &'static str,
-        /// The first form that has both.
+        /// First form that has both.
         example: &'static str,
     }
 
-    /// The manual that sections are those of.
+    /// The manual whose section numbers the entries cite.
     Manual, ManualBuf {
-        /// The version of PTX that it describes.
+        /// PTX version of the manual.
         version: Version,
-        /// Where it is.
+        /// URL.
         address: &'static str,
-        /// Its chapters on instructions, in its order.
+        /// Chapters on instructions, in the manual's order.
         chapters: &'static [Chapter],
     }
 
@@ -189,118 +189,120 @@ contents! {
 
     /// A file of the spec.
     Source, SourceBuf {
-        /// Its name, as entries cite it.
+        /// Name, as entries cite it.
         name: &'static str,
-        /// What stands in it.
+        /// Content.
         text: &'static str,
     }
 
     /// A function of the pseudo-code.
     Function, FunctionBuf {
-        /// How it is called.
+        /// Signature.
         signature: &'static str,
-        /// What it does.
+        /// Description.
         description: &'static str,
     }
 
-    /// How the threads of a warp hold a matrix, or several. Neighbours that one thread has behind each other are one cell.
+    /// Distribution of one or several matrices over the lanes of a warp. Adjacent elements that one lane holds
+    /// consecutively share a cell.
     Fragment, FragmentBuf {
-        /// Its name in the spec.
+        /// Name in the spec.
         name: &'static str,
-        /// What it is about.
+        /// Description.
         description: &'static str,
-        /// How the places of an element are computed from `lane`, `register`, `part`, `parts` and `element`, each a phrase.
+        /// Formulas of an element's row, column and matrix in terms of `lane`, `register`, `part`, `parts` and
+        /// `element`.
         formulas: &'static [&'static str],
-        /// How many registers each thread has of it.
+        /// Number of registers for each lane.
         registers: u32,
-        /// How many elements each register has, the lowest bits first.
+        /// Number of elements for each register, lowest bits first.
         parts: u32,
-        /// How many matrices they hold.
+        /// Number of matrices.
         matrices: u32,
-        /// Rows of a matrix.
+        /// Number of rows of a matrix.
         rows: u32,
-        /// Columns of a matrix.
+        /// Number of columns of a matrix.
         columns: u32,
-        /// Rows of a cell.
+        /// Number of rows of a cell.
         high: u32,
-        /// Columns of a cell.
+        /// Number of columns of a cell.
         wide: u32,
-        /// The lane of each cell, row by row.
+        /// Lane of each cell, row by row.
         lanes: &'static [u8],
-        /// The first of the lane's elements in each cell.
+        /// Index of the first of the lane's elements in each cell.
         elements: &'static [u8],
-        /// The operands that are such a fragment.
+        /// Operands held in this fragment.
         held: &'static [Held],
     }
 
-    /// What the bits of a value mean.
+    /// Bit layout of a value.
     Layout, LayoutBuf {
-        /// Its name in the spec.
+        /// Name in the spec.
         name: &'static str,
-        /// What it is about.
+        /// Description.
         description: &'static str,
-        /// How many bits it has.
+        /// Width in bits.
         bits: u32,
-        /// Its parts, the lowest first; bits of none are zero.
+        /// Fields, lowest first; bits outside every field are zero.
         fields: &'static [Field],
-        /// The operands that are such a value, and where: a condition on modifiers, or nothing.
+        /// Operands with this layout, each with its condition.
         laid: &'static [Laid],
     }
 
-    /// Bits that mean something.
+    /// A bit field.
     Field, FieldBuf {
-        /// The lowest of them.
+        /// Lowest bit.
         low: u32,
-        /// The highest.
+        /// Highest bit.
         high: u32,
-        /// What they are called.
+        /// Name.
         name: &'static str,
-        /// What they mean.
+        /// Description.
         description: &'static str,
     }
 
-    /// An operand whose bits have a layout.
+    /// An operand with a bit layout.
     Laid, LaidBuf {
-        /// Its name.
+        /// Name.
         operand: &'static str,
-        /// Where it is so: a condition on modifiers; none for all forms.
+        /// Condition on modifiers; `None` for all forms.
         when: Option<&'static str>,
     }
 
-    /// An operand that is a fragment.
+    /// An operand held in a fragment.
     Held, HeldBuf {
-        /// Its name.
+        /// Name.
         operand: &'static str,
-        /// The forms that have it so, by their places among those of the page.
+        /// Indices, among the forms of the page, of the forms to which this applies.
         forms: &'static [u32],
     }
 
-    /// A place where the manual contradicts itself or the machine.
+    /// A contradiction within the manual, or between the manual and the machine.
     Erratum, ErratumBuf {
-        /// What it is about.
+        /// Subject.
         subject: &'static str,
-        /// What the manual says.
+        /// Statement of the manual.
         manual: &'static str,
-        /// What the machine or the assembler does.
+        /// Behavior of the machine or the assembler.
         machine: &'static str,
     }
 
-    /// A statement that shows the instruction.
+    /// An example statement.
     Example, ExampleBuf {
         /// The statement, with its semicolon.
         text: &'static str,
-        /// Whether the assembler refuses it although the manual shows it.
+        /// True if the assembler refuses it although the manual shows it.
         refused: bool,
     }
 }
 
 impl Page {
-    /// The first sentence that tells what the instruction does.
+    /// First sentence of the description.
     pub fn summary(&self) -> &'static str {
         self.entries.first().map_or("", |entry| entry.summary)
     }
 
-    /// What a member of a modifier means.
+    /// Description of a member of a modifier.
     pub fn member(&self, modifier: &str, member: &str) -> Option<&'static Member> {
         let modifier = self.modifiers.iter().find(|other| other.name == modifier)?;
         modifier.members.iter().find(|other| other.name == member)
@@ -308,7 +310,7 @@ impl Page {
 }
 
 impl Manual {
-    /// The chapter that a section belongs to.
+    /// Chapter that contains a section.
     pub fn chapter(&self, section: &str) -> Option<&'static Chapter> {
         let holds = |chapter: &&Chapter| {
             let rest = section.strip_prefix(chapter.number);
@@ -317,7 +319,7 @@ impl Manual {
         self.chapters.iter().find(holds)
     }
 
-    /// Where a section is: its chapter, and there the text of its number, which browsers go to.
+    /// URL of a section: that of its chapter, with a text fragment that scrolls to its number.
     pub fn place(&self, section: &str) -> String {
         let Some(chapter) = self.chapter(section) else { return self.address.into() };
         let word = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
@@ -326,7 +328,7 @@ impl Manual {
     }
 }
 
-/// Numbers below a size, so many together: `0`, or `0–1`.
+/// Ranges of `each` consecutive indices below `size`: `0`, or `0–1`.
 fn ranges(size: u32, each: u32) -> Vec<String> {
     let range = |number: u32| match each {
         1 => format!("{number}"),
@@ -336,7 +338,7 @@ fn ranges(size: u32, each: u32) -> Vec<String> {
 }
 
 impl Fragment {
-    /// What stands in the cells, by matrices and rows: `T5 2–3` where lane 5 has it, as its elements 2 and 3.
+    /// Labels of the cells, by matrix and row: `T5 2–3` if lane 5 holds it as elements 2 and 3.
     pub fn cells(&self) -> Vec<Vec<Vec<String>>> {
         let more = (self.high * self.wide - 1) as u8;
         let cell = |(lane, first): (&u8, &u8)| match more {
@@ -348,17 +350,17 @@ impl Fragment {
         cells.chunks(columns).map(<[String]>::to_vec).collect::<Vec<_>>().chunks(rows).map(<[_]>::to_vec).collect()
     }
 
-    /// What rows the rows of cells have: `0`, or `0–1`.
+    /// Row indices of each row of cells: `0`, or `0–1`.
     pub fn row_names(&self) -> Vec<String> {
         ranges(self.rows, self.high)
     }
 
-    /// What columns the columns of cells have.
+    /// Column indices of each column of cells.
     pub fn column_names(&self) -> Vec<String> {
         ranges(self.columns, self.wide)
     }
 
-    /// What it is in words: `16 × 16 elements; each lane has 4 registers of 2`.
+    /// Summary of the size: `16 × 16 elements; each lane has 4 registers of 2`.
     pub fn size(&self) -> String {
         let Fragment { matrices, rows, columns, registers, parts, .. } = self;
         let matrices = if *matrices == 1 { String::new() } else { format!("{matrices} matrices of ") };
@@ -369,7 +371,7 @@ impl Fragment {
 }
 
 impl Layout {
-    /// The operands in words: `a`, `idesc where .mx == .kind::mxf4`.
+    /// The operands with their conditions: `a`, `idesc where .mx == .kind::mxf4`.
     pub fn operands(&self) -> String {
         let laid = self.laid.iter().map(|laid| match laid.when {
             Some(when) => format!("`{}` where `{when}`", laid.operand),
@@ -378,7 +380,7 @@ impl Layout {
         laid.collect::<Vec<_>>().join(", ")
     }
 
-    /// All its bits, the highest first: how many, which they are, and their name; none where they are zero.
+    /// Fields from the highest bit down: width, range and name; zero bits have an empty name.
     pub fn cells(&self) -> Vec<(u32, String, &'static str)> {
         let mut cells = Vec::new();
         let mut next = self.bits;
@@ -398,7 +400,7 @@ impl Layout {
 }
 
 impl Field {
-    /// Which bits they are: `13:0`.
+    /// Bit range: `13:0`.
     pub fn bits(&self) -> String {
         bits(self.low, self.high)
     }
@@ -410,7 +412,7 @@ fn bits(low: u32, high: u32) -> String {
 }
 
 impl Modifier {
-    /// Whether it is one word that is there or not.
+    /// Returns true if it is a single optional word, which is present or absent.
     pub fn is_word(&self) -> bool {
         matches!(self.members, [only] if only.name == self.name)
     }

@@ -1,11 +1,11 @@
-//! Programs on bits: what a form computes for one thread, and what a loop over lanes is made of.
+//! Programs over bits: the computation of a form for one thread, and the body of a loop over lanes.
 //!
-//! Forms that compute alike share a [`Shape`], a program with parameters. What tells them apart is data: constants, truth
-//! tables, selectors, and which operands the sources are. The values of a program are words of 128 bits: a predicate in
-//! bit 0, packed lanes as in their register, predicates of lanes a bit each.
+//! Forms that differ only in data share a [`Shape`], a program with parameters. The data of a form are constants, truth
+//! tables, selectors and the operands that its sources refer to. Values of a program are 128-bit words: a predicate in
+//! bit 0, packed lanes as in their register, lane predicates one bit each.
 //!
-//! The program is a list of values in the order of computation, written as bytes (see [`Value`]); a value names earlier
-//! ones by their number.
+//! A program is a list of values in order of computation, encoded as bytes (see [`Value`]); a value refers to earlier
+//! ones by index.
 //!
 //! ```
 //! use isa_table::program::{self, Value};
@@ -37,95 +37,95 @@ use crate::constant::Content;
 use crate::constant::{contents, plain};
 use crate::limits::{ARGS, VALUES};
 
-/// A function of bits that programs name by its number; each argument is one lane, or a whole value.
+/// Function that computes an operation, given by number; each argument is one lane or a whole value.
 pub type Operation = fn(u16, &[u128]) -> u128;
 
-/// What runs a step over one warp, under masks, and those behind it: its registers, the step, how many more.
+/// Runs a step over one warp under a mask, and the steps after it. Arguments: registers, step, number of further steps.
 pub type RunWarp = unsafe fn(*mut u8, *const u8, usize);
 
-/// The code of a loop over lanes at one SIMD level. What the arguments are is between the library's loops and those who
-/// call them: see the library's module `lanes`.
+/// Code of a loop over lanes at one SIMD level. The contract of the arguments is private to the library's module
+/// `lanes`.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
-    /// How many operands a step has.
+    /// Number of operands of a step.
     pub places: usize,
-    /// How many words of 32 bits its parameters are.
+    /// Number of 32-bit words of its parameters.
     pub words: usize,
-    /// What runs a step over one warp, and those behind it: what its selectors pick decides.
+    /// Returns the function that runs a step over one warp; the step's selectors decide which.
     pub of_warp: unsafe fn(*const u8) -> RunWarp,
-    /// Over chunks of 32 lanes, all of them: the registers of the first warp, or where each operand is; the step, how many
-    /// chunks, and for operands of each width how many bytes one chunk is behind the other.
+    /// Runs over chunks of 32 active lanes. Arguments: the registers of the first warp, or the address of each operand;
+    /// the step; the number of chunks; for each operand width the stride in bytes between chunks.
     pub chunks: unsafe fn(*mut u8, *const *mut u8, *const u8, usize, *const usize),
 }
 
 contents! {
-    /// A program that many forms may share.
+    /// A program shared by forms.
     Shape, ShapeBuf {
         /// The values: see [`Value`].
         code: &'static [u8],
-        /// The values that are its results.
+        /// Indices of the values that are its results.
         outputs: &'static [u8],
-        /// What tells the forms apart that share it.
+        /// Parameters: the data in which the forms that share it differ.
         params: &'static [Param],
-        /// Bits of the register of each output, then of each source; 1 for predicates.
+        /// Register width in bits of each output, then of each source; 1 for predicates.
         places: &'static [u8],
         /// How it runs over lanes.
         lanes: Lanes,
     }
 
-    /// How a form is evaluated on a range of targets with so many of its sources.
+    /// Evaluation of a form for a range of targets and a number of written sources.
     Evaluation, EvaluationBuf {
-        /// It is for SM numbers below this one; `u16::MAX` means all.
+        /// Exclusive upper bound of the SM number; `u16::MAX` means no bound.
         below: u16,
-        /// How many source operands are written.
+        /// Number of source operands that are written.
         sources: u8,
-        /// Whether the next evaluation is the same form's.
+        /// True if the next evaluation belongs to the same form.
         more: bool,
-        /// The shape, as an index of [`Programs::shapes`].
+        /// Index of the shape in [`Programs::shapes`].
         shape: u32,
-        /// Where in [`Programs::places`] the operands stand that the shape's sources are.
+        /// Start in [`Programs::places`] of the operands that the sources of the shape refer to.
         places: u32,
-        /// Where in [`Programs::data`] the words of the shape's parameters stand.
+        /// Start in [`Programs::data`] of the values of the shape's parameters.
         data: u32,
-        /// How it is found which results are left open, as an index of [`Programs::evaluations`];
-        /// [`NO_EVALUATION`](crate::table::NO_EVALUATION) where none is.
+        /// Index in [`Programs::evaluations`] of the evaluation that computes which results are unspecified;
+        /// [`NO_EVALUATION`](crate::table::NO_EVALUATION) if all are specified.
         unspecified: u32,
     }
 
     /// The programs of a table.
     Programs, ProgramsBuf {
-        /// Every program.
+        /// All programs.
         shapes: &'static [Shape],
-        /// Runs of evaluations.
+        /// Evaluations; those of one form are consecutive.
         evaluations: &'static [Evaluation],
-        /// Operands, as numbers among those of a form that are read.
+        /// Operands, as indices among the source operands of a form.
         places: &'static [u8],
-        /// Constants; truth tables, the outcome for leaves `i` in bit `i`; and numbers among the selectors of a form.
+        /// Constants; truth tables, with the outcome for leaves `i` in bit `i`; indices among the selectors of a form.
         data: &'static [u64],
     }
 }
 
-/// What is data of a shape.
+/// Kind of a shape's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Param {
-    /// The same bits in each lane, of so many bits.
+    /// Constant of the given width, the same in each lane.
     Constant(u8),
-    /// A truth table of so many leaves.
+    /// Truth table with the given number of leaves.
     Truth(u8),
-    /// A selector of so many of so many lanes.
+    /// Lane selector: number of lanes picked, number of lanes to pick from.
     Pick(u8, u8),
-    /// A mask of so many lanes.
+    /// Lane mask with the given number of lanes.
     Subset(u8),
 }
 
 /// How a shape runs over the lanes of warps and slices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lanes<Text = &'static str> {
-    /// By one loop, with this index.
+    /// A loop over lanes, with this index.
     Loop(u32),
     /// Thread by thread, for this reason.
     None(Text),
-    /// By whole warps: what a thread computes depends on others of its warp.
+    /// For whole warps: the result of a lane depends on other lanes.
     Warp,
 }
 
@@ -157,93 +157,93 @@ plain! {
 /// A value of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// A source of so many bits; what is above them is cut off.
+    /// Source operand of the given width; higher bits are discarded.
     Source {
-        /// Its number among the sources.
+        /// Index among the sources.
         source: u8,
-        /// Its width.
+        /// Width in bits.
         bits: u8,
     },
-    /// A selector, packed: the parameter says which.
+    /// Packed selector, given by a parameter.
     Selector {
-        /// The parameter.
+        /// Index of the parameter.
         param: u8,
     },
-    /// A word.
+    /// Constant.
     Constant(u128),
-    /// A parameter's bits in each lane.
+    /// Value of a parameter, broadcast to all lanes.
     Splat {
-        /// The parameter.
+        /// Index of the parameter.
         param: u8,
-        /// The width of a lane.
+        /// Width of a lane.
         bits: u8,
-        /// How many there are.
+        /// Number of lanes.
         lanes: u8,
     },
-    /// An operation, lane by lane.
+    /// Operation applied to each lane.
     Call {
-        /// Its number.
+        /// Number of the operation.
         operation: u16,
-        /// How many lanes the result has.
+        /// Number of lanes of the result.
         lanes: u8,
-        /// The width of a lane of the result.
+        /// Width of a lane of the result.
         bits: u8,
-        /// Values with the width of their lanes; 0 for one that the operation gets whole, [`ALL_THREADS`] for one that it
-        /// gets of every thread of the warp.
+        /// Indices of the arguments, each with the width of its lanes; 0 passes the whole value, [`ALL_THREADS`] the
+        /// values of all lanes of the warp.
         args: &'a [(u8, u8)],
     },
-    /// The second where the first is true, else the third.
+    /// Bitwise select: the second argument where the first is true, else the third.
     Select {
-        /// The condition, a bit a lane; the others.
+        /// The condition, one bit for each lane, and both alternatives.
         args: [u8; 3],
-        /// How many lanes the condition has.
+        /// Number of lanes of the condition.
         lanes: u8,
-        /// The width of the part of the others that a lane of the condition decides.
+        /// Width of the part of the alternatives that one bit of the condition selects.
         bits: u8,
     },
-    /// One lane.
+    /// Extracts one lane.
     Lane {
-        /// The value.
+        /// Index of the value.
         of: u8,
-        /// Which lane.
+        /// Index of the lane.
         lane: u8,
-        /// Its width.
+        /// Width of a lane.
         bits: u8,
     },
-    /// A predicate for each lane.
+    /// Predicate broadcast to all lanes.
     Spread {
-        /// The predicate.
+        /// Index of the predicate.
         of: u8,
-        /// How many lanes.
+        /// Number of lanes.
         lanes: u8,
     },
-    /// A function of predicates, lane by lane.
+    /// Boolean function of predicates, applied to each lane.
     Truth {
-        /// The outcomes.
+        /// Truth table.
         table: Outcomes,
-        /// How many lanes.
+        /// Number of lanes.
         lanes: u8,
-        /// Values with whether each is complemented first; the first one is bit 0 of the outcome's number.
+        /// Indices of the inputs, each with its complement flag; the first input is bit 0 of the table index.
         leaves: &'a [(u8, u8)],
     },
-    /// What a thread is in its warp.
+    /// Property of the executing thread within its warp.
     Own(Own),
 }
 
-/// What a thread is in its warp, of which a program may ask.
+/// Property of a thread within its warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Own {
-    /// Its number.
+    /// Lane index.
     Lane,
-    /// Which threads execute with it, a bit each.
+    /// Mask of active lanes.
     Active,
 }
 
 impl Own {
-    /// Every one.
+    /// All variants.
     pub const ALL: [Own; 2] = [Own::Lane, Own::Active];
 
-    /// What specs call it.
+    /// Name in a spec.
     pub const fn name(self) -> &'static str {
         match self {
             Own::Lane => "lane",
@@ -252,23 +252,23 @@ impl Own {
     }
 }
 
-/// Threads of a warp.
+/// Number of lanes in a warp.
 pub const WARP: usize = 32;
 
-/// In place of an argument's width: the operation gets the value of every thread of the warp.
+/// Argument width that passes the value of every lane of the warp.
 pub const ALL_THREADS: u8 = u8::MAX;
 
-/// The outcomes of a function of predicates: bit `i` is that for leaves which spell `i`.
+/// Truth table: bit `i` is the outcome for the inputs that encode `i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcomes {
-    /// A parameter's.
+    /// Given by a parameter.
     Param(u8),
-    /// These.
+    /// Fixed.
     Fixed(u8),
 }
 
 impl<'a> Value<'a> {
-    /// Appends the value.
+    /// Appends the encoding of the value.
     pub fn encode(&self, code: &mut Vec<u8>) {
         match *self {
             Value::Source { source, bits } => code.extend([0, source, bits]),
@@ -301,16 +301,16 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Reads the values of a program.
+/// Decoder of the values of a program.
 #[derive(Clone, Debug)]
 pub struct Reader<'c> {
     code: &'c [u8],
-    /// The pairs of the last value that had some.
+    /// Argument pairs of the most recent value.
     pairs: [(u8, u8); ARGS],
 }
 
 impl<'c> Reader<'c> {
-    /// From the first value on.
+    /// Starts at the first value.
     pub fn new(code: &'c [u8]) -> Reader<'c> {
         Reader { code, pairs: [(0, 0); ARGS] }
     }
@@ -329,7 +329,7 @@ impl<'c> Reader<'c> {
         &self.pairs[..usize::from(count)]
     }
 
-    /// The next value, if there is one.
+    /// Decodes the next value; `None` at the end.
     #[allow(clippy::should_implement_trait, reason = "what it gives borrows from it")]
     pub fn next(&mut self) -> Option<Value<'_>> {
         if self.code.is_empty() {
@@ -381,7 +381,7 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// The lowest bits, so many.
+/// Truncates a word to its low `bits` bits.
 fn low(word: u128, bits: u8) -> u128 {
     match 128_u32.checked_sub(bits.into()) {
         Some(0) | None => word,
@@ -389,17 +389,17 @@ fn low(word: u128, bits: u8) -> u128 {
     }
 }
 
-/// One lane of a packed value.
+/// Extracts one lane of a packed value.
 fn lane(word: u128, lane: u8, bits: u8) -> u128 {
     low(word >> (u32::from(lane) * u32::from(bits)), bits)
 }
 
-/// Joins lanes.
+/// Packs lanes into a word.
 fn join(lanes: u8, bits: u8, of: impl Fn(u8) -> u128) -> u128 {
     (0..lanes).fold(0, |word, lane| word | low(of(lane), bits) << (u32::from(lane) * u32::from(bits)))
 }
 
-/// What a thread's values are computed from.
+/// Inputs of a computation for one thread.
 struct Inputs<'d, S, P, O> {
     data: &'d [u64],
     source: S,
@@ -408,7 +408,7 @@ struct Inputs<'d, S, P, O> {
 }
 
 impl<S: Fn(usize) -> u128, P: Fn(usize) -> u128, O: Fn(u16, &[u128]) -> u128> Inputs<'_, S, P, O> {
-    /// A value of one thread, from earlier ones and what the thread is in its warp.
+    /// Computes a value of one thread from earlier values and the thread's properties.
     #[inline(always)]
     fn compute(&self, value: &Value<'_>, of: impl Fn(u8) -> u128, own: impl Fn(Own) -> u128) -> u128 {
         let param = |number: u8| self.data[usize::from(number)];
@@ -447,8 +447,8 @@ impl<S: Fn(usize) -> u128, P: Fn(usize) -> u128, O: Fn(u16, &[u128]) -> u128> In
     }
 }
 
-/// Computes the values of a program for one thread, the first one first. `data` are the words of its parameters, `source`
-/// gives the word of a source, `selector` that of a selector.
+/// Computes the values of a program for one thread, in order. `data` holds the values of its parameters; `source` and
+/// `selector` return the word of a source or selector.
 pub fn run(
     code: &[u8],
     data: &[u64],
@@ -466,11 +466,11 @@ pub fn run(
     }
 }
 
-/// The values of a program in every thread of a warp.
+/// Values of a program in every lane of a warp.
 pub type WarpValues = [[u128; WARP]; VALUES];
 
-/// Computes the values of a program for the threads of a warp, of which `active` has a bit for each that executes: as
-/// [`run`], and the program may ask for values of other threads. `source` gives the word of a source in a thread.
+/// Computes the values of a program for all lanes of a warp, as [`run`]; operations may take the values of other lanes.
+/// `active` is the mask of active lanes; `source` returns the word of a source in a lane.
 pub fn run_warp(
     code: &[u8],
     data: &[u64],

@@ -1,7 +1,7 @@
-//! Selectors and masks behind operands: `.b7654`, `.h32`, `.b310`.
+//! Operand selectors and masks: `.b7654`, `.h32`, `.b310`.
 //!
-//! They are operand data, not part of a form: one program serves all of them. A [`Selector`] is a table's word on what
-//! may be written, [`Lanes`] and [`Subset`] are what a function gets.
+//! They are operand data rather than part of a form: one program serves all of them. [`Selector`] describes the
+//! accepted selectors; [`Lanes`] and [`Subset`] are values passed to functions.
 //!
 //! ```
 //! use isa_table::selector::{Kind, Lanes, Subset};
@@ -24,14 +24,14 @@ use alloc::vec::Vec;
 use crate::constant::Content;
 use crate::constant::contents;
 
-/// Whether something may be written.
+/// Permission to write something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Permission<Note = &'static str> {
-    /// It may not.
+    /// Not allowed.
     No,
-    /// It may.
+    /// Allowed.
     Yes,
-    /// The assembler takes it, the manual does not list it; the note says so.
+    /// Accepted by the assembler but not listed in the manual, as the note explains.
     Lenient(Note),
 }
 
@@ -57,48 +57,47 @@ impl Content for Permission {
 }
 
 contents! {
-    /// The lanes or the mask that may follow an operand.
+    /// The lane selector or mask that may follow an operand.
     Selector, SelectorBuf {
-        /// The set's name in the manual, without its dot: `asel`.
+        /// Name of the set in the manual, without its dot: `asel`.
         name: &'static str,
-        /// The letter before the digits: `b` or `h`; nothing where the words are listed.
+        /// Letter before the digits, `b` or `h`; NUL if the words are listed.
         letter: char,
-        /// How the digits are read.
+        /// Interpretation of the digits.
         kind: Kind,
-        /// The value when nothing is written, packed as [`Kind`] says.
+        /// Value if omitted, packed as described at [`Kind`].
         default: u32,
-        /// Whether it may be left out where all operands are written. What may not be left out, without a note, may stand
-        /// only where all operands are written.
+        /// Permission to omit it in a statement that writes all operands. A selector that may not be omitted, without a
+        /// note, is valid only in such statements.
         omission: Permission,
     }
 }
 
 impl Selector {
-    /// The packed value of a word without its dot.
+    /// Returns the packed value of a word without its dot.
     pub fn parse(&self, word: &str) -> Option<u32> {
         self.kind.parse(self.letter, word)
     }
 }
 
-/// How a selector's digits are read.
+/// Interpretation of a selector's digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind<Words = &'static [&'static str]> {
-    /// As many digits as `lanes`, each below `of`; the last digit is lane 0.
-    /// Packed four bits a lane, lane 0 lowest.
+    /// `lanes` digits, each below `of`; the last digit is lane 0. Packed as four bits for each lane, lane 0 lowest.
     Lanes {
-        /// How many lanes are picked.
+        /// Number of lanes picked.
         lanes: u8,
-        /// How many there are to pick from.
+        /// Number of lanes to pick from.
         of: u8,
     },
-    /// One to `of` digits, strictly falling, each below `of`. Packed as one bit a digit.
+    /// One to `of` strictly descending digits, each below `of`. Packed as one bit for each digit.
     Subset {
-        /// How many lanes there are.
+        /// Number of lanes.
         of: u8,
     },
-    /// One of these words. Packed as its place; the place after the last means that none is written.
+    /// One of a list of words. Packed as the index of the word; the index after the last means that none is written.
     Listed {
-        /// The words without their dots.
+        /// The words, without their dots.
         words: Words,
     },
 }
@@ -125,7 +124,7 @@ impl Content for Kind {
 }
 
 impl<Words: core::ops::Deref<Target = [Word]>, Word: AsRef<str>> Kind<Words> {
-    /// The packed value of a word without its dot; digits are written from the highest lane down.
+    /// Returns the packed value of a word without its dot; digits run from the highest lane down.
     pub fn parse(&self, letter: char, word: &str) -> Option<u32> {
         let digits = || word.strip_prefix(letter).map(str::as_bytes);
         let below = |of: u8| move |digit: &u8| digit.is_ascii_digit() && digit - b'0' < of;
@@ -146,7 +145,7 @@ impl<Words: core::ops::Deref<Target = [Word]>, Word: AsRef<str>> Kind<Words> {
         }
     }
 
-    /// The word of a packed value, without its dot; nothing for the value of a list of words that none is.
+    /// Returns the word of a packed value, without its dot; empty if no listed word is written.
     pub fn spell(&self, letter: char, bits: u32) -> String {
         let digits = |count: u8, digit: &dyn Fn(u8) -> Option<u32>| {
             let digits: String = (0..count).rev().filter_map(digit).map(|digit| digit.to_string()).collect();
@@ -159,7 +158,7 @@ impl<Words: core::ops::Deref<Target = [Word]>, Word: AsRef<str>> Kind<Words> {
         }
     }
 
-    /// What may be written.
+    /// Describes the accepted words.
     pub fn describe(&self, letter: char) -> String {
         match self {
             Kind::Listed { words } => {
@@ -176,14 +175,15 @@ impl<Words: core::ops::Deref<Target = [Word]>, Word: AsRef<str>> Kind<Words> {
     }
 }
 
-/// For each of `LANES` lanes of a result, which of `OF` lanes it is picked from.
+/// For each of `LANES` lanes of a result, the index of the source lane among `OF` lanes.
 ///
-/// Packed four bits a lane, lane 0 lowest. Written from the highest lane down: `.b3210` picks lane 0 for lane 0.
+/// Packed as four bits for each lane, lane 0 lowest. Written from the highest lane down: `.b3210` picks lane 0 for lane
+/// 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Lanes<const LANES: usize, const OF: usize>(u32);
 
 impl<const LANES: usize, const OF: usize> Lanes<LANES, OF> {
-    /// The selector that picks these lanes, lane 0 first; `None` if one is not below `OF`.
+    /// Selector that picks these lanes, lane 0 first; `None` if an index is not below `OF`.
     pub const fn new(lanes: [usize; LANES]) -> Option<Lanes<LANES, OF>> {
         let mut bits = 0;
         let mut lane = 0;
@@ -197,7 +197,7 @@ impl<const LANES: usize, const OF: usize> Lanes<LANES, OF> {
         Some(Lanes(bits))
     }
 
-    /// The selector with these packed bits; a lane that is not below `OF` is taken modulo `OF`.
+    /// Selector with these packed bits; indices are taken modulo `OF`.
     pub const fn from_bits(bits: u32) -> Lanes<LANES, OF> {
         let mut reduced = 0;
         let mut lane = 0;
@@ -208,23 +208,23 @@ impl<const LANES: usize, const OF: usize> Lanes<LANES, OF> {
         Lanes(reduced)
     }
 
-    /// The packed bits.
+    /// Returns the packed bits.
     pub const fn to_bits(self) -> u32 {
         self.0
     }
 
-    /// The lane that is picked for a lane of the result.
+    /// Returns the source lane for a lane of the result.
     pub const fn lane(self, lane: usize) -> usize {
         (self.0 >> (4 * lane) & 15) as usize
     }
 }
 
-/// Some of `OF` lanes, packed one bit a lane. Written from the highest lane down: `.b310`.
+/// A subset of `OF` lanes, packed as one bit for each lane. Written from the highest lane down: `.b310`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Subset<const OF: usize>(u32);
 
 impl<const OF: usize> Subset<OF> {
-    /// The mask of these lanes, lane 0 first; `None` if it is empty, which no mask in PTX is.
+    /// Mask of these lanes, lane 0 first; `None` if it is empty, which PTX does not allow.
     pub const fn new(lanes: [bool; OF]) -> Option<Subset<OF>> {
         let mut bits = 0;
         let mut lane = 0;
@@ -235,17 +235,17 @@ impl<const OF: usize> Subset<OF> {
         if bits == 0 { None } else { Some(Subset(bits)) }
     }
 
-    /// The mask with these packed bits; bits from `OF` on are ignored.
+    /// Mask with these packed bits; bits from `OF` on are ignored.
     pub const fn from_bits(bits: u32) -> Subset<OF> {
         Subset(bits & ((1 << OF) - 1))
     }
 
-    /// The packed bits.
+    /// Returns the packed bits.
     pub const fn to_bits(self) -> u32 {
         self.0
     }
 
-    /// Whether each lane is in the mask, lane 0 first.
+    /// Returns the membership of each lane, lane 0 first.
     pub const fn lanes(self) -> [bool; OF] {
         let mut lanes = [false; OF];
         let mut lane = 0;

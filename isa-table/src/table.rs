@@ -1,12 +1,11 @@
-//! The shape of an instruction table.
+//! Data model of an instruction table, and queries on it.
 //!
-//! What grows with forms stands in columns of numbers ([`Forms`]), which index pools that many forms share; what grows
-//! with instructions stands in structs. A table may stand on another one: then it holds its own instructions only, and
-//! answers for both. Types, versions and targets are the exception: each table lists all it knows, its base's first, so
-//! that an index means the same in both.
+//! Data that grows with the number of forms is stored in columns of indices ([`Forms`]) into shared pools; data that
+//! grows with the number of instructions is stored in structs. A table may extend a base table: it then holds its own
+//! instructions only and answers queries for both. Types, versions and targets are the exception: each table lists all
+//! of them, those of its base first, so that an index has the same meaning in both.
 //!
-//! This module knows no instruction, no type by name and no version: every value here is written by the generator from a
-//! spec.
+//! This module names no instruction, type or version: the generator writes every value from a spec.
 
 mod evaluator;
 mod form;
@@ -39,7 +38,7 @@ pub use operands::{Operands, OperandsIter};
 pub struct TypeId(pub u8);
 
 impl TypeId {
-    /// The index into the types of a table.
+    /// Returns the index into the types of a table.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
@@ -50,24 +49,24 @@ impl TypeId {
 pub struct TypeSet(pub u128);
 
 impl TypeSet {
-    /// Whether a type is in it.
+    /// Returns true if the set contains a type.
     #[inline(always)]
     pub const fn has(self, ty: TypeId) -> bool {
         self.0 >> (ty.0 & 127) & 1 != 0
     }
 
-    /// Whether it has no type.
+    /// Returns true if the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The set with one type more.
+    /// Returns the set with a type added.
     #[must_use]
     pub const fn with(self, ty: TypeId) -> TypeSet {
         TypeSet(self.0 | 1 << ty.0)
     }
 
-    /// Its types, ascending.
+    /// Returns its types in ascending order.
     pub fn iter(self) -> impl Iterator<Item = TypeId> {
         (0..128).map(TypeId).filter(move |ty| self.has(*ty))
     }
@@ -79,15 +78,15 @@ impl FromIterator<TypeId> for TypeSet {
     }
 }
 
-/// A whole instruction table, as one spec describes it: data, and what computes.
+/// An instruction table, computed from a spec: data and code.
 pub struct Table {
-    /// The table that this one stands on.
+    /// The table that this one extends.
     pub base: Option<&'static Table>,
-    /// What can be read.
+    /// Data.
     pub data: Data,
-    /// What the programs call.
+    /// Computes the operations that the programs call.
     pub operation: Operation,
-    /// The code of each loop at every SIMD level.
+    /// Code of each loop at every SIMD level.
     pub loops: &'static [&'static [Run]],
 }
 
@@ -107,7 +106,7 @@ impl fmt::Debug for Table {
 }
 
 contents! {
-    /// What can be read in a table.
+    /// Data of a table.
     Data, DataBuf {
         /// Every type an operand or a register can have; indexed by [`TypeId`].
         types: &'static [TypeInfo],
@@ -115,121 +114,121 @@ contents! {
         versions: &'static [Version],
         /// Every target, ascending by number, then by suffix.
         targets: &'static [TargetInfo],
-        /// The families of targets: the SM numbers of each.
+        /// Families of targets: the SM numbers of each.
         families: &'static [&'static [u16]],
-        /// One for each of this table's own opcodes, sorted by opcode.
+        /// This table's own instructions, sorted by opcode.
         instructions: &'static [Instruction],
-        /// The syntax lines of all its instructions.
+        /// Syntax lines of all its instructions.
         syntaxes: &'static [Syntax],
-        /// Every legal form of its instructions.
+        /// Legal forms of its instructions.
         forms: Forms,
-        /// What they compute.
+        /// Programs of its forms.
         programs: Programs,
-        /// What the assembler takes in any statement beyond the manual: for each [`Lenient`] the note that says so; `None`
-        /// where the spec has no such note, and the thing is refused.
+        /// For each [`Lenient`], the note that the assembler accepts it in any statement; `None` if the spec has no
+        /// such note and it is refused.
         lenient: &'static [Option<&'static str>],
-        /// What a thread may read and nothing writes.
+        /// Special registers.
         specials: &'static [Special],
-        /// Where variables are: all that it knows, its base's first.
+        /// State spaces, those of the base first.
         spaces: &'static [Space],
-        /// Directives: all that it knows, its base's first.
+        /// Directives, those of the base first.
         directives: &'static [Directive],
-        /// What declarations and directives may say from a version and a target on: all that it knows.
+        /// Version-dependent parts of declarations and directives, those of the base first.
         declarations: &'static [Declared],
     }
 }
 
 contents! {
-    /// A directive, and where it may stand.
+    /// A directive and its context.
     Directive, DirectiveBuf {
         /// The name without its dot: `maxntid`.
         name: &'static str,
-        /// Whether it stands outside of functions.
+        /// True if it is allowed at module scope.
         module: bool,
-        /// Whether it stands behind a label in a function's body and lists the labels that an indirect branch may go to.
+        /// True if it follows a label in a function body and lists the targets of an indirect branch.
         branches: bool,
-        /// Whether it stands behind a label in a function's body and lists the functions that an indirect call may reach.
+        /// True if it follows a label in a function body and lists the targets of an indirect call.
         targets: bool,
-        /// Whether it stands behind a label in a function's body and declares the results and parameters of an indirect call.
+        /// True if it follows a label in a function body and declares the prototype of an indirect call.
         prototype: bool,
-        /// Whether it stands in the head of a kernel.
+        /// True if it is allowed in the header of a kernel.
         entry: bool,
-        /// Whether it stands in the head of a function that is no kernel.
+        /// True if it is allowed in the header of a device function.
         function: bool,
-        /// Whether it is an attribute of variables: `.attribute(.managed)`.
+        /// True if it is an attribute of variables: `.attribute(.managed)`.
         attribute: bool,
-        /// Whether it is an option, which stands without its dot behind the target in `.target`.
+        /// True if it is an option of `.target`, written without its dot after the target.
         option: bool,
-        /// How many numbers follow it in a head at least.
+        /// Minimum number of integer arguments in a header.
         least: u8,
-        /// How many numbers follow it in a head at most.
+        /// Maximum number of integer arguments in a header.
         most: u8,
-        /// What does not stand in one head, or one `.target`, with it.
+        /// Directives that it excludes in the same header or `.target`.
         without: &'static [&'static str],
-        /// The version from which on there is no such directive.
+        /// First version that no longer has the directive.
         until: Option<Version>,
-        /// What it needs.
+        /// Minimum version and target.
         floor: Floor,
-        /// What it says, in words.
+        /// Description.
         description: &'static str,
     }
 
-    /// A part of a declaration or of a directive that not every version and target has.
+    /// A part of a declaration or directive that requires a minimum version or target.
     Declared, DeclaredBuf {
-        /// The name: a word with its dot (`.b128`), a string with its quotes (`"frequency"`), or a [`Feature`]'s.
+        /// Name: a word with its dot (`.b128`), a string with its quotes (`"frequency"`), or the name of a [`Feature`].
         name: &'static str,
-        /// The most of what is counted; 0 for what is not. More needs the next entry of the name.
+        /// Maximum of a counted quantity, 0 if none; a larger amount requires the next entry of the name.
         most: u64,
-        /// What it needs.
+        /// Minimum version and target.
         floor: Floor,
-        /// What it is, in words.
+        /// Description.
         description: &'static str,
     }
 
-    /// A state space: where variables are.
+    /// A state space.
     Space, SpaceBuf {
         /// The name without its dot: `global`.
         name: &'static str,
-        /// What the memory belongs to; nothing where a space is no memory that threads address.
+        /// Owner of its memory; `None` if the space is not addressable memory.
         memory: Option<Memory>,
-        /// Whether generic addresses reach its variables.
+        /// True if generic addresses reach its variables.
         generic: bool,
-        /// Whether a constant may be an address in it.
+        /// True if a constant may be an address in it.
         constants: bool,
-        /// Whether it is a type by which variables of another space are declared, and what they hold is not seen:
-        /// `.global .texref t;` is in `.texref`.
+        /// True if it is a type with which opaque variables are declared in another space: `.global .texref t;` is in
+        /// `.texref`.
         opaque: bool,
-        /// The option of `.target` without which no variable is in it.
+        /// Option of `.target` that is required to declare variables in it.
         option: Option<&'static str>,
-        /// Whether variables in it may begin with values.
+        /// True if its variables may have initializers.
         values: bool,
-        /// Whether variables of opaque types are declared in it.
+        /// True if variables of opaque types may be declared in it.
         opaques: bool,
-        /// Whether variables in it may be vectors.
+        /// True if its variables may be vectors.
         vectors: bool,
-        /// The version from which on its variables are declared within functions only.
+        /// First version that allows its variables within functions only.
         inside: Option<Version>,
-        /// The version from which on nothing is in it.
+        /// First version that no longer has the space.
         until: Option<Version>,
-        /// What it is, in words.
+        /// Description.
         description: &'static str,
     }
 
-    /// A special register: what a thread may read and nothing writes.
+    /// A special register: read-only to a thread.
     Special, SpecialBuf {
         /// The name: `%tid`.
         name: &'static str,
-        /// How many registers the name stands for, numbered from zero; 0 where it is one without a number.
+        /// Number of registers that share the name, numbered from zero; 0 for a single register without a number.
         count: u8,
-        /// Whether it has elements.
+        /// True if it is a vector.
         vector: bool,
-        /// The types of operands that it may stand for.
+        /// Operand types for which it is accepted.
         types: TypeSet,
-        /// Where its value comes from.
+        /// Source of its value.
         origin: Origin,
-        /// What it needs.
+        /// Minimum version and target.
         floor: Floor,
-        /// What it holds, in words.
+        /// Description.
         description: &'static str,
     }
 
@@ -237,81 +236,81 @@ contents! {
     TypeInfo, TypeInfoBuf {
         /// The name without its dot: `u32`.
         name: &'static str,
-        /// How its bits are read.
+        /// Interpretation of its bits.
         kind: Kind,
         /// Width in bits of the whole value.
         bits: u16,
-        /// Bits of a float's exponent; 0 for types that are no floats.
+        /// Width of a float's exponent in bits; 0 for other types.
         exponent: u8,
-        /// Lanes of a packed type; 1 for the others.
+        /// Number of lanes of a packed type; 1 for other types.
         lanes: u8,
-        /// The type of one lane; itself for types that are not packed.
+        /// Type of one lane; the type itself if it is not packed.
         lane: TypeId,
-        /// The declared register types that an operand of this type may have.
-        /// Empty for types that no register has (they exist inside semantics only).
+        /// Declared register types accepted for an operand of this type. Empty for types that exist inside semantics
+        /// only.
         registers: TypeSet,
-        /// The constants that an operand of this type takes.
+        /// Constants accepted for an operand of this type.
         constants: Constants,
-        /// What the type is, in words.
+        /// Description.
         description: &'static str,
     }
 
-    /// A target and the first PTX version that knows it.
+    /// A target and the first PTX version that supports it.
     TargetInfo, TargetInfoBuf {
         /// The target.
         target: Target,
-        /// The first PTX version that knows it.
+        /// First PTX version that supports it.
         since: Version,
     }
 
-    /// Everything the spec says of one opcode that does not depend on the form.
+    /// Data of an opcode that does not depend on the form.
     Instruction, InstructionBuf {
         /// The opcode as PTX spells it.
         opcode: &'static str,
-        /// The places for modifiers over all syntax lines, in the order of the first line that has each.
+        /// Modifier slots of all syntax lines, in order of first occurrence.
         slots: &'static [Slot],
-        /// Combinations of modifiers that the spec refuses, each with its reason. Any combination that no syntax line
-        /// spells is illegal as well.
+        /// Refused combinations of modifiers, each with its reason. Combinations that no syntax line spells are illegal
+        /// as well.
         rules: &'static [Rule],
-        /// What statements with free modifiers ask for beyond their forms.
+        /// Additional requirements of free modifiers.
         free_floors: &'static [FreeFloor],
-        /// The entries of the spec that describe this opcode, in the spec's order.
+        /// Entries of the spec that describe this opcode, in the spec's order.
         entries: &'static [Entry],
-        /// The syntax lines of all entries, in the spec's order: the first one's index in the syntax lines of a table.
+        /// Index of its first syntax line in the syntax lines of the table.
         first_syntax: u16,
-        /// How many lines there are.
+        /// Number of syntax lines.
         syntaxes: u16,
-        /// The first form's index in the table's own columns.
+        /// Index of its first form in the table's own columns.
         first_form: u16,
-        /// How many forms there are.
+        /// Number of forms.
         forms: u16,
-        /// Where in [`Forms::values`] those of the first form begin.
+        /// Start in [`Forms::values`] of the values of its first form.
         first_value: u32,
     }
 
     /// One `instruction` item of the spec; an opcode may have several.
     Entry, EntryBuf {
-        /// The manual's section: `9.7.6.1`.
+        /// Section of the manual: `9.7.6.1`.
         section: &'static str,
-        /// One line of what it does.
+        /// One-line summary.
         summary: &'static str,
-        /// All of the description, paragraphs parted by blank lines.
+        /// Full description, paragraphs separated by blank lines.
         description: &'static str,
-        /// The spec file and line: `comparison.isa:8`.
+        /// Spec file and line: `comparison.isa:8`.
         source: &'static str,
-        /// Where the manual contradicts itself or the machine.
+        /// Contradictions within the manual, or between the manual and the machine.
         errata: &'static [Erratum],
-        /// The examples of the spec, each a statement.
+        /// Example statements.
         examples: &'static [Example],
     }
 
-    /// A place where the manual contradicts itself or the machine.
+    /// A contradiction within the manual, or between the manual and the machine.
     Erratum, ErratumBuf {
-        /// What it concerns.
+        /// Subject.
         subject: &'static str,
-        /// What the manual says.
+        /// Statement of the manual.
         manual: &'static str,
-        /// What the machine or the assembler does.
+        /// Behavior of the machine or the assembler.
         machine: &'static str,
     }
 
@@ -319,22 +318,22 @@ contents! {
     Example, ExampleBuf {
         /// The statement, ending in a semicolon.
         text: &'static str,
-        /// Whether the assembler refuses it although the manual shows it.
+        /// True if the assembler refuses it although the manual shows it.
         refused: bool,
     }
 
-    /// A place for a modifier in a mnemonic.
+    /// A modifier slot of an opcode.
     Slot, SlotBuf {
         /// The name the spec gives it, without a dot: `CmpOp`, `ftz`, `dtype`.
         name: &'static str,
-        /// The spellings that any syntax line allows here, without their dots, in the spec's order.
-        /// [`FormInfo::values`] and [`Rule::forbids`] index this list.
+        /// Members that any syntax line allows here, without their dots, in the spec's order. [`FormInfo::values`] and
+        /// [`Rule::forbids`] hold indices into this list.
         members: &'static [&'static str],
-        /// Whether they are types.
+        /// True if its members are types.
         types: bool,
-        /// Whether they belong to the opcode and stand right behind it, in whatever order the others are.
+        /// True if it belongs to the opcode and directly follows it, whatever the order of other modifiers.
         of_opcode: bool,
-        /// Whether they are free: no part of a form's mnemonic. Rules hold them, and a statement keeps them.
+        /// True if it is free: not part of a form's mnemonic, checked by rules and kept with each statement.
         free: bool,
     }
 
@@ -344,11 +343,11 @@ contents! {
         items: &'static [Item],
         /// The line as the spec writes it: `set.CmpOp{.ftz}.dtype.stype d, a, b;`.
         text: &'static str,
-        /// Whether it has modifiers that are free.
+        /// True if it has free modifiers.
         free: bool,
-        /// The index of its instruction in [`Table::instructions`].
+        /// Index of its instruction in [`Table::instructions`].
         instruction: u16,
-        /// The index of its entry in [`Instruction::entries`].
+        /// Index of its entry in [`Instruction::entries`].
         entry: u8,
     }
 
@@ -356,34 +355,34 @@ contents! {
     Item, ItemBuf {
         /// Index into [`Instruction::slots`].
         slot: u8,
-        /// Whether it may be left out.
+        /// True if it may be omitted.
         optional: bool,
-        /// The members of the slot that this line allows: bit `i` is `Slot::members[i]`.
+        /// Members of the slot that this line allows: bit `i` is `Slot::members[i]`.
         members: u64,
     }
 
-    /// A combination of modifiers that the spec refuses, and why.
+    /// A refused combination of modifiers, and the reason.
     Rule, RuleBuf {
-        /// Refused where all of these hold.
+        /// Refused if all of these hold.
         forbids: &'static [Forbidden],
         /// The reason, as a sentence without a full stop: "`.lo` is for unsigned integers".
         reason: &'static str,
-        /// The index of its entry, where it is about free modifiers, which no form has: then it decides. Others only tell
-        /// why there is no form.
+        /// Index of the entry if the rule constrains free modifiers, which no form determines: it is then decided for
+        /// each statement. Other rules only explain why a form does not exist.
         decides: Option<u8>,
     }
 
-    /// What statements with some free modifiers ask for beyond their forms.
+    /// Additional requirement of statements with some free modifiers.
     FreeFloor, FreeFloorBuf {
-        /// The index of its entry.
+        /// Index of the entry.
         entry: u8,
-        /// It holds where all of these do.
+        /// Applies if all of these hold.
         when: &'static [Forbidden],
-        /// What is asked for.
+        /// Minimum version and target.
         floor: Floor,
     }
 
-    /// Values of a slot, of which one is there.
+    /// A set of values of a slot.
     Forbidden, ForbiddenBuf {
         /// Index into [`Instruction::slots`].
         slot: u8,
@@ -395,30 +394,30 @@ contents! {
     Operand, OperandBuf {
         /// Its name in the manual: `d`, `a`, `p`.
         name: &'static str,
-        /// What it is.
+        /// Kind of operand.
         kind: OperandKind,
-        /// Its type in this form, or that of an element; for an address a type of registers that hold one.
+        /// Its type in this form, or its element type; for an address, an accepted register type.
         ty: TypeId,
-        /// The slot of the free modifier that says in which state space an address is.
+        /// Slot of the free modifier that names the state space of an address.
         space: Option<u8>,
-        /// The state spaces that an address, or a variable that stands for a value, may be in, where they are the same in all
-        /// statements; any if there are none.
+        /// State spaces of an address, or of a variable used as a value, if they are the same in all statements; any if
+        /// empty.
         spaces: &'static [&'static str],
-        /// The declared register types it may have.
+        /// Accepted register types.
         registers: TypeSet,
-        /// Whether it is written rather than read.
+        /// True if it is a destination, false if it is a source.
         destination: bool,
-        /// A second destination behind a bar, as in `p|q`.
+        /// Second destination after a bar, as in `p|q`.
         second: Option<&'static Second>,
-        /// Whether a bar and a sink may stand behind a destination that has no second one, as in `p|_`.
+        /// Permission to write a bar and a sink after a destination that has no second one, as in `p|_`.
         trailing_sink: Permission,
-        /// Whether `!` may stand before it.
+        /// Permission to negate it with `!`.
         negation: Permission,
         /// Whether `_` may stand for it.
         sink: bool,
         /// Whether a constant may stand for it; which ones, its type says.
         constants: bool,
-        /// The constants that may stand for it; any if there are none.
+        /// Accepted constants; all if empty.
         within: &'static [Range],
         /// Whether the manual lists constants for it even if it is a predicate.
         listed_constants: bool,
@@ -438,138 +437,139 @@ contents! {
         bare: bool,
         /// Whether a vector of two or four may stand for one of fewer elements.
         longer: bool,
-        /// The lanes or mask that may be written behind it: `a.b3210`.
+        /// Lane selector or mask that may follow it: `a.b3210`.
         selector: Option<&'static Selector>,
-        /// Whether it may be left out, and with it all operands behind it.
+        /// True if this operand and all that follow may be omitted.
         optional: bool,
-        /// What it asks for where it is written and that is more than the form does.
+        /// Minimum version and target where it is written, if higher than the form's.
         floor: Option<&'static Floor>,
-        /// What stands around it in each statement.
+        /// Surrounding punctuation, the same in every statement.
         around: Around,
-        /// The number of the state that it is: no statement writes it, and a program carries it from one to the next.
+        /// Index of the thread state that it is; statements do not write states, the program passes them on.
         state: Option<u8>,
     }
 
-    /// Constants from the least to the largest; of a float their bits.
+    /// A range of constants; floats are given as bits.
     Range, RangeBuf {
-        /// The least.
+        /// Lower bound.
         least: i64,
-        /// The largest.
+        /// Upper bound, inclusive.
         most: i64,
-        /// Of those between, only the multiples of this.
+        /// Only multiples of this are in the range.
         step: u64,
     }
 
     /// The second destination of a pair.
     Second, SecondBuf {
-        /// Its name in the manual: `q`.
+        /// Name in the manual: `q`.
         name: &'static str,
         /// Its type in this form.
         ty: TypeId,
-        /// The declared register types it may have.
+        /// Accepted register types.
         registers: TypeSet,
-        /// Whether it may be left out.
+        /// Permission to omit it.
         optional: Permission,
-        /// What it asks for where it is written and that is more than the form does.
+        /// Minimum version and target where it is written, if higher than the form's.
         floor: Option<&'static Floor>,
     }
 
-    /// What a form needs.
+    /// Minimum versions and targets of a form.
     Floors, FloorsBuf {
-        /// What the manual asks for.
+        /// Required by the manual.
         manual: Floor,
-        /// What the assembler asks for, where that is less.
+        /// Required by the assembler, if less.
         assembler: Option<Relaxed>,
     }
 
-    /// A floor of the assembler's that is lower than the manual's.
+    /// A requirement of the assembler that is lower than the manual's.
     Relaxed, RelaxedBuf {
-        /// What the assembler asks for.
+        /// Required by the assembler.
         floor: Floor,
-        /// The note that says so.
+        /// Note that explains the difference.
         note: &'static str,
     }
 
-    /// How far a machine's result may be from the exact one.
+    /// Maximum error of a machine's result.
     Bound, BoundBuf {
-        /// What is measured.
+        /// Measure of the error.
         measure: Measure,
-        /// How much of it: `2`, `2^-22.5`.
+        /// Amount as written: `2`, `2^-22.5`.
         value: &'static str,
-        /// The same as the bits of a double.
+        /// Amount as the bits of an `f64`.
         amount: u64,
     }
 
     /// A form that machines compute approximately.
     Bounded, BoundedBuf {
-        /// Its index.
+        /// Index of the form.
         form: u16,
-        /// How far its result may be from the exact one.
+        /// Maximum error.
         bound: Bound,
     }
 
-    /// The operands of a form, and its states: indices into [`Forms::all_operands`].
+    /// Operands and states of a form: indices into [`Forms::all_operands`].
     OperandList, OperandListBuf {
         /// Operands in order of writing.
         operands: &'static [u16],
-        /// What is read and written of a thread's state beside them.
+        /// Thread states that it reads or writes in addition.
         states: &'static [u16],
-        /// Whether one of the operands, or a second destination, has a floor of its own.
+        /// True if an operand or a second destination has its own minimum version or target.
         floors: bool,
     }
 
-    /// The forms of a table, in columns: a form is a number, the index of each.
+    /// Forms of a table, stored in columns that are indexed by form.
     Forms, FormsBuf {
-        /// The mnemonics, filled up with zeros; see [`LONG`] for those that are longer.
+        /// Mnemonics, padded with zeros; see [`LONG`] for longer ones.
         names: &'static [Name],
         /// Mnemonics that are longer than a [`Name`].
         long_names: &'static [&'static str],
-        /// The index of each one's syntax line in the syntax lines of a table.
+        /// Index of the syntax line in the syntax lines of the table.
         syntax: &'static [u16],
-        /// The members chosen in the slots of its instruction, or [`ABSENT`]; those of one form after the other's.
+        /// Member chosen in each slot of the instruction, or [`ABSENT`]; forms are consecutive.
         values: &'static [u8],
-        /// Which of [`Forms::operand_lists`] are its operands.
+        /// Index in [`Forms::operand_lists`].
         operands: &'static [u16],
-        /// Which of [`Forms::floor_list`] are its floors.
+        /// Index in [`Forms::floor_list`].
         floors: &'static [u16],
-        /// Which of [`Forms::note_list`] says that only the assembler takes it; 0 where the manual lists it, too.
+        /// Index in [`Forms::note_list`] of the note that only the assembler accepts the form; 0 if the manual lists
+        /// it.
         notes: &'static [u16],
-        /// Which of [`Forms::effect_lists`] are its effects.
+        /// Index in [`Forms::effect_lists`].
         effects: &'static [u16],
-        /// Where in [`Programs::evaluations`] its evaluations begin; [`NO_EVALUATION`] where it has none.
+        /// Index in [`Programs::evaluations`] of its first evaluation; [`NO_EVALUATION`] if it has none.
         evaluations: &'static [u32],
-        /// The operands that forms have.
+        /// Pool of operands.
         all_operands: &'static [Operand],
-        /// Those of one form, or of several.
+        /// Pool of operand lists.
         operand_lists: &'static [OperandList],
-        /// What forms need.
+        /// Pool of requirements.
         floor_list: &'static [Floors],
-        /// Why forms are taken that the manual does not list; the first one is none.
+        /// Notes on forms that the manual does not list; the first one is empty.
         note_list: &'static [&'static str],
-        /// The effects that forms have.
+        /// Pool of effect lists.
         effect_lists: &'static [EffectList],
-        /// The forms that machines compute approximately, ascending.
+        /// Forms that machines compute approximately, ascending.
         bounds: &'static [Bounded],
-        /// Forms of one mnemonic, each with the next one that has other operands: numbers in pairs, ascending.
+        /// Pairs of forms, ascending: a form and the next one of the same mnemonic with other operands.
         next_shapes: &'static [u16],
-        /// The perfect hash of mnemonics: factors of buckets.
+        /// Perfect hash of mnemonics: factor of each bucket.
         factors: &'static [u32],
-        /// The perfect hash of mnemonics: forms in places.
+        /// Perfect hash of mnemonics: form in each place.
         places: &'static [u16],
     }
 }
 
-/// A mnemonic, filled up with zeros.
+/// A mnemonic, padded with zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name(pub [u8; SHORT]);
 
-/// The first byte of a [`Name`] that is too short for the mnemonic: behind it is the mnemonic's number among
-/// [`Forms::long_names`], the lower byte first.
+/// First byte of a [`Name`] that is too short for its mnemonic; followed by the little-endian index in
+/// [`Forms::long_names`].
 pub const LONG: u8 = u8::MAX;
 
 #[cfg(feature = "write")]
 impl Name {
-    /// The name of a mnemonic; too long a one goes to the list.
+    /// Name of a mnemonic; one that does not fit is appended to `long_names`.
     pub fn of(mnemonic: &str, long_names: &mut alloc::vec::Vec<String>) -> Name {
         let mut name = [0; SHORT];
         match name.get_mut(..mnemonic.len()) {
@@ -584,41 +584,41 @@ impl Name {
     }
 }
 
-/// The most words of an opcode: `cp.async.bulk.prefetch.tensor`.
+/// Maximum number of words of an opcode: `cp.async.bulk.prefetch.tensor`.
 const WORDS: usize = 5;
 
-/// In [`Forms::evaluations`]: the form has no evaluator.
+/// Marks a form without an evaluator in [`Forms::evaluations`].
 pub const NO_EVALUATION: u32 = u32::MAX;
 
-/// The value of a slot that stands for "absent".
+/// Slot value that means "absent".
 pub const ABSENT: u8 = 63;
 
-/// In place of a member: a modifier that the slot does not have.
+/// Slot value of a modifier that is not a member of the slot.
 pub const FOREIGN: u8 = ABSENT + 1;
 
-/// What an operand is, beside its type.
+/// Kind of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OperandKind {
-    /// A value: a register, or what stands for one.
+    /// A value: a register or a substitute for one.
     Scalar,
-    /// So many values in braces, or a register that is such a vector.
+    /// A vector of the given number of elements: values in braces, or a register of such a vector type.
     Vector(u8),
-    /// A place in memory: a register, a variable or a constant, and perhaps an offset.
+    /// A memory address: a register, a variable or a constant, optionally with an offset.
     Address,
     /// A label.
     Label,
-    /// A function, or a register that holds the address of one.
+    /// A function, or a register that holds its address.
     Function,
-    /// What a function is called with, or gives: `(a, b)`.
+    /// Arguments or results of a call: `(a, b)`.
     Arguments,
-    /// The name of a list of labels.
+    /// Name of a list of branch targets.
     Branches,
-    /// The name of a list of functions, or of a prototype.
+    /// Name of a list of call targets or of a prototype.
     Targets,
 }
 
 impl OperandKind {
-    /// Those that a spec calls by a name, with it.
+    /// Kinds that have a name in a spec.
     pub const NAMED: [(&'static str, OperandKind); 5] = [
         ("label", OperandKind::Label),
         ("function", OperandKind::Function),
@@ -627,36 +627,36 @@ impl OperandKind {
         ("targets", OperandKind::Targets),
     ];
 
-    /// What a spec calls it; empty for what has no name of its own.
+    /// Name in a spec; empty if it has none.
     pub fn name(self) -> &'static str {
         OperandKind::NAMED.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 
-    /// Whether it is written as values: alone or as a vector.
+    /// Returns true if it is written as values: alone or as a vector.
     pub const fn is_value(self) -> bool {
         matches!(self, OperandKind::Scalar | OperandKind::Vector(_))
     }
 }
 
-/// The constants that an operand of a type takes.
+/// Kinds of constants accepted for a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Constants {
     /// Integer expressions, truncated to the type's width.
     pub integer: bool,
-    /// Float expressions: `1.0`, `0d` and sixteen hex digits, and what is computed from such.
+    /// Float expressions: `1.0`, `0d` with 16 hexadecimal digits, and expressions of these.
     pub float: bool,
-    /// The bits of a single-precision float, spelt `0f` and eight hex digits.
+    /// Bits of a single-precision float: `0f` with 8 hexadecimal digits.
     pub single: bool,
 }
 
 impl Constants {
-    /// Whether there are any.
+    /// Returns true if any kind is accepted.
     pub const fn any(self) -> bool {
         self.integer || self.float || self.single
     }
 }
 
-/// How the bits of a type are read.
+/// Interpretation of the bits of a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A truth value.
@@ -669,7 +669,7 @@ pub enum Kind {
     Signed,
     /// A float.
     Float,
-    /// Several lanes of another type.
+    /// Lanes of another type.
     Packed,
 }
 
@@ -682,7 +682,7 @@ plain! {
     Constants = |constants| alloc::format!("{constants:?}");
 }
 
-/// Names, and what they are called in a spec.
+/// Declares an enum whose variants have names in a spec.
 macro_rules! named {
     ($(#[$docs:meta])* $name:ident { $($(#[$variant_docs:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$docs])*
@@ -690,10 +690,10 @@ macro_rules! named {
         pub enum $name { $($(#[$variant_docs])* $variant,)* }
 
         impl $name {
-            /// All of them.
+            /// All variants.
             pub const ALL: &[$name] = &[$($name::$variant),*];
 
-            /// What a spec calls it.
+            /// Name in a spec.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => $text,)* }
             }
@@ -702,13 +702,13 @@ macro_rules! named {
 }
 
 named! {
-    /// What the assembler may take in any statement beyond the manual.
+    /// A deviation that the assembler may accept in any statement beyond the manual.
     Lenient {
-        /// Modifiers in another order than the manual's.
+        /// Modifiers in an order that differs from the manual's.
         ModifierOrder = "modifier_order",
         /// Blanks before a modifier or selector.
         BlankBeforeModifier = "blank_before_modifier",
-        /// One predicate as both destinations.
+        /// The same predicate as both destinations.
         RepeatedDestination = "repeated_destination",
         /// A constant as a predicate operand.
         ConstantPredicate = "constant_predicate",
@@ -716,19 +716,19 @@ named! {
         RegisterPlusConstant = "register_plus_constant",
         /// Leading zeros in the number of a register.
         LeadingZeros = "leading_zeros",
-        /// The name of a function as a source.
+        /// Function name as a source.
         FunctionAsSource = "function_as_source",
-        /// A variable as an element of a vector.
+        /// Variable as an element of a vector.
         VariableAsElement = "variable_as_element",
-        /// A bar and a sink behind a destination that has no second one.
+        /// Bar and sink after a destination that has no second one.
         SinkBehindDestination = "sink_behind_destination",
-        /// A constant that an operand's type does not take, beside registers in a vector.
+        /// Constant beside registers in a vector, of a kind that the element type does not accept.
         ConstantBesideBits = "constant_beside_bits",
     }
 }
 
 named! {
-    /// What may stand for an operand beside a register.
+    /// Substitutes: operands accepted in place of a register.
     Stand {
         /// Constants.
         Constants = "constants",
@@ -742,23 +742,23 @@ named! {
         Specials = "specials",
         /// Names of variables, for their addresses.
         Addresses = "addresses",
-        /// For an element of a vector: a register of another kind than the other elements have, unless it is bits.
+        /// For an element of a vector: a register of another kind than the other elements, neither being untyped bits.
         Mixtures = "mixtures",
-        /// For a vector: a register alone, without braces.
+        /// For a vector: a single register without braces.
         Bare = "bare",
-        /// For a vector: one of two or four elements where fewer are wanted.
+        /// For a vector of two or four elements: accepted in place of a shorter one.
         Longer = "longer",
     }
 }
 
 named! {
-    /// How a distance between results is measured.
+    /// Measure of the error of a result.
     Measure {
-        /// In units of the last place of the exact result, rounded to nearest.
+        /// In units in the last place (ULP) of the exact result, rounded to nearest.
         Ulp = "ulps",
-        /// As the difference.
+        /// Absolute error.
         Absolute = "absolute",
-        /// As the difference divided by the exact result.
+        /// Relative error.
         Relative = "relative",
     }
 }
@@ -768,7 +768,7 @@ plain! {
 }
 
 impl Measure {
-    /// So much of it, in words: `2 units in the last place`.
+    /// An amount in words: `2 units in the last place`.
     pub fn of(self, value: &str) -> String {
         match self {
             Measure::Ulp => alloc::format!("{value} units in the last place"),
@@ -786,20 +786,20 @@ impl fmt::Display for Bound {
 }
 
 impl Stand {
-    /// Whether it may stand for a source of which nothing is said.
+    /// Returns true if it is accepted for a source by default.
     pub const fn is_usual(self) -> bool {
         !matches!(self, Stand::Specials | Stand::Addresses | Stand::Bare | Stand::Longer)
     }
 }
 
 impl Range {
-    /// Whether a constant is one of them.
+    /// Returns true if the range contains a constant.
     pub const fn has(&self, bits: u64) -> bool {
         let value = bits as i64;
         self.least <= value && value <= self.most && value.unsigned_abs().is_multiple_of(self.step)
     }
 
-    /// The constants in words: `128`, `0 to 15`, `24 to 256 by 8`.
+    /// Describes the constants: `128`, `0 to 15`, `24 to 256 by 8`.
     pub fn in_words(&self, ty: &TypeInfo) -> String {
         let value = |bits: i64| match ty.kind {
             Kind::Float if ty.bits == 32 => alloc::format!("{:e}", f32::from_bits(bits as u32)),
@@ -814,54 +814,54 @@ impl Range {
 }
 
 impl TypeInfo {
-    /// Whether its values are bits or integers.
+    /// Returns true if its values are untyped bits or integers.
     pub fn is_word(&self) -> bool {
         matches!(self.kind, Kind::Bits | Kind::Unsigned | Kind::Signed)
     }
 
-    /// Whether a register of it may stand where one of the other type is expected by a vector or a call: they are as wide, and
-    /// the same type, both integers, or one of them is bits.
+    /// Returns true if a register of this type is accepted where a vector or a call expects the other type: both have
+    /// the same width, and are the same type, both integers, or one of them is untyped bits.
     pub fn goes_with(&self, other: &TypeInfo) -> bool {
         let bits = self.kind == Kind::Bits || other.kind == Kind::Bits;
         self.bits == other.bits && (bits || self.name == other.name || self.is_word() && other.is_word())
     }
 }
 
-/// What declarations and directives may say that no word stands for.
+/// A part of declarations or directives that is not introduced by a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {
     /// Parameters of kernels.
     KernelParameters,
-    /// The bytes that the parameters of a kernel take together.
+    /// Total size of a kernel's parameters in bytes.
     KernelParameterBytes,
     /// Parameters and results of functions in memory.
     MemoryParameters,
-    /// The alignment in bytes of what is passed to functions.
+    /// Alignment in bytes of function parameters.
     ParameterAlignment,
-    /// A last parameter that is an array without a length.
+    /// Last parameter that is an array of unspecified length.
     OpenParameters,
-    /// What a parameter points to: `.ptr`.
+    /// Pointer annotations of parameters: `.ptr`.
     Pointers,
     /// Kernels without a body.
     KernelPrototypes,
-    /// Addresses of variables as values of variables.
+    /// Addresses of variables in initializers.
     AddressValues,
-    /// Generic addresses as values: `generic(x)`.
+    /// Generic addresses in initializers: `generic(x)`.
     GenericAddressValues,
-    /// Bytes of addresses as values: `0xff(x)`.
+    /// Bytes of addresses in initializers: `0xff(x)`.
     AddressByteValues,
-    /// Addresses of functions as values.
+    /// Addresses of functions in initializers.
     FunctionValues,
-    /// Addresses of kernels as values.
+    /// Addresses of kernels in initializers.
     KernelValues,
-    /// The time and the size of a source file: `.file 1 "name", 5, 6`.
+    /// Timestamp and size of a source file: `.file 1 "name", 5, 6`.
     FileTimes,
-    /// The function that a place is inlined from: `.loc 1 2 3, function_name f, inlined_at 1 2 3`.
+    /// Inlined call sites: `.loc 1 2 3, function_name f, inlined_at 1 2 3`.
     InlinedLocations,
 }
 
 impl Feature {
-    /// All of them.
+    /// All variants.
     pub const ALL: [Feature; 14] = [
         Feature::KernelParameters,
         Feature::KernelParameterBytes,
@@ -879,7 +879,7 @@ impl Feature {
         Feature::InlinedLocations,
     ];
 
-    /// What a spec calls it.
+    /// Name in a spec.
     pub const fn name(self) -> &'static str {
         match self {
             Feature::KernelParameters => "kernel_parameters",
@@ -901,12 +901,12 @@ impl Feature {
 }
 
 impl Directive {
-    /// Whether it stands behind a label in a function's body, which becomes the name of what it lists.
+    /// Returns true if it follows a label in a function body, which names what it lists.
     pub fn is_labeled(&self) -> bool {
         self.branches || self.targets || self.prototype
     }
 
-    /// Whether the other does not stand beside it.
+    /// Returns true if it excludes the other directive in the same header.
     pub fn goes_without(&self, other: &Directive) -> bool {
         self.without.contains(&other.name) || other.without.contains(&self.name)
     }
@@ -921,7 +921,7 @@ impl PartialEq for Space {
 impl Eq for Space {}
 
 impl Special {
-    /// Whether a name is this register's.
+    /// Returns true if a name refers to this register.
     pub fn is_called(&self, name: &str) -> bool {
         let Some(number) = name.strip_prefix(self.name) else { return false };
         match self.count {
@@ -932,38 +932,38 @@ impl Special {
 }
 
 impl Table {
-    /// The directive with this name, without its dot.
+    /// Returns the directive with this name, without its dot.
     pub fn directive(&self, name: &str) -> Option<&'static Directive> {
         self.directives.iter().find(|directive| directive.name == name)
     }
 
-    /// What the table says of a part of declarations, the entry with the lowest number first.
+    /// Returns the requirements of a part of declarations, in ascending order of their maximum.
     pub fn declared(&self, name: &str) -> impl Iterator<Item = &'static Declared> {
         self.declarations.iter().filter(move |declared| declared.name == name)
     }
 
-    /// What the table says of a word of declarations, given without its dot.
+    /// Returns the requirement of a word of declarations, given without its dot.
     pub fn declared_word(&self, word: &str) -> Option<&'static Declared> {
         self.declarations.iter().find(|declared| declared.name.strip_prefix('.') == Some(word))
     }
 
-    /// The state space with this name; that of a part of it, as `shared::cta`, too.
+    /// Returns the state space with this name, or the one that it is a part of: `shared::cta` is in `shared`.
     pub fn space(&self, name: &str) -> Option<&'static Space> {
         let behind = |space: &&Space| name.strip_prefix(space.name);
         self.spaces.iter().find(|space| behind(space).is_some_and(|part| part.is_empty() || part.starts_with("::")))
     }
 
-    /// The special register with this name.
+    /// Returns the special register with this name.
     pub fn special(&self, name: &str) -> Option<&'static Special> {
         let own = self.specials.iter().find(|special| special.is_called(name));
         own.or_else(|| self.base?.special(name))
     }
 
-    /// The target with this name, if there is one.
+    /// Returns the target with this name.
     ///
     /// # Errors
     ///
-    /// How a target is spelt, or which one is near.
+    /// If the name is malformed or unknown; suggests the nearest target.
     pub fn target(&self, name: &str) -> Result<Target, NameError> {
         let target: Target = name.parse()?;
         let known = || self.targets.iter().map(|known| known.target);
@@ -973,11 +973,11 @@ impl Table {
         }
     }
 
-    /// The version with this name, if there is one.
+    /// Returns the version with this name.
     ///
     /// # Errors
     ///
-    /// How a version is spelt, or which one is near.
+    /// If the name is malformed or unknown; suggests the nearest version.
     pub fn version(&self, name: &str) -> Result<Version, NameError> {
         let version: Version = name.parse()?;
         if self.versions.contains(&version) {
@@ -987,7 +987,7 @@ impl Table {
         Err(NameError::NoVersion(version, before.copied()))
     }
 
-    /// The form with this canonical mnemonic: modifiers in the manual's order, no blanks.
+    /// Returns the form with this canonical mnemonic: modifiers in the manual's order, no spaces.
     #[inline]
     pub fn form(&'static self, mnemonic: &str) -> Option<FormInfo> {
         match self.forms.index(mnemonic) {
@@ -997,17 +997,17 @@ impl Table {
     }
 
     fn form_of_base(&self, mnemonic: &str) -> Option<FormInfo> {
-        // An opcode that this table describes is all its own.
+        // The base is not asked for an opcode that this table describes itself.
         let form = self.base?.form(mnemonic)?;
         self.own(form.instruction().data().opcode).is_none().then_some(form)
     }
 
-    /// This table's own form with this index.
+    /// Returns this table's own form with this index.
     pub fn form_at(&'static self, index: usize) -> Option<FormInfo> {
         (index < self.forms.len()).then_some(FormInfo { table: self, index: index as u32 })
     }
 
-    /// Every form: those of the table that this one stands on, then its own.
+    /// Returns every form: those of the base, then its own.
     pub fn forms(&'static self) -> impl Iterator<Item = FormInfo> {
         let instructions = self.instructions();
         instructions.flat_map(|instruction| instruction.forms())
@@ -1017,13 +1017,13 @@ impl Table {
         self.instructions.binary_search_by(|instruction| instruction.opcode.cmp(opcode)).ok()
     }
 
-    /// The instruction that a mnemonic begins with, modifiers in any order: that of the longest opcode.
+    /// Returns the instruction that a mnemonic names, modifiers in any order; the longest matching opcode wins.
     pub fn instruction_of(&'static self, mnemonic: &str) -> Option<InstructionInfo> {
         let ends = mnemonic.match_indices('.').map(|(dot, _)| dot).chain([mnemonic.len()]).take(WORDS);
         ends.filter_map(|end| self.instruction(&mnemonic[..end])).last()
     }
 
-    /// The instruction with this opcode.
+    /// Returns the instruction with this opcode.
     pub fn instruction(&'static self, opcode: &str) -> Option<InstructionInfo> {
         match self.own(opcode) {
             Some(index) => Some(InstructionInfo { table: self, index }),
@@ -1031,7 +1031,7 @@ impl Table {
         }
     }
 
-    /// Every instruction: those of the table that this one stands on, then its own, each sorted by opcode.
+    /// Returns every instruction: those of the base, then its own, each sorted by opcode.
     pub fn instructions(&'static self) -> alloc::boxed::Box<dyn Iterator<Item = InstructionInfo>> {
         let own = (0..self.instructions.len()).map(move |index| InstructionInfo { table: self, index });
         match self.base {
@@ -1043,30 +1043,30 @@ impl Table {
         }
     }
 
-    /// What is known of a type.
+    /// Returns the properties of a type.
     #[inline]
     pub fn ty(&self, id: TypeId) -> &'static TypeInfo {
         &self.types[id.index()]
     }
 
-    /// The type with this name, without its dot.
+    /// Returns the type with this name, without its dot.
     pub fn type_named(&self, name: &str) -> Option<TypeId> {
         self.types.iter().position(|ty| ty.name == name).map(|index| TypeId(index as u8))
     }
 
-    /// The families of targets.
+    /// Returns the families of targets.
     pub fn families(&self) -> Families<'static> {
         Families(self.families)
     }
 
-    /// The note that the assembler takes something beyond the manual, if it does.
+    /// Returns the note that the assembler accepts a deviation, if it does.
     #[inline]
     pub fn takes(&self, lenient: Lenient) -> Option<&'static str> {
         self.lenient[lenient as usize]
     }
 
-    /// The index of this table's own form of an instruction with these members in its slots; [`ABSENT`] leaves a slot
-    /// out, and [`FOREIGN`] is a modifier that the slot does not have.
+    /// Returns the index of this table's own form of an instruction with these members in its slots; [`ABSENT`] omits a
+    /// slot, and [`FOREIGN`] is a modifier that is not a member of the slot.
     ///
     /// # Errors
     ///
@@ -1074,7 +1074,7 @@ impl Table {
     pub fn select(&'static self, instruction: usize, values: &[u8]) -> Result<usize, IllegalForm> {
         let instruction = InstructionInfo { table: self, index: instruction };
         let refusal = IllegalForm::new(instruction, values);
-        // What is free is no form's.
+        // Free modifiers are not part of a form.
         let bound = |slot: u8| !instruction.slots[usize::from(slot)].free;
         let spelt = instruction.syntaxes().iter().find(|syntax| syntax.spells_where(values, bound));
         let index = spelt.and_then(|syntax| self.forms.index(&instruction.spell(syntax, values)));
@@ -1083,17 +1083,17 @@ impl Table {
 }
 
 impl Forms {
-    /// How many there are.
+    /// Number of forms.
     pub const fn len(&self) -> usize {
         self.syntax.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no forms.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The mnemonic of a form.
+    /// Returns the mnemonic of a form.
     #[inline]
     pub fn mnemonic(&self, index: usize) -> &'static str {
         let Name(name) = &self.names[index];
@@ -1106,7 +1106,7 @@ impl Forms {
         }
     }
 
-    /// The form with this canonical mnemonic.
+    /// Returns the form with this canonical mnemonic.
     #[inline(always)]
     pub fn index(&self, mnemonic: &str) -> Option<usize> {
         match Key::exact(mnemonic.as_bytes()) {
@@ -1124,7 +1124,7 @@ impl Forms {
         (index < self.len() && self.mnemonic(index) == mnemonic).then_some(index)
     }
 
-    /// The form in the place of a key, if there is one.
+    /// Returns the form in the place of a key, if it is occupied.
     #[inline(always)]
     fn place(&self, key: Key) -> usize {
         self.places[hash::find(key.hash(), self.factors, self.places.len())].into()
@@ -1147,44 +1147,44 @@ impl Deref for InstructionInfo {
 }
 
 impl InstructionInfo {
-    /// All that does not depend on the form.
+    /// Returns its data, which does not depend on the form.
     pub fn data(&self) -> &'static Instruction {
         &self.table.instructions[self.index]
     }
 
-    /// The index among the table's own instructions.
+    /// Returns its index among the table's own instructions.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// The table whose own it is.
+    /// Returns the table that owns it.
     pub fn table(&self) -> &'static Table {
         self.table
     }
 
-    /// The syntax lines of all its entries, in the spec's order.
+    /// Returns the syntax lines of all its entries, in the spec's order.
     pub fn syntaxes(&self) -> &'static [Syntax] {
         let Instruction { first_syntax, syntaxes, .. } = *self.data();
         &self.table.syntaxes[usize::from(first_syntax)..][..usize::from(syntaxes)]
     }
 
-    /// Its forms, grouped by syntax line.
+    /// Returns its forms, grouped by syntax line.
     pub fn forms(&self) -> impl Iterator<Item = FormInfo> + use<> {
         let (table, first) = (self.table, u32::from(self.data().first_form));
         (first..first + u32::from(self.data().forms)).map(move |index| FormInfo { table, index })
     }
 
-    /// The mnemonic of the form that a syntax line makes of members in slots: without free ones.
+    /// Mnemonic that a syntax line spells for these slot values, without free modifiers.
     pub fn spell(&self, syntax: &Syntax, values: &[u8]) -> String {
         self.spelt(syntax, values, false)
     }
 
-    /// The mnemonic that a syntax line makes of members in slots, free ones included.
+    /// Mnemonic that a syntax line spells for these slot values, with free modifiers.
     pub fn spell_all(&self, syntax: &Syntax, values: &[u8]) -> String {
         self.spelt(syntax, values, true)
     }
 
-    /// The form that members in slots are, and those of them that are free, if they are one.
+    /// Splits slot values into a form and its free modifiers; `None` if there is no such form.
     pub fn form_of(&self, values: &[u8]) -> Option<(FormInfo, Free)> {
         let free = Free::of(*self, values);
         let spelt = self.syntaxes().iter().filter(|syntax| syntax.spells(values));
@@ -1215,12 +1215,12 @@ impl fmt::Debug for InstructionInfo {
 }
 
 impl Syntax {
-    /// Whether the line has a place for every modifier, and every place that needs a modifier has one.
+    /// Returns true if the line has a slot for every modifier, and a modifier for every required slot.
     pub fn spells(&self, values: &[u8]) -> bool {
         self.spells_where(values, |_| true)
     }
 
-    /// The same of some of the slots.
+    /// As [`Syntax::spells`], for the slots that `asked` accepts.
     fn spells_where(&self, values: &[u8], asked: impl Fn(u8) -> bool) -> bool {
         let mut places = 0;
         let fits = self.items.iter().filter(|item| asked(item.slot)).all(|item| {
@@ -1235,32 +1235,32 @@ impl Syntax {
 }
 
 impl Rule {
-    /// Whether the rule refuses a combination of modifiers.
+    /// Returns true if the rule refuses a combination of modifiers.
     pub fn refuses(&self, values: &[u8]) -> bool {
         self.forbids.iter().all(|forbidden| forbidden.holds(values))
     }
 }
 
 impl Forbidden {
-    /// Whether one of its values is in its slot.
+    /// Returns true if its slot has one of its values.
     pub fn holds(&self, values: &[u8]) -> bool {
         let value = values[usize::from(self.slot)];
         value <= ABSENT && self.values >> value & 1 != 0
     }
 }
 
-/// The free modifiers of a statement: what stands in each slot of its instruction, or [`ABSENT`].
+/// Free modifiers of a statement: the member in each slot of its instruction, or [`ABSENT`].
 ///
-/// It has the alignment of a word: as bytes it would be copied in pieces, for which what reads it then waits.
+/// Aligned to a word: otherwise it is copied bytewise, and the loads that follow stall on store forwarding.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(align(8))]
 pub struct Free([u8; SLOTS]);
 
 impl Free {
-    /// None of them.
+    /// No free modifiers.
     pub const NONE: Free = Free([ABSENT; SLOTS]);
 
-    /// Those among the members in all slots of an instruction.
+    /// Selects the free modifiers from the slot values of an instruction.
     pub fn of(instruction: InstructionInfo, values: &[u8]) -> Free {
         let mut free = Free::NONE;
         for (slot, value) in values.iter().enumerate().filter(|(slot, _)| instruction.slots[*slot].free) {
@@ -1269,7 +1269,7 @@ impl Free {
         free
     }
 
-    /// The member in a slot, or [`ABSENT`].
+    /// Returns the member in a slot, or [`ABSENT`].
     pub fn in_slot(&self, slot: u8) -> u8 {
         self.0[usize::from(slot)]
     }
@@ -1283,12 +1283,12 @@ impl fmt::Debug for Free {
 }
 
 impl Operand {
-    /// What is written for it, with what stands around it.
+    /// Adds the surrounding punctuation to the text of the operand.
     pub fn with_around(&self, text: &str) -> String {
         alloc::format!("{}{text}{}", self.around.before(), self.around.behind())
     }
 
-    /// What the manual writes of it.
+    /// Returns the operand in the manual's notation.
     pub fn notation(&self) -> notation::Operand<'static> {
         notation::Operand {
             name: self.name,
@@ -1301,17 +1301,17 @@ impl Operand {
     }
 }
 
-/// The index of a modifier among the members of a slot, or [`FOREIGN`].
+/// Returns the index of a modifier among the members of a slot, or [`FOREIGN`].
 pub fn member<T: PartialEq>(members: &[T], value: T) -> u8 {
     members.iter().position(|member| *member == value).map_or(FOREIGN, |index| index as u8)
 }
 
-/// The index of a modifier among the members of a slot, [`ABSENT`] or [`FOREIGN`].
+/// Returns the index of a modifier among the members of a slot, [`ABSENT`] if there is none, or [`FOREIGN`].
 pub fn optional_member<T: PartialEq>(members: &[T], value: Option<T>) -> u8 {
     value.map_or(ABSENT, |value| member(members, value))
 }
 
-/// No form has this mnemonic.
+/// Error: no form has this mnemonic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownMnemonic;
 
@@ -1323,7 +1323,7 @@ impl fmt::Display for UnknownMnemonic {
 
 impl core::error::Error for UnknownMnemonic {}
 
-/// A combination of modifiers that is no form; shown as text it gives the reasons.
+/// Error: a combination of modifiers is not a form. Its text gives the reasons.
 #[derive(Clone, Copy)]
 pub struct IllegalForm {
     instruction: InstructionInfo,
@@ -1337,12 +1337,12 @@ impl IllegalForm {
         IllegalForm { instruction, values }
     }
 
-    /// The instruction whose modifiers they are.
+    /// Returns the instruction whose modifiers they are.
     pub fn instruction(&self) -> InstructionInfo {
         self.instruction
     }
 
-    /// The rules that refuse the combination; none where no syntax line spells it.
+    /// Returns the rules that refuse the combination; none if no syntax line spells it.
     pub fn rules(&self) -> impl Iterator<Item = &'static Rule> {
         self.instruction.data().rules.iter().filter(|rule| rule.refuses(&self.values))
     }

@@ -1,8 +1,8 @@
-//! PTX versions and targets, as `.version` and `.target` name them, and what a form asks of both.
+//! PTX versions and targets, as `.version` and `.target` name them, and the requirements of forms.
 //!
-//! A target has what every target of a lower number has. Beyond that, `sm_90a` has what no other target has, and
-//! `sm_100f` what only later targets of its family have. This module knows no list of versions, targets or families:
-//! which exist, a [`Table`](crate::table::Table) says.
+//! A target supports everything that targets of lower numbers support. In addition, features of `sm_90a` are specific
+//! to that architecture, and features of `sm_100f` to later targets of its family. This module lists no version, target
+//! or family: a [`Table`](crate::table::Table) does.
 //!
 //! ```
 //! use isa_table::target::{Families, Target, Version};
@@ -29,7 +29,7 @@ use crate::constant::{contents, plain};
 pub struct Version {
     /// The part before the dot.
     pub major: u8,
-    /// The part behind the dot.
+    /// The part after the dot.
     pub minor: u8,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Version {
 pub struct Target {
     /// The SM number: 90 for `sm_90a`.
     pub sm: u16,
-    /// The letter behind the number, if there is one.
+    /// The suffix after the number, if there is one.
     pub suffix: Option<char>,
 }
 
@@ -80,10 +80,10 @@ plain! {
     Target = |target| alloc::format!("Target {{ sm: {}, suffix: {:?} }}", target.sm, target.suffix);
 }
 
-/// The suffix of targets that have what no other target has.
+/// Suffix of architecture-specific targets.
 const ARCHITECTURE: char = 'a';
 
-/// The suffix of targets that have what later targets of their family have, too.
+/// Suffix of family-specific targets.
 const FAMILY: char = 'f';
 
 /// The families of targets: the SM numbers of each.
@@ -91,7 +91,7 @@ const FAMILY: char = 'f';
 pub struct Families<'a>(pub &'a [&'a [u16]]);
 
 impl Families<'_> {
-    /// Whether a target has what another one is said to have.
+    /// Returns true if a target supports everything that another one does.
     pub fn has(self, target: Target, wanted: Target) -> bool {
         match wanted.suffix {
             None => target.sm >= wanted.sm,
@@ -104,7 +104,7 @@ impl Families<'_> {
         }
     }
 
-    /// The targets that have what one of these and one of those have, the fewest that tell it.
+    /// Returns the minimal set of targets that meet one of these and one of those.
     pub fn both(self, these: &[Target], those: &[Target]) -> Vec<Target> {
         let mut found = Vec::new();
         for one in these {
@@ -123,24 +123,23 @@ impl Families<'_> {
 }
 
 contents! {
-    /// The first version of PTX that has a form, and the targets that have it: one of these, or whatever has what one of
-    /// these has.
+    /// Minimum PTX version and target: a target meets it if it supports everything that one of the listed targets does.
     Floor, FloorBuf {
-        /// The first version.
+        /// Minimum version.
         ptx: Version,
         /// The targets, the lowest first; never empty.
         targets: &'static [Target],
-        /// From when on it is gone again, if it is.
+        /// Version and target at which it was removed.
         removed: Option<Removed>,
     }
 }
 
-/// Since when a form is gone, and on which targets.
+/// Version and target at which a form was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Removed {
-    /// The first version of PTX that has it no more.
+    /// First version that no longer has it.
     pub ptx: Version,
-    /// The lowest target where that is so.
+    /// Lowest target to which the removal applies.
     pub target: Target,
 }
 
@@ -151,24 +150,24 @@ impl fmt::Display for Removed {
 }
 
 impl Floor {
-    /// The lowest target.
+    /// Returns the lowest target.
     pub fn target(&self) -> Target {
         self.targets[0]
     }
 
-    /// Whether a target is one of those that have the form.
+    /// Returns true if a target is one of those that have the form.
     #[inline]
     pub fn takes(&self, target: Target, families: Families<'_>) -> bool {
         self.targets.iter().any(|wanted| families.has(target, *wanted))
     }
 
-    /// Whether a version has the form no more on a target.
+    /// Returns true if a version no longer has the form on a target.
     #[inline]
     pub fn is_gone(&self, ptx: Version, target: Target) -> bool {
         self.removed.is_some_and(|removed| ptx >= removed.ptx && target.sm >= removed.target.sm)
     }
 
-    /// Whether it is there with a version of PTX on a target.
+    /// Returns true if it exists in a version of PTX on a target.
     pub fn has(&self, ptx: Version, target: Target, families: Families<'_>) -> bool {
         ptx >= self.ptx && self.takes(target, families) && !self.is_gone(ptx, target)
     }
@@ -204,16 +203,16 @@ impl fmt::Display for Floor {
     }
 }
 
-/// The text is not spelt like a version or a target, or the table has none of this name.
+/// Error: malformed or unknown version or target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameError {
-    /// A version is two numbers parted by a dot.
+    /// Malformed version: expected two numbers separated by a dot.
     Version,
-    /// A target is `sm_`, a number and at most one lower-case letter.
+    /// Malformed target: expected `sm_`, a number and at most one lower-case letter.
     Target,
-    /// The table does not have the version; the nearest that it has.
+    /// Unknown version, and the nearest known one.
     NoVersion(Version, Option<Version>),
-    /// The table does not have the target; the nearest that it has.
+    /// Unknown target, and the nearest known one.
     NoTarget(Target, Option<Target>),
 }
 
@@ -223,11 +222,11 @@ impl fmt::Display for NameError {
             NameError::Version => f.write_str("a PTX version is two numbers parted by a dot, like `7.8`"),
             NameError::Target => f.write_str("a target is `sm_`, a number and at most one letter, like `sm_90a`"),
             NameError::NoVersion(version, near) => {
-                write!(f, "there is no PTX version {version}")?;
+                write!(f, "unknown PTX version {version}")?;
                 near.map_or(Ok(()), |near| write!(f, "; the nearest is {near}"))
             }
             NameError::NoTarget(target, near) => {
-                write!(f, "there is no target `{target}`")?;
+                write!(f, "unknown target `{target}`")?;
                 near.map_or(Ok(()), |near| write!(f, "; the nearest is `{near}`"))
             }
         }
@@ -256,7 +255,7 @@ impl FromStr for Target {
     }
 }
 
-/// A decimal number without a sign, which the standard parser would take.
+/// Parses a decimal number without a sign, which the standard parser would accept.
 fn number<N: FromStr>(digits: &str) -> Option<N> {
     let plain = digits.bytes().all(|b| b.is_ascii_digit());
     digits.parse().ok().filter(|_| plain)

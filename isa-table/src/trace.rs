@@ -1,7 +1,7 @@
-//! Traces: what each line of a form's pseudo-code computes.
+//! Traces: the value of each line of a form's pseudo-code.
 //!
-//! A trace is a program that keeps a value for every line. Equal programs, lines and steps stand once. Where a form has
-//! several evaluations (for ranges of targets, or with operands left out), it has a trace for each of them.
+//! A trace is a program that keeps a value for every line. Programs, lines and step lists are deduplicated. A form with
+//! several evaluations (for ranges of targets, or with operands omitted) has a trace for each of them.
 
 use crate::constant::contents;
 use crate::table::TypeId;
@@ -9,55 +9,55 @@ use crate::table::TypeId;
 contents! {
     /// The traces of a table.
     Traces, TracesBuf {
-        /// Lines of pseudo-code, modifiers filled in.
+        /// Lines of pseudo-code with modifiers substituted.
         lines: &'static [&'static str],
-        /// Programs: see [`program`](crate::program). The datum of a selector's parameter is the parameter's number.
+        /// Programs: see [`program`](crate::program). The value of a selector parameter is the index of the selector.
         programs: &'static [&'static [u8]],
         /// Lists of steps.
         steps: &'static [&'static [Step]],
-        /// The traces, each form's one after the other.
+        /// Traces; those of one form are consecutive.
         list: &'static [Trace],
-        /// Where in the list the traces of each form begin, and behind the last one the end.
+        /// Start of each form's traces in the list; the last element is the end.
         starts: &'static [u32],
     }
 
-    /// What the lines of a form's pseudo-code compute on a range of targets with so many of its sources.
+    /// Trace of a form for a range of targets and a number of written sources.
     Trace, TraceBuf {
-        /// It is for SM numbers below this one; `u16::MAX` means all.
+        /// Exclusive upper bound of the SM number; `u16::MAX` means no bound.
         below: u16,
-        /// How many source operands are written.
+        /// Number of source operands that are written.
         sources: u8,
-        /// Its program.
+        /// Index of its program.
         program: u32,
-        /// Its list of steps.
+        /// Index of its list of steps.
         steps: u32,
     }
 
-    /// A line of pseudo-code and the shape of what it computes.
+    /// A line of pseudo-code and the type of its value.
     Step, StepBuf {
-        /// The line.
+        /// Index of the line.
         line: u32,
-        /// The type of a lane.
+        /// Type of a lane.
         ty: TypeId,
-        /// How many lanes the value has; 0 where the line has none to show.
+        /// Number of lanes of the value; 0 if the line has no value to show.
         lanes: u8,
-        /// Which of the program's values it is.
+        /// Index of the value in the program.
         value: u8,
     }
 }
 
 impl Traces {
-    /// The traces of a table's own form with this index.
+    /// Returns the traces of a table's own form with this index.
     pub fn of(&self, form: usize) -> &'static [Trace] {
         &self.list[self.starts[form] as usize..self.starts[form + 1] as usize]
     }
 
-    /// The steps of a trace.
+    /// Returns the steps of a trace.
     pub fn steps(&self, trace: &Trace) -> &'static [Step] {
         self.steps[trace.steps as usize]
     }
 
-    /// The lines of a trace.
+    /// Returns the lines of a trace.
     pub fn lines(&self, trace: &Trace) -> impl Iterator<Item = &'static str> + use<> {
         let lines = self.lines;
         self.steps(trace).iter().map(move |step| lines[step.line as usize])

@@ -54,9 +54,9 @@ def test_target_and_version_are_the_callers():
     assert [it.code for it in ptx_isa.check(bare, target="sm_52", ptx="4.2")] == ["target"]
     assert [it.code for it in ptx_isa.check(bare, target="sm_53", ptx="4.1")] == ["ptx-version"]
     for wrong, message in [
-        ({"target": "sm_54"}, "there is no target `sm_54`; the nearest is `sm_53`"),
+        ({"target": "sm_54"}, "unknown target `sm_54`; the nearest is `sm_53`"),
         ({"target": "90"}, "a target is `sm_`"),
-        ({"ptx": "1.9"}, "there is no PTX version 1.9; the nearest is 1.5"),
+        ({"ptx": "1.9"}, "unknown PTX version 1.9; the nearest is 1.5"),
         ({"ptx": "eight"}, "a PTX version is two numbers"),
     ]:
         with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-//! How a form computes: its program with the form's own data.
+//! Evaluation of a form: its program with the form's own data.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -8,7 +8,7 @@ use super::FormInfo;
 use crate::limits::{OUTPUTS, VALUES};
 use crate::program::{self, Evaluation, Lanes, Run, Shape, WARP};
 
-/// How a form is evaluated on a range of targets, with so many of its sources.
+/// Evaluator of a form for a range of targets and a number of written sources.
 #[derive(Clone, Copy, Debug)]
 pub struct Evaluator {
     pub(super) form: FormInfo,
@@ -16,46 +16,46 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// The form.
+    /// Returns the form.
     pub fn form(self) -> FormInfo {
         self.form
     }
 
-    /// The program, which other forms may share.
+    /// Returns the program, which other forms may share.
     pub fn shape(self) -> &'static Shape {
         &self.form.table.programs.shapes[self.evaluation.shape as usize]
     }
 
-    /// For each source of the program the operand it is, as a number among the operands that are read.
+    /// For each source of the program, the index of its operand among the source operands of the form.
     pub fn sources(self) -> &'static [u8] {
         let count = self.shape().places.len() - self.shape().outputs.len();
         &self.form.table.programs.places[self.evaluation.places as usize..][..count]
     }
 
-    /// For each parameter of the program its constant, its truth table, or the number of its selector.
+    /// For each parameter of the program, its constant, truth table, or the index of its selector.
     pub fn data(self) -> &'static [u64] {
         &self.form.table.programs.data[self.evaluation.data as usize..][..self.shape().params.len()]
     }
 
-    /// How many source operands it is for.
+    /// Number of source operands that must be written.
     pub fn written(self) -> usize {
         usize::from(self.evaluation.sources)
     }
 
-    /// The code of its loop at every SIMD level; none where the library was built without.
+    /// Code of its loop at every SIMD level; empty if the library was built without loops.
     ///
     /// # Errors
     ///
-    /// Why it has no loop.
+    /// The reason why it has no loop.
     pub fn code(self) -> Result<&'static [Run], &'static str> {
         match self.shape().lanes {
             Lanes::Loop(index) => Ok(self.form.table.loops.get(index as usize).copied().unwrap_or_default()),
             Lanes::None(why) => Err(why),
-            Lanes::Warp => Err("what a thread computes depends on others of its warp"),
+            Lanes::Warp => Err("the result of a thread depends on other threads of its warp"),
         }
     }
 
-    /// How it is found which results are left open, a truth value for each; `None` where none ever is.
+    /// Evaluator of a predicate for each result that is true if the result is unspecified; `None` if all are specified.
     pub fn unspecified(self) -> Option<Evaluator> {
         let evaluation = self.form.table.programs.evaluations.get(self.evaluation.unspecified as usize)?;
         Some(Evaluator { evaluation, ..self })
@@ -66,7 +66,7 @@ impl Evaluator {
         Outputs { words: [0; OUTPUTS], count: self.shape().outputs.len() }
     }
 
-    /// What it computes: see [`FormInfo::evaluate`].
+    /// Computes the results for one thread: see [`FormInfo::evaluate`].
     ///
     /// # Panics
     ///
@@ -90,7 +90,7 @@ impl Evaluator {
         outputs
     }
 
-    /// What the threads of a warp compute: see [`FormInfo::evaluate_warp`].
+    /// Computes the results for a warp: see [`FormInfo::evaluate_warp`].
     ///
     /// # Panics
     ///
@@ -111,7 +111,7 @@ impl Evaluator {
     }
 }
 
-/// What a form computes: a word for each destination in order of writing, second destinations behind their first.
+/// Results of a form: a word for each destination in order of writing, second destinations after their first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Outputs {
     words: [u128; OUTPUTS],

@@ -1,4 +1,4 @@
-//! What may be asked about a form.
+//! Queries on a form.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ use crate::program::{Evaluation, Lanes, WARP};
 use crate::selector::Selector;
 use crate::target::Floor;
 
-/// A legal form of a table, with all that the table knows of it: an opcode with all its modifiers.
+/// A legal form of a table: an opcode with all its modifiers.
 #[derive(Clone, Copy)]
 pub struct FormInfo {
     pub(super) table: &'static Table,
@@ -41,26 +41,26 @@ impl fmt::Debug for FormInfo {
 }
 
 impl FormInfo {
-    /// The table whose own it is.
+    /// Returns the table that owns it.
     #[inline(always)]
     pub fn table(self) -> &'static Table {
         self.table
     }
 
-    /// The index among the table's own forms.
+    /// Returns its index among the table's own forms.
     #[inline(always)]
     pub fn index(self) -> usize {
         self.index as usize
     }
 
-    /// The canonical mnemonic: `set.lt.and.ftz.u32.f32`.
+    /// Returns the canonical mnemonic: `set.lt.and.ftz.u32.f32`.
     #[inline]
     pub fn mnemonic(self) -> &'static str {
         self.table.forms.mnemonic(self.index())
     }
 
-    /// Its name among forms: the mnemonic, and what stands around operands, as `.of2` for a vector of two; behind it the
-    /// names of all operands where another form would have the same.
+    /// Returns its unique name: the mnemonic, followed by the punctuation of operands, such as `.of2` for a vector of
+    /// two, and by the names of all operands if another form has the same name.
     pub fn name(self) -> String {
         let own = |form: FormInfo| {
             let operands = form.operands().iter();
@@ -73,83 +73,83 @@ impl FormInfo {
         }
     }
 
-    /// How far a machine's result may be from the exact one, which [`FormInfo::evaluate`] gives, rounded to nearest;
-    /// `None` where the machine's result is that one. For `sin` and `cos` it holds from −2π to 2π.
+    /// Maximum error of a machine's result relative to that of [`FormInfo::evaluate`], rounded to nearest; `None` if
+    /// both are equal. For `sin` and `cos` it applies to arguments from −2π to 2π.
     pub fn bound(self) -> Option<&'static Bound> {
         let bounds = self.table.forms.bounds;
         let found = bounds.binary_search_by_key(&self.index(), |bounded| bounded.form.into()).ok()?;
         Some(&bounds[found].bound)
     }
 
-    /// The form of the same mnemonic that has other operands, if there is a next one.
+    /// Returns the next form of the same mnemonic with other operands.
     pub fn next_shape(self) -> Option<FormInfo> {
         let (pairs, _) = self.table.forms.next_shapes.as_chunks::<2>();
         let place = pairs.binary_search_by_key(&self.index(), |[form, _]| usize::from(*form)).ok()?;
         Some(FormInfo { index: pairs[place][1].into(), ..self })
     }
 
-    /// This form, and the next ones of the same mnemonic that have other operands.
+    /// Returns this form and those after it with the same mnemonic and other operands.
     pub fn shapes(self) -> impl Iterator<Item = FormInfo> {
         core::iter::successors(Some(self), |form| form.next_shape())
     }
 
-    /// All forms of its mnemonic, which have other operands each.
+    /// Returns all forms with its mnemonic, which differ in their operands.
     pub fn all_shapes(self) -> impl Iterator<Item = FormInfo> {
         self.table.form(self.mnemonic()).into_iter().flat_map(FormInfo::shapes)
     }
 
-    /// The instruction.
+    /// Returns the instruction.
     pub fn instruction(self) -> InstructionInfo {
         InstructionInfo { table: self.table, index: usize::from(self.syntax().instruction) }
     }
 
-    /// The syntax line that spells it.
+    /// Returns the syntax line that spells it.
     pub fn syntax(self) -> &'static Syntax {
         &self.table.syntaxes[usize::from(self.table.forms.syntax[self.index()])]
     }
 
-    /// The index of its syntax line among those of its instruction.
+    /// Returns the index of its syntax line among those of its instruction.
     pub fn line(self) -> usize {
         usize::from(self.table.forms.syntax[self.index()] - self.instruction().first_syntax)
     }
 
-    /// The entry of the spec that describes it.
+    /// Returns the entry of the spec that describes it.
     pub fn entry(self) -> &'static Entry {
         &self.instruction().data().entries[usize::from(self.syntax().entry)]
     }
 
-    /// The manual's section that describes it.
+    /// Returns the section of the manual that describes it.
     pub fn section(self) -> &'static str {
         self.entry().section
     }
 
-    /// The member chosen in each slot of the instruction, or [`ABSENT`](super::ABSENT).
+    /// Returns the member chosen in each slot of the instruction, or [`ABSENT`](super::ABSENT).
     pub fn values(self) -> &'static [u8] {
         let Instruction { first_value, first_form, slots, .. } = self.instruction().data();
         let before = (self.index() - usize::from(*first_form)) * slots.len();
         &self.table.forms.values[*first_value as usize + before..][..slots.len()]
     }
 
-    /// The members in all slots of the instruction: its own, and a statement's free ones.
+    /// Returns the member in each slot of the instruction: its own and a statement's free modifiers.
     pub fn values_with(self, free: &Free) -> Vec<u8> {
         let slots = self.instruction().data().slots.iter().zip(self.values()).enumerate();
         slots.map(|(index, (slot, value))| if slot.free { free.in_slot(index as u8) } else { *value }).collect()
     }
 
-    /// The member in a slot of its instruction, its own or a statement's free one: `global` for the state space of
-    /// `ld.global.u32`.
+    /// Returns the member in a slot of its instruction, including the free modifiers of a statement: `global` for the
+    /// state space of `ld.global.u32`.
     pub fn modifier(self, free: &Free, slot: u8) -> Option<&'static str> {
         let info = self.instruction().data().slots.get(usize::from(slot))?;
         let value = if info.free { free.in_slot(slot) } else { self.values()[usize::from(slot)] };
         info.members.get(usize::from(value)).copied()
     }
 
-    /// The mnemonic with a statement's free modifiers, in the manual's order: `ld.global.u32`.
+    /// Returns the mnemonic with a statement's free modifiers, in the manual's order: `ld.global.u32`.
     pub fn mnemonic_with(self, free: &Free) -> String {
         self.instruction().spelt(self.syntax(), &self.values_with(free), true)
     }
 
-    /// The mnemonic with places for the free modifiers: `ld{.sem}{.ss}.u32`; without such, the mnemonic.
+    /// Returns the mnemonic with placeholders for free modifiers: `ld{.sem}{.ss}.u32`; the mnemonic if it has none.
     pub fn pattern(self) -> String {
         let instruction = self.instruction();
         let mut text = String::from(instruction.opcode);
@@ -166,7 +166,8 @@ impl FormInfo {
         text
     }
 
-    /// Whether its syntax line has places for some free modifiers, all that it needs are there, and no rule refuses them.
+    /// Returns true if the form accepts these free modifiers: each has a slot, none that is required is missing, and no
+    /// rule refuses them.
     pub fn takes(self, free: &Free) -> bool {
         if !self.syntax().free {
             return *free == Free::NONE;
@@ -174,14 +175,14 @@ impl FormInfo {
         self.syntax().spells(&self.values_with(free)) && self.refusals(free).next().is_none()
     }
 
-    /// Why it does not go with some free modifiers, if it does not: the rules that refuse them.
+    /// Returns the rules that refuse some free modifiers.
     pub fn refusals(self, free: &Free) -> impl Iterator<Item = &'static Rule> {
         let values = self.values_with(free);
         let own = move |rule: &&Rule| rule.decides == Some(self.syntax().entry) && rule.refuses(&values);
         self.instruction().data().rules.iter().filter(own)
     }
 
-    /// What it needs with some free modifiers, beyond its own floor.
+    /// Returns the requirements of some free modifiers beyond the form's own.
     pub fn floors_with(self, free: &Free) -> impl Iterator<Item = &'static FreeFloor> + use<> {
         let values = self.values_with(free);
         let floors = self.instruction().data().free_floors;
@@ -189,13 +190,13 @@ impl FormInfo {
         floors.iter().filter(own).filter(move |floor| floor.when.iter().all(|forbidden| forbidden.holds(&values)))
     }
 
-    /// The operands in order of writing, types resolved.
+    /// Returns the operands in order of writing, with resolved types.
     #[inline]
     pub fn operands(self) -> Operands {
         Operands::new(self.table.forms.all_operands, self.operand_list().operands)
     }
 
-    /// What it reads and writes of a thread's state beside its operands: no statement names it.
+    /// Returns the thread states that it reads or writes; they are not written in a statement.
     #[inline]
     pub fn states(self) -> Operands {
         Operands::new(self.table.forms.all_operands, self.operand_list().states)
@@ -206,13 +207,13 @@ impl FormInfo {
         &self.table.forms.operand_lists[usize::from(self.table.forms.operands[self.index()])]
     }
 
-    /// Whether one of its operands, or a second destination, has a floor of its own: it asks for more where it is written.
+    /// Returns true if an operand or a second destination has its own minimum version or target.
     #[inline]
     pub fn operands_have_floors(self) -> bool {
         self.operand_list().floors
     }
 
-    /// The operands as the manual writes them: `p[|q], a, b{, c}`.
+    /// Returns the operands in the manual's notation: `p[|q], a, b{, c}`.
     pub fn signature(self) -> String {
         notation::list(self.operands().iter().map(Operand::notation))
     }
@@ -222,18 +223,18 @@ impl FormInfo {
         &self.table.forms.floor_list[usize::from(self.table.forms.floors[self.index()])]
     }
 
-    /// What the manual asks for.
+    /// Returns the requirement of the manual.
     #[inline]
     pub fn floor(self) -> &'static Floor {
         &self.floors().manual
     }
 
-    /// Where the assembler asks for less: its own floor and the note that says so.
+    /// Returns the requirement of the assembler and its note, if lower than the manual's.
     pub fn lenient_floor(self) -> Option<&'static Relaxed> {
         self.floors().assembler.as_ref()
     }
 
-    /// Where the manual does not list it and only the assembler takes it: the note that says so.
+    /// Returns the note that only the assembler accepts the form, if the manual does not list it.
     #[inline]
     pub fn lenient(self) -> Option<&'static str> {
         match self.table.forms.notes[self.index()] {
@@ -242,23 +243,22 @@ impl FormInfo {
         }
     }
 
-    /// What the assembler asks for: no more than the manual does.
+    /// Returns the requirement of the assembler, which is never higher than the manual's.
     pub fn lowest_floor(self) -> &'static Floor {
         self.lenient_floor().map_or(self.floor(), |relaxed| &relaxed.floor)
     }
 
-    /// The source operands in order of writing, then the states that it reads.
+    /// Returns the source operands in order of writing, followed by the states that it reads.
     pub fn sources(self) -> impl Iterator<Item = &'static Operand> {
         self.operands().iter().chain(self.states()).filter(|operand| !operand.destination)
     }
 
-    /// The selectors behind operands, in order of writing.
+    /// Returns the selectors of operands, in order of writing.
     pub fn selectors(self) -> impl Iterator<Item = &'static Selector> {
         self.operands().iter().filter_map(|operand| operand.selector)
     }
 
-    /// The names and types of what it writes, in the order of its results: those of operands in order of writing, then
-    /// those of states.
+    /// Returns the names and types of its results: those of operands in order of writing, followed by those of states.
     pub fn results(self) -> impl Iterator<Item = (&'static str, TypeId)> {
         let destinations = self.operands().iter().chain(self.states()).filter(|operand| operand.destination);
         destinations.flat_map(|operand| {
@@ -267,7 +267,7 @@ impl FormInfo {
         })
     }
 
-    /// Its evaluations: for ranges of targets, ascending, and for how many sources are written.
+    /// Returns its evaluations, ascending by range of targets and by number of written sources.
     pub fn evaluations(self) -> &'static [Evaluation] {
         let first = self.table.forms.evaluations[self.index()];
         if first == NO_EVALUATION {
@@ -278,31 +278,32 @@ impl FormInfo {
         &from[..=last]
     }
 
-    /// What it does beyond registers, in order, before what it computes; and why it cannot be executed, if it cannot.
+    /// Returns its effects in execution order and, if it cannot be executed, the reason. Effects precede the
+    /// computation of results.
     #[inline]
     pub fn effects(self) -> &'static EffectList {
         &self.table.forms.effect_lists[usize::from(self.table.forms.effects[self.index()])]
     }
 
-    /// How an update computes the new value from the sources and, behind them, the old value.
+    /// Returns the evaluator that computes the new value of an update from the sources followed by the old value.
     pub fn change(self, effect: &Effect) -> Option<Evaluator> {
         let evaluation = self.table.programs.evaluations.get(effect.change as usize)?;
         Some(Evaluator { form: self, evaluation })
     }
 
-    /// Whether its entry describes what a thread computes, and that depends on the thread alone.
+    /// Returns true if it has semantics and the result of a thread depends on that thread alone.
     pub fn has_evaluator(self) -> bool {
         !self.evaluations().is_empty() && !self.is_collective()
     }
 
-    /// Whether what a thread computes depends on others of its warp.
+    /// Returns true if the result of a thread depends on other threads of its warp.
     pub fn is_collective(self) -> bool {
         let of_warp =
             |evaluation: &Evaluation| self.table.programs.shapes[evaluation.shape as usize].lanes == Lanes::Warp;
         self.evaluations().first().is_some_and(of_warp)
     }
 
-    /// How it is evaluated on targets with this SM number, with so many source operands.
+    /// Returns the evaluator for targets with this SM number and this many source operands.
     pub fn evaluator(self, sm: u16, sources: usize) -> Option<Evaluator> {
         let written = |evaluation: &&Evaluation| usize::from(evaluation.sources) == sources;
         let mut fits = self.evaluations().iter().filter(written);
@@ -310,38 +311,38 @@ impl FormInfo {
         Some(Evaluator { form: self, evaluation })
     }
 
-    /// Bits in, bits out: what the form computes for one thread on targets with this SM number; `u16::MAX` is the newest.
+    /// Computes the results of the form for one thread on targets with this SM number; `u16::MAX` is the newest.
     ///
-    /// `inputs` holds a word for each source operand in order of writing (a predicate in bit 0, with its `!` applied;
-    /// packed lanes as in their register), then one for each selector behind an operand, in order of writing, packed
-    /// as [`selector::Kind`](crate::selector::Kind) says. Operands at the end that may be left out need not be given. Bits
-    /// above an operand's width are ignored.
+    /// `inputs` holds a word for each source operand in order of writing (a predicate in bit 0, after its `!`; packed
+    /// lanes as in their register), then one for each operand selector, in order of writing, packed as described at
+    /// [`selector::Kind`](crate::selector::Kind). Optional operands at the end may be omitted. Bits above an operand's
+    /// width are ignored.
     ///
     /// # Panics
     ///
-    /// If the form has no evaluator for so many inputs, or is a collective one.
+    /// If the form has no evaluator for this many inputs, or is collective.
     pub fn evaluate(self, sm: u16, inputs: &[u128]) -> Outputs {
-        assert!(!self.is_collective(), "what a thread computes depends on others of its warp");
+        assert!(!self.is_collective(), "the result of a thread depends on other threads of its warp");
         self.evaluator_for(sm, inputs.len()).evaluate(inputs)
     }
 
-    /// As [`FormInfo::evaluate`], for the threads of a warp at once: `inputs` holds for each source and selector a word a
-    /// thread, `active` has a bit for each thread that executes. Gives for each destination a word a thread; those of
-    /// threads that do not execute mean nothing.
+    /// As [`FormInfo::evaluate`], for all threads of a warp: `inputs` holds, for each source and selector, a word for
+    /// each thread; `active` is the mask of active lanes. Returns a word for each thread for each destination; the
+    /// words of inactive lanes are unspecified.
     ///
     /// # Panics
     ///
-    /// If the form has no evaluator for so many inputs.
+    /// If the form has no evaluator for this many inputs.
     pub fn evaluate_warp(self, sm: u16, active: u32, inputs: &[[u128; WARP]]) -> Vec<[u128; WARP]> {
         self.evaluator_for(sm, inputs.len()).evaluate_warp(active, inputs)
     }
 
-    /// Whether results of another machine are right, `found` for each destination: equal to those of [`FormInfo::evaluate`],
-    /// within the form's [`bound`](FormInfo::bound) of them, or what the manual leaves open.
+    /// Returns true if the results of a machine are acceptable, `found` holding one for each destination: equal to
+    /// those of [`FormInfo::evaluate`], within the form's [`bound`](FormInfo::bound), or unspecified by the manual.
     ///
     /// # Panics
     ///
-    /// As [`FormInfo::evaluate`], or if there are more or fewer results than destinations.
+    /// As [`FormInfo::evaluate`], or if the number of results differs from the number of destinations.
     pub fn admits(self, sm: u16, inputs: &[u128], found: &[u128]) -> bool {
         let (own, open) = (self.evaluate(sm, inputs), self.unspecified(sm, inputs));
         assert_eq!(own.len(), found.len(), "a result for each destination");
@@ -351,19 +352,18 @@ impl FormInfo {
         results.all(|(((own, open), found), ty)| *open != 0 || own == found || within(*own, *found, ty))
     }
 
-    /// Which results of [`FormInfo::evaluate`] for these inputs are no better than any other, as the manual leaves them open:
-    /// a truth value for each destination. None is where a form has no such result.
+    /// Returns, for each destination, 1 if the manual leaves the result for these inputs unspecified, else 0.
     ///
     /// # Panics
     ///
     /// As [`FormInfo::evaluate`].
     pub fn unspecified(self, sm: u16, inputs: &[u128]) -> Outputs {
-        assert!(!self.is_collective(), "what a thread computes depends on others of its warp");
+        assert!(!self.is_collective(), "the result of a thread depends on other threads of its warp");
         let evaluator = self.evaluator_for(sm, inputs.len());
         evaluator.unspecified().map_or_else(|| evaluator.none(), |doubts| doubts.evaluate(inputs))
     }
 
-    /// As [`FormInfo::unspecified`], for what [`FormInfo::evaluate_warp`] gives: for each destination a bit for each thread.
+    /// As [`FormInfo::unspecified`], for [`FormInfo::evaluate_warp`]: a lane mask for each destination.
     ///
     /// # Panics
     ///
@@ -378,11 +378,11 @@ impl FormInfo {
 
     fn evaluator_for(self, sm: u16, inputs: usize) -> Evaluator {
         let evaluator = self.evaluator(sm, inputs.wrapping_sub(self.selectors().count()));
-        evaluator.expect("the form has an evaluator for as many inputs")
+        evaluator.expect("the form has an evaluator for this number of inputs")
     }
 }
 
-/// A form's name, told apart from that of another form by the names of its operands: `call.func_args`.
+/// Appends the names of operands to the name of a form, to distinguish it from another: `call.func_args`.
 pub fn name_with_operands<'a>(name: &str, operands: impl Iterator<Item = &'a str>) -> String {
     let mut full = String::from(name);
     for (index, operand) in operands.enumerate() {
@@ -392,9 +392,9 @@ pub fn name_with_operands<'a>(name: &str, operands: impl Iterator<Item = &'a str
     full
 }
 
-/// A form's name: its mnemonic, and what operands add to it by what stands around them: `.into2` for a destination of two
-/// elements, `.of4` for a source of four, `.minus_a` for one that is negated. Operands are told by their names and whether
-/// they are destinations.
+/// Unique name of a form: its mnemonic, followed by the punctuation of operands: `.into2` for a destination of two
+/// elements, `.of4` for a source of four, `.minus_a` for a negated operand. `operands` gives the name of each, whether
+/// it is a destination, and its punctuation.
 pub fn name_with<'a>(mnemonic: &str, operands: impl Iterator<Item = (&'a str, bool, Around)>) -> String {
     let (mut full, mut elements, mut brackets) = (String::from(mnemonic), 0, 0);
     for (name, destination, around) in operands {

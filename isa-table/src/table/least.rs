@@ -1,4 +1,4 @@
-//! What several parts of a text ask of the PTX version and the target together.
+//! Minimum PTX version and target of several parts of a module together.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -6,12 +6,12 @@ use core::fmt;
 use super::Table;
 use crate::target::{Families, Floor, Target, Version, in_words};
 
-/// What a part of a text asks of the PTX version and the target.
+/// Requirement of a part of a module on the PTX version and the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement {
-    /// A minimum version, and targets that have it.
+    /// Minimum version and targets.
     From(&'static Floor),
-    /// A version before this one.
+    /// Exclusive upper bound of the version.
     Before(Version),
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Requirement {
 pub struct Least {
     /// The minimum version.
     pub ptx: Version,
-    /// The minimum targets, ascending: more than one where families have it that are no extensions of each other.
+    /// The minimum targets, ascending: several if families have it that do not extend each other.
     pub targets: Vec<Target>,
 }
 
@@ -52,14 +52,13 @@ impl fmt::Display for Least {
 }
 
 impl Table {
-    /// Returns true if what has this floor is there with a version of PTX, the newest where none is given, and on a target, if
-    /// one is.
+    /// Returns true if a requirement is met by a version of PTX (default: the newest) and a target (default: any).
     pub fn has(&self, floor: &Floor, ptx: Option<Version>, target: Option<Target>) -> bool {
         let ptx = ptx.or(self.versions.last().copied()).unwrap_or(floor.ptx);
         target.map_or(ptx >= floor.ptx, |target| floor.has(ptx, target, self.families()))
     }
 
-    /// The minimum PTX version and targets that meet all of some requirements; `None` where no version and target do.
+    /// Returns the minimum PTX version and targets that meet all requirements; `None` if no version and target do.
     ///
     /// ```
     /// # use isa_table::table::{Requirement, Table};
@@ -76,7 +75,7 @@ impl Table {
             Requirement::From(floor) => Some(floor.ptx),
             Requirement::Before(_) => None,
         });
-        // What the least version has no more no later one has.
+        // A feature that the minimum version no longer has is missing from later ones, too.
         let ptx = floors.max().or(self.versions.first().copied())?;
         let families = self.families();
         let takes = |target: &Target| asked.iter().all(|requirement| requirement.is_met(ptx, *target, families));

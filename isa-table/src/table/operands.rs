@@ -1,11 +1,11 @@
-//! The operands of forms: most forms share theirs with others, so that a form has numbers, and the table the operands.
+//! Operand lists of forms, which are indices into a shared pool.
 
 use core::ops::Index;
 use core::slice;
 
 use super::Operand;
 
-/// Operands of a form, in order of writing.
+/// The operands of a form, in order of writing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Operands {
     all: &'static [Operand],
@@ -18,37 +18,37 @@ impl Operands {
         Operands { all, numbers }
     }
 
-    /// How many there are.
+    /// Number of operands.
     #[inline]
     pub fn len(self) -> usize {
         self.numbers.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no operands.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.numbers.is_empty()
     }
 
-    /// The operand at a place, the first one at 0.
+    /// Returns the operand at an index.
     #[inline]
     pub fn get(self, place: usize) -> Option<&'static Operand> {
         self.numbers.get(place).map(|number| &self.all[usize::from(*number)])
     }
 
-    /// The first one.
+    /// Returns the first operand.
     #[inline]
     pub fn first(self) -> Option<&'static Operand> {
         self.get(0)
     }
 
-    /// The last one.
+    /// Returns the last operand.
     #[inline]
     pub fn last(self) -> Option<&'static Operand> {
         self.get(self.len().wrapping_sub(1))
     }
 
-    /// All of them.
+    /// Iterates over the operands.
     #[inline]
     pub fn iter(self) -> OperandsIter {
         OperandsIter { all: self.all, numbers: self.numbers.iter() }
@@ -74,7 +74,7 @@ impl IntoIterator for Operands {
     }
 }
 
-/// Goes over [`Operands`].
+/// Iterator over [`Operands`].
 #[derive(Clone, Debug)]
 pub struct OperandsIter {
     all: &'static [Operand],

@@ -1,10 +1,10 @@
-//! How far a result may be from the exact one.
+//! Comparison of approximate results with exact ones.
 
 use super::{Bound, Measure, Table, TypeInfo};
 
 impl Bound {
-    /// Whether each lane of a result of this type is as near to the exact one, rounded to nearest, as the bound asks; beside
-    /// it there is room for half a unit in the last place, by which the rounded result may be off itself.
+    /// Returns true if the error of each lane is within the bound. Half a unit in the last place is added, because the
+    /// exact result was itself rounded to nearest.
     pub(super) fn allows(&self, table: &Table, ty: &TypeInfo, exact: u128, found: u128) -> bool {
         let lane = table.ty(ty.lane);
         let bits = u32::from(lane.bits);
@@ -24,7 +24,7 @@ impl Bound {
             Measure::Relative => amount * exact.value().abs(),
         };
         let distance = (exact.value() - found.value()).abs();
-        // That of infinities is none.
+        // The distance between infinities is NaN.
         exact.place() == found.place() || distance.is_finite() && distance <= room + exact.unit() / 2.0
     }
 }
@@ -34,9 +34,9 @@ impl Bound {
 struct Float {
     magnitude: u64,
     negative: bool,
-    /// Bits of the exponent.
+    /// Width of the exponent in bits.
     exponent: u32,
-    /// Bits of the fraction.
+    /// Width of the fraction in bits.
     fraction: u32,
 }
 
@@ -54,18 +54,18 @@ impl Float {
         self.magnitude > self.infinity()
     }
 
-    /// Its number among all floats in ascending order; both zeros are 0.
+    /// Position among all floats in ascending order; both zeros are 0.
     fn place(self) -> i64 {
         if self.negative { -(self.magnitude as i64) } else { self.magnitude as i64 }
     }
 
-    /// The power of two of the last place.
+    /// Exponent of the unit in the last place.
     fn last(self) -> i32 {
         let bias = (1 << (self.exponent - 1)) - 1;
         (self.magnitude >> self.fraction).max(1) as i32 - bias - self.fraction as i32
     }
 
-    /// What the last place counts.
+    /// Value of the unit in the last place.
     fn unit(self) -> f64 {
         power(self.last())
     }
@@ -81,7 +81,7 @@ impl Float {
     }
 }
 
-/// A power of two; the least ones are zero.
+/// Returns a power of two; underflows to zero.
 fn power(of: i32) -> f64 {
     let half = |of: i32| f64::from_bits(((of + 1023).clamp(0, 2046) as u64) << 52);
     half(of / 2) * half(of - of / 2)
