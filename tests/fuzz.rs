@@ -1,6 +1,7 @@
 //! Fuzzing on stable Rust: the corpus of `fuzz`, every find among it, replayed, and mutated with a seed.
 #![cfg(feature = "cli")]
 
+mod command;
 #[allow(unreachable_pub, reason = "the fuzz targets call these functions")]
 #[path = "../fuzz/src/lib.rs"]
 mod properties;
@@ -118,9 +119,29 @@ fn holds(property: fn(&[u8]), input: &[u8]) {
     catch_unwind(AssertUnwindSafe(|| property(input))).unwrap_or_else(shown);
 }
 
+/// What compilers wrote: of each module the head with the first lines, and pieces from the middle of kernels.
+fn compiled() -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/modules");
+    let mut paths: Vec<_> = fs::read_dir(folder).expect("modules").map(|entry| entry.expect("a file").path()).collect();
+    paths.sort();
+    let pieces = paths.iter().flat_map(|path| {
+        let text = fs::read_to_string(path).expect("a module");
+        let lines: Vec<&str> = text.lines().collect();
+        let piece = |from: usize| {
+            let head = if from == 0 { "" } else { ".version 8.6\n.target sm_90\n.entry k() {\n" };
+            (head.to_owned() + &lines[from..(from + 60).min(lines.len())].join("\n")).into_bytes()
+        };
+        [0, lines.len() / 3, lines.len() * 2 / 3].map(piece)
+    });
+    pieces.collect()
+}
+
 /// The corpus as it is, and so many mutants of it.
 fn replay(target: &str, property: fn(&[u8]), mutants: usize) {
-    let entries = corpus(target);
+    replay_all(corpus(target), property, mutants);
+}
+
+fn replay_all(entries: Vec<Vec<u8>>, property: fn(&[u8]), mutants: usize) {
     assert!(!entries.is_empty());
     entries.iter().for_each(|entry| holds(property, entry));
     let mut random = Random(1);
@@ -140,6 +161,57 @@ fn statements_read_back_and_stand_alone() {
 #[test]
 fn modules_have_findings_in_order_and_statements_that_stand_for_themselves() {
     replay("module", properties::module, 1_000);
+}
+
+#[test]
+fn what_editors_ask_is_answered_and_edits_are_read_again() {
+    replay_all([corpus("module"), corpus("editor"), compiled()].concat(), properties::editor, 1_500);
+}
+
+/// Each format of `check` is well formed whatever it reads, ends as `check` does, and says the same of a file as the others.
+#[test]
+fn findings_are_well_formed_in_every_format() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("spoilt");
+    fs::create_dir_all(&folder).expect("a folder");
+    let entries = [corpus("module"), corpus("editor"), compiled()].concat();
+    let mut random = Random(2);
+    let mut texts = entries.clone();
+    texts.extend((0..300).map(|_| mutated(&entries, &mut random)));
+    let mut files = Vec::new();
+    for (number, text) in texts.iter().enumerate() {
+        let path = folder.join(format!("{number}.ptx"));
+        fs::write(&path, text).expect("it can be written");
+        files.push(path.to_str().expect("a name").to_owned());
+    }
+    let check = |more: &[&str]| {
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let output = command::run(&[&["check", "--error-limit", "0"], more, &files].concat());
+        assert!(output.status == 1 && !output.err.contains("panicked"), "{more:?}: {}", output.err);
+        output.out
+    };
+    let errors = |out: &str| -> Vec<(String, u64)> {
+        let lines = out.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("an object"));
+        let errors = lines.filter(|it| it["severity"] == "error");
+        errors
+            .map(|it| (it["file"].as_str().expect("a file").to_owned(), it["line"].as_u64().expect("a line")))
+            .collect()
+    };
+    let json = errors(&check(&["--format", "json"]));
+    assert!(json.len() > 300, "{} errors", json.len());
+    let sarif: serde_json::Value = serde_json::from_str(&check(&["--format", "sarif"])).expect("a log");
+    let results = sarif["runs"][0]["results"].as_array().expect("a list");
+    assert_eq!(results.iter().filter(|it| it["level"] == "error").count(), json.len());
+    let github = check(&["--format", "github"]);
+    assert_eq!(github.lines().filter(|line| line.starts_with("::error ")).count(), json.len());
+    let text = check(&["--format", "text"]);
+    assert_eq!(text.lines().filter(|line| line.starts_with("error[")).count(), json.len());
+    // Strict errors are those and more; floors are told of whatever has some.
+    assert!(errors(&check(&["--format", "json", "--strict"])).len() >= json.len());
+    for format in ["text", "json"] {
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let output = command::run(&[&["check", "--floor", "--format", format][..], &files].concat());
+        assert!(output.status <= 1 && !output.err.contains("panicked"), "{}", output.err);
+    }
 }
 
 #[test]

@@ -512,6 +512,67 @@ fn every_place_of_a_module_that_is_cut_off_is_answered() {
     assert_eq!(client.end(), Some(0));
 }
 
+/// A spoilt module as somebody types it: each character is a change, and what editors ask of it then is answered.
+#[test]
+fn spoilt_modules_are_typed_character_by_character() {
+    let mut client = Client::initialized(&[]);
+    let start = SPOILT.find(".visible").unwrap();
+    let kernel = &SPOILT[start..start + SPOILT[start..].find("\n}").unwrap()];
+    // As a slip leaves it: letters that are missing, twice there, or those of others.
+    let mut seed = 1_u64;
+    let mut slip = |letter: char| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        match seed >> 33 & 127 {
+            0 => String::new(),
+            1 => format!("{letter}{letter}"),
+            2 => "{".to_owned(),
+            3 => "/*".to_owned(),
+            4 => "é\u{1d11e}".to_owned(),
+            5 => "\"".to_owned(),
+            6 => "@ !".to_owned(),
+            _ => letter.to_string(),
+        }
+    };
+    let slipped: String = kernel.chars().map(&mut slip).collect();
+    let head = &SPOILT[..start];
+    let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/editor");
+    let entries = std::fs::read_dir(corpus).expect("a corpus").map(|entry| entry.expect("a file").path());
+    let mut texts: Vec<String> = entries.map(|path| std::fs::read_to_string(path).expect("text")).collect();
+    texts.push(format!("{head}{slipped}"));
+    let mut typed = 0;
+    for text in &texts {
+        client.open("");
+        let mut so_far = String::new();
+        for (number, letter) in text.chars().enumerate() {
+            let end = position(&so_far, so_far.len());
+            client.change(json!([{ "range": { "start": end, "end": end }, "text": letter.to_string() }]));
+            so_far.push(letter);
+            typed += 1;
+            if number % 7 > 0 {
+                continue;
+            }
+            let end = position(&so_far, so_far.len());
+            for method in ["hover", "completion", "definition", "references"] {
+                client.at(&format!("textDocument/{method}"), &end);
+            }
+            let document = json!({ "uri": URI });
+            client.ask("textDocument/documentSymbol", json!({ "textDocument": document }));
+            let context = json!({ "diagnostics": [] });
+            let range = json!({ "start": end, "end": end });
+            client.ask(
+                "textDocument/codeAction",
+                json!({ "textDocument": document, "range": range, "context": context }),
+            );
+        }
+        // What was typed piece by piece has the findings of the whole.
+        let end = position(&so_far, so_far.len());
+        let piecewise = client.change(json!([{ "range": { "start": end, "end": end }, "text": "" }]));
+        assert_eq!(piecewise, client.open(text));
+    }
+    assert!(typed > 2_000, "{typed} characters");
+    assert_eq!(client.end(), Some(0));
+}
+
 /// A keystroke in a module of 20,000 lines; the figures are printed.
 #[test]
 fn a_keystroke_in_a_long_module_is_answered() {

@@ -13,8 +13,10 @@ mod names;
 use isa_spec::Build;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, Severity};
-use ptx_isa::text::module::{Index, Item, Module, read};
-use ptx_isa::text::{Options, Statement, check};
+use ptx_isa::reference::REFERENCE;
+use ptx_isa::reference::text::Terminal;
+use ptx_isa::text::module::{Context, Index, Item, Module, Part, read};
+use ptx_isa::text::{Options, Statement, check, completion, effects, mnemonic, spelling};
 
 /// The front end of the spec: a table or a report, the same each time, and no longer than the spec accounts for.
 pub fn spec(input: &[u8]) {
@@ -89,6 +91,57 @@ fn indexed(text: &str, findings: &[Diagnostic]) {
         index.context(text, offset);
         index.visible(offset).for_each(|symbol| assert!(symbol.name.start <= offset || symbol.scope.start <= offset));
         assert!(index.name_at(offset).is_none_or(|name| (name.span.start..=name.span.end).contains(&offset)));
+    }
+}
+
+/// What an editor asks of a module at each place: what a name means, what may be written, what a statement is, needs and does; and
+/// every edit that a finding offers is one of the text, behind which the text is read again.
+pub fn editor(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else { return };
+    let options = Options::default();
+    let (index, report) = Index::read(&TABLE, text, &options);
+    // As many as do not take long.
+    for finding in report.diagnostics.iter().take(20) {
+        for fix in &finding.fixes {
+            let edited = fix.apply(text);
+            assert_ne!(edited, text, "an edit that changes nothing: {finding:?}");
+            assert_placed(&edited, &check(&TABLE, edited.as_bytes(), &options).diagnostics);
+        }
+    }
+    let (ptx, target) = report.version.zip(report.target).unzip();
+    for offset in (0..=text.len()).step_by(1 + text.len() / 20).filter(|offset| text.is_char_boundary(*offset)) {
+        index.visible(offset).for_each(|symbol| drop(text[symbol.declaration.clone()].to_owned()));
+        index.name_at(offset).map(|name| index.meaning(name));
+        if let Context::Mnemonic(Part { mnemonic: Some(span), .. }) = index.context(text, offset) {
+            let written = &text[span.start..offset.clamp(span.start, span.end)];
+            let before = written.rfind('.').map_or(written, |dot| &written[..dot]);
+            for choice in completion::modifiers(&TABLE, before, "", &Options { ptx, target }, |_| true) {
+                let longer = format!("{before}.{}", choice.modifier);
+                let instruction = TABLE.instruction_of(&longer).expect("what is offered goes on with an opcode");
+                assert!(instruction.slots.iter().any(|slot| slot.members.contains(&choice.modifier)), "{longer}");
+            }
+        }
+        if let Some(part) = index.part_at(offset) {
+            explained(&text[part.span.clone()], part.mnemonic.as_ref().map(|span| &text[span.clone()]));
+        }
+    }
+}
+
+/// What is shown of a statement, or where it has an error, of its mnemonic.
+fn explained(text: &str, mnemonic: Option<&str>) {
+    let mut terminal = Terminal { out: Vec::new() };
+    if let Ok(statement) = Statement::parse(&TABLE, text) {
+        let (needs, effects) = (statement.needs().collect::<Vec<_>>(), statement.effects_in_words(|_| true));
+        let page = REFERENCE.form_with(statement.form(), statement.free()).expect("a page for each form");
+        return terminal.form(&page, &needs, &effects).expect("memory can be written");
+    }
+    let Some(mnemonic) = mnemonic else { return };
+    match mnemonic::resolve(&TABLE, mnemonic) {
+        Ok(found) => drop(effects::of_form_in_words(found.form, &found.free)),
+        Err(refusal) => {
+            assert_placed(mnemonic, &refusal.reasons);
+            refusal.nearest.iter().for_each(|near| drop(spelling::since(*near)));
+        }
     }
 }
 
