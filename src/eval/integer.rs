@@ -189,10 +189,10 @@ macro_rules! bits {
         /// How many bits are ones.
         #[inline(always)]
         pub const fn $ones(x: $ty) -> u32 { x.count_ones() }
-        /// How many zeros stand before the highest one.
+        /// Counts the leading zeros.
         #[inline(always)]
         pub const fn $zeros(x: $ty) -> u32 { x.leading_zeros() }
-        /// The bits in the opposite order.
+        /// Reverses the order of the bits.
         #[inline(always)]
         pub const fn $reverse(x: $ty) -> $ty { x.reverse_bits() }
     )*};
@@ -311,7 +311,7 @@ pub const fn logic3(a: u32, b: u32, c: u32, table: u32) -> u32 {
     !a & low | a & high
 }
 
-/// Four bytes picked from the eight of two words by digits of four bits; the fourth bit asks for the byte's sign.
+/// Permutes bytes: selects four of the eight bytes of two words by 4-bit selectors; bit 3 replicates the sign of the byte.
 #[inline(always)]
 pub const fn byte_permute(a: u32, b: u32, control: u32) -> u32 {
     let pool = a as u64 | (b as u64) << 32;

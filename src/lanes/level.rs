@@ -168,7 +168,7 @@ pub trait Simd: Copy + sealed::Sealed {
         None
     }
 
-    /// Four bytes picked from the eight of two words by digits of four bits; the fourth bit asks for the byte's sign. `None`
+    /// Permutes bytes: selects four of the eight bytes of two words by 4-bit selectors; bit 3 replicates the sign of the byte. `None`
     /// at a level that has no instruction for it.
     #[inline(always)]
     fn byte_permute<const N: usize>(self, _: &[u32; N], _: &[u32; N], _: &[u32; N]) -> Option<[u32; N]> {
