@@ -109,6 +109,10 @@ fn forms_are_found_by_any_legal_spelling() {
     assert!(count(&["--target", "sm_70", "ld.relaxed*"]) > 20);
     assert_eq!(run(&["table", "--target", "sm_50", "ld.relaxed*"]).status, 1);
     assert!(run(&["explain", "ld.relaxed.gpu.global.u6*"]).out.contains("ld.u64"));
+    // A form that needs free modifiers is there where one of its spellings is.
+    let gather =
+        |target: &str| run(&["table", "--target", target, "cp.async.bulk.tensor.2d*gather4*"]).out.lines().count();
+    assert_eq!(["sm_90", "sm_90a", "sm_100", "sm_100f"].map(gather), [1, 1, 3, 5]);
     let missed = run(&["table", "ld.globl.u64"]);
     assert!(missed.status == 1 && missed.err.contains("near: `ld{"), "{}", missed.err);
     let form: ptx_isa::Form = "ld.global.u64".parse().expect("a form");

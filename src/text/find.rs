@@ -31,8 +31,12 @@ pub fn forms(table: &'static Table, pattern: &str, wanted: impl Fn(FormInfo, &Fr
             let same = form.mnemonic() == resolved.form.mnemonic();
             return same && form.takes(&resolved.free) && wanted(*form, &resolved.free);
         }
-        // Without free modifiers a form is found by its own name, too, be they needed or not.
-        let plain = matches(pattern, form.mnemonic()) && wanted(*form, &Free::NONE);
+        // A form is found by its own name, too, which is no spelling where it needs free modifiers: then by any of its spellings.
+        let plain = matches(pattern, form.mnemonic())
+            && match form.takes(&Free::NONE) {
+                true => wanted(*form, &Free::NONE),
+                false => Search::new(*form, "*").is_some_and(|mut search| search.finds(&wanted)),
+            };
         plain || form.syntax().free && Search::new(*form, pattern).is_some_and(|mut search| search.finds(&wanted))
     };
     table.forms().filter(is_found).collect()
