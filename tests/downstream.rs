@@ -51,7 +51,7 @@ fn a_broken_token_shows_file_line_column_and_a_caret() {
     fs::write(&spec, good.replace("d = pops(a)", "d = posp(a)")).unwrap();
     let output = cargo("check", &crate_dir);
     let report = "\
-error: downstream@0.0.0: error: there is no builtin `posp`
+error: downstream@0.0.0: error: unknown builtin `posp`
 error: downstream@0.0.0:   --> spec/bits.isa:14:21
 error: downstream@0.0.0:    |
 error: downstream@0.0.0: 14 |     semantics { d = posp(a); }

@@ -1,7 +1,7 @@
-//! What `use` names: the prelude and the table of `ptx-isa`, which another spec may extend.
+//! Libraries that `use` names: the prelude and the full table of `ptx-isa`, which another spec may extend.
 //!
-//! The files join the spec before it is resolved. What they declare is the spec's own; instructions that they describe
-//! are those of the table that the spec's own one stands on, and are not generated again.
+//! Their files join the spec before it is resolved. Declarations are used by the spec as its own; instructions belong
+//! to the base table and are not generated again.
 
 use std::collections::HashSet;
 
@@ -13,14 +13,14 @@ use crate::text::{Diagnostic, Errors};
 /// The prelude and the table of `ptx-isa`, by name.
 pub const PTX: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/ptx.rs"));
 
-/// A library's name, and how many files of [`PTX`] it has.
+/// Name of each library, and its number of files in [`PTX`].
 const LIBRARIES: [(&str, usize); 2] = [("prelude", 1), ("ptx", PTX.len())];
 
-/// The files that a spec asks for, without those that `present` has.
+/// Files that a spec requires, without those already in `present`.
 ///
 /// # Errors
 ///
-/// Every name that is no library.
+/// Every name that is not a library.
 pub(crate) fn wanted(spec: &Spec, present: &Sources) -> Result<Sources, Errors> {
     let mut errors = Errors::new();
     let mut count = 0;
@@ -29,7 +29,7 @@ pub(crate) fn wanted(spec: &Spec, present: &Sources) -> Result<Sources, Errors> 
         match LIBRARIES.iter().find(|(library, _)| name == library) {
             Some((_, files)) => count = count.max(*files),
             None => errors.push(
-                Diagnostic::new(name.span(), format!("there is no library `{name}`"))
+                Diagnostic::new(name.span(), format!("unknown library `{name}`"))
                     .help("`use prelude;` takes types, builtins and operators, `use ptx;` the whole table"),
             ),
         }
@@ -41,7 +41,7 @@ pub(crate) fn wanted(spec: &Spec, present: &Sources) -> Result<Sources, Errors> 
     errors.finish(sources)
 }
 
-/// Says of names that name nothing where the prelude declares them, which the spec does not use.
+/// Adds help to unresolved names that the unused prelude declares.
 pub(crate) fn forgotten(mut errors: Errors) -> Errors {
     let mut prelude = Sources::new();
     prelude.add(PTX[0].0, PTX[0].1);

@@ -1,4 +1,4 @@
-//! `isa-spec`: a spec checked and formatted without a build.
+//! Command line `isa-spec`: checks and formats specs without a build.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -7,10 +7,10 @@ use std::{fs, io};
 use clap::{Parser, Subcommand};
 use isa_spec::Build;
 
-/// Checks and formats specs of instructions.
+/// Checks and formats instruction specs.
 ///
-/// The exit code is 0 where all is well, 1 where a spec has mistakes or is not formatted, and 2 where the command line
-/// is wrong or a file cannot be read or written.
+/// Exits with 0 on success, with 1 if a spec has errors or is not formatted, and with 2 if the command line is invalid
+/// or a file cannot be read or written.
 #[derive(Parser)]
 #[command(name = "isa-spec", version)]
 struct Arguments {
@@ -20,15 +20,15 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Reports every mistake of a spec, which all the files make together
+    /// Report every error of a spec, which consists of all the files
     Check {
-        /// The files of the spec; what `use` names joins them
+        /// Files of the spec; libraries named by `use` are added
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Writes files as specs are to be written; their meaning stays
+    /// Format spec files in place
     Fmt {
-        /// Names the files that would change, and changes none
+        /// List the files that would change, without changing them
         #[arg(long)]
         check: bool,
         #[arg(required = true)]
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Says which file an error is about.
+/// Adds the file name to an I/O error.
 fn about(path: &Path, doing: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot {doing} {}: {error}", path.display()))
 }
@@ -60,7 +60,7 @@ fn read(path: &Path) -> io::Result<String> {
     fs::read_to_string(path).map_err(|error| about(path, "read", &error))
 }
 
-/// Whether the spec holds together.
+/// Returns true if the spec is valid.
 fn check(files: &[PathBuf]) -> io::Result<bool> {
     let mut build = Build::new().colour();
     for path in files {
@@ -75,7 +75,7 @@ fn check(files: &[PathBuf]) -> io::Result<bool> {
     }
 }
 
-/// Whether all files parse and, with `check`, are formatted.
+/// Returns true if all files parse and, with `check`, are formatted.
 fn format(files: &[PathBuf], check: bool) -> io::Result<bool> {
     let mut fine = true;
     for path in files {

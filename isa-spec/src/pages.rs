@@ -1,6 +1,6 @@
-//! From the checked model to the pages of the reference, one for each opcode.
+//! Generates the reference page of each opcode from the checked model.
 //!
-//! A page says what the spec says and what follows from it for the forms. This module knows no renderer.
+//! A page contains what the spec states and what follows for the forms; it does not depend on any renderer.
 
 use std::rc::Rc;
 
@@ -28,12 +28,12 @@ fn one_line(docs: &str) -> String {
     docs.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The description of a name; empty if it has none.
+/// Description of a name; empty if it has none.
 fn described<'a>(list: &'a [(String, String)], name: &str) -> &'a str {
     list.iter().find(|(other, _)| other == name).map_or("", |(_, docs)| docs)
 }
 
-/// The pages of all opcodes, in the model's order.
+/// Pages of all opcodes, in the model's order.
 pub(crate) fn pages(checked: &Checked, sources: &Sources) -> Vec<Page> {
     let opcodes = checked.model.opcodes.iter().enumerate();
     let mut forms = vec![Vec::new(); checked.model.opcodes.len()];
@@ -46,7 +46,7 @@ struct Pager<'a> {
     sources: &'a Sources,
     index: usize,
     opcode: &'a Opcode,
-    /// The forms of the opcode.
+    /// Forms of the opcode.
     forms: Vec<&'a Form>,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Pager<'a> {
         let syntax = &entry.syntaxes[line];
         let items = syntax.items.iter().map(|item| {
             let slot = &self.opcode.slots[item.slot];
-            // Members that a condition of the line leaves nothing of are not shown.
+            // Members that the conditions of a line exclude are not shown.
             let forms = self.forms().filter(|form| (form.entry, form.syntax) == (number, line));
             let found: BTreeSet<usize> = match slot.free {
                 true => item.members.iter().copied().collect(),
@@ -143,11 +143,11 @@ impl<'a> Pager<'a> {
             let state = operand.state.as_ref().map(|state| &self.model().states[state.number]);
             let mut takes = match (operand.immediate, state) {
                 (true, _) => Vec::new(),
-                (false, Some(state)) => vec![format!("`{state}`, which no statement names")],
+                (false, Some(state)) => vec![format!("`{state}` (implicit)")],
                 (false, None) => vec![registers(self.model(), operand.registers, &types)],
             };
             if operand.wider {
-                takes.push("a wider register of its kind, of which it is the lowest bits".into());
+                takes.push("a wider register of the same kind, whose low bits are used".into());
             }
             if operand.sink {
                 takes.push("the sink `_`".into());
@@ -170,7 +170,7 @@ impl<'a> Pager<'a> {
                 takes.push(format!("`!{}` for its complement", operand.name));
             }
             if patterns.iter().any(|pattern| pattern.optional) {
-                takes.push("it may be left out, with all behind it".into());
+                takes.push("optional, with all operands after it".into());
             }
             if second.is_some_and(|(_, optional)| *optional == Permission::Yes) {
                 takes.push("it may be left out".into());
@@ -186,12 +186,12 @@ impl<'a> Pager<'a> {
                 takes,
             });
         }
-        // Destinations are written first.
+        // Destinations come first.
         found.sort_by_key(|operand| !operand.written);
         found
     }
 
-    /// What an operand is in words, and the types that it may have.
+    /// Type of an operand in words, and the types it may have.
     fn cases(&self, entry: &Entry, operand: &model::Operand) -> (String, Vec<TypeId>) {
         let mut types = Vec::new();
         let mut cases = Vec::new();
@@ -227,7 +227,7 @@ impl<'a> Pager<'a> {
         (cases.join(" or "), types)
     }
 
-    /// The types that an entry's lines have in a slot.
+    /// Types that an entry's lines allow in a slot.
     fn types_of(&self, entry: &Entry, slot: &Slot) -> Vec<TypeId> {
         let items = entry.syntaxes.iter().flat_map(|syntax| &syntax.items);
         let members: Vec<usize> = items
@@ -254,7 +254,7 @@ impl<'a> Pager<'a> {
                     (described(&self.model().vocabulary, &member.spelling), String::new())
                 }
             };
-            // A second paragraph is what it means where floats are compared.
+            // The second paragraph is the meaning for floating-point operands.
             let mut paragraphs = docs.split("\n\n").map(one_line);
             let plain = paragraphs.next().unwrap_or_default();
             let description = paragraphs.next().filter(|_| self.has_floats()).unwrap_or_else(|| plain.clone());
@@ -272,14 +272,14 @@ impl<'a> Pager<'a> {
         }
     }
 
-    /// Whether some form has a modifier that says that operands are floats.
+    /// Returns true if some form has a modifier that selects floating-point operands.
     fn has_floats(&self) -> bool {
         let kind = |ty: TypeId| self.model().ty(self.model().ty(ty).lane).kind;
         let members = self.opcode.slots.iter().flat_map(|slot| &slot.members);
         members.into_iter().any(|member| matches!(member.meaning, Meaning::Type(ty) if kind(ty) == Kind::Float))
     }
 
-    /// Matrices of each type modifier against those that do not go with all of its members.
+    /// Matrices of each type modifier against the modifiers that do not combine with all of its members.
     fn matrices(&self) -> Vec<Matrix> {
         let slots = &self.opcode.slots;
         let types: Vec<usize> = (0..slots.len()).filter(|slot| slots[*slot].kind == SlotKind::Type).collect();
@@ -288,7 +288,7 @@ impl<'a> Pager<'a> {
         for across in &types {
             let partial: Vec<usize> = (0..slots.len())
                 .filter(|down| !slots[*down].free && down != across && !self.goes_with_all(*down, *across))
-                // Two types are set against each other once.
+                // Each pair of types gets one matrix.
                 .filter(|down| slots[*down].kind != SlotKind::Type || down < across)
                 .collect();
             if !partial.is_empty() {
@@ -300,10 +300,10 @@ impl<'a> Pager<'a> {
                 found.push(self.matrix(*across, &downs));
             }
         }
-        // Without types a word stands at the top, so that floors are shown.
+        // Without type modifiers, a word heads the columns, so that minimum versions are shown.
         let across = types.last().copied().or(slots.iter().position(|slot| !slot.free));
         if let (true, Some(across)) = (found.is_empty(), across) {
-            // All goes with all: then each is there, the operator first.
+            // If everything combines, show all rows, operators first.
             let mut downs: Vec<usize> = (0..slots.len()).filter(|slot| !slots[*slot].free && *slot != across).collect();
             downs.sort_by_key(|down| (slots[*down].kind == SlotKind::Flag, first != Some(*down), *down));
             found.push(self.matrix(across, &downs));
@@ -318,7 +318,7 @@ impl<'a> Pager<'a> {
             .all(|row| columns.clone().all(|column| self.with(&[(down, row), (across, column)]).next().is_some()))
     }
 
-    /// The forms that have these members.
+    /// Forms that have these members.
     fn with(&self, members: &[(usize, usize)]) -> impl Iterator<Item = &'a Form> {
         self.forms().filter(move |form| members.iter().all(|(slot, member)| form.choice.values[*slot] == Some(*member)))
     }
@@ -366,7 +366,7 @@ impl<'a> Pager<'a> {
         Cell { forms: forms.len() as u32, reason: String::new(), example: first.mnemonic.clone() }
     }
 
-    /// The rule that refuses the members together, whatever stands beside them.
+    /// Reason of the rule that refuses the members in every context.
     fn reason(&self, members: &[(usize, usize)]) -> String {
         let refuses = |forbids: &[(usize, u64)]| {
             let hit = |slot: usize, values: u64| {
@@ -382,13 +382,13 @@ impl<'a> Pager<'a> {
         rule.map_or_else(|| "no syntax line has both".to_owned(), |rule| rule.reason.clone())
     }
 
-    /// Whether a set holds all that may stand in a slot.
+    /// Returns true if a set contains every possible value of a slot.
     fn is_full(&self, slot: usize, values: u64) -> bool {
         let mut all = self.forms().map(|form| form.choice.values[slot].map_or(ABSENT, |member| member as u8));
         all.all(|value| values >> value & 1 != 0)
     }
 
-    /// What operands of forms hold of matrices: what is held alike stands once.
+    /// Fragments of operands, deduplicated.
     fn fragments(&self) -> Vec<Fragment> {
         let mut found: Vec<(Share, Fragment)> = Vec::new();
         for (number, form) in self.forms().enumerate() {
@@ -411,7 +411,7 @@ impl<'a> Pager<'a> {
         found.into_iter().map(|(_, fragment)| fragment).collect()
     }
 
-    /// What the bits of operands mean: each layout once.
+    /// Bit layouts of operands, deduplicated.
     fn layouts(&self) -> Vec<Layout> {
         let mut found: Vec<(usize, Layout)> = Vec::new();
         for entry in &self.opcode.entries {
@@ -434,7 +434,7 @@ impl<'a> Pager<'a> {
         found.into_iter().map(|(_, layout)| layout).collect()
     }
 
-    /// A fragment of which nobody is said to hold anything yet.
+    /// A fragment without operands.
     fn fragment(&self, share: Share) -> Option<Fragment> {
         let of = &self.model().fragments[share.fragment];
         let layout = of.layout(share).ok()?;
@@ -462,7 +462,7 @@ impl<'a> Pager<'a> {
         })
     }
 
-    /// The functions that the pseudo-code of any form calls.
+    /// Functions that the pseudo-code of any form calls.
     fn functions(&self) -> Vec<Function> {
         let mut names = Vec::new();
         let mut visit = |expr: &Expr| {
@@ -518,7 +518,7 @@ fn notation(entry: &Entry, pattern: &Pattern) -> String {
     if pattern.optional { format!("{{{operand}}}") } else { operand.to_string() }
 }
 
-/// What is refused, and what there is no more.
+/// Refused combinations and removals.
 fn rules(entry: &Entry) -> Vec<String> {
     let legal = entry.legal.iter().map(|rule| format!("{} needs {}", words(&rule.subject), words(&rule.condition)));
     let removed = entry.requires.iter().filter(|requirement| requirement.removed).map(|requirement| {
@@ -546,7 +546,7 @@ fn floors(entry: &Entry) -> Vec<Floor> {
     manual.chain(assembler).collect()
 }
 
-/// The notes on what may be written beyond the manual.
+/// Notes on what the assembler accepts beyond the manual.
 fn lenient(entry: &Entry) -> Vec<String> {
     let mut notes: Vec<String> = entry.lenient_forms.iter().map(|forms| one_line(&forms.text)).collect();
     for pattern in entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns) {
@@ -590,7 +590,7 @@ fn selector_words(selector: &Selector) -> String {
     let letter = spelling.letter;
     let what = match &spelling.kind {
         SelectorKind::Lanes { lanes, of } => {
-            format!("`.{letter}` and a digit for each of {lanes} lanes, the highest first: which of {of} it is")
+            format!("`.{letter}` followed by a digit below {of} for each of {lanes} lanes, highest lane first")
         }
         SelectorKind::Subset { of } => format!("`.{letter}` and the digits of the lanes that count, of {of}, falling"),
         SelectorKind::Listed { words } => {
@@ -600,11 +600,11 @@ fn selector_words(selector: &Selector) -> String {
     };
     let name = &spelling.name;
     if spelling.omission == Permission::No {
-        return format!("behind it `.{name}`: {what}");
+        return format!("selector `.{name}`: {what}");
     }
     let default = match spelling.kind.spell(letter, spelling.default) {
-        none if none.is_empty() => "none of them".to_owned(),
+        none if none.is_empty() => "none".to_owned(),
         default => format!("`.{default}`"),
     };
-    format!("behind it `.{name}`: {what}; left out it is {default}")
+    format!("selector `.{name}`: {what}; default {default}")
 }

@@ -1,6 +1,6 @@
-//! Pseudo-code as text: as the spec has it, or with a form's modifiers filled in.
+//! Renders pseudo-code as text: as the spec has it, or with a form's modifiers substituted.
 //!
-//! Where modifiers are filled in, what they decide is gone, and operators are replaced by their meaning. This module
+//! Substitution removes the conditions that modifiers decide and replaces operators by their definitions.
 //! computes nothing but text.
 //!
 //! ```text
@@ -15,11 +15,11 @@ use crate::model::{Entry, Meaning, Pattern, SlotKind};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Stmt, TypeSet};
 use crate::text::Diagnostic;
 
-/// The lines of a form's semantics on its newest targets.
+/// Lines of a form's semantics on its newest targets.
 pub(crate) fn lines(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Vec<String> {
     let names = patterns.iter().map(|pattern| entry.operands[pattern.operand].name.clone()).collect();
     let mut writer = Writer { scope: Some(scope), operands: names, known: HashMap::new(), lines: Vec::new() };
-    // A state goes by its own name.
+    // A state is shown under its own name.
     let states = patterns.iter().filter(|pattern| entry.operands[pattern.operand].state.is_some());
     let shown = |pattern: &Pattern| (entry.shown(scope.model, pattern).to_owned(), ATOM);
     let states = states.map(|pattern| (entry.operands[pattern.operand].name.clone(), shown(pattern))).collect();
@@ -28,7 +28,7 @@ pub(crate) fn lines(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Ve
     writer.lines
 }
 
-/// The lines of an entry's semantics as the spec has them, blanks evened.
+/// Lines of an entry's semantics as the spec has them, with normalized spacing.
 pub(crate) fn unfilled(statements: &[Stmt]) -> Vec<String> {
     let mut writer = Writer { scope: None, operands: Vec::new(), known: HashMap::new(), lines: Vec::new() };
     writer.plain(statements, 0);
@@ -42,27 +42,27 @@ pub(crate) fn text(expr: &Expr) -> String {
 }
 
 struct Writer<'a> {
-    /// What decides modifiers; nothing where they are left as they are.
+    /// Values of modifiers; `None` to keep them symbolic.
     scope: Option<Scope<'a>>,
-    /// The operands of the form's line.
+    /// Operands of the form's line.
     operands: Vec<String>,
     known: HashMap<String, bool>,
     lines: Vec<String>,
 }
 
-/// Binds tighter than any operator.
+/// Precedence above every operator.
 const ATOM: u8 = 12;
 
-/// `!x`
+/// Precedence of `!x`.
 const UNARY: u8 = BinaryOp::Mul.precedence() + 1;
 
-/// `c ? a : b` binds loosest.
+/// Lowest precedence: `c ? a : b`.
 const CHOOSE: u8 = 0;
 
-/// Text and how tightly its outermost operator binds.
+/// Text and the precedence of its outermost operator.
 type Piece = (String, u8);
 
-/// What the parameters of an operator stand for.
+/// Arguments bound to the parameters of an operator.
 type Bound = HashMap<String, Piece>;
 
 fn number(value: i128) -> String {
@@ -134,7 +134,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether a name is a local rather than an operand, so that a known value needs no line.
+    /// Returns true if a name is a local: a local with a known value needs no line.
     fn is_local(&self, name: &str) -> bool {
         let entries = self.scope.iter().flat_map(|scope| &scope.opcode.entries);
         entries.flat_map(|entry| &entry.operands).all(|operand| operand.name != name)
@@ -147,7 +147,7 @@ impl<'a> Writer<'a> {
             ExprKind::Dotted(name) if scope.slot(name.as_ref()).is_none() => {
                 let mut operands = scope.opcode.entries.iter().flat_map(|entry| &entry.operands);
                 let operand = operands.any(|operand| name == &operand.name);
-                // Whether a selector may be written: the form's line with all operands is shown.
+                // Presence of an optional selector: the line with all operands is shown.
                 Some(Ok(Some(!operand || self.operands.iter().any(|other| name == other))))
             }
             _ => None,
@@ -210,13 +210,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// In parentheses where it would bind too loosely.
+    /// Adds parentheses if the precedence is below `level`.
     fn at_least(&self, expr: &Expr, bound: &Bound, level: u8) -> String {
         let (text, own) = self.expr(expr, bound);
         if own < level { format!("({text})") } else { text }
     }
 
-    /// The meaning of the operator that a modifier chose, where modifiers are filled in and this is one.
+    /// Definition of the operator that a modifier selects, if modifiers are substituted and the name is an operator.
     fn operator(&self, name: &str, args: &[&Expr], bound: &Bound) -> Option<Piece> {
         let scope = self.scope?;
         let (index, slot) = scope.operator_slot(name)?;

@@ -1,4 +1,4 @@
-//! For build scripts: `.isa` files in, Rust files in `OUT_DIR` out. For macros: tokens in, tokens out.
+//! Entry points: build scripts turn `.isa` files into Rust files in `OUT_DIR`; macros turn tokens into tokens.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::plan::{Plan, plan};
 use crate::text::{Errors, Sources, beside};
 use crate::{Checked, Model, Spec, check, parse, resolve};
 
-/// The way from spec files to Rust files, for a `build.rs`.
+/// Builder for use in a `build.rs`: from spec files to Rust files.
 #[derive(Clone)]
 pub struct Build {
     sources: Sources,
@@ -39,7 +39,7 @@ impl Default for Build {
     }
 }
 
-/// A spec that holds together, and what is to be written of it.
+/// A checked spec and what to generate from it.
 struct Ready {
     checked: Checked,
     plan: Plan,
@@ -61,7 +61,7 @@ impl Ready {
 }
 
 impl Build {
-    /// No sources yet; the generated code relies on the crate `ptx_isa`.
+    /// Creates a build without sources; the generated code refers to the crate `ptx_isa`.
     pub fn new() -> Build {
         Build {
             sources: Sources::new(),
@@ -79,7 +79,7 @@ impl Build {
         }
     }
 
-    /// Adds the prelude of `ptx-isa`: its types, builtins and operators.
+    /// Adds the prelude of `ptx-isa`: types, builtins and operators.
     #[must_use]
     pub fn prelude(mut self) -> Build {
         let (name, text) = PTX[0];
@@ -87,8 +87,8 @@ impl Build {
         self
     }
 
-    /// Adds the prelude and the whole table of `ptx-isa`, to be generated anew. A spec that says `use ptx;` stands on the
-    /// table that there is, and has its own instructions generated only.
+    /// Adds the prelude and the full table of `ptx-isa`, to be generated again. In contrast, a spec with `use ptx;`
+    /// extends the existing table, and only its own instructions are generated.
     #[must_use]
     pub fn ptx(mut self) -> Build {
         for &(name, text) in PTX {
@@ -97,7 +97,7 @@ impl Build {
         self
     }
 
-    /// Adds a spec file; cargo runs the build script again when it changes.
+    /// Adds a spec file and makes cargo rerun the build script when it changes.
     #[must_use]
     pub fn file(mut self, path: impl AsRef<Path>) -> Build {
         let path = path.as_ref();
@@ -121,60 +121,60 @@ impl Build {
         self
     }
 
-    /// Reports have colours, for terminals.
+    /// Colors reports, for terminals.
     #[must_use]
     pub fn colour(mut self) -> Build {
         self.colour = true;
         self
     }
 
-    /// The path of the crate `ptx-isa` as the generated code sees it; `::ptx_isa` if not said.
+    /// Sets the path of the crate `ptx-isa` in the generated code; default `::ptx_isa`.
     #[must_use]
     pub fn support(mut self, path: &str) -> Build {
         self.support = path.to_owned();
         self
     }
 
-    /// The path of the module with the builtins' bodies; `::ptx_isa::eval` if not said.
+    /// Sets the path of the module with the builtins' bodies; default `::ptx_isa::eval`.
     #[must_use]
     pub fn bodies(mut self, path: &str) -> Build {
         self.bodies = path.to_owned();
         self
     }
 
-    /// The table's own file also has a macro `ptx!`, as the crate `ptx-isa-macros` has it for the table of `ptx-isa`: it
-    /// names and builds instructions of this table and of the one that it stands on. `path` is where the file is included,
-    /// as the whole crate sees it: `crate::mine`.
+    /// Adds a macro `ptx!` to the table's own file, equivalent to that of the crate `ptx-isa-macros`: it names and
+    /// builds instructions of this table and of its base. `path` is the crate-wide path at which the file is included:
+    /// `crate::mine`.
     #[must_use]
     pub fn with_ptx(mut self, path: &str) -> Build {
         self.with_ptx = Some(path.to_owned());
         self
     }
 
-    /// The table's own file also has the module `scalar`, with a typed function for each form.
+    /// Adds the module `scalar` to the table's own file, with a typed function for each form.
     #[must_use]
     pub fn with_scalar(mut self) -> Build {
         self.with_scalar = true;
         self
     }
 
-    /// [`write`](Build::write) also writes this file, the loops over lanes: the items of a module `loops` beside the table.
-    /// Else the table's own file has that module.
+    /// Makes [`write`](Build::write) also write this file with the loops over lanes, the items of a sibling module
+    /// `loops`. By default the table's own file contains that module.
     #[must_use]
     pub fn loops(mut self, name: &str) -> Build {
         self.loops = Some(name.to_owned());
         self
     }
 
-    /// [`write`](Build::write) also writes this file: the module `scalar`, with a typed function for each form.
+    /// Makes [`write`](Build::write) also write this file: the module `scalar`, with a typed function for each form.
     #[must_use]
     pub fn scalar(mut self, name: &str) -> Build {
         self.scalar = Some(name.to_owned());
         self
     }
 
-    /// [`write`](Build::write) also writes this file: a call of a macro `functions!`, which whoever includes the file
-    /// defines, with a line for each function of the module `scalar`: the mnemonic, the name, and `_` for each parameter.
+    /// Makes [`write`](Build::write) also write this file: a call of a macro `functions!`, which the including code
+    /// defines, with a line for each function of the module `scalar`: mnemonic, name, and `_` for each parameter.
     ///
     /// ```text
     /// functions! {
@@ -187,56 +187,57 @@ impl Build {
         self
     }
 
-    /// [`write`](Build::write) also writes this file: a module for each opcode whose documentation is its page.
+    /// Makes [`write`](Build::write) also write this file: a module for each opcode, documented by its reference page.
     #[must_use]
     pub fn manual(mut self, name: &str) -> Build {
         self.manual = Some(name.to_owned());
         self
     }
 
-    /// [`write`](Build::write) also writes this file: the pages as data, and the values of pseudo-code line by line.
+    /// Makes [`write`](Build::write) also write this file: the pages as data, and the values of pseudo-code line by
+    /// line.
     #[must_use]
     pub fn reference(mut self, name: &str) -> Build {
         self.reference = Some(name.to_owned());
         self
     }
 
-    /// The generated module as Rust.
+    /// Returns the generated module as Rust.
     ///
     /// # Errors
     ///
-    /// The report of every mistake of the first stage that found one.
+    /// A report of every error of the first stage that fails.
     pub fn generate(&self) -> Result<String, String> {
         let ready = self.ready()?;
         Ok(self.table(&ready))
     }
 
-    /// Whether the spec holds together: what [`generate`](Build::generate) asks before it generates.
+    /// Checks the spec without generating code.
     ///
     /// # Errors
     ///
-    /// The report of every mistake of the first stage that found one.
+    /// A report of every error of the first stage that fails.
     pub fn check(&self) -> Result<(), String> {
         self.checked().map(drop)
     }
 
-    /// What the table will be made of: shapes, loops, operations, and why forms do not run over lanes.
+    /// Summarizes the plan of the table: shapes, loops, operations, and the reasons why forms have no loop over lanes.
     ///
     /// # Errors
     ///
-    /// The report of every mistake of the first stage that found one.
+    /// A report of every error of the first stage that fails.
     pub fn plan(&self) -> Result<String, String> {
         Ok(self.ready()?.plan.to_string())
     }
 
-    /// The table's own file.
+    /// Generates the table's own file.
     fn table(&self, ready: &Ready) -> String {
         let table = emit::table(&ready.context(), Parts { loops: self.loops.is_none(), typed: self.with_scalar });
         let ptx = self.with_ptx.as_ref().map(|path| emit::ptx(path, &ready.bodies, &self.sources));
         table + &ptx.unwrap_or_default()
     }
 
-    /// The model, with all that `use` names, and the sources that its spans are of.
+    /// Parses and resolves the spec with its libraries; returns the model and the sources that its spans refer to.
     fn model(&self) -> Result<(Model, Sources), String> {
         if let Some(message) = &self.failed {
             return Err(message.clone());
@@ -254,7 +255,7 @@ impl Build {
         Ok((model, sources))
     }
 
-    /// Mistakes as text.
+    /// Renders errors.
     fn report(&self, errors: Errors, sources: &Sources) -> String {
         complete(errors, sources).render(sources, self.colour)
     }
@@ -262,7 +263,7 @@ impl Build {
     fn checked(&self) -> Result<(Checked, Sources), String> {
         let (model, sources) = self.model()?;
         let checked = check(model.own()).map_err(|errors| self.report(errors, &sources))?;
-        // A library has functions for others, too, unless all that uses it is here.
+        // Functions of a library may be unused, unless the whole library is part of the spec.
         let whole = PTX.iter().all(|(name, _)| self.sources.has(name));
         let judged =
             |function: &Function| whole || PTX.iter().all(|(name, _)| *name != sources.place_of(function.span).file);
@@ -275,17 +276,17 @@ impl Build {
         Ok(Ready::new(checked, sources, self))
     }
 
-    /// The functions of forms, one at a time.
+    /// Returns a generator of the functions of single forms.
     ///
     /// # Errors
     ///
-    /// The report of every mistake of the first stage that found one.
+    /// A report of every error of the first stage that fails.
     pub fn functions(&self) -> Result<Functions, String> {
         let (model, sources) = self.model()?;
         Ok(Functions { model, sources, build: self.clone(), ready: HashMap::new() })
     }
 
-    /// The files to write, by name.
+    /// Files to write, by name.
     fn files(&self, table: &str) -> Result<Vec<(String, String)>, String> {
         let ready = self.ready()?;
         let cx = ready.context();
@@ -301,11 +302,11 @@ impl Build {
         Ok(files)
     }
 
-    /// Writes the generated module to a file in `OUT_DIR`; on a mistake in the spec, reports it and ends the build.
+    /// Writes the generated module to a file in `OUT_DIR`; on an error in the spec, reports it and ends the build.
     ///
     /// # Panics
     ///
-    /// If `OUT_DIR` is not set or cannot be written: outside a build script, that is.
+    /// If `OUT_DIR` is not set or not writable, as outside of a build script.
     pub fn write(&self, name: &str) {
         match self.files(name) {
             Ok(files) => {
@@ -324,8 +325,8 @@ impl Build {
     }
 }
 
-/// The functions of a spec's forms, one at a time: what `ptx!` expands to. An opcode is checked when one of its forms is
-/// asked for.
+/// Generator of the functions of single forms, as `ptx!` expands to. An opcode is checked when one of its forms is
+/// requested.
 pub struct Functions {
     model: Model,
     sources: Sources,
@@ -334,17 +335,18 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// The table of the spec's own instructions, on top of another one: all that can be read of it.
+    /// Returns the table of the spec's own instructions on top of a base table; it contains data but no code.
     ///
     /// # Errors
     ///
-    /// The report of every mistake.
+    /// A report of every error.
     pub fn table(&self, base: &'static Table) -> Result<&'static Table, String> {
         let checked = check(self.model.clone().own()).map_err(|errors| errors.render(&self.sources, false))?;
         Ok(emit::leaked(&Ready::new(checked, self.sources.clone(), &self.build).context(), base))
     }
 
-    /// The function of the form with this name, under another; `None` if there is no such form, or it has no evaluator.
+    /// Generates the function of the form with this name under another name; `None` if there is no such form or it has
+    /// no evaluator.
     pub fn function(&mut self, form: &str, name: &str) -> Option<String> {
         let opcode = form.split('.').next()?;
         if !self.ready.contains_key(opcode) {
@@ -355,7 +357,7 @@ impl Functions {
     }
 }
 
-/// Says what a spec without the prelude may have forgotten.
+/// Adds help to errors that a missing prelude explains.
 fn complete(errors: Errors, sources: &Sources) -> Errors {
     if sources.has(PTX[0].0) { errors } else { library::forgotten(errors) }
 }
@@ -369,11 +371,11 @@ impl Ready {
     }
 }
 
-/// The generated module of a spec given as tokens, for a macro: spans and errors point into the tokens.
+/// Generates the module of a spec given as tokens, for a macro: spans and errors refer to the tokens.
 ///
 /// # Errors
 ///
-/// Every mistake of the first stage that found one.
+/// Every error of the first stage that fails.
 pub fn expand(tokens: TokenStream) -> Result<TokenStream, Errors> {
     let mut spec = parse(tokens)?;
     let sources = library::wanted(&spec, &Sources::new())?;
@@ -388,17 +390,17 @@ pub fn expand(tokens: TokenStream) -> Result<TokenStream, Errors> {
     Ok(text.parse().expect("generated code lexes"))
 }
 
-/// Runs every stage up to the checked model. What `use` names must be among the sources.
+/// Runs every stage up to the checked model. Libraries named by `use` must be among the sources.
 ///
 /// # Errors
 ///
-/// Every mistake of the first stage that found one.
+/// Every error of the first stage that fails.
 pub fn compile(sources: &Sources) -> Result<Checked, Errors> {
     sources.tokens().and_then(parse).and_then(resolve).and_then(check)
 }
 
 impl Spec {
-    /// Tells the items that a library brings from the spec's own, by where they begin.
+    /// Separates the items of libraries from the spec's own by their position.
     fn split(mut self, is_library: impl Fn(proc_macro2::Span) -> bool) -> Spec {
         let (library, items) = self.items.into_iter().partition(|(start, _)| is_library(*start));
         self.items = items;

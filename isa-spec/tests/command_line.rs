@@ -63,7 +63,7 @@ fn a_first_spec_is_mended_as_the_reports_say() {
     };
 
     let said = report(&text);
-    assert!(said.contains("this bracket is not closed: there is no `}` for it"), "{said}");
+    assert!(said.contains("unclosed bracket: missing `}`"), "{said}");
     let (at, _) = place(&said, &text);
     assert!(text[at..].starts_with("{ ptx 2.0"));
     let end = at + text[at..].find('\n').unwrap();
@@ -123,7 +123,7 @@ fn several_files_are_one_spec() {
     assert_eq!(run(&["check", "a.isa", "b.isa"], &folder), all_well);
     let (code, _, report) = run(&["check", "a.isa"], &folder);
     assert_eq!(code, 1);
-    assert!(report.contains("there is no builtin `same`") && report.contains("a.isa:9:21"), "{report}");
+    assert!(report.contains("unknown builtin `same`") && report.contains("a.isa:9:21"), "{report}");
     fs::write(folder.join("c.isa"), entry("third", "(a") + "¶").unwrap();
     fs::write(folder.join("d.isa"), entry("fourth", "(a")).unwrap();
     let (code, _, report) = run(&["check", "a.isa", "b.isa", "c.isa", "d.isa"], &folder);

@@ -57,5 +57,5 @@ fn a_spec_of_its_own_expands_alike() {
 #[test]
 fn a_library_that_is_none_is_named() {
     let report = Build::new().text("own.isa", "use prelud;").generate().unwrap_err();
-    assert!(report.contains("there is no library `prelud`") && report.contains("own.isa:1:5"), "{report}");
+    assert!(report.contains("unknown library `prelud`") && report.contains("own.isa:1:5"), "{report}");
 }

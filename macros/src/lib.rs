@@ -1,7 +1,7 @@
-//! The macros of `ptx-isa`: [`ptx!`] names an instruction at compile time, [`isa!`] writes a table in place.
+//! Macros of `ptx-isa`: [`ptx!`] names an instruction at compile time, [`isa!`] defines a table inline.
 //!
-//! Both are shells: [`ptx!`] around the library's own reader of statements, so that its mistakes have the words of
-//! `ptx-isa check`; [`isa!`] around the spec compiler.
+//! [`ptx!`] wraps the library's statement parser, so that its errors are those of `ptx-isa check`; [`isa!`] wraps the
+//! spec compiler.
 
 mod ptx;
 mod tables;
@@ -12,10 +12,10 @@ use proc_macro::TokenStream;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// An instruction named at compile time.
+/// Names or builds an instruction at compile time.
 ///
-/// With a mnemonic alone it is a [`Named`](../ptx_isa/construct/struct.Named.html): the form and its evaluator, both
-/// constants.
+/// With only a mnemonic, expands to a [`Named`](../ptx_isa/construct/struct.Named.html): the form and its evaluator,
+/// both constants.
 ///
 /// ```
 /// use ptx_isa_macros::ptx;
@@ -25,9 +25,9 @@ struct Readme;
 /// assert_eq!(ptx!(set.lt.and.ftz.u32.f32).form.since().to_string(), "1.4");
 /// ```
 ///
-/// With operands it is a [`Statement`](../ptx_isa/text/statement/struct.Statement.html). Operands are expressions:
-/// registers whose types fit, numbers where the type takes them, `_` for a sink; `!`, `p|q` and selectors are written
-/// as in PTX. Before the opcode may stand a guard.
+/// With operands, expands to a [`Statement`](../ptx_isa/text/statement/struct.Statement.html). Operands are
+/// expressions: registers of a matching type, numbers where the type accepts them, `_` for a sink; `!`, `p|q` and
+/// selectors are written as in PTX. A guard may precede the opcode.
 ///
 /// ```
 /// use ptx_isa::construct::Reg;
@@ -39,11 +39,11 @@ struct Readme;
 /// assert_eq!(ptx!(@!q setp.lt.and.s32 p|_, a, limit, !q).to_string(), "@!%p2 setp.lt.and.s32 %p1|_, %r1, 0x7, !%p2;");
 /// ```
 ///
-/// A comma parts operands wherever it is not in brackets, and a letter and digits behind the last dot are a selector
-/// where the operand takes one: `(f::<A, B>())` and `(x.b0)` are expressions for sure.
+/// A comma separates operands unless it is in brackets, and a letter with digits after the last dot is a selector if
+/// the operand has one. Parentheses force an expression: `(f::<A, B>())`, `(x.b0)`.
 ///
-/// A mistake is an error under the token, in the words of `ptx-isa check`; so is what the assembler takes although the
-/// manual does not list it.
+/// Errors are reported at the token, with the messages of `ptx-isa check`. Statements that the assembler accepts but
+/// the manual does not list are errors, too.
 ///
 /// ```compile_fail
 /// ptx_isa_macros::ptx!(setp.lo.s32); // `.lo` is for unsigned integers
@@ -53,7 +53,7 @@ pub fn ptx(input: TokenStream) -> TokenStream {
     ptx::expand(input.into()).into()
 }
 
-/// `ptx!` of a table that stands on that of `ptx-isa`: what the macro of that name in a generated module expands to. See
+/// `ptx!` for a table that extends that of `ptx-isa`: the macro of that name in a generated module expands to it. See
 /// `isa_spec::Build::with_ptx`.
 #[doc(hidden)]
 #[proc_macro]
@@ -61,11 +61,11 @@ pub fn ptx_of(input: TokenStream) -> TokenStream {
     ptx::expand_of(input.into()).into()
 }
 
-/// A spec written inline: expands to the items that a build script's `isa_spec::Build` would write for the same text,
-/// that is enums, forms, table and evaluators. A mistake is an error under the token.
+/// Defines a table from an inline spec: expands to the items that a build script's `isa_spec::Build` generates for the
+/// same text, namely enums, forms, table and evaluators. Errors are reported at the token.
 ///
-/// `use prelude;` takes the types, builtins and operators of `ptx-isa`; `use ptx;` its whole table. A spec may also
-/// stand alone, with builtins of its own whose bodies are in the module that `bodies` names.
+/// `use prelude;` imports the types, builtins and operators of `ptx-isa`; `use ptx;` its whole table. A spec may also
+/// be self-contained, with builtins of its own whose bodies are in the module that `bodies` names.
 ///
 /// ```
 /// mod extra {

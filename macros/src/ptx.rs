@@ -1,7 +1,7 @@
-//! `ptx!`: tokens to a statement's text, the text to a form, the form to an expression.
+//! `ptx!`: converts tokens to the text of a statement, the text to a form, and the form to an expression.
 //!
-//! The text goes through the library's own reader, so that a mistake has the words of `check`; the way back from a
-//! place in the text to a token is kept beside it. This module knows no instruction.
+//! The library's parser reads the text, so that errors have the messages of `check`; a map from text ranges to tokens
+//! is built along with it.
 
 use std::ops::Range;
 
@@ -13,12 +13,13 @@ use quote::{quote, quote_spanned};
 
 use crate::tables::Tables;
 
-/// The expression that an invocation stands for, or its mistakes.
+/// Expands an invocation to an expression or its errors.
 pub(crate) fn expand(input: TokenStream) -> TokenStream {
     expand_on(&Tables::ours(), input)
 }
 
-/// The same for a table that stands on ours: `(path) (bodies) ("name" "spec" …); …`, where the path is the table's module.
+/// As [`expand`], for a table that extends ours: `(path) (bodies) ("name" "spec" …); …`, where the path is the table's
+/// module.
 pub(crate) fn expand_of(input: TokenStream) -> TokenStream {
     let mut tokens = input.into_iter();
     let mut group = || match tokens.next() {
@@ -27,7 +28,7 @@ pub(crate) fn expand_of(input: TokenStream) -> TokenStream {
     };
     let (path, bodies, files) = (group(), group(), group());
     let files: Vec<String> = files.into_iter().map(|file| string(&file)).collect();
-    // The semicolon.
+    // Skip the semicolon.
     tokens.next();
     match Tables::joined(path, bodies, &files) {
         Ok(tables) => expand_on(&tables, tokens.collect()),
@@ -35,7 +36,7 @@ pub(crate) fn expand_of(input: TokenStream) -> TokenStream {
     }
 }
 
-/// The text of a string literal.
+/// Value of a string literal.
 fn string(token: &TokenTree) -> String {
     let text: Result<syn::LitStr, _> = syn::parse2(token.clone().into());
     text.map(|text| text.value()).unwrap_or_default()
@@ -49,7 +50,7 @@ fn expand_on(tables: &Tables, input: TokenStream) -> TokenStream {
     }
 }
 
-/// A statement's text, and which tokens its parts are.
+/// Text of a statement, with the tokens of its parts.
 #[derive(Default)]
 struct Text {
     text: String,
@@ -63,7 +64,7 @@ impl Text {
         self.pieces.push((start..self.text.len(), first, last));
     }
 
-    /// The first and the last token of a place; where something is missing, the token before it.
+    /// First and last token of a text range; if something is missing, the token before it.
     fn tokens(&self, place: &Range<usize>) -> (Span, Span) {
         let touched = |(piece, ..): &&(Range<usize>, Span, Span)| piece.start < place.end && place.start < piece.end;
         let mut touched = self.pieces.iter().filter(touched);
@@ -72,7 +73,7 @@ impl Text {
         (first.1, touched.next_back().unwrap_or(first).2)
     }
 
-    /// `compile_error!` under the tokens that a finding is about.
+    /// `compile_error!` at the tokens that a diagnostic refers to.
     fn error(&self, diagnostic: &Diagnostic) -> TokenStream {
         let mut message = diagnostic.message.clone();
         for (title, text) in [("note", &diagnostic.note), ("help", &diagnostic.help)] {
@@ -88,18 +89,18 @@ impl Text {
     }
 }
 
-/// What is written for an operand, beside what its text says.
+/// An operand as written.
 pub(crate) struct Written {
-    /// The Rust expression; of the first of two destinations. A sink has none.
+    /// Rust expression, of the first destination if there are two; `None` for a sink.
     pub value: Option<TokenStream>,
-    /// The same for what stands behind a bar.
+    /// Second destination after a bar, if there is one.
     pub second: Option<Option<TokenStream>>,
 }
 
 struct Reader<'t> {
     tables: &'t Tables,
     text: Text,
-    /// Names given to expressions so far.
+    /// Number of expressions named so far.
     names: usize,
 }
 
@@ -118,7 +119,7 @@ impl Reader<'_> {
         let form = resolved.form;
         if tokens.peek().is_none() && guard.is_none() {
             if resolved.reordered {
-                // With any operands the reader tells of the order.
+                // With placeholder operands the parser reports the order of modifiers.
                 self.text.push(&format!(" {}", sample(form)), Span::call_site(), Span::call_site());
             } else {
                 return Ok(self.tables.named(form));
@@ -127,7 +128,7 @@ impl Reader<'_> {
         let written = self.operands(form, tokens);
         let mut notes = Vec::new();
         let statement = Statement::parse_with(self.tables.table, &self.text.text, &mut notes)?;
-        // What the assembler takes beyond the manual is no instruction to build.
+        // Deviations accepted only by the assembler are refused.
         if let Some(mut note) = notes.into_iter().next() {
             note.help.get_or_insert_with(|| format!("write `{}`", form.mnemonic()));
             return Err(note);
@@ -135,7 +136,7 @@ impl Reader<'_> {
         Ok(self.tables.build(&statement, guard, &written))
     }
 
-    /// `@p`, `@!p`: the guard as an expression.
+    /// Parses a guard, `@p` or `@!p`.
     fn guard(&mut self, tokens: &mut Tokens) -> Option<TokenStream> {
         let at = next_punct(tokens, '@')?;
         self.text.push("@", at.span(), at.span());
@@ -153,7 +154,7 @@ impl Reader<'_> {
         })
     }
 
-    /// The opcode and its modifiers, as they are written.
+    /// Parses the opcode and its modifiers.
     fn mnemonic(&mut self, tokens: &mut Tokens) {
         let Some(opcode) = tokens.next_if(|token| matches!(token, TokenTree::Ident(_) | TokenTree::Literal(_))) else {
             return;
@@ -207,7 +208,7 @@ impl Reader<'_> {
         Written { value: self.value(info, tokens), second: None }
     }
 
-    /// One register, constant or sink: its text, and its expression.
+    /// Parses one register, constant or sink: its text and its expression.
     fn value(&mut self, info: Option<&Operand>, tokens: &[TokenTree]) -> Option<TokenStream> {
         match tokens {
             [] => None,
@@ -241,7 +242,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An expression stands in the text as a register's name.
+    /// Adds an expression to the text, under the name of a register.
     fn named_expression(&mut self, expression: &TokenStream) {
         let mut spans = expression.clone().into_iter().map(|token| token.span());
         let first = spans.next().unwrap_or_else(Span::call_site);
@@ -262,14 +263,14 @@ fn next_punct(tokens: &mut Tokens, symbol: char) -> Option<Punct> {
     }
 }
 
-/// Whether a word behind a dot is spelt like a selector, not like a field: a letter and digits.
+/// Returns true if a word after a dot has the form of a selector rather than a field: a letter and digits.
 fn is_selector(word: &Ident) -> bool {
     let word = word.to_string();
     let digits = word.strip_prefix(|letter: char| letter.is_ascii_lowercase()).unwrap_or_default();
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A number without a suffix, as PTX spells it; other constants are expressions.
+/// A number without a suffix in PTX notation; other constants are expressions.
 fn constant(tokens: &[TokenTree]) -> Option<String> {
     let (sign, literal) = match tokens {
         [TokenTree::Literal(literal)] => ("", literal),
@@ -285,13 +286,13 @@ fn constant(tokens: &[TokenTree]) -> Option<String> {
             b'e' | b'E' => true,
             letter => hex && letter.is_ascii_hexdigit(),
         });
-    // Rust's octal is PTX's plain leading zero, and Rust's leading zeros mean nothing.
+    // Octal notation differs between Rust and PTX, and leading zeros are insignificant in Rust only.
     let plain =
         !text.starts_with("0o") && (text.len() == 1 || !text.starts_with('0') || !text.as_bytes()[1].is_ascii_digit());
     (number && plain).then(|| format!("{sign}{text}"))
 }
 
-/// Operands that the form takes, by the names the manual gives them.
+/// Placeholder operands of a form, by their names in the manual.
 fn sample(form: FormInfo) -> String {
     let operands = form.operands().iter().filter(|operand| !operand.optional).map(|operand| match &operand.second {
         Some(second) => format!("{}|{}", operand.name, second.name),

@@ -1,4 +1,4 @@
-//! The table that an invocation is about: this library's, or one that stands on it; and what stands for its forms in Rust.
+//! Table of an invocation, this library's or one that extends it, and the Rust items of its forms.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -14,30 +14,30 @@ use quote::{quote, quote_spanned};
 
 use crate::ptx::Written;
 
-/// A table, and where it and the builtins' bodies are in Rust.
+/// A table, and the paths of its module and of the builtins' bodies.
 pub(crate) struct Tables {
     pub table: &'static Table,
     path: TokenStream,
     bodies: TokenStream,
-    /// The name and text of each file of its spec; none of ours.
+    /// Name and text of each spec file; empty for this library's table.
     files: Vec<String>,
 }
 
-/// A spec that was read.
+/// A parsed spec.
 struct Read {
     functions: Functions,
-    /// The table of its own instructions, if it has any.
+    /// Table of its own instructions, if it has any.
     table: Option<&'static Table>,
 }
 
 thread_local! {
-    /// The specs that were read so far, by their files: an invocation reads none that another one has read.
+    /// Cache of parsed specs by their files, shared by all invocations.
     static READ: RefCell<HashMap<Vec<String>, Read>> = RefCell::default();
 }
 
-/// Does something with the spec of these files, which stands on ours.
+/// Runs a function with the spec of these files, which extends ours.
 fn with_spec<R>(files: &[String], act: impl FnOnce(&mut Read) -> R) -> Result<R, String> {
-    // The tokens of the spec outlast this invocation, and those of the compiler do not.
+    // The cached tokens outlive this invocation, which compiler tokens must not.
     proc_macro2::fallback::force();
     let result = READ.with_borrow_mut(|read| {
         if !read.contains_key(files) {
@@ -54,7 +54,7 @@ fn with_spec<R>(files: &[String], act: impl FnOnce(&mut Read) -> R) -> Result<R,
     result
 }
 
-/// A name that the generator gives, as Rust writes it.
+/// A generated name as a Rust identifier.
 fn name(text: &str) -> Ident {
     match text.strip_prefix("r#") {
         Some(word) => Ident::new_raw(word, Span::call_site()),
@@ -63,18 +63,18 @@ fn name(text: &str) -> Ident {
 }
 
 impl Tables {
-    /// The table of `ptx-isa`. Its spec is read when a function is asked for.
+    /// The table of `ptx-isa`. Its spec is parsed when a function is first requested.
     pub(crate) fn ours() -> Tables {
         Tables { table: &TABLE, path: quote!(::ptx_isa), bodies: quote!(::ptx_isa::eval), files: Vec::new() }
     }
 
-    /// The table of another spec, which stands on ours.
+    /// The table of another spec that extends ours.
     pub(crate) fn joined(path: TokenStream, bodies: TokenStream, files: &[String]) -> Result<Tables, String> {
         let table = with_spec(files, |read| read.table)?.unwrap_or(&TABLE);
         Ok(Tables { table, path, bodies, files: files.to_vec() })
     }
 
-    /// The form's constant: `::ptx_isa::Setp::LT_S32`.
+    /// Path of the form's constant: `::ptx_isa::Setp::LT_S32`.
     fn constant(&self, form: FormInfo) -> TokenStream {
         let ty = name(&names::camel(form.instruction().opcode));
         let constant = name(&names::constant(&form.name()));
@@ -83,7 +83,7 @@ impl Tables {
         quote!(#path::#ty::#constant)
     }
 
-    /// The function that evaluates a form, written out; `None` where the form has no evaluator.
+    /// Inline code of the function that evaluates a form; `None` if the form has no evaluator.
     fn function(&self, form: FormInfo) -> Option<TokenStream> {
         let own = !std::ptr::eq(form.table(), &TABLE);
         let name = names::function(&form.name());
@@ -91,7 +91,7 @@ impl Tables {
         text.expect("a spec that was read holds together")?.parse().ok()
     }
 
-    /// The form alone: its evaluator and all that the table says of it.
+    /// Expands a mnemonic: the form and its evaluator.
     pub(crate) fn named(&self, form: FormInfo) -> TokenStream {
         let constant = self.constant(form);
         let bodies = if std::ptr::eq(form.table(), &TABLE) { &Tables::ours().bodies } else { &self.bodies };
@@ -109,7 +109,7 @@ impl Tables {
         }
     }
 
-    /// The marker of an operand's type, as the generator names it: with the registers behind it where the entry narrows
+    /// Marker type of an operand, including narrowed registers.
     /// them.
     fn marker(&self, (ty, registers): (TypeId, TypeSet)) -> Ident {
         let ty = self.table.ty(ty);
@@ -117,7 +117,7 @@ impl Tables {
         name(&names::marker(ty.name, (registers != ty.registers).then_some(&names)))
     }
 
-    /// An instruction: its operands are expressions that have to fit.
+    /// Expands an instruction with operand expressions.
     pub(crate) fn build(
         &self,
         statement: &Statement<'_>,

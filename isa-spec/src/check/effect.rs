@@ -1,4 +1,4 @@
-//! What has no effect: operands that nothing reads, and modifiers that change nothing.
+//! Unused operands and modifiers: operands that nothing reads, modifiers that change nothing.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ pub(super) fn check(opcode: &Opcode, forms: &[Form], programs: &[Program], error
     }
 }
 
-/// Operands and selectors of an entry that no form reads.
+/// Reports operands and selectors of an entry that no form reads.
 fn operands(opcode: &Opcode, number: usize, forms: &[&Form], programs: &[Program], errors: &mut Errors) {
     let entry = &opcode.entries[number];
     let mut read = vec![false; entry.operands.len()];
@@ -35,32 +35,35 @@ fn operands(opcode: &Opcode, number: usize, forms: &[&Form], programs: &[Program
     for pattern in entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns) {
         let operand = &entry.operands[pattern.operand];
         if operand.unread && read[pattern.operand] {
-            let message = format!("`{}` is said to be unread, and semantics read it", operand.name);
+            let message = format!("`{}` is marked `unread`, but the semantics read it", operand.name);
             errors.push(Diagnostic::new(operand.span, message));
         }
         if !pattern.destination && !read[pattern.operand] && !operand.unread {
-            let message = format!("nothing reads the operand `{}`", operand.name);
+            let message = format!("unused operand `{}`: the semantics never read it", operand.name);
             errors.push(
                 Diagnostic::new(operand.span, message)
-                    .help("semantics name every source; `unread` is for one that no value depends on"),
+                    .help("read it in `semantics`, or mark it `unread` if no result depends on it"),
             );
         }
         if let Some(selector) = &pattern.selector
             && !selected[pattern.operand]
         {
-            let message = format!("nothing reads `.{}`, the selector of `{}`", selector.spelling.name, operand.name);
+            let message = format!(
+                "unused selector `.{}` of operand `{}`: the semantics never read it",
+                selector.spelling.name, operand.name
+            );
             errors.push(Diagnostic::new(operand.span, message));
         }
     }
 }
 
-/// Words that forms have or lack and compute the same.
+/// Reports modifiers that make no difference to any form.
 fn modifiers(opcode: &Opcode, number: usize, forms: &[&Form], errors: &mut Errors) {
     let entry = &opcode.entries[number];
     let by_choice: HashMap<&[Option<usize>], &Form> =
         forms.iter().map(|form| (form.choice.values.as_slice(), *form)).collect();
     for (index, slot) in opcode.slots.iter().enumerate().filter(|(_, slot)| slot.kind == SlotKind::Flag) {
-        // Forms with the word, each beside the one that lacks nothing but it.
+        // Pairs of forms that differ only in the presence of the modifier.
         let mut pairs = forms.iter().filter(|form| form.choice.values[index].is_some()).filter_map(|form| {
             let mut without = form.choice.values.clone();
             without[index] = None;
@@ -73,12 +76,12 @@ fn modifiers(opcode: &Opcode, number: usize, forms: &[&Form], errors: &mut Error
         let items = entry.syntaxes.iter().find(|syntax| syntax.items.iter().any(|item| item.slot == index));
         match (changes, unread, items) {
             (false, None, Some(syntax)) => errors.push(
-                Diagnostic::new(syntax.span, format!("`.{}` changes nothing in any form", slot.name))
+                Diagnostic::new(syntax.span, format!("modifier `.{}` has no effect in any form", slot.name))
                     .help(format!("if that is so, say it in `syntax`: `unread {{ .{} }};`", slot.name)),
             ),
             (true, Some((_, span)), _) => {
                 let message = format!("forms with `.{}` compute something else than those without it", slot.name);
-                errors.push(Diagnostic::new(*span, message).label("it is said to be unread"));
+                errors.push(Diagnostic::new(*span, message).label("marked `unread` here"));
             }
             _ => {}
         }

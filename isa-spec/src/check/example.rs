@@ -1,4 +1,4 @@
-//! Examples: each is a legal form with operands that its syntax line takes, or is refused and says so.
+//! Validation of examples: each must be a legal form with valid operands, or be marked `refused`.
 
 use isa_table::target::{FloorBuf, Target, Version, in_words};
 
@@ -7,7 +7,7 @@ use crate::model::{Item, Model, Opcode, Operand, OperandKind, Pattern, Permissio
 use crate::syntax::ast::{Example, ExampleOperand, Requirement};
 use crate::text::{Diagnostic, Errors};
 
-/// What the examples of an opcode are held against.
+/// Context in which the examples of an opcode are checked.
 pub(super) struct Examples<'a> {
     pub model: &'a Model,
     pub opcode: &'a Opcode,
@@ -37,7 +37,7 @@ impl Examples<'_> {
         if example.opcode != opcode.name {
             return Err(Diagnostic::new(example.opcode.span(), format!("this entry is about `{}`", opcode.name)));
         }
-        // Free modifiers are no part of a form: an example has them where its words say so.
+        // Free modifiers are not part of a form; the mnemonic without them names it.
         let bare = without_free(opcode, example);
         let shaped = |form: &&Form| {
             let patterns = opcode.entries[form.entry].written(&form.patterns);
@@ -55,7 +55,7 @@ impl Examples<'_> {
                 && around.eq(patterns[..operands.len()].iter().map(|pattern| pattern.around))
         };
         let mut shapes = forms.iter().filter(|form| form.mnemonic == mnemonic || form.mnemonic == bare);
-        // Of forms of one mnemonic that is meant with whose operands it is written, and which its free modifiers go with.
+        // Among forms of one mnemonic, operands and free modifiers select the one that is meant.
         let goes = |form: &&Form| self.refusal(form, example).is_none();
         let legal = shapes.clone().find(|form| shaped(form) && goes(form)).or_else(|| shapes.clone().find(goes));
         let spelt = shapes.clone().find(shaped).or_else(|| shapes.next());
@@ -70,8 +70,8 @@ impl Examples<'_> {
                 let never = !shapes.clone().any(|form| self.refusal(form, &anywhere).is_none());
                 return match &example.with {
                     Some(with) if never => {
-                        Err(Diagnostic::new(with.span, "no version and no target has this statement")
-                            .help("leave them out: it is refused whatever they are"))
+                        Err(Diagnostic::new(with.span, "no version and no target accepts this statement")
+                            .help("omit the version and the target: it is refused everywhere"))
                     }
                     _ => Ok(()),
                 };
@@ -79,11 +79,11 @@ impl Examples<'_> {
             (Some(_), true) => {
                 return Err(Diagnostic::new(
                     example.span,
-                    format!("`{mnemonic}` is said to be refused, but it is legal"),
+                    format!("`{mnemonic}` is marked `refused`, but it is legal"),
                 ));
             }
             (None, false) => {
-                return Err(Diagnostic::new(example.span, format!("`{mnemonic}` is no legal form"))
+                return Err(Diagnostic::new(example.span, format!("`{mnemonic}` is not a legal form"))
                     .suggest(&mnemonic, forms.iter().map(|form| form.mnemonic.as_str())));
             }
             (Some(_), false) => {}
@@ -91,12 +91,12 @@ impl Examples<'_> {
         let Some(form) = form.filter(|form| form.entry == number) else {
             return Err(Diagnostic::new(example.span, "another entry of this opcode describes this form"));
         };
-        let written = || format!("it is written `{}`", entry.syntaxes[form.syntax].text);
+        let written = || format!("syntax: `{}`", entry.syntaxes[form.syntax].text);
         let patterns = entry.written(&form.patterns);
         let least = patterns.iter().filter(|pattern| !pattern.optional).count();
         let operands = spread(patterns, &example.operands);
         if !(least..=patterns.len()).contains(&operands.len()) {
-            let message = format!("`{mnemonic}` takes {} operands, here are {}", patterns.len(), operands.len());
+            let message = format!("`{mnemonic}` takes {} operands, but {} were given", patterns.len(), operands.len());
             return Err(Diagnostic::new(example.span, message).help(written()));
         }
         let whole = patterns.len() == operands.len();
@@ -107,15 +107,15 @@ impl Examples<'_> {
         Ok(())
     }
 
-    /// Why an example is no statement of a form whose mnemonic it has, if it is none: its free modifiers, constants, or the version and
-    /// the target that it is judged with.
+    /// Reason why an example is not a statement of a form with its mnemonic: its free modifiers, its constants, or the
+    /// version and target it is checked for.
     fn refusal(&self, form: &Form, example: &Example) -> Option<String> {
         let Examples { opcode, rules, .. } = *self;
         let items = &opcode.entries[form.entry].syntaxes[form.syntax].items;
         let spelling = |slot: usize, member: usize| opcode.slots[slot].members[member].spelling.as_str();
         let mut values = form.choice.values.clone();
         let mut words: Vec<&str> = example.modifiers.iter().map(AsRef::as_ref).collect();
-        // What stands in the places of the form itself is no free modifier.
+        // Modifiers of the form itself are not free.
         for item in items.iter().filter(|item| !opcode.slots[item.slot].free) {
             let own = values[item.slot].map(|member| spelling(item.slot, member));
             if let Some(place) = own.and_then(|own| words.iter().position(|word| *word == own)) {
@@ -129,12 +129,12 @@ impl Examples<'_> {
             };
             match items.iter().find_map(|item| takes(&item)) {
                 Some((slot, member)) => values[slot] = Some(member),
-                None => return Some(format!("there is no place for `.{word}`")),
+                None => return Some(format!("modifier `.{word}` is not allowed")),
             }
         }
         let missing = items.iter().find(|item| !item.optional && values[item.slot].is_none());
         if let Some(item) = missing {
-            return Some(format!("it lacks its `.{}`", opcode.slots[item.slot].name));
+            return Some(format!("missing modifier `.{}`", opcode.slots[item.slot].name));
         }
         let holds = |(slot, allowed): &(usize, u64)| allowed >> values[*slot].unwrap_or(ABSENT.into()) & 1 == 1;
         let refuses = |rule: &&Rule| rule.decides == Some(form.entry) && rule.forbids.iter().all(holds);
@@ -153,7 +153,7 @@ impl Examples<'_> {
         let with = example.with.as_ref()?;
         let own = form.lenient_floor.as_ref().map_or(&form.floor, |(floor, _)| floor);
         let free = self.floors.iter().filter(|floor| floor.entry == form.entry && floor.when.iter().all(holds));
-        // What may be left out asks for more where it is written.
+        // An optional operand may require more where it is written.
         let written = |place: usize| {
             patterns[..operands.len().min(patterns.len())].iter().any(|it| it.operand == place && it.optional)
         };
@@ -163,11 +163,11 @@ impl Examples<'_> {
         let gone = lacking.removed.filter(|_| self.has(&FloorBuf { removed: None, ..lacking.clone() }, with));
         Some(match gone {
             Some(removed) => format!("it is {removed}"),
-            None => format!("it needs PTX {}, {}", lacking.ptx, in_words(&lacking.targets)),
+            None => format!("it requires PTX {}, {}", lacking.ptx, in_words(&lacking.targets)),
         })
     }
 
-    /// Whether what has a floor is there with the version and the target that an example is judged with.
+    /// Returns true if the version and the target of an example meet a minimum.
     fn has(&self, floor: &FloorBuf, with: &Requirement) -> bool {
         let ptx = with.ptx.as_ref().map(|ptx| Version::new(ptx.major, ptx.minor));
         let mut targets = with.targets.iter().map(|target| target.value);
@@ -179,7 +179,7 @@ impl Examples<'_> {
     }
 }
 
-/// Why a constant may not stand for an operand, if it is one and may not.
+/// Reason why a constant is out of range for an operand; `None` if it is in range or not a constant.
 fn outside(operand: &Operand, written: &str) -> Option<String> {
     let digits = written.trim_start_matches('-');
     let (digits, radix) = digits.strip_prefix("0x").map_or((digits, 10), |hex| (hex, 16));
@@ -197,10 +197,10 @@ fn outside(operand: &Operand, written: &str) -> Option<String> {
         step => format!("{} to {} by {step}", range.least, range.most),
     });
     let ranges: Vec<String> = ranges.collect();
-    Some(format!("the operand `{}` must be {}, here it is {written}", operand.name, ranges.join(" or ")))
+    Some(format!("operand `{}` must be {}, but is {written}", operand.name, ranges.join(" or ")))
 }
 
-/// The mnemonic of an example without free modifiers.
+/// Mnemonic of an example without free modifiers.
 fn without_free(opcode: &Opcode, example: &Example) -> String {
     let free = |word: &str| {
         let spelt = |slot: &&Slot| slot.members.iter().any(|member| member.spelling == word);
@@ -210,7 +210,7 @@ fn without_free(opcode: &Opcode, example: &Example) -> String {
     words.fold(example.opcode.to_string(), |mnemonic, word| format!("{mnemonic}.{word}"))
 }
 
-/// The operands of an example, those in braces apart where each is an operand of its own.
+/// Operands of an example; elements in braces are separate operands where the syntax line has them so.
 fn spread(patterns: &[Pattern], written: &[ExampleOperand]) -> Vec<ExampleOperand> {
     let mut list: Vec<ExampleOperand> = Vec::new();
     for operand in written {
@@ -237,7 +237,7 @@ fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand, whole
     let sinks =
         [Some(&written.name), written.second.as_ref()].into_iter().flatten().filter(|text| *text == "_").count();
     if written.negated && pattern.negation == Permission::No {
-        return Err(format!("the operand `{name}` takes no `!`"));
+        return Err(format!("operand `{name}` must not be negated with `!`"));
     }
     match (&pattern.second, &written.second) {
         (None, Some(_)) => return Err(format!("the operand `{name}` has no second destination")),
@@ -245,12 +245,12 @@ fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand, whole
         (Some(_), _) | (None, None) => {}
     }
     if sinks > 0 && !operands[pattern.operand].sink {
-        return Err(format!("the operand `{name}` is no destination that may be a sink"));
+        return Err(format!("operand `{name}` must not be `_`: it is not a destination that accepts a sink"));
     }
     match (&pattern.selector, &written.selector) {
-        (None, Some(selector)) => Err(format!("the operand `{name}` takes no selector `.{selector}`")),
+        (None, Some(selector)) => Err(format!("operand `{name}` does not accept a selector such as `.{selector}`")),
         (Some(pattern), Some(selector)) if pattern.spelling.omission != Permission::Yes && !whole => {
-            Err(format!("the operand `{name}` takes `.{selector}` only where all operands are written"))
+            Err(format!("operand `{name}` accepts selector `.{selector}` only if all operands are written"))
         }
         (Some(pattern), None) if pattern.spelling.omission == Permission::No && whole => {
             Err(format!("the operand `{name}` lacks its `.{}`", pattern.spelling.name))
@@ -259,7 +259,7 @@ fn fits(pattern: &Pattern, operands: &[Operand], written: &ExampleOperand, whole
             if pattern.spelling.kind.parse(pattern.spelling.letter, selector.as_ref()).is_none() =>
         {
             let SelectorBuf { name, kind, letter, .. } = &pattern.spelling;
-            Err(format!("`.{selector}` is none of `.{name}`: {}", kind.describe(*letter)))
+            Err(format!("`.{selector}` is not a valid `.{name}`: {}", kind.describe(*letter)))
         }
         _ => Ok(()),
     }

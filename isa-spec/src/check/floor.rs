@@ -1,5 +1,4 @@
-//! Floors: the first PTX version and the lowest targets that know a form, and the ranges of targets that semantics
-//! tell apart.
+//! Minimum PTX version and targets of each form, and the target ranges that semantics distinguish.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +12,11 @@ use crate::syntax::ast::{Expr, ExprKind, Stmt};
 use crate::syntax::walk;
 use crate::text::Diagnostic;
 
-/// The manual's floor, and the assembler's with its note where that is lower.
+/// Minimum required by the manual and, if the assembler requires less, its minimum with the note.
 type Floors = (FloorBuf, Option<(FloorBuf, String)>);
 
-/// The floors of a form with these operands written. `relaxed` is what [`relaxed`] finds for its entry.
+/// Computes the minimum version and target of a form with these operands written. `relaxed` is the result of
+/// [`relaxed`] for its entry.
 pub(crate) fn floors(
     scope: Scope<'_>,
     entry: &Entry,
@@ -24,7 +24,7 @@ pub(crate) fn floors(
     written: &[Pattern],
     relaxed: &[Option<usize>],
 ) -> Result<Floors, Diagnostic> {
-    // `.c` asks whether an operand is written.
+    // `.c` tests whether an operand is written.
     let given = |expr: &Expr| match &expr.kind {
         ExprKind::Dotted(name) if scope.slot(name.as_ref()).is_none() => {
             entry.is_written(name.as_ref(), written).map(|written| Ok(Some(written)))
@@ -32,7 +32,7 @@ pub(crate) fn floors(
         _ => None,
     };
     let applies = |requirement: &Requirement| match &requirement.condition {
-        // What free modifiers ask for is known when they are: see [`free`].
+        // Requirements of free modifiers depend on the statement: see [`free`].
         Some(condition) if asks_free(condition, scope.opcode) => Ok(false),
         Some(condition) => scope.holds_given(condition, &given),
         None => Ok(true),
@@ -73,7 +73,7 @@ pub(crate) fn floors(
     Ok((FloorBuf { removed, ..floor }, lenient.map(|(lenient, note)| (FloorBuf { removed, ..lenient }, note))))
 }
 
-/// What an entry asks for where it has free modifiers.
+/// Computes the requirements of an entry that depend on free modifiers.
 pub(crate) fn free(
     model: &Model,
     opcode: &Opcode,
@@ -85,7 +85,7 @@ pub(crate) fn free(
         let Some(condition) = requirement.condition.as_ref().filter(|condition| asks_free(condition, opcode)) else {
             continue;
         };
-        // Whatever it does not ask for, the form does.
+        // A component that is not required here is covered by the form's own minimum.
         let (Some(first), Some((lowest, _))) = (model.versions.first(), model.targets.first()) else { continue };
         let ptx = requirement.ptx.unwrap_or(*first);
         let targets = if requirement.targets.is_empty() { vec![*lowest] } else { requirement.targets.clone() };
@@ -104,7 +104,7 @@ pub(crate) fn free(
     Ok(found)
 }
 
-/// For each lenient floor of an entry the requirement that it stands in for: the one of the same condition.
+/// For each lenient floor of an entry, the requirement with the same condition that it replaces.
 pub(crate) fn relaxed(model: &Model, opcode: &Opcode, entry: &Entry) -> Vec<Option<usize>> {
     let choices: Vec<Choice> = match entry.lenient_floors.as_slice() {
         [] => return Vec::new(),
@@ -125,7 +125,7 @@ pub(crate) fn relaxed(model: &Model, opcode: &Opcode, entry: &Entry) -> Vec<Opti
     lenient.map(|(requirement, _)| entry.requires.iter().position(|other| stands_in(requirement, other))).collect()
 }
 
-/// What all requirements ask for together; nothing if none asks for a version, or none for a target.
+/// Combines all requirements; `None` if none gives a version, or none gives a target.
 fn highest<'a>(
     model: &Model,
     requirements: impl Iterator<Item = &'a Requirement>,
@@ -144,7 +144,8 @@ fn highest<'a>(
         let both = model.targets_of_both(&targets, &requirement.targets);
         if both.is_empty() {
             let have = isa_table::target::in_words(&targets);
-            let message = format!("no target is what this asks for and also {have}, which another requirement does");
+            let message =
+                format!("no target meets both this requirement and {have}, which another requirement asks for");
             return Err(Diagnostic::new(requirement.span, message));
         }
         targets = both;
@@ -152,7 +153,7 @@ fn highest<'a>(
     Ok(ptx.filter(|_| !targets.is_empty()).map(|ptx| FloorBuf { ptx, targets, removed: None }))
 }
 
-/// The ranges of targets that semantics tell apart: each with the bound it stays below and an SM number in it.
+/// Target ranges that semantics distinguish: exclusive upper bound and a representative SM number of each.
 pub(crate) fn target_ranges(semantics: &[Stmt]) -> Vec<(u16, u16)> {
     let mut bounds = BTreeSet::new();
     walk::expressions(semantics, &mut |expr| {

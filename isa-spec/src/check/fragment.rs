@@ -1,4 +1,4 @@
-//! Fragments: in every form that has one, each element of the matrix is held once.
+//! Validation of fragments: in every form that uses one, each matrix element is held exactly once.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::Form;
 use crate::model::{Entry, Model, Opcode};
 use crate::text::{Diagnostic, Errors};
 
-/// Checks the fragments of an entry by its forms.
+/// Checks the fragments of an entry for each of its forms.
 pub(super) fn check(model: &Model, opcode: &Opcode, entry: &Entry, forms: &[Form], errors: &mut Errors) {
     let (mut seen, mut used) = (HashSet::new(), HashSet::new());
     for form in forms {
@@ -23,7 +23,7 @@ pub(super) fn check(model: &Model, opcode: &Opcode, entry: &Entry, forms: &[Form
                         );
                     }
                 }
-                // It is the same in most forms.
+                // Most forms would repeat the same error.
                 Err(diagnostic) => return errors.push(diagnostic),
             }
         }

@@ -1,11 +1,11 @@
-//! Layouts of bits: operands have as many bits as the layout that they are said to have.
+//! Validation of bit layouts: the width of an operand must equal that of its layout.
 
 use crate::check::Form;
 use crate::model::choice::Scope;
 use crate::model::{Entry, Model, Opcode, OperandKind};
 use crate::text::{Diagnostic, Errors};
 
-/// Checks what an entry says of the bits of its operands, by its forms.
+/// Checks the bit layouts of an entry's operands for each of its forms.
 pub(super) fn check(model: &Model, opcode: &Opcode, entry: &Entry, forms: &[Form], errors: &mut Errors) {
     for laid in &entry.layouts {
         let layout = &model.layouts[laid.layout];

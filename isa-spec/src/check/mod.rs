@@ -1,9 +1,9 @@
-//! From the model to the checked model: every legal form, its programs and its floors, and every rule that makes a
+//! Checks the model: computes every legal form with its programs and minimum versions, and every rule that makes a
 //! combination illegal.
 //!
-//! The checker proves what later stages rely on: types agree in every form, every form has a floor, no two syntax
-//! lines spell one mnemonic, every example is a legal form, every operand and modifier has an effect, and generated items
-//! have names of their own. This module knows no Rust but names.
+//! Later stages rely on what is checked here: types agree in every form, every form has a minimum version and target,
+//! no two syntax lines spell the same mnemonic, every example is a legal form, every operand and modifier has an
+//! effect, and the names of generated items are distinct. This module depends on Rust only for those names.
 
 mod effect;
 mod example;
@@ -35,27 +35,27 @@ use crate::text::{Diagnostic, Errors};
 pub(crate) use rule::{ABSENT, Rule, words};
 pub(crate) use unused::functions as unused_functions;
 
-/// A spec that holds together. Only [`check`] makes one.
+/// A valid spec. Only [`check`] creates one.
 #[derive(Debug)]
 pub struct Checked {
     pub(crate) model: Model,
-    /// Grouped by opcode, in the model's order.
+    /// Forms grouped by opcode, in the model's order.
     pub(crate) forms: Vec<Form>,
-    /// The rules of each opcode.
+    /// Rules of each opcode.
     pub(crate) rules: Vec<Vec<Rule>>,
-    /// What each opcode asks for where it has free modifiers.
+    /// Requirements of each opcode that depend on free modifiers.
     pub(crate) free_floors: Vec<Vec<FreeFloor>>,
-    /// What forms compute; many forms may compute the same.
+    /// Deduplicated programs of the forms.
     pub(crate) programs: Vec<Program>,
     _private: (),
 }
 
-/// What a statement with some free modifiers asks for.
+/// Requirement of statements with some free modifiers.
 #[derive(Clone, Debug)]
 pub(crate) struct FreeFloor {
-    /// The entry's number.
+    /// Index of the entry.
     pub entry: usize,
-    /// The slots and the members that they hold.
+    /// Condition: slots and the values they must have.
     pub when: rule::Values,
     pub floor: FloorBuf,
 }
@@ -68,25 +68,24 @@ pub(crate) struct Form {
     pub syntax: usize,
     pub choice: Choice,
     pub mnemonic: String,
-    /// The mnemonic, and what stands around operands: no other form has this name.
+    /// Unique name: the mnemonic with the punctuation of its operands.
     pub name: String,
-    /// Those of its line, and the states that this form reads or writes.
+    /// Operands of its syntax line, followed by the thread states that this form reads or writes.
     pub patterns: Vec<Pattern>,
     pub floor: FloorBuf,
-    /// The assembler's floor and the note, where it is below the manual's.
+    /// Minimum of the assembler with its note, if lower than the manual's.
     pub lenient_floor: Option<(FloorBuf, String)>,
-    /// The floors of operands that may be left out, or be variables, and ask for more than the form, by their index in the
-    /// entry.
+    /// Minimum of operands that are optional or accept variables, if higher than the form's, by index in the entry.
     pub operand_floors: Vec<(usize, FloorBuf)>,
-    /// Why only the assembler takes it, where the manual does not list it.
+    /// Reason why only the assembler accepts it, if the manual does not list it.
     pub lenient: Option<String>,
-    /// How far a machine's result may be from the exact one.
+    /// Maximum error of a machine's result.
     pub bound: Option<BoundBuf>,
-    /// Whether the spec asks for no loop over lanes.
+    /// True if the spec excludes it from loops over lanes.
     pub scalarized: bool,
     /// Grouped by how many operands are written, the fewest first; ascending by targets.
     pub programs: Vec<FormProgram>,
-    /// What it does beyond registers, in order.
+    /// Effects beyond registers, in execution order.
     pub effects: Vec<FormEffect>,
 }
 
@@ -94,34 +93,35 @@ pub(crate) struct Form {
 #[derive(Debug)]
 pub(crate) struct FormEffect {
     pub kind: EffectKind,
-    /// The place of the operand that it writes.
+    /// Index of the operand that it writes.
     pub result: Option<usize>,
     pub arguments: Vec<Option<Argument>>,
-    /// What an update writes: an index into [`Checked::programs`].
+    /// New value of an update: an index into [`Checked::programs`].
     pub change: Option<usize>,
 }
 
-/// What a form computes on a range of targets.
+/// Program of a form for a range of targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FormProgram {
-    /// How many operands are written.
+    /// Number of written operands.
     pub operands: usize,
-    /// It is for SM numbers below this one; `u16::MAX` means all.
+    /// Exclusive upper bound of the SM number; `u16::MAX` means no bound.
     pub below: u16,
     /// Index into [`Checked::programs`].
     pub program: usize,
-    /// Index of the program that gives for each destination whether its value is left open, if one may be.
+    /// Index of the program that computes, for each destination, whether its value is unspecified; `None` if all are
+    /// specified.
     pub unspecified: Option<usize>,
 }
 
-/// A line that spells more, most of them illegal, is a mistake: checking them would take minutes.
+/// Maximum number of mnemonics that a syntax line may spell, legal or not; checking more would take minutes.
 const MAX_SPELT: usize = 1 << 20;
 
 /// Checks a model.
 ///
 /// # Errors
 ///
-/// Every mistake that no single item shows: see the module's description.
+/// Every error that involves more than one item: see the module documentation.
 pub fn check(model: Model) -> Result<Checked, Errors> {
     let mut errors = Errors::new();
     let mut forms: Vec<Form> = Vec::new();
@@ -151,7 +151,7 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
         let OpcodeChecker { forms: mut own, errors: mut found, rules: own_rules, free_floors: own_floors, .. } =
             checker;
         let own_rules = own_rules.finish();
-        // Without all forms an example may be illegal for no mistake of its own, and a modifier without an effect.
+        // If forms are missing, an example may be illegal and a modifier without effect as a mere consequence.
         if found.is_empty() && forms.len() + own.len() < limits::FORMS {
             let (forms, rules, floors) = (&own, &own_rules, &own_floors);
             example::Examples { model: &model, opcode, forms, rules, floors }.check(&mut found);
@@ -162,7 +162,7 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
         forms.append(&mut own);
         found.iter().for_each(|diagnostic| errors.push(diagnostic.clone()));
         if forms.len() >= limits::FORMS {
-            let message = format!("a table holds at most {} forms, and here are more", limits::FORMS);
+            let message = format!("too many forms: a table holds at most {}", limits::FORMS);
             errors.push(Diagnostic::new(opcode.entries[0].span, message).label("this opcode has one too many"));
             break;
         }
@@ -178,7 +178,7 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
     Ok(Checked { model, forms, rules, free_floors, programs: programs.list, _private: () })
 }
 
-/// The programs so far; equal ones are one.
+/// Deduplicated programs.
 #[derive(Default)]
 struct Programs {
     list: Vec<Program>,
@@ -196,8 +196,7 @@ impl Programs {
     }
 }
 
-/// A syntax line of an entry, with the rules of the entry that hold together and the requirements that its lenient floors
-/// relax.
+/// A syntax line of an entry, with the valid rules of the entry and the requirements that its lenient floors replace.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     number: usize,
@@ -212,19 +211,19 @@ struct OpcodeChecker<'a> {
     model: &'a Model,
     opcode: &'a Opcode,
     index: usize,
-    /// How many forms may still come.
+    /// Number of further forms that fit into the table.
     room: usize,
     forms: Vec<Form>,
     programs: &'a mut Programs,
     rules: rule::Rules,
     free_floors: Vec<FreeFloor>,
-    /// The forms of each name.
+    /// Forms of each name.
     spelt: HashMap<String, Vec<usize>>,
     errors: Errors,
 }
 
 impl Checked {
-    /// Whether a form computes something, and a thread without others of its warp.
+    /// Returns true if a form has a result that depends on its own thread only.
     pub(crate) fn by_thread(&self, form: &Form) -> bool {
         form.programs.first().is_some_and(|of| !self.programs[of.program].is_collective(&self.model))
     }
@@ -251,23 +250,22 @@ impl OpcodeChecker<'_> {
         }
         let names = || entry.operands.iter().map(|operand| operand.name.as_str());
         for local in unused_locals(entry, entry.semantics.as_deref().unwrap_or_default()) {
-            let message = format!("nothing uses `{local}`");
+            let message = format!("unused local `{local}`");
             self.errors.push(Diagnostic::new(local.span(), message).near(local.as_ref(), names()));
         }
-        // What a broken rule was to refuse is no mistake of its own.
+        // Consequences of an invalid rule are not reported.
         let lines = if legal.len() == entry.legal.len() { entry.syntaxes.as_slice() } else { &[] };
         let relaxed = floor::relaxed(self.model, self.opcode, entry);
         let first = self.forms.len();
         for (line, syntax) in lines.iter().enumerate() {
             let before = self.forms.len();
-            // A mistake in a line is the same in most of its forms: the first is enough.
+            // Most forms of a line repeat its errors: those of the first one suffice.
             if let Err(errors) = self.line(Line { number, entry, line, syntax, legal: &legal, relaxed: &relaxed }) {
                 errors.iter().for_each(|diagnostic| self.errors.push(diagnostic.clone()));
             } else if self.forms.len() == before {
-                self.errors.push(
-                    Diagnostic::new(syntax.span, "no form of this line is legal")
-                        .help("its operators work on none of its types, or `legal` and `where` rule all out"),
-                );
+                self.errors.push(Diagnostic::new(syntax.span, "no form of this line is legal").help(
+                    "either its operators accept none of its types, or `legal` and `where` exclude every combination",
+                ));
             }
         }
         if self.errors.len() > before {
@@ -279,7 +277,7 @@ impl OpcodeChecker<'_> {
             let relaxes = |form: &Form| form.lenient_floor.as_ref().is_some_and(|(_, found)| found == note);
             if !self.forms[first..].iter().any(relaxes) {
                 self.errors.push(
-                    Diagnostic::new(requirement.span, "this lenient floor relaxes nothing")
+                    Diagnostic::new(requirement.span, "this lenient floor has no effect")
                         .help("it repeats the condition of a requirement, with an earlier version or a lower target"),
                 );
             }
@@ -291,7 +289,7 @@ impl OpcodeChecker<'_> {
         }
     }
 
-    /// The mnemonics that a line spells, legal or not, are few enough to be looked at.
+    /// Reports a line that spells too many mnemonics to check, legal or not.
     fn countable(&mut self, syntax: &Syntax) {
         let bound = syntax.items.iter().filter(|item| !self.opcode.slots[item.slot].free);
         let sizes = bound.map(|item| item.members.len() + usize::from(item.optional));
@@ -311,8 +309,11 @@ impl OpcodeChecker<'_> {
             return Err(Diagnostic::new(syntax.span, message).into());
         }
         if syntax.patterns.len() > limits::OPERANDS {
-            let message =
-                format!("a form has at most {} operands, here are {}", limits::OPERANDS, syntax.patterns.len());
+            let message = format!(
+                "too many operands: a form has at most {}, but this line has {}",
+                limits::OPERANDS,
+                syntax.patterns.len()
+            );
             return Err(Diagnostic::new(syntax.span, message).into());
         }
         if outputs == 0 && entry.semantics.is_some() {
@@ -343,11 +344,11 @@ impl OpcodeChecker<'_> {
                 let ambiguous = |other: &&Form| self.reads_alike(other, &form);
                 if let Some(other) = alike.iter().map(|other| &self.forms[*other]).find(ambiguous) {
                     let first = &self.opcode.entries[other.entry].syntaxes[other.syntax];
-                    let message = format!("nothing tells this line from another one of `{}`", form.mnemonic);
+                    let message = format!("this line is ambiguous with another one of `{}`", form.mnemonic);
                     return Err(Diagnostic::new(syntax.span, message)
                         .label("operands of the same kinds and types in the same places")
                         .also(first.span, "as here")
-                        .help("a statement must say which line it is by its modifiers, or by how many operands it has")
+                        .help("lines must differ in their modifiers, their number of operands, or the types of their operands")
                         .into());
                 }
                 self.spelt.entry(form.name.clone()).or_default().push(self.forms.len());
@@ -357,8 +358,8 @@ impl OpcodeChecker<'_> {
         Ok(())
     }
 
-    /// Whether no statement tells two forms of one mnemonic apart: as many operands, each of the same kind and type as the other's
-    /// in its place, with the same around it.
+    /// Returns true if no statement distinguishes two forms of a mnemonic: same number of operands, of pairwise equal
+    /// kind, type and punctuation.
     fn reads_alike(&self, one: &Form, other: &Form) -> bool {
         let (entries, patterns) = (&self.opcode.entries, [&one.patterns, &other.patterns]);
         let same = |(own, its): (&Pattern, &Pattern)| {
@@ -400,7 +401,7 @@ impl OpcodeChecker<'_> {
             scope.holds(condition)?;
         }
         let mut patterns: Vec<Pattern> = Vec::new();
-        // A bracket before an operand that a form does not have stands before the next one.
+        // The opening bracket of an operand that a form lacks moves to the next operand.
         let mut bracket = false;
         for pattern in &syntax.patterns {
             let operand = &entry.operands[pattern.operand];
@@ -435,7 +436,7 @@ impl OpcodeChecker<'_> {
                         }
                         Err(LowerError::Spec(diagnostic)) => return Err((*diagnostic).into()),
                         Err(LowerError::Mistakes(errors)) => return Err(errors),
-                        Err(LowerError::Broken) => unreachable!("it is reported where it broke"),
+                        Err(LowerError::Broken) => unreachable!("already reported by the statement that failed"),
                     };
                 let operations = iter::once(&program).chain(&unspecified).map(|one| one.values.len());
                 if let Some(operations) = operations.max().filter(|operations| *operations > limits::VALUES) {
@@ -463,14 +464,14 @@ impl OpcodeChecker<'_> {
             change: effect.change.map(|program| self.programs.number(program)),
         });
         let effects = effects.collect();
-        // Each operand that may be left out may ask for more than those before it.
+        // An optional operand may require more than those before it.
         let required = patterns.iter().take_while(|pattern| !pattern.optional).count();
-        // So may a second destination that may be left out.
+        // So may an optional second destination.
         let mut least = patterns.clone();
         for pattern in &mut least {
             pattern.second.take_if(|(_, permission)| *permission != Permission::No);
         }
-        // A variable asks for no more than the form.
+        // A variable must not require more than the form.
         let variable = |pattern: &&Pattern| entry.operands[pattern.operand].may_be_variable();
         let fixed: Vec<Pattern> = least[..required].iter().filter(|pattern| !variable(pattern)).cloned().collect();
         let (floor, lenient_floor) = floor::floors(scope, entry, syntax, &fixed, relaxed)?;
@@ -536,7 +537,7 @@ impl OpcodeChecker<'_> {
 }
 
 impl OpcodeChecker<'_> {
-    /// Forms that would have one name get the names of their operands behind it.
+    /// Appends operand names to forms that would otherwise share a name.
     fn tell_apart(&mut self) {
         for alike in self.spelt.values().filter(|alike| alike.len() > 1) {
             for index in alike {
@@ -549,7 +550,7 @@ impl OpcodeChecker<'_> {
         }
     }
 
-    /// Every operand has a type that registers hold.
+    /// Checks that every operand has a type that registers hold.
     fn operand_types(&self, entry: &Entry, patterns: &[Pattern], choice: &Choice) -> Result<(), Errors> {
         let second = |pattern: &Pattern| pattern.second.as_ref().map(|(second, _)| *second);
         for operand in patterns.iter().flat_map(|pattern| [Some(pattern.operand), second(pattern)]).flatten() {
@@ -559,20 +560,24 @@ impl OpcodeChecker<'_> {
                 return Err(Diagnostic::new(operand.span, message).into());
             };
             if case.kind != OperandKind::Scalar && entry.semantics.is_some() {
-                let message = format!("semantics take values, and `{}` is none", operand.name);
+                let message = format!("operand `{}` of an entry with semantics must be a value", operand.name);
                 return Err(Diagnostic::new(operand.span, message).into());
             }
             if case.kind == OperandKind::Address && self.model.address_registers().is_empty() {
-                let message = format!("there is no class `{ADDRESS}` of the registers that hold addresses");
+                let message = format!("missing class `{ADDRESS}`: it lists the registers that hold addresses");
                 return Err(Diagnostic::new(operand.span, message).into());
             }
             if case.kind.is_value()
                 && self.model.registers_of(operand, case.kind, ty).is_empty()
                 && !(operand.immediate || operand.sink)
             {
-                let message = format!("no register holds a `.{}`, which `{}` is", self.model.ty(ty).name, operand.name);
+                let message = format!(
+                    "no register type holds `.{}`, the type of operand `{}`",
+                    self.model.ty(ty).name,
+                    operand.name
+                );
                 return Err(Diagnostic::new(operand.span, message)
-                    .help("say which do: here with `registers { … }`, or where the type is declared")
+                    .help("list register types in `registers { … }`, here or at the declaration of the type")
                     .into());
             }
         }
@@ -580,17 +585,17 @@ impl OpcodeChecker<'_> {
     }
 }
 
-/// The names of the operands of a form.
+/// Names of the operands of a form.
 fn entry_names(entry: &Entry, form: &Form) -> Vec<String> {
     form.patterns.iter().map(|pattern| entry.operands[pattern.operand].name.clone()).collect()
 }
 
-/// Every choice that may be a form of a syntax line: of all modifiers but the free ones.
+/// Candidate forms of a syntax line: every choice of its bound modifiers.
 fn forms_of(opcode: &Opcode, syntax: &Syntax) -> Vec<Choice> {
     choices(opcode, syntax, |slot| !opcode.slots[slot].free)
 }
 
-/// Every choice of some of the modifiers that a syntax line can spell, legal or not.
+/// Every choice of the selected modifiers that a syntax line spells, legal or not.
 fn choices(opcode: &Opcode, syntax: &Syntax, asked: impl Fn(usize) -> bool) -> Vec<Choice> {
     let mut list = vec![Choice { values: vec![None; opcode.slots.len()] }];
     for item in syntax.items.iter().filter(|item| asked(item.slot)) {

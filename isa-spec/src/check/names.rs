@@ -1,4 +1,4 @@
-//! Names of generated items: each has one of its own.
+//! Uniqueness of the names of generated items.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::Form;
 use crate::model::Model;
 use crate::text::{Diagnostic, Errors};
 
-/// Types that every table has.
+/// Types that every generated table defines.
 const OWN: [&str; 4] = ["Form", "Instruction", "Opcode", "ScalarType"];
 
 pub(super) fn check(model: &Model, forms: &[Form], errors: &mut Errors) {

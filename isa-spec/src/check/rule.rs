@@ -1,7 +1,8 @@
-//! Rules: the combinations of modifiers that are refused, each with its reason in words.
+//! Rules: refused combinations of modifiers, each with its reason in words.
 //!
-//! They come from `legal` and from the domains of operators; the forms they leave are the table. At run time they
-//! only explain, as a mnemonic is legal exactly when it is a form; but those about free modifiers decide.
+//! They are derived from `legal` and from the domains of operators; the combinations they leave are the forms. At run
+//! time they only explain errors, because a mnemonic is legal exactly when it is a form; rules about free modifiers are
+//! the exception and are evaluated for each statement.
 
 use std::collections::HashMap;
 
@@ -11,35 +12,35 @@ use crate::program::lower::DomainError;
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
 use crate::text::Diagnostic;
 
-/// The bit for "no modifier in this slot"; the others are members.
+/// Bit for "no modifier in this slot"; the others are members.
 pub(crate) use isa_table::table::ABSENT;
 
-/// A refused combination: all of its slots hold one of the named values.
+/// A refused combination: every listed slot has one of the listed values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rule {
     pub forbids: Values,
     pub reason: String,
-    /// The entry, where it is about free modifiers: then it does not only explain, it decides.
+    /// Index of the entry if the rule constrains free modifiers, so that it is evaluated for each statement.
     pub decides: Option<usize>,
 }
 
-/// The rules of one opcode while its entries are checked.
+/// Rules of one opcode while its entries are checked.
 #[derive(Default)]
 pub(crate) struct Rules {
     list: Vec<Rule>,
-    /// The present entry's number.
+    /// Index of the current entry.
     number: usize,
-    /// The slots whose values tell the present entry from the opcode's others.
+    /// Slot values that distinguish the current entry from the opcode's others.
     entry: Values,
-    /// Domain errors found so far, with their entry: the place of each in `list`.
+    /// Domain errors found so far with their entries, and the index of each in `list`.
     domains: Vec<(DomainError, Values, usize)>,
 }
 
-/// Slots and the sets of values they hold.
+/// Slots with the sets of values they may have.
 pub(crate) type Values = Vec<(usize, u64)>;
 
 impl Rules {
-    /// What follows is about this entry.
+    /// Starts an entry.
     pub(crate) fn enter(&mut self, opcode: &Opcode, number: usize, entry: &Entry) {
         self.number = number;
         self.entry.clear();
@@ -55,14 +56,14 @@ impl Rules {
                 }
             }
             let full = (1 << all.members.len()) - 1;
-            // A flag or an absent modifier does not tell entries apart; a set of members of its own does.
+            // A flag or an optional modifier does not distinguish entries; a narrower set of members does.
             if values & full != full && opcode.entries.len() > 1 {
                 self.entry.push((slot, values));
             }
         }
     }
 
-    /// A `legal` rule, as the combinations it refuses.
+    /// Converts a `legal` rule to the combinations it refuses.
     pub(crate) fn legal(
         &mut self,
         model: &Model,
@@ -79,11 +80,11 @@ impl Rules {
         }
         let refuses = |choice: &Choice| -> Result<bool, Diagnostic> {
             let scope = Scope { model, opcode, choice, sm: None, free: true };
-            // A rule says nothing of what the entry is not about.
+            // A rule does not apply to combinations outside the entry.
             let about = entry.narrowed.iter().all(|rule| matches!(holds(scope, rule), Ok(true)));
             Ok(about && !holds(scope, rule)?)
         };
-        // Of what the entry's lines spell, a rule refuses something and leaves something.
+        // A useful rule refuses some combinations of the entry's lines and allows others.
         let (mut refused, mut allowed) = (false, false);
         for choice in
             entry.syntaxes.iter().flat_map(|syntax| super::choices(opcode, syntax, |slot| slots.contains(&slot)))
@@ -93,7 +94,7 @@ impl Rules {
         let cubes = cubes(opcode, &slots, refuses)?;
         if !refused || !allowed {
             let what = if allowed { "nothing" } else { "everything" };
-            return Err(Diagnostic::new(rule.span, format!("this rule refuses {what}")));
+            return Err(Diagnostic::new(rule.span, format!("this rule excludes {what} that the syntax allows")));
         }
         let reason = format!("{} needs {}", words(&rule.subject), words(&rule.condition));
         let free = slots.iter().any(|slot| opcode.slots[*slot].free);
@@ -103,14 +104,15 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether some choice of free modifiers goes with a form of the present entry: without one, no statement spells it.
+    /// Returns true if some choice of free modifiers is allowed with a form of the current entry: otherwise no
+    /// statement can spell it.
     pub(crate) fn leave(&self, opcode: &Opcode, syntax: &Syntax, choice: &Choice) -> bool {
         let rules: Vec<&Rule> = self.list.iter().filter(|rule| rule.decides == Some(self.number)).collect();
         let open: Vec<&Item> = syntax.items.iter().filter(|item| opcode.slots[item.slot].free).collect();
         leave(&rules, &open, &mut choice.values.clone())
     }
 
-    /// What a condition on free modifiers holds for, in the present entry.
+    /// Values for which a condition on free modifiers holds, within the current entry.
     pub(crate) fn holding(&self, model: &Model, opcode: &Opcode, condition: &Expr) -> Result<Vec<Values>, Diagnostic> {
         let mut slots = Vec::new();
         slots_asked(condition, opcode, &mut slots);
@@ -119,7 +121,7 @@ impl Rules {
         Ok(found.into_iter().filter_map(|cube| self.within_entry(cube)).collect())
     }
 
-    /// A choice that an operator's domain refuses.
+    /// Records a choice outside the domain of an operator.
     pub(crate) fn domain(&mut self, model: &Model, opcode: &Opcode, choice: &Choice, error: DomainError) {
         let value = error.type_slot.and_then(|slot| choice.values[slot].map(|member| (slot, 1_u64 << member)));
         let known = self.domains.iter().find(|(other, entry, _)| *other == error && *entry == self.entry);
@@ -150,8 +152,8 @@ impl Rules {
         }
     }
 
-    /// A combination with the slots that tell the entry apart, unless it is itself narrower there; none where nothing of
-    /// the entry is like this.
+    /// Restricts a combination to the slot values that distinguish the entry, unless it is narrower already; `None` if
+    /// the intersection is empty.
     fn within_entry(&self, mut values: Values) -> Option<Values> {
         for (slot, of_entry) in &self.entry {
             match values.iter_mut().find(|(other, _)| other == slot) {
@@ -167,7 +169,7 @@ impl Rules {
     }
 }
 
-/// Whether the open places can be filled so that no rule refuses the whole.
+/// Returns true if the open slots can be filled without being refused by a rule.
 fn leave(rules: &[&Rule], open: &[&Item], values: &mut [Option<usize>]) -> bool {
     let holds = |(slot, allowed): &(usize, u64)| {
         let value = values[*slot].map_or(ABSENT, |member| member as u8);
@@ -186,12 +188,12 @@ fn leave(rules: &[&Rule], open: &[&Item], values: &mut [Option<usize>]) -> bool 
     left
 }
 
-/// Whether a choice is within a rule.
+/// Returns true if a choice is subject to a rule.
 fn holds(scope: Scope<'_>, rule: &OnlyIf) -> Result<bool, Diagnostic> {
     Ok(!scope.holds(&rule.subject)? || scope.holds(&rule.condition)?)
 }
 
-/// The combinations of members in some slots for which something holds, as few as merging gives.
+/// Slot values for which a predicate holds, merged into as few products as possible.
 fn cubes(
     opcode: &Opcode,
     slots: &[usize],
@@ -216,7 +218,7 @@ fn cubes(
             );
         }
     }
-    // What differs in one slot only becomes one, slot by slot.
+    // Merge products that differ in a single slot, slot by slot.
     for place in (0..slots.len()).rev() {
         let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
         let mut merged: Vec<Vec<u64>> = Vec::new();

@@ -1,4 +1,4 @@
-//! Forms that get no loop over the lanes of a warp: `scalarize { cvt: .sat; }`.
+//! Forms without a loop over the lanes of a warp: `scalarize { cvt: .sat; }`.
 
 use super::Form;
 use crate::model::Model;
@@ -6,9 +6,7 @@ use crate::model::choice::Scope;
 use crate::syntax::ast::Scalarized;
 use crate::text::{Diagnostic, Errors};
 
-/// Marks the forms that the spec scalarizes.
-///
-/// Reports opcodes the spec does not have, and lines without a form.
+/// Marks the scalarized forms. Reports unknown opcodes and lines that match no form.
 pub(super) fn check(model: &Model, forms: &mut [Form], errors: &mut Errors) {
     for Scalarized { opcodes, condition } in &model.scalarized {
         for name in opcodes {
@@ -27,7 +25,7 @@ pub(super) fn check(model: &Model, forms: &mut [Form], errors: &mut Errors) {
                         form.scalarized |= holds;
                         any |= holds;
                     }
-                    // The same for every form.
+                    // Every form repeats the error.
                     Err(mistake) => {
                         errors.push(mistake);
                         any = true;

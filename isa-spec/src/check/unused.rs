@@ -1,4 +1,4 @@
-//! Functions that nothing calls.
+//! Unused functions.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use crate::syntax::ast::{Expr, ExprKind};
 use crate::syntax::walk;
 use crate::text::{Diagnostic, Errors};
 
-/// Reports each function that no entry, no operator and no other function calls, of those that `judged` says.
+/// Reports each function selected by `judged` that no entry, operator or other function calls.
 pub(crate) fn functions(model: &Model, judged: impl Fn(&Function) -> bool) -> Result<(), Errors> {
     let mut called: HashSet<String> = HashSet::new();
     let mut collect = |expr: &Expr| {
@@ -33,7 +33,7 @@ pub(crate) fn functions(model: &Model, judged: impl Fn(&Function) -> bool) -> Re
     let mut errors = Errors::new();
     for function in model.functions.iter().filter(|function| judged(function)) {
         if !called.contains(function.signature.name.as_str()) {
-            let message = format!("nothing calls the function `{}`", function.signature.name);
+            let message = format!("unused function `{}`", function.signature.name);
             errors.push(Diagnostic::new(function.span, message).help("remove it, or call it"));
         }
     }

@@ -1,4 +1,4 @@
-//! The typed face of a table: modifier enums, a struct for each instruction with its forms, `Opcode` and `Form`.
+//! Typed API of a table: modifier enums, a struct with its forms for each instruction, `Opcode` and `Form`.
 
 use isa_table::names::{camel, constant, snake};
 
@@ -44,8 +44,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     code.line(format_args!("{}::forms!(Form, Opcode, Instruction, TABLE, {count});", cx.support));
 }
 
-/// Of items that are alike, documentation shows the first: a page for each would be found by nobody, and one with all of them
-/// could not be read.
+/// Hides all but the first of many similar items from the documentation, which would be unreadable with all of them.
 pub(super) const HIDDEN: &str = "#[doc(hidden)]";
 
 struct Member<'a> {
@@ -54,7 +53,7 @@ struct Member<'a> {
     docs: String,
 }
 
-/// What every enum of modifiers has: a list, a spelling, and a way to text.
+/// Items common to all modifier enums: list of variants, spelling, conversion to text.
 fn modifier_enum(code: &mut Code, docs: &str, name: &str, members: &[Member<'_>], what: &str) {
     code.blank();
     code.docs(docs);
@@ -63,7 +62,7 @@ fn modifier_enum(code: &mut Code, docs: &str, name: &str, members: &[Member<'_>]
     code.braces(format_args!("pub enum {name}"), |code| {
         for member in members {
             code.docs(&member.docs);
-            // A search does not tell cases apart.
+            // Documentation search ignores case.
             if !member.spelling.eq_ignore_ascii_case(&member.variant) {
                 code.alias(member.spelling);
             }
@@ -94,7 +93,7 @@ fn modifier_enum(code: &mut Code, docs: &str, name: &str, members: &[Member<'_>]
     });
 }
 
-/// The enums of operators and of types. What a library declares is there already where this table stands on its table.
+/// Enums of operators and types. If this table extends a base table, those of the base exist already.
 fn enums(cx: &Context<'_>, code: &mut Code) {
     let model = &cx.checked.model;
     let mut known = Vec::new();
@@ -123,7 +122,7 @@ fn enums(cx: &Context<'_>, code: &mut Code) {
         modifier_enum(code, "A type of operands, as a modifier names it.", "ScalarType", &members, "type");
     }
     if !known.is_empty() {
-        code.line("#[allow(unused_imports, reason = \"a table need not use all that the one it stands on has\")]");
+        code.line("#[allow(unused_imports, reason = \"a table need not use everything that its base has\")]");
         code.line(format_args!("pub use {}::{{{}}};", cx.support, known.join(", ")));
     }
 }
@@ -143,22 +142,22 @@ fn member_type(model: &Model, slot: &Slot) -> String {
         SlotKind::Operator(id) => camel(&model.operators[id.0].name),
         SlotKind::Type => "ScalarType".to_owned(),
         SlotKind::Flag => "bool".to_owned(),
-        SlotKind::Words => unreachable!("words are free, and those are no part of forms"),
+        SlotKind::Words => unreachable!("words are free modifiers, which are not part of a form"),
     }
 }
 
-/// The slots that forms have members in, with their indices.
+/// Slots that are part of a form, with their indices.
 fn bound(opcode: &Opcode) -> impl Iterator<Item = (usize, &Slot)> {
     opcode.slots.iter().enumerate().filter(|(_, slot)| !slot.free)
 }
 
-/// Whether some syntax line leaves the slot out.
+/// Returns true if some syntax line omits the slot.
 fn may_be_absent(opcode: &Opcode, slot: usize) -> bool {
     let mut lines = opcode.entries.iter().flat_map(|entry| &entry.syntaxes);
     lines.any(|syntax| syntax.items.iter().all(|item| item.slot != slot || item.optional))
 }
 
-/// The struct of one opcode and its ways to and from forms.
+/// Struct of an opcode and its conversions to and from forms.
 fn instruction(cx: &Context<'_>, index: usize, opcode: &Opcode, code: &mut Code) {
     let (model, support) = (&cx.checked.model, cx.support);
     let name = camel(&opcode.name);

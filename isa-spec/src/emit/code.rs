@@ -1,11 +1,11 @@
-//! Rust as it is written: lines, blocks, descriptions, and lists of numbers.
+//! Writer of Rust source: lines, blocks, doc comments and lists of numbers.
 
 use std::fmt::{Display, Write};
 
-/// The columns that lists are broken at.
+/// Maximum line width of lists.
 const WIDTH: usize = 120;
 
-/// Text that is being written.
+/// Source text under construction.
 #[derive(Default)]
 pub(super) struct Code {
     text: String,
@@ -13,13 +13,13 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// All that was written.
+    /// Returns the text.
     pub(super) fn finish(self) -> String {
         debug_assert_eq!(self.depth, 0, "every block is closed");
         self.text
     }
 
-    /// One line.
+    /// Writes a line.
     pub(super) fn line(&mut self, text: impl Display) {
         self.write(&text);
     }
@@ -30,12 +30,12 @@ impl Code {
         let _ = writeln!(self.text, "{:indent$}{text}", "");
     }
 
-    /// An empty line.
+    /// Writes an empty line.
     pub(super) fn blank(&mut self) {
         self.text.push('\n');
     }
 
-    /// A line that ends in a bracket, and what stands between it and the closing one.
+    /// Writes a line that ends in an opening bracket, its indented content and the closing bracket.
     pub(super) fn block(&mut self, opening: impl Display, closing: &str, inside: impl FnOnce(&mut Code)) {
         self.open(&opening);
         inside(self);
@@ -57,19 +57,19 @@ impl Code {
         self.block(format_args!("{head} {{"), "}", inside);
     }
 
-    /// A description.
+    /// Writes a doc comment.
     pub(super) fn docs(&mut self, text: &str) {
         for line in text.lines() {
             self.line(if line.is_empty() { "///".to_owned() } else { format!("/// {line}") });
         }
     }
 
-    /// What else a search of the documentation finds it by.
+    /// Writes a `#[doc(alias)]`.
     pub(super) fn alias(&mut self, name: &str) {
         self.line(format_args!("#[doc(alias = {name:?})]"));
     }
 
-    /// Items of a list, each with a comma behind it, as many in a line as there is room for.
+    /// Writes comma-separated items, filling lines.
     pub(super) fn list<T: Display>(&mut self, items: impl IntoIterator<Item = T>) {
         self.wrapped(&mut items.into_iter().map(|item| item.to_string()));
     }

@@ -1,4 +1,4 @@
-//! The static table: every fact of the spec that the text layer, the validator and the reference read, in columns.
+//! Static table: the data of the spec that the text layer, the validator and the reference read, in columns.
 
 use std::fmt::Display;
 
@@ -16,7 +16,7 @@ use super::rows::{Rows, expression, rows};
 use crate::check::Form;
 use crate::model::choice::Scope;
 
-/// The pseudo-code of a form on targets right below an SM number.
+/// Pseudo-code of a form for targets directly below an SM number.
 pub(super) fn pseudo_code(cx: &Context<'_>, form: &Form, below: u16) -> Vec<String> {
     let model = &cx.checked.model;
     let opcode = &model.opcodes[form.opcode];
@@ -25,7 +25,7 @@ pub(super) fn pseudo_code(cx: &Context<'_>, form: &Form, below: u16) -> Vec<Stri
     crate::pseudo::lines(scope, entry, &form.patterns)
 }
 
-/// What a form needs: `PTX 1.0, sm_13`, and what the assembler asks for where that is less.
+/// Requirements of a form: `PTX 1.0, sm_13`, and those of the assembler if lower.
 pub(super) fn floor_words(form: &Form) -> String {
     let words = |floor: &FloorBuf| format!("PTX {}, `{}`", floor.ptx, in_words(&floor.targets));
     let lenient = form.lenient_floor.as_ref().map(|(floor, _)| format!(" (the assembler: {})", words(floor)));
@@ -88,11 +88,11 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     });
 }
 
-/// The columns of forms, by the names of their fields.
+/// Field names of the columns of forms.
 const COLUMNS: [&str; 9] =
     ["names", "long_names", "syntax", "values", "operands", "floors", "notes", "effects", "evaluations"];
 
-/// What the columns index.
+/// Field names of the pools that the columns index.
 const POOLS: [&str; 9] = [
     "all_operands",
     "operand_lists",
@@ -105,11 +105,11 @@ const POOLS: [&str; 9] = [
     "places",
 ];
 
-/// The programs' fields, and where they are.
+/// Fields of the programs and their sources.
 const PROGRAMS: [(&str, &str); 4] =
     [("shapes", "SHAPES"), ("evaluations", "RUNS"), ("places", "PLACES_READ"), ("data", "WORDS")];
 
-/// Where everything is.
+/// Writes the structure that ties columns and pools together.
 fn structure(data: &DataBuf, code: &mut Code) {
     code.block("pub(super) const DATA: Data = Data {", "};", |code| {
         code.line("types: TYPES,");
@@ -141,13 +141,13 @@ pub(super) fn list(code: &mut Code, name: &str, ty: &str, count: usize, inside: 
     code.block(format_args!("static {name}: &[{ty}; {count}] = &["), "];", inside);
 }
 
-/// A list of bytes.
+/// Writes a byte list.
 fn bytes(code: &mut Code, name: &str, bytes: &[u8]) {
     code.blank();
     code.line(format_args!("static {name}: &[u8; {}] = {};", bytes.len(), expression::<&[u8]>(&bytes.to_vec())));
 }
 
-/// A list with a row for each element.
+/// Writes a list with one element for each row.
 pub(super) fn rows_of<T: Content>(code: &mut Code, name: &str, ty: &str, rows: &[T::Buf]) {
     list(code, name, ty, rows.len(), |code| rows.iter().for_each(|row| code.line(expression::<T>(row) + ",")));
 }
@@ -167,10 +167,10 @@ fn programs(cx: &Context<'_>, data: &DataBuf, code: &mut Code) {
     list(code, "WORDS", "u64", data.programs.data.len(), |code| code.list(words));
 }
 
-/// Columns of forms, broken where their syntax line changes.
+/// Columns of forms, with line breaks between syntax lines.
 struct Grouped<'a> {
     cx: &'a Context<'a>,
-    /// The first form of each line, with the line's number in the table.
+    /// First form of each syntax line, and the index of the line in the table.
     lines: &'a [(usize, usize)],
 }
 

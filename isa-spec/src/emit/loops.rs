@@ -1,7 +1,7 @@
 //! Loops over lanes: for each shape that has one, safe code for 32 threads, which the support crate compiles for every
 //! SIMD level.
 //!
-//! A value is an array of 32 times its lanes, a predicate a mask. What is computed lane by lane becomes a loop; the rest
+//! A value is an array of 32 times its lanes; a predicate is a mask. Lane-by-lane computations become loops; the rest
 //! are operations on whole arrays and masks.
 //!
 //! ```text
@@ -66,7 +66,7 @@ fn items(cx: &Context<'_>, code: &mut Code) {
     }
 }
 
-/// Where a lane of thread `i` stands among those of all.
+/// Index of a lane of thread `i` among the lanes of all threads.
 fn element(lanes: u32, lane: u32) -> String {
     match (lanes, lane) {
         (1, _) => "i".to_owned(),
@@ -75,19 +75,19 @@ fn element(lanes: u32, lane: u32) -> String {
     }
 }
 
-/// How a value comes about.
+/// Way in which a value is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// It is a source, a selector, or an operation on whole values.
+    /// A source, a selector, or an operation on whole values.
     Whole,
-    /// In a loop over lanes.
+    /// Within a loop over lanes.
     Lane,
 }
 
 struct Chunk<'a> {
     model: &'a Model,
     shape: &'a Shape,
-    /// The values that are needed whole, as an array or a mask.
+    /// True for each value that is needed as a whole array or mask.
     whole: Vec<bool>,
 }
 
@@ -123,12 +123,12 @@ impl<'a> Chunk<'a> {
         if whole { Way::Whole } else { Way::Lane }
     }
 
-    /// Whether a builtin has a body for all threads of a warp.
+    /// Returns true if a builtin has a body for all threads of a warp.
     fn for_warp(&self, callee: &Callee) -> bool {
         self.model.builtins[callee.builtin.0].warp
     }
 
-    /// The lanes of a chunk.
+    /// Number of lanes in a chunk.
     fn count(&self, index: usize) -> u32 {
         WARP * self.value(index).lanes
     }
@@ -137,7 +137,7 @@ impl<'a> Chunk<'a> {
         self.value(index).bits().expect("selectors have no lanes of their own")
     }
 
-    /// The type of a mask of a value's lanes.
+    /// Type of a mask over the lanes of a value.
     fn mask_type(&self, index: usize) -> String {
         format!("u{}", self.count(index))
     }
@@ -146,7 +146,7 @@ impl<'a> Chunk<'a> {
         format!("[u{}; {}]", self.bits(index), self.count(index))
     }
 
-    /// The type of the register that holds a value; of a mask where it is a predicate.
+    /// Type of the register that holds a value; a mask for predicates.
     fn register_type(&self, index: usize, predicate: &str) -> String {
         let value = self.value(index);
         match value.lane {
@@ -200,13 +200,13 @@ impl<'a> Chunk<'a> {
         });
     }
 
-    /// Whether a value's name stands for a reference.
+    /// Returns true if the name of a value denotes a reference.
     fn is_reference(&self, index: usize) -> bool {
         let value = self.value(index);
         matches!(value.op, Op::Source(_)) && !value.is_predicate() && value.lanes == 1
     }
 
-    /// The name of a value's array or mask.
+    /// Name of the array or mask of a value.
     fn name(&self, index: usize) -> String {
         match self.value(index).op {
             Op::Source(number) if self.value(index).is_predicate() || self.value(index).lanes == 1 => {
@@ -226,7 +226,7 @@ impl<'a> Chunk<'a> {
         if self.is_reference(index) { name } else { format!("&{name}") }
     }
 
-    /// The statements that make a value's array or mask.
+    /// Writes the statements that compute the array or mask of a value.
     fn stage(&self, index: usize, code: &mut Code) {
         let value = self.value(index);
         let name = format!("v{index}");
@@ -286,11 +286,11 @@ impl<'a> Chunk<'a> {
         code.line(format_args!("let {name} = {text};"));
     }
 
-    /// A call of a body for all threads of a warp.
+    /// Call of a body for all threads of a warp.
     fn call_for_warp(&self, index: usize, callee: &Callee, args: &[usize]) -> String {
         let params = &self.model.builtins[callee.builtin.0].signature.params;
         let mut generics = words(self.model, callee);
-        // A body for any number of lanes is told how many: of those it takes together, or in all.
+        // A body that is generic over the number of lanes takes it as an argument: that of each group, or the total.
         let together = params.iter().position(|param| *param == Param::GenericLanes);
         match together {
             Some(place) => generics.extend(["_".to_owned(), self.value(args[place]).lanes.to_string()]),
@@ -310,7 +310,7 @@ impl<'a> Chunk<'a> {
         format!("rt::warp::{}{generics}(simd, {args})", body_name(self.model, callee))
     }
 
-    /// Calls of a body that takes and gives whole values, one for each thread.
+    /// Calls, one for each thread, of a body that takes and returns whole values.
     fn call_by_thread(&self, index: usize, callee: &Callee, args: &[usize], code: &mut Code) {
         let value = self.value(index);
         let lane_of = |arg: usize, lane: u32| {
@@ -357,7 +357,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// A choice by a mask.
+    /// Selection by a mask.
     fn select(&self, index: usize, condition: usize, a: usize, b: usize) -> String {
         let value = self.value(index);
         let mask = self.name(condition);
@@ -368,7 +368,7 @@ impl<'a> Chunk<'a> {
         if self.value(condition).lanes == value.lanes {
             return format!("simd.select(u128::from({mask}), {}, {})", whole(a), whole(b));
         }
-        // A predicate for a whole packed value: registers are chosen.
+        // A predicate for a whole packed value selects registers.
         let bits = self.bits(index) * value.lanes;
         let array = format!("[u{bits}; {WARP}]");
         let register = |arg: usize| match self.scalar(arg) {
@@ -380,7 +380,7 @@ impl<'a> Chunk<'a> {
         format!("reinterpret::<_, {}>({chosen})", self.array_type(index))
     }
 
-    /// An array whose elements are computed one by one.
+    /// Writes an array whose elements are computed one by one.
     fn each(&self, index: usize, code: &mut Code, element: impl FnOnce(&mut Vec<String>) -> String) {
         let count = self.count(index);
         let value = self.value(index);
@@ -403,12 +403,12 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The loop that computes a value in each lane.
+    /// Writes the loop that computes a value in each lane.
     fn looped(&self, index: usize, code: &mut Code) {
         if let Some(text) = self.scalar(index) {
             return code.line(format_args!("let v{index} = [{text}; {}];", self.count(index)));
         }
-        // A test is done in the width of its sources, and only its outcome is widened.
+        // A comparison runs in the width of its sources; only its outcome is widened.
         if let Op::Select(condition, a, b) = self.value(index).op
             && let (Some(a), Some(b)) = (self.scalar(a), self.scalar(b))
             && self.widest(condition) < self.bits(index)
@@ -426,7 +426,7 @@ impl<'a> Chunk<'a> {
         self.each(index, code, |lets| self.compute(index, lets, &mut done));
     }
 
-    /// A value that is the same in all lanes, as one lane.
+    /// Expression of a value that is uniform over lanes, as one lane.
     fn scalar(&self, index: usize) -> Option<String> {
         let value = self.value(index);
         match value.op {
@@ -441,7 +441,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// The bits of the widest lanes that the computation of a value reads.
+    /// Width of the widest lanes that the computation of a value reads.
     fn widest(&self, index: usize) -> u32 {
         let read = |arg: &usize| match self.scalar(*arg) {
             Some(_) => 0,
@@ -451,7 +451,7 @@ impl<'a> Chunk<'a> {
         self.value(index).op.args().iter().map(read).max().unwrap_or(0)
     }
 
-    /// A value in lane `i`, read where it is an array.
+    /// Expression of a value in lane `i`, read from its array if it has one.
     fn read(&self, index: usize, lets: &mut Vec<String>, done: &mut Vec<bool>) -> String {
         if let Some(text) = self.scalar(index) {
             return text;
@@ -473,7 +473,7 @@ impl<'a> Chunk<'a> {
         name
     }
 
-    /// A value in lane `i`, computed.
+    /// Expression that computes a value in lane `i`.
     fn compute(&self, index: usize, lets: &mut Vec<String>, done: &mut Vec<bool>) -> String {
         match &self.value(index).op {
             Op::Reinterpret(of) => self.read(*of, lets, done),
@@ -506,7 +506,7 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Bits as a builtin's body takes them.
+    /// Converts bits to the parameter type of a builtin's body.
     fn typed(&self, text: &str, param: Param, callee: &Callee) -> String {
         match concrete(param, callee) {
             Some(id) => from_bits(self.model, self.model.ty(id).lane, text),

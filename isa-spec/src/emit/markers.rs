@@ -1,4 +1,4 @@
-//! The table's types as marker types, so that the compiler checks which register fits which operand.
+//! Marker types for the table's types, with which the compiler checks that a register fits an operand.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         code.line("#[allow(unused_imports, reason = \"a table need not have constants\")]");
         code.line(format_args!("use {}::construct::{{Accepts, TakesFloats, TakesIntegers, Truth, Type}};", cx.support));
         if model.has_base {
-            code.line("#[allow(unused_imports, reason = \"a table need not use all that the one it stands on has\")]");
+            code.line("#[allow(unused_imports, reason = \"a table need not use everything that its base has\")]");
             code.line(format_args!("pub use {}::types::*;", cx.support));
         }
         for (id, name) in own.iter().filter(|(id, _)| !on_base(*id)) {
@@ -34,7 +34,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     });
 }
 
-/// The types of operands whose entry says which registers fit, by name.
+/// Types of operands whose entry narrows the accepted registers, by marker name.
 fn narrowed(model: &Model) -> BTreeMap<String, (TypeId, TypeSet)> {
     let mut found = BTreeMap::new();
     for opcode in &model.opcodes {
@@ -66,7 +66,7 @@ fn emit_marker(cx: &Context<'_>, id: TypeId, name: &str, registers: TypeSet, doc
     for register in registers.iter() {
         code.line(format_args!("impl Accepts<{}> for {name} {{}}", camel(&model.ty(register).name)));
     }
-    // A predicate's constants are the assembler's leniency, not the manual's.
+    // Constants as predicates are accepted by the assembler only.
     if ty.constants.integer && ty.kind != Kind::Predicate {
         code.line(format_args!("impl TakesIntegers for {name} {{}}"));
     }

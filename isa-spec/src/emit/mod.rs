@@ -1,9 +1,9 @@
-//! From the checked model and the plan to Rust.
+//! Rust code generation from the checked model and the plan.
 //!
-//! A table is one module: modifier enums, a struct for each instruction with its forms as constants, the types of
-//! operands, and the static table that all else reads. Beside it there may be the functions of all forms (`typed`), the
-//! loops over lanes (`loops`) and the reference (`reference`). Emitters only write text: what there is to write is
-//! decided. What the text relies on stands behind two paths, that of the support crate and that of the builtins' bodies.
+//! A table is one module: modifier enums, a struct for each instruction with its forms as constants, the operand types,
+//! and the static table. Optional modules hold typed functions of all forms (`typed`), loops over lanes (`loops`) and
+//! the reference (`reference`). Emitters only format: all decisions have been made before. Generated code refers to two
+//! paths, the support crate and the bodies of builtins.
 
 mod api;
 mod code;
@@ -27,14 +27,14 @@ use crate::text::Sources;
 use code::Code;
 pub(crate) use reference::manual;
 
-/// What every emitter reads.
+/// Input of every emitter.
 pub(crate) struct Context<'a> {
     pub checked: &'a Checked,
     pub plan: &'a Plan,
     pub sources: &'a Sources,
-    /// The path of the crate `ptx-isa` as the generated code sees it: `::ptx_isa`.
+    /// Path of the crate `ptx-isa` in the generated code: `::ptx_isa`.
     pub support: &'a str,
-    /// The path of the module with the builtins' bodies: `::ptx_isa::eval`.
+    /// Path of the module with the builtins' bodies: `::ptx_isa::eval`.
     pub bodies: &'a str,
 }
 
@@ -45,16 +45,16 @@ impl Context<'_> {
     }
 }
 
-/// Which parts of a table stand in its own file.
+/// Optional parts of a table's own file.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Parts {
-    /// The loops; else the table says that they are in the module `loops` beside it.
+    /// The loops; otherwise the table refers to a sibling module `loops`.
     pub loops: bool,
-    /// The functions of all forms.
+    /// Typed functions of all forms.
     pub typed: bool,
 }
 
-/// The module of a table.
+/// Generates the module of a table.
 pub(crate) fn table(cx: &Context<'_>, parts: Parts) -> String {
     let mut code = Code::default();
     api::emit(cx, &mut code);
@@ -72,25 +72,25 @@ pub(crate) fn table(cx: &Context<'_>, parts: Parts) -> String {
     code.finish()
 }
 
-/// The module `loops`.
+/// Generates the module `loops`.
 pub(crate) fn loops(cx: &Context<'_>) -> String {
     let mut code = Code::default();
     loops::emit(cx, &mut code);
     code.finish()
 }
 
-/// The module of functions of all forms.
+/// Generates the module of typed functions.
 pub(crate) fn typed(cx: &Context<'_>) -> String {
     let mut code = Code::default();
     typed::emit_module(cx, &mut code);
     code.finish()
 }
 
-/// The macro `ptx!` of a table that is included at a path: it brings the spec along.
+/// Generates the macro `ptx!` of a table that is included at a path; it embeds the spec.
 pub(crate) fn ptx(path: &str, bodies: &str, sources: &Sources) -> String {
     let mut code = Code::default();
     code.blank();
-    code.docs("`ptx!` for this table and the one that it stands on.");
+    code.docs("`ptx!` for this table and its base.");
     code.line("#[allow(unused_macros, reason = \"not every table is used so\")]");
     code.braces("macro_rules! ptx", |code| {
         code.block("($($tokens:tt)*) => {", "};", |code| {
@@ -108,20 +108,20 @@ pub(crate) fn ptx(path: &str, bodies: &str, sources: &Sources) -> String {
     code.finish()
 }
 
-/// A table in memory, which lasts as long as the program; it stands on another one. It computes nothing.
+/// Leaks a table that extends a base table, without code to evaluate it.
 pub(crate) fn leaked(cx: &Context<'_>, base: &'static Table) -> &'static Table {
     let data = Data::leak(rows::rows(cx).data);
     Box::leak(Box::new(Table { base: Some(base), data, operation: |_, _| 0, loops: &[] }))
 }
 
-/// The functions of all forms as lines of a macro's input.
+/// Generates the functions of all forms as lines of macro input.
 pub(crate) fn catalog(cx: &Context<'_>) -> String {
     let mut code = Code::default();
     typed::emit_catalog(cx, &mut code);
     code.finish()
 }
 
-/// The function of one form, called so; `None` if no form with an evaluator has this name.
+/// Generates the function of one form under a given name; `None` if no form with an evaluator has this name.
 pub(crate) fn function(cx: &Context<'_>, form: &str, name: &str) -> Option<String> {
     let form = cx.checked.forms.iter().find(|other| other.name == form && cx.checked.by_thread(other))?;
     let mut code = Code::default();
@@ -129,7 +129,7 @@ pub(crate) fn function(cx: &Context<'_>, form: &str, name: &str) -> Option<Strin
     Some(code.finish())
 }
 
-/// The items of the module that holds the reference: the pages, and what each line of pseudo-code computes.
+/// Generates the items of the reference module: the pages, and the value of each line of pseudo-code.
 pub(crate) fn reference(cx: &Context<'_>, pages: &[PageBuf]) -> String {
     let mut code = Code::default();
     reference::emit(cx, pages, &mut code);

@@ -1,4 +1,4 @@
-//! What programs on bits call: one function, an arm for each builtin and type.
+//! Dispatch function of the operations of programs, with an arm for each builtin and type.
 
 use isa_table::program::WARP;
 
@@ -31,7 +31,7 @@ fn call(model: &Model, support: &str, operation: &Operation) -> String {
     let signature = &model.builtins[callee.builtin.0].signature;
     let each = each_lane(model, callee.builtin);
     let of = |id: TypeId| if each { lane_type(model, id) } else { whole_type(model, id) };
-    // Where the words of an argument begin: one, or one for each thread.
+    // Start of each argument's words: one word, or one for each thread.
     let mut next = 0;
     let args = signature.params.iter().zip(&signature.of_warp).map(|(param, of_warp)| {
         let (index, read) = (next, if *of_warp { "threads" } else { "arg" });

@@ -1,9 +1,9 @@
-//! Pools: what many forms share stands in a table once.
+//! Pools of deduplicated data.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Things that many rows share, each once.
+/// Deduplicated items with their indices.
 pub(super) struct Pool<K, T> {
     pub(super) list: Vec<T>,
     numbers: HashMap<K, usize>,
@@ -14,7 +14,7 @@ impl<K: Hash + Eq, T> Pool<K, T> {
         Pool { list: Vec::new(), numbers: HashMap::new() }
     }
 
-    /// The number of a thing; the key tells whether it is there already.
+    /// Returns the index of the item with this key, adding it if it is new.
     pub(super) fn number(&mut self, key: K, make: impl FnOnce() -> T) -> usize {
         let list = &mut self.list;
         *self.numbers.entry(key).or_insert_with(|| {
@@ -24,7 +24,7 @@ impl<K: Hash + Eq, T> Pool<K, T> {
     }
 }
 
-/// Bits and pieces of one list that stand somewhere in another.
+/// A list in which runs are stored, reusing any occurrence.
 pub(super) struct Runs<T> {
     pub(super) list: Vec<T>,
     starts: HashMap<Vec<T>, usize>,
@@ -35,7 +35,7 @@ impl<T: Clone + Hash + Eq> Runs<T> {
         Runs { list: Vec::new(), starts: HashMap::new() }
     }
 
-    /// Where a run begins.
+    /// Returns the start of a run, appending it if necessary.
     pub(super) fn start(&mut self, run: &[T]) -> usize {
         if run.is_empty() {
             return 0;

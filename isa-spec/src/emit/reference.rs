@@ -1,4 +1,4 @@
-//! What the reference adds to the table: the pages, and for each form what every line of its pseudo-code computes.
+//! Data of the reference: the pages, and for each form the value of every line of pseudo-code.
 
 use isa_table::constant::Content;
 use isa_table::names::{camel, snake};
@@ -52,7 +52,7 @@ pub(super) fn emit(cx: &Context<'_>, pages: &[PageBuf], code: &mut Code) {
     list(code, "STARTS", "u32", traces.starts.len(), |code| code.list(&traces.starts));
 }
 
-/// The traces so far.
+/// Traces under construction.
 struct Traces<'a> {
     cx: &'a Context<'a>,
     operations: Operations,
@@ -108,17 +108,17 @@ impl<'a> Traces<'a> {
     }
 }
 
-/// The pages as modules, for rustdoc.
+/// Generates the pages as modules, for rustdoc.
 pub(crate) fn manual(cx: &Context<'_>, pages: &[PageBuf]) -> String {
     let mut code = Code::default();
     let krate = cx.support.trim_start_matches(':');
     for (opcode, page) in pages.iter().enumerate() {
         let name = camel(&page.opcode);
         let links = isa_table::markdown::Links { name: &name, item: &format!("{krate}::{name}"), krate };
-        // What shows pages shows those of a table, which last as long as a program; here that is the generator's run.
+        // Renderers take the static page; leaking is limited to the generator's run.
         let shown = Page::leak(page.clone());
         code.line(format_args!("#[doc = {:?}]", isa_table::markdown::page(&shown, &links)));
-        // Whoever searches for a mnemonic, or for what else it is called, finds the page of its opcode.
+        // Mnemonics and other names are search aliases of the opcode's page.
         let forms = cx.checked.forms.iter().filter(|form| form.opcode == opcode);
         let mut names: Vec<&str> = forms.map(|form| &*form.mnemonic).chain([&*page.opcode]).collect();
         names.extend(page.entries.iter().flat_map(|entry| &entry.also).map(String::as_str));

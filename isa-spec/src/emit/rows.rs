@@ -1,4 +1,4 @@
-//! The contents of a table's columns and pools.
+//! Contents of a table's columns and pools.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -21,17 +21,17 @@ use crate::plan::Evaluation;
 use crate::program::effect::Argument;
 use crate::syntax::ast::Expr;
 
-/// A note without its line breaks.
+/// Joins the lines of a note.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The first paragraph of a description, in one line.
+/// First paragraph of a description, in one line.
 fn summary(docs: &str) -> String {
     one_line(docs.split("\n\n").next().unwrap_or_default())
 }
 
-/// The data of a table, and where its forms' syntax lines change: the first form of each run of one line, and the line.
+/// Data of a table, and the runs of forms with the same syntax line: the first form and the line of each.
 pub(super) struct Rows {
     pub(super) data: DataBuf,
     pub(super) lines: Vec<(usize, usize)>,
@@ -81,14 +81,14 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
     Rows { data, lines }
 }
 
-/// The columns of forms but for their evaluations.
+/// Columns of forms, without their evaluations.
 fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, usize)>) {
     let model = &cx.checked.model;
     let (mut all_operands, mut operand_lists) = (Pool::new(), Pool::new());
     let (mut floors, mut notes) = (Pool::new(), Pool::new());
-    // The first note is none.
+    // Index 0 is the empty note.
     notes.number(String::new(), String::new);
-    // The first form of each mnemonic is found by it, the others by the one before.
+    // The hash finds the first form of each mnemonic; each further one is linked from its predecessor.
     let (mut mnemonics, mut firsts, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
     let mut last: HashMap<&str, usize> = HashMap::new();
     for (index, form) in cx.checked.forms.iter().enumerate() {
@@ -173,7 +173,7 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
     (columns, lines)
 }
 
-/// Which effects each form has.
+/// Effect list of each form.
 fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListBuf>) {
     let mut lists = Pool::new();
     let number = |(form, changes): (&Form, &Vec<u32>)| {
@@ -190,7 +190,7 @@ fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListB
         });
         let entry = &cx.checked.model.opcodes[form.opcode].entries[form.entry];
         let (effects, mut lacks): (Vec<_>, _) = (effects.collect(), entry.lacks.clone());
-        // Semantics that say nothing of a form describe none of it.
+        // Semantics that assign nothing in a form do not describe it.
         if effects.is_empty() && form.programs.is_empty() && lacks.is_empty() {
             lacks.push_str(NOT_DESCRIBED);
         }
@@ -201,7 +201,7 @@ fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListB
     (numbers, lists.list)
 }
 
-/// The programs, where the evaluations of each form begin, and where that of each of its effects is.
+/// Programs, the first evaluation of each form, and the evaluation of each update.
 fn programs(cx: &Context<'_>) -> (ProgramsBuf, Vec<u32>, Vec<Vec<u32>>) {
     let (mut places, mut words, mut runs) = (Runs::new(), Runs::new(), Runs::new());
     let mut starts = Vec::new();
@@ -252,18 +252,18 @@ fn programs(cx: &Context<'_>) -> (ProgramsBuf, Vec<u32>, Vec<Vec<u32>>) {
     (ProgramsBuf { shapes, evaluations, places: places.list, data: words.list }, starts, changes)
 }
 
-/// The Rust expression of a value that is being made.
+/// Rust expression of a content value.
 pub(super) fn expression<T: Content>(buf: &T::Buf) -> String {
     let mut text = String::new();
     T::write(buf, &mut text);
     text
 }
 
-/// The instructions so far.
+/// Instructions under construction.
 #[derive(Default)]
 struct Instructions {
     list: Vec<InstructionBuf>,
-    /// Where the syntax lines of each begin.
+    /// First syntax line of each.
     first_syntaxes: Vec<usize>,
 }
 
@@ -379,7 +379,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
         found.map(|(_, floor)| floor.clone())
     };
     let destination = pattern.destination;
-    // A minus stands before a register that is one number.
+    // A minus is allowed before registers of a single number.
     let minus = pattern.around.minus;
     let number = |register: &TypeId| !minus || model.ty(*register).kind != Kind::Packed;
     let listed = operand.registers.is_some();
@@ -410,7 +410,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
             }
         }),
         trailing_sink: noted(&pattern.trailing_sink),
-        // Nothing but a predicate can be negated, whatever its place allows.
+        // Only predicates can be negated, whatever the syntax line allows.
         negation: match model.ty(ty).kind {
             Kind::Predicate => noted(&pattern.negation),
             _ => Permission::No,
@@ -439,7 +439,7 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
     }
 }
 
-/// A permission whose note is in one line.
+/// Joins the lines of a permission's note.
 fn noted(permission: &Permission<String>) -> Permission<String> {
     match permission {
         Permission::No => Permission::No,

@@ -1,11 +1,11 @@
-//! Rust's types and expressions for types and values of a spec.
+//! Rust types and expressions for the types and values of a spec.
 
 use isa_table::names::snake;
 
 use crate::model::{Kind, Model, Param, TypeId};
 use crate::program::Callee;
 
-/// The Rust type of one lane.
+/// Rust type of one lane.
 pub(super) fn lane_type(model: &Model, lane: TypeId) -> String {
     let ty = model.ty(lane);
     match (ty.kind, ty.bits) {
@@ -17,14 +17,14 @@ pub(super) fn lane_type(model: &Model, lane: TypeId) -> String {
     }
 }
 
-/// The Rust type of a whole value of a type.
+/// Rust type of a whole value of a type.
 pub(super) fn whole_type(model: &Model, id: TypeId) -> String {
     let ty = model.ty(id);
     let lane = lane_type(model, ty.lane);
     if ty.lanes == 1 { lane } else { format!("[{lane}; {}]", ty.lanes) }
 }
 
-/// The name of a builtin's body: types are named as in a mnemonic, the result's first, and words are constants.
+/// Name of a builtin's body: type names as in a mnemonic, the result's first, and words as constants.
 ///
 /// ```text
 /// builtin convert<T: .f32; U: .s32>(a: T, r: Rounding) -> U;      convert_s32_f32::<{ rt::rounding::RZ }>
@@ -34,14 +34,14 @@ pub(super) fn body(model: &Model, callee: &Callee) -> String {
     if words.is_empty() { name } else { format!("{name}::<{}>", words.join(", ")) }
 }
 
-/// The name of a builtin's body without words.
+/// Name of a builtin's body without words.
 pub(super) fn body_name(model: &Model, callee: &Callee) -> String {
     let name = &model.builtins[callee.builtin.0].signature.name;
     let types: String = callee.to.iter().chain(&callee.ty).map(|ty| format!("_{}", model.ty(*ty).name)).collect();
     if types.is_empty() { isa_table::names::identifier(name) } else { format!("{name}{types}") }
 }
 
-/// The words that a builtin's body is called with, as constants.
+/// Words that a builtin's body is instantiated with, as constants.
 pub(super) fn words(model: &Model, callee: &Callee) -> Vec<String> {
     let words = callee.modes.iter().map(|(words, member)| {
         let words = &model.operators[words.0];
@@ -50,7 +50,7 @@ pub(super) fn words(model: &Model, callee: &Callee) -> Vec<String> {
     words.collect()
 }
 
-/// The type that a parameter has in a call.
+/// Type of a parameter in a call.
 pub(super) fn concrete(param: Param, callee: &Callee) -> Option<TypeId> {
     match param {
         Param::Type(id) => Some(id),
@@ -60,7 +60,7 @@ pub(super) fn concrete(param: Param, callee: &Callee) -> Option<TypeId> {
     }
 }
 
-/// One lane as an unsigned integer of its width.
+/// Converts one lane to an unsigned integer of its width.
 pub(super) fn to_bits(model: &Model, lane: TypeId, value: &str) -> String {
     match model.ty(lane).kind {
         Kind::Float => format!("{value}.to_bits()"),
@@ -69,7 +69,7 @@ pub(super) fn to_bits(model: &Model, lane: TypeId, value: &str) -> String {
     }
 }
 
-/// One lane from an unsigned integer of its width.
+/// Converts an unsigned integer to one lane of its width.
 pub(super) fn from_bits(model: &Model, lane: TypeId, word: &str) -> String {
     match model.ty(lane).kind {
         Kind::Float => format!("{}::from_bits({word})", lane_type(model, lane)),
@@ -78,9 +78,9 @@ pub(super) fn from_bits(model: &Model, lane: TypeId, word: &str) -> String {
     }
 }
 
-/// Whether a text is one name or number, or closes its own brackets, so that anything may stand behind it.
+/// Returns true if a text is a single name, number or bracketed expression, so that a postfix operator may follow.
 pub(super) fn is_atom(text: &str) -> bool {
-    // Words of a call, `::<{ … }>`, belong to its name.
+    // Words of a call, `::<{ … }>`, are part of its name.
     if let Some((name, rest)) = text.split_once("::<{")
         && let Some((_, behind)) = rest.split_once("}>")
     {
@@ -101,7 +101,7 @@ pub(super) fn is_atom(text: &str) -> bool {
     true
 }
 
-/// The text in parentheses, unless anything may stand behind it.
+/// Adds parentheses unless the text is an atom.
 pub(super) fn atom(text: &str) -> String {
     if is_atom(text) { text.to_owned() } else { format!("({text})") }
 }

@@ -1,4 +1,4 @@
-//! Typed functions: what one thread computes for a form on the newest targets, in Rust's types.
+//! Typed functions: the computation of a form for one thread on the newest targets, with Rust types.
 
 use isa_table::names::{self, snake};
 
@@ -12,7 +12,7 @@ use crate::model::{Entry, Kind, Model, Param, Pattern, SelectorKind, TypeId};
 use crate::plan::each_lane;
 use crate::program::{Callee, Op, Program, Ty, Value};
 
-/// The module with a function for each form.
+/// Writes the module with a function for each form.
 pub(super) fn emit_module(cx: &Context<'_>, code: &mut Code) {
     code.docs(
         "A function for each form with an evaluator, named by its mnemonic: it computes what one thread computes on\n\
@@ -35,7 +35,7 @@ pub(super) fn emit_module(cx: &Context<'_>, code: &mut Code) {
     });
 }
 
-/// A call of `functions!` with each function of the module.
+/// Writes a call of `functions!` that lists the functions of the module.
 pub(super) fn emit_catalog(cx: &Context<'_>, code: &mut Code) {
     code.braces("functions!", |code| {
         for form in cx.checked.forms.iter().filter(|form| cx.checked.by_thread(form)) {
@@ -45,7 +45,7 @@ pub(super) fn emit_catalog(cx: &Context<'_>, code: &mut Code) {
     });
 }
 
-/// The function of one form. Bodies stand behind `rt`.
+/// Writes the function of one form. The path `rt` leads to the bodies.
 pub(super) fn emit(cx: &Context<'_>, form: &Form, name: &str, code: &mut Code) {
     let newest = form.programs.last().expect("the form has an evaluator");
     Typed::new(cx, form).function(name, &cx.checked.programs[newest.program], code);
@@ -74,7 +74,7 @@ impl<'a> Typed<'a> {
         ty.expect("checked: operands have types")
     }
 
-    /// Sources in order of writing, then selectors: name and type in semantics.
+    /// Sources in order of writing, then selectors: name and semantic type.
     fn params(&self) -> Vec<(String, Ty)> {
         let sources = self.patterns.iter().filter(|pattern| !pattern.destination).map(|pattern| {
             let ty = self.model().ty(self.operand_type(pattern.operand));
@@ -97,7 +97,7 @@ impl<'a> Typed<'a> {
         ty.lanes() > 1 && ty.is_predicate(self.model())
     }
 
-    /// The type in the function's signature.
+    /// Type in the function's signature.
     fn rust_type(&self, ty: Ty) -> String {
         match ty {
             Ty::Pick(pick) => format!("{}::selector::Lanes<{}, {}>", self.cx.support, pick.lanes, pick.of),
@@ -117,7 +117,7 @@ impl<'a> Typed<'a> {
         code.line("#[must_use]");
         code.line("#[allow(unused_variables, reason = \"a form need not use every operand\")]");
         code.braces(format_args!("pub const fn {name}({}) -> {result}", list.join(", ")), |code| {
-            // Typed predicates of lanes come as a mask.
+            // Typed lane predicates are passed as a mask.
             for (name, _) in params.iter().filter(|(_, ty)| self.is_mask(*ty)) {
                 code.line(format_args!("let {name} = {name}.lanes();"));
             }
@@ -147,7 +147,7 @@ impl<'a> Typed<'a> {
         ));
     }
 
-    /// Statements, and an expression for each output.
+    /// Writes the statements; returns an expression for each output.
     fn body(&self, program: &Program, code: &mut Code) -> Vec<String> {
         let mut uses = vec![0; program.values.len()];
         for id in program.values.iter().flat_map(|value| value.op.args()).chain(program.outputs.iter().copied()) {
@@ -157,7 +157,7 @@ impl<'a> Typed<'a> {
         let mut texts: Vec<String> = Vec::new();
         for (index, value) in program.values.iter().enumerate() {
             let text = self.value(program, value, &texts);
-            // What is used once stands where it is used, unless it is indexed.
+            // A value that is used once is inlined, unless it is indexed.
             let once = uses[index] == 1 && value.ty.lanes() == 1 && !matches!(value.op, Op::Select(..));
             let output = uses[index] == 1 && program.outputs.iter().any(|output| output.0 == index);
             if once || output || text.chars().all(|letter| letter.is_alphanumeric() || letter == '_') {
@@ -224,7 +224,7 @@ impl<'a> Typed<'a> {
         }
     }
 
-    /// An argument as a builtin's body takes it: bodies for bits serve integers, too.
+    /// Converts an argument to the parameter type of a builtin's body; bodies for bits also serve integers.
     fn as_body_takes(&self, text: String, given: Ty, param: Param, ty: Option<TypeId>) -> String {
         let (Param::Generic, Some(ty), Ty::Lanes { lane, lanes: _ }) = (param, ty, given) else { return text };
         let model = self.model();
@@ -232,7 +232,7 @@ impl<'a> Typed<'a> {
         if cast { to_bits(model, lane, &atom(&text)) } else { text }
     }
 
-    /// What a builtin's body gives, as the value's type.
+    /// Converts the result of a builtin's body to the type of the value.
     fn as_lane(&self, text: String, callee: &Callee, wanted: Ty) -> String {
         let (Some(ty), Ty::Lanes { lane, lanes: _ }) = (callee.ty, wanted) else { return text };
         let model = self.model();
@@ -242,7 +242,7 @@ impl<'a> Typed<'a> {
     }
 
     fn constant(&self, bits: u64, ty: Ty) -> String {
-        let Ty::Lanes { lane, lanes } = ty else { unreachable!("selectors are no constants") };
+        let Ty::Lanes { lane, lanes } = ty else { unreachable!("a selector is never a constant") };
         let found = self.model().ty(lane);
         let one = match found.kind {
             Kind::Predicate => (bits != 0).to_string(),
@@ -257,7 +257,7 @@ impl<'a> Typed<'a> {
         if lanes == 1 { one } else { format!("[{one}; {lanes}]") }
     }
 
-    /// The same bits as another type.
+    /// Reinterprets bits as another type.
     fn reinterpret(&self, value: &str, from: Ty, to: Ty) -> String {
         let model = self.model();
         let (Ty::Lanes { lane: a, lanes: n }, Ty::Lanes { lane: b, lanes: m }) = (from, to) else {
@@ -271,7 +271,7 @@ impl<'a> Typed<'a> {
                 _ => format!("[{}]", (0..n).map(|i| one(&format!("{value}[{i}]"))).collect::<Vec<_>>().join(", ")),
             };
         }
-        // Through the word that holds all lanes.
+        // Via the word that holds all lanes.
         let width = model.ty(a).bits * n;
         let word = match n {
             1 => to_bits(model, a, &value),
@@ -301,12 +301,12 @@ impl<'a> Typed<'a> {
     }
 }
 
-/// Whether a lane is the unsigned integer of its bits.
+/// Returns true if a lane is represented by the unsigned integer of its bits.
 fn to_is_plain(model: &Model, lane: TypeId) -> bool {
     matches!(model.ty(lane).kind, Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Float)
 }
 
-/// One item as it is, several in parentheses.
+/// A single item as it is, several as a tuple.
 fn tuple(mut items: Vec<String>) -> String {
     if items.len() == 1 { items.remove(0) } else { format!("({})", items.join(", ")) }
 }

@@ -1,22 +1,22 @@
-//! From tokens and their places to lines, with columns under each other.
+//! Layout of lines with aligned columns.
 
 use super::lex::Lexeme;
 use super::space;
 use super::structure::{Column, Place};
 
-/// A line of the text.
+/// A line of output.
 #[derive(Default)]
 struct Line {
     text: String,
-    /// The brackets that its first statement stands in.
+    /// Bracket frame of its first statement.
     frame: usize,
-    /// Where columns begin: how many characters stand before them.
+    /// Columns with their offsets in characters.
     columns: Vec<(Column, usize)>,
-    /// Whether it is only a description or a comment.
+    /// True if it contains only doc comments or comments.
     is_comment: bool,
 }
 
-/// The text of a file.
+/// Renders the text of a file.
 pub(super) fn text(lexemes: &[Lexeme], places: &[Place]) -> String {
     let mut lines = lines(lexemes, places);
     for column in [Column::Value, Column::Registers] {
@@ -61,7 +61,8 @@ fn lines(lexemes: &[Lexeme], places: &[Place]) -> Vec<Line> {
     lines
 }
 
-/// Whether a line goes on what another one began: with the same column in the same block, or as a comment there.
+/// Returns true if a line continues an alignment group: it has the same column in the same block, or is a comment
+/// within.
 fn belongs(first: &Line, line: &Line, column: Column) -> bool {
     let has = |line: &Line| line.columns.iter().any(|(other, _)| *other == column);
     first.frame == line.frame
@@ -69,7 +70,7 @@ fn belongs(first: &Line, line: &Line, column: Column) -> bool {
         && (line.is_comment || has(line) || column == Column::Registers && !line.columns.is_empty())
 }
 
-/// Brings a column of some lines as far to the right as it is in one of them.
+/// Pads a column of several lines to the widest one.
 fn align(lines: &mut [Line], column: Column) {
     let at = |line: &Line| line.columns.iter().find(|(other, _)| *other == column).map(|(_, at)| *at);
     let Some(most) = lines.iter().filter_map(at).max() else { return };

@@ -1,4 +1,4 @@
-//! What stands in a text: tokens, operators of several characters as one, descriptions and comments.
+//! Lexer of the formatter: tokens, multi-character operators, doc comments and comments.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ const OPERATORS: [&str; 10] = ["->", "::", "<=", ">=", "==", "!=", "&&", "||", "
 pub(super) struct Lexeme<'a> {
     pub text: &'a str,
     pub kind: Kind,
-    /// How many line ends stand before it.
+    /// Number of line breaks before it.
     pub breaks: usize,
 }
 
@@ -36,25 +36,25 @@ impl Lexeme<'_> {
         self.text == text
     }
 
-    /// A description or a comment.
+    /// Returns true for doc comments and comments.
     pub(super) fn is_comment(&self) -> bool {
         matches!(self.kind, Kind::Docs | Kind::Comment | Kind::Inline)
     }
 
-    /// What stands to the end of its line.
+    /// Returns true for lexemes that extend to the end of their line.
     pub(super) fn ends_line(&self) -> bool {
         matches!(self.kind, Kind::Docs | Kind::Comment)
     }
 }
 
-/// Those of a text that lexes.
+/// Splits a text that lexes.
 pub(super) fn lexemes(text: &str) -> Vec<Lexeme<'_>> {
     let mut tokens = Vec::new();
     flatten(text.parse().expect("a text that was parsed lexes"), &mut tokens);
     let mut list: Vec<Lexeme> = Vec::new();
     let mut end = 0;
     for (range, kind) in tokens {
-        // A description is several tokens of one place.
+        // A doc comment is several tokens with one span.
         if range.start < end {
             continue;
         }
@@ -68,7 +68,7 @@ pub(super) fn lexemes(text: &str) -> Vec<Lexeme<'_>> {
     list
 }
 
-/// The tokens in order, without the structure of brackets.
+/// Flattens a token tree into tokens in order.
 fn flatten(tokens: TokenStream, list: &mut Vec<(Range<usize>, Kind)>) {
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
@@ -100,7 +100,7 @@ fn flatten(tokens: TokenStream, list: &mut Vec<(Range<usize>, Kind)>) {
     }
 }
 
-/// The comments between two tokens, and how many line ends stand behind the last of them.
+/// Comments between two tokens, and the number of line breaks after the last one.
 fn comments<'a>(mut gap: &'a str, list: &mut Vec<Lexeme<'a>>) -> usize {
     loop {
         let rest = gap.trim_start();
@@ -117,7 +117,7 @@ fn comments<'a>(mut gap: &'a str, list: &mut Vec<Lexeme<'a>>) -> usize {
     }
 }
 
-/// The length of a comment in `/*` and `*/`; one may hold another.
+/// Length of a block comment, which may nest.
 fn inline(text: &str) -> usize {
     let mut depth = 0;
     let mut marks = text.match_indices(['/', '*']).map(|(at, _)| at).filter(|at| at + 1 < text.len());

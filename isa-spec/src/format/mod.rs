@@ -1,8 +1,7 @@
-//! A spec as it is to be written: lines stay where their author ended them, and what stands in a line, before it and
-//! under its neighbours has one form.
+//! Formatter of specs: keeps the author's line breaks and normalizes spacing, indentation and alignment.
 //!
-//! `lex` tells what stands in a text, comments included; `structure` what each of it belongs to; `space` what is between
-//! neighbours; `align` brings columns under each other. Nothing here changes a token, so nothing changes its meaning.
+//! `lex` splits a text into lexemes, comments included; `structure` assigns each to its context; `space` computes the
+//! spacing between neighbors; `align` aligns columns. No token changes, so the meaning never does.
 
 mod align;
 mod lex;
@@ -12,7 +11,7 @@ mod structure;
 use crate::parse;
 use crate::text::{Errors, Sources};
 
-/// The text of a spec file as it is to be written: comments, descriptions and the ends of lines stay.
+/// Formats the text of a spec file; comments, descriptions and line breaks are kept.
 ///
 /// ```
 /// let text = "use   prelude;\n\n\n\nclass words={.u16,.u32} ; // two of them\n";
@@ -21,7 +20,7 @@ use crate::text::{Errors, Sources};
 ///
 /// # Errors
 ///
-/// What does not parse; `name` is what reports call the file.
+/// If the text does not parse; `name` is the file name used in the report.
 pub fn format(name: &str, text: &str) -> Result<String, String> {
     let mut sources = Sources::new();
     sources.add(name, text);

@@ -1,21 +1,22 @@
-//! How many blanks stand between two neighbours of a line.
+//! Number of spaces between two neighbors on a line.
 
 use proc_macro2::TokenStream;
 
 use super::lex::{Kind, Lexeme};
 use super::structure::{Mode, Place};
 
-/// The blocks of an entry whose braces stand under each other, and how wide their names are then.
+/// Blocks of an entry whose braces are aligned, and the width of their names.
 const PADDED: [&str; 5] = ["operands", "legal", "requires", "semantics", "examples"];
 const WIDTH: usize = 9;
 
-/// Words behind which an operand begins: no operands themselves.
+/// Keywords after which an operand begins; not operands themselves.
 const WORDS: [&str; 9] = ["as", "in", "if", "else", "only", "where", "for", "default", "of"];
 
-/// Words that a name follows, and what it takes in parentheses.
+/// Keywords that are followed by a name with parenthesized parameters.
 const DECLARES: [&str; 6] = ["effect", "builtin", "fn", "operator", "template", "use"];
 
-/// Whether a number, a dot and what stands right behind it would be one number without a blank: `cta_group::1 .128x256b`.
+/// Returns true if a number, a dot and the token after it would lex as one number without a space: `cta_group::1
+/// .128x256b`.
 pub(super) fn makes_a_number(number: &Lexeme, dot: &Lexeme, behind: &str) -> bool {
     if number.kind != Kind::Literal || !dot.is(".") {
         return false;
@@ -25,7 +26,7 @@ pub(super) fn makes_a_number(number: &Lexeme, dot: &Lexeme, behind: &str) -> boo
     tokens.first().is_none_or(|first| first != number.text)
 }
 
-/// How many blanks stand between two tokens of a line, of a text without its comments.
+/// Number of spaces between two tokens of a line, comments excluded.
 pub(super) fn before(lexemes: &[Lexeme], places: &[Place], at: usize) -> usize {
     let (last, next, place) = (lexemes[at - 1], lexemes[at], places[at]);
     if next.is("{") && place.block {
@@ -38,7 +39,7 @@ pub(super) fn before(lexemes: &[Lexeme], places: &[Place], at: usize) -> usize {
         return 1;
     }
     match place.mode {
-        // The braces of an entry, and what stands behind them.
+        // Braces of an entry and their content.
         _ if (next.is("}") && place.block) || (last.is("{") && places[at - 1].block) => 1,
         Mode::Mnemonic if last.is(":") => 1,
         Mode::Mnemonic => usize::from(last.kind == Kind::Word && (next.kind == Kind::Word || next.is("$"))),
@@ -47,13 +48,13 @@ pub(super) fn before(lexemes: &[Lexeme], places: &[Place], at: usize) -> usize {
         Mode::Section => usize::from(last.is("section")),
         Mode::Opcode => usize::from(last.is("instruction")),
         Mode::Angle => usize::from(last.is(",") || last.is(":")),
-        // Under it stands `machine`.
+        // Aligned with `machine` on the next line.
         Mode::Plain if last.is("manual") && next.text.starts_with('"') => 2,
         Mode::Plain => usize::from(plain(lexemes, places, at)),
     }
 }
 
-/// Whether a blank stands between two tokens of an expression or a list.
+/// Returns true if a space separates two tokens of an expression or a list.
 fn plain(lexemes: &[Lexeme], places: &[Place], at: usize) -> bool {
     let (last, next) = (lexemes[at - 1], lexemes[at]);
     let first = places[at].first;
@@ -71,11 +72,11 @@ fn plain(lexemes: &[Lexeme], places: &[Place], at: usize) -> bool {
         (_, ">") if at > 3 && lexemes[at - 4].is("%") => false,
         (_, "(") => match last.kind {
             Kind::Word => WORDS.contains(&last.text) || is_infix(lexemes, at - 1),
-            // Behind type parameters.
+            // After type parameters.
             _ => !(last.is(">") && places[at - 1].mode == Mode::Angle),
         },
         (_, "[") => !is_operand(last),
-        // Parts of mnemonics as arguments of templates.
+        // Parts of mnemonics as template arguments.
         (_, ".") if last.kind == Kind::Word && first == "use" && !WORDS.contains(&last.text) => false,
         // `.num.x`
         (_, ".") if last.kind == Kind::Word && at > 1 && lexemes[at - 2].is(".") => false,
@@ -84,7 +85,7 @@ fn plain(lexemes: &[Lexeme], places: &[Place], at: usize) -> bool {
     }
 }
 
-/// Whether a value or a name ends here.
+/// Returns true if a value or a name ends here.
 fn is_operand(lexeme: Lexeme) -> bool {
     match lexeme.kind {
         Kind::Word => !WORDS.contains(&lexeme.text),
@@ -94,12 +95,12 @@ fn is_operand(lexeme: Lexeme) -> bool {
     }
 }
 
-/// Whether a minus stands before a value, and not between two.
+/// Returns true if a minus is a sign rather than a binary operator.
 fn is_sign(lexemes: &[Lexeme], at: usize) -> bool {
     at == 0 || !is_operand(lexemes[at - 1])
 }
 
-/// Whether a colon belongs to `a ? b : c`.
+/// Returns true if a colon belongs to a conditional `a ? b : c`.
 fn is_choice(lexemes: &[Lexeme], at: usize) -> bool {
     let (mut depth, mut colons) = (0, 0);
     for lexeme in lexemes[..at].iter().rev() {
@@ -118,7 +119,7 @@ fn is_choice(lexemes: &[Lexeme], at: usize) -> bool {
     false
 }
 
-/// Whether a word stands between two operands, as in `a CmpOp (b)`.
+/// Returns true if a word is an infix operator, as in `a CmpOp (b)`.
 fn is_infix(lexemes: &[Lexeme], at: usize) -> bool {
     let Some(last) = at.checked_sub(1) else { return false };
     lexemes[at].kind == Kind::Word
@@ -127,7 +128,7 @@ fn is_infix(lexemes: &[Lexeme], at: usize) -> bool {
         && !is_infix(lexemes, last)
 }
 
-/// Whether a dot behind a name begins the type that a call gives: `convert.s32(a)`.
+/// Returns true if a dot after a name introduces the result type of a call: `convert.s32(a)`.
 fn is_call(lexemes: &[Lexeme], dot: usize) -> bool {
     let mut behind = lexemes[dot + 1..]
         .iter()
@@ -135,7 +136,7 @@ fn is_call(lexemes: &[Lexeme], dot: usize) -> bool {
     behind.next().is_some_and(|lexeme| lexeme.is("(")) && !WORDS.contains(&lexemes[dot - 1].text)
 }
 
-/// Whether a dot is in the name of a state: `state CC.CF`.
+/// Returns true if a dot is part of the name of a state: `state CC.CF`.
 fn is_state(lexemes: &[Lexeme], dot: usize) -> bool {
     dot > 1 && lexemes[dot - 2].is("state")
 }

@@ -1,35 +1,35 @@
-//! What each token belongs to: a block of statements, a list, a statement that is spelt as in PTX or one of expressions.
+//! Context of each token: a block of statements, a list, a statement in PTX notation or one of expressions.
 
 use super::lex::{Kind, Lexeme};
 
-/// Where a token stands, and what is known of the line before it.
+/// Context of a token, and layout decisions for the line break before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'a> {
-    /// How many line ends stand before it.
+    /// Number of line breaks before it.
     pub breaks: usize,
-    /// How far its line is indented, if it begins one.
+    /// Indentation of the line, if it begins one.
     pub indent: usize,
-    /// The number of the brackets that its statement stands in.
+    /// Index of the bracket frame that contains its statement.
     pub frame: usize,
     pub mode: Mode,
-    /// Its column, where it stands under those of its neighbours.
+    /// Alignment column that begins here, if any.
     pub column: Option<Column>,
-    /// The first word of the statement.
+    /// First word of the statement.
     pub first: &'a str,
-    /// Whether it is the brace of a block of statements.
+    /// True for the braces of a block of statements.
     pub block: bool,
 }
 
-/// How a statement is written.
+/// Notation of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Expressions and lists, with blanks.
+    /// Expressions and lists, with spaces.
     Plain,
-    /// The mnemonic of a statement of PTX, without blanks.
+    /// Mnemonic of a PTX statement, without spaces.
     Mnemonic,
-    /// Its operands; the first of them has so many blanks before it.
+    /// Operands of a PTX statement; `before` is the number of spaces before the first one.
     Operands { before: usize },
-    /// The brackets of parameters: `<T: bits>`.
+    /// Brackets of type parameters: `<T: bits>`.
     Angle,
     /// `section 9.7.6.1`
     Section,
@@ -37,35 +37,35 @@ pub(super) enum Mode {
     Opcode,
 }
 
-/// What stands under its like in the lines around it, from the left to the right.
+/// Alignment columns, from left to right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Column {
-    /// The `=` of a set, of a class or of an operator's member; the shape of a type.
+    /// The `=` of a set, class or operator member; the shape of a type.
     Value,
-    /// The registers of a type.
+    /// Registers of a type.
     Registers,
 }
 
 /// An open bracket.
 struct Frame<'a> {
     number: usize,
-    /// The item or block that it belongs to; nothing for lists and groups.
+    /// Item or block that it belongs to; `None` for lists and groups.
     block: Option<&'a str>,
-    /// How far statements in it are indented.
+    /// Indentation of the statements within.
     indent: usize,
     statement: Statement<'a>,
 }
 
-/// What is known of a statement so far.
+/// State of the current statement.
 #[derive(Clone, Copy, Debug)]
 struct Statement<'a> {
     mode: Mode,
     first: &'a str,
-    /// Whether it has begun: its description may have.
+    /// True if it has begun; its doc comment may be the beginning.
     begun: bool,
-    /// How many of its tokens are behind us.
+    /// Number of its tokens so far.
     length: usize,
-    /// Whether it begins a line.
+    /// True if it begins a line.
     begins_line: bool,
     columns: usize,
 }
@@ -73,10 +73,10 @@ struct Statement<'a> {
 const NEW: Statement =
     Statement { mode: Mode::Plain, first: "", begun: false, length: 0, begins_line: false, columns: 0 };
 
-/// What stands before all.
+/// Virtual lexeme before the first one.
 const NOTHING: Lexeme = Lexeme { text: "", kind: Kind::Operator, breaks: 0 };
 
-/// The places of all tokens.
+/// Computes the contexts of all tokens.
 pub(super) fn places<'a>(lexemes: &[Lexeme<'a>]) -> Vec<Place<'a>> {
     let partners = partners(lexemes);
     let mut walk = Walk { lexemes, partners, frames: Vec::new(), count: 0, places: Vec::new() };
@@ -85,7 +85,7 @@ pub(super) fn places<'a>(lexemes: &[Lexeme<'a>]) -> Vec<Place<'a>> {
     walk.places
 }
 
-/// For each bracket its partner.
+/// Index of the matching bracket for each bracket.
 fn partners(lexemes: &[Lexeme]) -> Vec<usize> {
     let mut partners = vec![0; lexemes.len()];
     let mut open = Vec::new();
@@ -120,13 +120,13 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// The innermost block, whose statement this is.
+    /// Innermost block, which the current statement belongs to.
     fn block(&mut self) -> &mut Frame<'a> {
         let block = self.frames.iter().rposition(|frame| frame.block.is_some());
         &mut self.frames[block.expect("a file is a block")]
     }
 
-    /// Whether the innermost brackets are a block.
+    /// Returns true if the innermost bracket is a block.
     fn in_block(&self) -> bool {
         self.frames.last().is_some_and(|frame| frame.block.is_some())
     }
@@ -138,7 +138,7 @@ impl<'a> Walk<'a, '_> {
         self.places.push(Place { breaks, indent, frame: number, mode, column, first, block });
     }
 
-    /// Descriptions have lines of their own; a comment may stand behind what it is about.
+    /// Doc comments have lines of their own; a comment may follow code.
     fn comment(&mut self, at: usize) {
         let Lexeme { breaks, kind, .. } = self.lexemes[at];
         let Frame { indent, statement: Statement { begun, .. }, .. } = *self.block();
@@ -152,28 +152,28 @@ impl<'a> Walk<'a, '_> {
         self.place(at, if at == 0 { 0 } else { breaks }, indent, false);
     }
 
-    /// Whether the last token ends its line.
+    /// Returns true if the last token is a line comment.
     fn is_behind_comment(&self, at: usize) -> bool {
         at > 0 && self.lexemes[at - 1].ends_line()
     }
 
-    /// Whether the last token opened a block that is written on several lines.
+    /// Returns true if the last token opened a multi-line block.
     fn opened_block(&self, at: usize) -> bool {
         at > 0 && self.lexemes[at - 1].kind == Kind::Open && self.places[at - 1].block && self.is_broken(at - 1)
     }
 
-    /// Whether what stands in brackets is written on several lines.
+    /// Returns true if the content of a bracket spans several lines.
     fn is_broken(&self, open: usize) -> bool {
         (open + 1..=self.partners[open]).any(|at| self.lexemes[at].breaks > 0 || self.lexemes[at].ends_line())
     }
 
-    /// Whether the entry that a token stands in is written on several lines.
+    /// Returns true if the entry that contains a token spans several lines.
     fn entry_is_broken(&self, at: usize) -> bool {
         let open = (0..at).rev().find(|open| self.lexemes[*open].is("{") && self.partners[*open] > at);
         open.is_some_and(|open| self.is_broken(open))
     }
 
-    /// Whether descriptions that begin here, or what they describe, begin an entry, or come behind one.
+    /// Returns true if an entry, or the doc comments before it, begins here, or directly follows another entry.
     fn entry_begins(&mut self, at: usize) -> bool {
         if self.frames.len() > 1 || (at > 0 && self.lexemes[at - 1].ends_line()) {
             return false;
@@ -182,7 +182,7 @@ impl<'a> Walk<'a, '_> {
         let next = (at..self.lexemes.len()).find(|at| !comment(at));
         let begins = next.is_some_and(|next| is_entry(self.lexemes[next].text));
         let behind = self.places.last().is_some_and(|last| is_entry(last.first));
-        // Entries of one line may stand under each other.
+        // Single-line entries need no blank line between them.
         let short = |open: Option<usize>| open.is_some_and(|open| !self.is_broken(open));
         let open = next.and_then(|next| (next..self.lexemes.len()).find(|at| self.lexemes[*at].is("{")));
         let before =
@@ -201,7 +201,7 @@ impl<'a> Walk<'a, '_> {
         let indent = frame.indent;
         let broken = block && self.is_broken(open);
         let breaks = match block {
-            // A block that holds nothing.
+            // Empty block.
             _ if at == open + 1 => 0,
             true => usize::from(broken),
             false => self.lexemes[at].breaks.min(1).max(usize::from(self.is_behind_comment(at))),
@@ -248,7 +248,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// How many line ends stand before a token that is no bracket's end and no comment.
+    /// Number of line breaks before a token that is neither a closing bracket nor a comment.
     fn breaks(&mut self, at: usize, begins: bool) -> usize {
         if at == 0 || self.lexemes[at].is("else") && self.lexemes[at - 1].is("}") {
             return 0;
@@ -257,7 +257,7 @@ impl<'a> Walk<'a, '_> {
         let describes = self.lexemes[at - 1].kind == Kind::Docs && !self.lexemes[at - 1].text.starts_with("//!");
         let most = if !begins || self.opened_block(at) || describes { 1 } else { 2 };
         let breaks = self.lexemes[at].breaks.clamp(least, most);
-        // Items, and the parts of an entry, have lines of their own.
+        // Items and the parts of an entry are on lines of their own.
         let part = self.block().block.is_some_and(is_entry) && self.entry_is_broken(at);
         match begins && (self.frames.len() == 1 || part) {
             true if self.entry_begins(at) => 2,
@@ -266,7 +266,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// Whether a brace opens a block of statements.
+    /// Returns true if a brace opens a block of statements.
     fn opens_block(&self, at: usize, block: &str, first: &str) -> bool {
         if !self.in_block() {
             return false;
@@ -278,7 +278,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// How a statement that begins here is written.
+    /// Notation of a statement that begins here.
     fn mode(&mut self, at: usize) -> Mode {
         let lexemes = self.lexemes;
         let next = |by: usize| lexemes.get(at + by).copied();
@@ -303,7 +303,7 @@ impl<'a> Walk<'a, '_> {
         }
     }
 
-    /// The mode may change within a statement.
+    /// Updates the notation, which may change within a statement.
     fn goes_on(&mut self, at: usize) {
         let (lexeme, [last, before]) = (self.lexemes[at], self.last_two(at));
         let direct = self.in_block();
@@ -339,13 +339,13 @@ impl<'a> Walk<'a, '_> {
         self.block().statement.mode = mode;
     }
 
-    /// The last token before one and the one before that, comments aside.
+    /// The two tokens before one, comments excluded.
     fn last_two(&self, at: usize) -> [Lexeme<'a>; 2] {
         let mut tokens = self.lexemes[..at].iter().rev().filter(|lexeme| !lexeme.is_comment());
         [(); 2].map(|()| tokens.next().copied().unwrap_or(NOTHING))
     }
 
-    /// The column that a token begins.
+    /// Alignment column that a token begins.
     fn column(&mut self, at: usize) -> Option<Column> {
         let (lexeme, [last, _]) = (self.lexemes[at], self.last_two(at));
         let direct = self.in_block();
@@ -372,12 +372,12 @@ impl<'a> Walk<'a, '_> {
     }
 }
 
-/// Whether a word begins an item with the blocks of entries.
+/// Returns true if a keyword introduces an item with the blocks of an entry.
 fn is_entry(word: &str) -> bool {
     matches!(word, "instruction" | "template")
 }
 
-/// Whether what stands in braces behind a mnemonic is a modifier: `{.ftz}`.
+/// Returns true if braces after a mnemonic contain a modifier: `{.ftz}`.
 fn is_modifier(inside: &[Lexeme]) -> bool {
     inside.iter().find(|lexeme| !lexeme.is_comment()).is_some_and(|first| first.is("."))
 }

@@ -1,34 +1,34 @@
-//! A choice of modifiers, and the conditions that it decides: `.ftz`, `.stype == .f32`, `.dtype in float`,
-//! `target < sm_20`.
+//! Choices of modifiers and the conditions that they decide: `.ftz`, `.stype == .f32`, `.dtype in float`, `target <
+//! sm_20`.
 //!
-//! This module knows no values: what it cannot decide is left to the machine.
+//! Conditions that depend on values are left undecided, for evaluation at run time.
 
 use crate::model::{Meaning, Model, Opcode, Slot, SlotKind, TypeId};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
 use crate::text::Diagnostic;
 
-/// One member, or none, for each slot of an opcode.
+/// A choice of modifiers: one member, or none, for each slot of an opcode.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Choice {
     pub values: Vec<Option<usize>>,
 }
 
-/// What conditions are decided with.
+/// Context in which conditions are decided.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub model: &'a Model,
     pub opcode: &'a Opcode,
     pub choice: &'a Choice,
-    /// An SM number of the range of targets; `None` where conditions must not ask.
+    /// A representative SM number of the target range; `None` where conditions must not depend on the target.
     pub sm: Option<u16>,
-    /// Whether the choice is one of free modifiers, too; else conditions must not ask for them.
+    /// True if the choice includes free modifiers; otherwise conditions must not depend on them.
     pub free: bool,
 }
 
 type Decision<E = Diagnostic> = Result<Option<bool>, E>;
 
 impl Choice {
-    /// The mnemonic: opcode and modifiers in the order of a syntax line's slots.
+    /// Mnemonic: opcode and modifiers in the order of a syntax line's slots.
     pub(crate) fn mnemonic(&self, opcode: &Opcode, slots: impl Iterator<Item = usize>) -> String {
         let mut text = opcode.name.clone();
         for slot in slots {
@@ -40,7 +40,7 @@ impl Choice {
         text
     }
 
-    /// The type chosen in a slot of types.
+    /// Type chosen in a slot of types.
     pub(crate) fn ty(&self, opcode: &Opcode, slot: usize) -> Option<TypeId> {
         match opcode.slots[slot].members[self.values[slot]?].meaning {
             Meaning::Type(ty) => Some(ty),
@@ -50,12 +50,12 @@ impl Choice {
 }
 
 impl Scope<'_> {
-    /// The value of a condition that the modifiers must decide.
+    /// Value of a condition that the modifiers must decide.
     pub(crate) fn holds(&self, expr: &Expr) -> Result<bool, Diagnostic> {
         self.holds_given(expr, &|_| None)
     }
 
-    /// The same, where whoever asks knows more: see [`Scope::decide_given`].
+    /// As [`Scope::holds`], with additional knowledge: see [`Scope::decide_given`].
     pub(crate) fn holds_given(
         &self,
         expr: &Expr,
@@ -67,12 +67,12 @@ impl Scope<'_> {
         })
     }
 
-    /// The value of a condition, or `None` where it is not about modifiers and targets alone.
+    /// Value of a condition, or `None` if modifiers and targets do not decide it.
     pub(crate) fn decide(&self, expr: &Expr) -> Decision {
         self.decide_given(expr, &|_| None)
     }
 
-    /// The same, where whoever asks knows more: what `given` tells of an expression within the condition goes first.
+    /// As [`Scope::decide`], with additional knowledge: `given` is consulted first for each subexpression.
     pub(crate) fn decide_given<E: From<Diagnostic>>(
         &self,
         expr: &Expr,
@@ -148,7 +148,7 @@ impl Scope<'_> {
 
     fn member_of(&self, value: &Expr, set: &[TypeSet]) -> Result<bool, Diagnostic> {
         let ExprKind::Dotted(name) = &value.kind else {
-            return Err(Diagnostic::new(value.span, "`in` asks what a modifier is: expected a set like `.type`"));
+            return Err(Diagnostic::new(value.span, "the left side of `in` must be a modifier such as `.type`"));
         };
         let name = name.to_string();
         let slot = self.asked(value, &name)?;
@@ -168,7 +168,7 @@ impl Scope<'_> {
                 TypeSet::Class(class) => {
                     let text = class.to_string();
                     let class = self.model.class_named(&text).ok_or_else(|| {
-                        Diagnostic::new(class.span(), format!("there is no class `{text}`"))
+                        Diagnostic::new(class.span(), format!("unknown class `{text}`"))
                             .suggest(&text, self.model.classes.iter().map(|class| class.name.as_str()))
                     })?;
                     found |= self.choice.ty(self.opcode, slot).is_some_and(|ty| class.types.contains(&ty));
@@ -178,7 +178,7 @@ impl Scope<'_> {
         Ok(found)
     }
 
-    /// The slot that a condition asks for.
+    /// Slot that a condition refers to.
     fn asked(&self, expr: &Expr, name: &str) -> Result<usize, Diagnostic> {
         let slot = self.slot(name).ok_or_else(|| self.unknown(expr, name))?;
         if self.opcode.slots[slot].free && !self.free {
@@ -192,7 +192,7 @@ impl Scope<'_> {
         self.opcode.slots.iter().position(|slot| slot.name == name)
     }
 
-    /// The slot that stands for an operator in semantics.
+    /// Slot that an operator name in semantics refers to.
     pub(crate) fn operator_slot(&self, name: &str) -> Option<(usize, &Slot)> {
         let index = self.slot(name)?;
         let slot = &self.opcode.slots[index];
@@ -206,14 +206,14 @@ impl Scope<'_> {
     }
 }
 
-/// Whether a condition asks for a modifier that is free.
+/// Returns true if a condition depends on a free modifier.
 pub(crate) fn asks_free(expr: &Expr, opcode: &Opcode) -> bool {
     let mut slots = Vec::new();
     slots_asked(expr, opcode, &mut slots);
     slots.iter().any(|slot| opcode.slots[*slot].free)
 }
 
-/// The slots that a condition asks about.
+/// Slots that a condition depends on.
 pub(crate) fn slots_asked(expr: &Expr, opcode: &Opcode, found: &mut Vec<usize>) {
     expr.walk(&mut |expr| {
         if let ExprKind::Dotted(name) = &expr.kind {

@@ -1,4 +1,4 @@
-//! Fragments: which thread of a warp holds which element of a matrix, as the formulas of a spec say.
+//! Fragments: distribution of matrix elements over the lanes of a warp, given by formulas in a spec.
 
 use std::collections::HashMap;
 
@@ -8,31 +8,31 @@ use crate::syntax::ast::{BinaryOp, Docs, Expr, ExprKind};
 use crate::text::Diagnostic;
 use proc_macro2::Span;
 
-/// What a formula may name: the thread's number in its warp, the register's in the vector, the element's in the register and
-/// how many it has, and the element's of all that the thread holds.
+/// Variables of formulas: the lane index, the index of the register in the vector, the index of the element in the
+/// register and the number of elements there, and the index of the element among all that the lane holds.
 pub(crate) const VARIABLES: [&str; 5] = ["lane", "register", "part", "parts", "element"];
 
-/// The threads of a warp.
+/// Number of lanes in a warp.
 const LANES: u32 = 32;
 
-/// The most elements that one thread holds: their numbers are bytes.
+/// Maximum number of elements held by one lane: their indices are bytes.
 const ELEMENTS: u32 = 256;
 
-/// A matrix, row or column above this is a mistake.
+/// Maximum index of a matrix, row or column.
 const MOST: i64 = 4096;
 
-/// Where the elements are that threads hold.
+/// Formulas of the position of an element.
 #[derive(Clone, Debug)]
 pub(crate) struct Fragment {
     pub name: String,
     pub docs: Docs,
-    /// Which of several matrices; there is one where it is not said.
+    /// Index of the matrix, if there are several.
     pub matrix: Option<Expr>,
     pub row: Expr,
     pub column: Expr,
 }
 
-/// `a: left by 4 where .shape == .m16n8k32`: what threads hold in an operand.
+/// Fragment held in an operand: `a: left by 4 where .shape == .m16n8k32`.
 #[derive(Clone, Debug)]
 pub(crate) struct Held {
     pub span: Span,
@@ -40,31 +40,31 @@ pub(crate) struct Held {
     pub operand: usize,
     /// Index into [`Model::fragments`].
     pub fragment: usize,
-    /// How many elements a register has, where its type does not say.
+    /// Number of elements in a register, if not given by its type.
     pub by: Option<u32>,
     pub condition: Option<Expr>,
 }
 
-/// What one thread holds of a fragment.
+/// Share of one lane in a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Share {
     pub fragment: usize,
     pub registers: u32,
-    /// Elements of a register.
+    /// Number of elements in a register.
     pub parts: u32,
 }
 
-/// Who holds each element.
+/// Holder of each element.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub matrices: usize,
     pub rows: usize,
     pub columns: usize,
-    /// The lane, and which of its elements it is, row by row.
+    /// Lane and index among its elements, row by row.
     pub holders: Vec<(u32, u32)>,
 }
 
-/// Whether a formula is one of places, and what is wrong with it.
+/// Checks that an expression is a valid formula.
 pub(crate) fn check(expr: &Expr) -> Result<(), Diagnostic> {
     match &expr.kind {
         ExprKind::Integer(_) => Ok(()),
@@ -91,7 +91,7 @@ fn apply(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// The value of a formula that [`check`] found fine; nothing where it leaves 64 bits.
+/// Value of a formula accepted by [`check`]; `None` on 64-bit overflow.
 fn value(expr: &Expr, of: &dyn Fn(&str) -> i64) -> Option<i64> {
     match &expr.kind {
         ExprKind::Integer(number) => i64::try_from(*number).ok(),
@@ -102,16 +102,16 @@ fn value(expr: &Expr, of: &dyn Fn(&str) -> i64) -> Option<i64> {
 }
 
 impl Fragment {
-    /// What the formulas compute, each with its own; there may be none for the matrix.
+    /// Names of the coordinates with their formulas; that of the matrix is optional.
     pub(crate) fn formulas(&self) -> [(&'static str, Option<&Expr>); 3] {
         [("matrix", self.matrix.as_ref()), ("row", Some(&self.row)), ("column", Some(&self.column))]
     }
 
-    /// Who holds what, where each thread has so many registers of so many elements.
+    /// Computes the holder of each element for the given share.
     ///
     /// # Errors
     ///
-    /// Why it is no matrix of which each element is held once.
+    /// The reason why some element is not held exactly once.
     pub(crate) fn layout(&self, Share { registers, parts, .. }: Share) -> Result<Layout, String> {
         let count = registers * parts;
         if count > ELEMENTS {
@@ -131,7 +131,7 @@ impl Fragment {
             for (number, (what, formula)) in self.formulas().into_iter().enumerate() {
                 let value = formula.map_or(Some(0), |formula| value(formula, &of));
                 let Some(value) = value.filter(|value| (0..MOST).contains(value)) else {
-                    return Err(format!("element {element} of lane {lane} is in no {what}"));
+                    return Err(format!("element {element} of lane {lane} has no valid {what}"));
                 };
                 place[number] = value as usize;
                 size[number] = size[number].max(value as usize + 1);
@@ -158,7 +158,7 @@ impl Fragment {
 }
 
 impl Layout {
-    /// How many rows and columns hang together: one lane has them, one behind the other, everywhere.
+    /// Size in rows and columns of the largest blocks that one lane holds consecutively, uniformly over the matrix.
     pub(crate) fn block(&self) -> (usize, usize) {
         let hang = |high: usize, wide: usize| {
             (0..self.holders.len()).all(|place| {
@@ -179,11 +179,11 @@ impl Layout {
 }
 
 impl Entry {
-    /// What each thread has of an operand in forms of some modifiers; nothing where the entry says nothing of it.
+    /// Share of each lane in an operand of forms with the given modifiers; `None` if the operand is not a fragment.
     ///
     /// # Errors
     ///
-    /// A condition that modifiers do not decide, and registers that do not have so many elements.
+    /// If modifiers do not decide a condition, or registers cannot hold the number of elements.
     pub(crate) fn share<'a>(
         &'a self,
         model: &Model,

@@ -1,6 +1,6 @@
-//! The resolved spec: names have become indices; what was written is kept for what is computed from it.
+//! The resolved spec: names are replaced by indices; source text that generated items need is kept.
 //!
-//! This module holds data only. [`resolve`] makes it, [`crate::check`] reads it.
+//! This module holds data only: [`resolve`] creates it, [`crate::check`] reads it.
 //!
 //! ```text
 //! instruction selp { …            Opcode { name: "selp",
@@ -40,21 +40,21 @@ pub(crate) struct BuiltinId(pub usize);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct OperatorId(pub usize);
 
-/// What operands are called that are addresses, and the class of registers that hold one.
+/// Kind name of address operands, and name of the class of registers that hold addresses.
 pub(crate) const ADDRESS: &str = "address";
 
-/// Why a form cannot be executed where the spec gives no reason.
-pub(crate) const NOT_DESCRIBED: &str = "what it does is not described";
+/// Default reason why a form cannot be executed.
+pub(crate) const NOT_DESCRIBED: &str = "its semantics are not described";
 
-/// What a map has for each type.
+/// Pairs of a type map.
 pub(crate) type Pairs = Rc<[(TypeId, TypeId)]>;
 
-/// A resolved spec: what [`check`](crate::check()) takes.
+/// A resolved spec, the input of [`check`](crate::check()).
 #[derive(Clone, Debug, Default)]
 pub struct Model {
-    /// The module with the builtins' bodies, where the spec names it.
+    /// Module with the builtins' bodies, if the spec names it.
     pub(crate) bodies: Option<TokenStream>,
-    /// Whether there are entries of a table that this one stands on.
+    /// True if some entries belong to a base table.
     pub(crate) has_base: bool,
     /// Ascending.
     pub(crate) versions: Vec<Version>,
@@ -62,35 +62,35 @@ pub struct Model {
     pub(crate) targets: Vec<(Target, Version)>,
     /// The SM numbers of each family of targets.
     pub(crate) families: Vec<Vec<u16>>,
-    /// Forms that get no loop over lanes.
+    /// Forms without a loop over lanes.
     pub(crate) scalarized: Vec<Scalarized>,
-    /// The manual that sections are those of.
+    /// The manual whose section numbers the entries cite.
     pub(crate) manual: Option<ManualBuf>,
-    /// Those of a library first.
+    /// Types, those of a library first.
     pub(crate) types: Vec<Type>,
     pub(crate) classes: Vec<Class>,
     pub(crate) builtins: Vec<Builtin>,
     pub(crate) functions: Vec<Function>,
-    /// What a thread is in its warp, with its type and what it says.
+    /// Properties of a thread within its warp, with type and description.
     pub(crate) own: Vec<(Own, TypeId, Docs)>,
-    /// What instructions may do beyond registers.
+    /// Effects of instructions beyond registers.
     pub(crate) effects: Vec<Effect>,
     pub(crate) operators: Vec<Operator>,
     pub(crate) lenient: Vec<(Lenient, Docs)>,
     pub(crate) declarations: Vec<DeclaredBuf>,
-    /// The lists of words that selectors are chosen from.
+    /// Word lists of selectors.
     pub(crate) words: Vec<Vec<String>>,
     pub(crate) maps: Vec<(String, Pairs)>,
-    /// Named sets, with their descriptions.
+    /// Named sets with their descriptions.
     pub(crate) sets: Vec<(String, Docs)>,
-    /// Words of modifiers that stand for themselves, with their descriptions.
+    /// Modifier words with their descriptions.
     pub(crate) vocabulary: Vec<(String, Docs)>,
     pub(crate) fragments: Vec<Fragment>,
     pub(crate) layouts: Vec<Layout>,
     pub(crate) specials: Vec<SpecialBuf>,
     pub(crate) spaces: Vec<SpaceBuf>,
     pub(crate) directives: Vec<DirectiveBuf>,
-    /// The names of what a thread holds beside its registers.
+    /// Names of thread states beside the registers.
     pub(crate) states: Vec<String>,
     /// Sorted by name.
     pub(crate) opcodes: Vec<Opcode>,
@@ -99,41 +99,41 @@ pub struct Model {
 #[derive(Clone, Debug)]
 pub(crate) struct Type {
     pub name: String,
-    /// Whether a library declares it.
+    /// True if a library declares it.
     pub base: bool,
     pub docs: Docs,
     pub kind: Kind,
-    /// Of the whole value.
+    /// Width of the whole value.
     pub bits: u32,
-    /// Bits of a float's exponent; 0 for the other kinds.
+    /// Width of a float's exponent in bits; 0 for other kinds.
     pub exponent: u32,
     pub lanes: u32,
-    /// Of one lane; the type itself where it is not packed.
+    /// Type of one lane; the type itself if it is not packed.
     pub lane: TypeId,
     pub registers: TypeSet,
-    /// What may be written for an operand in place of a register.
+    /// Constants accepted as an operand of this type.
     pub constants: Constants,
 }
 
-/// An effect as the prelude declares it.
+/// Declaration of an effect.
 #[derive(Clone, Debug)]
 pub(crate) struct Effect {
     pub docs: Docs,
-    /// The name with its parameters: `write(at, x, order, scope)`.
+    /// Signature: `write(at, x, order, scope)`.
     pub text: String,
     pub kind: EffectKind,
     pub params: Vec<EffectParam>,
     pub result: bool,
 }
 
-/// What stands for a parameter of an effect.
+/// Kind of an effect's parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EffectParam {
     /// An operand of the form.
     Operand,
     /// A free modifier.
     Word,
-    /// What is computed from sources and the old value.
+    /// A computation from the sources and the old value.
     Program,
 }
 
@@ -144,44 +144,44 @@ pub(crate) struct Class {
     pub types: Vec<TypeId>,
 }
 
-/// What a builtin or a function takes and gives.
+/// Signature of a builtin or a function.
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub name: String,
     pub docs: Docs,
-    /// How it is called: `flush(x)`.
+    /// Call notation: `flush(x)`.
     pub text: String,
-    /// The types its parameter ranges over, if it has one.
+    /// Types of the type parameter, if there is one.
     pub generic: Option<Vec<TypeId>>,
-    /// The types that the result's own parameter ranges over, if it has one: the caller names it.
+    /// Types of the result's own type parameter, if there is one, which the caller names.
     pub to: Option<Vec<TypeId>>,
-    /// Of values; lists of words come behind them.
+    /// Value parameters; word parameters follow them.
     pub params: Vec<Param>,
-    /// For each of them whether it is the value in every thread of the warp.
+    /// For each of them, true if it takes the values of all threads of the warp.
     pub of_warp: Vec<bool>,
-    /// The lists of words of which it takes one each.
+    /// Word lists of the word parameters.
     pub modes: Vec<OperatorId>,
     pub result: Param,
 }
 
-/// What has a body in Rust.
+/// A builtin, which has a body in Rust.
 #[derive(Clone, Debug)]
 pub(crate) struct Builtin {
     pub signature: Signature,
-    /// Whether there is a body for all lanes of a warp at once.
+    /// True if there is a body for all lanes of a warp at once.
     pub warp: bool,
 }
 
-/// What is said by builtins and other functions.
+/// A function defined by builtins and other functions.
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub span: Span,
     pub signature: Signature,
-    /// The names of its parameters, words behind values.
+    /// Names of its parameters, values before words.
     pub names: Vec<String>,
-    /// The names of its type parameter and of its result's.
+    /// Names of its type parameter and of its result's.
     pub types: [Option<String>; 2],
-    /// Values with names of their own.
+    /// Named intermediate values.
     pub lets: Vec<(String, Expr)>,
     pub body: Expr,
 }
@@ -192,17 +192,17 @@ pub(crate) enum Param {
     Generic,
     /// Any number of lanes of the type parameter.
     GenericLanes,
-    /// The result's own type.
+    /// The result's own type parameter.
     To,
     Pick(Pick),
 }
 
-/// The lanes that a selector picks.
+/// Lanes picked by a selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pick {
     pub lanes: u8,
     pub of: u8,
-    /// The list of words that it is one of, as an index of [`Model::words`].
+    /// Index in [`Model::words`] of the word list it is chosen from, if any.
     pub words: Option<usize>,
 }
 
@@ -210,15 +210,15 @@ pub(crate) struct Pick {
 pub(crate) struct Operator {
     pub name: String,
     pub span: Span,
-    /// Whether a library declares it.
+    /// True if a library declares it.
     pub base: bool,
     pub docs: Docs,
-    /// None where it is a list of words.
+    /// Empty for a list of words.
     pub params: Vec<String>,
     pub members: Vec<OperatorMember>,
-    /// Whether its words belong to the opcode and stand right behind it.
+    /// True if its words belong to the opcode and directly follow it.
     pub of_opcode: bool,
-    /// What the operator means where its modifier is left out.
+    /// Definition for an absent modifier.
     pub absent: Option<Expr>,
 }
 
@@ -226,14 +226,14 @@ pub(crate) struct Operator {
 pub(crate) struct OperatorMember {
     pub name: String,
     pub docs: Docs,
-    /// None where it is a word.
+    /// `None` for a word.
     pub body: Option<Expr>,
     pub domain: Vec<TypeId>,
-    /// The domain as it was written: `unsigned integers, floats`.
+    /// Domain as written: `unsigned integers, floats`.
     pub domain_text: String,
 }
 
-/// Forms that the manual does not list and the assembler takes.
+/// Forms accepted by the assembler but not listed in the manual.
 #[derive(Clone, Debug)]
 pub(crate) struct LenientForms {
     pub span: Span,
@@ -249,25 +249,25 @@ pub(crate) struct Opcode {
     pub entries: Vec<Entry>,
 }
 
-/// A place for a modifier, shared by the entries of an opcode.
+/// A modifier slot, shared by the entries of an opcode.
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub name: String,
     pub kind: SlotKind,
     pub members: Vec<Member>,
-    /// Whether its words are no part of a form: rules hold them, and statements keep them.
+    /// True if its words are not part of a form: they are checked by rules and kept with each statement.
     pub free: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SlotKind {
-    /// One of an operator's members.
+    /// Members of an operator.
     Operator(OperatorId),
-    /// A type.
+    /// Types.
     Type,
-    /// A fixed word that is there or not.
+    /// A single word, present or absent.
     Flag,
-    /// One of some words, which are free.
+    /// Free words.
     Words,
 }
 
@@ -282,49 +282,49 @@ pub(crate) enum Meaning {
     /// Index into [`Operator::members`].
     Operator(usize),
     Type(TypeId),
-    /// Itself.
+    /// The flag itself.
     Flag,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub span: Span,
-    /// Where it names the first of the templates whose blocks it has.
+    /// Position of its first use of a template, if any.
     pub from_template: Option<Span>,
-    /// Whether it is of the table that this one stands on.
+    /// True if it belongs to the base table.
     pub base: bool,
-    /// What else people call it.
+    /// Other names.
     pub also: Vec<String>,
     pub docs: Docs,
     pub section: String,
     pub syntaxes: Vec<Syntax>,
     pub operands: Vec<Operand>,
-    /// What of matrices operands hold; of those of one operand the first of which the condition holds.
+    /// Fragments held in operands; the first whose condition holds applies.
     pub fragments: Vec<Held>,
-    /// What the bits of operands mean.
+    /// Bit layouts of operands.
     pub layouts: Vec<Laid>,
-    /// What the entry is not about: another entry may be.
+    /// Conditions that delimit the entry: other combinations may belong to another entry.
     pub narrowed: Vec<OnlyIf>,
-    /// Slots of modifiers that are said to change nothing.
+    /// Slots of modifiers declared to have no effect.
     pub unread: Vec<(usize, Span)>,
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
-    /// What it does beyond registers, before what it computes.
+    /// Effects beyond registers, which precede the computation.
     pub effects: Vec<Stmt>,
-    /// Why it cannot be executed; empty if it can.
+    /// Reason why it cannot be executed; empty if it can.
     pub lacks: String,
-    /// What it computes; `None` where that is nothing.
+    /// Statements that compute its results; `None` if there are none.
     pub semantics: Option<Vec<Stmt>>,
-    /// Later ones go before earlier ones.
+    /// Later ones take precedence.
     pub bounds: Vec<Bound>,
     pub lenient_floors: Vec<(Requirement, Docs)>,
-    /// Forms that only the assembler takes: which, and why.
+    /// Forms that only the assembler accepts, with the reason.
     pub lenient_forms: Vec<LenientForms>,
     pub errata: Vec<Erratum>,
     pub examples: Vec<Example>,
 }
 
-/// What the bits of a value mean.
+/// Bit layout of a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub name: String,
@@ -333,7 +333,7 @@ pub(crate) struct Layout {
     pub fields: Vec<FieldBuf>,
 }
 
-/// An operand whose bits have a layout, where a condition holds.
+/// Bit layout of an operand under a condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Laid {
     pub span: Span,
@@ -344,7 +344,7 @@ pub(crate) struct Laid {
     pub condition: Option<Expr>,
 }
 
-/// How far a machine's result may be from the exact one, for forms of which the condition holds.
+/// Maximum error of a machine's result, for the forms that meet the condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
     pub condition: Option<Expr>,
@@ -354,7 +354,7 @@ pub(crate) struct Bound {
 #[derive(Clone, Debug)]
 pub(crate) struct Syntax {
     pub span: Span,
-    /// The line as it was written, blanks evened.
+    /// The line as written, with normalized spacing.
     pub text: String,
     pub items: Vec<Item>,
     pub patterns: Vec<Pattern>,
@@ -366,30 +366,30 @@ pub(crate) struct Item {
     /// Index into [`Opcode::slots`].
     pub slot: usize,
     pub optional: bool,
-    /// The members this line allows, indices into [`Slot::members`].
+    /// Members that this line allows: indices into [`Slot::members`].
     pub members: Vec<usize>,
 }
 
-/// An operand of a syntax line: names are indices into [`Entry::operands`].
+/// An operand of a syntax line.
 #[derive(Clone, Debug)]
 pub(crate) struct Pattern {
     pub operand: usize,
     pub destination: bool,
     pub second: Option<(usize, Permission<String>)>,
-    /// A bar and a sink behind a destination that has no second one.
+    /// A bar and a sink after a destination that has no second one.
     pub trailing_sink: Permission<String>,
     pub negation: Permission<String>,
     pub selector: Option<Selector>,
-    /// Whether this operand and those behind it may be left out.
+    /// True if this operand and those after it may be omitted.
     pub optional: bool,
     pub around: Around,
 }
 
-/// The lanes or the mask behind an operand.
+/// Lane selector or mask of an operand.
 #[derive(Clone, Debug)]
 pub(crate) struct Selector {
     pub spelling: SelectorBuf,
-    /// What semantics get; `None` for a mask, which is a predicate for each lane.
+    /// Lanes picked, for semantics; `None` for a mask, which is a predicate for each lane.
     pub pick: Option<Pick>,
 }
 
@@ -397,38 +397,38 @@ pub(crate) struct Selector {
 pub(crate) struct Operand {
     pub name: String,
     pub span: Span,
-    /// What it is: the first of which the condition holds.
+    /// Kind and type: the first whose condition holds.
     pub cases: Vec<TypeCase>,
-    /// The registers it may be, where the entry says so; else its type says.
+    /// Accepted register types, if the entry narrows those of the type.
     pub registers: Option<TypeSet>,
-    /// What can or cannot stand for it, the later word against the earlier one.
+    /// Accepted and refused substitutes; later rules take precedence.
     pub stands: Vec<Stands>,
     pub sink: bool,
-    /// Whether an element of it may be a sink, where it is a vector.
+    /// True if elements of a vector may be sinks.
     pub sinks: bool,
-    /// Said so in an entry without semantics, which would tell.
+    /// True if declared as a destination, in an entry without semantics that would imply it.
     pub destination: bool,
-    /// Whether it may be a wider register of its type's kind, of which it is the lowest bits.
+    /// True if wider registers of the same kind are accepted, whose low bits are used.
     pub wider: bool,
-    /// Whether nothing but a constant may stand for it.
+    /// True if only constants are accepted.
     pub immediate: bool,
-    /// The constants that may stand for it; any if there are none.
+    /// Accepted constants; all if empty.
     pub within: Vec<RangeBuf>,
-    /// Whether no value depends on it: it is only said who waits for whom.
+    /// True if no value depends on it, but only synchronization.
     pub unread: bool,
     pub state: Option<State>,
-    /// The forms that have it; all of them if there is none.
+    /// Condition on the forms that have it; `None` for all.
     pub condition: Option<Expr>,
 }
 
 impl Operand {
-    /// Whether the name of a variable may stand for it.
+    /// Returns true if the name of a variable is accepted.
     pub(crate) fn may_be_variable(&self) -> bool {
         self.stands.iter().any(|stands| stands.with && stands.kinds.contains(&Stand::Addresses))
     }
 }
 
-/// Whether some things may stand for an operand: always, or where a condition holds.
+/// Rule that accepts or refuses substitutes for an operand, always or under a condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Stands {
     pub with: bool,
@@ -436,40 +436,40 @@ pub(crate) struct Stands {
     pub condition: Option<Rc<Expr>>,
 }
 
-/// What an operand is that no statement writes: part of the state of a thread.
+/// Thread state that an operand denotes; statements do not write it.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     /// Index into [`Model::states`].
     pub number: usize,
-    /// The forms that have it; all of them if there is none.
+    /// Condition on the forms that have it; `None` for all.
     pub condition: Option<Expr>,
 }
 
-/// What an operand is in some forms.
+/// Kind and type of an operand in some forms.
 #[derive(Clone, Debug)]
 pub(crate) struct TypeCase {
     pub ty: OperandType,
     pub kind: OperandKind,
-    /// Of an address: the spaces it may be in.
+    /// State spaces of an address.
     pub spaces: Spaces,
     pub condition: Option<Expr>,
 }
 
-/// The state spaces that an address may be in.
+/// State spaces of an address operand.
 #[derive(Clone, Debug)]
 pub(crate) enum Spaces {
-    /// What a modifier says; any where it is left out.
+    /// Given by a modifier; any if it is absent.
     Slot(usize),
-    /// These; any where there are none.
+    /// One of these; any if empty.
     Listed(Vec<String>),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum OperandType {
     Fixed(TypeId),
-    /// The type in a slot.
+    /// Type in a slot.
     Slot(usize),
-    /// What a map has for the type in a slot.
+    /// Image, under a map, of the type in a slot.
     Mapped(usize, Pairs),
 }
 
@@ -484,10 +484,10 @@ pub(crate) struct OnlyIf {
 pub(crate) struct Requirement {
     pub span: Span,
     pub condition: Option<Expr>,
-    /// Whether it says from when on there are no such forms.
+    /// True for a removal.
     pub removed: bool,
     pub ptx: Option<Version>,
-    /// One of these; none where it asks for no target.
+    /// Alternatives; empty if no target is required.
     pub targets: Vec<Target>,
 }
 
@@ -503,12 +503,12 @@ impl Model {
         &self.types[id.index()]
     }
 
-    /// The registers that hold addresses: those of the class of this name.
+    /// Registers that hold addresses: the class [`ADDRESS`].
     pub(crate) fn address_registers(&self) -> TypeSet {
         self.class_named(ADDRESS).map(|class| class.types.iter().copied().collect()).unwrap_or_default()
     }
 
-    /// The registers that an operand of some kind and type may be.
+    /// Registers accepted for an operand of this kind and type.
     pub(crate) fn registers_of(&self, operand: &Operand, kind: OperandKind, ty: TypeId) -> TypeSet {
         let own = self.ty(ty);
         match kind {
@@ -522,7 +522,7 @@ impl Model {
             OperandKind::Scalar | OperandKind::Vector(_) => {}
         }
         let registers = operand.registers.unwrap_or(own.registers);
-        // Of a type without registers of its own there are no wider ones.
+        // A type without registers of its own has no wider ones.
         if !operand.wider || !own.registers.has(ty) {
             return registers;
         }
@@ -537,7 +537,7 @@ impl Model {
         })
     }
 
-    /// Every type with its index.
+    /// Types with their indices.
     pub(crate) fn type_ids(&self) -> impl Iterator<Item = (TypeId, &Type)> {
         self.types.iter().enumerate().map(|(index, ty)| (TypeId(index as u8), ty))
     }
@@ -546,7 +546,7 @@ impl Model {
         self.type_ids().find(|(_, ty)| ty.name == name).map(|(id, _)| id)
     }
 
-    /// The type of truth values.
+    /// The predicate type.
     pub(crate) fn predicate(&self) -> Option<TypeId> {
         self.type_ids().find(|(_, ty)| ty.kind == Kind::Predicate).map(|(id, _)| id)
     }
@@ -559,25 +559,25 @@ impl Model {
         self.classes.iter().find(|class| class.name == name)
     }
 
-    /// Whether one target has what another one is said to have.
+    /// Returns true if a target supports everything that another one does.
     pub(crate) fn target_has(&self, target: Target, wanted: Target) -> bool {
         let families: Vec<&[u16]> = self.families.iter().map(Vec::as_slice).collect();
         isa_table::target::Families(&families).has(target, wanted)
     }
 
-    /// The same without what the table says that this one stands on.
+    /// Removes the entries of the base table.
     pub(crate) fn own(mut self) -> Model {
         self.opcodes.retain(|opcode| !opcode.is_base());
         self
     }
 
-    /// The same with one opcode only.
+    /// Reduces the model to one opcode.
     pub(crate) fn only(&self, opcode: &str) -> Model {
         let opcodes = self.opcodes.iter().filter(|other| other.name == opcode).cloned().collect();
         Model { opcodes, ..self.clone() }
     }
 
-    /// The targets that have what one of these and one of those have.
+    /// Minimal set of targets that meet one of these and one of those.
     pub(crate) fn targets_of_both(&self, these: &[Target], those: &[Target]) -> Vec<Target> {
         let families: Vec<&[u16]> = self.families.iter().map(Vec::as_slice).collect();
         isa_table::target::Families(&families).both(these, those)
@@ -585,16 +585,16 @@ impl Model {
 }
 
 impl Opcode {
-    /// Whether all that is said of it is said by the table that this one stands on.
+    /// Returns true if it belongs to the base table entirely.
     pub(crate) fn is_base(&self) -> bool {
         self.entries.iter().all(|entry| entry.base)
     }
 
-    /// What an operand is for a choice of modifiers; `None` where the choice leaves it open.
+    /// Kind and type of an operand for a choice of modifiers; `None` if the choice does not decide it.
     ///
     /// # Errors
     ///
-    /// A condition that modifiers do not decide.
+    /// If modifiers do not decide a condition.
     pub(crate) fn operand_case<'a>(
         &self,
         model: &Model,
@@ -617,12 +617,12 @@ impl Opcode {
         Ok(None)
     }
 
-    /// The type of an operand of a form.
+    /// Type of an operand of a form.
     pub(crate) fn operand_type(&self, model: &Model, operand: &Operand, choice: &choice::Choice) -> Option<TypeId> {
         self.operand_case(model, operand, choice).ok().flatten().map(|(_, ty)| ty)
     }
 
-    /// Every type that this may be.
+    /// Every type that this may denote.
     pub(crate) fn types_of(&self, ty: &OperandType) -> Vec<TypeId> {
         let of_slot = |slot: usize| {
             self.slots[slot].members.iter().filter_map(|member| match member.meaning {
@@ -642,27 +642,27 @@ impl Opcode {
 }
 
 impl Entry {
-    /// What a pattern's operand is called: by its own name, or by the state's that it is.
+    /// Name of a pattern's operand, or of the state that it denotes.
     pub(crate) fn shown<'a>(&'a self, model: &'a Model, pattern: &Pattern) -> &'a str {
         let operand = &self.operands[pattern.operand];
         operand.state.as_ref().map_or(&operand.name, |state| &model.states[state.number])
     }
 
-    /// Whether an operand of this name is among some that are written; `None` if the entry has no such operand.
+    /// Returns whether an operand of this name is among the written ones; `None` if the entry has no such operand.
     pub(crate) fn is_written(&self, name: &str, patterns: &[Pattern]) -> Option<bool> {
         let operand = self.operands.iter().position(|operand| operand.name == name)?;
         let second = |pattern: &Pattern| pattern.second.as_ref().is_some_and(|(second, _)| *second == operand);
         Some(patterns.iter().any(|pattern| pattern.operand == operand || second(pattern)))
     }
 
-    /// Those of some operands that a statement writes.
+    /// Operands that a statement writes, states excluded.
     pub(crate) fn written<'a>(&'a self, patterns: &'a [Pattern]) -> &'a [Pattern] {
         let states = patterns.iter().rev().take_while(|pattern| self.operands[pattern.operand].state.is_some());
         &patterns[..patterns.len() - states.count()]
     }
 }
 
-/// How many operands may be written, and those that then are: all, or all but those at the end that may be left out.
+/// Possible numbers of written operands, with the operands that are then written.
 pub(crate) fn arities(patterns: &[Pattern]) -> impl Iterator<Item = &[Pattern]> {
     let least = patterns.iter().filter(|pattern| !pattern.optional).count();
     (least..=patterns.len())

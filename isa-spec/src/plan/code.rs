@@ -1,4 +1,4 @@
-//! Shapes as bytes, as tables hold them.
+//! Encoding of shapes as bytes, as stored in tables.
 
 use isa_table::program::{ALL_THREADS, Outcomes, Value as Coded};
 
@@ -8,7 +8,7 @@ use super::{Operation, Operations, each_lane};
 use crate::model::{Model, Param, Pattern, Signature};
 use crate::program::{self, Program, Ty, ValueId};
 
-/// The values of a shape as bytes. A value that is another one's bits is that other one.
+/// Encodes the values of a shape. Reinterpretation is a no-op on bits.
 pub(super) fn encode(model: &Model, shape: &Shape, operations: &mut Operations) -> Vec<u8> {
     let mut code = Vec::new();
     for value in &shape.values {
@@ -21,7 +21,7 @@ pub(super) fn encode(model: &Model, shape: &Shape, operations: &mut Operations) 
                 Coded::Constant(each.fold(0, |all, lane| all | lane))
             }
             Op::Splat(param) => Coded::Splat { param: *param as u8, bits, lanes },
-            // The same bits: one lane that is all of it.
+            // Same bits: a single lane that spans the whole value.
             Op::Reinterpret(of) => Coded::Lane { of: *of as u8, lane: 0, bits: bits * lanes },
             Op::Lane(of, lane) => Coded::Lane { of: *of as u8, lane: *lane as u8, bits },
             Op::Spread(of) => Coded::Spread { of: *of as u8, lanes },
@@ -67,7 +67,7 @@ pub(super) fn encode(model: &Model, shape: &Shape, operations: &mut Operations) 
     code
 }
 
-/// A program as it was lowered: see [`super::trace`].
+/// Encodes a lowered program: see [`super::trace`].
 pub(super) fn encode_program(
     model: &Model,
     operations: &mut Operations,

@@ -1,8 +1,8 @@
-//! From programs to shapes: what tells programs apart becomes data.
+//! Lifts programs to shapes: the differences between programs become data.
 //!
-//! Constants become parameters; the algebra of predicates becomes truth tables; sources are numbered in the order of
-//! their first use. Programs that are equal then share a shape. In the end, what is the same for all that share one is put
-//! back ([`fix`]): it need not be data.
+//! Constants become parameters; Boolean expressions become truth tables; sources are numbered in order of first use.
+//! Programs that are then equal share a shape. Finally, parameters with the same value in all programs of a shape are
+//! folded back ([`fix`]).
 //!
 //! ```text
 //! set.lt.and.u32.f32   t = a < b;        r = t & c;   d = r ? 0xffffffff : 0;
@@ -13,7 +13,7 @@
 //!                      the table of `!t | c`, 0x3f800000, 0
 //! ```
 //!
-//! Every predicate that is a source is a leaf of a truth table, so that a `!` before it is data, too.
+//! Every predicate source is a leaf of a truth table, so that its `!` is data as well.
 
 use std::collections::HashMap;
 
@@ -23,31 +23,31 @@ use super::shape::{Lane, Op, Shape, Table, Value};
 use crate::model::{Kind, Model, Param as Taken, SelectorKind};
 use crate::program::{self, Callee, Program, Ty, ValueId};
 
-/// What is data of one form.
+/// Data of one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Datum {
-    /// Bits, of so many.
+    /// Bits and their width.
     Constant(u64, u32),
-    /// Outcomes, for so many leaves.
+    /// Truth table and its number of leaves.
     Truth(u8, usize),
-    /// The selector behind the operand at this place.
+    /// Selector of the operand at this index.
     Selector(usize),
 }
 
-/// A program taken apart.
+/// A lifted program.
 #[derive(Clone, Debug)]
 pub(crate) struct Lifted {
     pub shape: Shape,
-    /// The operands that its sources are, by place among those of the form.
+    /// Operands that its sources refer to, by index among those of the form.
     pub sources: Vec<usize>,
-    /// What its parameters are.
+    /// Values of its parameters.
     pub data: Vec<Datum>,
 }
 
-/// The most leaves of a truth table.
+/// Maximum number of leaves of a truth table.
 const LEAVES: usize = 3;
 
-/// Takes a program apart. `selector` tells how the selector behind an operand is written.
+/// Lifts a program. `selector` describes the selector of an operand.
 pub(crate) fn lift<'m>(
     model: &'m Model,
     program: &'m Program,
@@ -65,7 +65,7 @@ pub(crate) fn lift<'m>(
     };
     for output in &program.outputs {
         let value = match program.value(*output).ty.is_predicate(model) {
-            // Whether an outcome or its complement is wanted, is data.
+            // The polarity of an output is data.
             true => lifting.truth(*output),
             false => lifting.value(*output),
         };
@@ -74,11 +74,11 @@ pub(crate) fn lift<'m>(
     Lifted { shape: lifting.shape, sources: lifting.sources, data: lifting.data }
 }
 
-/// A value that predicates are made of.
+/// Input of a Boolean expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Leaf {
     id: ValueId,
-    /// Which of its lanes, where one is asked for.
+    /// Lane of it, if a single one is meant.
     lane: Option<u32>,
 }
 
@@ -87,11 +87,11 @@ struct Lifting<'m, 's> {
     program: &'m Program,
     selector: &'s dyn Fn(usize) -> &'m SelectorKind<Vec<String>>,
     shape: Shape,
-    /// Where values of the program stand in the shape.
+    /// Index in the shape of values of the program.
     places: HashMap<ValueId, usize>,
     sources: Vec<usize>,
     data: Vec<Datum>,
-    /// The truth tables so far: outcomes, those of their leaves that are sources, and the parameter.
+    /// Truth tables so far: outcomes, leaves that are sources, and the parameter.
     tables: Vec<(u8, Vec<Option<Leaf>>, usize)>,
 }
 
@@ -124,7 +124,7 @@ impl Lifting<'_, '_> {
         })
     }
 
-    /// A value; a predicate without a table where it is a test as it stands.
+    /// Index of a value; a comparison is a predicate without a truth table.
     fn value(&mut self, id: ValueId) -> usize {
         let value = self.program.value(id);
         if value.ty.is_predicate(self.model) {
@@ -133,7 +133,7 @@ impl Lifting<'_, '_> {
         self.raw(id)
     }
 
-    /// A value that is no function of predicates.
+    /// Index of a value that is not a Boolean expression.
     fn raw(&mut self, id: ValueId) -> usize {
         if let Some(place) = self.places.get(&id) {
             return *place;
@@ -186,7 +186,7 @@ impl Lifting<'_, '_> {
         place
     }
 
-    /// A predicate for all lanes: a source as it is, as the table around it takes care of its `!`.
+    /// A predicate for all lanes; for a source, the enclosing truth table applies its `!`.
     fn source_or_predicate(&mut self, id: ValueId) -> usize {
         if self.is_source(id) { self.raw(id) } else { self.predicate(id) }
     }
@@ -199,7 +199,7 @@ impl Lifting<'_, '_> {
         }
     }
 
-    /// The leaves of a predicate, tests before sources; each part of an algebraic expression with too many leaves is one.
+    /// Leaves of a predicate, comparisons before sources; a subexpression with too many leaves is a leaf itself.
     fn leaves(&self, id: ValueId, lane: Option<u32>) -> Vec<Leaf> {
         let Some(args) = self.algebraic(id) else {
             return match &self.program.value(id).op {
@@ -221,7 +221,7 @@ impl Lifting<'_, '_> {
         all
     }
 
-    /// The predicates that a predicate is a function of, where it is made by the algebra of predicates.
+    /// Operands of a predicate that is a Boolean expression.
     fn algebraic(&self, id: ValueId) -> Option<Vec<ValueId>> {
         match &self.program.value(id).op {
             program::Op::Call { callee, args } => {
@@ -236,7 +236,7 @@ impl Lifting<'_, '_> {
         }
     }
 
-    /// The outcome of a predicate for outcomes of its leaves.
+    /// Value of a predicate for given values of its leaves.
     fn outcome(&self, id: ValueId, lane: Option<u32>, leaves: &[Leaf], spelt: usize) -> bool {
         if let Some(index) = leaves.iter().position(|leaf| *leaf == Leaf { id, lane }) {
             return spelt >> index & 1 != 0;
@@ -258,7 +258,7 @@ impl Lifting<'_, '_> {
         (0..1 << leaves.len()).fold(0, |table, spelt| table | u8::from(self.outcome(id, None, leaves, spelt)) << spelt)
     }
 
-    /// A leaf's place in the shape.
+    /// Index of a leaf in the shape.
     fn leaf(&mut self, leaf: Leaf) -> usize {
         let value = match self.algebraic(leaf.id) {
             Some(_) => self.predicate(leaf.id),
@@ -270,7 +270,7 @@ impl Lifting<'_, '_> {
         }
     }
 
-    /// A predicate as a test where it is one, else by its truth table.
+    /// Index of a predicate: the comparison itself, or its truth table.
     fn predicate(&mut self, id: ValueId) -> usize {
         match self.leaves(id, None).as_slice() {
             [only] if !self.is_source(only.id) && self.outcomes(id, &[*only]) == IDENTITY => self.leaf(*only),
@@ -278,7 +278,7 @@ impl Lifting<'_, '_> {
         }
     }
 
-    /// The condition of a choice, and whether what is chosen is to be swapped.
+    /// Condition of a selection, and whether to swap the alternatives.
     fn condition(&mut self, id: ValueId) -> (usize, bool) {
         match self.leaves(id, None).as_slice() {
             [only] if !self.is_source(only.id) => (self.leaf(*only), self.outcomes(id, &[*only]) != IDENTITY),
@@ -286,7 +286,7 @@ impl Lifting<'_, '_> {
         }
     }
 
-    /// A predicate by its truth table.
+    /// Truth table of a predicate.
     fn truth(&mut self, id: ValueId) -> usize {
         let leaves = self.leaves(id, None);
         let table = self.outcomes(id, &leaves);
@@ -295,9 +295,9 @@ impl Lifting<'_, '_> {
             return self.push(Op::Constant(u64::from(table & 1)), Lane::Predicate, lanes);
         }
         let places: Vec<usize> = leaves.iter().map(|leaf| self.leaf(*leaf)).collect();
-        // The table that another predicate has of complemented tests serves as well.
+        // Reuse the table of another predicate with complemented comparisons.
         let tests = leaves.iter().filter(|leaf| !self.is_source(leaf.id)).count();
-        // A `!` before a source changes the tables that ask it, and no others: those that share one ask the same sources.
+        // The `!` of a source affects every table that reads it, so tables are shared only between equal source leaves.
         let asked: Vec<Option<Leaf>> = leaves.iter().map(|leaf| self.is_source(leaf.id).then_some(*leaf)).collect();
         let shared = (0..1_usize << tests).find_map(|complement| {
             let wanted = complemented(table, leaves.len(), complement);
@@ -316,15 +316,15 @@ impl Lifting<'_, '_> {
     }
 }
 
-/// The table of a predicate that is its one leaf.
+/// Truth table of a predicate that equals its only leaf.
 const IDENTITY: u8 = 0b10;
 
-/// The table that gives for leaves, those in the mask complemented, what another gives for them as they are.
+/// Truth table with the inputs in the mask complemented.
 fn complemented(table: u8, leaves: usize, complement: usize) -> u8 {
     (0..1 << leaves).fold(0, |found, spelt| found | (table >> (spelt ^ complement) & 1) << spelt)
 }
 
-/// What a builtin of predicates makes of truth values, where it is one of the algebra's.
+/// Boolean function that a builtin computes, if it is one.
 pub(super) fn algebra(model: &Model, callee: &Callee) -> Option<fn(&[bool]) -> bool> {
     let signature = &model.builtins[callee.builtin.0].signature;
     let predicates = model.ty(callee.ty?).kind == Kind::Predicate;
@@ -333,7 +333,7 @@ pub(super) fn algebra(model: &Model, callee: &Callee) -> Option<fn(&[bool]) -> b
     if !predicates || !lane_by_lane {
         return None;
     }
-    // The builtins that the operators `!`, `&`, `|` and `^` stand for.
+    // Builtins of the operators `!`, `&`, `|` and `^`.
     match (signature.name.as_str(), signature.params.len()) {
         ("not", 1) => Some(|x| !x[0]),
         ("and", 2) => Some(|x| x[0] & x[1]),
@@ -343,8 +343,8 @@ pub(super) fn algebra(model: &Model, callee: &Callee) -> Option<fn(&[bool]) -> b
     }
 }
 
-/// Puts parameters back that are the same in all programs of one shape: the shape without them, and for each parameter
-/// whether it stays.
+/// Folds parameters with the same value in all programs of a shape into the shape; returns it with a flag for each
+/// parameter that is true if it remains.
 pub(crate) fn fix(shape: &Shape, data: &[&[Datum]]) -> (Shape, Vec<bool>) {
     let asks_source = |param: usize| {
         shape.values.iter().any(|value| match &value.op {
@@ -393,7 +393,7 @@ pub(crate) fn fix(shape: &Shape, data: &[&[Datum]]) -> (Shape, Vec<bool>) {
     (fixed, kept)
 }
 
-/// Whether a leaf of a truth table is a source, or one for each lane.
+/// Returns true if a leaf of a truth table is a source, or a broadcast source.
 fn is_source(shape: &Shape, value: usize) -> bool {
     match shape.values[value].op {
         Op::Source(_) => true,

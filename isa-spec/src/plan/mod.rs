@@ -1,13 +1,13 @@
-//! The plan: which shapes, operations and loops there are, who shares what, and why a form does not run over lanes.
+//! Plan of a table: shapes, operations and loops, their sharing, and the reasons why forms have no loop over lanes.
 //!
 //! ```text
 //! checked model        4,251 forms, some hundred programs
 //!   lift               programs that are equal once constants, tables and selectors are data share a shape
 //!   operations         what shapes call, each builtin and type once
-//!   loops              a shape runs over lanes by one loop, or thread by thread for a reason that is told
+//!   loops              a shape runs over lanes by one loop, or thread by thread for a stated reason
 //! ```
 //!
-//! This module knows no Rust; [`crate::emit`] writes what is planned.
+//! Independent of Rust: [`crate::emit`] generates code from the plan.
 
 mod code;
 mod lift;
@@ -26,49 +26,49 @@ use crate::program::{Callee, Program};
 use lift::{Datum, Lifted};
 pub(crate) use shape::{Lane, Op, Shape, Table, Value};
 
-/// What a table is made of, beside its forms.
+/// Contents of a table beside its forms.
 pub(crate) struct Plan {
-    /// What programs call, by number.
+    /// Operations that programs call, by number.
     pub operations: Vec<Operation>,
     pub shapes: Vec<Planned>,
-    /// The shapes that have a loop, by the loop's number.
+    /// Shapes that have a loop, by the number of the loop.
     pub loops: Vec<usize>,
-    /// For each form how it is evaluated: in the order of its programs.
+    /// Evaluations of each form, in the order of its programs.
     pub evaluations: Vec<Vec<Evaluation>>,
-    /// For each form and each of its effects how an update computes what it writes.
+    /// For each form and effect, the evaluation of an update's new value.
     pub changes: Vec<Vec<Option<Evaluation>>>,
 }
 
-/// A function that programs call: a builtin for one type.
+/// An operation of programs: a builtin for one type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Operation {
     pub callee: Callee,
-    /// How many lanes it takes at once, where it takes any number.
+    /// Number of lanes passed at once, if it is generic.
     pub lanes: Option<u32>,
 }
 
-/// A shape and what becomes of it.
+/// A shape and its code.
 pub(crate) struct Planned {
     pub shape: Shape,
-    /// Its values as bytes.
+    /// Encoded values.
     pub code: Vec<u8>,
-    /// Its loop, or why it has none.
+    /// Its loop, or the reason why it has none.
     pub lanes: Lanes<String>,
-    /// The forms that share it, by their index.
+    /// Forms that share it, by index.
     pub forms: Vec<usize>,
 }
 
-/// How a form is evaluated on a range of targets with so many source operands.
+/// Evaluation of a form for a range of targets and a number of source operands.
 pub(crate) struct Evaluation {
     pub below: u16,
-    /// How many source operands are written.
+    /// Number of source operands that are written.
     pub written: usize,
     pub shape: usize,
-    /// For each source of the shape, which of the operands it is that are read.
+    /// For each source of the shape, the index of its operand among the source operands.
     pub sources: Vec<u8>,
-    /// For each parameter its bits, its outcomes, or which of the form's selectors it is.
+    /// For each parameter, its bits, its truth table, or the index of its selector.
     pub data: Vec<u64>,
-    /// How it is found which results are left open, if one may be.
+    /// Evaluation that computes which results are unspecified, if any may be.
     pub unspecified: Option<Box<Evaluation>>,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Evaluation {
 pub(crate) fn plan(checked: &Checked) -> Plan {
     let model = &checked.model;
     let mut lifted: HashMap<usize, Lifted> = HashMap::new();
-    // Shapes before what is the same for all is put back, each with the programs that have it.
+    // Shapes before constant parameters are folded, each with its programs.
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut numbers: HashMap<Shape, usize> = HashMap::new();
     let mut group_of: HashMap<usize, usize> = HashMap::new();
@@ -169,7 +169,7 @@ fn evaluation(form: &Form, operands: usize, below: u16, lifted: &Lifted, shape: 
     }
 }
 
-/// The operations so far.
+/// Operations under construction.
 #[derive(Default)]
 pub(crate) struct Operations {
     list: Vec<Operation>,
@@ -177,7 +177,7 @@ pub(crate) struct Operations {
 }
 
 impl Operations {
-    /// Those that a plan has already.
+    /// Starts with the operations of an existing plan.
     pub(crate) fn known(list: &[Operation]) -> Operations {
         let numbers = list.iter().cloned().enumerate().map(|(number, operation)| (operation, number as u16));
         Operations { list: list.to_vec(), numbers: numbers.collect() }
@@ -193,13 +193,13 @@ impl Operations {
     }
 }
 
-/// Bits of a register that a loop reads or writes; 1 for predicates.
+/// Register widths that a loop reads or writes, in bits; 1 for predicates.
 const REGISTERS: [u32; 4] = [1, 16, 32, 64];
 
-/// Bits of a lane that a loop computes with.
+/// Lane widths that a loop computes with, in bits.
 const LANES: [u32; 5] = [1, 8, 16, 32, 64];
 
-/// Why a shape has no loop, if it has none.
+/// Reason why a shape has no loop, if it has none.
 fn without_lanes(shape: &Shape) -> Option<String> {
     let places = shape.places();
     if places.len() > PLACES {
@@ -222,7 +222,7 @@ fn without_lanes(shape: &Shape) -> Option<String> {
     None
 }
 
-/// Whether a builtin works on its arguments lane by lane: it takes no lanes together and makes no packed value.
+/// Returns true if a builtin works lane by lane: it takes no groups of lanes and returns no packed value.
 pub(crate) fn each_lane(model: &Model, builtin: BuiltinId) -> bool {
     let signature = &model.builtins[builtin.0].signature;
     signature.params.iter().chain([&signature.result]).all(|param| match param {
@@ -232,7 +232,7 @@ pub(crate) fn each_lane(model: &Model, builtin: BuiltinId) -> bool {
     })
 }
 
-/// What [`Plan`] comes to, for whoever edits a spec.
+/// Summary of the plan, for authors of a spec.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let forms = self.evaluations.iter().filter(|list| !list.is_empty()).count();
@@ -255,8 +255,8 @@ impl fmt::Display for Plan {
     }
 }
 
-/// A program as it was lowered, as bytes, with the values of its steps where they were: for whoever shows them. Each
-/// selector is a parameter: its number among those of the form.
+/// Encodes a lowered program with the values of its steps, for display. Each selector is a parameter, its index among
+/// those of the form.
 pub(crate) fn trace(model: &Model, operations: &mut Operations, program: &Program, patterns: &[Pattern]) -> Vec<u8> {
     code::encode_program(model, operations, program, patterns)
 }

@@ -1,6 +1,6 @@
-//! Shapes: programs with parameters, which many forms share.
+//! Shapes: programs with parameters, shared by many forms.
 //!
-//! A shape knows bits where a program knows types: a value has lanes of so many bits, or predicates.
+//! A shape has bits where a program has types: a value has lanes of some width, or is a predicate.
 
 use isa_table::program::Param;
 
@@ -11,7 +11,7 @@ use crate::program::Callee;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     pub values: Vec<Value>,
-    /// The values that are its results.
+    /// Values that are its results.
     pub outputs: Vec<usize>,
     pub params: Vec<Param>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Value {
     pub lanes: u32,
 }
 
-/// One lane of a value.
+/// Type of one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Lane {
     Predicate,
@@ -31,39 +31,39 @@ pub(crate) enum Lane {
     Pick(Pick),
 }
 
-/// How a value comes about; values and parameters are indices.
+/// Operation; values and parameters are indices.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
-    /// Sources are numbered in order of first use.
+    /// Source, numbered in order of first use.
     Source(usize),
-    /// The same bits in each lane.
+    /// Constant, the same in each lane.
     Constant(u64),
-    /// A parameter's bits in each lane.
+    /// Value of a parameter, broadcast to all lanes.
     Splat(usize),
-    /// A parameter that is a selector; a mask is a predicate for each lane.
+    /// Selector given by a parameter; a mask is a predicate for each lane.
     Selector(usize),
     Call {
         callee: Callee,
         args: Vec<usize>,
     },
-    /// The second where the first is true, else the third; lane by lane where the first has lanes.
+    /// Selects the second value where the first is true, else the third; lane by lane if the first has lanes.
     Select(usize, usize, usize),
-    /// One lane of a value.
+    /// Extracts a lane.
     Lane(usize, u32),
-    /// The same bits as other lanes.
+    /// Reinterprets the bits with another lane width.
     Reinterpret(usize),
-    /// A predicate for each lane.
+    /// Predicate broadcast to all lanes.
     Spread(usize),
-    /// What the thread is in its warp.
+    /// Property of the executing thread within its warp.
     Own(Own),
-    /// A function of predicates, lane by lane: its outcomes, and its leaves, each with whether it is complemented first.
+    /// Boolean function of predicates, lane by lane: truth table, and leaves with their complement flags.
     Truth {
         table: Table,
         leaves: Vec<(usize, bool)>,
     },
 }
 
-/// The outcomes of a function of predicates: bit `i` is that for leaves which spell `i`, the first leaf being bit 0.
+/// Truth table: bit `i` is the outcome for leaves that encode `i`, the first leaf being bit 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Table {
     Param(usize),
@@ -71,7 +71,7 @@ pub(crate) enum Table {
 }
 
 impl Op {
-    /// The values it reads.
+    /// Values that it reads.
     pub(crate) fn args(&self) -> Vec<usize> {
         match self {
             Op::Source(_) | Op::Constant(_) | Op::Splat(_) | Op::Selector(_) | Op::Own(_) => Vec::new(),
@@ -84,7 +84,7 @@ impl Op {
 }
 
 impl Value {
-    /// The width of a lane; 1 for predicates, none for selectors.
+    /// Width of a lane; 1 for predicates, `None` for selectors.
     pub(crate) fn bits(&self) -> Option<u32> {
         match self.lane {
             Lane::Predicate => Some(1),
@@ -99,14 +99,14 @@ impl Value {
 }
 
 impl Shape {
-    /// The widths of its outputs, then of its sources; 1 for predicates.
+    /// Widths of its outputs, then of its sources; 1 for predicates.
     pub(crate) fn places(&self) -> Vec<u32> {
         let width = |value: &Value| value.bits().map_or(0, |bits| bits * value.lanes);
         let outputs = self.outputs.iter().map(|output| width(&self.values[*output]));
         outputs.chain(self.sources().iter().map(|source| width(&self.values[*source]))).collect()
     }
 
-    /// The values that are its sources, in order.
+    /// Values that are its sources, in order.
     pub(crate) fn sources(&self) -> Vec<usize> {
         let mut found = Vec::new();
         for (index, value) in self.values.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Effects of a form: which operands and free modifiers they have, and what an update computes.
+//! Effects of a form: their operands, free modifiers, and the computation of an update.
 
 use super::Program;
 use super::lower::{LowerError, lower_change};
@@ -7,26 +7,26 @@ use crate::model::{EffectKind, EffectParam, Entry, Pattern};
 use crate::syntax::ast::{Expr, ExprKind, Ident, Stmt};
 use crate::text::{Diagnostic, Errors};
 
-/// An effect of a form, its operands by their places among those of the form.
+/// An effect of a form with resolved arguments.
 #[derive(Debug)]
 pub(crate) struct Lowered {
     pub kind: EffectKind,
     pub result: Option<usize>,
     pub arguments: Vec<Option<Argument>>,
-    /// The new value, by the sources of the form and, behind them, the old value.
+    /// New value, computed from the sources of the form followed by the old value.
     pub change: Option<Program>,
 }
 
-/// What an effect is given.
+/// Argument of an effect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Argument {
-    /// The operand at this place.
+    /// Index of an operand.
     Operand(usize),
-    /// The modifier in this slot.
+    /// Slot of a modifier.
     Word(usize),
 }
 
-/// The effects of one form, in order.
+/// Resolves the effects of a form, in order.
 pub(crate) fn effects(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Result<Vec<Lowered>, Errors> {
     let mut list = Vec::new();
     block(scope, entry, patterns, &entry.effects, &mut list)?;
@@ -69,7 +69,7 @@ fn effect(
     };
     let Some(declared) = model.effects.iter().find(|effect| name == effect.kind.name()) else {
         let names = model.effects.iter().map(|effect| effect.kind.name());
-        let mistake = Diagnostic::new(name.span(), format!("there is no effect `{name}`"));
+        let mistake = Diagnostic::new(name.span(), format!("unknown effect `{name}`"));
         return Err(mistake.suggest(name.as_ref(), names).into());
     };
     if target.is_some() && !declared.result {
@@ -98,7 +98,8 @@ fn effect(
             }
             (EffectParam::Program, _) => {
                 let ty = ty.as_ref().ok_or_else(|| {
-                    Diagnostic::new(call.span, "nothing says what type is changed").help("write it behind the effect")
+                    Diagnostic::new(call.span, "missing type of the updated value")
+                        .help("write the type after the name of the effect")
                 })?;
                 let change = lower_change(scope, entry, patterns, ty, argument).map_err(|error| match error {
                     LowerError::Spec(diagnostic) => Errors::from(*diagnostic),
@@ -123,7 +124,7 @@ fn effect(
     Ok(lowered)
 }
 
-/// The place of an operand; none where this line does not have it.
+/// Index of an operand; `None` if this line does not have it.
 fn operand(entry: &Entry, patterns: &[Pattern], name: &Ident) -> Result<Option<usize>, Errors> {
     let Some(index) = entry.operands.iter().position(|operand| name == &operand.name) else {
         let names = entry.operands.iter().map(|operand| operand.name.as_str());

@@ -1,8 +1,8 @@
-//! From semantics to programs: for one choice of modifiers and one range of targets, the pseudo-code is type-checked
-//! and becomes a [`Program`].
+//! Lowering of semantics: for one choice of modifiers and one range of targets, the pseudo-code is type-checked and
+//! converted to a [`Program`].
 //!
-//! What the modifiers decide is folded away here. This module knows no Rust and no instruction; the one thing that
-//! makes a choice of modifiers illegal is an operator asked to work on a type outside its domain.
+//! Conditions on modifiers are folded. A choice of modifiers is illegal here only if an operator is applied to a type
+//! outside its domain.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,20 +18,20 @@ use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Ident, Stmt};
 use crate::syntax::walk;
 use crate::text::{Diagnostic, Errors};
 
-/// Why a choice of modifiers has no program.
+/// Reason why a choice of modifiers has no program.
 #[derive(Debug)]
 pub(crate) enum LowerError {
-    /// An operator's member does not work on the type: the choice is illegal.
+    /// An operator's member does not support the type: the choice is illegal.
     Domain(DomainError),
-    /// The spec is wrong.
+    /// Error in the spec.
     Spec(Box<Diagnostic>),
-    /// The spec is wrong in several statements.
+    /// Errors in several statements of the spec.
     Mistakes(Errors),
-    /// What is asked for could not be lowered, which is reported already.
+    /// A dependency failed to lower, which is reported elsewhere.
     Broken,
 }
 
-/// The member of an operator and the slot whose type it does not work on, if a slot chose the type.
+/// The member of an operator, and the slot that chose the unsupported type, if one did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DomainError {
     pub slot: usize,
@@ -47,14 +47,14 @@ impl From<Diagnostic> for LowerError {
 
 type Result<T> = std::result::Result<T, LowerError>;
 
-/// A value and the slot that chose its type, if one did.
+/// A value, and the slot that chose its type, if one did.
 #[derive(Clone, Copy, Debug)]
 struct Typed {
     id: ValueId,
     slot: Option<usize>,
 }
 
-/// What can be called by a name.
+/// Callee of a call by name.
 #[derive(Clone, Copy, Debug)]
 enum Callable {
     Builtin(BuiltinId),
@@ -62,59 +62,58 @@ enum Callable {
     Function(usize),
 }
 
-/// One of some words, as an argument.
+/// A word as an argument.
 #[derive(Clone, Debug)]
 enum Word {
     Chosen(OperatorId, usize),
-    /// `.rz`, which whoever is called has to know.
+    /// A literal word such as `.rz`, which the callee resolves.
     Spelt(Ident),
 }
 
-/// What a call is given beside its values.
+/// Arguments of a call other than values.
 #[derive(Clone, Debug, Default)]
 struct Given {
-    /// The type that it is to give.
+    /// Requested result type.
     to: Option<TypeId>,
     words: Vec<Word>,
 }
 
-/// How a signature takes some arguments.
+/// Instantiation of a signature for given arguments.
 #[derive(Clone, Copy, Debug)]
 struct Match {
-    /// The type parameter.
+    /// Value of the type parameter.
     ty: Option<TypeId>,
-    /// The type of the lanes that are given for it, which may be an integer where bits are asked for.
+    /// Lane type of the corresponding argument, which may be an integer where bits are declared.
     lane: Option<TypeId>,
     result: Ty,
 }
 
-/// How deep functions may call each other.
+/// Maximum call depth of functions.
 const DEEPEST_CALL: usize = 16;
 
-/// What a name in semantics stands for.
+/// Meaning of a name in semantics.
 #[derive(Clone, Copy, Debug)]
 enum Local {
     Value(Typed),
     /// A condition that modifiers and target decide.
     Known(bool),
-    /// One of some words.
+    /// A word from a list.
     Word(OperatorId, usize),
-    /// Its statement has a mistake.
+    /// Its statement has an error.
     Broken,
 }
 
-/// What semantics come to.
+/// Result of lowering.
 #[derive(Debug)]
 pub(crate) struct Lowered {
     pub program: Program,
-    /// Gives for each destination of the program whether any value is as good as its own; `None` where none ever is.
+    /// Program that computes for each destination whether its value is unspecified; `None` if all are specified.
     pub unspecified: Option<Program>,
 }
 
-/// Lowers semantics for the operands of one syntax line of their entry, or for those that are written where the last
-/// ones are left out.
+/// Lowers semantics for the operands of one syntax line, or for those that remain if optional ones are omitted.
 ///
-/// `whole` says that they are all that the line has.
+/// `whole` is true if all operands of the line are written.
 pub(crate) fn lower(
     scope: Scope<'_>,
     entry: &Entry,
@@ -139,10 +138,10 @@ pub(crate) fn lower(
     lowering.finish()
 }
 
-/// The name of the value that an update finds in memory.
+/// Name of an update's old value.
 const OLD: &str = "old";
 
-/// Lowers what an update writes: by the sources of a form and, as if it were one source more, the old value.
+/// Lowers the new value of an update; the old value is an additional source.
 pub(crate) fn lower_change(
     scope: Scope<'_>,
     entry: &Entry,
@@ -182,19 +181,19 @@ struct Lowering<'a> {
     scope: Scope<'a>,
     entry: &'a Entry,
     patterns: &'a [Pattern],
-    /// Whether these are all operands of the line.
+    /// True if all operands of the line are written.
     whole: bool,
     program: Program,
     locals: HashMap<String, Local>,
-    /// The type parameters of the function whose body is open.
+    /// Type parameters of the function whose body is being lowered.
     types: HashMap<String, TypeId>,
-    /// How many functions' bodies are open.
+    /// Depth of function bodies being lowered.
     calls: usize,
-    /// Values of destinations, by index of the operand; `None` where the statement has a mistake.
+    /// Values of destinations, by index of the operand; `None` if the statement has an error.
     outputs: HashMap<usize, Option<ValueId>>,
-    /// For destinations, by index of the operand, whether their value is left open.
+    /// For destinations, by index of the operand, the predicate that the value is unspecified.
     unspecified: HashMap<usize, ValueId>,
-    /// A mistake ends its statement: the others are still checked.
+    /// An error ends its statement; the others are still checked.
     errors: Errors,
 }
 
@@ -225,7 +224,7 @@ impl<'a> Lowering<'a> {
         Ok(Lowered { program: self.program, unspecified })
     }
 
-    /// The program that gives for each of these destinations whether its value is left open; `None` where none ever is.
+    /// Program that computes for each destination whether its value is unspecified; `None` if all are specified.
     fn doubts(&self, destinations: &[usize]) -> Option<Program> {
         let predicate = self.program.value(*self.unspecified.values().next()?).ty;
         let mut program = Program { steps: Vec::new(), ..self.program.clone() };
@@ -260,7 +259,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// What a statement with a mistake would have given a value is not missed.
+    /// Marks the target of a failed statement, so that its uses are not reported.
     fn give_up(&mut self, statement: &Stmt) {
         match statement {
             Stmt::Assign { target, .. } => {
@@ -283,12 +282,12 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// A condition on modifiers, targets and locals that stand for such.
+    /// Decides a condition on modifiers, targets and locals with known values.
     fn decide(&self, expr: &Expr) -> Result<Option<bool>> {
         self.scope.decide_given(expr, &|expr| self.given(expr).transpose().map(|known| known.map(Some)))
     }
 
-    /// What locals, and the operands that are written, tell of a part of a condition.
+    /// Decides part of a condition from locals and from the presence of operands.
     fn given(&self, expr: &Expr) -> Result<Option<bool>> {
         match &expr.kind {
             ExprKind::Name(name) => match self.locals.get(&name.to_string()) {
@@ -309,26 +308,26 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The place of a word in its list.
+    /// Index of a word in its list.
     fn member(&self, words: OperatorId, word: &Ident) -> Result<usize> {
         let words = &self.model().operators[words.0];
         let text = word.to_string();
         words.members.iter().position(|member| member.name == text).ok_or_else(|| {
-            Diagnostic::new(word.span(), format!("`.{text}` is no `{}`", words.name))
+            Diagnostic::new(word.span(), format!("`.{text}` is not a member of `{}`", words.name))
                 .suggest(&text, words.members.iter().map(|member| member.name.as_str()))
                 .into()
         })
     }
 
-    /// Whether a selector of the entry may be written behind one of these operands; `None` if the entry has no such
-    /// selector.
+    /// Returns whether a selector of the entry may be written with one of these operands; `None` if the entry has no
+    /// such selector.
     fn selector_is_written(&self, name: &str) -> Option<bool> {
         let of = |patterns: &[Pattern]| {
             let selectors = patterns.iter().filter_map(|pattern| pattern.selector.as_ref());
             selectors.map(|selector| &selector.spelling).find(|spelling| spelling.name == name).cloned()
         };
         self.entry.syntaxes.iter().find_map(|syntax| of(&syntax.patterns))?;
-        // What may not be left out stands with all operands only.
+        // A mandatory selector requires all operands.
         Some(of(self.patterns).is_some_and(|spelling| self.whole || spelling.omission == Permission::Yes))
     }
 
@@ -363,7 +362,7 @@ impl<'a> Lowering<'a> {
             let diagnostic = Diagnostic::new(value.span, message);
             let same_bits = self.bits(ty).is_some() && self.bits(ty) == self.bits(found_ty);
             return Err(match same_bits {
-                true => diagnostic.help("write `as` and the type where the same bits are meant"),
+                true => diagnostic.help("write `as` and a type to reinterpret the bits"),
                 false => diagnostic,
             }
             .into());
@@ -375,13 +374,13 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// `d = unspecified where b == 0;`: the value of `d` stays what it is, and any other is as good.
+    /// `d = unspecified where b == 0;`: `d` keeps its value, but any other is equally valid.
     fn unspecified(&mut self, target: &Ident, condition: &Expr) -> Result<()> {
         let operand = self.entry.operands.iter().position(|operand| target == &operand.name);
         let Some(operand) = operand.filter(|operand| self.outputs.contains_key(operand)) else {
-            let message = format!("`{target}` is no destination that has a value by now");
+            let message = format!("`{target}` must be a destination that has been assigned");
             return Err(Diagnostic::new(target.span(), message)
-                .help("first comes the value that evaluators give, then where any other is as good")
+                .help("first assign the value that evaluators return")
                 .into());
         };
         let holds = self.expr(condition, None)?;
@@ -392,7 +391,7 @@ impl<'a> Lowering<'a> {
         }
         self.program.steps.push(Some(holds.id));
         if self.unspecified.insert(operand, holds.id).is_some() {
-            let message = format!("where `{target}` is unspecified is said already");
+            let message = format!("duplicate `unspecified` condition of `{target}`");
             return Err(Diagnostic::new(target.span(), message).help("join the conditions with `|`").into());
         }
         Ok(())
@@ -416,7 +415,7 @@ impl<'a> Lowering<'a> {
         Ok(self.ty_of(self.operand_id(operand)?))
     }
 
-    /// The type that a name behind a dot means: a function's type parameter, a modifier's, a type, or an operand's.
+    /// Type that a dotted name denotes: a function's type parameter, a modifier's type, a type, or that of an operand.
     fn type_named(&self, name: &Ident) -> Result<TypeId> {
         let text = name.to_string();
         if let Some(ty) = self.types.get(&text) {
@@ -429,7 +428,7 @@ impl<'a> Lowering<'a> {
         if let Some(operand) = self.entry.operands.iter().position(|operand| operand.name == text) {
             return self.operand_id(operand);
         }
-        Err(Diagnostic::new(name.span(), format!("there is no type `.{name}`"))
+        Err(Diagnostic::new(name.span(), format!("unknown type `.{name}`"))
             .suggest(&text, self.model().types.iter().map(|ty| ty.name.as_str()))
             .into())
     }
@@ -505,13 +504,13 @@ impl<'a> Lowering<'a> {
                     }
                     ty => Err(Diagnostic::new(
                         index.span,
-                        format!("there is no lane {} in {}", index.value, self.describe(ty)),
+                        format!("lane {} is out of range for {}", index.value, self.describe(ty)),
                     )
                     .into()),
                 }
             }
             ExprKind::Dotted(_) | ExprKind::Target(_) | ExprKind::In(..) => {
-                Err(Diagnostic::new(expr.span, "modifiers and targets have no value; they stand in conditions").into())
+                Err(Diagnostic::new(expr.span, "modifiers and targets are not values; use them in conditions").into())
             }
         }
     }
@@ -527,7 +526,7 @@ impl<'a> Lowering<'a> {
             }
             Some(Local::Broken) => return Err(LowerError::Broken),
             None if self.calls > 0 => {
-                return Err(Diagnostic::new(span, format!("nothing here is called `{name}`"))
+                return Err(Diagnostic::new(span, format!("unknown name `{name}`"))
                     .label("no parameter of the function")
                     .suggest(name, self.locals.keys().map(String::as_str))
                     .into());
@@ -565,7 +564,7 @@ impl<'a> Lowering<'a> {
         let selectors = self.patterns.iter().filter_map(|pattern| pattern.selector.as_ref());
         let names =
             operands.chain(self.locals.keys().map(String::as_str)).chain(selectors.map(|s| s.spelling.name.as_str()));
-        Err(Diagnostic::new(span, format!("nothing here is called `{name}`"))
+        Err(Diagnostic::new(span, format!("unknown name `{name}`"))
             .label("no operand of this syntax line, no selector and no earlier value")
             .suggest(name, names)
             .into())
@@ -583,7 +582,7 @@ impl<'a> Lowering<'a> {
         if ty.kind == Kind::Float {
             return self.float(value as f64, span, expected);
         }
-        // A negative number is its two's complement, whatever the type is.
+        // A negative number is in two's complement for every type.
         let least = if ty.bits > 1 { -(1_i128 << (ty.bits.min(64) - 1)) } else { 0 };
         let most = i128::from(u64::MAX >> (64 - ty.bits.min(64)));
         if !(least..=most).contains(&value) {
@@ -599,14 +598,14 @@ impl<'a> Lowering<'a> {
         };
         let ty = self.model().ty(lane);
         if ty.kind != Kind::Float {
-            return Err(Diagnostic::new(span, format!("`.{}` takes no such number", ty.name)).into());
+            return Err(Diagnostic::new(span, format!("number out of range for `.{}`", ty.name)).into());
         }
         let bits = float_bits(value, ty.bits, ty.exponent)
             .ok_or_else(|| Diagnostic::new(span, format!("this is not exact as a normal `.{}`", ty.name)))?;
         Ok(self.push(Op::Constant(bits), Ty::Lanes { lane, lanes }, None))
     }
 
-    /// The word that an argument is, if it is one: a modifier, a word with its dot, or a function's own.
+    /// Word that an argument denotes, if any: a modifier, a dotted word, or a function's own parameter.
     fn word(&self, expr: &Expr) -> Result<Option<Word>> {
         match &expr.kind {
             ExprKind::Name(name) => match self.locals.get(&name.to_string()) {
@@ -629,7 +628,7 @@ impl<'a> Lowering<'a> {
                     }
                     (SlotKind::Operator(_), _) => {
                         Err(Diagnostic::new(expr.span, format!("a syntax line leaves `.{name}` out"))
-                            .help("write what stands for it then: `.rnd ? .rnd : .rn`")
+                            .help("give a default: `.rnd ? .rnd : .rn`")
                             .into())
                     }
                     _ => Ok(None),
@@ -639,7 +638,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The values of a call. A number has the type of its parameter, or that of the first argument that is none.
+    /// Values of a call. A literal has the type of its parameter, or of the first argument that is not a literal.
     fn arguments(&mut self, name: &str, args: &[&Expr]) -> Result<Vec<Typed>> {
         let found = self.callables(name).find(|(_, signature)| signature.params.len() == args.len());
         let params = found.map(|(_, signature)| signature.params.clone()).unwrap_or_default();
@@ -662,7 +661,7 @@ impl<'a> Lowering<'a> {
         Ok(values.into_iter().map(|value| value.expect("each has one")).collect())
     }
 
-    /// Two operands of one type; a number takes the type of the other one.
+    /// Two operands of one type; a literal takes the type of the other operand.
     fn pair(&mut self, a: &Expr, b: &Expr, expected: Option<Ty>) -> Result<(Typed, Typed)> {
         if is_number(a) && !is_number(b) {
             let b = self.expr(b, expected)?;
@@ -724,7 +723,7 @@ impl<'a> Lowering<'a> {
         Ok(self.push(Op::Reinterpret(value.id), wanted, None))
     }
 
-    /// Width of a value in a register; predicates and selectors have none.
+    /// Width of a value in a register; `None` for predicates and selectors.
     fn bits(&self, ty: Ty) -> Option<u32> {
         match ty {
             Ty::Lanes { lane, lanes } => {
@@ -735,7 +734,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The operator that a slot chose, applied.
+    /// Application of the operator that a slot chose.
     fn operator(&mut self, name: &str, span: Span, args: &[&Expr]) -> Result<Typed> {
         let scope = self.scope;
         let Some((slot, found)) = scope.operator_slot(name) else {
@@ -750,7 +749,7 @@ impl<'a> Lowering<'a> {
         if operator.params.len() != args.len() {
             return Err(Diagnostic::new(
                 span,
-                format!("`{}` takes {} operands, here are {}", operator.name, operator.params.len(), args.len()),
+                format!("`{}` takes {} operands, but {} were given", operator.name, operator.params.len(), args.len()),
             )
             .into());
         }
@@ -774,7 +773,7 @@ impl<'a> Lowering<'a> {
         };
         let mut bound = HashMap::new();
         for (param, arg) in operator.params.iter().zip(args) {
-            // Without its modifier an operator may leave an operand out that the line does not have.
+            // The definition for an absent modifier may omit an operand that the line lacks.
             if member.is_some() || body.mentions(param) {
                 bound.insert(param.clone(), Local::Value(self.expr(arg, None)?));
             }
@@ -789,7 +788,7 @@ impl<'a> Lowering<'a> {
         let outer = std::mem::replace(&mut self.locals, bound);
         let value = self.expr(body, None);
         self.locals = outer;
-        // Who applies the operator is the one to know.
+        // The error is reported at the application of the operator.
         value.map_err(|error| match error {
             LowerError::Spec(diagnostic) => {
                 LowerError::Spec(Box::new(diagnostic.blame(span, "in the meaning of the operator")))
@@ -809,7 +808,7 @@ impl<'a> Lowering<'a> {
         builtins.chain(functions).filter(move |(_, signature)| signature.name == name)
     }
 
-    /// There is a builtin or function of this name.
+    /// Checks that a builtin or function of this name exists.
     fn callable(&self, name: &str, span: Span) -> Result<()> {
         if self.callables(name).next().is_some() {
             return Ok(());
@@ -819,10 +818,10 @@ impl<'a> Lowering<'a> {
         let names = model.builtins.iter().map(|builtin| builtin.signature.name.as_str());
         let names = names.chain(model.functions.iter().map(|function| function.signature.name.as_str()));
         let names = names.chain(slots.map(|slot| slot.name.as_str()));
-        Err(Diagnostic::new(span, format!("there is no builtin `{name}`")).suggest(name, names).into())
+        Err(Diagnostic::new(span, format!("unknown builtin `{name}`")).suggest(name, names).into())
     }
 
-    /// The types that what has a name works on, taking so many values.
+    /// Types that the callables of a name with this many values accept.
     fn domain(&self, name: &str, values: usize) -> Option<String> {
         let signatures = self.callables(name).filter(|(_, signature)| signature.params.len() == values);
         let mut names: Vec<String> = Vec::new();
@@ -844,7 +843,7 @@ impl<'a> Lowering<'a> {
             let plural = if counts == [1] { "" } else { "s" };
             let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
             let (counts, given) = (counts.join(" or "), args.len());
-            let message = format!("the builtin `{name}` takes {counts} value{plural}, here are {given}");
+            let message = format!("the builtin `{name}` takes {counts} value{plural}, but {given} were given");
             return Err(Diagnostic::new(span, message).into());
         }
         let args = &self.broadcast(args)[..];
@@ -855,7 +854,7 @@ impl<'a> Lowering<'a> {
             .filter_map(|(callable, signature)| {
                 self.matches(signature, &tys, beside.to).map(|found| (callable, signature, found))
             })
-            // What is for the type itself goes before what is for its bits.
+            // A match of the type itself takes precedence over a match of its bits.
             .min_by_key(|(_, _, found)| found.ty != found.lane);
         let Some((callable, signature, Match { ty, lane, result })) = fits else {
             let given: Vec<String> = tys.iter().map(|ty| self.describe(*ty)).collect();
@@ -866,7 +865,7 @@ impl<'a> Lowering<'a> {
             let diagnostic = Diagnostic::new(span, message);
             return Err(match counts.contains(&beside.words.len()) {
                 true if self.callables(name).any(|(_, signature)| signature.to.is_some()) && beside.to.is_none() => {
-                    diagnostic.help(format!("say what it is to give: `{name}.type(…)`"))
+                    diagnostic.help(format!("name the result type: `{name}.type(…)`"))
                 }
                 true => match self.domain(name, args.len()) {
                     Some(domain) => diagnostic.help(format!("it works on {domain}")),
@@ -874,7 +873,7 @@ impl<'a> Lowering<'a> {
                 },
                 false => {
                     let counts: Vec<String> = counts.iter().map(usize::to_string).collect();
-                    diagnostic.help(format!("behind its values stand {} words", counts.join(" or ")))
+                    diagnostic.help(format!("its values are followed by {} words", counts.join(" or ")))
                 }
             }
             .into());
@@ -906,7 +905,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A function's body, for values in place of its parameters.
+    /// Lowers a function's body with values for its parameters.
     fn function(
         &mut self,
         index: usize,
@@ -949,7 +948,7 @@ impl<'a> Lowering<'a> {
         Ok(value)
     }
 
-    /// The values with names in a function's body.
+    /// Lowers the named values of a function's body.
     fn named_values(&mut self, lets: &[(String, Expr)]) -> Result<()> {
         for (name, value) in lets {
             let local = match (self.decide(value)?, self.word(value)?) {
@@ -962,7 +961,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
-    /// A single predicate beside predicates of several lanes stands for each lane.
+    /// Broadcasts a single predicate next to predicates of several lanes.
     fn broadcast(&mut self, args: &[Typed]) -> Vec<Typed> {
         let predicate = |ty: Ty| match ty {
             Ty::Lanes { lane, lanes } if self.model().ty(lane).kind == Kind::Predicate => Some(lanes),
@@ -979,9 +978,9 @@ impl<'a> Lowering<'a> {
         args.iter().map(spread).collect()
     }
 
-    /// The type parameter and the result for arguments, if a signature takes them.
+    /// Instantiates a signature for arguments, if it accepts them.
     ///
-    /// What is declared for bits and not for the integers of that width works on such integers as on their bits.
+    /// A declaration for bits also accepts integers of that width, unless there is one for the integers.
     fn matches(&self, signature: &Signature, args: &[Ty], to: Option<TypeId>) -> Option<Match> {
         let Signature { params, generic, result, .. } = signature;
         if params.len() != args.len() || signature.to.is_some() != to.is_some() {
@@ -1033,14 +1032,14 @@ impl<'a> Lowering<'a> {
         Some(Match { ty, lane: given.map(|(lane, _)| lane), result })
     }
 
-    /// Whether a type is the uninterpreted bits of an integer type.
+    /// Returns true if a type is the untyped bits of an integer type.
     fn is_bits_of(&self, bits: TypeId, integer: TypeId) -> bool {
         let (bits, integer) = (self.model().ty(bits), self.model().ty(integer));
         bits.kind == Kind::Bits && matches!(integer.kind, Kind::Unsigned | Kind::Signed) && bits.bits == integer.bits
     }
 }
 
-/// The bits of zero or of a normal number in a float format, if it holds the number exactly.
+/// Bits of zero or of a normal number in a float format, if the number is exactly representable.
 fn float_bits(value: f64, width: u32, exponent: u32) -> Option<u64> {
     const FRACTION: u32 = f64::MANTISSA_DIGITS - 1;
     let fraction = width - 1 - exponent;
@@ -1056,14 +1055,14 @@ fn float_bits(value: f64, width: u32, exponent: u32) -> Option<u64> {
 }
 
 fn untyped(span: Span) -> LowerError {
-    Diagnostic::new(span, "nothing says what type this number has").help("write `as` and a type behind it").into()
+    Diagnostic::new(span, "the type of this number is ambiguous").help("write `as` and a type after it").into()
 }
 
 fn is_number(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Integer(_) | ExprKind::Float(_))
 }
 
-/// The locals that semantics give a value and never ask for it.
+/// Locals that are assigned but never read.
 pub(crate) fn unused_locals<'a>(entry: &Entry, semantics: &'a [Stmt]) -> Vec<&'a Ident> {
     let mut targets = Vec::new();
     walk::statements(semantics, &mut |statement| {

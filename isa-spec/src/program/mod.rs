@@ -1,9 +1,8 @@
-//! The small typed language that semantics are lowered to, one program for each form, range of targets, and number of
-//! operands.
+//! Intermediate representation of semantics: a typed program for each form, range of targets, and number of operands.
 //!
-//! A program is a list of values in order of computation; a value refers to earlier ones by index. Values are lanes
-//! of a type: one lane for scalars. A predicate is a truth value, or one for each lane. This module knows no syntax
-//! of the spec and no Rust.
+//! A program is a list of values in order of computation; a value refers to earlier ones by index. Values have lanes of
+//! a type: one lane for scalars. A predicate is a truth value, or one for each lane. This module depends neither on the
+//! syntax of the spec nor on Rust.
 //!
 //! ```text
 //! setp.lt.and.f32 p, a, b, c:      0  Source(1)                 .f32      a
@@ -28,12 +27,12 @@ pub(crate) enum Ty {
         lane: TypeId,
         lanes: u32,
     },
-    /// The lanes that a selector picks.
+    /// Lanes picked by a selector.
     Pick(Pick),
 }
 
 impl Ty {
-    /// How many lanes a value has; a selector counts as one.
+    /// Number of lanes of a value; a selector counts as one.
     pub(crate) fn lanes(self) -> u32 {
         match self {
             Ty::Lanes { lane: _, lanes } => lanes,
@@ -41,12 +40,12 @@ impl Ty {
         }
     }
 
-    /// Whether it is a truth value, or one for each lane.
+    /// Returns true for a truth value, or one for each lane.
     pub(crate) fn is_predicate(self, model: &Model) -> bool {
         matches!(self, Ty::Lanes { lane, lanes: _ } if model.ty(lane).kind == Kind::Predicate)
     }
 
-    /// The width of a lane; 1 for predicates. Selectors have none.
+    /// Width of a lane; 1 for predicates, `None` for selectors.
     pub(crate) fn bits(self, model: &Model) -> Option<u32> {
         match self {
             Ty::Lanes { lane, lanes: _ } => Some(model.ty(lane).bits),
@@ -63,50 +62,50 @@ pub(crate) struct Value {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
-    /// A source operand, by its place among the operands of the form.
+    /// Source operand, by its index among the operands of the form.
     Source(usize),
-    /// The selector behind an operand, by that operand's place. A mask is a predicate for each lane.
+    /// Selector of an operand, by the index of the operand. A mask is a predicate for each lane.
     Selector(usize),
-    /// The same bits in every lane.
+    /// Constant, the same in every lane.
     Constant(u64),
-    /// A builtin. Lane by lane unless it takes whole values.
+    /// Call of a builtin, lane by lane unless it takes whole values.
     Call { callee: Callee, args: Vec<ValueId> },
-    /// The second where the first is true, else the third; lane by lane where the first has lanes.
+    /// Selects the second value where the first is true, else the third; lane by lane if the first has lanes.
     Select(ValueId, ValueId, ValueId),
-    /// One lane of a value.
+    /// Extracts a lane.
     Lane(ValueId, u32),
-    /// The same bits read as another type.
+    /// Reinterprets the bits as another type.
     Reinterpret(ValueId),
-    /// A predicate for each lane.
+    /// Predicate broadcast to all lanes.
     Spread(ValueId),
-    /// What the thread is in its warp.
+    /// Property of the executing thread within its warp.
     Own(Own),
 }
 
-/// A builtin, for the types and words that it is called with.
+/// A builtin with the types and words that it is called with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Callee {
     pub builtin: BuiltinId,
-    /// The type parameter.
+    /// Value of the type parameter.
     pub ty: Option<TypeId>,
-    /// The result's own.
+    /// Value of the result's own type parameter.
     pub to: Option<TypeId>,
-    /// Of each list of words the chosen one.
+    /// Chosen word of each word list.
     pub modes: Vec<(OperatorId, usize)>,
 }
 
-/// What one form computes.
+/// Computation of a form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Program {
     pub values: Vec<Value>,
-    /// One for each destination in order of writing, second destinations behind their first.
+    /// One for each destination in order of writing, second destinations after their first.
     pub outputs: Vec<ValueId>,
-    /// One for each line of the pseudo-code that has a value: what the line computes, where an output needs it.
+    /// One for each line of pseudo-code that has a value, if an output depends on it.
     pub steps: Vec<Option<ValueId>>,
 }
 
 impl Op {
-    /// The values it reads.
+    /// Values that it reads.
     pub(crate) fn args(&self) -> Vec<ValueId> {
         match self {
             Op::Source(_) | Op::Selector(_) | Op::Constant(_) | Op::Own(_) => Vec::new(),
@@ -127,7 +126,7 @@ impl Op {
 }
 
 impl Program {
-    /// Whether what a thread computes depends on others of its warp.
+    /// Returns true if the result of a thread depends on other threads of its warp.
     pub(crate) fn is_collective(&self, model: &Model) -> bool {
         self.values.iter().any(|value| match &value.op {
             Op::Own(_) => true,
@@ -140,7 +139,7 @@ impl Program {
         &self.values[id.0]
     }
 
-    /// The value of an operation, found or added.
+    /// Returns the value of an operation, reusing an equal one.
     pub(crate) fn push(&mut self, op: Op, ty: Ty) -> ValueId {
         let value = Value { op, ty };
         let found = self.values.iter().position(|other| *other == value);
@@ -150,7 +149,7 @@ impl Program {
         }))
     }
 
-    /// Drops the values that no output needs.
+    /// Removes the values that no output needs.
     pub(crate) fn prune(&mut self) {
         let mut live = vec![false; self.values.len()];
         self.outputs.iter().for_each(|output| live[output.0] = true);

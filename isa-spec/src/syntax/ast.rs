@@ -1,4 +1,4 @@
-//! The syntax tree of the spec language: what was written, with its spans, and nothing of what it means.
+//! Syntax tree of the spec language, with spans and without interpretation.
 
 use std::rc::Rc;
 
@@ -7,17 +7,17 @@ use proc_macro2::{Span, TokenStream};
 
 pub(crate) use super::ident::Ident;
 
-/// A description: the `///` lines before an item, joined, without the leading blank.
+/// Text of the `///` lines before an item, joined, without the leading space.
 pub(crate) type Docs = String;
 
 /// A whole spec: its items in order.
 #[derive(Clone, Debug, Default)]
 pub struct Spec {
-    /// Each with the place where it begins.
+    /// Items, each with its start.
     pub(crate) items: Vec<(Span, Item)>,
-    /// The items of what it builds on.
+    /// Items of its libraries.
     pub(crate) library: Vec<(Span, Item)>,
-    /// Whether the tokens of the library stand beside those that the compiler gave a macro.
+    /// True if library tokens come from the fallback lexer, while the spec's come from the compiler.
     pub(crate) beside: bool,
 }
 
@@ -65,7 +65,7 @@ pub(crate) enum Item {
     Instruction(Instruction),
 }
 
-/// The manual that sections are those of.
+/// The manual whose section numbers the entries cite.
 #[derive(Clone, Debug)]
 pub(crate) struct Manual {
     pub span: Span,
@@ -76,7 +76,7 @@ pub(crate) struct Manual {
 }
 
 impl Item {
-    /// The names that it declares, opcodes and what is only Rust's aside.
+    /// Names that it declares, except opcodes and paths of Rust.
     pub(crate) fn names(&self) -> Vec<&Ident> {
         match self {
             Item::Types(types) => types.iter().map(|ty| &ty.name).collect(),
@@ -150,7 +150,7 @@ pub(crate) enum TypeShape {
     Packed { lanes: Number, of: Ident },
 }
 
-/// A small number and where it stands.
+/// A small number and its span.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Number {
     pub value: u32,
@@ -165,21 +165,21 @@ pub(crate) struct Class {
     pub types: Vec<Ident>,
 }
 
-/// Types named one by one or by class: `unsigned, .f32`.
+/// Types named individually or by class: `unsigned, .f32`.
 #[derive(Clone, Debug)]
 pub(crate) enum TypeSet {
     Type(Ident),
     Class(Ident),
 }
 
-/// What builtins and functions say of what they take and give: `lt<T: unsigned, float>(a: T, b: T) -> .pred`
+/// Signature of a builtin or a function: `lt<T: unsigned, float>(a: T, b: T) -> .pred`
 #[derive(Clone, Debug)]
 pub(crate) struct Signature {
     pub docs: Docs,
     pub name: Ident,
-    /// The parameter's name and the types it ranges over.
+    /// Name of the type parameter and the types it ranges over.
     pub generic: Option<(Ident, Vec<TypeSet>)>,
-    /// The second parameter, which the caller names: the result's.
+    /// Second type parameter, that of the result, which the caller names.
     pub to: Option<(Ident, Vec<TypeSet>)>,
     pub params: Vec<(Ident, ParamType)>,
     pub result: ParamType,
@@ -189,11 +189,11 @@ pub(crate) struct Signature {
 #[derive(Clone, Debug)]
 pub(crate) struct Builtin {
     pub signature: Signature,
-    /// Whether there is a body for all lanes of a warp at once.
+    /// True if there is a body for all lanes of a warp at once.
     pub warp: bool,
 }
 
-/// `fn gt<T: unsigned>(a: T, b: T) -> .pred { b < a }`, with names for values before the last expression
+/// `fn gt<T: unsigned>(a: T, b: T) -> .pred { b < a }`, with named values before the last expression
 #[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub signature: Signature,
@@ -201,7 +201,7 @@ pub(crate) struct Function {
     pub body: Expr,
 }
 
-/// `own lane: .u32;`: what a thread is in its warp
+/// `own lane: .u32;`: property of a thread within its warp
 #[derive(Clone, Debug)]
 pub(crate) struct Own {
     pub docs: Docs,
@@ -244,24 +244,24 @@ pub(crate) struct OperatorMember {
     pub domain: Vec<TypeSet>,
 }
 
-/// `words Rounding { rn; rz; }`, `words FunnelDirection of opcode { l; r; }`: what modifiers say that change how something is computed
+/// `words Rounding { rn; rz; }`, `words FunnelDirection of opcode { l; r; }`: modifiers that parameterize a computation
 #[derive(Clone, Debug)]
 pub(crate) struct Words {
     pub docs: Docs,
     pub name: Ident,
-    /// `of opcode`: they stand right behind the opcode.
+    /// `of opcode`: they directly follow the opcode.
     pub of_opcode: bool,
     pub members: Vec<(Docs, Ident)>,
 }
 
-/// `map wide { .u16: .u32; .u32: .u64; }`: a type for each of some types
+/// `map wide { .u16: .u32; .u32: .u64; }`: a mapping of types
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     pub name: Ident,
     pub pairs: Vec<(Ident, Ident)>,
 }
 
-/// `fragment left { row = lane >> 2; column = …; }`: who holds which element of a matrix
+/// `fragment left { row = lane >> 2; column = …; }`: distribution of matrix elements over lanes
 #[derive(Clone, Debug)]
 pub(crate) struct Fragment {
     pub docs: Docs,
@@ -270,7 +270,7 @@ pub(crate) struct Fragment {
     pub places: Vec<(Ident, Expr)>,
 }
 
-/// `layout descriptor of 64 { 0 to 13: start; }`: what bits mean
+/// `layout descriptor of 64 { 0 to 13: start; }`: a bit layout
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub docs: Docs,
@@ -288,7 +288,7 @@ pub(crate) struct BitField {
     pub name: Ident,
 }
 
-/// `a, b: left by 4 where .shape == .m8n8k16, right;`: the fragments that operands are, or the layouts that their bits have
+/// `a, b: left by 4 where .shape == .m8n8k16, right;`: fragments or bit layouts of operands
 #[derive(Clone, Debug)]
 pub(crate) struct FragmentOf {
     pub names: Vec<Ident>,
@@ -303,7 +303,7 @@ pub(crate) struct FragmentCase {
     pub condition: Option<Expr>,
 }
 
-/// `.maxntid entry numbers 1 to 3 without { .reqntid }: ptx 1.3, sm_10;`: a directive, and where it stands
+/// `.maxntid entry numbers 1 to 3 without { .reqntid }: ptx 1.3, sm_10;`: a directive and its contexts
 #[derive(Clone, Debug)]
 pub(crate) struct Directive {
     pub docs: Docs,
@@ -311,14 +311,14 @@ pub(crate) struct Directive {
     /// `module`, `body`, `entry`, `function`, `attribute`, `option`
     pub places: Vec<Ident>,
     pub numbers: Option<(Number, Number)>,
-    /// What does not stand beside it.
+    /// Directives that it excludes.
     pub without: Vec<Ident>,
     /// `until 2.1`
     pub until: Option<Version>,
     pub floor: Option<Requirement>,
 }
 
-/// `.local generic constants;`, `.samplerref opaque option texmode_independent;`: where variables are, and what of addresses
+/// `.local generic constants;`, `.samplerref opaque option texmode_independent;`: a state space and its properties
 #[derive(Clone, Debug)]
 pub(crate) struct Space {
     pub docs: Docs,
@@ -335,26 +335,26 @@ pub(crate) struct Space {
     pub until: Option<Version>,
 }
 
-/// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: what a thread may read and nothing writes
+/// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: a special register
 #[derive(Clone, Debug)]
 pub(crate) struct Special {
     pub docs: Docs,
     pub names: Vec<SpecialName>,
-    /// Elements of a vector.
+    /// Number of elements of a vector.
     pub elements: Option<Number>,
-    /// Its own type, then those that it may also be read as.
+    /// Its own type, then the other types as which it may be read.
     pub types: Vec<Ident>,
     pub floor: Requirement,
 }
 
-/// `effect update(at: address, change: program) -> value;`: what an instruction may do beyond registers
+/// `effect update(at: address, change: program) -> value;`: an effect beyond registers
 #[derive(Clone, Debug)]
 pub(crate) struct Effect {
     pub docs: Docs,
     pub name: Ident,
-    /// Each with what stands for it: `operand`, `word`, `program`.
+    /// Parameters with their kinds: `operand`, `word`, `program`.
     pub params: Vec<(Ident, Ident)>,
-    /// Whether it gives a value.
+    /// True if it returns a value.
     pub result: bool,
 }
 
@@ -362,21 +362,21 @@ pub(crate) struct Effect {
 #[derive(Clone, Debug)]
 pub(crate) struct SpecialName {
     pub name: Ident,
-    /// Where its value comes from.
+    /// Source of its value.
     pub origin: Option<Ident>,
-    /// How many registers the name stands for, numbered from zero.
+    /// Number of registers with this name, numbered from zero.
     pub count: Option<Number>,
 }
 
-/// `.b128: ptx 8.3, sm_70;`, `"frequency": ptx 9.0, sm_10;`, `kernel_parameter_bytes 4352: ptx 1.5, sm_10;`: since when a
-/// declaration or a directive may say something
+/// `.b128: ptx 8.3, sm_70;`, `"frequency": ptx 9.0, sm_10;`, `kernel_parameter_bytes 4352: ptx 1.5, sm_10;`:
+/// requirement of a part of a declaration or directive
 #[derive(Clone, Debug)]
 pub(crate) struct Declared {
     pub docs: Docs,
     pub span: Span,
-    /// With the dot of a word and the quotes of a string.
+    /// Name, including the dot of a word and the quotes of a string.
     pub name: String,
-    /// The most of what is counted.
+    /// Maximum of a counted quantity.
     pub most: Option<Number>,
     pub floor: Requirement,
 }
@@ -393,12 +393,12 @@ pub(crate) struct LenientNote {
 pub(crate) struct NamedSet {
     pub docs: Docs,
     pub name: Ident,
-    /// Modifiers that it gives members to are free.
+    /// True if modifiers with these members are free.
     pub free: bool,
     pub body: SetBody,
 }
 
-/// `.cluster "Threads of the cluster.": ptx 7.8, sm_90;`: a word of modifiers, with its description
+/// `.cluster "Threads of the cluster.": ptx 7.8, sm_90;`: a modifier word with its description
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
     pub docs: Docs,
@@ -407,7 +407,7 @@ pub(crate) struct Word {
     pub floor: Option<Requirement>,
 }
 
-/// `template binary($value) { … }`: blocks that entries share
+/// `template binary($value) { … }`: blocks shared by entries
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
     /// Further paragraphs of the descriptions of the entries that use it.
@@ -429,22 +429,22 @@ pub(crate) struct Use {
 pub(crate) struct Instruction {
     pub docs: Docs,
     pub opcode: Ident,
-    /// The templates that it takes blocks from.
+    /// Templates that it uses.
     pub uses: Vec<Use>,
-    /// Its own blocks, to be read behind those of templates.
+    /// Its own blocks, to be parsed after those of templates.
     pub body: TokenStream,
-    /// Where it names the first of its templates, once it has their blocks.
+    /// Position of its first use of a template, once expanded.
     pub from_template: Option<Span>,
     pub section: Option<(String, Span)>,
-    /// `also "shuffle", "exchange lanes";`: what else people call it, and look for.
+    /// `also "shuffle", "exchange lanes";`: other names and search terms.
     pub also: Vec<(String, Span)>,
     pub syntax: Vec<SyntaxLine>,
     pub sets: Vec<Set>,
-    /// What every line is narrowed by.
+    /// Conditions on every line.
     pub narrowed: Vec<OnlyIf>,
-    /// `free { .weak };`: modifiers that are no part of a form's name.
+    /// `free { .weak };`: modifiers that are not part of a form's name.
     pub free: Vec<Ident>,
-    /// `unread { .rnd };`: modifiers that change nothing.
+    /// `unread { .rnd };`: modifiers that have no effect.
     pub unread: Vec<Ident>,
     pub operands: Vec<OperandType>,
     pub fragments: Vec<FragmentOf>,
@@ -452,7 +452,7 @@ pub(crate) struct Instruction {
     pub legal: Vec<OnlyIf>,
     pub requires: Vec<Requirement>,
     pub semantics: Option<Semantics>,
-    /// Later ones go before earlier ones.
+    /// Later ones take precedence.
     pub bounds: Vec<Bound>,
     pub lenient_syntax: Vec<SyntaxLine>,
     pub lenient_floors: Vec<LenientFloor>,
@@ -462,7 +462,7 @@ pub(crate) struct Instruction {
 }
 
 impl Instruction {
-    /// An entry without blocks, and the tokens that they will be read from.
+    /// Creates an entry without blocks, which are to be parsed from the tokens.
     pub(crate) fn new(docs: Docs, opcode: Ident, body: TokenStream) -> Instruction {
         Instruction {
             docs,
@@ -493,29 +493,29 @@ impl Instruction {
     }
 }
 
-/// `ulps 2;`, `.type == .f16: relative "2^-9.9";`: how far a machine's result may be from the exact one
+/// `ulps 2;`, `.type == .f16: relative "2^-9.9";`: maximum error of a machine's result
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
     pub condition: Option<Expr>,
     /// `ulps`, `absolute` or `relative`
     pub measure: Ident,
     pub value: String,
-    /// The value as a number.
+    /// Numeric value.
     pub amount: f64,
 }
 
-/// `rsqrt, sin;`, `cvt: .sat;`: forms that get no loop over lanes
+/// `rsqrt, sin;`, `cvt: .sat;`: forms without a loop over lanes
 #[derive(Clone, Debug)]
 pub(crate) struct Scalarized {
     pub opcodes: Vec<Ident>,
-    /// All forms of the opcodes without it.
+    /// All forms of the opcodes if absent.
     pub condition: Option<Expr>,
 }
 
-/// What an entry says of what it computes.
+/// Semantics of an entry.
 #[derive(Clone, Debug)]
 pub(crate) enum Semantics {
-    /// `semantics none "textures are not modeled";`: syntax and validity only, and why.
+    /// `semantics none "textures are not modeled";`: not executable, and the reason.
     None(String),
     /// `semantics { … }`
     Statements(Vec<Stmt>),
@@ -524,7 +524,7 @@ pub(crate) enum Semantics {
 /// `set.CmpOp{.ftz}.dtype.stype  d, a, b, {!}c  where … ;`
 #[derive(Clone, Debug)]
 pub(crate) struct SyntaxLine {
-    /// For a lenient line, the note that says so.
+    /// Note of a lenient line.
     pub docs: Docs,
     pub opcode: Ident,
     pub modifiers: Vec<Modifier>,
@@ -545,16 +545,16 @@ pub(crate) struct Pattern {
     pub name: Ident,
     /// `{!}` before it.
     pub negatable: bool,
-    /// `|q`, `[|q]` or `[|_]` behind it.
+    /// `|q`, `[|q]` or `[|_]` after it.
     pub second: Option<(Ident, bool)>,
-    /// `{.mask}` behind it, or `.dsel`, which may not be left out.
+    /// `{.mask}` after it, or a mandatory `.dsel`.
     pub selector: Option<(Ident, bool)>,
-    /// Whether it may be left out, and all behind it: `{, policy}`.
+    /// True if it and all that follow may be omitted: `{, policy}`.
     pub optional: bool,
     pub around: Around,
 }
 
-/// `.dtype = { .u32, .s32 };` and its relatives
+/// `.dtype = { .u32, .s32 };` and variants
 #[derive(Clone, Debug)]
 pub(crate) struct Set {
     pub name: Ident,
@@ -573,7 +573,7 @@ pub(crate) enum SetBody {
     Named(Ident),
 }
 
-/// `forms where .CmpOp in { .lo };` with its description: forms that only the assembler takes
+/// `forms where .CmpOp in { .lo };` with its description: forms that only the assembler accepts
 #[derive(Clone, Debug)]
 pub(crate) struct LenientForms {
     pub docs: Docs,
@@ -581,7 +581,7 @@ pub(crate) struct LenientForms {
     pub condition: Expr,
 }
 
-/// `without { constants } where .type == .bf16`, `with { addresses }`: what may stand for an operand beside a register
+/// `without { constants } where .type == .bf16`, `with { addresses }`: accepted and refused substitutes of an operand
 #[derive(Clone, Debug)]
 pub(crate) struct Stands {
     pub with: bool,
@@ -589,7 +589,7 @@ pub(crate) struct Stands {
     pub condition: Option<Rc<Expr>>,
 }
 
-/// `16 to 64 by 16`; a single number is both ends.
+/// `16 to 64 by 16`; for a single number, both bounds are equal.
 #[derive(Clone, Debug)]
 pub(crate) struct Constants {
     pub least: (i64, Span),
@@ -601,7 +601,7 @@ pub(crate) struct Constants {
 #[derive(Clone, Debug)]
 pub(crate) struct OperandType {
     pub names: Vec<Ident>,
-    /// What they are: the first of which the condition holds.
+    /// Kind and type: the first whose condition holds.
     pub cases: Vec<TypeCase>,
     /// `register`, `sink`, `destination`
     pub attributes: Vec<Ident>,
@@ -612,7 +612,7 @@ pub(crate) struct OperandType {
     /// `without { constants, sums } where .type == .bf16`
     pub stands: Vec<Stands>,
     pub state: Option<State>,
-    /// `if .cache_hint`: the forms that have them.
+    /// `if .cache_hint`: condition on the forms that have them.
     pub condition: Option<Expr>,
 }
 
@@ -625,7 +625,7 @@ pub(crate) struct TypeCase {
     pub condition: Option<Expr>,
 }
 
-/// What an operand is.
+/// Kind of an operand.
 #[derive(Clone, Debug)]
 pub(crate) enum OperandKind {
     /// `.type`, `wide(.type)`, `4 of .b32`, `.num.x of .b32`
@@ -636,11 +636,11 @@ pub(crate) enum OperandKind {
     Other(Ident),
 }
 
-/// `4`, `.num.x`, `.shape.m * .shape.k / 64`: the number of elements of a vector
+/// `4`, `.num.x`, `.shape.m * .shape.k / 64`: number of elements of a vector
 #[derive(Clone, Debug)]
 pub(crate) struct Count {
     pub first: Factor,
-    /// Each with whether it divides what stands before it.
+    /// Further factors; true for divisors.
     pub rest: Vec<(bool, Factor)>,
 }
 
@@ -648,19 +648,19 @@ pub(crate) struct Count {
 #[derive(Clone, Debug)]
 pub(crate) enum Factor {
     Number(Number),
-    /// The number next to some letters in the word of a modifier: 16 for `.shape.m` where the shape is `.m16n8k8`.
+    /// The number next to some letters in a modifier's word: 16 for `.shape.m` if the shape is `.m16n8k8`.
     Of {
         modifier: Ident,
         letters: Ident,
     },
 }
 
-/// `state CC.CF where .cc`: what no statement writes, and a program carries from one to the next
+/// `state CC.CF where .cc`: a thread state, not written in statements
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub span: Span,
     pub name: String,
-    /// The forms that have it; all of them if there is none.
+    /// Condition on the forms that have it; `None` for all.
     pub condition: Option<Expr>,
 }
 
@@ -677,14 +677,14 @@ pub(crate) struct OnlyIf {
 pub(crate) struct Requirement {
     pub span: Span,
     pub condition: Option<Expr>,
-    /// `removed ptx 6.4, sm_70;`: later versions do not know it on these targets.
+    /// `removed ptx 6.4, sm_70;`: later versions no longer have it on these targets.
     pub removed: bool,
     pub ptx: Option<Version>,
-    /// One of these: `sm_100a | sm_110a`.
+    /// Alternatives: `sm_100a | sm_110a`.
     pub targets: Vec<Target>,
 }
 
-/// A floor of the assembler below the manual's, and the note that says so.
+/// A minimum of the assembler's that is lower than the manual's, with its note.
 #[derive(Clone, Debug)]
 pub(crate) struct LenientFloor {
     pub docs: Docs,
@@ -698,12 +698,12 @@ pub(crate) struct Erratum {
     pub machine: String,
 }
 
-/// A statement as an example, and whether it is refused although the manual shows it.
+/// An example statement; `refused` if the assembler refuses it although the manual shows it.
 #[derive(Clone, Debug)]
 pub(crate) struct Example {
     pub span: Span,
     pub refused: bool,
-    /// What it is judged with: `ptx 7.0, sm_80:`.
+    /// Version and target that it is checked for: `ptx 7.0, sm_80:`.
     pub with: Option<Requirement>,
     /// The statement as it is written in PTX.
     pub text: String,
@@ -713,7 +713,8 @@ pub(crate) struct Example {
 }
 
 impl Example {
-    /// Whether it belongs to the table and the reference: what only some versions and targets refuse is for the check alone.
+    /// True if it belongs to the table and the reference; examples refused only by some versions and targets serve the
+    /// check alone.
     pub(crate) fn is_shown(&self) -> bool {
         !self.refused || self.with.is_none()
     }
@@ -727,7 +728,7 @@ pub(crate) struct ExampleOperand {
     pub name: String,
     pub second: Option<String>,
     pub selector: Option<Ident>,
-    /// Those of a vector.
+    /// Elements of a vector.
     pub elements: Vec<ExampleOperand>,
     pub around: Around,
 }
@@ -786,12 +787,12 @@ pub(crate) enum UnaryOp {
     Neg,
 }
 
-/// Operators of expressions; each but the logical ones stands for the builtin of its name.
+/// Operators of expressions; all but the logical ones are shorthands of builtins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BinaryOp {
-    /// `||`, of conditions known per form
+    /// `||`, on conditions known per form
     LogicalOr,
-    /// `&&`, of conditions known per form
+    /// `&&`, on conditions known per form
     LogicalAnd,
     Or,
     Xor,
@@ -827,7 +828,7 @@ impl UnaryOp {
 }
 
 impl BinaryOp {
-    /// The builtin an operator stands for.
+    /// Builtin that an operator calls.
     pub(crate) const fn builtin(self) -> &'static str {
         match self {
             BinaryOp::LogicalOr | BinaryOp::Or => "or",
@@ -868,7 +869,7 @@ impl BinaryOp {
         }
     }
 
-    /// How tightly it binds, as in C: higher binds tighter.
+    /// Precedence, as in C: higher binds tighter.
     pub(crate) const fn precedence(self) -> u8 {
         match self {
             BinaryOp::LogicalOr => 1,

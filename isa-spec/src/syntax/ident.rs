@@ -1,15 +1,15 @@
-//! Names as PTX has them.
+//! Identifiers of PTX.
 
 use std::fmt;
 
 use proc_macro2::Span;
 
-/// A name: an identifier of Rust, or what only PTX calls a word: `scaled::n2::ue8m0`, `L2::128B`, `2d`.
+/// A name: a Rust identifier, or a word that only PTX allows: `scaled::n2::ue8m0`, `L2::128B`, `2d`.
 #[derive(Clone, Debug)]
 pub(crate) struct Ident {
     text: String,
     span: Span,
-    /// Whether it is written without a dot: in a list of words it names a set of them.
+    /// True if written without a dot: in a list of words it names a set.
     bare: bool,
 }
 
@@ -18,12 +18,12 @@ impl Ident {
         Ident { text, span, bare: false }
     }
 
-    /// Whether it is a name of Rust's without a dot before it.
+    /// Returns true if it is a Rust identifier without a dot before it.
     pub(crate) fn is_bare(&self) -> bool {
         self.bare
     }
 
-    /// Where it stands.
+    /// Its span.
     pub(crate) fn span(&self) -> Span {
         self.span
     }

@@ -1,6 +1,6 @@
-//! The spec language as it is written: its tree, and the way from tokens to it.
+//! Syntax of the spec language: tree and parser.
 //!
-//! This module knows no meaning: a name is a word with a place.
+//! Names are not interpreted.
 
 pub(crate) mod ast;
 mod ident;

@@ -1,4 +1,4 @@
-//! The one way through expressions and statements.
+//! Traversal of expressions and statements.
 //!
 //! ```text
 //! d = .ftz ? flush(a) : b;      children of `?:` are `.ftz`, `flush(a)` and `b`; walking it also meets `a`
@@ -7,7 +7,7 @@
 use super::ast::{Expr, ExprKind, Stmt};
 
 impl Expr {
-    /// The expressions that stand right in this one, from left to right.
+    /// Direct subexpressions, from left to right.
     pub(crate) fn children(&self) -> Vec<&Expr> {
         match &self.kind {
             ExprKind::Name(_)
@@ -24,13 +24,13 @@ impl Expr {
         }
     }
 
-    /// Shows this expression and all in it, an outer one before those in it.
+    /// Visits this expression and all subexpressions, in pre-order.
     pub(crate) fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
         visit(self);
         self.children().into_iter().for_each(|child| child.walk(visit));
     }
 
-    /// Whether it names something.
+    /// Returns true if the expression refers to a name.
     pub(crate) fn mentions(&self, name: &str) -> bool {
         let mut found = false;
         self.walk(&mut |expr| found |= matches!(&expr.kind, ExprKind::Name(ident) if ident == name));
@@ -38,7 +38,7 @@ impl Expr {
     }
 }
 
-/// Shows every statement, an outer one before those in it.
+/// Visits every statement, in pre-order.
 pub(crate) fn statements<'a>(list: &'a [Stmt], visit: &mut dyn FnMut(&'a Stmt)) {
     for statement in list {
         visit(statement);
@@ -49,7 +49,7 @@ pub(crate) fn statements<'a>(list: &'a [Stmt], visit: &mut dyn FnMut(&'a Stmt)) 
     }
 }
 
-/// Shows every expression in statements, conditions included: see [`Expr::walk`].
+/// Visits every expression in statements, conditions included: see [`Expr::walk`].
 pub(crate) fn expressions<'a>(list: &'a [Stmt], visit: &mut dyn FnMut(&'a Expr)) {
     statements(list, &mut |statement| match statement {
         Stmt::Assign { target: _, value } => value.walk(visit),

@@ -1,6 +1,6 @@
-//! The texts of a spec and what is said about them: files, places, mistakes, reports.
+//! Source texts of a spec and diagnostics: files, positions, errors, reports.
 //!
-//! This module knows no grammar.
+//! Independent of the grammar.
 
 mod render;
 mod report;

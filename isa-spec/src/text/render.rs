@@ -1,4 +1,4 @@
-//! Mistakes as text: file, line, column, the source and a caret.
+//! Renders diagnostics with file, line, column, source and caret.
 
 use std::ops::Range;
 
@@ -7,11 +7,12 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use super::report::At;
 use super::{Diagnostic, Errors, Sources};
 
-/// A report shows so many mistakes: who has more will not read them all at once.
+/// Maximum number of errors in a report.
 const MAX_SHOWN: usize = 100;
 
 impl Errors {
-    /// All mistakes with file, line, column, the source and a caret, ordered by place; `colour` for terminals.
+    /// Renders all errors with file, line, column, source and caret, ordered by position; `colour` enables terminal
+    /// colors.
     pub fn render(&self, sources: &Sources, colour: bool) -> String {
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         let mut list: Vec<&Diagnostic> = self.iter().collect();
@@ -27,7 +28,7 @@ impl Errors {
     }
 }
 
-/// One mistake with its help.
+/// Renders one error with its help.
 fn one(mistake: &Diagnostic, sources: &Sources, renderer: &Renderer) -> String {
     if let At::Spec = mistake.at {
         let title = Level::ERROR.primary_title(&mistake.message);

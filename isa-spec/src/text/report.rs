@@ -1,6 +1,6 @@
-//! Mistakes in a spec: collected by each stage, shown all at once.
+//! Diagnostics of a spec, collected by each stage and reported together.
 //!
-//! This module knows no grammar, no rule and no file; a stage says what is wrong, where, and what would be right.
+//! Independent of grammar, rules and files: a stage states what is wrong, where, and what would be right.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
@@ -9,10 +9,10 @@ use std::ops::Range;
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
 
-/// So many names are listed where none is near.
+/// Maximum number of names to list if none is near.
 const MAX_LISTED: usize = 12;
 
-/// One mistake.
+/// An error in a spec.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     pub(super) at: At,
@@ -20,14 +20,14 @@ pub struct Diagnostic {
     pub(super) label: Option<Box<str>>,
     pub(super) secondary: Vec<(Span, String)>,
     pub(super) help: Option<Box<str>>,
-    /// A name that names nothing.
+    /// The unresolved name, if that is the error.
     unknown: Option<Box<str>>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum At {
     Span(Span),
-    /// Right behind a token, where something is missing.
+    /// Directly after a token, where something is missing.
     Behind(Span),
     Offsets(Range<usize>),
     /// The spec as a whole.
@@ -35,40 +35,40 @@ pub(super) enum At {
 }
 
 impl Diagnostic {
-    /// A mistake at a token or a run of tokens.
+    /// Creates an error at a token or a range of tokens.
     pub fn new(span: Span, message: impl Into<String>) -> Diagnostic {
         let at = At::Span(span);
         Diagnostic { at, message: message.into(), label: None, secondary: Vec::new(), help: None, unknown: None }
     }
 
-    /// Something that is missing behind a token.
+    /// Creates an error about something missing after a token.
     pub(crate) fn behind(span: Span, message: impl Into<String>) -> Diagnostic {
         Diagnostic { at: At::Behind(span), ..Diagnostic::new(span, message) }
     }
 
-    /// A mistake in text that has no tokens.
+    /// Creates an error in text that does not lex.
     pub(crate) fn at_offsets(range: Range<usize>, message: impl Into<String>) -> Diagnostic {
         Diagnostic { at: At::Offsets(range), ..Diagnostic::new(Span::call_site(), message) }
     }
 
-    /// A mistake of the spec as a whole.
+    /// Creates an error about the spec as a whole.
     pub(crate) fn whole(message: impl Into<String>) -> Diagnostic {
         Diagnostic { at: At::Spec, ..Diagnostic::new(Span::call_site(), message) }
     }
 
-    /// Says under the caret what is there.
+    /// Labels the primary span.
     pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
         self.label = Some(label.into().into_boxed_str());
         self
     }
 
-    /// Points at another place that explains the mistake.
+    /// Adds a secondary span that explains the error.
     pub fn also(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
         self.secondary.push((span, label.into()));
         self
     }
 
-    /// Blames another place; the present one becomes what explains the mistake.
+    /// Moves the error to another span; the present one becomes secondary.
     pub(crate) fn blame(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
         if let At::Span(before) = std::mem::replace(&mut self.at, At::Span(span)) {
             self.secondary.push((before, label.into()));
@@ -77,13 +77,13 @@ impl Diagnostic {
         self
     }
 
-    /// Says what would be right.
+    /// Adds help: what would be right.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into().into_boxed_str());
         self
     }
 
-    /// Adds the nearest of some names as help, or all of them if they are few: `wrong` names nothing.
+    /// Adds the nearest of some names as help, or all of them if they are few.
     pub fn suggest<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
         let known: BTreeSet<&str> = names.into_iter().collect();
         let listed = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
@@ -94,7 +94,7 @@ impl Diagnostic {
         diagnostic
     }
 
-    /// Adds the nearest of some names as help, if one is near: it may be meant.
+    /// Adds the nearest of some names as help, if one is near.
     pub(crate) fn near<'a>(self, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
         match nearest(wrong, names) {
             Some(name) => self.help(format!("did you mean `{name}`?")),
@@ -102,7 +102,7 @@ impl Diagnostic {
         }
     }
 
-    /// What is wrong, in one line.
+    /// Returns the message, a single line.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -116,7 +116,7 @@ impl Diagnostic {
         }
     }
 
-    /// What two reports of one mistake share: place and message.
+    /// Position and message, by which duplicates are recognized.
     fn identity(&self) -> Identity {
         let place = match &self.at {
             At::Span(span) | At::Behind(span) => extent(*span),
@@ -127,7 +127,7 @@ impl Diagnostic {
     }
 }
 
-/// Where a span is. Lines and columns are known inside a compiler, too; offsets are not.
+/// Location of a span. Lines and columns are known inside a compiler, too; offsets are not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Extent {
     offsets: Range<usize>,
@@ -142,7 +142,7 @@ fn extent(span: Span) -> Extent {
     Extent { offsets: span.byte_range(), lines: start.line..end.line, columns: start.column..end.column }
 }
 
-/// The name that is nearest to a misspelt one, if it is near enough to be meant.
+/// Returns the name nearest to a misspelled one, if it is near enough.
 pub(crate) fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest_of(wrong, &mut names.into_iter())
 }
@@ -153,7 +153,7 @@ fn nearest_of<'a>(wrong: &str, names: &mut dyn Iterator<Item = &'a str>) -> Opti
     (distance <= 1 + length / 4 && distance < length).then_some(name)
 }
 
-/// The least number of characters to insert, delete, replace or swap with their neighbour.
+/// Edit distance: insertions, deletions, substitutions and transpositions of neighbors.
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
@@ -172,7 +172,7 @@ fn edit_distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// The mistakes of one stage.
+/// Errors of one stage.
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
     list: Vec<Diagnostic>,
@@ -180,19 +180,19 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// None yet.
+    /// Creates an empty list.
     pub fn new() -> Errors {
         Errors::default()
     }
 
-    /// Adds a mistake, unless it is there already: what several forms share is found in each of them.
+    /// Adds an error unless it is present already: several forms may report the same one.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         if self.known.insert(diagnostic.identity()) {
             self.list.push(diagnostic);
         }
     }
 
-    /// Places the mistakes of a parser that ran out of tokens at the last one.
+    /// Places errors at the end of input on the last token.
     pub(crate) fn place_ends(&mut self, last: Span) {
         let nowhere = extent(Span::call_site());
         for diagnostic in &mut self.list {
@@ -203,7 +203,7 @@ impl Errors {
         }
     }
 
-    /// Says more of names that name nothing.
+    /// Adds help to errors about unresolved names.
     pub(crate) fn explain(&mut self, help: impl Fn(&str) -> Option<String>) {
         for diagnostic in &mut self.list {
             let more = diagnostic.unknown.as_deref().and_then(&help);
@@ -211,12 +211,12 @@ impl Errors {
         }
     }
 
-    /// Adds the mistakes of a parser.
+    /// Adds the errors of a parser.
     pub(crate) fn push_syn(&mut self, error: &syn::Error) {
         error.into_iter().for_each(|error| self.push(Diagnostic::new(error.span(), error.to_string())));
     }
 
-    /// Points from all mistakes but the first ones to a place that they follow from, which they may not show.
+    /// Adds a secondary span, the origin of the tokens, to all errors from index `first` on.
     pub(crate) fn note_from(&mut self, first: usize, span: Span, label: &str) {
         for diagnostic in &mut self.list[first..] {
             let shown = |other: &Span| extent(*other) == extent(span);
@@ -227,38 +227,38 @@ impl Errors {
         }
     }
 
-    /// How many there are.
+    /// Number of errors.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no errors.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// The value, if nothing went wrong.
+    /// Returns the value if there are no errors.
     ///
     /// # Errors
     ///
-    /// All mistakes, if there is one.
+    /// All errors, if there are any.
     pub fn finish<T>(self, value: T) -> Result<T, Errors> {
         if self.is_empty() { Ok(value) } else { Err(self) }
     }
 
-    /// The mistakes in the order they were found.
+    /// Iterates over the errors in the order of discovery.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter()
     }
 
-    /// All mistakes as `compile_error!` under the tokens, for a macro.
+    /// Converts all errors to `compile_error!` at the tokens, for a macro.
     pub fn into_compile_errors(self) -> TokenStream {
         self.list
             .into_iter()
             .map(|diagnostic| {
                 let (span, place) = match diagnostic.at {
                     At::Span(span) => (span, ""),
-                    At::Behind(span) => (span, " behind this"),
+                    At::Behind(span) => (span, " after this"),
                     At::Offsets(_) | At::Spec => (Span::call_site(), ""),
                 };
                 let mut message = diagnostic.message + place;

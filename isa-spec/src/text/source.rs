@@ -1,6 +1,6 @@
-//! Spec files and the way from a span back to file, line and column.
+//! Spec files, and the mapping from spans to file, line and column.
 //!
-//! The files are lexed as one text, so that an offset names its file by itself. This module knows no grammar.
+//! The files are lexed as one text, so that an offset identifies its file. Independent of the grammar.
 
 use std::cell::OnceCell;
 
@@ -8,10 +8,10 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 
 use crate::text::{Diagnostic, Errors};
 
-/// Deeper brackets than this are refused: the parser's own recursion would exhaust the stack.
+/// Maximum nesting depth of brackets; prevents stack overflow in the parser.
 const MAX_BRACKETS: usize = 256;
 
-/// The first bracket that is nested too deeply.
+/// Finds the first bracket that is nested too deeply.
 fn too_deep(tokens: &TokenStream) -> Option<Span> {
     let mut open = vec![tokens.clone().into_iter()];
     while let Some(innermost) = open.last_mut() {
@@ -25,13 +25,13 @@ fn too_deep(tokens: &TokenStream) -> Option<Span> {
     None
 }
 
-/// The files of one spec, in order.
+/// Files of a spec, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     files: Vec<File>,
-    /// All texts, one after the other.
+    /// All texts, concatenated.
     text: String,
-    /// What the lexer calls the text, where tokens of other origin stand beside it: those of a macro's input.
+    /// Source text as the fallback lexer knows it, if its tokens are used next to those of a macro's input.
     beside: OnceCell<String>,
 }
 
@@ -41,19 +41,19 @@ struct File {
     start: usize,
 }
 
-/// A place in a spec file, as editors count: lines and columns from 1, columns in characters.
+/// A position in a spec file, as editors count: lines and columns from 1, columns in characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The file's name as it was given.
+    /// Name of the file.
     pub file: &'a str,
-    /// The line, from 1.
+    /// Line, from 1.
     pub line: usize,
-    /// The column, from 1.
+    /// Column, from 1.
     pub column: usize,
 }
 
-/// Does something with tokens that stand beside those of the compiler: the compiler gives the tokens of a text no places, the
-/// stand-in of proc_macro2 does, and the two do not mix in one stream.
+/// Runs a function with the fallback lexer of proc_macro2: tokens that the compiler lexes from text have no positions.
+/// Fallback tokens cannot be mixed with compiler tokens in a stream.
 pub(crate) fn beside<R>(act: impl FnOnce() -> R) -> R {
     proc_macro2::fallback::force();
     let result = act();
@@ -62,34 +62,34 @@ pub(crate) fn beside<R>(act: impl FnOnce() -> R) -> R {
 }
 
 impl Sources {
-    /// No files yet.
+    /// Creates an empty list.
     pub fn new() -> Sources {
         Sources::default()
     }
 
-    /// Adds a file; `name` is what reports call it.
+    /// Adds a file; `name` is used in reports.
     pub fn add(&mut self, name: impl Into<String>, text: &str) {
         self.files.push(File { name: name.into(), start: self.text.len() });
-        // Rust's lexer takes a byte order mark at the start of a text only, and this is one of several.
+        // Rust's lexer accepts a byte order mark at the start of a text only, and this text is appended to others.
         self.text.push_str(text.strip_prefix('\u{feff}').unwrap_or(text));
         self.text.push('\n');
     }
 
-    /// The names of the files, in order.
+    /// Names of the files, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(|file| file.name.as_str())
     }
 
-    /// The name and the text of each file, in order.
+    /// Name and text of each file, in order.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.names().enumerate().map(|(index, name)| (name, self.text_of(index)))
     }
 
-    /// The tokens of all files.
+    /// Lexes all files.
     ///
     /// # Errors
     ///
-    /// What does not lex as Rust tokens.
+    /// Text that does not lex as Rust tokens.
     pub fn tokens(&self) -> Result<TokenStream, Errors> {
         let mut errors = Errors::new();
         for (index, file) in self.files.iter().enumerate() {
@@ -106,7 +106,7 @@ impl Sources {
         }
     }
 
-    /// Where an offset into the text of all files lies.
+    /// Position of an offset into the concatenated text.
     pub fn place(&self, offset: usize) -> Place<'_> {
         let index = self.file_at(offset);
         let file = &self.files[index];
@@ -119,17 +119,17 @@ impl Sources {
         }
     }
 
-    /// Where a span of these files' tokens starts.
+    /// Position of the start of a span.
     pub fn place_of(&self, span: Span) -> Place<'_> {
         self.place(span.byte_range().start)
     }
 
-    /// The number of the file that a span of these files' tokens starts in.
+    /// Index of the file in which a span starts.
     pub(crate) fn file_number(&self, span: Span) -> usize {
         self.file_at(span.byte_range().start)
     }
 
-    /// The file and line of a span, `comparison.isa:8`, for generated code.
+    /// File and line of a span, `comparison.isa:8`, for generated code.
     pub(crate) fn cite(&self, span: Span) -> String {
         if self.beside.get().is_some_and(|own| *own != span.file()) {
             return format!("{}:{}", span.file(), span.start().line);
@@ -138,11 +138,11 @@ impl Sources {
         format!("{}:{}", place.file, place.line)
     }
 
-    /// The tokens of all files, which are to stand beside tokens that a macro was given.
+    /// Lexes all files with the fallback lexer, for use next to a macro's input.
     ///
     /// # Errors
     ///
-    /// What does not lex, as [`Sources::tokens`] says.
+    /// As [`Sources::tokens`].
     pub(crate) fn tokens_beside(&self) -> Result<TokenStream, Errors> {
         let tokens = beside(|| self.tokens());
         let first = tokens.as_ref().ok().and_then(|tokens| tokens.clone().into_iter().next());
@@ -151,12 +151,12 @@ impl Sources {
         tokens
     }
 
-    /// Whether there is a file of this name.
+    /// Returns true if there is a file of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.files.iter().any(|file| file.name == name)
     }
 
-    /// These files, then those of another list.
+    /// Appends the files of another list.
     pub(crate) fn then(mut self, other: &Sources) -> Sources {
         for index in 0..other.files.len() {
             let text = other.text_of(index);
@@ -165,7 +165,7 @@ impl Sources {
         self
     }
 
-    /// The name, the whole text and the start of the file that holds an offset.
+    /// Name, whole text and start of the file that contains an offset.
     pub(crate) fn file(&self, offset: usize) -> (&str, &str, usize) {
         let index = self.file_at(offset);
         (&self.files[index].name, self.text_of(index), self.files[index].start)

@@ -1,4 +1,4 @@
-//! Why a text does not lex: brackets without their partners, open strings, stray characters.
+//! Diagnostics of text that does not lex: unbalanced brackets, unterminated strings, stray characters.
 
 use proc_macro2::{TokenStream, TokenTree};
 
@@ -14,12 +14,12 @@ struct Bracket {
 }
 
 impl Bracket {
-    /// The one that closes it, if it opens.
+    /// Matching closing bracket of an opening one.
     fn partner(self) -> Option<char> {
         BRACKETS.iter().find(|(open, _)| *open == self.is).map(|(_, close)| *close)
     }
 
-    /// How far its line is indented, and whether nothing but blanks stands before it.
+    /// Indentation of its line, and whether only whitespace precedes it.
     fn indent(self, text: &str) -> (usize, bool) {
         let line = &text[text[..self.at].rfind('\n').map_or(0, |end| end + 1)..];
         let indent = line.len() - line.trim_start_matches(' ').len();
@@ -27,16 +27,16 @@ impl Bracket {
     }
 }
 
-/// What keeps a text from being lexed; `start` is where it begins among all texts.
+/// Reports the lexical errors of a text; `start` is its offset in the concatenated text.
 pub(super) fn mistakes(text: &str, start: usize) -> Vec<Diagnostic> {
-    // Semicolons in the places of brackets lex wherever brackets do; those in strings and comments are no tokens.
+    // Semicolons lex wherever brackets do; brackets in strings and comments are not tokens.
     let flat: String = text.chars().map(|c| if is_bracket(c) { ';' } else { c }).collect();
     let tokens = match flat.parse::<TokenStream>() {
         Ok(tokens) => tokens,
         Err(error) => {
             let at = error.span().byte_range().start;
             let opens = text[at..].starts_with(['"', '\'']) || text[at..].starts_with("/*");
-            let what = if opens { "this opens and nothing closes it" } else { "this character stands for nothing" };
+            let what = if opens { "unterminated string or comment" } else { "unknown character" };
             let length = text[at..].chars().next().map_or(0, char::len_utf8);
             return vec![Diagnostic::at_offsets(start + at..start + at + length, what)];
         }
@@ -50,8 +50,8 @@ pub(super) fn mistakes(text: &str, start: usize) -> Vec<Diagnostic> {
         .into_iter()
         .map(|bracket| {
             let message = match bracket.partner() {
-                Some(close) => format!("this bracket is not closed: there is no `{close}` for it"),
-                None => "this bracket closes none that is open".to_owned(),
+                Some(close) => format!("unclosed bracket: missing `{close}`"),
+                None => "unmatched closing bracket".to_owned(),
             };
             Diagnostic::at_offsets(start + bracket.at..start + bracket.at + 1, message)
         })
@@ -62,8 +62,8 @@ fn is_bracket(c: char) -> bool {
     BRACKETS.iter().any(|(open, close)| c == *open || c == *close)
 }
 
-/// The brackets that have no partner. Of several that are open, a closing one at the start of its line belongs to that
-/// whose line is indented as far; the others lack theirs.
+/// Unmatched brackets. A closing bracket at the start of its line matches the open bracket whose line has the same
+/// indentation; the brackets in between are unmatched.
 fn alone(text: &str, brackets: impl Iterator<Item = Bracket>) -> Vec<Bracket> {
     let (mut open, mut alone): (Vec<Bracket>, Vec<Bracket>) = (Vec::new(), Vec::new());
     for bracket in brackets {

@@ -1,4 +1,4 @@
-//! The lengths of vectors that follow from the words of modifiers.
+//! Vector lengths that are derived from modifiers.
 
 use super::{Named, is_word};
 use crate::syntax::ast::{
@@ -6,7 +6,8 @@ use crate::syntax::ast::{
 };
 use crate::text::{Diagnostic, Errors};
 
-/// Replaces each length that names modifiers by a case for each of their words. Words that give no length have no case.
+/// Replaces each length that refers to modifiers by one case for each of their words. Words without a valid length have
+/// no case.
 pub(super) fn fill(entry: &mut Instruction, named: &Named, errors: &mut Errors) {
     let mut operands = std::mem::take(&mut entry.operands);
     for operand in &mut operands {
@@ -43,7 +44,7 @@ fn both(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
     }
 }
 
-/// The words that modifiers of a length may be, as a condition, each with the length.
+/// Combinations of words for the modifiers of a length, as conditions, with the resulting length.
 fn choices(count: &Count, entry: &Instruction, named: &Named, errors: &mut Errors) -> Vec<(Option<Expr>, u32)> {
     let mut asked: Vec<(&Ident, Vec<Ident>)> = Vec::new();
     for factor in std::iter::once(&count.first).chain(count.rest.iter().map(|(_, factor)| factor)) {
@@ -59,7 +60,7 @@ fn choices(count: &Count, entry: &Instruction, named: &Named, errors: &mut Error
         match words {
             Some(words) => asked.push((modifier, words)),
             None => {
-                let message = format!("`.{modifier}` is no set of words here");
+                let message = format!("`.{modifier}` is not a set of words in this entry");
                 errors.push(Diagnostic::new(modifier.span(), message));
                 return Vec::new();
             }
@@ -81,7 +82,7 @@ fn choices(count: &Count, entry: &Instruction, named: &Named, errors: &mut Error
     found
 }
 
-/// A modifier and the word that is chosen for it.
+/// A modifier and the word chosen for it.
 type Chosen<'a> = (&'a Ident, &'a Ident);
 
 fn combine<'a>(
@@ -97,7 +98,7 @@ fn combine<'a>(
     }
 }
 
-/// The length where modifiers are these words; `None` if it is no whole number of elements.
+/// Length for these words; `None` if it is not an integer.
 fn length(count: &Count, chosen: &[(&Ident, &Ident)]) -> Option<u32> {
     let value = |factor: &Factor| match factor {
         Factor::Number(number) => Some(number.value),
@@ -117,8 +118,8 @@ fn length(count: &Count, chosen: &[(&Ident, &Ident)]) -> Option<u32> {
     (1..=isa_table::limits::ELEMENTS).contains(&length).then_some(length)
 }
 
-/// The number that stands behind some letters in a word, `k` in `m16n8k32`, or before them where the word begins with a
-/// number, `d` in `2d`.
+/// The number after the given letters of a word, `k` in `m16n8k32`, or before them if the word begins with a number,
+/// `d` in `2d`.
 fn number_at(word: &str, letters: &str) -> Option<u32> {
     let mut parts: Vec<&str> = Vec::new();
     let mut rest = word;

@@ -1,5 +1,5 @@
-//! What entries say by name, written out: the blocks of templates, named sets, the floors of words, and the lengths of
-//! vectors that follow from a modifier.
+//! Expansion of the abbreviations in entries: templates, named sets, minimum versions of words, and vector lengths
+//! derived from a modifier.
 //!
 //! ```text
 //! use binary(x + y);      the blocks of `template binary($value)`, with `x + y` for `$value`
@@ -7,7 +7,7 @@
 //! .num.x of .b32          1 of .b32 where .num == .x1, 2 of .b32 where .num == .x2, …
 //! ```
 //!
-//! Later stages see entries that spell everything out. This module knows no types and no legality.
+//! Later stages see fully expanded entries. This module depends on no types and no legality.
 
 mod count;
 mod sets;
@@ -20,20 +20,20 @@ use proc_macro2::Span;
 use crate::syntax::ast::{Expr, ExprKind, Ident, Instruction, Item, NamedSet, Spec, Stmt, Template, Word};
 use crate::text::{self, Errors};
 
-/// What entries may name.
+/// Definitions that entries may refer to.
 #[derive(Default)]
 struct Named {
     templates: HashMap<String, Template>,
     sets: HashMap<String, NamedSet>,
     classes: HashMap<String, Vec<Ident>>,
     words: HashMap<String, Word>,
-    /// The members of lists of words and of operators.
+    /// Members of word lists and operators.
     members: HashMap<String, Vec<Ident>>,
-    /// Templates whose tokens stand beside those of the compiler, and do not go with them.
+    /// Templates whose tokens come from the fallback lexer and cannot be mixed with compiler tokens.
     apart: HashSet<String>,
 }
 
-/// Writes out what the entries of a spec say by name.
+/// Expands the entries of a spec.
 pub(super) fn expand(spec: &mut Spec) -> Errors {
     shadow(spec);
     let mut errors = Errors::new();
@@ -43,7 +43,7 @@ pub(super) fn expand(spec: &mut Spec) -> Errors {
         let Item::Instruction(entry) = item else { return true };
         let before = errors.len();
         template::fill(entry, named, &mut errors);
-        // What an entry lacks for want of a template is no mistake of its own.
+        // Parts missing because a template is invalid are not reported.
         if errors.len() > before {
             return false;
         }
@@ -64,7 +64,7 @@ pub(super) fn expand(spec: &mut Spec) -> Errors {
     errors
 }
 
-/// A name that a spec declares itself hides what the library declares under it.
+/// Declarations of a spec shadow those of a library with the same name.
 fn shadow(spec: &mut Spec) {
     let hides = |item: &Item| {
         matches!(
@@ -89,7 +89,7 @@ fn shadow(spec: &mut Spec) {
 fn named(spec: &Spec, errors: &mut Errors) -> Named {
     let mut named = Named::default();
     let mut twice = |name: &Ident, what: &str| {
-        errors.push(crate::text::Diagnostic::new(name.span(), format!("the {what} `{name}` is declared twice")));
+        errors.push(crate::text::Diagnostic::new(name.span(), format!("duplicate {what} `{name}`")));
     };
     for (_, item) in spec.library.iter().chain(&spec.items) {
         match item {
@@ -123,7 +123,7 @@ fn named(spec: &Spec, errors: &mut Errors) -> Named {
     named
 }
 
-/// Shows every condition and every expression of an entry.
+/// Visits every condition and every expression of an entry.
 fn expressions(entry: &mut Instruction, visit: &mut dyn FnMut(&mut Expr)) {
     fn statements(list: &mut [Stmt], visit: &mut dyn FnMut(&mut Expr)) {
         for statement in list {
@@ -164,7 +164,7 @@ fn expressions(entry: &mut Instruction, visit: &mut dyn FnMut(&mut Expr)) {
     }
 }
 
-/// `.modifier == .word`, or `.word` where it stands for itself.
+/// Expression `.modifier == .word`, or `.word` for a flag.
 fn is_word(modifier: &Ident, word: &Ident, span: Span) -> Expr {
     let dotted = |name: &Ident| Expr { span, kind: ExprKind::Dotted(Ident::new(name.to_string(), span)) };
     match modifier == word.as_ref() {

@@ -1,10 +1,10 @@
-//! Named sets and the floors of words.
+//! Named sets, and minimum versions of words.
 
 use super::{Named, expressions, is_word};
 use crate::syntax::ast::{Expr, ExprKind, Ident, Instruction, Requirement, Set, SetBody, TypeSet};
 use crate::text::{Diagnostic, Errors};
 
-/// Gives sets that name others all their members.
+/// Replaces references to sets within sets by their members.
 pub(super) fn flatten_all(named: &mut Named, errors: &mut Errors) {
     let names: Vec<String> = named.sets.keys().cloned().collect();
     for name in names {
@@ -14,13 +14,13 @@ pub(super) fn flatten_all(named: &mut Named, errors: &mut Errors) {
     }
 }
 
-/// The members of a list of which some are sets or classes.
+/// Members of a list that may refer to sets and classes.
 fn members(list: &[Ident], named: &Named) -> Vec<Ident> {
     let mut found: Vec<Ident> = Vec::new();
     for member in list {
         let inner = if member.is_bare() { named_members(member, named) } else { None };
         match inner {
-            // A member stands where the set's name does.
+            // Members take the position of the set's name.
             Some(inner) => {
                 found.extend(inner.iter().map(|inner| Ident::new(inner.to_string(), member.span())));
             }
@@ -48,7 +48,7 @@ fn flatten(body: &mut SetBody, named: &Named, errors: &mut Errors) {
                 *body = SetBody::Listed { operator, members: members.clone() };
             }
             (None, None) => {
-                let message = format!("there is no set `{name}`");
+                let message = format!("unknown set `{name}`");
                 let names = named.sets.keys().chain(named.classes.keys()).map(String::as_str);
                 errors.push(Diagnostic::new(name.span(), message).suggest(name.as_ref(), names));
                 *body = SetBody::Listed { operator: None, members: Vec::new() };
@@ -60,7 +60,7 @@ fn flatten(body: &mut SetBody, named: &Named, errors: &mut Errors) {
     }
 }
 
-/// Gives an entry the sets that it names, and the floors of its words.
+/// Adds the sets that an entry refers to, and the minimum versions of its words.
 pub(super) fn fill(entry: &mut Instruction, named: &Named, errors: &mut Errors) {
     for set in &mut entry.sets {
         if let SetBody::Named(name) = &set.body
@@ -90,7 +90,7 @@ pub(super) fn fill(entry: &mut Instruction, named: &Named, errors: &mut Errors) 
     floors(entry, named);
 }
 
-/// The names of modifiers and of what stands behind operands.
+/// Names of modifiers and selectors.
 fn asked(entry: &Instruction) -> Vec<Ident> {
     let mut names: Vec<Ident> = Vec::new();
     for line in entry.syntax.iter().chain(&entry.lenient_syntax) {
@@ -104,7 +104,7 @@ fn asked(entry: &Instruction) -> Vec<Ident> {
     names
 }
 
-/// Sets in `.ss in { shared }`; classes of types stay what they are.
+/// Expands sets in conditions such as `.ss in { shared }`; classes of types are kept.
 fn conditions(expr: &mut Expr, named: &Named) {
     if let ExprKind::In(_, list) = &mut expr.kind {
         let written = std::mem::take(list);
@@ -137,7 +137,7 @@ fn conditions(expr: &mut Expr, named: &Named) {
     }
 }
 
-/// Requirements of words, for each modifier that may be one.
+/// Adds the requirements of words, for each modifier that may have them.
 fn floors(entry: &mut Instruction, named: &Named) {
     let mut found: Vec<Requirement> = Vec::new();
     for name in asked(entry) {

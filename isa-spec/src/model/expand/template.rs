@@ -1,4 +1,4 @@
-//! The blocks of templates, with what an entry gives for their parameters.
+//! Expansion of templates with the arguments of an entry.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 
@@ -7,13 +7,13 @@ use crate::syntax::ast::{Instruction, Template, Use};
 use crate::syntax::more_blocks;
 use crate::text::{Diagnostic, Errors};
 
-/// Templates in templates, at most.
+/// Maximum nesting depth of templates.
 const DEPTH: usize = 8;
 
-/// The parameter that every template has: the opcode of the entry that uses it.
+/// Implicit parameter of every template: the opcode of the entry that uses it.
 const OPCODE: &str = "opcode";
 
-/// Puts the blocks of the templates that an entry uses before its own.
+/// Prepends the blocks of the templates that an entry uses to its own.
 pub(super) fn fill(entry: &mut Instruction, named: &Named, errors: &mut Errors) {
     let Some(first) = entry.uses.first() else { return };
     let place = first.name.span();
@@ -23,7 +23,7 @@ pub(super) fn fill(entry: &mut Instruction, named: &Named, errors: &mut Errors) 
     }
     whole.uses.clear();
     let section = whole.section.take();
-    // What is wrong with its own blocks was found when they were read first.
+    // Errors in its own blocks were reported when they were first read.
     more_blocks(std::mem::take(&mut entry.body), &mut whole, &mut Errors::new());
     whole.section = whole.section.or(section);
     whole.from_template = Some(place);
@@ -32,7 +32,7 @@ pub(super) fn fill(entry: &mut Instruction, named: &Named, errors: &mut Errors) 
 
 fn add(entry: &mut Instruction, of: &Use, named: &Named, depth: usize, errors: &mut Errors) {
     let Some(template) = named.templates.get(of.name.as_ref()) else {
-        let message = format!("there is no template `{}`", of.name);
+        let message = format!("unknown template `{}`", of.name);
         let names = named.templates.keys().map(String::as_str);
         errors.push(Diagnostic::new(of.name.span(), message).suggest(of.name.as_ref(), names));
         return;
@@ -54,7 +54,7 @@ fn add(entry: &mut Instruction, of: &Use, named: &Named, depth: usize, errors: &
     let before = errors.len();
     let tokens = filled(template.body.clone(), template, of, entry.opcode.as_ref(), errors);
     let uses = std::mem::take(&mut entry.uses);
-    // Blocks of templates that this one uses stand before its own.
+    // Blocks of templates used by this template precede its own.
     let mut own = Instruction::new(String::new(), entry.opcode.clone(), TokenStream::new());
     more_blocks(tokens.clone(), &mut own, &mut Errors::new());
     for inner in &own.uses {
@@ -69,7 +69,7 @@ fn add(entry: &mut Instruction, of: &Use, named: &Named, depth: usize, errors: &
     }
 }
 
-/// The tokens of a template with arguments for parameters.
+/// Tokens of a template with arguments substituted for parameters.
 fn filled(tokens: TokenStream, template: &Template, of: &Use, opcode: &str, errors: &mut Errors) -> TokenStream {
     let mut out = TokenStream::new();
     let mut tokens = tokens.into_iter();
@@ -100,7 +100,7 @@ fn filled(tokens: TokenStream, template: &Template, of: &Use, opcode: &str, erro
     out
 }
 
-/// The tokens of an opcode, at a place.
+/// Tokens of an opcode, with a given span.
 fn words(opcode: &str, span: Span) -> TokenStream {
     let tokens: TokenStream = opcode.parse().expect("an opcode lexes");
     let placed = tokens.into_iter().map(|mut token| {

@@ -1,4 +1,4 @@
-//! An entry: its parts, and what they say of each other.
+//! Resolution of an entry and its blocks.
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ impl Resolver {
         let declared = self.sets(&entry);
         let mut operands = Vec::new();
         let mut used = HashSet::new();
-        // Slots first: the types of operands name them.
+        // Slots first: operand types refer to them.
         let mut lines: Vec<(Vec<Item>, &ast::SyntaxLine)> = Vec::new();
         for line in entry.syntax.iter().chain(&entry.lenient_syntax) {
             if line.opcode != name {
@@ -82,7 +82,7 @@ impl Resolver {
         }
         merge_shapes(&mut syntaxes);
         self.states(&entry, &operands, &mut syntaxes);
-        // Where a line misspells a name, what it meant is not superfluous.
+        // A misspelled name would make the name that was meant seem unused.
         let whole = self.errors.len() == before;
         for (index, operand) in operands.iter().enumerate() {
             if whole && operand.state.is_none() && !written.contains(&index) {
@@ -129,7 +129,10 @@ impl Resolver {
         let mut lenient_forms = Vec::new();
         for ast::LenientForms { docs: text, span, condition } in entry.lenient_forms {
             if text.is_empty() {
-                self.error(Diagnostic::new(span, "what only the assembler takes is explained in a `///` line"));
+                self.error(Diagnostic::new(
+                    span,
+                    "missing `///` description: explain what the assembler accepts beyond the manual",
+                ));
             }
             lenient_forms.push(LenientForms { span, condition, text });
         }
@@ -142,7 +145,7 @@ impl Resolver {
                     bounds.push(Bound { condition, distance });
                 }
                 None => self.error(
-                    Diagnostic::new(measure.span(), format!("`{measure}` is no measure of a distance"))
+                    Diagnostic::new(measure.span(), format!("unknown error measure `{measure}`"))
                         .suggest(measure.as_ref(), Measure::ALL.iter().map(|known| known.name())),
                 ),
             }
@@ -197,7 +200,7 @@ impl Resolver {
         opcode.entries.push(resolved);
     }
 
-    /// Effects apart from what is computed, each with the conditions around it.
+    /// Separates effects, with their conditions, from computations.
     fn part(&self, statements: Vec<ast::Stmt>) -> (Vec<ast::Stmt>, Vec<ast::Stmt>) {
         let (mut effects, mut rest) = (Vec::new(), Vec::new());
         for statement in statements {
@@ -225,12 +228,12 @@ impl Resolver {
         self.model.effects.iter().any(|effect| name == effect.kind.name())
     }
 
-    /// The parts that every entry has.
+    /// Checks for the blocks that every entry needs.
     pub(super) fn whole(&mut self, entry: &ast::Instruction) {
         let span = entry.opcode.span();
         let opcode = &entry.opcode;
         let missing = [
-            (entry.docs.is_empty(), "description", "write what it does in `///` lines above it, in your own words"),
+            (entry.docs.is_empty(), "description", "describe the instruction in `///` lines above it"),
             (entry.section.is_none(), "section", "add `section 9.7.6.1;`"),
             (entry.syntax.is_empty(), "syntax line", "add `syntax { … }`"),
             (
@@ -242,12 +245,12 @@ impl Resolver {
         ];
         for (absent, what, help) in missing {
             if absent {
-                self.error(Diagnostic::new(span, format!("the entry `{opcode}` has no {what}")).help(help));
+                self.error(Diagnostic::new(span, format!("missing {what}: entry `{opcode}` has none")).help(help));
             }
         }
     }
 
-    /// The fragments that operands are.
+    /// Resolves the fragments of operands.
     fn fragments(&mut self, list: &[ast::FragmentOf], operands: &[Operand]) -> Vec<Held> {
         let known: Vec<String> = self.model.fragments.iter().map(|fragment| fragment.name.clone()).collect();
         let held = |(fragment, operand, case): (usize, usize, &ast::FragmentCase)| Held {
@@ -260,7 +263,7 @@ impl Resolver {
         self.cases(list, operands, "fragment", &known).into_iter().map(held).collect()
     }
 
-    /// The layouts that the bits of operands have.
+    /// Resolves the bit layouts of operands.
     fn layouts(&mut self, list: &[ast::FragmentOf], operands: &[Operand]) -> Vec<Laid> {
         for by in list.iter().flat_map(|of| &of.cases).filter_map(|case| case.by) {
             self.error(Diagnostic::new(by.span, "a layout says itself how many bits it has"));
@@ -275,7 +278,7 @@ impl Resolver {
         self.cases(list, operands, "layout", &known).into_iter().map(laid).collect()
     }
 
-    /// For each case and operand the number of what the case names among those that are known, and the operand's.
+    /// For each case and operand, the index of the named definition and that of the operand.
     fn cases<'a>(
         &mut self,
         list: &'a [ast::FragmentOf],
@@ -290,7 +293,7 @@ impl Resolver {
                 match known.iter().position(|other| case.name == *other) {
                     Some(number) => found.extend(numbers.iter().map(|operand| (number, *operand, case))),
                     None => {
-                        let message = format!("there is no {what} `{}`", case.name);
+                        let message = format!("unknown {what} `{}`", case.name);
                         let error = Diagnostic::new(case.name.span(), message);
                         self.error(error.suggest(case.name.as_ref(), known.iter().map(String::as_str)));
                     }
@@ -300,7 +303,7 @@ impl Resolver {
         found
     }
 
-    /// What else it is called: phrases that say something, once each.
+    /// Checks other names: non-empty distinct phrases.
     fn also(&mut self, opcode: &ast::Ident, also: &[(String, Span)]) -> Vec<String> {
         let mut phrases: Vec<String> = Vec::new();
         for (phrase, span) in also {
@@ -308,19 +311,19 @@ impl Resolver {
                 word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
             };
             if !phrase.split(' ').all(word) {
-                let message = "what else it is called are words in small letters with one blank between them";
+                let message = "other names consist of lower-case words separated by single spaces";
                 self.error(Diagnostic::new(*span, message).help("like `also \"shuffle\", \"exchange lanes\";`"));
             } else if phrases.contains(phrase) {
-                self.error(Diagnostic::new(*span, "this stands twice"));
+                self.error(Diagnostic::new(*span, "duplicate name"));
             } else if *phrase == opcode.as_ref() {
-                self.error(Diagnostic::new(*span, "this is its opcode, which finds it anyway"));
+                self.error(Diagnostic::new(*span, "redundant name: it is the opcode"));
             }
             phrases.push(phrase.clone());
         }
         phrases
     }
 
-    /// An opcode gives generated items their names.
+    /// Checks that an opcode can name generated items.
     fn opcode_is_a_word(&mut self, opcode: &ast::Ident) {
         let text = opcode.to_string();
         if text.contains(|letter: char| letter.is_ascii_uppercase()) {
@@ -330,7 +333,7 @@ impl Resolver {
         }
     }
 
-    /// What words of modifiers mean, wherever they stand.
+    /// Adds the descriptions of modifier words.
     pub(super) fn modifiers(&mut self, words: Vec<ast::Word>) {
         for ast::Word { docs, name, floor } in words {
             if let Some(floor) = floor {
@@ -343,7 +346,7 @@ impl Resolver {
     pub(super) fn requirement(&mut self, requirement: ast::Requirement) -> Requirement {
         let ast::Requirement { span, condition, removed, ptx, targets } = requirement;
         if removed && (ptx.is_none() || targets.len() != 1) {
-            let message = "what is removed has a version and a target";
+            let message = "a removal requires a version and a target";
             self.error(Diagnostic::new(span, message).help("write `removed ptx 6.4, sm_70;`"));
         }
         let ptx = ptx.map(|version| self.version(&version));

@@ -1,8 +1,7 @@
-//! From the syntax tree to the model: every name finds what it names, or is reported with the nearest that exists.
+//! Name resolution: converts the syntax tree to the model; unresolved names are reported with the nearest match.
 //!
-//! `prelude` resolves what instructions are described with, `entry` an instruction, with its `sets` of modifiers and its
-//! `operands`. This module knows no types of expressions and no legality: names inside semantics are resolved where their
-//! types are, in [`crate::check`].
+//! `prelude` resolves declarations, `entry` an instruction, with its `sets` of modifiers and its `operands`. Types of
+//! expressions and legality are the task of [`crate::check`], as are names inside semantics, which depend on types.
 
 mod entry;
 mod operands;
@@ -19,7 +18,7 @@ use crate::text::{Diagnostic, Errors};
 ///
 /// # Errors
 ///
-/// Every name that names nothing, stands twice or stands in the wrong place.
+/// Every unresolved, duplicate or misplaced name.
 pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     let errors = super::expand::expand(&mut spec);
     let mut resolver = Resolver { model: Model::default(), errors, since: Vec::new(), members: Vec::new() };
@@ -27,7 +26,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     if let Some(mistake) = nothing_to_stand_on(&items, &library) {
         return Err(mistake.into());
     }
-    // Items may stand in any order: types first, what is built from types next, entries last.
+    // Items may be in any order: types are resolved first, what refers to types next, entries last.
     let (mut types, mut classes, mut maps) = (Vec::new(), Vec::new(), Vec::new());
     let (mut signatures, mut operators, mut entries) = (Vec::new(), Vec::new(), Vec::new());
     let (mut own_values, mut specials) = (Vec::new(), Vec::new());
@@ -36,7 +35,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     for (index, (_, item)) in library.into_iter().chain(items).enumerate() {
         let base = index < own;
         match item {
-            // What it names has joined the spec: see `crate::library`.
+            // Libraries have joined the spec: see `crate::library`.
             ast::Item::Use(_) => {}
             ast::Item::Bodies { path, span } => resolver.bodies(path, span),
             ast::Item::Versions(list) => resolver.versions(list),
@@ -55,13 +54,13 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
             ast::Item::Layout(layout) => resolver.layout(layout),
             ast::Item::Lenient(notes) => resolver.lenient(notes),
             ast::Item::Declarations(list) => declarations.extend(list),
-            // Forms of the base have their loops.
+            // Loops of the base table exist already.
             ast::Item::Scalarize(_) if base => {}
             ast::Item::Scalarize(list) => resolver.model.scalarized.extend(list),
             ast::Item::Spaces(list) => spaces.extend(list),
             ast::Item::Directives(list) => directives.extend(list),
             ast::Item::Special(list) => specials.extend(list.into_iter().filter(|_| !base)),
-            // Entries have what these say: see `expand`.
+            // Already merged into entries: see `expand`.
             ast::Item::Set(set) => resolver.model.sets.push((set.name.to_string(), set.docs)),
             ast::Item::Modifiers(words) => resolver.modifiers(words),
             ast::Item::Template(_) => {}
@@ -85,7 +84,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     resolver.errors.finish(resolver.model)
 }
 
-/// A spec without versions, targets and types has forgotten its prelude: all else would follow from that.
+/// Detects a spec without versions, targets and types, whose other errors would be consequences of a missing prelude.
 fn nothing_to_stand_on(items: &[(Span, ast::Item)], library: &[(Span, ast::Item)]) -> Option<Diagnostic> {
     let has = |wanted: fn(&ast::Item) -> bool| items.iter().chain(library).any(|(_, item)| wanted(item));
     let first = items.iter().find_map(|(_, item)| match item {
@@ -100,12 +99,12 @@ fn nothing_to_stand_on(items: &[(Span, ast::Item)], library: &[(Span, ast::Item)
 struct Resolver {
     model: Model,
     errors: Errors,
-    /// Versions that targets named so far, and targets that families did.
+    /// Versions referred to by targets, and targets referred to by families.
     since: Vec<ast::Version>,
     members: Vec<ast::Target>,
 }
 
-/// What the sets of an entry say about one name.
+/// Declaration of a name by the sets of an entry.
 enum Declared {
     Listed { kind: SlotKind, members: Vec<Member> },
     Selector(Selector),

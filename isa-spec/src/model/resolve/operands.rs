@@ -1,4 +1,4 @@
-//! The operands of an entry: their types, and how its lines write them.
+//! Resolution of the operands of an entry: their types and their notation in syntax lines.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::syntax::ast::{self, Ident};
 use crate::syntax::walk;
 use crate::text::Diagnostic;
 
-/// Attributes of operands.
+/// Operand attributes.
 const ATTRIBUTES: [&str; 7] = ["register", "sink", "sinks", "destination", "wider", "immediate", "unread"];
 
 impl Resolver {
@@ -25,14 +25,17 @@ impl Resolver {
                 let text = attribute.to_string();
                 if !ATTRIBUTES.contains(&text.as_str()) {
                     self.error(
-                        Diagnostic::new(attribute.span(), format!("`{text}` is no attribute of operands"))
+                        Diagnostic::new(attribute.span(), format!("unknown operand attribute `{text}`"))
                             .suggest(&text, ATTRIBUTES),
                     );
                 }
                 if text == "destination" && matches!(entry.semantics, Some(ast::Semantics::Statements(_))) {
                     self.error(
-                        Diagnostic::new(attribute.span(), "semantics tell which operands are destinations")
-                            .help("`destination` is for entries with `semantics none;`"),
+                        Diagnostic::new(
+                            attribute.span(),
+                            "redundant `destination`: the semantics determine destinations",
+                        )
+                        .help("`destination` is for entries with `semantics none;`"),
                     );
                 }
             }
@@ -42,7 +45,7 @@ impl Resolver {
                 .map(|registers| registers.iter().filter_map(|register| self.type_id(register)).collect());
             let mut stands = Vec::new();
             if group.attributes.iter().any(|attribute| attribute == "register") {
-                // What goes with what in a vector is about registers, and so are braces.
+                // Mixtures and missing braces concern registers, which these operands are.
                 let other = |stand: &Stand| !matches!(stand, Stand::Mixtures | Stand::Bare | Stand::Longer);
                 let kinds = Stand::ALL.iter().copied().filter(other).collect();
                 stands.push(Stands { with: false, kinds, condition: None });
@@ -54,7 +57,7 @@ impl Resolver {
                     match Stand::ALL.iter().find(|stand| stand.name() == text) {
                         Some(stand) => found.push(*stand),
                         None => self.error(
-                            Diagnostic::new(kind.span(), format!("`{text}` is nothing that stands for an operand"))
+                            Diagnostic::new(kind.span(), format!("unknown kind of substitute `{text}`"))
                                 .suggest(&text, Stand::ALL.iter().map(|stand| stand.name())),
                         ),
                     }
@@ -67,7 +70,7 @@ impl Resolver {
             for name in &group.names {
                 let text = name.to_string();
                 if operands.iter().any(|other| other.name == text) {
-                    self.error(Diagnostic::new(name.span(), format!("the operand `{text}` stands twice")));
+                    self.error(Diagnostic::new(name.span(), format!("duplicate operand `{text}`")));
                     continue;
                 }
                 operands.push(Operand {
@@ -102,27 +105,27 @@ impl Resolver {
         RangeBuf { least: least.0, most: most.0, step }
     }
 
-    /// The name of a state space.
+    /// Resolves the name of a state space.
     fn space(&mut self, space: &Ident) -> String {
         if !self.model.spaces.iter().any(|known| *space == known.name) {
             let names = self.model.spaces.iter().map(|known| known.name.as_str());
-            let unknown = Diagnostic::new(space.span(), format!("there is no state space `.{space}`"));
+            let unknown = Diagnostic::new(space.span(), format!("unknown state space `.{space}`"));
             let unknown = unknown.suggest(space.as_ref(), names);
             self.error(unknown);
         }
         space.to_string()
     }
 
-    /// What operands are in some forms.
+    /// Resolves the kind and type of operands under a condition.
     fn type_case(&mut self, case: &ast::TypeCase, entry: &ast::Instruction, slots: &[Slot]) -> TypeCase {
-        // One name alone may be a modifier's.
+        // A single name may be a modifier's.
         let only = case.spaces.first().filter(|_| case.spaces.len() == 1);
         let spaces = match only.and_then(|only| slots.iter().position(|slot| *only == slot.name)) {
             Some(slot) => Spaces::Slot(slot),
             None => Spaces::Listed(case.spaces.iter().map(|space| self.space(space)).collect()),
         };
         let case_of = |kind, ty| TypeCase { ty, kind, spaces: spaces.clone(), condition: case.condition.clone() };
-        // Any type: the operands have names all the same.
+        // Recover with an arbitrary type, so that the names of the operands are known.
         let any = OperandType::Fixed(TypeId(0));
         match &case.what {
             ast::OperandKind::Value { count, map, ty } => {
@@ -146,7 +149,7 @@ impl Resolver {
                 let found = OperandKind::NAMED.iter().find(|(name, _)| word == name);
                 if found.is_none() {
                     self.error(
-                        Diagnostic::new(word.span(), format!("`{word}` is nothing that an operand is")).suggest(
+                        Diagnostic::new(word.span(), format!("unknown operand kind `{word}`")).suggest(
                             word.as_ref(),
                             OperandKind::NAMED.iter().map(|(name, _)| *name).chain(["address"]),
                         ),
@@ -157,7 +160,7 @@ impl Resolver {
         }
     }
 
-    /// The type of values: a set's, a map's, or one and the same.
+    /// Resolves the type of a value: of a set, of a map, or fixed.
     fn value_type(&mut self, map: Option<&Ident>, ty: &Ident, entry: &ast::Instruction, slots: &[Slot]) -> OperandType {
         let name = ty.to_string();
         let slot = slots.iter().position(|slot| slot.name == name && slot.kind == SlotKind::Type);
@@ -167,7 +170,7 @@ impl Resolver {
                 Some(None) | None => OperandType::Slot(slot),
             },
             (None, Some(_)) if map.is_some() => {
-                let message = format!("`.{name}` is no set of types here");
+                let message = format!("`.{name}` is not a set of types in this entry");
                 self.error(Diagnostic::new(ty.span(), message));
                 OperandType::Fixed(TypeId(0))
             }
@@ -187,13 +190,13 @@ impl Resolver {
         }
     }
 
-    /// The state that operands are, by its name: new, or one that other entries have.
+    /// Resolves a thread state by name, adding it if no other entry has it.
     fn state(&mut self, state: &ast::State, cases: &[TypeCase]) -> State {
         let ast::State { span, name, condition } = state;
         let predicate =
             |case: &TypeCase| matches!(case.ty, OperandType::Fixed(ty) if self.model.ty(ty).kind == Kind::Predicate);
         if !cases.iter().all(predicate) {
-            self.error(Diagnostic::new(*span, format!("`{name}` is no predicate, and a state is one")));
+            self.error(Diagnostic::new(*span, format!("state `{name}` must be a predicate")));
         }
         let states = &mut self.model.states;
         let number = states.iter().position(|other| other == name).unwrap_or_else(|| {
@@ -207,7 +210,7 @@ impl Resolver {
         State { number, condition: condition.clone() }
     }
 
-    /// What every line has behind its operands: the states that the entry reads and writes.
+    /// Patterns appended to every line: the states that the entry reads and writes.
     pub(super) fn states(&mut self, entry: &ast::Instruction, operands: &[Operand], syntaxes: &mut [Syntax]) {
         for (index, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.state.is_some()) {
             let destination = match &entry.semantics {
@@ -216,7 +219,7 @@ impl Resolver {
             };
             for syntax in &mut *syntaxes {
                 if syntax.patterns.iter().any(|pattern| pattern.operand == index) {
-                    let message = format!("`{}` is a state, which no line writes", operand.name);
+                    let message = format!("`{}` is a state and must not be written in a syntax line", operand.name);
                     self.errors.push(Diagnostic::new(syntax.span, message));
                 } else if syntax.patterns.iter().any(|pattern| pattern.optional) {
                     let message = "an entry with a state has no operands that may be left out";
@@ -242,7 +245,7 @@ impl Resolver {
         let found = self.model.maps.iter().find(|(other, _)| *other == text).map(|(_, pairs)| pairs.clone());
         if found.is_none() {
             self.error(
-                Diagnostic::new(name.span(), format!("there is no map `{text}`"))
+                Diagnostic::new(name.span(), format!("unknown map `{text}`"))
                     .suggest(&text, self.model.maps.iter().map(|(name, _)| name.as_str())),
             );
         }
@@ -262,7 +265,7 @@ impl Resolver {
         found
     }
 
-    /// The operands that a line writes, those that have types.
+    /// Patterns of the operands in a line that have a type.
     pub(super) fn names(&self, line: &ast::SyntaxLine, operands: &[Operand]) -> Vec<usize> {
         let names = line.operands.iter().flat_map(|pattern| {
             std::iter::once(&pattern.name).chain(pattern.second.as_ref().map(|(second, _)| second))
@@ -282,7 +285,7 @@ impl Resolver {
         for pattern in &line.operands {
             let Some(operand) = self.operand(&pattern.name, operands) else { continue };
             if patterns.iter().any(|other| other.operand == operand) {
-                self.error(Diagnostic::new(pattern.name.span(), "this operand stands twice in this line"));
+                self.error(Diagnostic::new(pattern.name.span(), "duplicate operand in this line"));
             }
             let mut second = None;
             let mut trailing_sink = Permission::No;
@@ -309,15 +312,17 @@ impl Resolver {
                             .iter()
                             .filter(|(_, body)| matches!(body, Declared::Selector(_)))
                             .map(|(name, _)| name.as_str());
-                        let diagnostic =
-                            Diagnostic::new(name.span(), format!("`.{text}` is no set of lanes or masks here"))
-                                .suggest(&text, names)
-                                .label("declare it with `lanes` or `subset`");
+                        let diagnostic = Diagnostic::new(
+                            name.span(),
+                            format!("`.{text}` is not a set of lanes or masks in this entry"),
+                        )
+                        .suggest(&text, names)
+                        .label("declare it with `lanes` or `subset`");
                         self.error(diagnostic);
                     }
                 }
             }
-            // A pair is always written; of the others semantics tell, or the entry says.
+            // Both operands of a pair are destinations; otherwise semantics or an attribute decide.
             let destination = second.is_some()
                 || match &entry.semantics {
                     Some(ast::Semantics::Statements(statements)) => assigns(statements, pattern.name.as_ref()),
@@ -337,7 +342,7 @@ impl Resolver {
         patterns
     }
 
-    /// Lets a lenient line relax the operands of the strict lines with the same modifiers.
+    /// Applies a lenient line to the operands of the strict lines with the same modifiers.
     pub(super) fn relax(
         &mut self,
         line: &ast::SyntaxLine,
@@ -389,8 +394,8 @@ impl Resolver {
         }
         if relaxed == 0 {
             self.error(
-                Diagnostic::new(line.opcode.span(), "this lenient line relaxes nothing")
-                    .help("it repeats a syntax line, with `{!}`, `[|q]` or `[|_]` where that line has none"),
+                Diagnostic::new(line.opcode.span(), "this lenient line has no effect")
+                    .help("repeat a syntax line and add `{!}`, `[|q]` or `[|_]`"),
             );
         }
     }
@@ -401,8 +406,7 @@ pub(super) fn entry_patterns(syntaxes: &[Syntax], operands: &[Operand]) -> Vec<S
     patterns.map(|pattern| operands[pattern.operand].name.clone()).collect()
 }
 
-/// Lines that spell the same mnemonics, the longer ones with more operands at their end, become one line whose last
-/// operands may be left out.
+/// Merges lines that spell the same mnemonics and differ in trailing operands: those become optional.
 pub(super) fn merge_shapes(syntaxes: &mut Vec<Syntax>) {
     let continues = |short: &Syntax, long: &Syntax| {
         let same_items = short.items.len() == long.items.len()
@@ -413,7 +417,7 @@ pub(super) fn merge_shapes(syntaxes: &mut Vec<Syntax>) {
                 .all(|(a, b)| a.slot == b.slot && a.optional == b.optional && a.members == b.members);
         let selector = |pattern: &Pattern| pattern.selector.as_ref().map(|selector| selector.spelling.name.clone());
         let prefix = short.patterns.iter().zip(&long.patterns).all(|(a, b)| {
-            // What may not be left out of the longer line may be missing from the shorter one.
+            // A selector that is mandatory in the longer line may be missing from the shorter one.
             let of_long = b.selector.as_ref().is_some_and(|selector| selector.spelling.omission != Permission::Yes);
             let same_selector = selector(a) == selector(b) || a.selector.is_none() && of_long;
             let same_around = a.around == b.around;
@@ -440,7 +444,7 @@ pub(super) fn merge_shapes(syntaxes: &mut Vec<Syntax>) {
     }
 }
 
-/// Whether semantics give a name a value: such an operand is a destination.
+/// Returns true if semantics assign to a name: such an operand is a destination.
 fn assigns(semantics: &[ast::Stmt], name: &str) -> bool {
     let mut found = false;
     walk::statements(semantics, &mut |statement| {
@@ -449,7 +453,7 @@ fn assigns(semantics: &[ast::Stmt], name: &str) -> bool {
     found
 }
 
-/// A syntax line as it was written, blanks evened.
+/// A syntax line as written, with normalized spacing.
 pub(super) fn syntax_text(line: &ast::SyntaxLine) -> String {
     let mut text = line.opcode.to_string();
     for modifier in &line.modifiers {

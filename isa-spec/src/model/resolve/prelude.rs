@@ -1,5 +1,5 @@
-//! What instructions are described with: versions, targets, types, classes, builtins, functions, operators, and what the
-//! assembler takes beyond the manual.
+//! Resolution of declarations: versions, targets, types, classes, builtins, functions, operators, and deviations of the
+//! assembler.
 
 use isa_table::target::FloorBuf;
 use proc_macro2::{Span, TokenStream};
@@ -24,7 +24,7 @@ const KINDS: [(&str, Kind); 5] = [
 
 const CONSTANTS: [&str; 3] = ["integer", "float", "single"];
 
-/// The most lanes that a selector picks, and the most that it picks from: each is a digit.
+/// Range of the number of lanes that a selector picks, and picks from: each is a digit.
 const PICKED: std::ops::RangeInclusive<u32> = 1..=8;
 const PICKED_FROM: std::ops::RangeInclusive<u32> = 1..=10;
 
@@ -41,7 +41,7 @@ impl Resolver {
     pub(super) fn versions(&mut self, list: Vec<ast::Version>) {
         for version in list {
             match self.model.versions.binary_search(&value(&version)) {
-                Ok(_) => self.error(Diagnostic::new(version.span, "this version stands twice")),
+                Ok(_) => self.error(Diagnostic::new(version.span, "duplicate version")),
                 Err(place) => self.model.versions.insert(place, value(&version)),
             }
         }
@@ -51,7 +51,7 @@ impl Resolver {
         for ast::TargetGroup { since, targets } in groups {
             for target in targets {
                 match self.model.targets.binary_search_by_key(&target.value, |(known, _)| *known) {
-                    Ok(_) => self.error(Diagnostic::new(target.span, "this target stands twice")),
+                    Ok(_) => self.error(Diagnostic::new(target.span, "duplicate target")),
                     Err(place) => self.model.targets.insert(place, (target.value, value(&since))),
                 }
             }
@@ -63,7 +63,7 @@ impl Resolver {
         for family in families {
             for target in &family {
                 if self.model.families.iter().flatten().any(|sm| *sm == target.value.sm) {
-                    self.error(Diagnostic::new(target.span, "this target stands in a family already"));
+                    self.error(Diagnostic::new(target.span, "this target already belongs to a family"));
                 }
             }
             self.model.families.push(family.iter().map(|target| target.value.sm).collect());
@@ -78,7 +78,7 @@ impl Resolver {
         let mut chapters: Vec<ChapterBuf> = Vec::new();
         for (number, title, span) in manual.chapters {
             if chapters.iter().any(|other| other.number == number) {
-                self.error(Diagnostic::new(span, "this chapter stands twice"));
+                self.error(Diagnostic::new(span, "duplicate chapter"));
             }
             chapters.push(ChapterBuf { number, title });
         }
@@ -87,7 +87,7 @@ impl Resolver {
         self.model.manual = Some(ManualBuf { version, address: manual.address, chapters });
     }
 
-    /// Checks what items before this one named: they may stand in any order.
+    /// Checks versions and targets that earlier items refer to: items may be in any order.
     pub(super) fn known_versions(&mut self) {
         for version in std::mem::take(&mut self.since) {
             self.version(&version);
@@ -97,7 +97,7 @@ impl Resolver {
         }
     }
 
-    /// A version that the prelude lists.
+    /// Resolves a version that the prelude must list.
     pub(super) fn version(&mut self, version: &ast::Version) -> Version {
         let known = value(version);
         if !self.model.versions.contains(&known) {
@@ -110,12 +110,12 @@ impl Resolver {
                 },
                 |nearest| format!("the nearest version that the prelude lists is {nearest}"),
             );
-            self.error(Diagnostic::new(version.span, format!("there is no PTX version {known}")).help(help));
+            self.error(Diagnostic::new(version.span, format!("unknown PTX version {known}")).help(help));
         }
         known
     }
 
-    /// A target that the prelude lists.
+    /// Resolves a target that the prelude must list.
     pub(super) fn target(&mut self, target: &ast::Target) -> Target {
         if self.model.targets.iter().all(|(known, _)| *known != target.value) {
             let nearest = self.model.targets.iter().min_by_key(|(known, _)| known.sm.abs_diff(target.value.sm));
@@ -126,7 +126,7 @@ impl Resolver {
                 },
                 |(nearest, _)| format!("the nearest target that the prelude lists is `{nearest}`"),
             );
-            self.error(Diagnostic::new(target.span, "there is no such target").help(help));
+            self.error(Diagnostic::new(target.span, "unknown target").help(help));
         }
         target.value
     }
@@ -139,7 +139,7 @@ impl Resolver {
         }
         for (index, (item, base)) in items.into_iter().enumerate() {
             if names[..index].contains(&names[index]) {
-                self.error(Diagnostic::new(item.name.span(), format!("the type `.{}` stands twice", names[index])));
+                self.error(Diagnostic::new(item.name.span(), format!("duplicate type `.{}`", names[index])));
             }
             let mut ty = Type {
                 name: names[index].clone(),
@@ -169,7 +169,7 @@ impl Resolver {
                     "float" => ty.constants.float = true,
                     "single" => ty.constants.single = true,
                     other => self.error(
-                        Diagnostic::new(constant.span(), format!("`{constant}` is no kind of constant"))
+                        Diagnostic::new(constant.span(), format!("unknown kind of constant `{constant}`"))
                             .suggest(other, CONSTANTS),
                     ),
                 }
@@ -182,7 +182,7 @@ impl Resolver {
         match KINDS.iter().find(|(name, _)| kind == name) {
             Some((_, found)) => ty.kind = *found,
             None => self.error(
-                Diagnostic::new(kind.span(), format!("`{kind}` is no kind of type"))
+                Diagnostic::new(kind.span(), format!("unknown kind of type `{kind}`"))
                     .suggest(kind.as_ref(), KINDS.map(|(name, _)| name)),
             ),
         }
@@ -195,7 +195,7 @@ impl Resolver {
         if !widths.contains(&bits.value) {
             self.error(Diagnostic::new(bits.span, format!("no `{kind}` type has {} bits", bits.value)));
         }
-        // IEEE 754's own, unless the type says otherwise.
+        // Default exponent widths are those of IEEE 754.
         let usual = [(16, 5), (32, 8), (64, 11)].iter().find(|(width, _)| *width == bits.value);
         match (ty.kind, exponent) {
             (Kind::Float, Some(exponent)) if (2..bits.value.min(12) - 1).contains(&exponent.value) => {
@@ -222,7 +222,7 @@ impl Resolver {
                 }
             }
             None => self.error(
-                Diagnostic::new(of.span(), format!("no type `.{of}` stands before this one"))
+                Diagnostic::new(of.span(), format!("type `.{of}` is not declared before this one"))
                     .suggest(of.as_ref(), before.iter().map(String::as_str)),
             ),
         }
@@ -230,7 +230,7 @@ impl Resolver {
 
     fn unknown_type(&mut self, name: &Ident, names: &[String]) {
         self.error(
-            Diagnostic::new(name.span(), format!("there is no type `.{name}`"))
+            Diagnostic::new(name.span(), format!("unknown type `.{name}`"))
                 .suggest(name.as_ref(), names.iter().map(String::as_str)),
         );
     }
@@ -252,19 +252,19 @@ impl Resolver {
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
                     self.error(
-                        Diagnostic::new(attribute.span(), format!("`{attribute}` is nothing that a state space has"))
+                        Diagnostic::new(attribute.span(), format!("unknown attribute `{attribute}` of a state space"))
                             .suggest(attribute.as_ref(), ATTRIBUTES),
                     );
                 }
             }
             let has = |name: &str| attributes.iter().any(|attribute| attribute == name);
             if self.model.spaces.iter().any(|space| name == space.name) {
-                self.error(Diagnostic::new(name.span(), format!("the state space `.{name}` stands twice")));
+                self.error(Diagnostic::new(name.span(), format!("duplicate state space `.{name}`")));
             }
             let options = || self.model.directives.iter().filter(|directive| directive.option);
             if let Some(option) = option.as_ref().filter(|option| options().all(|known| **option != *known.name)) {
                 let names: Vec<String> = options().map(|known| known.name.clone()).collect();
-                let mistake = Diagnostic::new(option.span(), format!("`{option}` is no option of `.target`"));
+                let mistake = Diagnostic::new(option.span(), format!("`{option}` is not an option of `.target`"));
                 self.error(mistake.suggest(option.as_ref(), names.iter().map(String::as_str)));
             }
             let memory = memory.and_then(|word| self.known(&word, Memory::ALL, Memory::name, "memory"));
@@ -292,13 +292,13 @@ impl Resolver {
         for place in &places {
             if !PLACES.iter().any(|known| place == known) {
                 self.error(
-                    Diagnostic::new(place.span(), format!("`{place}` is no place of directives"))
+                    Diagnostic::new(place.span(), format!("unknown directive context `{place}`"))
                         .suggest(place.as_ref(), PLACES),
                 );
             }
         }
         if self.model.directives.iter().any(|other| name == other.name) {
-            self.error(Diagnostic::new(name.span(), format!("the directive `.{name}` stands twice")));
+            self.error(Diagnostic::new(name.span(), format!("duplicate directive `.{name}`")));
         }
         let Some(floor) = floor.and_then(|floor| self.whole_floor(name.span(), floor)) else { return };
         let until = until.map(|version| self.version(&version));
@@ -322,13 +322,13 @@ impl Resolver {
         });
     }
 
-    /// A floor of a directive or a declaration: both a version and targets.
+    /// Minimum version and targets of a directive or a declaration, both required.
     fn whole_floor(&mut self, span: Span, floor: ast::Requirement) -> Option<FloorBuf> {
         let floor = self.requirement(floor);
         let whole = floor.ptx.filter(|_| !floor.targets.is_empty());
         if whole.is_none() {
             let message = "a directive or declaration has a version and a target";
-            self.error(Diagnostic::new(span, message).help("write `: ptx 1.0, sm_10` behind it"));
+            self.error(Diagnostic::new(span, message).help("write `: ptx 1.0, sm_10` after it"));
         }
         whole.map(|ptx| FloorBuf { ptx, targets: floor.targets, removed: None })
     }
@@ -350,7 +350,10 @@ impl Resolver {
         let most = most.map_or(0, |most| most.value.into());
         let last = self.model.declarations.iter().rfind(|other| other.name == name);
         if last.is_some_and(|last| most <= last.most) {
-            self.error(Diagnostic::new(span, format!("`{name}` stands twice; of numbers, the lowest stands first")));
+            self.error(Diagnostic::new(
+                span,
+                format!("duplicate `{name}`: entries of one name must have ascending numbers"),
+            ));
         }
         if let Some(floor) = self.whole_floor(span, floor) {
             let description = docs.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -361,13 +364,13 @@ impl Resolver {
     pub(super) fn class(&mut self, class: ast::Class) {
         let name = class.name.to_string();
         if self.model.class_named(&name).is_some() {
-            self.error(Diagnostic::new(class.name.span(), format!("the class `{name}` stands twice")));
+            self.error(Diagnostic::new(class.name.span(), format!("duplicate class `{name}`")));
         }
         let types = class.types.iter().filter_map(|ty| self.type_id(ty)).collect();
         self.model.classes.push(Class { name, docs: class.docs, types });
     }
 
-    /// The types of a set, and the set in words.
+    /// Types of a set, and the set in words.
     fn type_set(&mut self, set: &[ast::TypeSet]) -> (Vec<TypeId>, String) {
         let mut types = Vec::new();
         let mut words = Vec::new();
@@ -383,7 +386,7 @@ impl Resolver {
                         words.push(class.docs.clone());
                     }
                     None => {
-                        let diagnostic = Diagnostic::new(name.span(), format!("there is no class `{name}`"))
+                        let diagnostic = Diagnostic::new(name.span(), format!("unknown class `{name}`"))
                             .suggest(name.as_ref(), self.model.classes.iter().map(|class| class.name.as_str()));
                         self.error(diagnostic);
                     }
@@ -423,7 +426,7 @@ impl Resolver {
     pub(super) fn fragment(&mut self, fragment: ast::Fragment) {
         let ast::Fragment { docs, name, places } = fragment;
         if self.model.fragments.iter().any(|other| name == other.name) {
-            return self.error(Diagnostic::new(name.span(), format!("the fragment `{name}` stands twice")));
+            return self.error(Diagnostic::new(name.span(), format!("duplicate fragment `{name}`")));
         }
         let [mut matrix, mut row, mut column] = [None, None, None];
         for (what, formula) in places {
@@ -432,13 +435,13 @@ impl Resolver {
                 "row" => &mut row,
                 "column" => &mut column,
                 other => {
-                    let message = format!("a fragment says nothing of `{other}`");
+                    let message = format!("unknown coordinate `{other}` of a fragment");
                     let known = ["matrix", "row", "column"];
                     return self.error(Diagnostic::new(what.span(), message).suggest(other, known));
                 }
             };
             if place.is_some() {
-                return self.error(Diagnostic::new(what.span(), format!("`{what}` stands twice in this fragment")));
+                return self.error(Diagnostic::new(what.span(), format!("duplicate `{what}` in this fragment")));
             }
             if let Err(diagnostic) = check_place(&formula) {
                 self.error(diagnostic);
@@ -459,7 +462,7 @@ impl Resolver {
     pub(super) fn layout(&mut self, layout: ast::Layout) {
         let ast::Layout { docs, name, bits, fields } = layout;
         if self.model.layouts.iter().any(|other| name == other.name) {
-            self.error(Diagnostic::new(name.span(), format!("the layout `{name}` stands twice")));
+            self.error(Diagnostic::new(name.span(), format!("duplicate layout `{name}`")));
         }
         let mut known: Vec<FieldBuf> = Vec::new();
         for ast::BitField { docs, low, high, name } in fields {
@@ -475,9 +478,9 @@ impl Resolver {
             } else if let Some(other) = known.iter().find(|other| field.low <= other.high && other.low <= field.high) {
                 self.error(Diagnostic::new(low.span, format!("`{}` has some of these bits", other.name)));
             } else if known.iter().any(|other| other.name == field.name) {
-                self.error(Diagnostic::new(name.span(), format!("`{name}` stands twice in this layout")));
+                self.error(Diagnostic::new(name.span(), format!("duplicate field `{name}` in this layout")));
             } else if field.description.is_empty() {
-                self.error(Diagnostic::new(name.span(), "what bits mean is said in a `///` line"));
+                self.error(Diagnostic::new(name.span(), "missing `///` description of this field"));
             }
             known.push(field);
         }
@@ -488,7 +491,7 @@ impl Resolver {
     pub(super) fn special(&mut self, special: ast::Special) {
         let ast::Special { docs, names, elements, types, floor } = special;
         let named: Vec<TypeId> = types.iter().filter_map(|ty| self.type_id(ty)).collect();
-        // It may be read as bits or an integer, whatever its sign.
+        // Constants may be read as bits or as integers of either signedness.
         let read_as = |id: &TypeId| {
             let own = self.model.ty(*id);
             let word = |kind| matches!(kind, Kind::Bits | Kind::Unsigned | Kind::Signed);
@@ -501,7 +504,7 @@ impl Resolver {
         let Requirement { ptx, targets, .. } = self.requirement(floor);
         let Some(ptx) = ptx.filter(|_| !targets.is_empty()) else {
             let message = "a special register has a version and a target";
-            return self.error(Diagnostic::new(span, message).help("write `ptx 1.0, sm_10` behind its types"));
+            return self.error(Diagnostic::new(span, message).help("write `ptx 1.0, sm_10` after its types"));
         };
         for ast::SpecialName { name, count, origin } in names {
             let origin = origin.and_then(|word| self.known(&word, Origin::ALL, Origin::name, "origin of a value"));
@@ -517,11 +520,11 @@ impl Resolver {
         }
     }
 
-    /// One of the words that a table knows.
+    /// Resolves a word from a fixed list.
     fn known<T: Copy>(&mut self, word: &Ident, all: &[T], name: fn(T) -> &'static str, what: &str) -> Option<T> {
         let found = all.iter().copied().find(|one| word == name(*one));
         if found.is_none() {
-            let mistake = Diagnostic::new(word.span(), format!("there is no {what} `{word}`"));
+            let mistake = Diagnostic::new(word.span(), format!("unknown {what} `{word}`"));
             self.error(mistake.suggest(word.as_ref(), all.iter().map(|one| name(*one))));
         }
         found
@@ -537,7 +540,7 @@ impl Resolver {
         let params = params.iter().filter_map(|(_, what)| {
             let found = PARAMS.iter().find(|(known, _)| what == known).map(|(_, param)| *param);
             if found.is_none() {
-                let mistake = Diagnostic::new(what.span(), format!("a parameter of an effect is no `{what}`"));
+                let mistake = Diagnostic::new(what.span(), format!("unknown kind `{what}` of an effect's parameter"));
                 self.error(mistake.suggest(what.as_ref(), PARAMS.map(|(known, _)| known)));
             }
             found
@@ -584,7 +587,7 @@ impl Resolver {
                         self.error(Diagnostic::new(name.span(), message).help("builtins ask other threads"));
                     }
                     if !modes.is_empty() {
-                        let message = "values stand before words";
+                        let message = "value parameters must precede word parameters";
                         self.error(Diagnostic::new(name.span(), message));
                     }
                 }
@@ -602,7 +605,7 @@ impl Resolver {
             && resolved
             && !params.iter().any(|param| matches!(param, Param::Generic | Param::GenericLanes))
         {
-            self.error(Diagnostic::new(written.name.span(), "no parameter tells what the type parameter is"));
+            self.error(Diagnostic::new(written.name.span(), "no parameter determines the type parameter"));
         }
         let name = written.name.to_string();
         let builtins = self.model.builtins.iter().map(|builtin| &builtin.signature);
@@ -616,13 +619,13 @@ impl Resolver {
         };
         if builtins.chain(functions).any(overlaps) {
             self.error(
-                Diagnostic::new(written.name.span(), format!("the {what} `{name}` stands twice for one type"))
+                Diagnostic::new(written.name.span(), format!("duplicate {what} `{name}` for the same type"))
                     .help("builtins and functions of one name range over different types"),
             );
         }
         for (index, (param, _)) in written.params.iter().enumerate() {
             if written.params[..index].iter().any(|(other, _)| other == param) {
-                self.error(Diagnostic::new(param.span(), format!("the parameter `{param}` stands twice")));
+                self.error(Diagnostic::new(param.span(), format!("duplicate parameter `{param}`")));
             }
         }
         let names: Vec<String> = written.params.iter().map(|(name, _)| name.to_string()).collect();
@@ -635,7 +638,7 @@ impl Resolver {
             ParamType::Type(name) => self.type_id(name).map(Param::Type),
             ParamType::Generic(name) | ParamType::Lanes(name) if parameter != Some(name.as_ref()) => {
                 self.error(
-                    Diagnostic::new(name.span(), format!("`{name}` is no type parameter of this {what}"))
+                    Diagnostic::new(name.span(), format!("unknown type parameter `{name}` of this {what}"))
                         .help("types are written with a dot, like `.u32`"),
                 );
                 None
@@ -655,7 +658,7 @@ impl Resolver {
         }
     }
 
-    /// The lanes that digits pick.
+    /// Lanes picked by digits.
     pub(super) fn pick(&mut self, span: Span, lanes: u32, of: u32) -> Option<Pick> {
         if !PICKED.contains(&lanes) || !PICKED_FROM.contains(&of) {
             self.error(Diagnostic::new(span, "a selector picks 1 to 8 lanes of at most 10"));
@@ -664,9 +667,9 @@ impl Resolver {
         Some(Pick { lanes: lanes as u8, of: of as u8, words: None })
     }
 
-    /// What one of some words, or none of them, picks.
+    /// Lanes picked by one of several words, or by none of them.
     pub(super) fn pick_of_words(&mut self, span: Span, words: Vec<String>) -> Option<Pick> {
-        // One more stands for none of them.
+        // The additional index means that no word is written.
         let of = words.len() as u32 + 1;
         if !PICKED_FROM.contains(&of) {
             self.error(Diagnostic::new(span, "a selector is one of at most 9 words"));
@@ -679,18 +682,18 @@ impl Resolver {
         Some(Pick { lanes: 1, of: of as u8, words: Some(list) })
     }
 
-    /// Words come before what names them.
+    /// Words are resolved before what refers to them.
     pub(super) fn words(&mut self, words: ast::Words, base: bool) {
         let ast::Words { docs, name, of_opcode, members } = words;
         let text = name.to_string();
         if self.model.operator_named(&text).is_some() {
-            self.error(Diagnostic::new(name.span(), format!("the words `{name}` stand twice")));
+            self.error(Diagnostic::new(name.span(), format!("duplicate list of words `{name}`")));
         }
         let mut list: Vec<OperatorMember> = Vec::new();
         for (docs, member) in members {
             let name = member.to_string();
             if list.iter().any(|other| other.name == name) {
-                self.error(Diagnostic::new(member.span(), format!("`{name}` stands twice in this list")));
+                self.error(Diagnostic::new(member.span(), format!("duplicate `{name}` in this list")));
             }
             list.push(OperatorMember { name, docs, body: None, domain: Vec::new(), domain_text: String::new() });
         }
@@ -702,7 +705,7 @@ impl Resolver {
     pub(super) fn map(&mut self, map: ast::Map) {
         let name = map.name.to_string();
         if self.model.maps.iter().any(|(other, _)| *other == name) {
-            self.error(Diagnostic::new(map.name.span(), format!("the map `{name}` stands twice")));
+            self.error(Diagnostic::new(map.name.span(), format!("duplicate map `{name}`")));
         }
         let pair = |(from, to): &(Ident, Ident)| Some((self.type_id(from)?, self.type_id(to)?));
         let pairs = map.pairs.iter().filter_map(pair).collect();
@@ -712,7 +715,7 @@ impl Resolver {
     pub(super) fn operator(&mut self, operator: ast::Operator, base: bool) {
         let name = operator.name.to_string();
         if self.model.operator_named(&name).is_some() {
-            self.error(Diagnostic::new(operator.name.span(), format!("the operator `{name}` stands twice")));
+            self.error(Diagnostic::new(operator.name.span(), format!("duplicate operator `{name}`")));
         }
         if operator.params.is_empty() {
             self.error(
@@ -722,7 +725,7 @@ impl Resolver {
         }
         for (index, param) in operator.params.iter().enumerate() {
             if operator.params[..index].contains(param) {
-                self.error(Diagnostic::new(param.span(), format!("the operand `{param}` stands twice")));
+                self.error(Diagnostic::new(param.span(), format!("duplicate operand `{param}`")));
             }
         }
         let mut resolved = Operator {
@@ -739,17 +742,17 @@ impl Resolver {
             let name = member.name.to_string();
             if name == "absent" {
                 if resolved.absent.replace(member.body).is_some() {
-                    self.error(Diagnostic::new(member.name.span(), "`absent` stands twice in this operator"));
+                    self.error(Diagnostic::new(member.name.span(), "duplicate `absent` in this operator"));
                 }
                 continue;
             }
             if resolved.members.iter().any(|other| other.name == name) {
-                self.error(Diagnostic::new(member.name.span(), format!("`{name}` stands twice in this operator")));
+                self.error(Diagnostic::new(member.name.span(), format!("duplicate `{name}` in this operator")));
             }
             if member.domain.is_empty() {
                 self.error(
-                    Diagnostic::new(member.name.span(), format!("`{name}` does not say what types it is for"))
-                        .help("write `for` and classes or types behind its meaning"),
+                    Diagnostic::new(member.name.span(), format!("missing types of `{name}`"))
+                        .help("write `for` and classes or types after its definition"),
                 );
             }
             let (domain, domain_text) = self.type_set(&member.domain);
@@ -767,13 +770,13 @@ impl Resolver {
             }
             let Some(what) = Lenient::ALL.iter().find(|what| what.name() == name) else {
                 self.error(
-                    Diagnostic::new(note.name.span(), format!("`{name}` is nothing the statement grammar can relax"))
+                    Diagnostic::new(note.name.span(), format!("unknown deviation `{name}` of the assembler"))
                         .suggest(&name, Lenient::ALL.iter().map(|what| what.name())),
                 );
                 continue;
             };
             if self.model.lenient.iter().any(|(other, _)| other == what) {
-                self.error(Diagnostic::new(note.name.span(), format!("`{name}` stands twice")));
+                self.error(Diagnostic::new(note.name.span(), format!("duplicate `{name}`")));
             }
             self.model.lenient.push((*what, note.docs));
         }

@@ -1,4 +1,4 @@
-//! The sets of an entry, and the modifiers of its lines as places.
+//! Resolution of the sets of an entry and the modifiers of its syntax lines.
 
 use std::collections::HashSet;
 
@@ -8,16 +8,16 @@ use crate::syntax::ast::{self, Ident, SetBody};
 use crate::text::Diagnostic;
 
 impl Resolver {
-    /// The sets an entry declares, by name.
+    /// Sets that an entry declares, by name.
     pub(super) fn sets(&mut self, entry: &ast::Instruction) -> Vec<(String, Declared)> {
         let mut declared: Vec<(String, Declared)> = Vec::new();
-        // What is no modifier of any line stands behind operands, or nowhere.
+        // A set that is not a modifier of any line must be a selector.
         let modifier =
             |name: &Ident| entry.syntax.iter().flat_map(|line| &line.modifiers).any(|modifier| modifier.name == *name);
         for set in &entry.sets {
             let name = set.name.to_string();
             if declared.iter().any(|(other, _)| *other == name) {
-                self.error(Diagnostic::new(set.name.span(), format!("the set `.{name}` stands twice")));
+                self.error(Diagnostic::new(set.name.span(), format!("duplicate set `.{name}`")));
                 continue;
             }
             let body = match &set.body {
@@ -56,7 +56,7 @@ impl Resolver {
         let operator_name = operator.unwrap_or(name);
         let found = self.model.operator_named(operator_name.as_ref());
         if let (Some(operator), None) = (operator, found) {
-            let diagnostic = Diagnostic::new(operator.span(), format!("there is no operator `{operator}`"))
+            let diagnostic = Diagnostic::new(operator.span(), format!("unknown operator `{operator}`"))
                 .suggest(operator.as_ref(), self.model.operators.iter().map(|operator| operator.name.as_str()));
             self.error(diagnostic);
             return Declared::Listed { kind: SlotKind::Flag, members: Vec::new() };
@@ -65,7 +65,7 @@ impl Resolver {
         for member in members {
             let spelling = member.to_string();
             if list.iter().any(|other| other.spelling == spelling) {
-                self.error(Diagnostic::new(member.span(), format!("`{spelling}` stands twice in this set")));
+                self.error(Diagnostic::new(member.span(), format!("duplicate `{spelling}` in this set")));
                 continue;
             }
             let meaning = match found {
@@ -95,13 +95,13 @@ impl Resolver {
         Declared::Listed { kind, members: list }
     }
 
-    /// The words of a free set.
+    /// Words of a free set.
     fn words_of(&mut self, name: &Ident, members: &[Ident]) -> Declared {
         let mut list: Vec<Member> = Vec::new();
         for member in members {
             let spelling = member.to_string();
             if list.iter().any(|other| other.spelling == spelling) {
-                self.error(Diagnostic::new(member.span(), format!("`{spelling}` stands twice in `.{name}`")));
+                self.error(Diagnostic::new(member.span(), format!("duplicate `{spelling}` in `.{name}`")));
             }
             list.push(Member { spelling, meaning: Meaning::Flag });
         }
@@ -112,7 +112,7 @@ impl Resolver {
         let words: Vec<String> = members.iter().map(Ident::to_string).collect();
         for (index, member) in members.iter().enumerate() {
             if words[..index].contains(&words[index]) {
-                self.error(Diagnostic::new(member.span(), format!("`{member}` stands twice in this set")));
+                self.error(Diagnostic::new(member.span(), format!("duplicate `{member}` in this set")));
             }
         }
         let pick = self.pick_of_words(name.span(), words.clone());
@@ -126,7 +126,7 @@ impl Resolver {
         Declared::Selector(Selector { spelling, pick })
     }
 
-    /// A set of lanes or masks; the default is read where the set makes sense.
+    /// A set of lanes or masks; the default is parsed if the set is valid.
     fn selector(
         &mut self,
         name: &Ident,
@@ -155,7 +155,7 @@ impl Resolver {
         Selector { spelling, pick: None }
     }
 
-    /// The modifiers of a line as slots.
+    /// Modifiers of a line as slots.
     pub(super) fn items(
         &mut self,
         line: &ast::SyntaxLine,
@@ -172,8 +172,11 @@ impl Resolver {
                 Some((_, Declared::Listed { kind, members })) => (*kind, members.clone()),
                 Some((_, Declared::Selector(_))) => {
                     self.error(
-                        Diagnostic::new(modifier.name.span(), format!("`.{name}` stands behind operands"))
-                            .help(format!("write it as `d{{.{name}}}`")),
+                        Diagnostic::new(
+                            modifier.name.span(),
+                            format!("`.{name}` is a selector: write it after an operand"),
+                        )
+                        .help(format!("write it as `d{{.{name}}}`")),
                     );
                     continue;
                 }
@@ -200,7 +203,7 @@ impl Resolver {
                 continue;
             }
             if items.iter().any(|item| item.slot == slot) {
-                self.error(Diagnostic::new(modifier.name.span(), format!("`.{name}` stands twice in this line")));
+                self.error(Diagnostic::new(modifier.name.span(), format!("duplicate modifier `.{name}` in this line")));
                 continue;
             }
             let all = &mut slots[slot].members;

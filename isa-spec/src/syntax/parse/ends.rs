@@ -1,22 +1,21 @@
-//! Where a statement that does not parse may have ended, had it not lacked its semicolon.
+//! Error recovery: candidates for the end of a statement that lacks its semicolon.
 
 use proc_macro2::{Span, TokenTree};
 use syn::parse::ParseStream;
 
-/// A place where a statement may have ended.
+/// Candidate for the end of a statement.
 pub(super) struct End {
-    /// Those of the statement.
+    /// Tokens of the statement.
     pub tokens: Vec<TokenTree>,
-    /// The last one of them.
+    /// Last token.
     pub behind: Span,
-    /// Whether the parser stopped here.
+    /// True if the parser stopped here.
     pub here: bool,
-    /// Whether a line ends here.
+    /// True if a line ends here.
     pub ends_line: bool,
 }
 
-/// The ends of a statement that are likely, the likeliest first: the last end of a line before the parser stopped, then
-/// where it stopped.
+/// Candidates, most likely first: the last line end before the parser stopped, then the position where it stopped.
 pub(super) fn ends(start: ParseStream, stopped: ParseStream) -> Vec<End> {
     let (mut cursor, end) = (start.cursor(), stopped.cursor());
     let mut tokens: Vec<TokenTree> = Vec::new();

@@ -1,4 +1,4 @@
-//! Expressions and statements of semantics.
+//! Parser of expressions and statements of semantics.
 
 use proc_macro2::Span;
 use syn::ext::IdentExt;
@@ -8,18 +8,18 @@ use syn::{LitFloat, LitInt, Token, token};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, Stmt, TypeSet, UnaryOp};
 use crate::text::Errors;
 
-/// Deeper expressions than this are refused, so that rubbish cannot exhaust the stack.
+/// Maximum nesting depth of expressions; prevents stack overflow on malformed input.
 const MAX_DEPTH: usize = 64;
 
-/// Words that end an operand of an expression: none of them is an operand or an infix operator.
+/// Keywords that end an operand: neither operands nor infix operators.
 const RESERVED: [&str; 10] = ["as", "in", "if", "else", "only", "where", "for", "default", "with", "without"];
 
-/// A condition or the right side of an assignment.
+/// Parses a condition or the right side of an assignment.
 pub(super) fn expr(input: ParseStream) -> Result<Expr> {
     choose(input, 0)
 }
 
-/// A chain of operators nests as parentheses do: each step counts.
+/// Checks the nesting depth; each operator of a chain counts.
 fn not_too_deep(input: ParseStream, depth: usize) -> Result<()> {
     if depth > MAX_DEPTH { Err(input.error("this expression is nested too deeply")) } else { Ok(()) }
 }
@@ -72,7 +72,7 @@ fn binary(input: ParseStream, least: u8, mut depth: usize) -> Result<Expr> {
     }
 }
 
-/// A class, or types in braces.
+/// Parses a class, or types in braces.
 fn in_set(input: ParseStream) -> Result<(Vec<TypeSet>, Span)> {
     if input.peek(token::Brace) {
         let content;
@@ -102,7 +102,7 @@ fn unary(input: ParseStream, mut depth: usize) -> Result<Expr> {
         let inner = unary(input, depth + 1)?;
         let span = join(minus.span, inner.span);
         let kind = match inner.kind {
-            // A number has its sign.
+            // Fold the sign into a literal.
             ExprKind::Integer(value) if value <= 1 << 63 => ExprKind::Integer(-value),
             ExprKind::Integer(_) => return Err(syn::Error::new(span, "this number has more than 64 bits")),
             ExprKind::Float(value) => ExprKind::Float(-value),
@@ -162,7 +162,7 @@ fn atom(input: ParseStream, depth: usize) -> Result<Expr> {
     }
     let ty = if input.peek(Token![.]) { Some(super::dotted(input)?) } else { None };
     if ty.is_some() && !input.peek(token::Paren) {
-        return Err(input.error("expected `(` behind the type that a call gives"));
+        return Err(input.error("expected `(` after the result type of a call"));
     }
     if !input.peek(token::Paren) {
         return Ok(Expr { span: name.span(), kind: ExprKind::Name(name) });
@@ -180,14 +180,14 @@ fn atom(input: ParseStream, depth: usize) -> Result<Expr> {
     Ok(Expr { span, kind: ExprKind::Call(name, ty, args) })
 }
 
-/// Whether a name comes next: of an operand, a builtin, or of a modifier between two operands as in `a CmpOp b`.
-/// Rust's keywords are names here, too.
+/// Returns true if a name follows: of an operand, a builtin, or an infix modifier as in `a CmpOp b`. Keywords of Rust
+/// are names here.
 fn peek_name(input: ParseStream) -> bool {
     input.fork().call(syn::Ident::parse_any).is_ok_and(|ident| RESERVED.iter().all(|word| ident != word))
 }
 
 fn peek_binary(input: ParseStream) -> Option<BinaryOp> {
-    // Longer symbols first: `<=` starts with `<`.
+    // Longer symbols first: `<` is a prefix of `<=`.
     let op = if input.peek(Token![||]) {
         BinaryOp::LogicalOr
     } else if input.peek(Token![&&]) {
@@ -266,7 +266,7 @@ pub(super) fn statement(input: ParseStream, errors: &mut Errors, depth: usize) -
     });
     let condition = condition.unwrap_or_else(|error| {
         errors.push_syn(&error);
-        // In its place, so that the branches are read.
+        // Placeholder, so that the branches are parsed.
         Expr { span: paren.span.open(), kind: ExprKind::Integer(0) }
     });
     let then = block(input, errors, depth)?;
@@ -288,7 +288,7 @@ fn block(input: ParseStream, errors: &mut Errors, depth: usize) -> Result<Vec<St
     Ok(super::statements(&content, errors, |input, errors| statement(input, errors, depth + 1)))
 }
 
-/// One span over both, where the compiler can say it; the first otherwise.
+/// A span over both if the compiler supports it; otherwise the first.
 pub(super) fn join(first: Span, last: Span) -> Span {
     first.join(last).unwrap_or(first)
 }

@@ -1,4 +1,4 @@
-//! Entries: everything between the braces of `instruction`.
+//! Parser of entries: everything between the braces of `instruction`.
 
 use std::rc::Rc;
 
@@ -33,7 +33,7 @@ const BLOCKS: [&str; 14] = [
     "examples",
 ];
 
-/// A line of a `syntax` block: a spelling or a set.
+/// Item of a `syntax` block: a line or a set.
 enum SyntaxItem {
     Line(SyntaxLine),
     Set(Set),
@@ -42,7 +42,7 @@ enum SyntaxItem {
     Unread(Vec<Ident>),
 }
 
-/// A line of a `lenient` block: a spelling, a floor, or forms.
+/// Item of a `lenient` block: a line, a floor, or forms.
 enum LenientItem {
     Line(SyntaxLine),
     Floor(LenientFloor),
@@ -67,7 +67,7 @@ pub(super) fn instruction(input: ParseStream, docs: Docs, errors: &mut Errors) -
     Ok(entry)
 }
 
-/// Reads more blocks of an entry: those of a template that it uses.
+/// Parses further blocks of an entry, from a template that it uses.
 pub(crate) fn more_blocks(tokens: TokenStream, entry: &mut Instruction, errors: &mut Errors) {
     let parser = |input: ParseStream| {
         blocks(input, entry, errors);
@@ -96,9 +96,9 @@ fn joined(first: &Ident, word: &Ident) -> Ident {
     Ident::new(format!("{first}.{word}"), expr::join(first.span(), word.span()))
 }
 
-/// An opcode of several words takes those that were read as modifiers.
+/// Moves modifiers that are further words of the opcode from the list to the opcode.
 fn take_opcode<T>(wanted: &Ident, opcode: &mut Ident, modifiers: &mut Vec<T>, name: impl Fn(&T) -> Option<&Ident>) {
-    // Blocks are read more than once where they come from templates.
+    // Blocks of templates are parsed more than once.
     if opcode == wanted.as_ref() {
         return;
     }
@@ -117,7 +117,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
     if !BLOCKS.contains(&text.as_str()) {
         let near = crate::text::nearest(&text, BLOCKS);
         let hint = near.map_or_else(|| format!("one of {}", BLOCKS.join(", ")), |near| format!("`{near}`"));
-        return Err(syn::Error::new(name.span(), format!("`{text}` is no part of an entry; expected {hint}")));
+        return Err(syn::Error::new(name.span(), format!("unknown block `{text}` of an entry; expected {hint}")));
     }
     if text == "use" {
         entry.uses.push(template_use(input)?);
@@ -180,7 +180,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
         }
         "erratum" => match erratum(&content) {
             Ok(erratum) => entry.errata.push(erratum),
-            // The block is behind us: what follows it is another one.
+            // The block is complete; recovery continues after it.
             Err(error) => errors.push_syn(&error),
         },
         _ => entry.examples.extend(statements(&content, errors, |input, _| example(input))),
@@ -188,7 +188,7 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
     Ok(())
 }
 
-/// `binary(x + y, { .f16, .f16x2 })` behind `use`
+/// `binary(x + y, { .f16, .f16x2 })` after `use`
 fn template_use(input: ParseStream) -> Result<Use> {
     let name = word(input)?;
     let mut args = Vec::new();
@@ -207,7 +207,7 @@ fn template_use(input: ParseStream) -> Result<Use> {
     Ok(Use { name, args })
 }
 
-/// `9.7.6.1` lexes as two floats and dots: the text is what was written.
+/// `9.7.6.1` lexes as two floats and dots: keep the source text.
 pub(super) fn section(input: ParseStream) -> Result<(String, Span)> {
     let mut text = String::new();
     let span = input.span();
@@ -263,7 +263,7 @@ fn syntax_item(input: ParseStream) -> Result<SyntaxItem> {
     if input.peek(Token![.]) { set(input).map(SyntaxItem::Set) } else { line(input).map(SyntaxItem::Line) }
 }
 
-/// Whether what comes next is an instruction called `free` with a modifier that may be left out: `free{.x} a;`.
+/// Returns true if an instruction named `free` with an optional modifier follows: `free{.x} a;`.
 fn optional_modifier_follows(input: ParseStream) -> bool {
     let fork = input.fork();
     word(&fork).is_ok() && fork.parse::<TokenTree>().is_ok() && !fork.peek(Token![;])
@@ -281,7 +281,7 @@ fn line(input: ParseStream) -> Result<SyntaxLine> {
             syn::braced!(content in input);
             modifiers.push(Modifier { name: dotted(&content)?, optional: true });
             if !content.is_empty() {
-                return Err(content.error("expected `}` behind one optional modifier"));
+                return Err(content.error("expected `}` after an optional modifier"));
             }
         } else {
             break;
@@ -310,17 +310,17 @@ fn line(input: ParseStream) -> Result<SyntaxLine> {
     Ok(SyntaxLine { docs, opcode, modifiers, operands, condition })
 }
 
-/// Whether what stands in braces is a modifier: `{.ftz}`.
+/// Returns true if braces contain a modifier: `{.ftz}`.
 fn modifier_follows(input: ParseStream) -> bool {
     let fork = input.fork();
     let Ok(TokenTree::Group(group)) = fork.parse::<TokenTree>() else { return false };
     let parts = group.stream().into_iter().any(|token| token.to_string() == ",");
-    // One word without its dot is a modifier misspelt, or a vector of one element, behind which operands go on or end.
+    // A single word without a dot is a misspelled modifier, or a vector of one element if operands follow or end.
     let element = fork.peek(Token![,]) || fork.peek(Token![;]);
     !(parts || element) || group.stream().to_string().starts_with('.')
 }
 
-/// An operand, the elements of one that is a vector, `{a, b}`, or what stands in brackets, `[a, b]`.
+/// Parses an operand, the elements of a vector, `{a, b}`, or a bracketed group, `[a, b]`.
 fn patterns(input: ParseStream) -> Result<Vec<Pattern>> {
     if input.peek(token::Bracket) {
         let content;
@@ -382,7 +382,7 @@ fn pattern(input: ParseStream) -> Result<Pattern> {
     Ok(pattern)
 }
 
-/// The selector behind an operand, and whether it may be left out: `{.mask}`, `.mask`.
+/// Parses the selector of an operand, and whether it is optional: `{.mask}`, `.mask`.
 fn selector(input: ParseStream) -> Result<Option<(Ident, bool)>> {
     if input.peek(token::Brace) && modifier_follows(input) {
         let content;
@@ -398,7 +398,7 @@ fn set(input: ParseStream) -> Result<Set> {
     Ok(Set { name, body })
 }
 
-/// What stands behind the name of a set, with the semicolon.
+/// Parses the definition after the name of a set, with the semicolon.
 pub(super) fn set_body(input: ParseStream) -> Result<SetBody> {
     input.parse::<Token![=]>()?;
     let body = if input.peek(token::Brace) {
@@ -556,7 +556,7 @@ fn type_case(input: ParseStream) -> Result<TypeCase> {
     Ok(TypeCase { what, spaces, condition })
 }
 
-/// Whether the number of a vector's elements comes next: a number, or a modifier with letters.
+/// Returns true if the length of a vector follows: a number, or a modifier with letters.
 fn counts(input: ParseStream) -> bool {
     let fork = input.fork();
     input.peek(Lit) || dotted(&fork).is_ok() && dotted(&fork).is_ok()
@@ -654,7 +654,7 @@ fn lenient_item(input: ParseStream) -> Result<LenientItem> {
         semicolon(input)?;
         return Ok(LenientItem::Forms(LenientForms { docs, span, condition }));
     }
-    // A spelling begins with a word and a modifier; a floor with a dot, or has a colon.
+    // A line begins with a word and a modifier; a floor begins with a dot or contains a colon.
     let fork = input.fork();
     if word(&fork).is_ok() && (fork.peek(Token![.]) || fork.peek(token::Brace)) {
         return Ok(LenientItem::Line(SyntaxLine { docs, ..line(input)? }));
@@ -718,7 +718,7 @@ fn judged_with(input: ParseStream) -> Result<Option<Requirement>> {
     if read(&input.fork()).is_ok() { read(input).map(Some) } else { Ok(None) }
 }
 
-/// An operand, or what stands in brackets.
+/// Parses an operand or a bracketed group.
 fn example_operands(input: ParseStream) -> Result<Vec<ExampleOperand>> {
     if !input.peek(token::Bracket) {
         return Ok(vec![example_operand(input)?]);
@@ -796,7 +796,7 @@ impl std::fmt::Display for ExampleOperand {
     }
 }
 
-/// A register, a constant or the sink.
+/// Parses a register, a constant or the sink.
 fn operand_name(input: ParseStream) -> Result<String> {
     let mut text = String::new();
     if input.peek(Token![-]) || input.peek(Token![%]) {

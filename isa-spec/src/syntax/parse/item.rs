@@ -1,4 +1,4 @@
-//! Items of the prelude, and the way to the entries.
+//! Parser of items: declarations and the start of entries.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -47,7 +47,7 @@ const ITEMS: [&str; 28] = [
     "instruction",
 ];
 
-/// A path of Rust: `crate::bodies`.
+/// Rust path: `crate::bodies`.
 fn path(input: ParseStream) -> Result<TokenStream> {
     let mut tokens = TokenStream::new();
     loop {
@@ -63,7 +63,7 @@ fn path(input: ParseStream) -> Result<TokenStream> {
 
 pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
     let items = statements(input, errors, |input, errors| {
-        // A file's own description; files may follow each other, and one may hold nothing else.
+        // Doc comment of a file; files may be concatenated, and one may contain nothing else.
         super::file_docs(input)?;
         let start = input.span();
         if input.is_empty() { Ok(None) } else { item(input, errors).map(|item| Some((start, item))) }
@@ -370,7 +370,7 @@ fn template(input: ParseStream, docs: Docs) -> Result<Template> {
     Ok(Template { docs, name, params, body: content.parse()? })
 }
 
-/// `x2;`, or `m64n(8 to 256 by 8)k8;` for a word of each number, which `{}` in the description is.
+/// `x2;`, or `m64n(8 to 256 by 8)k8;` for one word for each number, which replaces `{}` in the description.
 fn words_member(input: ParseStream) -> Result<Vec<(Docs, Ident)>> {
     let (docs, first) = (super::docs(input)?, super::undotted(input)?);
     let members = super::numbered(first, input)?;

@@ -1,7 +1,7 @@
-//! From tokens to the syntax tree.
+//! Parser: converts tokens to the syntax tree.
 //!
-//! A mistake ends the statement it is in, not the file: parsing goes on behind the next semicolon or block, so that
-//! all mistakes of a spec are reported at once. This module knows no meaning: names are resolved later.
+//! An error ends the statement rather than the file: parsing resumes after the next semicolon or block, so that all
+//! errors of a spec are reported at once. Names are resolved later.
 
 mod ends;
 mod expr;
@@ -22,7 +22,7 @@ use crate::text::{Diagnostic, Errors};
 ///
 /// # Errors
 ///
-/// Every mistake of syntax, at its token.
+/// Every syntax error, at its token.
 pub fn parse(tokens: TokenStream) -> std::result::Result<Spec, Errors> {
     let mut errors = Errors::new();
     let mut spec = Spec::default();
@@ -34,7 +34,7 @@ pub fn parse(tokens: TokenStream) -> std::result::Result<Spec, Errors> {
         item::spec(input, &mut spec, &mut errors);
         Ok(())
     };
-    // What the parser left in a nested group is the tail of a mistake that is already in the list.
+    // Tokens that remain in a nested group are a consequence of an error that is already in the list.
     if let Err(error) = parser.parse2(tokens)
         && errors.is_empty()
     {
@@ -48,7 +48,7 @@ pub fn parse(tokens: TokenStream) -> std::result::Result<Spec, Errors> {
 
 pub(crate) use instruction::more_blocks;
 
-/// Parses statements to the end of the input; a mistake skips to behind the next semicolon or block.
+/// Parses statements to the end of the input; an error skips past the next semicolon or block.
 fn statements<T>(
     input: ParseStream,
     errors: &mut Errors,
@@ -72,8 +72,8 @@ fn statements<T>(
     list
 }
 
-/// Reports a missing semicolon behind the statement that lacks it, not where the parser stopped, and goes on with the next
-/// statement; says whether that is what was wrong.
+/// Reports a missing semicolon at the end of the statement rather than where the parser stopped, and resumes with the
+/// next statement; returns true if a missing semicolon explains the error.
 fn mend<T>(
     start: ParseStream,
     stopped: ParseStream,
@@ -97,7 +97,7 @@ fn mend<T>(
         match if rest.is_empty() { None } else { Some(parse(&rest, &mut found)) } {
             None => {}
             Some(Ok(statement)) => list.push(statement),
-            // The next one may lack its semicolon, too.
+            // The next statement may lack its semicolon, too.
             Some(Err(_)) if end.ends_line && ends(&next, &rest).iter().any(|end| whole(end, parse)) => {
                 rest.advance_to(&next);
             }
@@ -126,12 +126,12 @@ fn skip_statement(input: ParseStream) {
     }
 }
 
-/// Whether a statement goes on behind a group in braces, as in `{.ftz}.type` and `{!}c`.
+/// Returns true if a statement continues after a group in braces, as in `{.ftz}.type` and `{!}c`.
 fn goes_on(input: ParseStream) -> bool {
     input.peek(Token![.]) || input.peek(Token![,]) || (input.peek(syn::Ident) && !input.peek2(token::Brace))
 }
 
-/// The `///` lines before an item.
+/// Parses the `///` lines before an item.
 fn docs(input: ParseStream) -> Result<Docs> {
     let mut lines = Vec::new();
     while input.peek(Token![#]) && !input.peek2(Token![!]) {
@@ -141,7 +141,7 @@ fn docs(input: ParseStream) -> Result<Docs> {
     Ok(lines.join("\n"))
 }
 
-/// The `//!` lines of a file, which nothing reads.
+/// Parses and discards the `//!` lines of a file.
 fn file_docs(input: ParseStream) -> Result<()> {
     while input.peek(Token![#]) && input.peek2(Token![!]) {
         input.parse::<Token![#]>()?;
@@ -151,7 +151,7 @@ fn file_docs(input: ParseStream) -> Result<()> {
     Ok(())
 }
 
-/// What a `///` becomes behind its `#`: `[doc = " text"]`.
+/// Parses the attribute of a doc comment after its `#`: `[doc = " text"]`.
 fn doc_line(input: ParseStream) -> Result<String> {
     let content;
     syn::bracketed!(content in input);
@@ -164,7 +164,7 @@ fn doc_line(input: ParseStream) -> Result<String> {
     Ok(text.strip_prefix(' ').unwrap_or(&text).trim_end().to_owned())
 }
 
-/// Any word, Rust's keywords too.
+/// Parses any word, including keywords of Rust.
 fn word(input: ParseStream) -> Result<Ident> {
     let description = input.peek(Token![#]);
     input.call(syn::Ident::parse_any).map(Ident::from).map_err(|error| {
@@ -173,7 +173,7 @@ fn word(input: ParseStream) -> Result<Ident> {
     })
 }
 
-/// A given word.
+/// Parses a given word.
 fn keyword(input: ParseStream, expected: &str) -> Result<()> {
     if peek_keyword(input, expected) {
         word(input).map(drop)
@@ -251,7 +251,7 @@ fn number(input: ParseStream) -> Result<Number> {
     Ok(Number { value: literal.base10_parse()?, span: literal.span() })
 }
 
-/// `unsigned, .f32`: at least one.
+/// Parses `unsigned, .f32`: at least one.
 fn type_set(input: ParseStream) -> Result<Vec<TypeSet>> {
     let mut list = Vec::new();
     loop {
@@ -263,7 +263,7 @@ fn type_set(input: ParseStream) -> Result<Vec<TypeSet>> {
     }
 }
 
-/// `{ .u32, eq }`: members with or without a dot.
+/// Parses `{ .u32, eq }`: members with or without a dot.
 fn members(input: ParseStream) -> Result<Vec<Ident>> {
     let content;
     syn::braced!(content in input);
@@ -277,8 +277,8 @@ fn members(input: ParseStream) -> Result<Vec<Ident>> {
     Ok(list.into_iter().flatten().map(|(_, word)| word).collect())
 }
 
-/// What may stand behind the first part of a word, `m64n`, for a word of each number: `(8 to 256 by 8)k8`. The words, with
-/// their numbers.
+/// Parses the rest of a word pattern such as `m64n(8 to 256 by 8)k8` after its first part; returns the words with their
+/// numbers.
 fn numbered(first: Ident, input: ParseStream) -> Result<Vec<(Option<u32>, Ident)>> {
     if !input.peek(token::Paren) {
         return Ok(vec![(None, first)]);
@@ -302,16 +302,16 @@ fn numbered(first: Ident, input: ParseStream) -> Result<Vec<(Option<u32>, Ident)
     Ok((least..=most).step_by(step).map(word).collect())
 }
 
-/// A closing semicolon, with the error at the token that stands in its place.
+/// Parses a semicolon; reports an error at the token found instead.
 fn semicolon(input: ParseStream) -> Result<()> {
     input.parse::<Token![;]>().map(drop)
 }
 
-/// Reports a block that stands twice.
+/// Reports a duplicate block.
 fn once(seen: &mut Vec<String>, ident: &Ident, errors: &mut Errors) {
     let name = ident.to_string();
     if seen.contains(&name) {
-        errors.push(Diagnostic::new(ident.span(), format!("`{name}` stands twice in this entry")));
+        errors.push(Diagnostic::new(ident.span(), format!("duplicate block `{name}` in this entry")));
     }
     seen.push(name);
 }
