@@ -6,7 +6,7 @@
 //! ```
 //! use ptx_isa::text::spelling;
 //!
-//! let form = ptx_isa::TABLE.form("cp.async").unwrap();
+//! let form = ptx_isa::TABLE.form("cp.async.ca.global").unwrap();
 //! // A copy has to name its cache level and state spaces.
 //! assert!(!form.takes(&ptx_isa::table::Free::NONE));
 //! assert_eq!(form.mnemonic_with(&spelling::canonical(form).unwrap()), "cp.async.ca.shared.global");

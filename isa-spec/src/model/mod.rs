@@ -574,7 +574,10 @@ impl Model {
     /// Reduces the model to one opcode.
     pub(crate) fn only(&self, opcode: &str) -> Model {
         let opcodes = self.opcodes.iter().filter(|other| other.name == opcode).cloned().collect();
-        Model { opcodes, ..self.clone() }
+        // What is said of the forms of others has none to be about.
+        let mut scalarized = self.scalarized.clone();
+        scalarized.iter_mut().for_each(|line| line.opcodes.retain(|name| name == opcode));
+        Model { opcodes, scalarized, ..self.clone() }
     }
 
     /// Minimal set of targets that meet one of these and one of those.
