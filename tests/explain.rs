@@ -92,7 +92,7 @@ fn every_opcode_has_a_page() {
         assert_eq!(instruction.opcode, page.opcode);
         // What goes with what is told where there is a choice.
         let chosen = instruction.slots.iter().any(|slot| !slot.free);
-        assert!(!page.summary().is_empty() && (!page.matrices.is_empty() || !chosen), "{}", page.opcode);
+        assert!(!page.summary.is_empty() && (!page.matrices.is_empty() || !chosen), "{}", page.opcode);
         let forms: u32 = page.entries.iter().map(|entry| entry.forms).sum();
         assert_eq!(forms, page.forms);
     }

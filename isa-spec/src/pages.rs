@@ -62,6 +62,7 @@ impl<'a> Pager<'a> {
     fn page(&self) -> Page {
         Page {
             opcode: self.opcode.name.clone(),
+            summary: self.summary(),
             forms: self.forms().count() as u32,
             entries: self.opcode.entries.iter().enumerate().map(|(number, entry)| self.entry(number, entry)).collect(),
             modifiers: self.opcode.slots.iter().enumerate().map(|(index, slot)| self.modifier(index, slot)).collect(),
@@ -69,6 +70,21 @@ impl<'a> Pager<'a> {
             functions: self.functions(),
             fragments: self.fragments(),
             layouts: self.layouts(),
+        }
+    }
+
+    /// The summary that an entry gives for all of them, or that of the first entry.
+    fn summary(&self) -> String {
+        let common = self.opcode.entries.iter().find_map(|entry| entry.summary.as_ref());
+        match common {
+            Some((text, _)) => text.clone(),
+            None => self
+                .opcode
+                .entries
+                .first()
+                .and_then(|entry| entry.docs.split("\n\n").next())
+                .map(one_line)
+                .unwrap_or_default(),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::page::{Entry, Floor, Fragment, Layout, Matrix, Modifier, Page};
 /// Page of an opcode; `links` gives the link targets.
 pub fn page(page: &Page, links: &Links<'_>) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{}\n", page.summary());
+    let _ = writeln!(out, "{}\n", page.summary);
     let plural = if page.forms == 1 { "" } else { "s" };
     let _ = writeln!(out, "{} form{plural}: [`{}`]({}).\n", page.forms, links.name, links.item);
     for entry in page.entries {

@@ -15,6 +15,8 @@ contents! {
     Page, PageBuf {
         /// The opcode.
         opcode: &'static str,
+        /// Summary that fits all entries.
+        summary: &'static str,
         /// Number of forms.
         forms: u32,
         /// Entries of the spec, in its order.
@@ -297,11 +299,6 @@ contents! {
 }
 
 impl Page {
-    /// First sentence of the description.
-    pub fn summary(&self) -> &'static str {
-        self.entries.first().map_or("", |entry| entry.summary)
-    }
-
     /// Description of a member of a modifier.
     pub fn member(&self, modifier: &str, member: &str) -> Option<&'static Member> {
         let modifier = self.modifiers.iter().find(|other| other.name == modifier)?;

@@ -165,7 +165,7 @@ impl Found {
         for page in &self.pages {
             let name = format!("{:<width$}", page.opcode);
             let label = format!("{NAME}{name}{NAME:#}");
-            Terminal { out: &mut *out }.wrapped_behind(&label, width, &page.summary().replace('`', ""))?;
+            Terminal { out: &mut *out }.wrapped_behind(&label, width, &page.summary.replace('`', ""))?;
         }
         let width = self.forms.iter().map(|form| form.mnemonic().len()).max().unwrap_or(0) + 2;
         for form in &self.forms {

@@ -185,6 +185,9 @@ impl<W: Write> Terminal<W> {
     pub fn page(&mut self, page: &Page) -> io::Result<()> {
         let plural = if page.forms == 1 { "form" } else { "forms" };
         writeln!(self.out, "{NAME}{}{NAME:#}  {} {plural}\n", page.opcode, page.forms)?;
+        if page.entries.len() > 1 {
+            self.paragraph(page.summary)?;
+        }
         let described: Vec<&Modifier> = page.modifiers.iter().filter(|it| !it.description.is_empty()).collect();
         for (number, entry) in page.entries.iter().enumerate() {
             let effects = form::effects(page.opcode, number);

@@ -31,6 +31,17 @@ pub(super) fn check(model: &Model, forms: &[Form], errors: &mut Errors) {
             None => drop(types.insert(camel(name), (called, Some(span)))),
         }
     }
+    for opcode in &model.opcodes {
+        let mut summaries = opcode.entries.iter().filter_map(|entry| entry.summary.as_ref());
+        if let (Some((_, first)), Some((_, second))) = (summaries.next(), summaries.next()) {
+            let message = format!("duplicate summary of the opcode `{}`", opcode.name);
+            errors.push(
+                Diagnostic::new(*second, message)
+                    .also(*first, "the first one")
+                    .help("one entry gives the summary for all of them"),
+            );
+        }
+    }
     let mut functions: HashMap<String, &Form> = HashMap::new();
     let mut constants: HashMap<(usize, String), &Form> = HashMap::new();
     for form in forms {

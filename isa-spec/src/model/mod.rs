@@ -293,6 +293,8 @@ pub(crate) struct Entry {
     pub from_template: Option<Span>,
     /// True if it belongs to the base table.
     pub base: bool,
+    /// Summary of its opcode, which fits all entries; at most one entry has it.
+    pub summary: Option<(String, Span)>,
     /// Other names.
     pub also: Vec<String>,
     pub docs: Docs,

@@ -136,7 +136,7 @@ fn opcode(info: InstructionInfo, page: &'static Page, manual: &'static Manual, f
     Opcode {
         name: info.data().opcode,
         chapters: chapters(manual, page),
-        summary: page.summary(),
+        summary: page.summary,
         slots: slots.iter().map(|slot| (slot.name, slot.free, slot.members)).collect(),
         lines,
         forms: text,
@@ -179,6 +179,7 @@ fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
         };
         // What says most comes first: a word counts once.
         page.entries.iter().flat_map(|entry| entry.also).for_each(|phrase| add(phrase, 3));
+        add(page.summary, 3);
         page.entries.iter().for_each(|entry| add(entry.summary, 3));
         for chapter in chapters(manual, page) {
             add(manual.chapters[chapter].title, 2);

@@ -171,6 +171,7 @@ impl Resolver {
             span: entry.opcode.span(),
             from_template: entry.from_template,
             base,
+            summary: entry.summary,
             also,
             docs: entry.docs,
             section: entry.section.map(|(text, _)| text).unwrap_or_default(),

@@ -16,9 +16,10 @@ use crate::syntax::ast::{
 };
 use crate::text::Errors;
 
-const BLOCKS: [&str; 14] = [
+const BLOCKS: [&str; 15] = [
     "use",
     "section",
+    "summary",
     "also",
     "syntax",
     "operands",
@@ -130,6 +131,11 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
         entry.section = Some(section(input)?);
         semicolon(input)?;
         return Ok(());
+    }
+    if text == "summary" {
+        let text = input.parse::<LitStr>()?;
+        entry.summary = Some((text.value(), text.span()));
+        return semicolon(input);
     }
     if text == "also" {
         let phrases = Punctuated::<LitStr, Token![,]>::parse_separated_nonempty(input)?;
