@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ptx_isa::TABLE;
-use ptx_isa::table::{EffectKind, Free};
+use ptx_isa::table::{EffectKind, Free, NO_OPERAND};
 use ptx_isa::text::effects::{self, Flow};
 use ptx_isa::text::resolved::Module;
 use ptx_isa::text::statement::Register;
@@ -105,6 +105,9 @@ fn every_form_is_described() {
             assert!(form.operands().iter().nth(access.operand).is_some());
             assert!(access.space.is_none_or(|space| TABLE.space(space).is_some()), "{}: {access:?}", form.pattern());
         }
+        // What is written is an operand of the form's own syntax line.
+        let mut writes = form.effects().effects.iter().filter(|effect| effect.kind == EffectKind::Write);
+        assert!(writes.all(|effect| effect.arguments[1] != NO_OPERAND), "{}", form.pattern());
         let words = effects::of_form_in_words(form, &free);
         if found.lacks.is_some() || form.effects().effects.iter().any(|effect| effect.kind == EffectKind::Read) {
             assert!(!words.is_empty(), "{}", form.pattern());

@@ -5,7 +5,7 @@
 //!
 //! let mut terminal = Terminal { out: Vec::new() };
 //! terminal.page(REFERENCE.page("selp").unwrap()).unwrap();
-//! assert!(String::from_utf8(terminal.out).unwrap().contains("Selects one of two values by a predicate."));
+//! assert!(String::from_utf8(terminal.out).unwrap().contains("Selects one of two values by a predicate"));
 //! ```
 
 use std::borrow::ToOwned;
