@@ -107,9 +107,7 @@
 //! Without features the crate needs no standard library, only an allocator. `std` is for what needs an operating
 //! system, `simd` adds loops at every SIMD level of the machine, `scalar` a typed function for each form, `reference` the
 //! pages of the manual as data and values of pseudo-code line by line, `explain` those pages as text; `cli` builds the
-//! command line, `lsp` its language server.
-//! pages of the manual as data and values of pseudo-code line by line; `cli` builds the command line, `docs` its command that
-//! writes the reference as a site.
+//! command line, `docs` its command that writes the reference as a site, `lsp` its language server.
 //!
 //! # Versions
 //!

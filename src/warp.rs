@@ -2,7 +2,7 @@
 //!
 //! A [`Program`] is decoded once: each instruction becomes a function of the machine's best [`Level`] and its data
 //! (truth tables, shuffle controls, constants). Running it over [`Warps`] calls these functions one after another;
-//! nothing looks at a form any more, and nothing is allocated. One instruction over several warps at once costs a fraction
+//! nothing looks at a form any more. Only collective instructions allocate, scratch memory for the values of a warp. One instruction over several warps at once costs a fraction
 //! of what it costs for each of them alone.
 //!
 //! ```
