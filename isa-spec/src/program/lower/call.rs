@@ -14,7 +14,7 @@ use crate::text::Diagnostic;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Callable {
     Builtin(BuiltinId),
-    /// Index into [`Model::functions`].
+    /// Index into [`Model::functions`](crate::model::Model::functions).
     Function(usize),
 }
 

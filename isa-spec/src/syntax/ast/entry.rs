@@ -19,6 +19,8 @@ pub(crate) struct Instruction {
     /// Position of its first use of a template, once expanded.
     pub from_template: Option<Span>,
     pub section: Option<(String, Span)>,
+    /// `summary "Adds two values.";`: summary of the opcode, which fits all its entries.
+    pub summary: Option<(String, Span)>,
     /// `also "shuffle", "exchange lanes";`: other names and search terms.
     pub also: Vec<(String, Span)>,
     pub syntax: Vec<SyntaxLine>,
@@ -54,6 +56,7 @@ impl Instruction {
             body,
             from_template: None,
             section: None,
+            summary: None,
             also: Vec::new(),
             syntax: Vec::new(),
             sets: Vec::new(),
