@@ -1,64 +1,19 @@
 //! Kernels that NVRTC compiled, held against the host: `kernels/suite.cu` is their source.
 
+#[path = "kernels/machine.rs"]
+mod machine;
+
 use std::sync::{Arc, Mutex};
 
-use ptx_isa::run::{Argument, Error, Grid, Memory, Module, Number, Options};
+use machine::{Machine, floats, on_threads, random, shaped};
+use ptx_isa::run::{Argument, Grid, Memory, Module, Options};
 
 /// The suite as compiled for two targets.
 const SUITES: [&str; 2] = [include_str!("kernels/suite-compute_80.ptx"), include_str!("kernels/suite-compute_90.ptx")];
 
-struct Machine {
-    memory: Memory,
-    module: Module,
-    options: Options,
-}
-
-impl Machine {
-    fn upload<T: Number>(&self, numbers: &[T]) -> u64 {
-        self.memory.upload(numbers)
-    }
-
-    fn download<T: Number>(&self, pointer: u64, count: usize) -> Vec<T> {
-        self.memory.download(pointer, count).unwrap()
-    }
-
-    fn try_run(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<(), Error> {
-        self.module.kernel(kernel)?.launch_with(grid, arguments, &self.options).map(|_| ())
-    }
-
-    fn run(&self, kernel: &str, grid: Grid, arguments: &[Argument]) {
-        self.try_run(kernel, grid, arguments).unwrap_or_else(|error| panic!("{error}"));
-    }
-}
-
 /// Does it with each suite, on one thread of the host and on several.
 fn each(test: impl Fn(&Machine)) {
-    for text in SUITES {
-        for threads in [1, 3] {
-            let memory = Memory::new();
-            let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
-            let options = Options { threads: Some(threads), ..Options::default() };
-            test(&Machine { memory, module, options });
-        }
-    }
-}
-
-/// Numbers that look random.
-fn random(count: usize) -> Vec<u32> {
-    let mut state = 0x1234_5678_9abc_def0_u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as u32
-    };
-    (0..count).map(|_| next()).collect()
-}
-
-fn floats(count: usize) -> Vec<f32> {
-    random(count).iter().map(|bits| (*bits % 2000) as f32 / 16.0 - 40.0).collect()
-}
-
-fn shaped(blocks: [u32; 3], threads: [u32; 3]) -> Grid {
-    Grid { blocks, threads, ..Grid::new(1, 1) }
+    SUITES.iter().for_each(|text| on_threads(text, &test));
 }
 
 #[test]

@@ -152,6 +152,10 @@ kinds! {
         DynamicShared = "dynamic_shared",
         /// Size of static and dynamic shared memory in bytes.
         TotalShared = "total_shared",
+        /// Address of the zeroed workspace of a launch, in which the blocks of a cooperative grid synchronize.
+        Workspace = "workspace",
+        /// Bits 32 to 63 of that address.
+        WorkspaceHigh = "workspace_high",
         /// The constant 1.
         One = "one",
         /// The constant 0, for features that the emulated machine does not have.

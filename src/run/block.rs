@@ -17,6 +17,11 @@ use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::raw::Bytes;
 
+/// How often lanes may go back in a loop before the lanes that have waited longest take a turn, and how many operations that
+/// turn has.
+const ROUNDS: u64 = 512;
+const TURN: u32 = 256;
+
 /// Lanes at one place.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
@@ -95,6 +100,9 @@ pub(crate) struct Block<'l> {
     pub tops: Vec<u64>,
     pub calls: Vec<Vec<Frame>>,
     picks: u64,
+    /// How often lanes went back in a loop while others were ready, and whether the oldest of these is due.
+    rounds: u64,
+    starved: bool,
     pub executed: u64,
     /// The allocation that was accessed last.
     pub around: (usize, usize),
@@ -129,6 +137,8 @@ impl<'l> Block<'l> {
             tops: vec![frame; threads],
             calls: vec![Vec::new(); threads],
             picks: 0,
+            rounds: 0,
+            starved: false,
             executed: 0,
             around: launched.everywhere(),
             ranges: Vec::new(),
@@ -144,6 +154,8 @@ impl<'l> Block<'l> {
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
             let program = &self.code.program;
+            // Who goes on because it has waited long is not put aside at once for those before it.
+            let mut turn = if std::mem::take(&mut self.starved) { TURN } else { 0 };
             loop {
                 let code = self.code;
                 match &code.ops[entry.at] {
@@ -161,15 +173,27 @@ impl<'l> Block<'l> {
                         match self.effect(&mut entry, *guard, action)? {
                             Flow::Next => entry.at += 1,
                             Flow::Jump(to) => {
+                                let back = to <= entry.at;
                                 entry.at = to;
                                 if steps >= budget {
                                     self.aside(entry);
                                     return Ok(Status::Suspended);
                                 }
+                                // A loop may wait for lanes that are behind it.
+                                self.rounds += u64::from(back && !self.ready.is_empty());
+                                if self.rounds >= ROUNDS {
+                                    (self.rounds, self.starved) = (0, true);
+                                    self.aside(entry);
+                                    break;
+                                }
                             }
                             Flow::Aside => break,
                         }
                     }
+                }
+                if turn > 0 {
+                    turn -= 1;
+                    continue;
                 }
                 let before =
                     |other: &Entry| other.depth > entry.depth || other.depth == entry.depth && other.at <= entry.at;
@@ -206,7 +230,8 @@ impl<'l> Block<'l> {
             let entry = self.held.swap_remove(place);
             return Ok(Some(Entry { forced: true, ..entry }));
         }
-        let oldest = self.picks.is_multiple_of(64);
+        self.starved |= self.picks.is_multiple_of(64);
+        let oldest = self.starved;
         let key = |entry: &Entry| match oldest {
             true => (entry.picked, 0),
             false => (u64::from(u32::MAX - entry.depth), entry.at),

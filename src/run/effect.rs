@@ -692,6 +692,8 @@ impl Block<'_> {
                     Origin::MaskAbove => u64::from((u32::MAX << lane) & !(1 << lane)),
                     Origin::DynamicShared => launched.dynamic_shared,
                     Origin::TotalShared => self.shared.len() as u64,
+                    Origin::Workspace => launched.workspace,
+                    Origin::WorkspaceHigh => launched.workspace >> 32,
                     Origin::One => 1,
                     _ => 0,
                 };

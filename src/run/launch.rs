@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use ptx_isa::table::Origin;
 use ptx_isa::text::resolved;
 
 use super::block::{Block, Status};
@@ -310,6 +311,8 @@ impl Kernel {
         }
         let parameters = Bytes::zeroed(bytes.len());
         parameters.write(0, &bytes);
+        let meets = code.specials.iter().any(|read| read.origin == Origin::Workspace);
+        let workspace = if meets { self.loaded.memory.allocate(WORKSPACE) } else { 0 };
         let launched = Launched {
             loaded: &self.loaded,
             kernel: self.number,
@@ -322,12 +325,16 @@ impl Kernel {
             cluster: grid.cluster,
             dynamic_shared: grid.shared.into(),
             parameters,
+            workspace,
             frames: code.routines.values().map(|routine| routine.frame.next_multiple_of(16)).sum(),
             ticks: AtomicU64::new(0),
         };
-        launched.supported().map_err(named)?;
         let start = Instant::now();
-        let instructions = launched.run().map_err(named)?;
+        let ran = launched.supported().and_then(|()| launched.run()).map_err(named);
+        if meets {
+            self.loaded.memory.free(workspace);
+        }
+        let instructions = ran?;
         Ok(Report { instructions, time: start.elapsed() })
     }
 
@@ -376,6 +383,8 @@ pub(crate) struct Launched<'l> {
     pub cluster: [u32; 3],
     pub dynamic_shared: u64,
     pub parameters: Bytes,
+    /// The address of the memory in which the blocks of a cooperative grid meet; zero if the kernel does not ask for it.
+    pub workspace: u64,
     /// The bytes of all frames that one thread may have.
     pub frames: u64,
     pub ticks: AtomicU64,
@@ -383,6 +392,9 @@ pub(crate) struct Launched<'l> {
 
 /// The most bytes of shared memory that a block may have here: more than any device gives.
 const MOST_SHARED: u64 = 1 << 20;
+
+/// Bytes of the memory in which the blocks of a cooperative grid meet.
+const WORKSPACE: usize = 256;
 
 /// Steps after which a block lets another one run.
 const SLICE: u64 = 1 << 15;

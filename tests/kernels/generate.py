@@ -1,6 +1,6 @@
 """Compiles the kernels of this folder to PTX with NVRTC.
 
-    python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc nvidia-cuda-runtime
+    python -m venv venv && venv/bin/pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl
     venv/bin/python generate.py
 
 `provenance.txt` says which compiler wrote what.
@@ -19,7 +19,7 @@ def find(pattern):
         found = glob.glob(os.path.join(folder, "nvidia", "**", pattern), recursive=True)
         if found:
             return found[0]
-    sys.exit(f"no {pattern}: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime")
+    sys.exit(f"no {pattern}: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cuda-cccl")
 
 
 def compile(nvrtc, name, architecture):
@@ -27,7 +27,8 @@ def compile(nvrtc, name, architecture):
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, (name + ".cu").encode(), 0, None, None)
     include = os.path.dirname(find("cuda_fp16.h"))
-    options = [b"--gpu-architecture=" + architecture.encode(), b"--std=c++17", b"-lineinfo", b"-I" + include.encode()]
+    options = [b"--gpu-architecture=" + architecture.encode(), b"--std=c++17", b"-lineinfo", b"--device-int128"]
+    options += [b"-I" + folder.encode() for folder in [include, os.path.join(include, "cccl")]]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
     size = ctypes.c_size_t()
     if status:

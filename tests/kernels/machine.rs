@@ -1,0 +1,59 @@
+//! What the tests of the runner share: a module with its memory, and inputs.
+
+#![allow(dead_code, reason = "each test uses a part")]
+#![allow(unreachable_pub, reason = "tests share it as a module")]
+
+use ptx_isa::run::{Argument, Error, Grid, Memory, Module, Number, Options};
+
+/// A module with its memory.
+pub struct Machine {
+    pub memory: Memory,
+    pub module: Module,
+    pub options: Options,
+}
+
+impl Machine {
+    pub fn upload<T: Number>(&self, numbers: &[T]) -> u64 {
+        self.memory.upload(numbers)
+    }
+
+    pub fn download<T: Number>(&self, pointer: u64, count: usize) -> Vec<T> {
+        self.memory.download(pointer, count).unwrap()
+    }
+
+    pub fn try_run(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<(), Error> {
+        self.module.kernel(kernel)?.launch_with(grid, arguments, &self.options).map(|_| ())
+    }
+
+    pub fn run(&self, kernel: &str, grid: Grid, arguments: &[Argument]) {
+        self.try_run(kernel, grid, arguments).unwrap_or_else(|error| panic!("{error}"));
+    }
+}
+
+/// Runs a test with a module, on one thread of the host and on several.
+pub fn on_threads(text: &str, test: impl Fn(&Machine)) {
+    for threads in [1, 3] {
+        let memory = Memory::new();
+        let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
+        let options = Options { threads: Some(threads), ..Options::default() };
+        test(&Machine { memory, module, options });
+    }
+}
+
+/// Numbers that look random.
+pub fn random(count: usize) -> Vec<u32> {
+    let mut state = 0x1234_5678_9abc_def0_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as u32
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+pub fn floats(count: usize) -> Vec<f32> {
+    random(count).iter().map(|bits| (*bits % 2000) as f32 / 16.0 - 40.0).collect()
+}
+
+pub fn shaped(blocks: [u32; 3], threads: [u32; 3]) -> Grid {
+    Grid { blocks, threads, ..Grid::new(1, 1) }
+}
