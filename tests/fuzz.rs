@@ -229,3 +229,35 @@ fn repeated_text_takes_no_time() {
     }
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
+
+/// One function head, or one mnemonic, of two megabytes takes as long as two megabytes of statements.
+#[test]
+fn long_heads_and_mnemonics_take_linear_time() {
+    let start = Instant::now();
+    let long = |part: &str| part.repeat(2_000_000 / part.len());
+    let head = ".version 8.0 .target sm_80 .entry k()";
+    let modules = [
+        (format!("{head}{} {{ ret; }}", long(" .maxntid 128")), 0),
+        (format!("{head} {{ .reg .b32 %r<3>; add{} %r0, %r1, %r2; }}", long(".u32")), 1),
+        (format!("{head} {{ .reg .b32 %r<3>; ld{} %r0, [%r1]; }}", long(".globel")), 1),
+        (format!("{head} {{ .reg .b32 %r<3>; cp{} %r0, %r1; }}", long(".q")), 1),
+    ];
+    for (module, errors) in modules {
+        let report = ptx_isa::text::check(&TABLE, module.as_bytes(), &ptx_isa::text::Options::default());
+        assert_eq!(report.errors(), errors, "{}", &module[..100]);
+    }
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_mnemonic_with_more_modifiers_than_any_instruction_is_one_error() {
+    let most = ptx_isa::TABLE.instructions().map(|instruction| instruction.data().slots.len()).max();
+    assert!(most.is_some_and(|most| most <= 64), "{most:?}");
+    let errors = |count: usize| {
+        let module = format!("add{} a, b, c;", ".u32".repeat(count));
+        let report = ptx_isa::text::check(&TABLE, module.as_bytes(), &ptx_isa::text::Options::default());
+        report.diagnostics.into_iter().map(|error| error.message).collect::<Vec<_>>()
+    };
+    assert_eq!(errors(65), ["no instruction has more than 64 modifiers"]);
+    assert_ne!(errors(64), errors(65));
+}

@@ -241,6 +241,9 @@ struct Token<'a> {
     span: Range<usize>,
 }
 
+/// More modifiers than any instruction has. A longer mnemonic is one mistake, whatever its modifiers are.
+const MOST_MODIFIERS: usize = 64;
+
 /// Reads modifiers as long as there are any, and tells whether blanks stand before one.
 fn tokens<'a>(cursor: &mut Cursor<'a>) -> Result<(Vec<Token<'a>>, bool), Diagnostic> {
     let mut tokens = Vec::new();
@@ -259,7 +262,12 @@ fn tokens<'a>(cursor: &mut Cursor<'a>) -> Result<(Vec<Token<'a>>, bool), Diagnos
         blanks |= cursor.at() > end;
         let start = cursor.at() + 1;
         let text = cursor.dot_word();
-        tokens.push(Token { text, span: start..cursor.at() });
+        let span = start..cursor.at();
+        if tokens.len() == MOST_MODIFIERS {
+            let message = format!("no instruction has more than {MOST_MODIFIERS} modifiers");
+            return Err(Diagnostic::error(Code::IllegalModifier, span, message));
+        }
+        tokens.push(Token { text, span });
     }
 }
 
@@ -647,6 +655,8 @@ pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> 
     };
     let own = letters(&lower);
     let alike = |name: &'static str| (distance(&lower, name), name.len() != own.len() || letters(name) != own, name);
+    // Words that differ more in length are not alike: each letter more is one edit.
+    let names = names.filter(|name| name.len().abs_diff(lower.len()) <= allowed);
     let (distance, _, near) = names.map(alike).min_by_key(|&(distance, others, _)| (distance, others))?;
     (distance <= allowed).then_some(near)
 }

@@ -215,7 +215,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// A directive of a function's head: `.maxntid 32, 2`. `said` are those before it.
+    /// A directive of a function's head: `.maxntid 32, 2`. `said` are those before it, each once.
     fn head_directive(&mut self, kernel: bool, said: &mut Vec<&'static Directive>) -> Read<()> {
         let start = self.cursor().at();
         let name = self.cursor().dot_word();
@@ -240,7 +240,9 @@ impl<'a> Checker<'_, '_, 'a> {
         if let Some(other) = said.iter().find(against) {
             return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
         }
-        said.push(directive);
+        if !said.iter().any(|known| core::ptr::eq(*known, directive)) {
+            said.push(directive);
+        }
         if self.is_gone(directive.until, &span) {
             let message = format!("`.{name}` is not a directive of this version of PTX");
             return fail(Code::PtxVersion, span, message);
