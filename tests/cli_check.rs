@@ -270,3 +270,35 @@ fn a_suggested_edit_reaches_over_a_comment_that_holds_a_semicolon() {
     let texts: Vec<_> = found[0]["fixes"].as_array().unwrap().iter().map(|fix| &fix["text"]).collect();
     assert!(texts.contains(&&json!("mov.b32")), "{texts:?}");
 }
+
+/// Where a report of one finding says that it is: `8:1503`.
+fn place(file: &str) -> String {
+    let Run { out, .. } = run(&["check", file]);
+    let (_, place) = out.split_once("k.ptx:").unwrap_or_else(|| panic!("no place: {out}"));
+    place.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn comments_may_hold_bytes_that_are_not_utf_8() {
+    let path = folder("latin_1").join("k.ptx");
+    let file = path.to_str().expect("text");
+    let comment =
+        b"// Autor: M\xfcller /* \xe9\n/* \xff\xfe \" */ .version 8.0\n.target sm_80 // \"\xfc\n.entry k() { ";
+    fs::write(&path, [comment.as_slice(), b"ret; }"].concat()).expect("written");
+    assert_eq!(run(&["check", file]).status, 0, "{}", run(&["check", file]).out);
+    fs::write(&path, [comment.as_slice(), b"/* \xfc */ rot; }"].concat()).expect("written");
+    assert_eq!(place(file), "4:22");
+    fs::write(&path, [comment.as_slice(), b"re\xfct; }"].concat()).expect("written");
+    assert_eq!(place(file), "4:16");
+}
+
+#[test]
+fn a_finding_far_to_the_right_has_its_true_column() {
+    let path = folder("long_line").join("k.ptx");
+    let file = path.to_str().expect("text");
+    for blanks in [10, 390, 400, 401, 5000] {
+        let head = ".version 8.0\n.target sm_80\n.entry k() {";
+        fs::write(&path, format!("{head}{}rot; }}", " ".repeat(blanks))).expect("written");
+        assert_eq!(place(file), format!("3:{}", 13 + blanks));
+    }
+}

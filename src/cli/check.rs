@@ -1,5 +1,6 @@
 //! `ptx-isa check`: the verdict on every statement of whole modules, several files at once, reported in order.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -14,7 +15,7 @@ use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, LineIndex, Severity};
 use ptx_isa::table::FormInfo;
 use ptx_isa::text::module::{self, Item};
-use ptx_isa::text::{Options, Report};
+use ptx_isa::text::{Options, Report, decode};
 
 use super::findings::{self, Source};
 use super::names::count;
@@ -140,6 +141,11 @@ fn check(path: &Path, options: &Options, arguments: &CheckArguments) -> Result<C
         std::fs::read(path)
     };
     let text = read.map_err(|error| format!("cannot read {name}: {error}"))?;
+    let decoded = match decode(&text) {
+        Cow::Owned(decoded) => Some(decoded),
+        Cow::Borrowed(_) => None,
+    };
+    let text = decoded.unwrap_or(text);
     let mut statements = Vec::new();
     let located = arguments.format == FindingsFormat::Json;
     let mut report = module::read(&TABLE, &text, options, |item, span| match item {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use ptx_isa::diagnostic::{Diagnostic, LineIndex, Severity};
 
 /// Of a longer line only the part around the finding is shown.
@@ -23,15 +23,18 @@ pub(super) fn write(
     let before = part(shown.start..finding.span.start);
     let marked = part(finding.span.clone());
     let source = format!("{before}{marked}{}", part(finding.span.end..shown.end));
+    let position = lines.position(finding.span.start);
+    // The snippet would count columns from where the part begins.
+    let origin = Origin::path(file).line(position.line).char_column(position.column);
     let snippet = Snippet::source(&source)
-        .path(file)
-        .line_start(lines.position(finding.span.start).line)
+        .line_start(position.line)
         .annotation(AnnotationKind::Primary.span(before.len()..before.len() + marked.len()));
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut group: Group<'_> = level.primary_title(&finding.message).id(finding.code.as_str()).element(snippet);
+    let mut group: Group<'_> =
+        level.primary_title(&finding.message).id(finding.code.as_str()).element(origin).element(snippet);
     if let Some(note) = &finding.note {
         group = group.element(Level::NOTE.message(note));
     }

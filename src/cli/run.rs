@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use ptx_isa::run::{Argument, Error, ErrorKind, Grid, Kernel, Memory, Module, Options};
+use ptx_isa::text::decode;
 use serde_json::{Map, Value, json};
 
 use super::{Outcome, complain, npy};
@@ -255,8 +256,8 @@ fn signature(kernel: &Kernel) -> String {
 }
 
 pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> {
-    let text = match fs::read_to_string(&arguments.file) {
-        Ok(text) => text,
+    let text = match fs::read(&arguments.file) {
+        Ok(text) => String::from_utf8_lossy(&decode(&text)).into_owned(),
         Err(error) => {
             complain(format!("{}: {error}", arguments.file.display()));
             return Ok(Outcome::Unusable);

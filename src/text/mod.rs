@@ -19,6 +19,7 @@
 //!
 //! | module | knows |
 //! |---|---|
+//! | `encoding` | bytes of comments that are not UTF-8 |
 //! | `lexer` | bytes: words, blanks, comments |
 //! | [`constant`] | constant expressions, and the bits they give an operand |
 //! | [`mnemonic`] | which form a mnemonic means, or why it means none |
@@ -39,6 +40,7 @@
 pub mod completion;
 pub mod constant;
 pub mod effects;
+mod encoding;
 pub mod evaluate;
 pub mod find;
 mod lexer;
@@ -51,5 +53,6 @@ mod scope;
 pub mod spelling;
 pub mod statement;
 
+pub use encoding::decode;
 pub use module::{Options, Report, check};
 pub use statement::Statement;

@@ -61,6 +61,7 @@ use needs::Collector;
 pub use needs::{Minimum, Needs, Reason, needs};
 pub use tree::{Module, Node, NodeKind};
 
+use super::encoding::decode;
 use super::lexer::{Cursor, has_directive};
 use super::memo::Memo;
 use super::mnemonic;
@@ -110,9 +111,9 @@ impl Report {
 /// Checks every statement of a text.
 ///
 /// A text without `.version` and `.target` is taken as bare statements: they stand in no function, and their registers
-/// are declared only if the text declares any.
+/// are declared only if the text declares any. Comments may hold bytes that are not UTF-8: see [`decode`].
 pub fn check(table: &'static Table, source: &[u8], options: &Options) -> Report {
-    read(table, source, options, |_, _| {})
+    read(table, &decode(source), options, |_, _| {})
 }
 
 /// Checks every statement of a text, and shows each part of it in order, with the bytes it takes. Of what has an error only
