@@ -241,7 +241,7 @@ fn odd_files_are_reported_or_read() {
     let odd = format!("\u{feff}{}", entry.replace('\n', "\r\n"));
     assert_eq!(generate(&odd).unwrap(), generate(&entry).unwrap());
     let report = generate(&odd.replace("c ? a : b", "c ? aé : b")).unwrap_err();
-    let line = entry.lines().position(|line| line.contains("c ? a : b")).unwrap() + 1;
+    let line = entry.lines().position(|line| line.contains("semantics { d = c ? a : b; }")).unwrap() + 1;
     assert!(report.contains(&format!("odd.isa:{line}:25")), "{report}");
     // A description that describes nothing, at the end of a file that another one follows.
     let two = Build::new().prelude().text("first.isa", "/// Dangling.").text("second.isa", &entry);
