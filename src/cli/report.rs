@@ -24,17 +24,19 @@ pub(super) fn write(
     let marked = part(finding.span.clone());
     let source = format!("{before}{marked}{}", part(finding.span.end..shown.end));
     let position = lines.position(finding.span.start);
-    // The snippet would count columns from where the part begins.
-    let origin = Origin::path(file).line(position.line).char_column(position.column);
+    // The snippet of a part of a line counts columns from where the part begins.
+    let cut = shown.start > 0 && text[shown.start - 1] != b'\n';
+    let origin = cut.then(|| Origin::path(file).line(position.line).char_column(position.column));
     let snippet = Snippet::source(&source)
+        .path((!cut).then_some(file))
         .line_start(position.line)
         .annotation(AnnotationKind::Primary.span(before.len()..before.len() + marked.len()));
     let level = match finding.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let mut group: Group<'_> =
-        level.primary_title(&finding.message).id(finding.code.as_str()).element(origin).element(snippet);
+    let title = level.primary_title(&finding.message).id(finding.code.as_str());
+    let mut group: Group<'_> = title.elements(origin).element(snippet);
     if let Some(note) = &finding.note {
         group = group.element(Level::NOTE.message(note));
     }
