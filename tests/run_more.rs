@@ -201,7 +201,8 @@ fn recursion_and_virtual_functions() {
 #[test]
 fn wide_integers_and_bits() {
     each(|machine| {
-        let a: Vec<i64> = random(64).iter().map(|bits| i64::from(*bits) * 0x1_2345_6789 - (1 << 62)).collect();
+        let a: Vec<i64> =
+            random(64).iter().map(|bits| i64::from(*bits).wrapping_mul(0x1_2345_6789).wrapping_sub(1 << 62)).collect();
         let b: Vec<u64> = random(64).iter().map(|bits| u64::from(*bits) << 33 | u64::from(*bits)).collect();
         let (pa, pb) = (machine.upload(&a), machine.upload(&b));
         let (high, low, square) =

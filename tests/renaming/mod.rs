@@ -16,12 +16,19 @@ pub(crate) fn spec() -> Vec<(String, String)> {
             let text = std::fs::read_to_string(&path).unwrap();
             let described = |line: &str| match line.trim_start() {
                 comment if comment.starts_with("///") => line.replace(comment, "/// 0."),
-                prose if prose.starts_with("//") || prose.starts_with("also ") => String::new(),
-                // `.sync "Waits until …";`
-                word if word.starts_with('.') && word.split(' ').nth(1).is_some_and(|next| next.starts_with('"')) => {
+                // The phrases of `also` may go on in the next lines.
+                prose if ["//", "also ", "\""].iter().any(|start| prose.starts_with(start)) => String::new(),
+                // `.sync "Waits until …";`, `summary "Converts …";`
+                word if word.split(' ').nth(1).is_some_and(|next| next.starts_with('"'))
+                    && (word.starts_with('.') || word.starts_with("summary ")) =>
+                {
                     line.split('"').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "\"0.\"" }).collect()
                 }
-                _ => line.to_owned(),
+                // A phrase may be the opcode of a copy.
+                _ => match line.split_once(" also \"") {
+                    Some((before, also)) => before.to_owned() + also.split_once(';').map_or("", |(_, behind)| behind),
+                    None => line.to_owned(),
+                },
             };
             let text = text.lines().map(described).collect::<Vec<_>>().join("\n");
             (path.file_name().unwrap().to_string_lossy().into_owned(), text)
