@@ -11,7 +11,7 @@ use ptx_isa::TABLE;
 use ptx_isa::text::effects::Access;
 use ptx_isa::text::resolved::{Function, Module, Symbol, Value};
 
-/// What an address is, as far as the instruction alone tells.
+/// Description of an address, as far as the instruction alone tells.
 fn address(module: &Module, function: &Function, value: &Value) -> String {
     let offset = |addend: u64| if addend == 0 { String::new() } else { format!("{:+}", addend as i64) };
     match value {
@@ -30,7 +30,7 @@ fn address(module: &Module, function: &Function, value: &Value) -> String {
     }
 }
 
-/// Whether an access is one to shared memory, or to a generic address, which may be in it.
+/// Returns true if an access is to shared memory, or to a generic address, which may be in it.
 fn is_shared(access: &Access) -> bool {
     access.space.is_none_or(|space| TABLE.space(space).is_some_and(|space| space.name == "shared"))
 }

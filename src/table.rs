@@ -90,8 +90,7 @@ macro_rules! forms {
                 $crate::text::spelling::since(self.info()).targets[0]
             }
 
-            /// Returns true if the manual lists the form, in its [canonical spelling]($crate::text::spelling::canonical), for a
-            /// version of PTX on a target.
+            /// Returns true if the manual lists some spelling of the form for a version of PTX on a target.
             pub fn available(self, version: $crate::target::Version, target: $crate::target::Target) -> bool {
                 $crate::text::spelling::is_listed(self.info(), version, target)
             }

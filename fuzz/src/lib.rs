@@ -94,8 +94,8 @@ fn indexed(text: &str, findings: &[Diagnostic]) {
     }
 }
 
-/// What an editor asks of a module at each place: what a name means, what may be written, what a statement is, needs and does; and
-/// every edit that a finding offers is one of the text, behind which the text is read again.
+/// Queries of an editor at places of a module: the symbol of a name, completion, and the explanation of a statement with its
+/// requirements and effects. Every edit that a finding offers changes the text, and the edited text is checked again.
 pub fn editor(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else { return };
     let options = Options::default();
@@ -127,7 +127,7 @@ pub fn editor(input: &[u8]) {
     }
 }
 
-/// What is shown of a statement, or where it has an error, of its mnemonic.
+/// The explanation of a statement or, where it has an error, of its mnemonic.
 fn explained(text: &str, mnemonic: Option<&str>) {
     let mut terminal = Terminal { out: Vec::new() };
     if let Ok(statement) = Statement::parse(&TABLE, text) {

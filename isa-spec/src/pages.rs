@@ -60,11 +60,13 @@ impl<'a> Pager<'a> {
     }
 
     fn page(&self) -> Page {
+        let entries = self.opcode.entries.iter().enumerate();
+        let entries: Vec<EntryBuf> = entries.map(|(number, entry)| self.entry(number, entry)).collect();
         Page {
             opcode: self.opcode.name.clone(),
-            summary: self.summary(),
+            summary: self.summary(&entries),
             forms: self.forms().count() as u32,
-            entries: self.opcode.entries.iter().enumerate().map(|(number, entry)| self.entry(number, entry)).collect(),
+            entries,
             modifiers: self.opcode.slots.iter().enumerate().map(|(index, slot)| self.modifier(index, slot)).collect(),
             matrices: self.matrices(),
             functions: self.functions(),
@@ -74,18 +76,10 @@ impl<'a> Pager<'a> {
     }
 
     /// The summary that an entry gives for all of them, or that of the first entry.
-    fn summary(&self) -> String {
+    fn summary(&self, entries: &[EntryBuf]) -> String {
         let common = self.opcode.entries.iter().find_map(|entry| entry.summary.as_ref());
-        match common {
-            Some((text, _)) => text.clone(),
-            None => self
-                .opcode
-                .entries
-                .first()
-                .and_then(|entry| entry.docs.split("\n\n").next())
-                .map(one_line)
-                .unwrap_or_default(),
-        }
+        let first = || entries.first().map(|entry| &entry.summary);
+        common.map(|(text, _)| text).or_else(first).cloned().unwrap_or_default()
     }
 
     fn entry(&self, number: usize, entry: &Entry) -> EntryBuf {

@@ -1,4 +1,4 @@
-//! What a statement reads and writes, and what a module asks of the version and the target.
+//! Effects of statements, and the minimum version and target of modules.
 
 use ptx_isa::TABLE;
 use ptx_isa::text::effects;
@@ -7,11 +7,11 @@ use ptx_isa::text::statement::Register;
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 
-use crate::module::{Module, Part, Source};
+use crate::module::{Module, Part};
 use crate::statement::Statement;
 use crate::text::{Place, Places, Text};
 
-/// What a statement does with registers, memory, control flow and other threads.
+/// Effects of a statement on registers, memory, control flow and other threads.
 #[pyclass(frozen, get_all, module = "ptx_isa")]
 pub(crate) struct Effects {
     reads: Py<PyTuple>,
@@ -78,14 +78,10 @@ impl Effects {
     }
 }
 
-/// Whether a name in a part is that of a register, as far as declarations tell.
+/// Returns true if a name in a part is that of a register, as far as declarations tell.
 fn is_register(part: &Part, name: &str) -> bool {
-    let Source { text, .. } = &*part.source;
-    let index = part.source.index();
-    let first = index.names().partition_point(|own| own.span.start < part.bytes.start);
-    let mut own = index.names()[first..].iter().take_while(|own| own.span.start < part.bytes.end);
-    let own = own.find(|own| text[own.span.clone()] == *name).and_then(|own| index.meaning(own));
-    own.is_none_or(|symbol| matches!(symbol.kind, SymbolKind::Register { .. }))
+    let meaning = part.source.index().meaning_in(&part.source.text, &part.bytes, name);
+    meaning.is_none_or(|symbol| matches!(symbol.kind, SymbolKind::Register { .. }))
 }
 
 /// The minimum version and target of a function or of a module.
@@ -98,7 +94,7 @@ pub(crate) struct Floor {
     reasons: Py<PyTuple>,
 }
 
-/// What keeps a text from an older version or a lower target.
+/// A part of a text that requires a version or a target.
 #[pyclass(frozen, module = "ptx_isa")]
 pub(crate) struct FloorReason {
     needs: String,

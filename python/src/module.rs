@@ -26,7 +26,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// What names mean.
+    /// Symbols of the names in the text.
     pub(crate) fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::read(&TABLE, &self.text, &self.options).0)
     }

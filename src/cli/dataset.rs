@@ -210,7 +210,7 @@ struct Form {
     bound: Option<Bound>,
 }
 
-/// What a form does with registers, memory, control flow and other threads; modifiers that are no part of it by their places.
+/// Effects of a form on registers, memory, control flow and other threads, free modifiers by the names of their slots.
 #[derive(Serialize)]
 struct Effects {
     reads: Vec<&'static str>,

@@ -1,5 +1,4 @@
-//! What an instruction reads and writes, and what it does to control flow and to other threads: what liveness, schedulers and
-//! linters ask of each.
+//! Effects of instructions on registers, memory, control flow and other threads, for liveness analyses, schedulers and linters.
 //!
 //! ```
 //! use ptx_isa::text::Statement;
@@ -28,7 +27,7 @@ use core::fmt;
 use super::statement::{Element, Register, Second, Statement, Value};
 use crate::table::{Effect, EffectKind, FormInfo, Free, NO_OPERAND, Operand, OperandKind};
 
-/// What an instruction does with registers, memory, control flow and other threads. Registers are whatever names them: indices
+/// Effects of an instruction on registers, memory, control flow and other threads. Registers are whatever names them: indices
 /// in a [resolved](super::resolved) function, names in a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effects<R> {
@@ -60,9 +59,9 @@ pub struct Access {
     pub operand: usize,
     /// The bytes of all elements.
     pub bytes: u32,
-    /// Whether it reads.
+    /// True if it reads.
     pub read: bool,
-    /// Whether it writes; what does both is atomic.
+    /// True if it writes. An access that does both is atomic.
     pub written: bool,
     /// The modifier that says how it is ordered with others, if there is one.
     pub order: Option<&'static str>,
@@ -175,7 +174,7 @@ fn slot_or_member(form: FormInfo, slot: u8) -> Option<&'static str> {
 }
 
 impl<'a> Statement<'a> {
-    /// What it does with registers, memory, control flow and other threads. A name that the table calls a special register is
+    /// Its effects on registers, memory, control flow and other threads. A name that the table calls a special register is
     /// one, any other a register.
     pub fn effects(&self) -> Effects<Register<'a>> {
         self.effects_among(|_| true)
@@ -219,7 +218,7 @@ pub(super) fn collect<R: PartialEq>(
 ) -> Effects<R> {
     let list = form.effects();
     let (mut reads, mut writes) = (Vec::from_iter(guard), Vec::new());
-    // What a call gives is written, and is no destination of its form.
+    // The results of a call are written, but are not destinations of its form.
     let calls = list.effects.iter().filter(|effect| effect.kind == EffectKind::Call);
     let results: Vec<u8> = calls.filter_map(|effect| effect.arguments.first().copied()).collect();
     let mut own = Vec::new();
@@ -287,12 +286,16 @@ fn access(form: FormInfo, effect: &Effect, modifier: impl Fn(u8) -> Option<&'sta
     let operand = usize::from(*effect.arguments.first()?);
     let address = form.operands().iter().nth(operand)?;
     let space = space(address, &modifier);
-    let bytes = moved(form, effect).map_or(0, |info| {
+    let [order, scope] = ordering(effect, modifier);
+    Some(Access { space, operand, bytes: bytes(form, effect), read, written, order, scope })
+}
+
+/// The bytes of all elements that an access moves.
+fn bytes(form: FormInfo, effect: &Effect) -> u32 {
+    moved(form, effect).map_or(0, |info| {
         let elements = if let OperandKind::Vector(count) = info.kind { count.into() } else { 1 };
         u32::from(form.table().ty(info.ty).bits / 8) * elements
-    });
-    let [order, scope] = ordering(effect, modifier);
-    Some(Access { space, operand, bytes, read, written, order, scope })
+    })
 }
 
 /// The state space of an address: the modifier's, or the only one that the operand may be in.
@@ -343,7 +346,7 @@ pub fn of_form_in_words(form: FormInfo, free: &Free) -> Vec<String> {
 }
 
 impl<R: fmt::Display> Effects<R> {
-    /// What it reads and writes of registers, in words.
+    /// Registers that it reads and writes, in words.
     fn registers_in_words(&self) -> impl Iterator<Item = String> {
         let list = |verb, registers: &[R], states: &[&str]| {
             let names = registers.iter().map(|register| format!("`{register}`"));
@@ -368,7 +371,7 @@ impl<'a> Statement<'a> {
 
 /// `8 bytes`
 fn amount(form: FormInfo, effect: &Effect) -> String {
-    let bytes = access(form, effect, |_| None).map_or(0, |access| access.bytes);
+    let bytes = bytes(form, effect);
     format!("{bytes} byte{}", if bytes == 1 { "" } else { "s" })
 }
 

@@ -2,6 +2,8 @@
 
 use alloc::borrow::Cow;
 
+use super::lexer::string_length;
+
 /// Replaces each byte of a comment that is not UTF-8 by `?`, so that the text can be read and every position stays.
 ///
 /// The assembler ignores such bytes. Outside of comments they are left: [`check`](super::check) refuses them there.
@@ -23,7 +25,7 @@ pub fn decode(source: &[u8]) -> Cow<'_, [u8]> {
             [b'/', b'/', ..] => memchr::memchr(b'\n', rest),
             [b'/', b'*', ..] => memchr::memmem::find(&rest[2..], b"*/").map(|end| end + 4),
             [b'/', ..] => Some(1),
-            _ => string(rest),
+            _ => string_length(rest),
         };
         let end = length.map_or(text.len(), |length| at + length);
         if text[at] == b'/' {
@@ -32,18 +34,6 @@ pub fn decode(source: &[u8]) -> Cow<'_, [u8]> {
         at = end;
     }
     Cow::Owned(text)
-}
-
-/// Length of the string that the text begins with, its quotes included.
-fn string(text: &[u8]) -> Option<usize> {
-    let mut from = 1;
-    loop {
-        from += memchr::memchr2(b'"', b'\\', &text[from..])? + 1;
-        if text[from - 1] == b'"' {
-            return Some(from);
-        }
-        from = (from + 1).min(text.len());
-    }
 }
 
 fn replace_invalid(bytes: &mut [u8]) {

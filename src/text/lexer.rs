@@ -42,6 +42,18 @@ const fn is(byte: u8, class: u8) -> bool {
     CLASS[byte as usize] & class != 0
 }
 
+/// Length in bytes of the string that a text begins with, its quotes included; `None` if it has no end.
+pub(super) fn string_length(text: &[u8]) -> Option<usize> {
+    let mut from = 1;
+    loop {
+        from += memchr::memchr2(b'"', b'\\', &text[from..])? + 1;
+        if text[from - 1] == b'"' {
+            return Some(from);
+        }
+        from = (from + 1).min(text.len());
+    }
+}
+
 /// A place in a text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
@@ -322,18 +334,9 @@ impl<'a> Cursor<'a> {
 
     /// Passes a string with its quotes, or all of the text if it has no end. Tells whether it has one.
     pub(crate) fn skip_string(&mut self) -> bool {
-        let rest = &self.text.as_bytes()[self.at + 1..];
-        let mut from = 0;
-        while let Some(found) = memchr::memchr2(b'"', b'\\', &rest[from..]) {
-            from += found + 1;
-            if rest[from - 1] == b'"' {
-                self.at += 1 + from;
-                return true;
-            }
-            from = (from + 1).min(rest.len());
-        }
-        self.at = self.text.len();
-        false
+        let length = string_length(&self.text.as_bytes()[self.at..]);
+        self.at = length.map_or(self.text.len(), |length| self.at + length);
+        length.is_some()
     }
 
     /// Passes one character, whatever it is.

@@ -241,8 +241,8 @@ struct Token<'a> {
     span: Range<usize>,
 }
 
-/// More modifiers than any instruction has. A longer mnemonic is one mistake, whatever its modifiers are.
-const MOST_MODIFIERS: usize = 64;
+/// Twice the most modifiers of an instruction. A longer mnemonic is one error, whatever its modifiers are.
+const MOST_MODIFIERS: usize = 2 * isa_table::limits::SLOTS;
 
 /// Reads modifiers as long as there are any, and tells whether blanks stand before one.
 fn tokens<'a>(cursor: &mut Cursor<'a>) -> Result<(Vec<Token<'a>>, bool), Diagnostic> {

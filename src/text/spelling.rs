@@ -57,15 +57,20 @@ pub fn canonical(form: FormInfo) -> Option<Free> {
 /// The minimum version and targets of a form: of its canonical spelling, as the manual lists it; where no version and target
 /// have that, those of the form's own floor.
 pub fn since(form: FormInfo) -> Least {
+    listed_since(form, canonical(form))
+}
+
+fn listed_since(form: FormInfo, free: Option<Free>) -> Least {
     let own = || Least { ptx: form.floor().ptx, targets: form.floor().targets.to_vec() };
-    canonical(form).and_then(|free| least(form, free, |need| need.listed())).unwrap_or_else(own)
+    free.and_then(|free| least(form, free, |need| need.listed())).unwrap_or_else(own)
 }
 
 /// The minimum version and targets with which the assembler accepts a form, where that is less than [`since`] says.
 pub fn accepted_since(form: FormInfo) -> Option<Least> {
     form.lenient_floor()?;
-    let least = least(form, canonical(form)?, |need| need.floor)?;
-    (least != since(form)).then_some(least)
+    let free = canonical(form)?;
+    let least = least(form, free, |need| need.floor)?;
+    (least != listed_since(form, Some(free))).then_some(least)
 }
 
 /// Returns true if the manual lists some spelling of a form for a version of PTX and a target.
@@ -80,13 +85,13 @@ pub fn is_taken(form: FormInfo, ptx: Option<Version>, target: Option<Target>) ->
     has_spelling(form, form.lowest_floor(), &|floor| form.table().has(floor, ptx, target))
 }
 
-/// Whether some spelling of a form with this floor needs only what is there.
+/// Returns true if a form with this floor has a spelling that needs only what is there.
 fn has_spelling(form: FormInfo, floor: &Floor, there: &dyn Fn(&Floor) -> bool) -> bool {
     let search = Search { form, there };
     there(floor) && search.visit(&mut form.values().to_vec(), &search.open(0), None, &mut |_| true)
 }
 
-/// The same of the spelling with these free modifiers.
+/// Returns true if the assembler accepts the spelling of a form with these free modifiers, as [`is_taken`] says of any.
 pub fn is_taken_with(form: FormInfo, free: &Free, ptx: Option<Version>, target: Option<Target>) -> bool {
     Need::of(form, *free).all(|need| form.table().has(need.floor, ptx, target))
 }
@@ -98,7 +103,7 @@ fn least(form: FormInfo, free: Free, floor: impl Fn(&Need<'_>) -> &'static Floor
 /// The search for free modifiers that go with a form and with each other.
 pub(super) struct Search<'f> {
     pub(super) form: FormInfo,
-    /// Whether what has a floor may be used.
+    /// Returns true if what has a floor may be used.
     pub(super) there: &'f dyn Fn(&Floor) -> bool,
 }
 
@@ -138,7 +143,7 @@ impl Search<'_> {
         found
     }
 
-    /// Whether a rule refuses what is there, or a floor that it needs is not met, whatever fills the open places.
+    /// Returns true if a rule refuses what is there, or a floor that it needs is not met, whatever fills the open places.
     fn is_refused(&self, values: &[u8], open: &[&'static Item]) -> bool {
         let (data, entry) = (self.form.instruction().data(), self.form.syntax().entry);
         let holds = |all: &[Forbidden]| {

@@ -412,7 +412,7 @@ impl<'a> Statement<'a> {
 }
 
 impl<'a> Statement<'a> {
-    /// What is written for an operand, by its place: `[a+8]`.
+    /// Text of an operand, by its place: `[a+8]`.
     pub fn operand_text(&self, place: usize) -> String {
         struct Shown<'s, 'a>(&'s Statement<'a>, usize);
 

@@ -1,4 +1,4 @@
-//! What the tests of the runner share: a module with its memory, and inputs.
+//! Shared by the tests of the runner: a module with its memory, and inputs.
 
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(unreachable_pub, reason = "tests share it as a module")]

@@ -576,7 +576,7 @@ impl Model {
     /// Reduces the model to one opcode.
     pub(crate) fn only(&self, opcode: &str) -> Model {
         let opcodes = self.opcodes.iter().filter(|other| other.name == opcode).cloned().collect();
-        // What is said of the forms of others has none to be about.
+        // Lines about other opcodes would match no form.
         let mut scalarized = self.scalarized.clone();
         scalarized.iter_mut().for_each(|line| line.opcodes.retain(|name| name == opcode));
         Model { opcodes, scalarized, ..self.clone() }

@@ -363,29 +363,29 @@ contents! {
         trailing_sink: Permission,
         /// Permission to negate it with `!`.
         negation: Permission,
-        /// Whether `_` may stand for it.
+        /// True if `_` may be written for it.
         sink: bool,
-        /// Whether a constant may stand for it; which ones, its type says.
+        /// True if a constant may be written for it; its type says which.
         constants: bool,
         /// Accepted constants; all if empty.
         within: &'static [Range],
-        /// Whether the manual lists constants for it even if it is a predicate.
+        /// True if the manual lists constants for it even if it is a predicate.
         listed_constants: bool,
-        /// Whether a register or variable plus a constant may stand for it.
+        /// True if a register or variable plus a constant may be written for it.
         sums: bool,
-        /// Whether an element of a vector register may stand for it.
+        /// True if an element of a vector register may be written for it.
         elements: bool,
-        /// Whether the name of a function may stand for it.
+        /// True if the name of a function may be written for it.
         functions: bool,
-        /// Whether a special register may stand for it, if that has the operand's type.
+        /// True if a special register may be written for it, if that has the operand's type.
         specials: bool,
-        /// Whether the name of a variable may stand for it: its address; then that of a function, too.
+        /// True if the name of a variable may be written for it: its address; then that of a function, too.
         addresses: bool,
-        /// Whether its register may be an integer where that of another element of its vector is a float, and the like.
+        /// True if its register may be an integer where that of another element of its vector is a float, and the like.
         mixtures: bool,
-        /// Whether a register alone may stand for a vector.
+        /// True if a register alone may be written for a vector.
         bare: bool,
-        /// Whether a vector of two or four may stand for one of fewer elements.
+        /// True if a vector of two or four may be written for one of fewer elements.
         longer: bool,
         /// Lane selector or mask that may follow it: `a.b3210`.
         selector: Option<&'static Selector>,

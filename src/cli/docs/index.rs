@@ -17,7 +17,7 @@ use super::shared::Shared;
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// What forms need.
+/// Requirements of forms.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Need {
     pub(super) since: Least,
@@ -53,7 +53,7 @@ impl fmt::Display for Need {
 #[derive(Serialize, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Wanted(usize, Vec<String>, Option<(usize, u16)>);
 
-/// What forms and matrices need, each once.
+/// Requirements of forms and of cells of matrices, each once.
 pub(super) struct Floors(Shared<Wanted>);
 
 impl Floors {

@@ -23,7 +23,7 @@ use ptx_isa::reference::page::{
     self, Chapter, Entry, Example, Floor, Fragment, Line, Manual, Matrix, Modifier, Page, Row, Source,
 };
 use ptx_isa::reference::{REFERENCE, examples, form};
-use ptx_isa::table::FormInfo;
+use ptx_isa::table::{FormInfo, Free};
 use ptx_isa::target::{Target, Version};
 
 use self::index::{Floors, Need};
@@ -270,13 +270,12 @@ impl Instruction<'_> {
         form::effects(self.page.opcode, *entry)
     }
 
-    /// What the forms of a cell need: those that have the members of its row and its column.
+    /// Requirements of the forms of a cell: those that have the members of its row and its column.
     fn needs(&self, matrix: &Matrix, group: &page::Group, row: &Row, column: &str) -> Vec<Need> {
         let has = |form: &FormInfo, name: &str, member: &str| {
             let slots = form.instruction().data().slots;
             let slot = slots.iter().position(|slot| slot.name == name && !slot.free);
-            let own = slot.and_then(|slot| slots[slot].members.get(usize::from(form.values()[slot])));
-            own.is_some_and(|own| *own == member)
+            slot.and_then(|slot| form.modifier(&Free::NONE, slot as u8)) == Some(member)
         };
         // Without rows of a modifier there is one, of the opcode.
         let in_row = |form: &FormInfo| group.name.is_empty() || has(form, group.name, row.name.trim_start_matches('.'));

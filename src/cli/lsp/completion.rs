@@ -139,7 +139,7 @@ impl List<'_> {
     }
 }
 
-/// Whether the manual lists a form.
+/// Returns true if the manual lists a form.
 fn is_listed(form: FormInfo) -> bool {
     form.lenient().is_none()
 }

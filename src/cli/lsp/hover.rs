@@ -44,7 +44,8 @@ fn explained(document: &Document, part: &Part, mnemonic: &Range<usize>) -> Optio
     let mut out = anstream::StripStream::new(Vec::new());
     match Statement::parse(&TABLE, &document.text[part.span.clone()]) {
         Ok(statement) => {
-            let kind = |name: &str| kind(document, part, name);
+            let meaning = |name: &str| document.index.meaning_in(&document.text, &part.span, name);
+            let kind = |name: &str| meaning(name).map(|symbol| symbol.kind);
             let is_variable = |name: &str| kind(name).map(|kind| matches!(kind, SymbolKind::Variable(_)));
             let is_register = |name: &str| kind(name).is_none_or(|kind| matches!(kind, SymbolKind::Register { .. }));
             let explained = Explained::statement(&statement, statement.needs_among(is_variable), is_register);
@@ -55,13 +56,6 @@ fn explained(document: &Document, part: &Part, mnemonic: &Range<usize>) -> Optio
         }
     }
     String::from_utf8(out.into_inner()).ok()
-}
-
-/// What a name in a statement is declared as; `None` where nothing declares it.
-fn kind(document: &Document, part: &Part, name: &str) -> Option<SymbolKind> {
-    let own = document.index.names().iter().filter(|own| part.span.contains(&own.span.start));
-    let mut own = own.filter(|own| document.text[own.span.clone()] == *name);
-    own.find_map(|own| document.index.meaning(own)).map(|symbol| symbol.kind)
 }
 
 /// What declares a name; what the table says of a special register.

@@ -181,6 +181,13 @@ impl Index {
         self.symbols.get((name.symbol as usize).checked_sub(1)?)
     }
 
+    /// The symbol of a name within a piece of the text that was read, a part or less; `None` where nothing declares it.
+    pub fn meaning_in(&self, text: &str, piece: &Range<usize>, name: &str) -> Option<&Symbol> {
+        let first = self.names.partition_point(|own| own.span.start < piece.start);
+        let own = self.names[first..].iter().take_while(|own| own.span.start < piece.end);
+        own.filter(|own| text[own.span.clone()] == *name).find_map(|own| self.meaning(own))
+    }
+
     /// What may be named at an offset. Of several declarations of a name the innermost comes last.
     pub fn visible(&self, offset: usize) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| symbol.scope.contains(&offset))

@@ -6,7 +6,7 @@ use super::{Function, Instruction, Value};
 use crate::text::effects::{Effects, Flow, collect};
 
 impl Instruction {
-    /// What it does with registers, memory, control flow and other threads.
+    /// Its effects on registers, memory, control flow and other threads.
     ///
     /// ```
     /// use ptx_isa::text::effects::Flow;
