@@ -39,9 +39,12 @@ def compile(nvrtc, name, architecture):
     nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size))
     text = ctypes.create_string_buffer(size.value)
     nvrtc.nvrtcGetPTX(program, text)
+    text = text.value.decode()
+    # The output does not depend on where this folder and the headers are.
+    for folder in [os.getcwd(), include]:
+        text = text.replace(os.path.join(folder, ""), "")
     with open(os.path.join(HERE, f"{name}-{architecture}.ptx"), "w") as out:
-        # Where this folder lies is nobody's business.
-        out.write(text.value.decode().replace(os.path.join(os.getcwd(), ""), ""))
+        out.write(text)
 
 
 def main():
