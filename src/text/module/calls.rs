@@ -43,6 +43,8 @@ pub(super) struct Shape {
     pub(super) dimensions: u8,
     /// The number of bytes; 0 for an array without a length.
     pub(super) bytes: u64,
+    /// The number of bytes of one element of an array's first dimension; of the whole, where it is no array.
+    pub(super) row: u64,
     /// The alignment in bytes.
     pub(super) align: u64,
     /// Whether it is in memory, not in a register.
@@ -55,7 +57,14 @@ impl Shape {
     /// Returns the shape of a register, or of a vector of registers.
     pub(super) fn of_register(table: &Table, ty: TypeId, lanes: u8) -> Shape {
         let bytes = bytes_of(table.ty(ty), lanes);
-        Shape { ty: Some(ty), lanes, dimensions: 0, bytes, align: bytes, memory: false, own: false }
+        Shape { ty: Some(ty), lanes, dimensions: 0, bytes, row: bytes, align: bytes, memory: false, own: false }
+    }
+
+    /// Returns whether another declaration of the same variable agrees. Either may leave out the length of an array.
+    pub(super) fn agrees(&self, other: &Shape) -> bool {
+        let element = |shape: &Shape| (shape.ty, shape.lanes, shape.dimensions, shape.row);
+        let open = self.bytes == 0 || other.bytes == 0;
+        element(self) == element(other) && (open || self.bytes == other.bytes)
     }
 
     /// Returns whether a value of this shape is only bits to a call: what is packed and what is a vector is.
@@ -106,7 +115,7 @@ impl Shape {
     }
 
     /// Describes the shape in words: `a .u32`, `an array of 16 bytes, aligned to 8`.
-    fn in_words(&self, table: &Table) -> String {
+    pub(super) fn in_words(&self, table: &Table) -> String {
         let ty = self.ty.map_or("", |ty| table.ty(ty).name);
         let align = self.align;
         match (self.dimensions, self.lanes) {

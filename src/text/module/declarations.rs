@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
+use super::calls::Shape;
 use super::directives::Linkage;
 use super::variables::{Declared, Site};
 use super::{Checker, Declaration, Item, Place, SymbolKind};
@@ -12,7 +13,7 @@ use crate::table::{Kind, Space, TypeId, TypeInfo};
 use crate::text::constant::{self, WARP, WARP_NAME};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
-use crate::text::scope::{Found, Symbol};
+use crate::text::scope::Symbol;
 use crate::text::statement::Guard;
 
 /// What stands before the names of a declaration.
@@ -51,14 +52,56 @@ impl<'a> Checker<'_, '_, 'a> {
         self.record(|recorder, text| recorder.declare(span_of(text, name), kind));
     }
 
-    /// Tells if the module has a variable or function of this name already. What is declared as `.extern` may be defined so that
-    /// others see it.
-    fn is_new(&mut self, name: &'a str, linkage: bool) {
-        let function = matches!(self.scopes.find(name), Some(Found { symbol: Symbol::Function, .. }));
-        let external = self.externals.contains(name) && linkage;
-        if function || self.scopes.clashes(name, None) && !external {
+    /// Reports a name that the module has already. What is declared as `.extern` may be defined once, so that others see it.
+    /// Returns the earlier declaration of the same variable.
+    fn is_new(&mut self, name: &'a str, linkage: Option<Linkage>) -> Option<Symbol> {
+        let found = self.scopes.find(name).map(|found| found.symbol);
+        let external = linkage == Some(Linkage::Extern);
+        let clash = match found {
+            Some(Symbol::Function) => true,
+            Some(Symbol::Variable { .. }) if external => {
+                self.externals.entry(name).or_insert(true);
+                false
+            }
+            Some(Symbol::Variable { .. }) => {
+                let defined = self.externals.get_mut(name);
+                defined.is_none_or(|defined| core::mem::replace(defined, true)) || linkage.is_none()
+            }
+            _ if external => {
+                self.externals.insert(name, false);
+                false
+            }
+            _ => self.scopes.clashes(name, None),
+        };
+        if clash {
             let span = span_of(self.text(), name);
             self.error(Code::DuplicateName, span, format!("`{name}` is declared twice in this module"));
+        }
+        found.filter(|found| !clash && matches!(found, Symbol::Variable { .. }))
+    }
+
+    /// Reports a declaration whose type or length is not that of an earlier one.
+    fn agrees(&mut self, name: &'a str, earlier: Symbol, now: Symbol) {
+        let (Symbol::Variable { space, number, .. }, Symbol::Variable { space: other, number: now, .. }) =
+            (earlier, now)
+        else {
+            return;
+        };
+        let (before, now) = (self.shapes[number as usize], self.shapes[now as usize]);
+        // A type that could not be read was reported.
+        let known = |shape: &Shape, space: &Space| shape.ty.is_some() || space.opaque;
+        if !known(&before, space) || !known(&now, other) {
+            return;
+        }
+        if !before.agrees(&now) || (space.opaque || other.opaque) && space != other {
+            let help = format!(
+                "it was {}, and now is {}",
+                before.in_words(self.reader.table),
+                now.in_words(self.reader.table)
+            );
+            let message = format!("`{name}` was declared with another type or length");
+            let error = Diagnostic::error(Code::DuplicateName, span_of(self.text(), name), message);
+            self.reader.notes.push(if space.opaque || other.opaque { error } else { error.with_help(help) });
         }
     }
 
@@ -104,9 +147,9 @@ impl<'a> Checker<'_, '_, 'a> {
         let site = if self.scopes.depth() == 0 { Site::Module } else { Site::Body };
         if let Some(space) = space {
             self.stands(space, site, span.clone())?;
-            if site == Site::Body && linkage.is_some() && !self.bare {
-                return fail(Code::Syntax, begun..span.start, "what is declared within a function has no linkage");
-            }
+        }
+        if site == Site::Body && linkage.is_some() && !self.bare {
+            return fail(Code::Syntax, begun..span.start, "what is declared within a function has no linkage");
         }
         let Attributes { symbol, ty, lanes, align } = match space {
             Some(space) => self.variable_attributes(space, site)?,
@@ -136,13 +179,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
             }
             let external = linkage == Some(Linkage::Extern);
-            if space.is_some() && site == Site::Module && !self.bare {
-                if external {
-                    self.externals.insert(name);
-                } else {
-                    self.is_new(name, linkage.is_some());
-                }
-            }
+            let module = space.is_some() && site == Site::Module && !self.bare;
+            let earlier = if module { self.is_new(name, linkage) } else { None };
             self.cursor().skip_blanks();
             let array = self.cursor().peek() == b'[';
             let symbol = self.numbered(if array { symbol.as_array() } else { symbol });
@@ -152,7 +190,11 @@ impl<'a> Checker<'_, '_, 'a> {
                 Some(space) => {
                     let ty = ty.map(|ty| self.reader.table.ty(ty));
                     let variable = Declared { space, symbol, ty, lanes, align, external };
-                    Place::Memory { space, elements: self.contents(variable, name, span.clone())? }
+                    let elements = self.contents(variable, name, span.clone())?;
+                    if let Some(earlier) = earlier {
+                        self.agrees(name, earlier, symbol);
+                    }
+                    Place::Memory { space, elements }
                 }
             };
             let end = self.cursor().at();

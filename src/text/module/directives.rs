@@ -125,7 +125,8 @@ impl<'a> Checker<'_, '_, 'a> {
             "loc" => self.loc(span),
             "file" if self.scopes.depth() == 0 => self.file(span),
             "file" => fail(Code::Syntax, span, "`.file` stands outside of functions"),
-            "section" => self.section(span),
+            "section" if self.scopes.depth() == 0 => self.section(span),
+            "alias" => self.alias(),
             "pragma" => self.pragma(span),
             _ => self.other_directive(name, span),
         }?;
@@ -225,21 +226,6 @@ impl<'a> Checker<'_, '_, 'a> {
             self.numbers(span.clone(), 1)?;
         }
         Ok(())
-    }
-
-    /// `.section .name { … }`: data for debuggers.
-    fn section(&mut self, span: Range<usize>) -> Read<()> {
-        self.cursor().skip_blanks();
-        if self.cursor().at_dot_word() {
-            self.cursor().dot_word();
-        } else if self.cursor().at_word() {
-            self.cursor().word();
-        }
-        self.cursor().skip_blanks();
-        if !self.cursor().eat(b'{') {
-            return fail(Code::Syntax, span, "`.section` is followed by a name and `{`");
-        }
-        self.skip_braces(span)
     }
 
     /// `.pragma "one", "two";`

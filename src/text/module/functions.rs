@@ -1,5 +1,6 @@
 //! Functions and their scopes: braces, names, parameters.
 
+use alloc::borrow::ToOwned;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::vec::Vec;
@@ -337,6 +338,54 @@ impl<'a> Checker<'_, '_, 'a> {
         if body {
             self.error(Code::DuplicateName, span, format!("the function `{name}` has a body already"));
         }
+    }
+
+    /// `.alias g, f;`: another name of a function, which has no body of its own.
+    pub(super) fn alias(&mut self) -> Read<()> {
+        let alias = self.alias_name()?;
+        if !self.cursor().eat(b',') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "`,` is expected here");
+        }
+        let function = self.alias_name()?;
+        if !self.cursor().eat(b';') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this");
+        }
+        for name in [alias, function] {
+            let (code, message) = match self.find(name)? {
+                Some(Symbol::Function) => continue,
+                Some(_) => (Code::OperandType, format!("`{name}` is not a function")),
+                None => (Code::UndeclaredRegister, format!("`{name}` is not declared here")),
+            };
+            self.error(code, span_of(self.text(), name), message);
+            return Ok(());
+        }
+        let (Some(own), Some(of)) = (self.signatures.get(alias), self.signatures.get(function)) else { return Ok(()) };
+        let alike = own.results == of.results && own.parameters == of.parameters;
+        let (name, message) = if own.kernel || of.kernel {
+            (if own.kernel { alias } else { function }, "is a kernel, and a kernel has no alias".to_owned())
+        } else if own.body || self.aliases.contains(alias) {
+            (alias, "is defined already".to_owned())
+        } else if of.linkage == Some(Linkage::Weak) {
+            (function, "is `.weak`, and a `.weak` function has no alias".to_owned())
+        } else if !alike {
+            (alias, format!("has other results and parameters than `{function}`"))
+        } else {
+            self.aliases.insert(alias);
+            return Ok(());
+        };
+        self.error(Code::DuplicateName, span_of(self.text(), name), format!("`{name}` {message}"));
+        Ok(())
+    }
+
+    /// Reads a name of `.alias`.
+    fn alias_name(&mut self) -> Read<&'a str> {
+        self.cursor().skip_blanks();
+        if !self.cursor().at_word() {
+            return fail(Code::Syntax, self.reader.cursor.token(), "the name of a function is expected here");
+        }
+        let name = self.cursor().word();
+        self.cursor().skip_blanks();
+        Ok(name)
     }
 
     /// Reads parameters up to the closing parenthesis, where the cursor stays. `shown` receives what they declare.

@@ -39,6 +39,7 @@ mod lists;
 mod needs;
 mod recovery;
 mod registers;
+mod sections;
 mod tree;
 mod variables;
 
@@ -174,7 +175,9 @@ fn run<'a>(
         version_at: None,
         target_at: None,
         target_options: Vec::new(),
-        externals: BTreeSet::new(),
+        externals: BTreeMap::new(),
+        aliases: BTreeSet::new(),
+        section_labels: BTreeSet::new(),
         address_sized: false,
         function: None,
         signatures: BTreeMap::new(),
@@ -227,8 +230,12 @@ struct Checker<'n, 'o, 'a> {
     function: Option<&'a str>,
     /// What the functions declared so far are called with.
     signatures: BTreeMap<&'a str, Signature>,
-    /// The variables that were declared as `.extern`.
-    externals: BTreeSet<&'a str>,
+    /// The variables that were declared as `.extern`, and whether each is defined as well.
+    externals: BTreeMap<&'a str, bool>,
+    /// The functions that `.alias` defined.
+    aliases: BTreeSet<&'a str>,
+    /// The labels of the `.section`s read so far.
+    section_labels: BTreeSet<&'a str>,
     /// Where each open brace stands.
     braces: Vec<usize>,
     /// What could not be read: whatever it declares is not known.
@@ -282,8 +289,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 b'.' if self.cursor().at_dot_word() => self.directive(),
                 b'@' if self.cursor().peek_at(1) == b'@' && self.scopes.depth() == 0 => self.cursor().skip_line(),
                 b'#' => self.line_marker(),
-                // The assembler passes these by.
-                b'\\' => self.cursor().bump(),
+                b'\\' => self.backslash(),
                 SUBSTITUTE if self.cursor().at() + 1 == self.text().len() => self.cursor().bump(),
                 b'@' => self.statement(&mut statement),
                 _ if self.cursor().at_word() => self.statement(&mut statement),
@@ -363,6 +369,17 @@ impl<'a> Checker<'_, '_, 'a> {
             self.error(Code::Syntax, start..start + 1, "`#` is followed by a line number");
         }
         self.cursor().skip_line();
+    }
+
+    /// The assembler ignores a backslash in front of an instruction, and only there.
+    fn backslash(&mut self) {
+        let at = self.cursor().at();
+        self.cursor().bump();
+        self.cursor().skip_blanks();
+        let instruction = self.cursor().at_word() || self.cursor().peek() == b'@';
+        if !instruction || self.scopes.depth() == 0 && !self.bare {
+            self.error(Code::Syntax, at..at + 1, "a statement is expected here, not `\\`");
+        }
     }
 
     /// What begins no statement is reported once a line.

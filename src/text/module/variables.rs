@@ -164,6 +164,7 @@ impl<'a> Checker<'_, '_, 'a> {
             lanes,
             dimensions: dimensions.len() as u8,
             bytes: one.saturating_mul(elements(dimensions)),
+            row: one.saturating_mul(elements(dimensions.get(1..).unwrap_or_default())),
             align: align.max(one),
             memory: true,
             own: false,

@@ -1,0 +1,126 @@
+//! Declarations that refer to one another: redeclared variables, aliases of functions, sections of data for debuggers.
+
+use ptx_isa::TABLE;
+use ptx_isa::text::{Options, check};
+
+/// The lines behind the header on which errors are found, counted from 1.
+fn lines(text: &str) -> Vec<usize> {
+    let module = format!(".version 8.0 .target sm_90 .address_size 64\n{text}\n.visible .entry last() {{ ret; }}\n");
+    let report = check(&TABLE, module.as_bytes(), &Options::default());
+    report.diagnostics.iter().map(|found| module[..found.span.start].matches('\n').count()).collect()
+}
+
+fn all_have(lists: &[&str], wanted: &[usize]) {
+    for text in lists {
+        assert_eq!(lines(text), wanted, "{text}");
+    }
+}
+
+#[test]
+fn declarations_of_a_variable_agree_in_type_and_length() {
+    all_have(
+        &[
+            ".extern .global .u32 a;\n.visible .global .u32 a;",
+            ".extern .global .u32 a;\n.weak .global .u32 a;",
+            ".extern .global .u32 a;\n.extern .global .u32 a;",
+            ".visible .global .u32 a;\n.extern .global .u32 a;",
+            ".extern .global .u32 a[];\n.visible .global .u32 a[4];",
+            ".extern .global .u32 a[][2];\n.visible .global .u32 a[3][2];",
+            ".extern .global .u32 a[2];\n.visible .global .u32 a[] = {1, 2};",
+            ".extern .global .align 4 .u32 a;\n.visible .global .align 8 .u32 a;",
+            ".extern .global .u32 a;\n.visible .const .u32 a;",
+            ".extern .global .texref a;\n.visible .global .texref a;",
+        ],
+        &[],
+    );
+    all_have(
+        &[
+            ".extern .global .u32 a;\n.visible .global .u64 a;",
+            ".extern .global .u32 a;\n.visible .global .s32 a;",
+            ".extern .global .u32 a;\n.visible .global .b32 a;",
+            ".extern .global .u32 a;\n.extern .global .u64 a;",
+            ".extern .global .u32 a[5];\n.visible .global .u32 a[4];",
+            ".extern .global .u32 a[1];\n.visible .global .u32 a;",
+            ".extern .global .u32 a[][2];\n.visible .global .u32 a[3][3];",
+            ".extern .global .v2 .u32 a;\n.visible .global .u32 a;",
+            ".extern .global .u32 a;\n.global .u32 a;",
+            ".func a() { ret; }\n.extern .global .u32 a;",
+        ],
+        &[2],
+    );
+    all_have(
+        &[
+            ".extern .global .u32 a;\n.visible .global .u32 a;\n.visible .global .u32 a;",
+            ".visible .global .u32 a;\n.extern .global .u32 a;\n.visible .global .u32 a;",
+        ],
+        &[3],
+    );
+}
+
+#[test]
+fn an_alias_and_its_function_are_declared_alike() {
+    all_have(
+        &[
+            ".visible .func f(); .visible .func g() { ret; }\n.alias f, g;",
+            ".visible .func f(); .visible .func g();\n.alias f, g;\n.visible .func g() { ret; }",
+            ".visible .func e(); .visible .func f(); .func g() { ret; }\n.alias f, g;\n.alias e, f;",
+            ".func f(); .func g() { ret; } .func k() {\n.alias f, g;\nret; }",
+        ],
+        &[],
+    );
+    all_have(
+        &[
+            "\n.alias f, g;",
+            ".visible .func f();\n.alias f, g;",
+            ".visible .func g() { ret; }\n.alias f, g;",
+            ".visible .func f() { ret; } .visible .func g() { ret; }\n.alias f, g;",
+            ".visible .func f(.param .b32 x); .visible .func g() { ret; }\n.alias f, g;",
+            ".visible .global .u32 f; .visible .func g() { ret; }\n.alias f, g;",
+            ".visible .func f(); .visible .entry g() { ret; }\n.alias f, g;",
+            ".visible .func f(); .weak .func g() { ret; }\n.alias f, g;",
+            ".visible .func g() { ret; }\n.alias g, g;",
+        ],
+        &[2],
+    );
+    all_have(&[".visible .func f(); .visible .func g() { ret; }\n.alias f, g;\n.alias f, g;"], &[3]);
+}
+
+#[test]
+fn a_section_holds_labels_and_integers() {
+    all_have(
+        &[
+            ".section .debug_info {\n.b8 1, 2\n.b32 x\n.b8 -1\n}",
+            ".section .debug_info {\nL: .b64 L\n.b32 99999999999\n}",
+            ".section .debug_info {\n.b32 .debug_abbrev\n.b64 .debug_abbrev+4\n}",
+            ".section .debug_info {\nL: .b32 1\nM:\n.b32 M-L\n}",
+        ],
+        &[],
+    );
+    all_have(
+        &[
+            ".section .debug_info {\n.b8 300\n}",
+            ".section .debug_info {\n.b8 -129\n}",
+            ".section .debug_info {\nfoo 3\n}",
+            ".section .debug_info {\n.b8 1;\n}",
+            ".section .debug_info {\n.f32 1.0\n}",
+            ".section .debug_info {\n.u8 1\n}",
+            ".section .debug_info {\n.b8 1+2\n}",
+            ".section .debug_info {\n.b8 L-4\n.b8 7\n}",
+        ],
+        &[2],
+    );
+    all_have(&[".section foo {\n.b16 1\n}", ".section .u32 {\n.b64 1\n}"], &[1]);
+    all_have(&[".section .debug_info {\nL: .b8 1\n}\n.section .debug_abbrev {\nL: .b8 1\n}"], &[5]);
+}
+
+#[test]
+fn a_backslash_is_ignored_before_an_instruction_only() {
+    all_have(&[".func f() {\n\\ ret;\n}"], &[]);
+    all_have(&["\n\\\n.func f() { ret; }", ".func f() {\n\\ .reg .b32 x;\nret; }", ".func f() { ret;\n\\}"], &[2]);
+}
+
+#[test]
+fn what_a_body_declares_has_no_linkage() {
+    all_have(&[".func f() {\n.visible .reg .b32 x;\nret; }", ".func f() {\n.weak .global .b32 x;\nret; }"], &[2]);
+    all_have(&[".func f() {\n.extern .func g();\nret; }"], &[]);
+}
