@@ -17,7 +17,7 @@ use isa_table::target::in_words;
 use crate::check::{ABSENT, Checked, Form, words};
 use crate::model::{
     self, BoundBuf, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
-    Requirement, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Stand, Stands, TypeId, TypeSet,
+    Requirement, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Substitute, SubstituteRule, TypeId, TypeSet,
 };
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
@@ -164,16 +164,16 @@ impl<'a> Pager<'a> {
             }
             let constants = types.iter().any(|ty| self.model().ty(*ty).constants != Constants::default());
             let always = |with, kind| {
-                let fixed = |stands: &&Stands| stands.with == with && stands.condition.is_none();
-                operand.stands.iter().filter(fixed).any(|stands| stands.kinds.contains(&kind))
+                let fixed = |rule: &&SubstituteRule| rule.with == with && rule.condition.is_none();
+                operand.substitutes.iter().filter(fixed).any(|rule| rule.kinds.contains(&kind))
             };
-            if !always(false, Stand::Constants) && constants && !written && state.is_none() {
+            if !always(false, Substitute::Constants) && constants && !written && state.is_none() {
                 takes.push(constant_kinds(self.model(), &types));
             }
-            if always(true, Stand::Specials) {
+            if always(true, Substitute::Specials) {
                 takes.push("a special register".into());
             }
-            if always(true, Stand::Addresses) {
+            if always(true, Substitute::Addresses) {
                 takes.push("the address of a variable or function".into());
             }
             if patterns.iter().any(|pattern| pattern.negation == Permission::Yes) {

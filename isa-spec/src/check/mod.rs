@@ -396,8 +396,8 @@ impl OpcodeChecker<'_> {
         if !self.rules.leave(self.opcode, syntax, &choice) {
             return Ok(None);
         }
-        let conditions = entry.operands.iter().flat_map(|operand| &operand.stands);
-        for condition in conditions.filter_map(|stands| stands.condition.as_ref()) {
+        let conditions = entry.operands.iter().flat_map(|operand| &operand.substitutes);
+        for condition in conditions.filter_map(|rule| rule.condition.as_ref()) {
             scope.holds(condition)?;
         }
         let mut patterns: Vec<Pattern> = Vec::new();

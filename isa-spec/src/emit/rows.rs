@@ -8,7 +8,7 @@ use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
     self, BoundedBuf, DataBuf, EffectBuf, EffectList, EffectListBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors,
     FloorsBuf, ForbiddenBuf, FormsBuf, FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf,
-    OperandListBuf, RelaxedBuf, RuleBuf, SecondBuf, SlotBuf, Stand, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
+    OperandListBuf, RelaxedBuf, RuleBuf, SecondBuf, SlotBuf, Substitute, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
 };
 use isa_table::{effect, hash};
 
@@ -368,12 +368,12 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
     let case = opcode.operand_case(model, operand, &form.choice).expect("checked");
     let (case, ty) = case.expect("checked: operands have types");
     let scope = Scope { model, opcode, choice: &form.choice, sm: None, free: false };
-    let said = |stand: Stand| {
-        let said = operand.stands.iter().rev().filter(|stands| stands.kinds.contains(&stand));
+    let said = |substitute: Substitute| {
+        let said = operand.substitutes.iter().rev().filter(|rule| rule.kinds.contains(&substitute));
         let holds = |condition: &Rc<Expr>| scope.holds(condition).expect("checked");
-        said.filter(|stands| stands.condition.as_ref().is_none_or(holds)).map(|stands| stands.with).next()
+        said.filter(|rule| rule.condition.as_ref().is_none_or(holds)).map(|rule| rule.with).next()
     };
-    let may = |stand: Stand| said(stand).unwrap_or(stand.is_usual());
+    let may = |substitute: Substitute| said(substitute).unwrap_or(substitute.is_usual());
     let floor_of = |operand: Option<usize>| {
         let found = form.operand_floors.iter().find(|(of, _)| Some(*of) == operand);
         found.map(|(_, floor)| floor.clone())
@@ -416,17 +416,17 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
             _ => Permission::No,
         },
         sink: if case.kind == OperandKind::Scalar { operand.sink } else { operand.sinks },
-        constants: !destination && !minus && may(Stand::Constants),
+        constants: !destination && !minus && may(Substitute::Constants),
         within: operand.within.clone(),
-        listed_constants: !destination && said(Stand::Constants) == Some(true),
-        sums: !destination && !minus && may(Stand::Sums),
-        elements: may(Stand::Elements),
-        functions: !destination && !minus && !listed && may(Stand::Functions),
-        specials: !destination && may(Stand::Specials),
-        addresses: !destination && may(Stand::Addresses),
-        mixtures: may(Stand::Mixtures),
-        bare: may(Stand::Bare),
-        longer: may(Stand::Longer),
+        listed_constants: !destination && said(Substitute::Constants) == Some(true),
+        sums: !destination && !minus && may(Substitute::Sums),
+        elements: may(Substitute::Elements),
+        functions: !destination && !minus && !listed && may(Substitute::Functions),
+        specials: !destination && may(Substitute::Specials),
+        addresses: !destination && may(Substitute::Addresses),
+        mixtures: may(Substitute::Mixtures),
+        bare: may(Substitute::Bare),
+        longer: may(Substitute::Longer),
         selector: pattern.selector.as_ref().map(|selector| {
             let mut spelling = selector.spelling.clone();
             spelling.omission = noted(&spelling.omission);

@@ -23,7 +23,7 @@ pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{
     BoundBuf, Constants, DeclaredBuf, DirectiveBuf, EffectKind, Feature, Kind, Lenient, Memory, OperandKind, Origin,
-    RangeBuf, SpaceBuf, SpecialBuf, Stand, TypeId, TypeSet,
+    RangeBuf, SpaceBuf, SpecialBuf, Substitute, TypeId, TypeSet,
 };
 pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
@@ -404,7 +404,7 @@ pub(crate) struct Operand {
     /// Accepted register types, if the entry narrows those of the type.
     pub registers: Option<TypeSet>,
     /// Accepted and refused substitutes; later rules take precedence.
-    pub stands: Vec<Stands>,
+    pub substitutes: Vec<SubstituteRule>,
     pub sink: bool,
     /// True if elements of a vector may be sinks.
     pub sinks: bool,
@@ -426,15 +426,15 @@ pub(crate) struct Operand {
 impl Operand {
     /// Returns true if the name of a variable is accepted.
     pub(crate) fn may_be_variable(&self) -> bool {
-        self.stands.iter().any(|stands| stands.with && stands.kinds.contains(&Stand::Addresses))
+        self.substitutes.iter().any(|rule| rule.with && rule.kinds.contains(&Substitute::Addresses))
     }
 }
 
 /// Rule that accepts or refuses substitutes for an operand, always or under a condition.
 #[derive(Clone, Debug)]
-pub(crate) struct Stands {
+pub(crate) struct SubstituteRule {
     pub with: bool,
-    pub kinds: Vec<Stand>,
+    pub kinds: Vec<Substitute>,
     pub condition: Option<Rc<Expr>>,
 }
 

@@ -141,7 +141,7 @@ named! {
 
 named! {
     /// Substitutes: operands accepted in place of a register.
-    Stand {
+    Substitute {
         /// Constants.
         Constants = "constants",
         /// A register or variable plus a constant.
@@ -197,10 +197,10 @@ impl fmt::Display for Bound {
     }
 }
 
-impl Stand {
+impl Substitute {
     /// Returns true if it is accepted for a source by default.
     pub const fn is_usual(self) -> bool {
-        !matches!(self, Stand::Specials | Stand::Addresses | Stand::Bare | Stand::Longer)
+        !matches!(self, Substitute::Specials | Substitute::Addresses | Substitute::Bare | Substitute::Longer)
     }
 }
 

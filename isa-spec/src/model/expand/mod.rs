@@ -149,8 +149,8 @@ fn expressions(entry: &mut Instruction, visit: &mut dyn FnMut(&mut Expr)) {
         operand.condition.iter_mut().for_each(&mut *visit);
         operand.cases.iter_mut().filter_map(|case| case.condition.as_mut()).for_each(&mut *visit);
         operand.state.iter_mut().filter_map(|state| state.condition.as_mut()).for_each(&mut *visit);
-        for stands in &mut operand.stands {
-            stands.condition.iter_mut().for_each(|condition| visit(std::rc::Rc::make_mut(condition)));
+        for rule in &mut operand.substitutes {
+            rule.condition.iter_mut().for_each(|condition| visit(std::rc::Rc::make_mut(condition)));
         }
     }
     let fragments = entry.fragments.iter_mut().chain(&mut entry.layouts).flat_map(|of| &mut of.cases);

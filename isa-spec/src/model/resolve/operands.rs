@@ -8,7 +8,7 @@ use isa_table::notation::Around;
 use super::{Declared, Resolver};
 use crate::model::{
     ADDRESS, Item, Kind, Operand, OperandKind, OperandType, Pairs, Pattern, Permission, RangeBuf, Slot, SlotKind,
-    Spaces, Stand, Stands, State, Syntax, TypeCase, TypeId,
+    Spaces, State, Substitute, SubstituteRule, Syntax, TypeCase, TypeId,
 };
 use crate::syntax::ast::{self, Ident};
 use crate::syntax::walk;
@@ -43,26 +43,28 @@ impl Resolver {
                 .registers
                 .as_ref()
                 .map(|registers| registers.iter().filter_map(|register| self.type_id(register)).collect());
-            let mut stands = Vec::new();
+            let mut substitutes = Vec::new();
             if group.attributes.iter().any(|attribute| attribute == "register") {
                 // Mixtures and missing braces concern registers, which these operands are.
-                let other = |stand: &Stand| !matches!(stand, Stand::Mixtures | Stand::Bare | Stand::Longer);
-                let kinds = Stand::ALL.iter().copied().filter(other).collect();
-                stands.push(Stands { with: false, kinds, condition: None });
+                let other = |substitute: &Substitute| {
+                    !matches!(substitute, Substitute::Mixtures | Substitute::Bare | Substitute::Longer)
+                };
+                let kinds = Substitute::ALL.iter().copied().filter(other).collect();
+                substitutes.push(SubstituteRule { with: false, kinds, condition: None });
             }
-            for ast::Stands { with, kinds, condition } in &group.stands {
+            for ast::SubstituteRule { with, kinds, condition } in &group.substitutes {
                 let mut found = Vec::new();
                 for kind in kinds {
                     let text = kind.to_string();
-                    match Stand::ALL.iter().find(|stand| stand.name() == text) {
-                        Some(stand) => found.push(*stand),
+                    match Substitute::ALL.iter().find(|substitute| substitute.name() == text) {
+                        Some(substitute) => found.push(*substitute),
                         None => self.error(
                             Diagnostic::new(kind.span(), format!("unknown kind of substitute `{text}`"))
-                                .suggest(&text, Stand::ALL.iter().map(|stand| stand.name())),
+                                .suggest(&text, Substitute::ALL.iter().map(|substitute| substitute.name())),
                         ),
                     }
                 }
-                stands.push(Stands { with: *with, kinds: found, condition: condition.clone() });
+                substitutes.push(SubstituteRule { with: *with, kinds: found, condition: condition.clone() });
             }
             let has = |name: &str| group.attributes.iter().any(|attribute| attribute == name);
             let within: Vec<RangeBuf> = group.within.iter().map(|constants| self.constants(constants)).collect();
@@ -78,7 +80,7 @@ impl Resolver {
                     span: name.span(),
                     cases: cases.clone(),
                     registers,
-                    stands: stands.clone(),
+                    substitutes: substitutes.clone(),
                     sink: has("sink"),
                     sinks: has("sinks"),
                     destination: has("destination"),

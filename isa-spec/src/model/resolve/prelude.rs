@@ -298,17 +298,17 @@ impl Resolver {
         }
         let Some(floor) = floor.and_then(|floor| self.whole_floor(name.span(), floor)) else { return };
         let until = until.map(|version| self.version(&version));
-        let stands = |place: &str| places.iter().any(|other| other == place);
+        let allowed_in = |place: &str| places.iter().any(|other| other == place);
         self.model.directives.push(DirectiveBuf {
             name: name.to_string(),
-            module: stands("module"),
-            branches: stands("branches"),
-            targets: stands("targets"),
-            prototype: stands("prototype"),
-            entry: stands("entry"),
-            function: stands("function"),
-            attribute: stands("attribute"),
-            option: stands("option"),
+            module: allowed_in("module"),
+            branches: allowed_in("branches"),
+            targets: allowed_in("targets"),
+            prototype: allowed_in("prototype"),
+            entry: allowed_in("entry"),
+            function: allowed_in("function"),
+            attribute: allowed_in("attribute"),
+            option: allowed_in("option"),
             least: numbers.as_ref().map_or(0, |(least, _)| least.value as u8),
             most: numbers.map_or(0, |(_, most)| most.value as u8),
             without: without.iter().map(ToString::to_string).collect(),

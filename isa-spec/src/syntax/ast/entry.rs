@@ -169,7 +169,7 @@ pub(crate) struct LenientForms {
 
 /// `without { constants } where .type == .bf16`, `with { addresses }`: accepted and refused substitutes of an operand
 #[derive(Clone, Debug)]
-pub(crate) struct Stands {
+pub(crate) struct SubstituteRule {
     pub with: bool,
     pub kinds: Vec<Ident>,
     pub condition: Option<Rc<Expr>>,
@@ -196,7 +196,7 @@ pub(crate) struct OperandType {
     /// `registers { .b32 }`
     pub registers: Option<Vec<Ident>>,
     /// `without { constants, sums } where .type == .bf16`
-    pub stands: Vec<Stands>,
+    pub substitutes: Vec<SubstituteRule>,
     pub state: Option<State>,
     /// `if .cache_hint`: condition on the forms that have them.
     pub condition: Option<Expr>,

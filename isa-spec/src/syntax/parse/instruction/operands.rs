@@ -9,7 +9,8 @@ use syn::{Lit, Token, token};
 
 use super::super::{dotted, expr, keyword, members, number, peek_keyword, semicolon, word};
 use crate::syntax::ast::{
-    Constants, Count, Factor, FragmentCase, FragmentOf, Ident, OperandKind, OperandType, Stands, State, TypeCase,
+    Constants, Count, Factor, FragmentCase, FragmentOf, Ident, OperandKind, OperandType, State, SubstituteRule,
+    TypeCase,
 };
 
 pub(super) fn operand_type(input: ParseStream) -> Result<OperandType> {
@@ -27,7 +28,7 @@ pub(super) fn operand_type(input: ParseStream) -> Result<OperandType> {
     let (mut within, mut condition) = (Vec::new(), None);
     let mut attributes = Vec::new();
     let mut registers = None;
-    let mut stands = Vec::new();
+    let mut substitutes = Vec::new();
     let mut state = None;
     while input.peek(syn::Ident) || input.peek(Token![if]) {
         if peek_keyword(input, "registers") {
@@ -43,7 +44,7 @@ pub(super) fn operand_type(input: ParseStream) -> Result<OperandType> {
                 input.parse::<Token![where]>()?;
                 condition = Some(Rc::new(expr::expr(input)?));
             }
-            stands.push(Stands { with, kinds, condition });
+            substitutes.push(SubstituteRule { with, kinds, condition });
         } else if input.peek(Token![if]) {
             input.parse::<Token![if]>()?;
             condition = Some(expr::expr(input)?);
@@ -71,7 +72,7 @@ pub(super) fn operand_type(input: ParseStream) -> Result<OperandType> {
         }
     }
     semicolon(input)?;
-    Ok(OperandType { names, cases, attributes, within, registers, stands, state, condition })
+    Ok(OperandType { names, cases, attributes, within, registers, substitutes, state, condition })
 }
 
 /// `a, b: left by 4 where .shape == .m8n8k16, right;`
