@@ -227,3 +227,80 @@ fn operands_of_matrices_textures_and_calls_are_of_their_kind() {
         9.5 sm_90 | mbarrier.check_layout.layout::v0.b64 pred_2, [gv];",
     );
 }
+
+#[test]
+fn functions_are_not_addresses_of_variables_or_textures() {
+    refused(
+        "9.5 sm_90 | cvta.global.u64 b64_0, function;
+        9.5 sm_90 | cvta.shared.u64 b64_0, kernel;
+        9.5 sm_90 | tex.2d.v4.f32.f32 v4_f32, [function, v2_f32];
+        9.5 sm_90 | suld.b.1d.v4.b32.trap v4_b32, [function, {b32_1}];
+        9.5 sm_90 | txq.height.b32 b32_0, [kernel];
+        9.5 sm_90 | mov.b64 b64_0, {function};",
+    );
+    taken(
+        "9.5 sm_90 | mov.u64 b64_0, function;
+        9.5 sm_90 | mov.b64 {b64_0}, kernel;
+        9.5 sm_90 | mov.b64 {b32_0, b32_1}, function;
+        9.5 sm_90 | cvta.global.u64 b64_0, gv;
+        9.5 sm_90 | cvta.global.u64 b64_0, b16_1+4;
+        9.5 sm_90 | mapa.u64 b64_0, function, b32_1;",
+    );
+}
+
+#[test]
+fn a_source_in_braces_has_no_offset() {
+    refused(
+        "9.5 sm_90 | mov.b16 b16_0, {b16_2+0};
+        9.5 sm_90 | mov.b32 b32_0, {b32_2+1};
+        9.5 sm_90 | mov.b32 b32_0, {gv+4};
+        9.5 sm_90 | mov.b64 b64_0, {gv};",
+    );
+    taken(
+        "9.5 sm_90 | mov.b32 b32_0, {b32_2};
+        9.5 sm_90 | mov.b32 b32_0, {gv};
+        9.5 sm_90 | mov.b32 b32_0, {5+4};
+        9.5 sm_90 | mov.b32 {b32_0}, b32_1+4;
+        9.5 sm_90 | mov.b64 {b64_0}, gv+4;",
+    );
+}
+
+#[test]
+fn addresses_that_the_assembler_computes_with_are_not_in_registers_of_16_bits() {
+    for (target, line) in [
+        ("sm_90", "createpolicy.range.global.L2::evict_first.b64 b64_0, [@], b32_1, b32_2;"),
+        ("sm_90", "prefetch.const.tensormap [@];"),
+        ("sm_90", "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [b32_0], [b32_1], 16, [@];"),
+        ("sm_90", "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [b32_0], [b32_1], 16, [@];"),
+        ("sm_90a", "tensormap.replace.tile.rank.global.b1024.b32 [@], b32_1;"),
+        ("sm_100a", "st.bulk.weak.shared::cta [@], b32_1, 0;"),
+        ("sm_100a", "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [@], b32_1;"),
+        ("sm_100a", "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [@];"),
+    ] {
+        refused(&format!("9.5 {target} | {}", line.replace('@', "b16_1")));
+        taken(&format!("9.5 {target} | {}", line.replace('@', "b32_1")));
+        taken(&format!("9.5 {target} | {}", line.replace('@', "b64_1")));
+    }
+    taken(
+        "9.5 sm_90 | ldmatrix.sync.aligned.m8n8.x1.shared.b16 {b32_0}, [b16_1];
+        9.5 sm_90 | cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [b32_5], [b64_1, {b32_1}], [b16_0];",
+    );
+}
+
+#[test]
+fn an_arrival_of_copies_without_a_state_space_takes_a_generic_address() {
+    taken(
+        "9.5 sm_90 | cp.async.mbarrier.arrive.b64 [gv];
+        9.5 sm_90 | cp.async.mbarrier.arrive.noinc.b64 [b64_1];",
+    );
+    refused(
+        "9.5 sm_90 | cp.async.mbarrier.arrive.b64 [cv];
+        9.5 sm_90 | cp.async.mbarrier.arrive.shared.b64 [gv];",
+    );
+}
+
+#[test]
+fn the_words_of_an_opcode_stand_together() {
+    taken("9.5 sm_100 | clusterlaunchcontrol.try_cancel.async.b128.mbarrier::complete_tx::bytes [b32_0], [b64_1];");
+    refused("9.5 sm_100 | clusterlaunchcontrol.try_cancel.b128.async.mbarrier::complete_tx::bytes [b32_0], [b64_1];");
+}

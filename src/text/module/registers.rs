@@ -136,11 +136,19 @@ impl<'a> Checker<'_, '_, 'a> {
         })
     }
 
-    /// A name that stands for a value: if it is a variable's, that is in the right space.
+    /// A name that stands for a value: if it is a variable's, that is in the right space. A function is in none that
+    /// statements name.
     #[cold]
     fn variable(&mut self, statement: &Statement<'a>, info: &'static table::Operand, name: &'a str) -> Read<()> {
         match self.find(name)? {
             Some(Symbol::Variable { space, .. }) => self.in_space(statement, info, name, space),
+            Some(Symbol::Function) => match info.space.and_then(|slot| statement.modifier(slot)) {
+                Some(space) => {
+                    let message = format!("`{name}` is a function, and the address is in `.{space}`");
+                    fail(Code::OperandType, span_of(self.text(), name), message)
+                }
+                None => Ok(()),
+            },
             _ => Ok(()),
         }
     }
@@ -237,7 +245,10 @@ impl<'a> Checker<'_, '_, 'a> {
             Some(Symbol::Variable { .. } | Symbol::Function)
                 if place.addresses && wanted.is_word() && element.is_none() =>
             {
-                return Ok(());
+                if place.functions || symbol != Some(Symbol::Function) {
+                    return Ok(());
+                }
+                format!("`{name}` is a function, and the operand `{}` must be a register or a variable", place.name)
             }
             Some(Symbol::Function) if place.functions && wanted.kind != Kind::Predicate && element.is_none() => {
                 let note = table.takes(Lenient::FunctionAsSource);
