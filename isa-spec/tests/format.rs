@@ -186,7 +186,7 @@ instruction  pick . more{ section 9.7 . 6.1;
 // a comment
   .x = { .a };
   }
-  operands{ d,a,b:2 of .type where .ftz,.type   in{.global} register; c:.pred without { constants } state CC . CF where .ftz; }
+  operands{ d,a,b:2 of .type where .ftz,.type   in{.global} register; c:.pred without { constants } state CC . CF where .ftz; e:.s32 immediate within - 8 to-1,4; }
   requires { ptx 1.0,sm_10a|sm_20; .ftz : ptx 1.4; } semantics{ if(.ftz){d=a Op (b);}
   else{ d = f( a, -1 )-2; } }
   erratum{ manual "a"; machine "b"; }
@@ -218,7 +218,7 @@ instruction pick.more {
         // a comment
         .x = { .a };
     }
-    operands  { d, a, b: 2 of .type where .ftz, .type in { .global } register; c: .pred without { constants } state CC.CF where .ftz; }
+    operands  { d, a, b: 2 of .type where .ftz, .type in { .global } register; c: .pred without { constants } state CC.CF where .ftz; e: .s32 immediate within -8 to -1, 4; }
     requires  { ptx 1.0, sm_10a | sm_20; .ftz: ptx 1.4; }
     semantics {
         if (.ftz) { d = a Op (b); } else { d = f(a, -1) - 2; }

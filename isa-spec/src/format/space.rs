@@ -10,7 +10,7 @@ const PADDED: [&str; 5] = ["operands", "legal", "requires", "semantics", "exampl
 const WIDTH: usize = 9;
 
 /// Keywords after which an operand begins; not operands themselves.
-const WORDS: [&str; 9] = ["as", "in", "if", "else", "only", "where", "for", "default", "of"];
+const WORDS: [&str; 11] = ["as", "in", "if", "else", "only", "where", "for", "default", "of", "within", "to"];
 
 /// Keywords that are followed by a name with parenthesized parameters.
 const DECLARES: [&str; 6] = ["effect", "builtin", "fn", "operator", "template", "use"];
