@@ -141,6 +141,7 @@ pub mod eval;
 pub mod lanes;
 #[cfg(all(feature = "reference", any(doc, doctest)))]
 pub mod manual;
+pub mod matrix;
 #[cfg(feature = "reference")]
 pub mod reference;
 #[cfg(feature = "run")]

@@ -11,7 +11,7 @@
 //! ```
 
 pub use isa_table::table::*;
-pub use isa_table::{program, selector, target};
+pub use isa_table::{matrix, program, selector, target};
 
 /// The dense type of a table's own forms. Generated code calls this.
 #[macro_export]

@@ -29,7 +29,7 @@ pub fn parse(text: &str, ty: &TypeInfo) -> Result<u128, String> {
     parse_value(text, ty).ok_or_else(|| {
         let expected = match ty.kind {
             Kind::Predicate => "0 or 1".to_owned(),
-            Kind::Bits => format!("{} bits as decimal, hex, `0f…` or `0d…`", ty.bits),
+            Kind::Bits | Kind::Minifloat => format!("{} bits as decimal, hex, `0f…` or `0d…`", ty.bits),
             Kind::Unsigned => format!("an unsigned integer of {} bits, decimal or hex", ty.bits),
             Kind::Signed => format!("a signed integer of {} bits, or its bits in hex", ty.bits),
             Kind::Float => format!("a float literal like `1.5`, `nan` or `-inf`, or {} bits in hex", ty.bits),
@@ -119,7 +119,7 @@ pub fn show(bits: u128, ty: &TypeInfo) -> String {
     let shift = 128 - u32::from(ty.bits.min(128));
     match ty.kind {
         Kind::Predicate => bits.to_string(),
-        Kind::Bits | Kind::Packed => format!("{bits:#0digits$x}"),
+        Kind::Bits | Kind::Packed | Kind::Minifloat => format!("{bits:#0digits$x}"),
         Kind::Unsigned => format!("{bits:#0digits$x} ({bits})"),
         Kind::Signed => format!("{bits:#0digits$x} ({})", (bits << shift).cast_signed() >> shift),
         Kind::Float => {

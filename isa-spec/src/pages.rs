@@ -404,17 +404,19 @@ impl<'a> Pager<'a> {
         for (number, form) in self.forms().enumerate() {
             let entry = &self.opcode.entries[form.entry];
             for pattern in &form.patterns {
-                let held = entry.share(self.model(), self.opcode, (pattern.operand, &form.choice));
-                let Ok(Some((_, share))) = held else { continue };
-                let place = found.iter().position(|(other, _)| *other == share).unwrap_or_else(|| {
-                    found.extend(self.fragment(share).map(|fragment| (share, fragment)));
-                    found.len() - 1
-                });
-                let held = &mut found[place].1.held;
-                let operand = &entry.operands[pattern.operand].name;
-                match held.iter_mut().find(|held| held.operand == *operand) {
-                    Some(held) => held.forms.push(number as u32),
-                    None => held.push(Held { operand: operand.clone(), forms: vec![number as u32] }),
+                let shares = entry.shares(self.model(), self.opcode, (pattern.operand, &form.choice));
+                for (_, share, _) in shares.unwrap_or_default() {
+                    let place = found.iter().position(|(other, _)| *other == share).unwrap_or_else(|| {
+                        found.extend(self.fragment(share).map(|fragment| (share, fragment)));
+                        found.len() - 1
+                    });
+                    let held = &mut found[place].1.held;
+                    let operand = &entry.operands[pattern.operand].name;
+                    match held.iter_mut().find(|held| held.operand == *operand) {
+                        Some(held) if held.forms.last() == Some(&(number as u32)) => {}
+                        Some(held) => held.forms.push(number as u32),
+                        None => held.push(Held { operand: operand.clone(), forms: vec![number as u32] }),
+                    }
                 }
             }
         }

@@ -11,6 +11,7 @@
 use alloc::format;
 
 use crate::constant::{contents, plain};
+use crate::table::Forbidden;
 
 macro_rules! kinds {
     ($(#[$docs:meta])* $name:ident { $($(#[$variant_docs:meta])* $variant:ident = $text:literal,)* }) => {
@@ -91,6 +92,30 @@ kinds! {
         Converge = "converge",
         /// Copies the elements of a vector: `(value)`; returns them.
         Copy = "copy",
+        /// Matrix product of a warp: `(a, b, c, type of a, type of b, summation, saturation)`; returns `a × b + c`.
+        Multiply = "multiply",
+        /// Matrix product with sparse `a`: the arguments of `Multiply`, then `(metadata, selector, selector)`.
+        MultiplySparse = "multiply_sparse",
+        /// Matrix product with scale factors: `(a, b, c, type of a, type of b, summation, type of the scale factors, their number)`, then
+        /// `(scale, byte, lane)` of `a` and of `b`.
+        MultiplyScaled = "multiply_scaled",
+        /// Matrix product with sparse `a` and scale factors: the arguments of `MultiplyScaled`, then `(metadata, selector)`.
+        MultiplySparseScaled = "multiply_sparse_scaled",
+        /// Reads matrices from shared memory, whose rows have their addresses in lanes: `(address, transposition)`.
+        ReadRows = "read_rows",
+        /// Writes matrices to shared memory, whose rows have their addresses in lanes: `(address, value,
+        /// transposition)`.
+        WriteRows = "write_rows",
+        /// Reads a matrix whose rows are adjacent in memory: `(address, stride)`.
+        ReadMatrix = "read_matrix",
+        /// Reads a matrix whose columns are adjacent in memory: `(address, stride)`.
+        ReadColumns = "read_columns",
+        /// Writes a matrix with adjacent rows: `(address, value, stride)`.
+        WriteMatrix = "write_matrix",
+        /// Writes a matrix with adjacent columns: `(address, value, stride)`.
+        WriteColumns = "write_columns",
+        /// Transposes a matrix that the lanes of a warp hold: `(value)`.
+        Transpose = "transpose",
         /// Returns an opaque value: a cache policy.
         Opaque = "opaque",
         /// No observable effect: performance hints.
@@ -196,11 +221,14 @@ contents! {
         kind: EffectKind,
         /// Index of the operand it writes, among those of the form; [`NO_OPERAND`] if it writes none.
         result: u8,
-        /// For each parameter, the index of an operand or the slot of a free modifier; [`NO_OPERAND`] if omitted.
+        /// For each parameter, the index of an operand, the slot of a modifier, or the index of a summation;
+        /// [`NO_OPERAND`] if omitted.
         arguments: &'static [u8],
         /// For an update, the evaluation that computes the new value; its sources are those of the form followed by the
         /// old value. [`NO_EVALUATION`](crate::table::NO_EVALUATION) for other effects.
         change: u32,
+        /// Free modifiers with which it happens: all of these hold.
+        when: &'static [Forbidden],
     }
 
     /// The effects of a form, in execution order; they precede the computation of its results.

@@ -31,6 +31,7 @@ pub mod hash;
 pub mod limits;
 #[cfg(feature = "write")]
 pub mod markdown;
+pub mod matrix;
 pub mod names;
 pub mod notation;
 pub mod page;

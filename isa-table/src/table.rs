@@ -32,7 +32,7 @@ pub use least::{Least, Requirement};
 pub use lookup::UnknownMnemonic;
 pub use operands::{Operands, OperandsIter};
 pub use schema::*;
-pub use vocabulary::{Constants, Feature, Kind, Lenient, Measure, OperandKind, Substitute};
+pub use vocabulary::{Constants, Feature, Kind, Lenient, Measure, NonFinite, OperandKind, Substitute};
 
 /// An instruction table, computed from a spec: data and code.
 pub struct Table {

@@ -19,6 +19,7 @@ pub mod collective;
 pub mod convert;
 pub mod float;
 pub mod integer;
+pub mod product;
 pub mod soft;
 pub mod warp;
 

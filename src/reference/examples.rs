@@ -75,6 +75,6 @@ fn sample_of(statement: &Statement<'_>, name: &str, row: usize) -> u128 {
 fn brief(bits: u128, ty: &TypeInfo) -> String {
     match ty.kind {
         Kind::Predicate => bits.to_string(),
-        Kind::Bits | Kind::Unsigned | Kind::Signed | Kind::Float | Kind::Packed => format!("{bits:#x}"),
+        _ => format!("{bits:#x}"),
     }
 }

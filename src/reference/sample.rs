@@ -38,7 +38,7 @@ fn sample(table: &Table, ty: &TypeInfo, row: usize, place: usize) -> u128 {
     let float = |values: [[f32; 3]; ROWS]| parse(&alloc::format!("{}", values[row % ROWS][place % 3]));
     match ty.kind {
         Kind::Predicate => [1, 0, 1][row % ROWS],
-        Kind::Bits | Kind::Unsigned => whole([[5, 7, 3], [7, 7, 1], [200, 5, 0]]),
+        Kind::Bits | Kind::Unsigned | Kind::Minifloat => whole([[5, 7, 3], [7, 7, 1], [200, 5, 0]]),
         Kind::Signed => whole([[5, -3, 1], [-3, 5, -1], [7, 7, 0]]),
         Kind::Float => float([[1.5, 2.5, -1.0], [2.5, -0.5, 0.0], [f32::NAN, 1.0, 1.0]]),
         Kind::Packed => {

@@ -11,6 +11,9 @@ use ptx_isa::warp::{Operands, Program, Registers, Source};
 
 use super::error::{Error, ErrorKind};
 use super::system::System;
+use matrix::Matrix;
+
+pub(super) mod matrix;
 
 /// A register of a warp: bits of a lane, 1 for a predicate, and its number among those of that width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -183,6 +186,7 @@ pub(crate) enum Action {
         mask: Cell,
         together: bool,
     },
+    Matrix(Box<Matrix>),
     Nothing,
 }
 
@@ -652,7 +656,7 @@ impl Planning<'_> {
         }
         let layout = &self.layouts[&open.number];
         let guard = instruction.guard.map(|(register, not)| (layout.rows[register].number, not));
-        for effect in effects.effects {
+        for effect in form.effects_with(&instruction.free) {
             let action = self.action(open, function, instruction, effect, computes)?;
             open.effect(guard, action);
             open.apart = true;
@@ -949,6 +953,17 @@ impl Planning<'_> {
             EffectKind::Arrive => Action::Arrive { barrier: cell!(0), threads: cell!(1) },
             EffectKind::Converge => Action::Converge { mask: cell!(0), together: computes },
             EffectKind::Nothing => Action::Nothing,
+            EffectKind::Multiply
+            | EffectKind::MultiplySparse
+            | EffectKind::MultiplyScaled
+            | EffectKind::MultiplySparseScaled
+            | EffectKind::ReadRows
+            | EffectKind::WriteRows
+            | EffectKind::ReadMatrix
+            | EffectKind::ReadColumns
+            | EffectKind::WriteMatrix
+            | EffectKind::WriteColumns
+            | EffectKind::Transpose => self.matrix(open, instruction, effect)?,
             EffectKind::ArriveCluster | EffectKind::WaitCluster => {
                 return Err(Error::new(ErrorKind::Unsupported, "clusters of several blocks are not modeled"));
             }

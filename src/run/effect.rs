@@ -18,6 +18,8 @@ use super::error::{Error, ErrorKind};
 use super::raw;
 use super::system::{self, System};
 
+mod matrix;
+
 /// Where the offset in a window of generic addresses ends.
 const OFFSET: u64 = u32::MAX as u64;
 
@@ -136,6 +138,7 @@ impl Block<'_> {
                 return Ok(self.arrive(entry, guard, *barrier, Some(*threads), None, false));
             }
             Action::Converge { mask, together } => return Ok(self.converge(entry, guard, *mask, *together)),
+            Action::Matrix(matrix) => self.matrix(entry, guard, matrix)?,
             Action::Nothing => {}
         }
         Ok(Flow::Next)

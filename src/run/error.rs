@@ -36,6 +36,8 @@ pub enum ErrorKind {
     Stack,
     /// A call of what is no function.
     Call,
+    /// Lanes of a warp are missing that have to execute a statement together.
+    Convergence,
 }
 
 impl ErrorKind {
@@ -55,6 +57,7 @@ impl ErrorKind {
             ErrorKind::Limit => "limit",
             ErrorKind::Stack => "stack",
             ErrorKind::Call => "call",
+            ErrorKind::Convergence => "convergence",
         }
     }
 }

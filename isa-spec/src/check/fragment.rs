@@ -11,20 +11,19 @@ pub(super) fn check(model: &Model, opcode: &Opcode, entry: &Entry, forms: &[Form
     let (mut seen, mut used) = (HashSet::new(), HashSet::new());
     for form in forms {
         for pattern in &form.patterns {
-            match entry.share(model, opcode, (pattern.operand, &form.choice)) {
-                Ok(None) => {}
-                Ok(Some((held, share))) => {
-                    used.extend(entry.fragments.iter().position(|other| std::ptr::eq(other, held)));
-                    if let (true, Err(problem)) = (seen.insert(share), model.fragments[share.fragment].layout(share)) {
-                        let name = &entry.operands[pattern.operand].name;
-                        errors.push(
-                            Diagnostic::new(held.span, problem)
-                                .help(format!("this is `{name}` of `{}`", form.mnemonic)),
-                        );
-                    }
-                }
+            let shares = match entry.shares(model, opcode, (pattern.operand, &form.choice)) {
+                Ok(shares) => shares,
                 // Most forms would repeat the same error.
                 Err(diagnostic) => return errors.push(diagnostic),
+            };
+            for (held, share, _) in shares {
+                used.extend(entry.fragments.iter().position(|other| std::ptr::eq(other, held)));
+                if let (true, Err(problem)) = (seen.insert(share), model.fragments[share.fragment].layout(share)) {
+                    let name = &entry.operands[pattern.operand].name;
+                    errors.push(
+                        Diagnostic::new(held.span, problem).help(format!("this is `{name}` of `{}`", form.mnemonic)),
+                    );
+                }
             }
         }
     }

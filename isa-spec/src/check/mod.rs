@@ -22,7 +22,7 @@ use isa_table::limits;
 use isa_table::table::{name_with, name_with_operands};
 use isa_table::target::FloorBuf;
 
-use crate::model::choice::{Choice, Scope, asks_free};
+use crate::model::choice::{Choice, Scope, Values, asks_free};
 use crate::model::{
     ADDRESS, Bound, BoundBuf, EffectKind, Entry, LenientForms, Model, OnlyIf, Opcode, OperandKind, Pattern, Permission,
     Syntax, arities,
@@ -56,7 +56,7 @@ pub(crate) struct FreeFloor {
     /// Index of the entry.
     pub entry: usize,
     /// Condition: slots and the values they must have.
-    pub when: rule::Values,
+    pub when: Values,
     pub floor: FloorBuf,
 }
 
@@ -96,6 +96,8 @@ pub(crate) struct FormEffect {
     /// Index of the operand that it writes.
     pub result: Option<usize>,
     pub arguments: Vec<Option<Argument>>,
+    /// Free modifiers with which it happens.
+    pub when: Vec<(usize, u64)>,
     /// New value of an update: an index into [`Checked::programs`].
     pub change: Option<usize>,
 }
@@ -461,6 +463,7 @@ impl OpcodeChecker<'_> {
             kind: effect.kind,
             result: effect.result,
             arguments: effect.arguments,
+            when: effect.when,
             change: effect.change.map(|program| self.programs.number(program)),
         });
         let effects = effects.collect();

@@ -4,9 +4,7 @@
 //! time they only explain errors, because a mnemonic is legal exactly when it is a form; rules about free modifiers are
 //! the exception and are evaluated for each statement.
 
-use std::collections::HashMap;
-
-use crate::model::choice::{Choice, Scope, slots_asked};
+use crate::model::choice::{Choice, Scope, Values, cubes, slots_asked};
 use crate::model::{Entry, Item, Meaning, Model, OnlyIf, Opcode, SlotKind, Syntax};
 use crate::program::lower::DomainError;
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
@@ -35,9 +33,6 @@ pub(crate) struct Rules {
     /// Domain errors found so far with their entries, and the index of each in `list`.
     domains: Vec<(DomainError, Values, usize)>,
 }
-
-/// Slots with the sets of values they may have.
-pub(crate) type Values = Vec<(usize, u64)>;
 
 impl Rules {
     /// Starts an entry.
@@ -191,51 +186,6 @@ fn leave(rules: &[&Rule], open: &[&Item], values: &mut [Option<usize>]) -> bool 
 /// Returns true if a choice is subject to a rule.
 fn holds(scope: Scope<'_>, rule: &OnlyIf) -> Result<bool, Diagnostic> {
     Ok(!scope.holds(&rule.subject)? || scope.holds(&rule.condition)?)
-}
-
-/// Slot values for which a predicate holds, merged into as few products as possible.
-fn cubes(
-    opcode: &Opcode,
-    slots: &[usize],
-    holds: impl Fn(&Choice) -> Result<bool, Diagnostic>,
-) -> Result<Vec<Values>, Diagnostic> {
-    let mut choices = vec![Choice { values: vec![None; opcode.slots.len()] }];
-    for slot in slots {
-        let members = 0..opcode.slots[*slot].members.len();
-        let values: Vec<Option<usize>> = std::iter::once(None).chain(members.map(Some)).collect();
-        let with = |choice: &Choice, value| {
-            let mut choice = choice.clone();
-            choice.values[*slot] = value;
-            choice
-        };
-        choices = choices.iter().flat_map(|choice| values.iter().map(move |value| with(choice, *value))).collect();
-    }
-    let mut found: Vec<Vec<u64>> = Vec::new();
-    for choice in &choices {
-        if holds(choice)? {
-            found.push(
-                slots.iter().map(|slot| 1 << choice.values[*slot].map_or(ABSENT, |member| member as u8)).collect(),
-            );
-        }
-    }
-    // Merge products that differ in a single slot, slot by slot.
-    for place in (0..slots.len()).rev() {
-        let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
-        let mut merged: Vec<Vec<u64>> = Vec::new();
-        for cube in found {
-            let mut rest = cube.clone();
-            rest[place] = 0;
-            match places.get(&rest) {
-                Some(other) => merged[*other][place] |= cube[place],
-                None => {
-                    places.insert(rest, merged.len());
-                    merged.push(cube);
-                }
-            }
-        }
-        found = merged;
-    }
-    Ok(found.into_iter().map(|cube| slots.iter().copied().zip(cube).collect()).collect())
 }
 
 /// A condition on modifiers, in words.

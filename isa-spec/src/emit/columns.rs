@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use isa_table::constant::Content;
+use isa_table::matrix::{Fragment, Summation};
 use isa_table::program::{Evaluation, Shape};
 use isa_table::table::{
     Bounded, DataBuf, Declared, Directive, EffectList, Floors, Instruction, Name, Operand, OperandList, Space, Special,
@@ -47,7 +48,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     code.braces("mod data", |code| {
         code.line("#[allow(unused_imports, reason = \"a table need not use every shape\")]");
         code.line(format_args!(
-            "use {}::table::{{*, program::*, selector::{{self, Permission, Selector}}, target::{{Floor, Removed, Target, Version}}}};",
+            "use {}::table::{{*, matrix::{{self, Fragment, Share, SumOf, Summation}}, program::*, selector::{{self, Permission, Selector}}, target::{{Floor, Removed, Target, Version}}}};",
             cx.support
         ));
         code.blank();
@@ -59,6 +60,8 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<TargetInfo>(code, "TARGETS", "TargetInfo", &data.targets);
         rows_of::<Special>(code, "SPECIALS", "Special", &data.specials);
         rows_of::<Directive>(code, "DIRECTIVES", "Directive", &data.directives);
+        rows_of::<Fragment>(code, "FRAGMENTS", "Fragment", &data.fragments);
+        rows_of::<Summation>(code, "SUMMATIONS", "Summation", &data.summations);
         rows_of::<Declared>(code, "DECLARATIONS", "Declared", &data.declarations);
         rows_of::<Instruction>(code, "INSTRUCTIONS", "Instruction", &data.instructions);
         rows_of::<Syntax>(code, "SYNTAXES", "Syntax", &data.syntaxes);
@@ -132,6 +135,8 @@ fn structure(data: &DataBuf, code: &mut Code) {
         code.line("specials: SPECIALS,");
         code.line(format_args!("spaces: {},", expression::<&[Space]>(&data.spaces)));
         code.line("directives: DIRECTIVES,");
+        code.line("fragments: FRAGMENTS,");
+        code.line("summations: SUMMATIONS,");
         code.line("declarations: DECLARATIONS,");
     });
 }

@@ -10,13 +10,14 @@ use isa_table::table::{
     FloorsBuf, ForbiddenBuf, FormsBuf, FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf,
     OperandListBuf, RelaxedBuf, RuleBuf, SecondBuf, SlotBuf, Substitute, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
 };
+use isa_table::matrix::ShareBuf;
 use isa_table::{effect, hash};
 
 use super::Context;
 use super::pool::{Pool, Runs};
 use crate::check::{ABSENT, Form};
 use crate::model::choice::Scope;
-use crate::model::{Kind, Model, NOT_DESCRIBED, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces};
+use crate::model::{Fragment, Kind, Model, NOT_DESCRIBED, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces};
 use crate::plan::Evaluation;
 use crate::program::effect::Argument;
 use crate::syntax::ast::Expr;
@@ -44,6 +45,9 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         kind: ty.kind,
         bits: ty.bits as u16,
         exponent: ty.exponent as u8,
+        fraction: ty.fraction as u8,
+        beyond: ty.beyond,
+        padding: ty.padding as u8,
         lanes: ty.lanes as u8,
         lane: ty.lane,
         registers: ty.registers,
@@ -76,6 +80,8 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         specials: model.specials.clone(),
         spaces: model.spaces.clone(),
         directives: model.directives.clone(),
+        fragments: model.fragments.iter().map(Fragment::buf).collect(),
+        summations: model.summations.clone(),
         declarations: model.declarations.clone(),
     };
     Rows { data, lines }
@@ -180,6 +186,8 @@ fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListB
         let argument = |argument: &Option<Argument>| match argument {
             Some(Argument::Operand(place)) => *place as u8,
             Some(Argument::Word(slot)) => *slot as u8,
+            Some(Argument::Summation(index)) => *index as u8,
+            Some(Argument::Number(number)) => *number,
             None => effect::NO_OPERAND,
         };
         let effects = form.effects.iter().zip(changes).map(|(of, change)| EffectBuf {
@@ -187,6 +195,7 @@ fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListB
             result: of.result.map_or(effect::NO_OPERAND, |place| place as u8),
             arguments: of.arguments.iter().map(argument).collect(),
             change: *change,
+            when: values(&of.when),
         });
         let entry = &cx.checked.model.opcodes[form.opcode].entries[form.entry];
         let (effects, mut lacks): (Vec<_>, _) = (effects.collect(), entry.lacks.clone());
@@ -436,6 +445,16 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
         floor: floor_of(Some(pattern.operand)),
         around: pattern.around,
         state: operand.state.as_ref().map(|state| state.number as u8),
+        fragments: entry
+            .shares(model, opcode, (pattern.operand, &form.choice))
+            .expect("checked")
+            .into_iter()
+            .map(|(_, share, when)| ShareBuf {
+                fragment: share.fragment as u8,
+                parts: share.parts as u8,
+                when: values(&when),
+            })
+            .collect(),
     }
 }
 

@@ -10,11 +10,16 @@ pub(super) fn lane_type(model: &Model, lane: TypeId) -> String {
     let ty = model.ty(lane);
     match (ty.kind, ty.bits) {
         (Kind::Predicate, _) => "bool".to_owned(),
-        (Kind::Bits | Kind::Unsigned | Kind::Packed, bits) => format!("u{bits}"),
-        (Kind::Signed, bits) => format!("i{bits}"),
+        (Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Minifloat, bits) => format!("u{}", storage(bits)),
+        (Kind::Signed, bits) => format!("i{}", storage(bits)),
         (Kind::Float, 32 | 64) => format!("f{}", ty.bits),
         (Kind::Float, _) => format!("rt::{}", ty.name),
     }
+}
+
+/// Width of the Rust integer that stores so many bits.
+fn storage(bits: u32) -> u32 {
+    bits.next_power_of_two().max(8)
 }
 
 /// Rust type of a whole value of a type.
@@ -65,7 +70,7 @@ pub(super) fn to_bits(model: &Model, lane: TypeId, value: &str) -> String {
     match model.ty(lane).kind {
         Kind::Float => format!("{value}.to_bits()"),
         Kind::Signed => format!("{value}.cast_unsigned()"),
-        Kind::Predicate | Kind::Bits | Kind::Unsigned | Kind::Packed => value.to_owned(),
+        Kind::Predicate | Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Minifloat => value.to_owned(),
     }
 }
 
@@ -74,7 +79,7 @@ pub(super) fn from_bits(model: &Model, lane: TypeId, word: &str) -> String {
     match model.ty(lane).kind {
         Kind::Float => format!("{}::from_bits({word})", lane_type(model, lane)),
         Kind::Signed => format!("{word}.cast_signed()"),
-        Kind::Predicate | Kind::Bits | Kind::Unsigned | Kind::Packed => word.to_owned(),
+        Kind::Predicate | Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Minifloat => word.to_owned(),
     }
 }
 

@@ -3,6 +3,10 @@
 //!
 //! Conditions that depend on values are left undecided, for evaluation at run time.
 
+use std::collections::HashMap;
+
+use isa_table::table::ABSENT;
+
 use crate::model::{Meaning, Model, Opcode, Slot, SlotKind, TypeId};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
 use crate::text::Diagnostic;
@@ -38,6 +42,13 @@ impl Choice {
             }
         }
         text
+    }
+
+    /// The choice with the values of another in some slots.
+    pub(crate) fn with(&self, other: &Choice, slots: &[usize]) -> Choice {
+        let mut choice = self.clone();
+        slots.iter().for_each(|slot| choice.values[*slot] = other.values[*slot]);
+        choice
     }
 
     /// Type chosen in a slot of types.
@@ -221,4 +232,52 @@ pub(crate) fn slots_asked(expr: &Expr, opcode: &Opcode, found: &mut Vec<usize>) 
             found.extend(slot.filter(|slot| !found.contains(slot)));
         }
     });
+}
+
+/// Slots with the sets of values they may have.
+pub(crate) type Values = Vec<(usize, u64)>;
+
+/// Slot values for which a predicate holds, merged into as few products as possible.
+pub(crate) fn cubes(
+    opcode: &Opcode,
+    slots: &[usize],
+    holds: impl Fn(&Choice) -> Result<bool, Diagnostic>,
+) -> Result<Vec<Values>, Diagnostic> {
+    let mut choices = vec![Choice { values: vec![None; opcode.slots.len()] }];
+    for slot in slots {
+        let members = 0..opcode.slots[*slot].members.len();
+        let values: Vec<Option<usize>> = std::iter::once(None).chain(members.map(Some)).collect();
+        let with = |choice: &Choice, value| {
+            let mut choice = choice.clone();
+            choice.values[*slot] = value;
+            choice
+        };
+        choices = choices.iter().flat_map(|choice| values.iter().map(move |value| with(choice, *value))).collect();
+    }
+    let mut found: Vec<Vec<u64>> = Vec::new();
+    for choice in &choices {
+        if holds(choice)? {
+            found.push(
+                slots.iter().map(|slot| 1 << choice.values[*slot].map_or(ABSENT, |member| member as u8)).collect(),
+            );
+        }
+    }
+    // Merge products that differ in a single slot, slot by slot.
+    for place in (0..slots.len()).rev() {
+        let mut places: HashMap<Vec<u64>, usize> = HashMap::new();
+        let mut merged: Vec<Vec<u64>> = Vec::new();
+        for cube in found {
+            let mut rest = cube.clone();
+            rest[place] = 0;
+            match places.get(&rest) {
+                Some(other) => merged[*other][place] |= cube[place],
+                None => {
+                    places.insert(rest, merged.len());
+                    merged.push(cube);
+                }
+            }
+        }
+        found = merged;
+    }
+    Ok(found.into_iter().map(|cube| slots.iter().copied().zip(cube).collect()).collect())
 }

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::choice::{Choice, Scope};
+use super::choice::{Choice, Scope, Values, cubes, slots_asked};
 use super::{Entry, Model, Opcode, OperandKind};
 use crate::syntax::ast::{BinaryOp, Docs, Expr, ExprKind};
 use crate::text::Diagnostic;
+use isa_table::matrix::{DEPTH, FragmentBuf, Step};
 use proc_macro2::Span;
 
 /// Variables of formulas: the lane index, the index of the register in the vector, the index of the element in the
@@ -66,7 +67,13 @@ pub(crate) struct Layout {
 
 /// Checks that an expression is a valid formula.
 pub(crate) fn check(expr: &Expr) -> Result<(), Diagnostic> {
+    if depth(expr) > DEPTH {
+        return Err(Diagnostic::new(expr.span, format!("a formula has at most {DEPTH} nested parentheses")));
+    }
     match &expr.kind {
+        ExprKind::Integer(number) if u16::try_from(*number).is_err() => {
+            Err(Diagnostic::new(expr.span, format!("a formula has constants up to {}", u16::MAX)))
+        }
         ExprKind::Integer(_) => Ok(()),
         ExprKind::Name(name) if VARIABLES.contains(&name.as_ref()) => Ok(()),
         ExprKind::Name(name) => Err(Diagnostic::new(expr.span, format!("a place does not depend on `{name}`"))
@@ -101,7 +108,58 @@ fn value(expr: &Expr, of: &dyn Fn(&str) -> i64) -> Option<i64> {
     }
 }
 
+/// The formula in postfix notation.
+fn postfix(expr: &Expr, steps: &mut Vec<Step>) {
+    match &expr.kind {
+        ExprKind::Integer(number) => steps.push(Step::Constant(*number as u16)),
+        ExprKind::Name(name) => steps.push(match name.as_ref() {
+            "lane" => Step::Lane,
+            "register" => Step::Register,
+            "part" => Step::Part,
+            "parts" => Step::Parts,
+            _ => Step::Element,
+        }),
+        ExprKind::Binary(op, a, b) => {
+            postfix(a, steps);
+            postfix(b, steps);
+            steps.push(match op {
+                BinaryOp::Add => Step::Add,
+                BinaryOp::Sub => Step::Sub,
+                BinaryOp::Mul => Step::Mul,
+                BinaryOp::Shl => Step::Shl,
+                BinaryOp::Shr => Step::Shr,
+                BinaryOp::And => Step::And,
+                BinaryOp::Or => Step::Or,
+                _ => Step::Xor,
+            });
+        }
+        _ => unreachable!("`check` accepts no other formula"),
+    }
+}
+
+/// Number of intermediate results of a formula.
+fn depth(expr: &Expr) -> usize {
+    match &expr.kind {
+        ExprKind::Binary(_, a, b) => depth(a).max(depth(b) + 1),
+        _ => 1,
+    }
+}
+
 impl Fragment {
+    /// Its formulas for a table.
+    pub(crate) fn buf(&self) -> FragmentBuf {
+        let steps = |formula: Option<&Expr>| {
+            let mut steps = Vec::new();
+            formula.into_iter().for_each(|formula| postfix(formula, &mut steps));
+            steps
+        };
+        FragmentBuf {
+            matrix: steps(self.matrix.as_ref()),
+            row: steps(Some(&self.row)),
+            column: steps(Some(&self.column)),
+        }
+    }
+
     /// Names of the coordinates with their formulas; that of the matrix is optional.
     pub(crate) fn formulas(&self) -> [(&'static str, Option<&Expr>); 3] {
         [("matrix", self.matrix.as_ref()), ("row", Some(&self.row)), ("column", Some(&self.column))]
@@ -179,20 +237,38 @@ impl Layout {
 }
 
 impl Entry {
-    /// Share of each lane in an operand of forms with the given modifiers; `None` if the operand is not a fragment.
+    /// Shares of each lane in an operand of forms with the given modifiers, each with the values of free modifiers with
+    /// which it applies; none if the operand is not a fragment.
     ///
     /// # Errors
     ///
     /// If modifiers do not decide a condition, or registers cannot hold the number of elements.
-    pub(crate) fn share<'a>(
+    pub(crate) fn shares<'a>(
         &'a self,
         model: &Model,
         opcode: &Opcode,
         (operand, choice): (usize, &Choice),
-    ) -> Result<Option<(&'a Held, Share)>, Diagnostic> {
-        let scope = Scope { model, opcode, choice, sm: None, free: false };
-        for held in self.fragments.iter().filter(|held| held.operand == operand) {
-            if !held.condition.as_ref().map_or(Ok(true), |condition| scope.holds(condition))? {
+    ) -> Result<Vec<(&'a Held, Share, Values)>, Diagnostic> {
+        let cases: Vec<&Held> = self.fragments.iter().filter(|held| held.operand == operand).collect();
+        let mut free = Vec::new();
+        cases.iter().flat_map(|held| &held.condition).for_each(|expr| slots_asked(expr, opcode, &mut free));
+        free.retain(|slot| opcode.slots[*slot].free);
+        let mut found = Vec::new();
+        for (number, held) in cases.iter().enumerate() {
+            // The first case that holds applies.
+            let applies = |chosen: &Choice| {
+                let choice = choice.with(chosen, &free);
+                let scope = Scope { model, opcode, choice: &choice, sm: None, free: true };
+                let holds = |held: &Held| held.condition.as_ref().map_or(Ok(true), |condition| scope.holds(condition));
+                for earlier in &cases[..number] {
+                    if holds(earlier)? {
+                        return Ok(false);
+                    }
+                }
+                holds(held)
+            };
+            let cubes = cubes(opcode, &free, applies)?;
+            if cubes.is_empty() {
                 continue;
             }
             let Some((case, ty)) = opcode.operand_case(model, &self.operands[operand], choice)? else { continue };
@@ -206,8 +282,9 @@ impl Entry {
                 let message = format!("a register of {bits} bits does not hold {parts} elements");
                 return Err(Diagnostic::new(held.span, message));
             }
-            return Ok(Some((held, Share { fragment: held.fragment, registers, parts })));
+            let share = Share { fragment: held.fragment, registers, parts };
+            found.extend(cubes.into_iter().map(|when| (*held, share, when)));
         }
-        Ok(None)
+        Ok(found)
     }
 }

@@ -17,13 +17,14 @@ mod resolve;
 use std::rc::Rc;
 
 pub(crate) use fragment::{Fragment, Held, Share};
+pub(crate) use isa_table::matrix::{Rounding, Sum, SumOfBuf, SummationBuf};
 use isa_table::notation::Around;
 pub(crate) use isa_table::page::{ChapterBuf, FieldBuf, ManualBuf};
 pub(crate) use isa_table::program::Own;
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{
-    BoundBuf, Constants, DeclaredBuf, DirectiveBuf, EffectKind, Feature, Kind, Lenient, Memory, OperandKind, Origin,
-    RangeBuf, SpaceBuf, SpecialBuf, Substitute, TypeId, TypeSet,
+    BoundBuf, Constants, DeclaredBuf, DirectiveBuf, EffectKind, Feature, Kind, Lenient, Memory, NonFinite, OperandKind,
+    Origin, RangeBuf, SpaceBuf, SpecialBuf, Substitute, TypeId, TypeSet,
 };
 pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
@@ -86,6 +87,7 @@ pub struct Model {
     /// Modifier words with their descriptions.
     pub(crate) vocabulary: Vec<(String, Docs)>,
     pub(crate) fragments: Vec<Fragment>,
+    pub(crate) summations: Vec<SummationBuf>,
     pub(crate) layouts: Vec<Layout>,
     pub(crate) specials: Vec<SpecialBuf>,
     pub(crate) spaces: Vec<SpaceBuf>,
@@ -107,6 +109,11 @@ pub(crate) struct Type {
     pub bits: u32,
     /// Width of a float's exponent in bits; 0 for other kinds.
     pub exponent: u32,
+    /// Width of a float's fraction in bits; 0 for other kinds.
+    pub fraction: u32,
+    pub beyond: NonFinite,
+    /// Number of zero bits below it where it is padded to a byte.
+    pub padding: u32,
     pub lanes: u32,
     /// Type of one lane; the type itself if it is not packed.
     pub lane: TypeId,
@@ -131,8 +138,12 @@ pub(crate) struct Effect {
 pub(crate) enum EffectParam {
     /// An operand of the form.
     Operand,
-    /// A free modifier.
+    /// A modifier.
     Word,
+    /// A summation.
+    Summation,
+    /// A number.
+    Number,
     /// A computation from the sources and the old value.
     Program,
 }

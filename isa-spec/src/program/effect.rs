@@ -2,7 +2,7 @@
 
 use super::Program;
 use super::lower::{LowerError, lower_change};
-use crate::model::choice::Scope;
+use crate::model::choice::{Choice, Scope, Values, cubes, slots_asked};
 use crate::model::{EffectKind, EffectParam, Entry, Pattern};
 use crate::syntax::ast::{Expr, ExprKind, Ident, Stmt};
 use crate::text::{Diagnostic, Errors};
@@ -15,6 +15,8 @@ pub(crate) struct Lowered {
     pub arguments: Vec<Option<Argument>>,
     /// New value, computed from the sources of the form followed by the old value.
     pub change: Option<Program>,
+    /// Values of free modifiers with which it happens: all of these.
+    pub when: Values,
 }
 
 /// Argument of an effect.
@@ -24,12 +26,15 @@ pub(crate) enum Argument {
     Operand(usize),
     /// Slot of a modifier.
     Word(usize),
+    /// Index of a summation.
+    Summation(usize),
+    Number(u8),
 }
 
 /// Resolves the effects of a form, in order.
 pub(crate) fn effects(scope: Scope<'_>, entry: &Entry, patterns: &[Pattern]) -> Result<Vec<Lowered>, Errors> {
     let mut list = Vec::new();
-    block(scope, entry, patterns, &entry.effects, &mut list)?;
+    block(scope, entry, patterns, &entry.effects, &Values::new(), &mut list)?;
     Ok(list)
 }
 
@@ -38,16 +43,35 @@ fn block(
     entry: &Entry,
     patterns: &[Pattern],
     statements: &[Stmt],
+    when: &Values,
     list: &mut Vec<Lowered>,
 ) -> Result<(), Errors> {
     for statement in statements {
+        let mut push = |lowered: Lowered| list.push(Lowered { when: when.clone(), ..lowered });
         match statement {
             Stmt::If { condition, then, otherwise } => {
-                let branch = if scope.holds(condition)? { then } else { otherwise };
-                block(scope, entry, patterns, branch, list)?;
+                let mut slots = Vec::new();
+                slots_asked(condition, scope.opcode, &mut slots);
+                slots.retain(|slot| scope.opcode.slots[*slot].free);
+                if slots.is_empty() {
+                    let branch = if scope.holds(condition)? { then } else { otherwise };
+                    block(scope, entry, patterns, branch, when, list)?;
+                    continue;
+                }
+                // What free modifiers decide is known for a statement only.
+                for (holds, branch) in [(true, then), (false, otherwise)] {
+                    let chosen = |free: &Choice| {
+                        let choice = scope.choice.with(free, &slots);
+                        Ok(Scope { choice: &choice, free: true, ..scope }.holds(condition)? == holds)
+                    };
+                    for cube in cubes(scope.opcode, &slots, chosen)? {
+                        let both = when.iter().copied().chain(cube).collect();
+                        block(scope, entry, patterns, branch, &both, list)?;
+                    }
+                }
             }
-            Stmt::Effect { call } => list.push(effect(scope, entry, patterns, None, call)?),
-            Stmt::Assign { target, value } => list.push(effect(scope, entry, patterns, Some(target), value)?),
+            Stmt::Effect { call } => push(effect(scope, entry, patterns, None, call)?),
+            Stmt::Assign { target, value } => push(effect(scope, entry, patterns, Some(target), value)?),
             Stmt::Unspecified { target, .. } => {
                 return Err(Diagnostic::new(target.span(), "an effect gives a value that is specified").into());
             }
@@ -86,7 +110,7 @@ fn effect(
         ),
         None => None,
     };
-    let mut lowered = Lowered { kind: declared.kind, result, arguments: Vec::new(), change: None };
+    let mut lowered = Lowered { kind: declared.kind, result, arguments: Vec::new(), change: None, when: Values::new() };
     for (param, argument) in declared.params.iter().zip(given) {
         let found = match (param, &argument.kind) {
             (EffectParam::Operand, ExprKind::Name(name)) => operand(entry, patterns, name)?.map(Argument::Operand),
@@ -110,6 +134,20 @@ fn effect(
                 })?;
                 lowered.change = Some(change);
                 None
+            }
+            (EffectParam::Summation, ExprKind::Name(name)) => {
+                let found = model.summations.iter().position(|summation| name == &summation.name);
+                Some(Argument::Summation(found.ok_or_else(|| {
+                    let names = model.summations.iter().map(|summation| summation.name.as_str());
+                    Diagnostic::new(name.span(), format!("unknown summation `{name}`")).suggest(name.as_ref(), names)
+                })?))
+            }
+            (EffectParam::Number, ExprKind::Integer(number)) if *number < 255 => Some(Argument::Number(*number as u8)),
+            (EffectParam::Number, _) => {
+                return Err(Diagnostic::new(argument.span, "a number below 255 is expected here").into());
+            }
+            (EffectParam::Summation, _) => {
+                return Err(Diagnostic::new(argument.span, "the name of a summation is expected here").into());
             }
             (EffectParam::Operand, _) => {
                 return Err(Diagnostic::new(argument.span, "an operand of the entry is expected here").into());

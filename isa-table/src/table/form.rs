@@ -8,6 +8,7 @@ use super::{
     Around, Bound, Effect, EffectList, Entry, Evaluator, Floors, Free, FreeFloor, Instruction, InstructionInfo,
     NO_EVALUATION, Operand, OperandList, Operands, Outputs, Relaxed, Rule, Syntax, Table, TypeId,
 };
+use crate::matrix::Fragment;
 use crate::notation;
 use crate::program::{Evaluation, Lanes, WARP};
 use crate::selector::Selector;
@@ -188,6 +189,20 @@ impl FormInfo {
         let floors = self.instruction().data().free_floors;
         let own = move |floor: &&FreeFloor| floor.entry == self.syntax().entry;
         floors.iter().filter(own).filter(move |floor| floor.when.iter().all(|forbidden| forbidden.holds(&values)))
+    }
+
+    /// Returns the effects of a statement with some free modifiers, in execution order.
+    pub fn effects_with(self, free: &Free) -> impl Iterator<Item = &'static Effect> + use<> {
+        let values = self.values_with(free);
+        self.effects().effects.iter().filter(move |effect| effect.when.iter().all(|one| one.holds(&values)))
+    }
+
+    /// Returns the fragment that an operand holds in a statement with some free modifiers: the distribution of its
+    /// elements, and the number of elements in a register.
+    pub fn fragment(self, operand: &Operand, free: &Free) -> Option<(&'static Fragment, u32)> {
+        let values = self.values_with(free);
+        let share = operand.fragments.iter().find(|share| share.when.iter().all(|one| one.holds(&values)))?;
+        Some((&self.table.fragments[usize::from(share.fragment)], share.parts.into()))
     }
 
     /// Returns the operands in order of writing, with resolved types.

@@ -3,9 +3,10 @@
 #[cfg(feature = "write")]
 use alloc::string::String;
 
-use super::{Around, Constants, EffectList, Kind, Measure, Memory, OperandKind, Origin};
+use super::{Around, Constants, EffectList, Kind, Measure, Memory, NonFinite, OperandKind, Origin};
 use crate::constant::contents;
 use crate::hash::SHORT;
+use crate::matrix::{Fragment, Share, Summation};
 use crate::program::Programs;
 use crate::selector::{Permission, Selector};
 use crate::target::{Floor, Target, Version};
@@ -83,6 +84,10 @@ contents! {
         spaces: &'static [Space],
         /// Directives, those of the base first.
         directives: &'static [Directive],
+        /// Distributions of matrices over lanes.
+        fragments: &'static [Fragment],
+        /// How products of matrices are summed.
+        summations: &'static [Summation],
         /// Version-dependent parts of declarations and directives, those of the base first.
         declarations: &'static [Declared],
     }
@@ -192,6 +197,12 @@ contents! {
         bits: u16,
         /// Width of a float's exponent in bits; 0 for other types.
         exponent: u8,
+        /// Width of a float's fraction in bits; 0 for other types.
+        fraction: u8,
+        /// What a float has beyond finite numbers.
+        beyond: NonFinite,
+        /// Number of zero bits below it where it is padded to a byte.
+        padding: u8,
         /// Number of lanes of a packed type; 1 for other types.
         lanes: u8,
         /// Type of one lane; the type itself if it is not packed.
@@ -397,6 +408,8 @@ contents! {
         around: Around,
         /// Index of the thread state that it is; statements do not write states, the program passes them on.
         state: Option<u8>,
+        /// Fragments that its registers hold: one for all statements, or for some of their free modifiers each.
+        fragments: &'static [Share],
     }
 
     /// A range of constants; floats are given as bits.

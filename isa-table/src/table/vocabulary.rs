@@ -81,8 +81,22 @@ pub enum Kind {
     Signed,
     /// A float.
     Float,
+    /// A float that only conversions and matrix products take.
+    Minifloat,
     /// Lanes of another type.
     Packed,
+}
+
+/// What a floating-point format has beyond finite numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum NonFinite {
+    /// Infinities and NaNs, with the greatest exponent.
+    #[default]
+    Infinity,
+    /// One NaN, with all bits of exponent and fraction set.
+    Nan,
+    /// Neither.
+    None,
 }
 
 plain! {
@@ -90,6 +104,7 @@ plain! {
     TypeId = |ty| alloc::format!("TypeId({})", ty.0);
     TypeSet = |set| alloc::format!("TypeSet({:#x})", set.0);
     Kind = |kind| alloc::format!("Kind::{kind:?}");
+    NonFinite = |beyond| alloc::format!("NonFinite::{beyond:?}");
     OperandKind = |kind| alloc::format!("OperandKind::{kind:?}");
     Constants = |constants| alloc::format!("{constants:?}");
 }

@@ -108,7 +108,7 @@ impl Shape {
             _ if self.lanes > 1 => self.bytes <= 8 && !single,
             Kind::Packed => single,
             Kind::Predicate => false,
-            Kind::Bits => true,
+            Kind::Bits | Kind::Minifloat => true,
             Kind::Float => !integer,
             Kind::Unsigned | Kind::Signed => integer,
         }

@@ -52,6 +52,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
             ast::Item::Words(words) => resolver.words(words, base),
             ast::Item::Map(map) => maps.push(map),
             ast::Item::Fragment(fragment) => resolver.fragment(fragment),
+            ast::Item::Summation(summation) => resolver.summation(summation),
             ast::Item::Layout(layout) => resolver.layout(layout),
             ast::Item::Lenient(notes) => resolver.lenient(notes),
             ast::Item::Declarations(list) => declarations.extend(list),

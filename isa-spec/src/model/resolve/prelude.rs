@@ -8,18 +8,19 @@ use super::Resolver;
 use crate::model::fragment::check as check_place;
 use crate::model::{
     ChapterBuf, Class, DeclaredBuf, DirectiveBuf, Effect, EffectKind, EffectParam, Feature, FieldBuf, Fragment, Kind,
-    Layout, Lenient, ManualBuf, Memory, Origin, Requirement, SpaceBuf, SpecialBuf, Target, Type, TypeId, TypeSet,
-    Version,
+    Layout, Lenient, ManualBuf, Memory, NonFinite, Origin, Requirement, Rounding, SpaceBuf, SpecialBuf, Sum, SumOfBuf,
+    SummationBuf, Target, Type, TypeId, TypeSet, Version,
 };
 use crate::syntax::ast::{self, Ident, TypeShape};
 use crate::text::Diagnostic;
 
-const KINDS: [(&str, Kind); 5] = [
+const KINDS: [(&str, Kind); 6] = [
     ("predicate", Kind::Predicate),
     ("bits", Kind::Bits),
     ("unsigned", Kind::Unsigned),
     ("signed", Kind::Signed),
     ("float", Kind::Float),
+    ("minifloat", Kind::Minifloat),
 ];
 
 const CONSTANTS: [&str; 3] = ["integer", "float", "single"];
@@ -144,13 +145,19 @@ impl Resolver {
                 kind: Kind::Bits,
                 bits: 0,
                 exponent: 0,
+                fraction: 0,
+                beyond: NonFinite::default(),
+                padding: 0,
                 lanes: 1,
                 lane: TypeId(index as u8),
                 registers: TypeSet::default(),
                 constants: Default::default(),
             };
             match &item.shape {
-                TypeShape::Scalar { kind, bits, exponent } => self.scalar(&mut ty, kind, *bits, *exponent),
+                TypeShape::Scalar { kind, bits, exponent, fraction, beyond, padding } => {
+                    self.scalar(&mut ty, kind, *bits, (*exponent, *fraction), beyond.as_ref());
+                    ty.padding = padding.map_or(0, |padding| padding.value.min(7));
+                }
                 TypeShape::Packed { lanes, of } => self.packed(&mut ty, *lanes, of, &names[..index]),
             }
             for register in &item.registers {
@@ -174,7 +181,14 @@ impl Resolver {
         }
     }
 
-    pub(super) fn scalar(&mut self, ty: &mut Type, kind: &Ident, bits: ast::Number, exponent: Option<ast::Number>) {
+    fn scalar(
+        &mut self,
+        ty: &mut Type,
+        kind: &Ident,
+        bits: ast::Number,
+        (exponent, fraction): (Option<ast::Number>, Option<ast::Number>),
+        beyond: Option<&Ident>,
+    ) {
         match KINDS.iter().find(|(name, _)| kind == name) {
             Some((_, found)) => ty.kind = *found,
             None => self.error(
@@ -186,7 +200,9 @@ impl Resolver {
         let widths: &[u32] = match ty.kind {
             Kind::Predicate => &[1],
             Kind::Float => &[16, 32, 64],
-            _ => &[8, 16, 32, 64, 128],
+            Kind::Minifloat => &[4, 6, 7, 8, 32],
+            Kind::Unsigned | Kind::Signed => &[4, 8, 16, 32, 64, 128],
+            _ => &[1, 8, 16, 32, 64, 128],
         };
         if !widths.contains(&bits.value) {
             self.error(Diagnostic::new(bits.span, format!("no `{kind}` type has {} bits", bits.value)));
@@ -197,12 +213,34 @@ impl Resolver {
             (Kind::Float, Some(exponent)) if (2..bits.value.min(12) - 1).contains(&exponent.value) => {
                 ty.exponent = exponent.value;
             }
+            (Kind::Minifloat, Some(exponent)) if (1..=bits.value.min(8)).contains(&exponent.value) => {
+                ty.exponent = exponent.value;
+            }
             (_, Some(exponent)) => self.error(Diagnostic::new(
                 exponent.span,
                 format!("no `{kind}` type of {} bits has such an exponent", bits.value),
             )),
             (Kind::Float, None) => ty.exponent = usual.map_or(0, |(_, exponent)| *exponent),
             (_, None) => {}
+        }
+        match (ty.kind, fraction) {
+            (Kind::Minifloat, Some(fraction)) if ty.exponent + fraction.value <= ty.bits => ty.fraction = fraction.value,
+            (_, Some(fraction)) => self.error(Diagnostic::new(
+                fraction.span,
+                format!("no `{kind}` type of {} bits has such a fraction", bits.value),
+            )),
+            (Kind::Float, None) => ty.fraction = ty.bits.saturating_sub(ty.exponent + 1),
+            (_, None) => {}
+        }
+        const BEYOND: [(&str, NonFinite); 3] =
+            [("infinity", NonFinite::Infinity), ("nan", NonFinite::Nan), ("none", NonFinite::None)];
+        match beyond.map(|beyond| (beyond, BEYOND.iter().find(|(name, _)| beyond == name))) {
+            Some((_, Some((_, found)))) if ty.kind == Kind::Minifloat => ty.beyond = *found,
+            Some((beyond, _)) => self.error(
+                Diagnostic::new(beyond.span(), format!("a `{kind}` type does not have `{beyond}`"))
+                    .suggest(beyond.as_ref(), BEYOND.map(|(name, _)| name)),
+            ),
+            None => {}
         }
     }
 
@@ -433,6 +471,25 @@ impl Resolver {
         }
     }
 
+    pub(super) fn summation(&mut self, summation: ast::Summation) {
+        let ast::Summation { docs, name, rows } = summation;
+        if self.model.summations.iter().any(|other| name == other.name) {
+            return self.error(Diagnostic::new(name.span(), format!("duplicate summation `{name}`")));
+        }
+        let mut found: Vec<SumOfBuf> = Vec::new();
+        for row in rows {
+            let sm = self.target(&row.target).sm;
+            if found.last().is_some_and(|last| last.sm >= sm) {
+                self.error(Diagnostic::new(row.target.span, "targets of a summation are in ascending order"));
+            }
+            match sum(&row) {
+                Ok(sum) => found.push(SumOfBuf { sm, sum, likely: row.likely }),
+                Err(diagnostic) => self.error(diagnostic),
+            }
+        }
+        self.model.summations.push(SummationBuf { name: name.to_string(), description: docs, rows: found });
+    }
+
     pub(super) fn layout(&mut self, layout: ast::Layout) {
         let ast::Layout { docs, name, bits, fields } = layout;
         if self.model.layouts.iter().any(|other| name == other.name) {
@@ -511,8 +568,13 @@ impl Resolver {
     }
 
     pub(super) fn effect(&mut self, effect: ast::Effect) {
-        const PARAMS: [(&str, EffectParam); 3] =
-            [("operand", EffectParam::Operand), ("word", EffectParam::Word), ("program", EffectParam::Program)];
+        const PARAMS: [(&str, EffectParam); 5] = [
+            ("operand", EffectParam::Operand),
+            ("word", EffectParam::Word),
+            ("program", EffectParam::Program),
+            ("summation", EffectParam::Summation),
+            ("number", EffectParam::Number),
+        ];
         let ast::Effect { docs, name, params, result } = effect;
         let Some(kind) = self.known(&name, EffectKind::ALL, |kind| kind.name(), "effect") else { return };
         let names: Vec<&str> = params.iter().map(|(name, _)| name.as_ref()).collect();
@@ -552,4 +614,39 @@ impl Resolver {
 
 fn value(version: &ast::Version) -> Version {
     Version::new(version.major, version.minor)
+}
+
+/// Resolves the kind of a sum and its attributes.
+fn sum(row: &ast::SumRow) -> Result<Sum, Diagnostic> {
+    const KINDS: [(&str, Sum); 7] = [
+        ("exact", Sum::Exact),
+        ("count_and", Sum::CountAnd),
+        ("count_xor", Sum::CountXor),
+        ("chained_rn", Sum::Chained(Rounding::Nearest)),
+        ("chained_rz", Sum::Chained(Rounding::Zero)),
+        ("chained_rm", Sum::Chained(Rounding::Down)),
+        ("chained_rp", Sum::Chained(Rounding::Up)),
+    ];
+    const ATTRIBUTES: [&str; 4] = ["fraction", "step", "result", "group"];
+    let fused = row.kind == "fused";
+    let mut values = [0; 4];
+    for (name, value) in &row.attributes {
+        match ATTRIBUTES.iter().position(|known| name == known) {
+            Some(place) if fused && value.value < 64 => values[place] = value.value as u8,
+            _ => {
+                let message = format!("a sum of kind `{}` does not have `{name} {}`", row.kind, value.value);
+                let known = if fused { &ATTRIBUTES[..] } else { &[] };
+                return Err(Diagnostic::new(name.span(), message).suggest(name.as_ref(), known.iter().copied()));
+            }
+        }
+    }
+    let [fraction, step, result, group] = values;
+    if fused {
+        return Ok(Sum::Fused { fraction, step, result, group });
+    }
+    let found = KINDS.iter().find(|(name, _)| row.kind == name).map(|(_, sum)| *sum);
+    found.ok_or_else(|| {
+        let known = KINDS.map(|(name, _)| name).into_iter().chain(["fused"]);
+        Diagnostic::new(row.kind.span(), format!("unknown kind of sum `{}`", row.kind)).suggest(row.kind.as_ref(), known)
+    })
 }

@@ -38,8 +38,16 @@ pub(crate) struct Type {
 
 #[derive(Clone, Debug)]
 pub(crate) enum TypeShape {
-    /// `bits 16`, `float 16 exponent 8`
-    Scalar { kind: Ident, bits: Number, exponent: Option<Number> },
+    /// `bits 16`, `float 16 exponent 8`, `minifloat 8 exponent 4 fraction 3 nonfinite nan`
+    Scalar {
+        kind: Ident,
+        bits: Number,
+        exponent: Option<Number>,
+        fraction: Option<Number>,
+        beyond: Option<Ident>,
+        /// Number of zero bits below it where it is padded to a byte.
+        padding: Option<Number>,
+    },
     /// `2 of .f16`
     Packed { lanes: Number, of: Ident },
 }
@@ -162,6 +170,23 @@ pub(crate) struct Fragment {
     pub name: Ident,
     /// `matrix`, `row`, `column`
     pub places: Vec<(Ident, Expr)>,
+}
+
+/// `summation halves { sm_75: fused fraction 24 step 16; }`: how products of matrices are summed
+#[derive(Clone, Debug)]
+pub(crate) struct Summation {
+    pub docs: Docs,
+    pub name: Ident,
+    pub rows: Vec<SumRow>,
+}
+
+/// `sm_75: fused fraction 24 step 16;`: how they are summed from a target on
+#[derive(Clone, Debug)]
+pub(crate) struct SumRow {
+    pub target: Target,
+    pub kind: Ident,
+    pub attributes: Vec<(Ident, Number)>,
+    pub likely: bool,
 }
 
 /// `layout descriptor of 64 { 0 to 13: start; }`: a bit layout

@@ -12,11 +12,11 @@ use super::{
 use crate::syntax::ast::{
     BitField, Builtin, Class, Declared, Directive, Docs, Effect, Fragment, Function, Ident, Item, Layout, LenientNote,
     Manual, Map, NamedSet, Operator, OperatorMember, Own, ParamType, Scalarized, Signature, Space, Spec, Special,
-    SpecialName, TargetGroup, Template, Type, TypeSet, TypeShape, Word, Words,
+    SpecialName, SumRow, Summation, TargetGroup, Template, Type, TypeSet, TypeShape, Word, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 28] = [
+const ITEMS: [&str; 29] = [
     "use",
     "bodies",
     "ptx",
@@ -33,6 +33,7 @@ const ITEMS: [&str; 28] = [
     "words",
     "map",
     "fragment",
+    "summation",
     "layout",
     "lenient",
     "special",
@@ -287,6 +288,12 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             });
             Ok(Item::Fragment(Fragment { docs, name, places }))
         }
+        "summation" => {
+            let name = word(input)?;
+            let content;
+            syn::braced!(content in input);
+            Ok(Item::Summation(Summation { docs, name, rows: statements(&content, errors, |input, _| sum_row(input)) }))
+        }
         "layout" => {
             let name = word(input)?;
             keyword(input, "of")?;
@@ -322,6 +329,24 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             Err(syn::Error::new(name.span(), format!("`{other}` begins no item; expected {hint}")))
         }
     }
+}
+
+/// `sm_75: fused fraction 24 step 16;`
+fn sum_row(input: ParseStream) -> Result<SumRow> {
+    let target = target(input)?;
+    input.parse::<Token![:]>()?;
+    let kind = word(input)?;
+    let (mut attributes, mut likely) = (Vec::new(), false);
+    while !input.peek(Token![;]) {
+        let name = word(input)?;
+        if name == "likely" {
+            likely = true;
+        } else {
+            attributes.push((name, number(input)?));
+        }
+    }
+    semicolon(input)?;
+    Ok(SumRow { target, kind, attributes, likely })
 }
 
 /// `update(at: operand, change: program) -> value;`
@@ -424,12 +449,21 @@ fn type_item(input: ParseStream) -> Result<Type> {
         TypeShape::Packed { lanes, of: dotted(input)? }
     } else {
         let (kind, bits) = (word(input)?, number(input)?);
-        let mut exponent = None;
-        if peek_keyword(input, "exponent") {
+        let attribute = |name| {
+            let found = peek_keyword(input, name);
+            if found {
+                word(input)?;
+            }
+            found.then(|| number(input)).transpose()
+        };
+        let (exponent, fraction) = (attribute("exponent")?, attribute("fraction")?);
+        let beyond = if peek_keyword(input, "nonfinite") {
             word(input)?;
-            exponent = Some(number(input)?);
-        }
-        TypeShape::Scalar { kind, bits, exponent }
+            Some(word(input)?)
+        } else {
+            None
+        };
+        TypeShape::Scalar { kind, bits, exponent, fraction, beyond, padding: attribute("padding")? }
     };
     let mut ty = Type { docs, name, shape, registers: Vec::new(), constants: Vec::new() };
     if peek_keyword(input, "registers") {

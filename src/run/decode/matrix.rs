@@ -1,0 +1,125 @@
+//! Decoding of effects on matrices that a warp holds.
+
+use std::prelude::rust_2024::*;
+use std::sync::Arc;
+
+use ptx_isa::matrix::{Layout, Product};
+use ptx_isa::table::{Effect, EffectKind};
+use ptx_isa::text::resolved::{Instruction, Value};
+
+use super::{Action, Address, Cell, Error, ErrorKind, NONE, Open, Planning, Where, form_operand};
+
+/// What a warp does with matrices.
+#[derive(Clone, Debug)]
+pub(crate) enum Matrix {
+    /// `d = a × b + c`
+    Multiply {
+        product: Arc<Product>,
+        factors: [Vec<Cell>; 3],
+        to: Vec<Cell>,
+        /// Register, byte and lane of the scale factors of `a` and `b`.
+        scales: Option<[[Cell; 3]; 2]>,
+    },
+    /// Reads or writes memory.
+    Access {
+        layout: Arc<Layout>,
+        place: Where,
+        at: Address,
+        order: Order,
+        transposed: bool,
+        write: bool,
+        cells: Vec<Cell>,
+    },
+    Transpose { layout: Arc<Layout>, from: Vec<Cell>, to: Vec<Cell> },
+}
+
+/// How a matrix lies in memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Order {
+    /// Lanes have the addresses of its rows.
+    Addressed,
+    /// Rows, or columns, are so many elements apart; adjacent without a stride.
+    Strided { stride: Option<Cell>, columns: bool },
+}
+
+impl Planning<'_> {
+    /// Decodes an effect on matrices.
+    pub(super) fn matrix(
+        &mut self,
+        open: &mut Open<'_>,
+        instruction: &Instruction,
+        effect: &'static Effect,
+    ) -> Result<Action, Error> {
+        let unsupported = |message: String| Error::new(ErrorKind::Unsupported, message);
+        let form = instruction.form;
+        let given = |index: usize| effect.arguments.get(index).copied().filter(|place| *place != NONE).map(usize::from);
+        let layout = |place: usize| {
+            let operand = form_operand(instruction, place);
+            let layout = Layout::new(form, operand, &instruction.free);
+            layout.map(Arc::new).ok_or_else(|| {
+                unsupported(format!("where the elements of `{}` are is not described", operand.name))
+            })
+        };
+        let missing = || unsupported("an operand is missing".into());
+        let operand = |index: usize| given(index).ok_or_else(missing);
+        let mut cells = |this: &mut Self, place: usize| {
+            let bits = this.module.table.ty(form_operand(instruction, place).ty).bits.min(64) as u8;
+            this.elements(open, &instruction.operands[place].value, bits)
+        };
+        let result = || (effect.result != NONE).then(|| usize::from(effect.result)).ok_or_else(missing);
+        let matrix = match effect.kind {
+            EffectKind::Multiply | EffectKind::MultiplyScaled => {
+                let sm = self.module.target.map_or(u16::MAX, |target| target.sm);
+                let product = Product::new(form, &instruction.free, sm).map_err(unsupported)?;
+                let scales = match product.is_scaled() {
+                    true => {
+                        let mut all = Vec::new();
+                        for index in 8..14 {
+                            all.extend(cells(self, operand(index)?)?);
+                        }
+                        let [a, b, c, d, e, f] = all[..] else { return Err(missing()) };
+                        Some([[a, b, c], [d, e, f]])
+                    }
+                    false => None,
+                };
+                let mut factors = [0, 1, 2].map(|_| Vec::new());
+                for (index, factor) in factors.iter_mut().enumerate() {
+                    *factor = cells(self, operand(index)?)?;
+                }
+                Matrix::Multiply { product: Arc::new(product), factors, to: cells(self, result()?)?, scales }
+            }
+            EffectKind::MultiplySparse | EffectKind::MultiplySparseScaled => {
+                return Err(unsupported(format!("`{}` cannot be executed: sparse products are not", form.mnemonic())));
+            }
+            EffectKind::Transpose => {
+                let from = operand(0)?;
+                Matrix::Transpose { layout: layout(from)?, from: cells(self, from)?, to: cells(self, result()?)? }
+            }
+            kind => {
+                let write = matches!(kind, EffectKind::WriteRows | EffectKind::WriteMatrix | EffectKind::WriteColumns);
+                let addressed = matches!(kind, EffectKind::ReadRows | EffectKind::WriteRows);
+                let held = if write { operand(1)? } else { result()? };
+                let last = if write { 2 } else { 1 };
+                let stride = given(last).filter(|_| !addressed);
+                let stride = stride.filter(|place| !matches!(instruction.operands[*place].value, Value::Absent));
+                let stride = match stride {
+                    Some(place) => cells(self, place)?.first().copied(),
+                    None => None,
+                };
+                let columns = matches!(kind, EffectKind::ReadColumns | EffectKind::WriteColumns);
+                let transposed =
+                    addressed && given(last).is_some_and(|slot| instruction.modifier(slot as u8).is_some());
+                let cells = cells(self, held)?;
+                let layout = layout(held)?;
+                let at = operand(0)?;
+                let mut place = self.place(open, instruction, at);
+                let at = self.address(open, &instruction.operands[at].value, &mut place)?;
+                let order = if addressed { Order::Addressed } else { Order::Strided { stride, columns } };
+                Matrix::Access { layout, place, at, order, transposed, write, cells }
+            }
+        };
+        // All lanes of the warp take part.
+        open.effect(None, Action::Converge { mask: Cell::Constant(u32::MAX.into()), together: true });
+        Ok(Action::Matrix(Box::new(matrix)))
+    }
+}

@@ -1,0 +1,150 @@
+//! What effects on matrices do: products across a warp, and matrices in memory.
+
+use std::prelude::rust_2024::*;
+use std::vec;
+
+use ptx_isa::matrix::{Lanes, Layout, ScaleSource};
+
+use super::super::block::{Block, Entry};
+use super::super::decode::matrix::{Matrix, Order};
+use super::super::decode::{Address, Cell, Row, Where};
+use super::super::error::{Error, ErrorKind};
+use super::super::raw;
+use super::Guard;
+
+impl Block<'_> {
+    /// Does with matrices what a statement says, in each warp of an entry.
+    pub(super) fn matrix(&mut self, entry: &Entry, guard: Guard, matrix: &Matrix) -> Result<(), Error> {
+        for warp in 0..entry.masks.len() {
+            let mask = self.guarded(warp, entry.masks[warp], guard);
+            if mask == 0 {
+                continue;
+            }
+            if mask != u32::MAX {
+                let lane = mask.trailing_zeros() as usize;
+                let message = "all 32 lanes of a warp have to execute this together";
+                return Err(self.error(entry.at, warp, lane, Error::new(ErrorKind::Convergence, message)));
+            }
+            match matrix {
+                Matrix::Multiply { product, factors, to, scales } => {
+                    let [a, b, c] = [0, 1, 2].map(|index| self.held(warp, &factors[index]));
+                    let scales = scales.map(|own| own.map(|cells| self.held(warp, &cells)));
+                    let source = |held: &'_ Vec<Lanes>| (held[1][0] as u8, held[2][0] as u8);
+                    let scales = scales.as_ref().map(|own| {
+                        [0, 1].map(|side: usize| {
+                            let (byte, lane) = source(&own[side]);
+                            ScaleSource { register: &own[side][0], byte, lane }
+                        })
+                    });
+                    let d = product.multiply([&a, &b, &c], scales);
+                    self.hold(warp, to, &d);
+                }
+                Matrix::Transpose { layout, from, to } => {
+                    let held = self.held(warp, from);
+                    let mut turned = vec![[0; 32]; layout.registers];
+                    for index in 0..layout.rows * layout.columns {
+                        let (row, column) = (index / layout.columns, index % layout.columns);
+                        layout.set(&mut turned, index, layout.get(&held, column * layout.columns + row));
+                    }
+                    self.hold(warp, to, &turned);
+                }
+                Matrix::Access { .. } => self.matrix_access(entry, warp, matrix)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The registers of a warp.
+    fn held(&self, warp: usize, cells: &[Cell]) -> Vec<Lanes> {
+        let of = |cell: &Cell| match *cell {
+            Cell::Row(Row { bits: 32, number }) => self.warps.b32(warp, number).map(u64::from),
+            Cell::Row(Row { bits: 64, number }) => *self.warps.b64(warp, number),
+            cell => std::array::from_fn(|lane| self.get(warp, lane, cell)),
+        };
+        cells.iter().map(of).collect()
+    }
+
+    /// Sets the registers of a warp.
+    fn hold(&mut self, warp: usize, cells: &[Cell], values: &[Lanes]) {
+        for (cell, values) in cells.iter().zip(values) {
+            match *cell {
+                Cell::Row(Row { bits: 32, number }) => *self.warps.b32_mut(warp, number) = values.map(|word| word as u32),
+                cell => (0..32).for_each(|lane| self.set(warp, lane, cell, values[lane])),
+            }
+        }
+    }
+
+    fn matrix_access(&mut self, entry: &Entry, warp: usize, matrix: &Matrix) -> Result<(), Error> {
+        let Matrix::Access { layout, place, at, order, transposed, write, cells } = matrix else { return Ok(()) };
+        let lines = self.lines(entry, warp, (layout, *transposed), (*place, at), *order)?;
+        let columns = matches!(order, Order::Strided { columns: true, .. });
+        let mut registers = if *write { self.held(warp, cells) } else { vec![[0; 32]; layout.registers] };
+        for index in 0..layout.matrices * layout.rows * layout.columns {
+            let (matrix, row) = (index / layout.columns / layout.rows, index / layout.columns % layout.rows);
+            let column = index % layout.columns;
+            // A line is what is adjacent in memory.
+            let (line, element) = if *transposed || columns { (column, row) } else { (row, column) };
+            let count = if *transposed || columns { layout.columns } else { layout.rows };
+            let start = lines[if lines.len() == count { line } else { matrix * count + line }];
+            let bit = element * layout.bits as usize;
+            let (byte, shift) = (start as usize + bit / 8, bit % 8);
+            let bytes = layout.bits.div_ceil(8) as u8;
+            // SAFETY: `lines` found the bytes of the whole line in an allocation of the launch.
+            let word = unsafe { raw::load(byte, bytes) };
+            if *write {
+                let mask = (u64::MAX >> (64 - layout.bits)) << shift;
+                let value = word & !mask | layout.get(&registers, index) << shift;
+                // SAFETY: as above.
+                unsafe { raw::store(byte, bytes, value) };
+            } else {
+                layout.set(&mut registers, index, word >> shift);
+            }
+        }
+        if !*write {
+            self.hold(warp, cells, &registers);
+        }
+        Ok(())
+    }
+
+    /// The host addresses of the rows or columns of a matrix: of what is adjacent in memory.
+    fn lines(
+        &mut self,
+        entry: &Entry,
+        warp: usize,
+        (layout, transposed): (&Layout, bool),
+        (place, at): (Where, &Address),
+        order: Order,
+    ) -> Result<Vec<u64>, Error> {
+        let mut addresses = self.addresses(warp, at);
+        match order {
+            Order::Addressed => {
+                let (lines, length) = match transposed {
+                    true => (layout.columns, layout.rows),
+                    false => (layout.rows, layout.columns),
+                };
+                let (lines, bytes) = (layout.matrices * lines, length as u64 * u64::from(layout.bits) / 8);
+                let mask = u32::MAX >> (32 - lines.min(32));
+                self.resolve(warp, mask, place, &mut addresses, bytes, bytes.next_power_of_two())
+                    .map_err(|fault| self.fault(entry, warp, fault, bytes))?;
+                Ok(addresses[..lines.min(32)].to_vec())
+            }
+            Order::Strided { stride, columns } => {
+                let (lines, length) =
+                    if columns { (layout.columns, layout.rows) } else { (layout.rows, layout.columns) };
+                let bits = u64::from(layout.bits);
+                let stride = stride.map_or(length as u64, |cell| self.get(warp, 0, cell));
+                let bytes = length as u64 * bits / 8;
+                let resolved = (0..lines as u64).map(|line| {
+                    let address = addresses[0].wrapping_add(line.wrapping_mul(stride).wrapping_mul(bits) / 8);
+                    let aligned = address % bits.div_ceil(8) == 0;
+                    let found = match aligned {
+                        true => self.resolve_one(warp, 0, place, address, bytes),
+                        false => Err((ErrorKind::Misaligned, address)),
+                    };
+                    found.map_err(|fault| self.fault(entry, warp, (0, fault), if aligned { bytes } else { bits / 8 }))
+                });
+                resolved.collect()
+            }
+        }
+    }
+}
