@@ -120,7 +120,7 @@ impl Format {
         if magnitude == 0 {
             return 0;
         }
-        let kept = if result == 0 { self.fraction } else { result.into() };
+        let kept = if result == 0 { self.fraction } else { self.fraction.min(result.into()) };
         let top = 63 - magnitude.leading_zeros() as i32 + exponent;
         let least = 1 - self.bias();
         // The weight of the last place that is kept.

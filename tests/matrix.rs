@@ -1,0 +1,474 @@
+//! Matrix products of a warp, held against the published model of tensor cores, computed in doubles and straight from
+//! its description; layouts are written here by hand, after the manual's formulas.
+
+use ptx_isa::matrix::Product;
+use ptx_isa::text::mnemonic::resolve;
+use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Single};
+use rustc_apfloat::{Float, FloatConvert};
+
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}
+
+/// Value of an element.
+fn value(ty: &str, bits: u64) -> f64 {
+    fn of<F: Float + FloatConvert<Double>>(bits: u64) -> f64 {
+        f64::from_bits(F::from_bits(bits.into()).convert(&mut false).value.to_bits() as u64)
+    }
+    // Finite formats by hand: sign, exponent of least `bias`, fraction.
+    let finite = |exponent: u32, fraction: u32, bias: i32| {
+        let magnitude = bits & ((1 << (exponent + fraction)) - 1);
+        let (field, part) = ((magnitude >> fraction) as i32, (magnitude & ((1 << fraction) - 1)) as f64);
+        let part = part / f64::from(1 << fraction);
+        let size = if field == 0 { part * 2_f64.powi(1 - bias) } else { (1.0 + part) * 2_f64.powi(field - bias) };
+        if bits >> (exponent + fraction) & 1 != 0 { -size } else { size }
+    };
+    match ty {
+        "f16" => of::<Half>(bits & 0xffff),
+        "bf16" => of::<BFloat>(bits & 0xffff),
+        "f32" => of::<Single>(bits & 0xffff_ffff),
+        "tf32" => of::<Single>(bits & 0xffff_e000),
+        "e4m3" => of::<Float8E4M3FN>(bits & 0xff),
+        "e5m2" => of::<Float8E5M2>(bits & 0xff),
+        "e3m2" => finite(3, 2, 3),
+        "e2m3" => finite(2, 3, 1),
+        "e2m1" => finite(2, 1, 1),
+        "ue8m0" if bits & 0xff == 0xff => f64::NAN,
+        "ue8m0" => 2_f64.powi((bits & 0xff) as i32 - 127),
+        "ue4m3" => of::<Float8E4M3FN>(bits & 0x7f),
+        _ => unreachable!("{ty}"),
+    }
+}
+
+fn least(ty: &str) -> i32 {
+    match ty {
+        "f16" | "e5m2" => -14,
+        "bf16" | "f32" | "tf32" => -126,
+        "e4m3" | "ue4m3" => -6,
+        "e3m2" => -2,
+        "ue8m0" => -127,
+        _ => 0,
+    }
+}
+
+/// Significand in [1, 2), below for subnormals, and exponent; that of zero is -126.
+fn parts(ty: &str, bits: u64) -> (f64, i32) {
+    let x = value(ty, bits);
+    if x == 0.0 || !x.is_finite() {
+        return (x, -126);
+    }
+    let mut exponent = x.abs().log2().floor() as i32;
+    while x.abs() >= 2_f64.powi(exponent + 1) {
+        exponent += 1;
+    }
+    while x.abs() < 2_f64.powi(exponent) {
+        exponent -= 1;
+    }
+    let exponent = exponent.max(least(ty));
+    (x / 2_f64.powi(exponent), exponent)
+}
+
+/// Rounds a finite sum to the result's format.
+fn round(sum: f64, to: &str, result: i32) -> u64 {
+    if sum == 0.0 {
+        return 0;
+    }
+    if to == "f16" {
+        let exact = Double::from_bits(sum.to_bits().into());
+        let half: Half = exact.convert(&mut false).value;
+        return half.to_bits() as u64;
+    }
+    let mut exponent = -126;
+    while sum.abs() >= 2_f64.powi(exponent + 1) {
+        exponent += 1;
+    }
+    let place = 2_f64.powi(exponent - result);
+    let kept = (sum / place).trunc() * place;
+    // Beyond single precision there is infinity.
+    (kept as f32).to_bits().into()
+}
+
+struct Model {
+    fraction: i32,
+    step: usize,
+    result: i32,
+}
+
+/// One element of the result.
+fn dot(a: &[u64], b: &[u64], mut c: u64, (x, y, z, to): (&str, &str, &str, &str), model: &Model) -> u64 {
+    let mut z = z;
+    for (a, b) in a.chunks(model.step).zip(b.chunks(model.step)) {
+        let plain: f64 = a.iter().zip(b).map(|(a, b)| value(x, *a) * value(y, *b)).sum::<f64>() + value(z, c);
+        c = if plain.is_nan() {
+            if to == "f16" { 0x7fff } else { 0x7fff_ffff }
+        } else if plain.is_infinite() {
+            let sign = u64::from(plain < 0.0);
+            if to == "f16" { 0x7c00 | sign << 15 } else { 0x7f80_0000 | sign << 31 }
+        } else {
+            let mut terms: Vec<(f64, i32)> = Vec::new();
+            for (a, b) in a.iter().zip(b) {
+                let ((s, e), (t, f)) = (parts(x, *a), parts(y, *b));
+                terms.push((s * t, e + f));
+            }
+            terms.push(parts(z, c));
+            let most = terms.iter().map(|(_, e)| *e).max().unwrap();
+            let units = terms.iter().map(|(s, e)| {
+                // In two steps: a power of two of less than -1074 is zero.
+                let down = (e - most).max(-900);
+                (s * 2_f64.powi(down) * 2_f64.powi(model.fraction)).trunc()
+            });
+            round_scaled(units.sum(), most - model.fraction, to, model.result)
+        };
+        z = to;
+    }
+    c
+}
+
+fn round_scaled(units: f64, exponent: i32, to: &str, result: i32) -> u64 {
+    // The sum has at most 53 bits and doubles hold all exponents of products.
+    round(units * 2_f64.powi(exponent), to, result)
+}
+
+/// Bits of inputs: of all kinds, or within a small range so that sums cancel.
+fn input(random: &mut Random, ty: &str, kind: u64) -> u64 {
+    let bits = random.next();
+    let (exponent, fraction) = match ty {
+        "f16" => (5, 10),
+        "bf16" => (8, 7),
+        "f32" | "tf32" => (8, 23),
+        "e4m3" => (4, 3),
+        "e5m2" => (5, 2),
+        "e3m2" => (3, 2),
+        "e2m3" => (2, 3),
+        _ => (2, 1),
+    };
+    let mask = (1_u64 << (1 + exponent + fraction)) - 1;
+    let middle = (1_u64 << (exponent - 1)) - 1;
+    let near = |spread: u64| {
+        let field = (middle + random_below(bits >> 40, spread)).saturating_sub(spread / 2).min((1 << exponent) - 2);
+        bits & ((1 << fraction) - 1) | field << fraction | (bits >> 63) << (exponent + fraction)
+    };
+    match kind {
+        // Anything, with a few zeros.
+        0 if bits >> 60 == 0 => (bits >> 20 & 1) << (exponent + fraction),
+        0 => bits & mask,
+        // Ordinary numbers.
+        1 => near(4),
+        2 => near(12),
+        // Subnormal numbers and zeros.
+        3 if bits >> 62 == 0 => 0,
+        3 => bits & ((1 << fraction) - 1) | (bits >> 63) << (exponent + fraction),
+        // Large ones.
+        _ => bits & ((1 << fraction) - 1) | ((1 << exponent) - 2) << fraction | (bits >> 63) << (exponent + fraction),
+    }
+}
+
+fn random_below(bits: u64, bound: u64) -> u64 {
+    bits % bound
+}
+
+/// Row and column of an element of `a`, with so many elements in a register: the manual's `groupID` and
+/// `threadID_in_group`.
+fn place_of_a(lane: usize, register: usize, part: usize, per: usize) -> (usize, usize) {
+    let (group, thread) = (lane / 4, lane % 4);
+    let row = if register % 2 == 0 { group } else { group + 8 };
+    let column = thread * per + part + if register < 2 { 0 } else { 4 * per };
+    (row, column)
+}
+
+fn place_of_b(lane: usize, register: usize, part: usize, per: usize) -> (usize, usize) {
+    (lane % 4 * per + part + register * 4 * per, lane / 4)
+}
+
+fn place_of_c(lane: usize, element: usize) -> (usize, usize) {
+    (lane / 4 + if element < 2 { 0 } else { 8 }, lane % 4 * 2 + element % 2)
+}
+
+struct Case {
+    form: &'static str,
+    shape: [usize; 3],
+    types: (&'static str, &'static str, &'static str, &'static str),
+    /// Bits of an element in a register.
+    bits: usize,
+}
+
+/// Puts the elements of a matrix into registers.
+fn pack(
+    count: usize,
+    per: usize,
+    bits: usize,
+    of: impl Fn(usize, usize, usize) -> u64,
+) -> Vec<[u64; 32]> {
+    let mut registers = vec![[0; 32]; count];
+    for (register, lanes) in registers.iter_mut().enumerate() {
+        for (lane, word) in lanes.iter_mut().enumerate() {
+            *word = (0..per).fold(0, |word, part| word | of(lane, register, part) << (part * bits));
+        }
+    }
+    registers
+}
+
+fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
+    let [m, n, k] = case.shape;
+    let (x, y, z, to) = case.types;
+    let found = resolve(&ptx_isa::TABLE, case.form).unwrap_or_else(|refusal| panic!("{}: {refusal:?}", case.form));
+    let product = Product::new(found.form, &found.free, sm).unwrap();
+    assert_eq!(product.shape(), case.shape, "{}", case.form);
+    let per = 32 / case.bits;
+    let mut random = Random(u64::from(sm) * 1000 + k as u64);
+    for round in 0..rounds {
+        let kind = round % 5;
+        // In a container a narrow element has its place.
+        let place = |ty: &str, bits: u64| if case.bits == 8 && ty == "e2m1" { bits << 2 } else { bits };
+        let mut fill = |count: usize, ty: &str| -> Vec<u64> {
+            (0..count).map(|_| input(&mut random, ty, kind)).collect()
+        };
+        let (a, b, c) = (fill(m * k, x), fill(k * n, y), fill(m * n, z));
+        let ra = pack(m * k / 32 / per, per, case.bits, |lane, register, part| {
+            let (row, column) = place_of_a(lane, register, part, per);
+            place(x, a[row * k + column])
+        });
+        let rb = pack(k * n / 32 / per, per, case.bits, |lane, register, part| {
+            let (row, column) = place_of_b(lane, register, part, per);
+            place(y, b[row * n + column])
+        });
+        let per_c = if z == "f16" { 2 } else { 1 };
+        let rc = pack(m * n / 32 / per_c, per_c, 16, |lane, register, part| {
+            let (row, column) = place_of_c(lane, register * per_c + part);
+            c[row * n + column]
+        });
+        let d = product.multiply([&ra, &rb, &rc], None);
+        let per_d = if to == "f16" { 2 } else { 1 };
+        for lane in 0..32 {
+            for element in 0..m * n / 32 {
+                let (row, column) = place_of_c(lane, element);
+                let column_of_b: Vec<u64> = (0..k).map(|l| b[l * n + column]).collect();
+                let row_of_a = &a[row * k..][..k];
+                let expected = dot(row_of_a, &column_of_b, c[row * n + column], case.types, model);
+                let word = d[element / per_d][lane] >> (16 * (element % per_d));
+                let got = if to == "f16" { word & 0xffff } else { word };
+                assert_eq!(
+                    got, expected,
+                    "{} sm_{sm}, round {round}: row {row}, column {column}: {got:#x} instead of {expected:#x}",
+                    case.form
+                );
+            }
+        }
+    }
+}
+
+const fn case(
+    form: &'static str,
+    shape: [usize; 3],
+    types: (&'static str, &'static str, &'static str, &'static str),
+    bits: usize,
+) -> Case {
+    Case { form, shape, types, bits }
+}
+
+#[test]
+fn floats_are_those_of_the_model() {
+    let wide = [
+        case("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", [16, 8, 8], ("f16", "f16", "f32", "f32"), 16),
+        case("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16", [16, 8, 8], ("f16", "f16", "f16", "f16"), 16),
+    ];
+    for case in &wide {
+        check(case, 75, &Model { fraction: 24, step: 8, result: 23 }, 25);
+    }
+    let wider = [
+        case("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", [16, 8, 16], ("f16", "f16", "f32", "f32"), 16),
+        case("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", [16, 8, 16], ("f16", "f16", "f16", "f16"), 16),
+        case("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", [16, 8, 16], ("bf16", "bf16", "f32", "f32"), 16),
+        case("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", [16, 8, 8], ("bf16", "bf16", "f32", "f32"), 16),
+    ];
+    for case in wide.iter().chain(&wider) {
+        check(case, 80, &Model { fraction: 24, step: 8, result: 23 }, 25);
+        check(case, 90, &Model { fraction: 25, step: case.shape[2], result: 23 }, 25);
+        check(case, 120, &Model { fraction: 25, step: case.shape[2], result: 23 }, 10);
+    }
+    for (k, form) in [(4, "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32"), (8, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")] {
+        let case = case(form, [16, 8, k], ("tf32", "tf32", "f32", "f32"), 32);
+        check(&case, 86, &Model { fraction: 24, step: 4, result: 23 }, 25);
+        check(&case, 100, &Model { fraction: 25, step: k, result: 23 }, 25);
+    }
+}
+
+#[test]
+fn narrow_floats_are_those_of_the_model() {
+    let list = ["e4m3", "e5m2", "e3m2", "e2m3", "e2m1"];
+    for (x, y) in list.iter().flat_map(|x| list.iter().map(move |y| (*x, *y))) {
+        let narrow = [x, y].iter().any(|ty| !["e4m3", "e5m2"].contains(ty));
+        let kind = if narrow { ".kind::f8f6f4" } else { "" };
+        for to in ["f32", "f16"] {
+            let form: &'static str =
+                format!("mma.sync.aligned.m16n8k32.row.col{kind}.{to}.{x}.{y}.{to}").leak();
+            let case = case(form, [16, 8, 32], (x, y, to, to), 8);
+            check(&case, 120, &Model { fraction: 25, step: 32, result: 23 }, 5);
+            if !narrow {
+                check(&case, 89, &Model { fraction: 13, step: 16, result: 13 }, 10);
+            }
+        }
+    }
+}
+
+/// A register of each element.
+fn integers(random: &mut Random, ty: &str, count: usize) -> Vec<i64> {
+    let number = |bits: u64| match ty {
+        "u8" => (bits & 0xff) as i64,
+        "s8" => (bits as i8).into(),
+        "u4" => (bits & 0xf) as i64,
+        "s4" => (bits << 60).cast_signed() >> 60,
+        "b1" => (bits & 1) as i64,
+        _ => (bits as i32).into(),
+    };
+    (0..count).map(|_| number(random.next() >> 11)).collect()
+}
+
+#[test]
+fn integers_are_exact() {
+    let mut random = Random(7);
+    let shapes: [(&[&str], &[[usize; 3]]); 3] = [
+        (&["u8", "s8"], &[[8, 8, 16], [16, 8, 16], [16, 8, 32]]),
+        (&["u4", "s4"], &[[8, 8, 32], [16, 8, 32], [16, 8, 64]]),
+        (&["b1"], &[[8, 8, 128], [16, 8, 128], [16, 8, 256]]),
+    ];
+    for (types, shape) in shapes.iter().flat_map(|(types, shapes)| shapes.iter().map(move |shape| (*types, *shape))) {
+        let [m, n, k] = shape;
+        for (x, y, end) in types.iter().flat_map(|x| types.iter().map(move |y| (*x, *y))).flat_map(|(x, y)| {
+            let ends: &[&str] = if x == "b1" { &[".xor.popc", ".and.popc"] } else { &["", ".satfinite"] };
+            ends.iter().map(move |end| (x, y, *end))
+        }) {
+            let (clamp, op) = if end == ".satfinite" { (end, "") } else { ("", end) };
+            let text = format!("mma.sync.aligned.m{m}n{n}k{k}.row.col{clamp}.s32.{x}.{y}.s32{op}");
+            let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
+            let product = Product::new(found.form, &found.free, 90).unwrap();
+            let bits = match x {
+                "u8" | "s8" => 8,
+                "b1" => 1,
+                _ => 4,
+            };
+            let per = 32 / bits;
+            let mask = (1_u64 << bits) - 1;
+            let (a, b) = (integers(&mut random, x, m * k), integers(&mut random, y, k * n));
+            let mut c = integers(&mut random, "s32", m * n);
+            // Some sums leave the range.
+            c.iter_mut().step_by(3).for_each(|c| *c = if *c < 0 { i32::MIN.into() } else { i32::MAX.into() });
+            let ra = pack(m * k / 32 / per, per, bits, |lane, register, part| {
+                // Eight rows have no registers of those below.
+                let register = if m == 8 { 2 * register } else { register };
+                let (row, column) = place_of_a(lane, register, part, per);
+                a[row * k + column] as u64 & mask
+            });
+            let rb = pack(k * n / 32 / per, per, bits, |lane, register, part| {
+                let (row, column) = place_of_b(lane, register, part, per);
+                b[row * n + column] as u64 & mask
+            });
+            let rc = pack(m * n / 32, 1, 32, |lane, register, _| {
+                let (row, column) = place_of_c(lane, register);
+                c[row * n + column] as u64 & 0xffff_ffff
+            });
+            let d = product.multiply([&ra, &rb, &rc], None);
+            for (lane, element) in (0..32).flat_map(|lane| (0..m * n / 32).map(move |element| (lane, element))) {
+                let (row, column) = place_of_c(lane, element);
+                let terms = (0..k).map(|l| (a[row * k + l], b[l * n + column]));
+                let sum: i64 = match op {
+                    ".xor.popc" => terms.map(|(a, b)| a ^ b).sum(),
+                    ".and.popc" => terms.map(|(a, b)| a & b).sum(),
+                    _ => terms.map(|(a, b)| a * b).sum(),
+                };
+                let sum = sum + c[row * n + column];
+                let expected = if clamp.is_empty() { sum as i32 } else { sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32 };
+                assert_eq!(d[element][lane] as i32, expected, "{text}: row {row}, column {column}");
+            }
+        }
+    }
+}
+
+#[test]
+fn doubles_are_chains_of_fused_multiply_adds() {
+    let mut random = Random(9);
+    for k in [4, 8, 16] {
+        let text = format!("mma.sync.aligned.m16n8k{k}.row.col.f64.f64.f64.f64");
+        let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
+        let product = Product::new(found.form, &found.free, 90).unwrap();
+        let mut fill = |count: usize| -> Vec<f64> {
+            (0..count).map(|_| (random.next() >> 12) as f64 * 2_f64.powi((random.next() % 40) as i32 - 60) - 1.0).collect()
+        };
+        let (a, b, c) = (fill(16 * k), fill(k * 8), fill(16 * 8));
+        let ra = pack(k / 2, 1, 64, |lane, register, _| {
+            let (row, column) = (lane / 4 + register % 2 * 8, lane % 4 + register / 2 * 4);
+            a[row * k + column].to_bits()
+        });
+        let rb = pack(k / 4, 1, 64, |lane, register, _| b[(lane % 4 + register * 4) * 8 + lane / 4].to_bits());
+        let rc = pack(4, 1, 64, |lane, register, _| {
+            let (row, column) = place_of_c(lane, register);
+            c[row * 8 + column].to_bits()
+        });
+        let d = product.multiply([&ra, &rb, &rc], None);
+        for (lane, element) in (0..32).flat_map(|lane| (0..4).map(move |element| (lane, element))) {
+            let (row, column) = place_of_c(lane, element);
+            let sum = (0..k).fold(c[row * 8 + column], |sum, l| a[row * k + l].mul_add(b[l * 8 + column], sum));
+            assert_eq!(f64::from_bits(d[element][lane]), sum, "{text}: row {row}, column {column}");
+        }
+    }
+}
+
+/// Volta's products: eight lanes hold each of four, and the layout of factors depends on their order.
+#[test]
+fn quarters_of_a_warp_have_products_of_their_own() {
+    let model = Model { fraction: 23, step: 4, result: 23 };
+    let mut random = Random(11);
+    for (x, y) in [("row", "col"), ("row", "row"), ("col", "col"), ("col", "row")] {
+        for (z, to) in [("f32", "f32"), ("f16", "f16"), ("f16", "f32")] {
+            let text = format!("mma.sync.aligned.m8n8k4.{x}.{y}.{to}.f16.f16.{z}");
+            let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
+            let product = Product::new(found.form, &found.free, 70).unwrap();
+            let mut fill = |count: usize, ty: &str| -> Vec<u64> {
+                (0..count).map(|_| input(&mut random, ty, 1)).collect()
+            };
+            let (a, b, c) = (fill(4 * 8 * 4, "f16"), fill(4 * 4 * 8, "f16"), fill(4 * 8 * 8, z));
+            let quarter = |lane: usize| lane % 16 / 4;
+            let high = |lane: usize| if lane < 16 { 0 } else { 4 };
+            let ra = pack(2, 2, 16, |lane, register, part| {
+                let i = 2 * register + part;
+                let (row, column) = if x == "row" { (lane % 4 + high(lane), i) } else { (i + high(lane), lane % 4) };
+                a[quarter(lane) * 32 + row * 4 + column]
+            });
+            let rb = pack(2, 2, 16, |lane, register, part| {
+                let i = 2 * register + part;
+                let (row, column) = if y == "row" { (lane % 4, i + high(lane)) } else { (i, lane % 4 + high(lane)) };
+                b[quarter(lane) * 32 + row * 8 + column]
+            });
+            // Halves: one row per lane. Singles: bits of the lane and of the element make row and column.
+            let place = |ty: &str, lane: usize, i: usize| match ty {
+                "f16" => (lane % 4 + high(lane), i),
+                _ => ((lane & 1) + (i & 2) + high(lane), (i & 4) + (lane & 2) + (i & 1)),
+            };
+            let per = |ty: &str| if ty == "f16" { 2 } else { 1 };
+            let rc = pack(8 / per(z), per(z), 16, |lane, register, part| {
+                let (row, column) = place(z, lane, register * per(z) + part);
+                c[quarter(lane) * 64 + row * 8 + column]
+            });
+            let d = product.multiply([&ra, &rb, &rc], None);
+            for (lane, i) in (0..32).flat_map(|lane| (0..8).map(move |i| (lane, i))) {
+                let (row, column) = place(to, lane, i);
+                let matrix = quarter(lane);
+                let row_of_a = &a[matrix * 32 + row * 4..][..4];
+                let column_of_b: Vec<u64> = (0..4).map(|l| b[matrix * 32 + l * 8 + column]).collect();
+                let first = c[matrix * 64 + row * 8 + column];
+                let expected = dot(row_of_a, &column_of_b, first, ("f16", "f16", z, to), &model);
+                let word = d[i / per(to)][lane] >> (16 * (i % per(to)));
+                let got = if to == "f16" { word & 0xffff } else { word };
+                assert_eq!(got, expected, "{text}: product {matrix}, row {row}, column {column}");
+            }
+        }
+    }
+}
