@@ -156,17 +156,17 @@ impl Product {
             Ok::<_, String>((layout, format))
         };
         let word = |index: usize| place(index).and_then(|slot| form.modifier(free, slot));
-        let sum = place(5).and_then(|index| table.summations[usize::from(index)].of(sm));
+        let sum = place(3).and_then(|index| table.summations[usize::from(index)].of(sm));
         let sum = sum.ok_or_else(|| format!("sm_{sm} does not have this product"))?;
         let scaled = effect.kind == EffectKind::MultiplyScaled;
-        let scales = scaled.then(|| scale_format(table, form, word(6), place(6))).transpose()?;
+        let scales = scaled.then(|| scale_format(table, form, word(4), place(4))).transpose()?;
         let product = Product {
-            a: side(place(0), word(3))?,
-            b: side(place(1), word(4))?,
+            a: side(place(0), word(5))?,
+            b: side(place(1), word(6))?,
             c: side(place(2), None)?,
             d: side(Some(effect.result), None)?,
             sum,
-            clamps: !scaled && word(6).is_some(),
+            clamps: !scaled && word(4).is_some(),
             scales: scales.map(|format| Scales { format, count: place(7).unwrap_or(1).into() }),
         };
         let ((a, _), (b, _), (c, _), (d, _)) = (&product.a, &product.b, &product.c, &product.d);

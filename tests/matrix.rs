@@ -1,7 +1,7 @@
 //! Matrix products of a warp, held against the published model of tensor cores, computed in doubles and straight from
 //! its description; layouts are written here by hand, after the manual's formulas.
 
-use ptx_isa::matrix::Product;
+use ptx_isa::matrix::{Product, ScaleSource};
 use ptx_isa::text::mnemonic::resolve;
 use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Single};
 use rustc_apfloat::{Float, FloatConvert};
@@ -468,6 +468,109 @@ fn quarters_of_a_warp_have_products_of_their_own() {
                 let word = d[i / per(to)][lane] >> (16 * (i % per(to)));
                 let got = if to == "f16" { word & 0xffff } else { word };
                 assert_eq!(got, expected, "{text}: product {matrix}, row {row}, column {column}");
+            }
+        }
+    }
+}
+
+/// A sum with scale factors: products one by one, or sums of sixteen.
+fn scaled_dot(a: &[f64], b: &[f64], c: u64, scales: (&[u64], &[u64], &str), types: (&str, &str), grouped: bool) -> u64 {
+    let (row, column, ty) = scales;
+    let (x, y) = types;
+    if row.iter().chain(column).any(|bits| value(ty, *bits).is_nan()) || value("f32", c).is_nan() {
+        return 0x7fff_ffff;
+    }
+    let exponent = |ty: &str, x: f64| match x {
+        0.0 => -126,
+        x => (x.abs().log2().floor() as i32).max(least(ty)),
+    };
+    let factor = |l: usize, all: &[u64]| {
+        let bits = all[l * all.len() / a.len()];
+        let e = exponent(ty, value(ty, bits));
+        (value(ty, bits) / 2_f64.powi(e), e)
+    };
+    let mut terms = Vec::new();
+    for l in (0..a.len()).step_by(if grouped { 16 } else { 1 }) {
+        let ((s, e), (t, f)) = (factor(l, row), factor(l, column));
+        terms.push(if grouped {
+            let sum: f64 = (l..l + 16).map(|l| a[l] * b[l]).sum();
+            (sum * s * t, if sum * s * t == 0.0 { -126 } else { e + f })
+        } else {
+            let (g, h) = (exponent(x, a[l]), exponent(y, b[l]));
+            (a[l] / 2_f64.powi(g) * (b[l] / 2_f64.powi(h)) * s * t, g + h + e + f)
+        });
+    }
+    terms.push(parts("f32", c));
+    let fraction = if grouped { 35 } else { 25 };
+    let most = terms.iter().map(|(_, e)| *e).max().unwrap();
+    let units = terms.iter().map(|(s, e)| (s * 2_f64.powi((e - most).max(-900)) * 2_f64.powi(fraction)).trunc());
+    round_scaled(units.sum(), most - fraction, "f32", 23)
+}
+
+#[test]
+fn scale_factors_are_those_of_the_model() {
+    let mut random = Random(13);
+    for (kind, size, scale, count, k, types) in [
+        ("mxf8f6f4", "", "ue8m0", 1, 32, ("e4m3", "e2m1")),
+        ("mxf8f6f4", ".scale_vec::1X", "ue8m0", 1, 32, ("e5m2", "e2m3")),
+        ("mxf4", "", "ue8m0", 2, 64, ("e2m1", "e2m1")),
+        ("mxf4nvf4", ".scale_vec::2X", "ue8m0", 2, 64, ("e2m1", "e2m1")),
+        ("mxf4nvf4", ".scale_vec::4X", "ue4m3", 4, 64, ("e2m1", "e2m1")),
+        ("mxf4nvf4", ".scale_vec::4X", "ue8m0", 4, 64, ("e2m1", "e2m1")),
+    ] {
+        let (x, y) = types;
+        let text =
+            format!("mma.sync.aligned.m16n8k{k}.row.col.kind::{kind}.block_scale{size}.f32.{x}.{y}.f32.{scale}");
+        let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
+        let product = Product::new(found.form, &found.free, 120).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let bits = if k == 64 { 4 } else { 8 };
+        let per = 32 / bits;
+        for round in 0..30 {
+            let place = |ty: &str, word: u64| if bits == 8 && ty == "e2m1" { word << 2 } else { word };
+            // Without infinities and NaNs, which other tests have.
+            let mut fill = |count: usize, ty: &str| -> Vec<u64> {
+                (0..count).map(|_| input(&mut random, ty, 1)).collect()
+            };
+            let (a, b, c) = (fill(16 * k, x), fill(k * 8, y), fill(16 * 8, "f32"));
+            let mut words = || -> [u64; 32] {
+                std::array::from_fn(|_| match scale {
+                    // Factors near one, and now and then any.
+                    "ue8m0" if round % 3 != 0 => (0..4).fold(0, |word, _| word << 8 | (120 + random.next() % 12)),
+                    _ => random.next() & 0xffff_ffff,
+                })
+            };
+            let (of_a, of_b) = (words(), words());
+            let byte = [0, if count == 1 { 3 } else { 0 }, if count == 2 { 2 } else { 0 }][round % 3] as u8;
+            let (pair, thread) = ((round % 2) as u8, (round % 4) as u8);
+            let ra = pack(16 * k / 32 / per, per, bits, |lane, register, part| {
+                let (row, column) = place_of_a(lane, register, part, per);
+                place(x, a[row * k + column])
+            });
+            let rb = pack(k * 8 / 32 / per, per, bits, |lane, register, part| {
+                let (row, column) = place_of_b(lane, register, part, per);
+                place(y, b[row * 8 + column])
+            });
+            let rc = pack(4, 1, 32, |lane, register, _| {
+                let (row, column) = place_of_c(lane, register);
+                c[row * 8 + column]
+            });
+            let sources = [
+                ScaleSource { register: &of_a, byte, lane: pair },
+                ScaleSource { register: &of_b, byte, lane: thread },
+            ];
+            let d = product.multiply([&ra, &rb, &rc], Some(sources));
+            let factors = |word: u64| -> Vec<u64> {
+                (0..count).map(|index| word >> (8 * (usize::from(byte) + index)) & 0xff).collect()
+            };
+            for (lane, element) in (0..32).flat_map(|lane| (0..4).map(move |element| (lane, element))) {
+                let (row, column) = place_of_c(lane, element);
+                let left: Vec<f64> = a[row * k..][..k].iter().map(|bits| value(x, *bits)).collect();
+                let right: Vec<f64> = (0..k).map(|l| value(y, b[l * 8 + column])).collect();
+                let row_scales = factors(of_a[row % 8 * 4 + usize::from(pair) * 2 + row / 8]);
+                let column_scales = factors(of_b[column * 4 + usize::from(thread)]);
+                let scales = (&row_scales[..], &column_scales[..], scale);
+                let expected = scaled_dot(&left, &right, c[row * 8 + column], scales, types, k == 64);
+                assert_eq!(d[element][lane], expected, "{text}, round {round}: row {row}, column {column}");
             }
         }
     }

@@ -92,11 +92,11 @@ kinds! {
         Converge = "converge",
         /// Copies the elements of a vector: `(value)`; returns them.
         Copy = "copy",
-        /// Matrix product of a warp: `(a, b, c, type of a, type of b, summation, saturation)`; returns `a × b + c`.
+        /// Matrix product of a warp: `(a, b, c, summation, saturation, type of a, type of b)`; returns `a × b + c`.
         Multiply = "multiply",
         /// Matrix product with sparse `a`: the arguments of `Multiply`, then `(metadata, selector, selector)`.
         MultiplySparse = "multiply_sparse",
-        /// Matrix product with scale factors: `(a, b, c, type of a, type of b, summation, type of the scale factors, their number)`, then
+        /// Matrix product with scale factors: `(a, b, c, summation, type of the scale factors, type of a, type of b, number of scale factors)`, then
         /// `(scale, byte, lane)` of `a` and of `b`.
         MultiplyScaled = "multiply_scaled",
         /// Matrix product with sparse `a` and scale factors: the arguments of `MultiplyScaled`, then `(metadata, selector)`.
