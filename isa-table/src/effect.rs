@@ -41,6 +41,11 @@ kinds! {
         Write = "write",
         /// Atomic read-modify-write of memory: `(address, change, order, scope)`; returns the old value.
         Update = "update",
+        /// Reads memory and returns a function of the value: `(address, function, order, scope)`.
+        Inspect = "inspect",
+        /// Copies bytes: `(destination, source, size, number of bytes to read)`; zeros fill the rest. A predicate in place
+        /// of the number reads nothing if it is true.
+        CopyBytes = "copy_bytes",
         /// Memory fence: `(order, scope)`.
         Fence = "fence",
         /// Converts an address in a state space to a generic address: `(address, space)`.
@@ -224,7 +229,7 @@ contents! {
         /// For each parameter, the index of an operand, the slot of a modifier, or the index of a summation;
         /// [`NO_OPERAND`] if omitted.
         arguments: &'static [u8],
-        /// For an update, the evaluation that computes the new value; its sources are those of the form followed by the
+        /// For an update or an inspection, the evaluation that computes the new value or the result; its sources are those of the form followed by the
         /// old value. [`NO_EVALUATION`](crate::table::NO_EVALUATION) for other effects.
         change: u32,
         /// Free modifiers with which it happens: all of these hold.

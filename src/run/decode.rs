@@ -101,7 +101,10 @@ pub(crate) enum Action {
         change: Evaluator,
         sources: Vec<Vec<Cell>>,
         old: usize,
+        /// Whether the function is the result, and memory stays as it is.
+        inspects: bool,
     },
+    CopyBytes(Box<CopyBytes>),
     Fence,
     ToGeneric {
         place: Where,
@@ -188,6 +191,16 @@ pub(crate) enum Action {
     },
     Matrix(Box<Matrix>),
     Nothing,
+}
+
+/// A copy of bytes between memories.
+#[derive(Clone, Debug)]
+pub(crate) struct CopyBytes {
+    pub to: (Where, Address),
+    pub from: (Where, Address),
+    pub size: Cell,
+    /// How many bytes are read; of a predicate, none if it is true.
+    pub count: Option<(Cell, bool)>,
 }
 
 #[derive(Clone, Debug)]
@@ -863,9 +876,10 @@ impl Planning<'_> {
         Ok(match effect.kind {
             EffectKind::Read => Action::Read(access!(result, 1)),
             EffectKind::Write => Action::Write(access!(operand(1).map(|(place, _)| place), 2)),
-            EffectKind::Update => {
+            EffectKind::Update | EffectKind::Inspect => {
                 let change = instruction.form.change(effect).ok_or_else(missing)?;
-                let mut access = access!(result, 2);
+                let inspects = effect.kind == EffectKind::Inspect;
+                let mut access = access!(result, if inspects { 1 } else { 2 });
                 let mut sources = Vec::new();
                 let mut count = 1;
                 for (place, info) in
@@ -873,25 +887,45 @@ impl Planning<'_> {
                 {
                     let value = &instruction.operands[place].value;
                     let cells = match info.kind.is_value() && !matches!(value, Value::Absent) {
-                        true => {
-                            access.bytes = access.bytes.max((table.ty(info.ty).bits / 8).min(8) as u8);
-                            self.elements(open, value, bits_of(place))?
-                        }
+                        true => self.elements(open, value, bits_of(place))?,
                         false => Vec::new(),
                     };
                     if change.sources().contains(&(sources.len() as u8)) {
                         count = count.max(cells.len());
-                        access.bytes = (table.ty(info.ty).bits / 8) as u8;
                     }
                     sources.push(cells);
                 }
                 access.cells.resize(count, Cell::Sink);
+                // As wide as the old value, or the new one if that does not depend on it.
+                let (places, outputs) = (change.shape().places, change.shape().outputs.len());
+                let old = change.sources().iter().position(|source| usize::from(*source) == sources.len());
+                access.bytes = places[old.map_or(0, |index| outputs + index)] / 8;
                 if access.bytes > 8 {
                     let message = "registers of 128 bits are not modeled";
                     return Err(Error::new(ErrorKind::Unsupported, message));
                 }
                 let old = sources.len();
-                Action::Update { access, change, sources, old }
+                Action::Update { access, change, sources, old, inspects }
+            }
+            EffectKind::CopyBytes => {
+                let mut address = |index: usize| {
+                    let (at, address) = operand(index).ok_or_else(missing)?;
+                    let mut place = self.place(open, instruction, at);
+                    let at = self.address(open, &address.value, &mut place)?;
+                    Ok::<_, Error>((place, at))
+                };
+                let (to, from) = (address(0)?, address(1)?);
+                let count = match operand(3) {
+                    Some((_, operand)) => {
+                        let predicate = match operand.value {
+                            Value::Register(register) => self.layouts[&open.number].rows[register].bits == 1,
+                            ref value => matches!(value, Value::Not(_)),
+                        };
+                        Some((cell!(3), predicate))
+                    }
+                    None => None,
+                };
+                Action::CopyBytes(Box::new(CopyBytes { to, from, size: cell!(2), count }))
             }
             EffectKind::Fence => Action::Fence,
             EffectKind::ToGeneric => Action::ToGeneric { place: space(1), at: cell!(0), to: to!() },

@@ -12,7 +12,7 @@ use ptx_isa::table::Origin;
 
 use super::block::{Block, Entry, Flow, Frame};
 use super::decode::{
-    Access, Action, Address, BLOCK, Callee, Cell, FUNCTION, FUNCTIONS, PARAMETERS, Row, Slot, THREAD, Where,
+    Access, Action, Address, BLOCK, Callee, Cell, CopyBytes, FUNCTION, FUNCTIONS, PARAMETERS, Row, Slot, THREAD, Where,
 };
 use super::error::{Error, ErrorKind};
 use super::raw;
@@ -38,6 +38,7 @@ impl Block<'_> {
                 self.update(entry, guard, access, action)?;
                 raw::order();
             }
+            Action::CopyBytes(copy) => self.copy_bytes(entry, guard, copy)?,
             Action::Fence => raw::order(),
             // Addresses of the device are generic ones.
             Action::ToGeneric { place: Where::Device, at: Cell::Row(at), to: Cell::Row(to) }
@@ -361,7 +362,7 @@ impl Block<'_> {
     }
 
     fn update(&mut self, entry: &Entry, guard: Guard, access: &Access, action: &Action) -> Result<(), Error> {
-        let Action::Update { change, sources, old, .. } = action else { return Ok(()) };
+        let Action::Update { change, sources, old, inspects, .. } = action else { return Ok(()) };
         let size = u64::from(access.bytes);
         let whole = size * access.cells.len() as u64;
         let mut inputs = vec![0_u128; old + 1];
@@ -381,12 +382,49 @@ impl Block<'_> {
                     let at = (addresses[lane] + index as u64 * size) as usize;
                     // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
                     let found = unsafe {
-                        raw::update(at, access.bytes, |value| {
-                            inputs[*old] = value.into();
+                        if *inspects {
+                            inputs[*old] = raw::load(at, access.bytes).into();
                             change.evaluate(&inputs)[0] as u64
-                        })
+                        } else {
+                            raw::update(at, access.bytes, |value| {
+                                inputs[*old] = value.into();
+                                change.evaluate(&inputs)[0] as u64
+                            })
+                        }
                     };
                     self.set(warp, lane, *cell, found);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_bytes(&mut self, entry: &Entry, guard: Guard, copy: &CopyBytes) -> Result<(), Error> {
+        for warp in 0..entry.masks.len() {
+            let mask = self.guarded(warp, entry.masks[warp], guard);
+            let (to, from) = (self.addresses(warp, &copy.to.1), self.addresses(warp, &copy.from.1));
+            for lane in Self::lanes_of(mask) {
+                let size = self.get(warp, lane, copy.size) & OFFSET;
+                let count = match copy.count {
+                    None => size,
+                    Some((cell, false)) => size.min(self.get(warp, lane, cell) & OFFSET),
+                    Some((cell, true)) => size * u64::from(self.get(warp, lane, cell) == 0),
+                };
+                // Both are aligned to the size, and bulk copies to 16 bytes.
+                let align = if size == 0 { 1 } else { (1 << size.trailing_zeros()).min(16) };
+                let mut host = |(place, address): (Where, u64), bytes: u64| {
+                    let found = match address % align {
+                        _ if bytes == 0 => Ok(0),
+                        0 => self.resolve_one(warp, lane, place, address, bytes),
+                        _ => Err((ErrorKind::Misaligned, address)),
+                    };
+                    found.map_err(|fault| self.fault(entry, warp, (lane, fault), bytes))
+                };
+                let from = host((copy.from.0, from[lane]), count)? as usize;
+                let to = host((copy.to.0, to[lane]), size)? as usize;
+                for byte in 0..size as usize {
+                    // SAFETY: `resolve_one` found the bytes of both in allocations of the launch.
+                    unsafe { raw::store(to + byte, 1, if byte < count as usize { raw::load(from + byte, 1) } else { 0 }) };
                 }
             }
         }

@@ -125,7 +125,14 @@ fn effect(
                     Diagnostic::new(call.span, "missing type of the updated value")
                         .help("write the type after the name of the effect")
                 })?;
-                let change = lower_change(scope, entry, patterns, ty, argument).map_err(|error| match error {
+                let own = match (declared.kind, result) {
+                    (EffectKind::Inspect, Some(place)) => {
+                        let operand = &entry.operands[patterns[place].operand];
+                        scope.opcode.operand_type(model, operand, scope.choice)
+                    }
+                    _ => None,
+                };
+                let change = lower_change(scope, entry, patterns, (ty, own), argument).map_err(|error| match error {
                     LowerError::Spec(diagnostic) => Errors::from(*diagnostic),
                     LowerError::Mistakes(errors) => errors,
                     LowerError::Domain(_) | LowerError::Broken => {

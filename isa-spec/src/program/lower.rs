@@ -106,12 +106,13 @@ pub(crate) fn lower(
 /// Name of an update's old value.
 const OLD: &str = "old";
 
-/// Lowers the new value of an update; the old value is an additional source.
+/// Lowers the new value of an update, or the result of an inspection if it has a type of its own; the old value is an
+/// additional source.
 pub(crate) fn lower_change(
     scope: Scope<'_>,
     entry: &Entry,
     patterns: &[Pattern],
-    ty: &Ident,
+    (ty, result): (&Ident, Option<TypeId>),
     value: &Expr,
 ) -> Result<Program> {
     let mut lowering = Lowering {
@@ -131,10 +132,11 @@ pub(crate) fn lower_change(
     let slot = None;
     let old = lowering.push(Op::Source(patterns.len()), ty, slot);
     lowering.locals.insert(OLD.to_owned(), Local::Value(old));
-    let new = lowering.expr(value, Some(ty))?;
-    if lowering.ty(new) != ty {
-        let message = format!("{} is changed, this is {}", lowering.describe(ty), lowering.describe(lowering.ty(new)));
-        return Err(Diagnostic::new(value.span, message).into());
+    let expected = result.map_or(ty, |result| lowering.ty_of(result));
+    let new = lowering.expr(value, Some(expected))?;
+    if lowering.ty(new) != expected {
+        let (expected, found) = (lowering.describe(expected), lowering.describe(lowering.ty(new)));
+        return Err(Diagnostic::new(value.span, format!("{expected} is expected, this is {found}")).into());
     }
     lowering.errors.finish(()).map_err(LowerError::Mistakes)?;
     lowering.program.outputs.push(new.id);
