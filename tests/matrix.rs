@@ -201,12 +201,7 @@ struct Case {
 }
 
 /// Puts the elements of a matrix into registers.
-fn pack(
-    count: usize,
-    per: usize,
-    bits: usize,
-    of: impl Fn(usize, usize, usize) -> u64,
-) -> Vec<[u64; 32]> {
+fn pack(count: usize, per: usize, bits: usize, of: impl Fn(usize, usize, usize) -> u64) -> Vec<[u64; 32]> {
     let mut registers = vec![[0; 32]; count];
     for (register, lanes) in registers.iter_mut().enumerate() {
         for (lane, word) in lanes.iter_mut().enumerate() {
@@ -228,9 +223,8 @@ fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
         let kind = round % 5;
         // In a container a narrow element has its place.
         let place = |ty: &str, bits: u64| if case.bits == 8 && ty == "e2m1" { bits << 2 } else { bits };
-        let mut fill = |count: usize, ty: &str| -> Vec<u64> {
-            (0..count).map(|_| input(&mut random, ty, kind)).collect()
-        };
+        let mut fill =
+            |count: usize, ty: &str| -> Vec<u64> { (0..count).map(|_| input(&mut random, ty, kind)).collect() };
         let (a, b, c) = (fill(m * k, x), fill(k * n, y), fill(m * n, z));
         let ra = pack(m * k / 32 / per, per, case.bits, |lane, register, part| {
             let (row, column) = place_of_a(lane, register, part, per);
@@ -294,7 +288,10 @@ fn floats_are_those_of_the_model() {
         check(case, 90, &Model { fraction: 25, step: case.shape[2], result: 23 }, 25);
         check(case, 120, &Model { fraction: 25, step: case.shape[2], result: 23 }, 10);
     }
-    for (k, form) in [(4, "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32"), (8, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32")] {
+    for (k, form) in [
+        (4, "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32"),
+        (8, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"),
+    ] {
         let case = case(form, [16, 8, k], ("tf32", "tf32", "f32", "f32"), 32);
         check(&case, 86, &Model { fraction: 24, step: 4, result: 23 }, 25);
         check(&case, 100, &Model { fraction: 25, step: k, result: 23 }, 25);
@@ -308,8 +305,7 @@ fn narrow_floats_are_those_of_the_model() {
         let narrow = [x, y].iter().any(|ty| !["e4m3", "e5m2"].contains(ty));
         let kind = if narrow { ".kind::f8f6f4" } else { "" };
         for to in ["f32", "f16"] {
-            let form: &'static str =
-                format!("mma.sync.aligned.m16n8k32.row.col{kind}.{to}.{x}.{y}.{to}").leak();
+            let form: &'static str = format!("mma.sync.aligned.m16n8k32.row.col{kind}.{to}.{x}.{y}.{to}").leak();
             let case = case(form, [16, 8, 32], (x, y, to, to), 8);
             check(&case, 120, &Model { fraction: 25, step: 32, result: 23 }, 5);
             if !narrow {
@@ -385,7 +381,8 @@ fn integers_are_exact() {
                     _ => terms.map(|(a, b)| a * b).sum(),
                 };
                 let sum = sum + c[row * n + column];
-                let expected = if clamp.is_empty() { sum as i32 } else { sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32 };
+                let expected =
+                    if clamp.is_empty() { sum as i32 } else { sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32 };
                 assert_eq!(d[element][lane] as i32, expected, "{text}: row {row}, column {column}");
             }
         }
@@ -400,7 +397,9 @@ fn doubles_are_chains_of_fused_multiply_adds() {
         let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
         let product = Product::new(found.form, &found.free, 90).unwrap();
         let mut fill = |count: usize| -> Vec<f64> {
-            (0..count).map(|_| (random.next() >> 12) as f64 * 2_f64.powi((random.next() % 40) as i32 - 60) - 1.0).collect()
+            (0..count)
+                .map(|_| (random.next() >> 12) as f64 * 2_f64.powi((random.next() % 40) as i32 - 60) - 1.0)
+                .collect()
         };
         let (a, b, c) = (fill(16 * k), fill(k * 8), fill(16 * 8));
         let ra = pack(k / 2, 1, 64, |lane, register, _| {
@@ -431,9 +430,8 @@ fn quarters_of_a_warp_have_products_of_their_own() {
             let text = format!("mma.sync.aligned.m8n8k4.{x}.{y}.{to}.f16.f16.{z}");
             let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
             let product = Product::new(found.form, &found.free, 70).unwrap();
-            let mut fill = |count: usize, ty: &str| -> Vec<u64> {
-                (0..count).map(|_| input(&mut random, ty, 1)).collect()
-            };
+            let mut fill =
+                |count: usize, ty: &str| -> Vec<u64> { (0..count).map(|_| input(&mut random, ty, 1)).collect() };
             let (a, b, c) = (fill(4 * 8 * 4, "f16"), fill(4 * 4 * 8, "f16"), fill(4 * 8 * 8, z));
             let quarter = |lane: usize| lane % 16 / 4;
             let high = |lane: usize| if lane < 16 { 0 } else { 4 };
@@ -519,8 +517,7 @@ fn scale_factors_are_those_of_the_model() {
         ("mxf4nvf4", ".scale_vec::4X", "ue8m0", 4, 64, ("e2m1", "e2m1")),
     ] {
         let (x, y) = types;
-        let text =
-            format!("mma.sync.aligned.m16n8k{k}.row.col.kind::{kind}.block_scale{size}.f32.{x}.{y}.f32.{scale}");
+        let text = format!("mma.sync.aligned.m16n8k{k}.row.col.kind::{kind}.block_scale{size}.f32.{x}.{y}.f32.{scale}");
         let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
         let product = Product::new(found.form, &found.free, 120).unwrap_or_else(|error| panic!("{text}: {error}"));
         let bits = if k == 64 { 4 } else { 8 };
@@ -528,9 +525,8 @@ fn scale_factors_are_those_of_the_model() {
         for round in 0..30 {
             let place = |ty: &str, word: u64| if bits == 8 && ty == "e2m1" { word << 2 } else { word };
             // Without infinities and NaNs, which other tests have.
-            let mut fill = |count: usize, ty: &str| -> Vec<u64> {
-                (0..count).map(|_| input(&mut random, ty, 1)).collect()
-            };
+            let mut fill =
+                |count: usize, ty: &str| -> Vec<u64> { (0..count).map(|_| input(&mut random, ty, 1)).collect() };
             let (a, b, c) = (fill(16 * k, x), fill(k * 8, y), fill(16 * 8, "f32"));
             let mut words = || -> [u64; 32] {
                 std::array::from_fn(|_| match scale {

@@ -120,7 +120,8 @@ fn a_product_by_tiles() {
 fn matrices_are_transposed_on_the_way_and_in_registers() {
     each(|machine| {
         let numbers: Vec<u16> = (0..256).map(|x| x * 3 + 1).collect();
-        let (x, loaded, moved) = (machine.upload(&numbers), machine.upload(&[0_u16; 256]), machine.upload(&[0_u16; 256]));
+        let (x, loaded, moved) =
+            (machine.upload(&numbers), machine.upload(&[0_u16; 256]), machine.upload(&[0_u16; 256]));
         machine.run("transposes", Grid::new(1, 32), &[x.into(), loaded.into(), moved.into()]);
         let transposed: Vec<u16> = (0..256).map(|i| numbers[i / 64 * 64 + i % 8 * 8 + i / 8 % 8]).collect();
         assert_eq!(machine.download::<u16>(loaded, 256), transposed);
@@ -141,7 +142,8 @@ fn copies_are_there_when_they_are_waited_for() {
         const COUNT: usize = 128 * 5 + 37;
         machine.run("grouped", Grid::new(1, 128), &[px.into(), sums.into(), (COUNT as i32).into()]);
         let at = |index: usize| if index < COUNT { x[index] } else { 0.0 };
-        let expected: Vec<f32> = (0..128).map(|thread| (0..6).map(|tile| at(tile * 128 + 127 - thread)).sum()).collect();
+        let expected: Vec<f32> =
+            (0..128).map(|thread| (0..6).map(|tile| at(tile * 128 + 127 - thread)).sum()).collect();
         assert_eq!(machine.download::<f32>(sums, 128), expected);
     });
 }
@@ -167,8 +169,7 @@ fn bulk_copies_signal_a_barrier() {
         let x = small(512, -1000, 1000);
         let (px, y) = (machine.upload(&x), machine.upload(&[7_i32; 512]));
         machine.run("bulk", Grid::new(1, 64), &[px.into(), y.into(), 500_i32.into()]);
-        let expected: Vec<i32> =
-            (0..512).map(|i| if i < 500 { x[i] * x[i] + i as i32 } else { 7 }).collect();
+        let expected: Vec<i32> = (0..512).map(|i| if i < 500 { x[i] * x[i] + i as i32 } else { 7 }).collect();
         assert_eq!(machine.download::<i32>(y, 512), expected);
     });
 }

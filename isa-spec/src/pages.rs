@@ -17,7 +17,8 @@ use isa_table::target::in_words;
 use crate::check::{ABSENT, Checked, Form, words};
 use crate::model::{
     self, BoundBuf, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
-    Requirement, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Substitute, SubstituteRule, TypeId, TypeSet,
+    Requirement, Rounding, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Substitute, SubstituteRule, Sum,
+    SumOfBuf, SummationBuf, TypeId, TypeSet,
 };
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
@@ -478,8 +479,13 @@ impl<'a> Pager<'a> {
     fn functions(&self) -> Vec<Function> {
         let mut names = Vec::new();
         let mut visit = |expr: &Expr| {
-            if let ExprKind::Call(name, ..) = &expr.kind {
+            if let ExprKind::Call(name, _, arguments) = &expr.kind {
                 names.push(name.to_string());
+                // How products are summed is named in an argument.
+                names.extend(arguments.iter().filter_map(|argument| match &argument.kind {
+                    ExprKind::Name(name) => Some(name.to_string()),
+                    _ => None,
+                }));
             }
         };
         for entry in &self.opcode.entries {
@@ -502,17 +508,46 @@ impl<'a> Pager<'a> {
             let functions = self.model().functions.iter().map(|function| &function.signature);
             let signature = builtins.chain(functions).find(|signature| signature.name == name);
             let effect = || self.model().effects.iter().find(|effect| effect.kind.name() == name);
-            let (text, docs) = match (signature, effect()) {
-                (Some(signature), _) => (&signature.text, &signature.docs),
-                (None, Some(effect)) => (&effect.text, &effect.docs),
-                (None, None) => continue,
+            let summation = || self.model().summations.iter().find(|summation| summation.name == name);
+            let (text, docs) = match (signature, effect(), summation()) {
+                (Some(signature), ..) => (signature.text.clone(), &signature.docs),
+                (None, Some(effect), _) => (effect.text.clone(), &effect.docs),
+                (None, None, Some(summation)) => (summed(summation), &summation.description),
+                (None, None, None) => continue,
             };
-            if found.iter().all(|function| function.signature != *text) {
-                found.push(Function { signature: text.clone(), description: one_line(docs) });
+            if found.iter().all(|function| function.signature != text) {
+                found.push(Function { signature: text, description: one_line(docs) });
             }
         }
         found
     }
+}
+
+/// How products are summed, by target: `fused: sm_75 24 fraction bits, 16 bytes a step; sm_90 25 fraction bits`.
+fn summed(summation: &SummationBuf) -> String {
+    let row = |row: &SumOfBuf| {
+        let sum = match row.sum {
+            Sum::Exact => "exact".to_owned(),
+            Sum::CountAnd => "counts of AND".to_owned(),
+            Sum::CountXor => "counts of XOR".to_owned(),
+            Sum::Chained(Rounding::Nearest) => "chain of `fma.rn`".to_owned(),
+            Sum::Chained(Rounding::Zero) => "chain of `fma.rz`".to_owned(),
+            Sum::Chained(Rounding::Down) => "chain of `fma.rm`".to_owned(),
+            Sum::Chained(Rounding::Up) => "chain of `fma.rp`".to_owned(),
+            Sum::Fused { fraction, step, result, group } => {
+                let mut text = format!("{fraction} fraction bits");
+                for (number, what) in [(step, "bytes a step"), (result, "of the result"), (group, "products a term")] {
+                    if number != 0 {
+                        text += &format!(", {number} {what}");
+                    }
+                }
+                text
+            }
+        };
+        format!("sm_{} {sum}{}", row.sm, if row.likely { " (likely)" } else { "" })
+    };
+    let rows: Vec<String> = summation.rows.iter().map(row).collect();
+    format!("{}: {}", summation.name, rows.join("; "))
 }
 
 /// An operand in the manual's notation: `{!}c`, `p[|q]`, `a{.asel}`.

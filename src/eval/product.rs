@@ -91,7 +91,9 @@ impl Format {
         let exponent = word >> (below + self.fraction) & ((1 << self.exponent) - 1);
         let (all_fraction, all_exponent) = ((1 << self.fraction) - 1, (1 << self.exponent) - 1);
         let special = match self.beyond {
-            NonFinite::Infinity if exponent == all_exponent => Some(if fraction == 0 { f32::INFINITY } else { f32::NAN }),
+            NonFinite::Infinity if exponent == all_exponent => {
+                Some(if fraction == 0 { f32::INFINITY } else { f32::NAN })
+            }
             NonFinite::Nan if exponent == all_exponent && fraction == all_fraction => Some(f32::NAN),
             _ => None,
         };
@@ -188,12 +190,7 @@ pub struct Term {
 }
 
 /// Fused dot product: the bits of the sum of all products and `c`, in a format.
-pub fn fused(
-    products: impl Iterator<Item = (Number, Number)> + Clone,
-    c: Number,
-    how: Fused,
-    to: Format,
-) -> u64 {
+pub fn fused(products: impl Iterator<Item = (Number, Number)> + Clone, c: Number, how: Fused, to: Format) -> u64 {
     let special = |x: Number| x.special.is_some();
     if special(c) || products.clone().any(|(a, b)| special(a) || special(b)) {
         let sum: f64 = products.map(|(a, b)| a.value() * b.value()).sum();

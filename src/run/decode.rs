@@ -879,7 +879,7 @@ impl Planning<'_> {
             EffectKind::Update | EffectKind::Inspect => {
                 let change = instruction.form.change(effect).ok_or_else(missing)?;
                 let inspects = effect.kind == EffectKind::Inspect;
-                let mut access = access!(result, if inspects { 1 } else { 2 });
+                let mut access = access!(result, 2);
                 let mut sources = Vec::new();
                 let mut count = 1;
                 for (place, info) in
@@ -896,10 +896,7 @@ impl Planning<'_> {
                     sources.push(cells);
                 }
                 access.cells.resize(count, Cell::Sink);
-                // As wide as the old value, or the new one if that does not depend on it.
-                let (places, outputs) = (change.shape().places, change.shape().outputs.len());
-                let old = change.sources().iter().position(|source| usize::from(*source) == sources.len());
-                access.bytes = places[old.map_or(0, |index| outputs + index)] / 8;
+                access.bytes = instruction.form.changed_bits(effect).ok_or_else(missing)? / 8;
                 if access.bytes > 8 {
                     let message = "registers of 128 bits are not modeled";
                     return Err(Error::new(ErrorKind::Unsupported, message));

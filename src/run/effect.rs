@@ -424,7 +424,9 @@ impl Block<'_> {
                 let to = host((copy.to.0, to[lane]), size)? as usize;
                 for byte in 0..size as usize {
                     // SAFETY: `resolve_one` found the bytes of both in allocations of the launch.
-                    unsafe { raw::store(to + byte, 1, if byte < count as usize { raw::load(from + byte, 1) } else { 0 }) };
+                    unsafe {
+                        raw::store(to + byte, 1, if byte < count as usize { raw::load(from + byte, 1) } else { 0 })
+                    };
                 }
             }
         }

@@ -57,7 +57,7 @@ pub struct Access {
     pub space: Option<&'static str>,
     /// The place of the address among the operands.
     pub operand: usize,
-    /// The bytes of all elements.
+    /// The bytes of all elements; 0 if an operand says how many.
     pub bytes: u32,
     /// True if it reads.
     pub read: bool,
@@ -150,21 +150,53 @@ impl Synchronization {
 
 /// The effects of a form with free modifiers, its operands called as the manual calls them.
 pub fn of_form(form: FormInfo, free: &Free) -> Effects<&'static str> {
-    of(form, |slot| form.modifier(free, slot))
-}
-
-fn of(form: FormInfo, modifier: impl Fn(u8) -> Option<&'static str>) -> Effects<&'static str> {
-    let registers = |_: usize, info: &'static Operand, list: &mut Vec<&'static str>| {
-        if !info.registers.is_empty() {
-            list.extend([info.name].into_iter().chain(info.second.map(|second| second.name)));
-        }
-    };
-    collect(form, modifier, None, registers)
+    collect(Chosen::with(form, free), None, names)
 }
 
 /// The effects of a form whatever its free modifiers are: in the place of each stands the name of its slot.
 pub fn of_any(form: FormInfo) -> Effects<&'static str> {
-    of(form, |slot| slot_or_member(form, slot))
+    let mut effects = collect(Chosen::any(form), None, names);
+    // Free modifiers may choose between effects with the same access.
+    effects.memory.dedup();
+    effects
+}
+
+/// Names of the registers of an operand in the manual.
+fn names(_: usize, info: &'static Operand, list: &mut Vec<&'static str>) {
+    if !info.registers.is_empty() {
+        list.extend([info.name].into_iter().chain(info.second.map(|second| second.name)));
+    }
+}
+
+/// A form with its free modifiers, or whatever they are.
+#[derive(Clone, Copy)]
+pub(super) struct Chosen<'f> {
+    form: FormInfo,
+    free: Option<&'f Free>,
+}
+
+impl<'f> Chosen<'f> {
+    pub(super) fn with(form: FormInfo, free: &'f Free) -> Chosen<'f> {
+        Chosen { form, free: Some(free) }
+    }
+
+    fn any(form: FormInfo) -> Chosen<'f> {
+        Chosen { form, free: None }
+    }
+
+    fn modifier(self, slot: u8) -> Option<&'static str> {
+        match self.free {
+            Some(free) => self.form.modifier(free, slot),
+            None => slot_or_member(self.form, slot),
+        }
+    }
+
+    fn effects(self) -> Vec<&'static Effect> {
+        match self.free {
+            Some(free) => self.form.effects_with(free).collect(),
+            None => self.form.effects().effects.iter().collect(),
+        }
+    }
 }
 
 /// The name of a free slot, the member in any other.
@@ -205,21 +237,22 @@ impl<'a> Statement<'a> {
                 push(Register { name, element: None });
             }
         };
-        collect(self.form(), |slot| self.modifier(slot), guard, registers)
+        collect(Chosen::with(self.form(), self.free()), guard, registers)
     }
 }
 
-/// The effects of an instruction: `modifier` is the member in a slot, `registers` adds those of an operand.
+/// The effects of an instruction; `registers` adds those of an operand.
 pub(super) fn collect<R: PartialEq>(
-    form: FormInfo,
-    modifier: impl Fn(u8) -> Option<&'static str>,
+    chosen: Chosen<'_>,
     guard: Option<R>,
     mut registers: impl FnMut(usize, &'static Operand, &mut Vec<R>),
 ) -> Effects<R> {
-    let list = form.effects();
+    let form = chosen.form;
+    let (list, all) = (form.effects(), chosen.effects());
+    let modifier = |slot| chosen.modifier(slot);
     let (mut reads, mut writes) = (Vec::from_iter(guard), Vec::new());
     // The results of a call are written, but are not destinations of its form.
-    let calls = list.effects.iter().filter(|effect| effect.kind == EffectKind::Call);
+    let calls = all.iter().filter(|effect| effect.kind == EffectKind::Call);
     let results: Vec<u8> = calls.filter_map(|effect| effect.arguments.first().copied()).collect();
     let mut own = Vec::new();
     for (place, info) in form.operands().iter().enumerate() {
@@ -245,9 +278,9 @@ pub(super) fn collect<R: PartialEq>(
         synchronization: Vec::new(),
         lacks: Some(list.lacks).filter(|reason| !reason.is_empty()),
     };
-    for effect in list.effects {
+    for effect in all {
         let barrier = effect.arguments.first().filter(|place| **place != NO_OPERAND).map(|place| usize::from(*place));
-        effects.memory.extend(access(form, effect, &modifier));
+        effects.memory.extend(accesses(form, effect, &modifier));
         match effect.kind {
             EffectKind::Branch => effects.flow = Flow::Branch,
             EffectKind::BranchIndexed => effects.flow = Flow::IndirectBranch,
@@ -275,26 +308,46 @@ pub(super) fn collect<R: PartialEq>(
     effects
 }
 
-/// The access to memory that an effect is, if it is one.
-fn access(form: FormInfo, effect: &Effect, modifier: impl Fn(u8) -> Option<&'static str>) -> Option<Access> {
+/// The accesses to memory of an effect.
+fn accesses<'m>(
+    form: FormInfo,
+    effect: &'m Effect,
+    modifier: &'m impl Fn(u8) -> Option<&'static str>,
+) -> impl Iterator<Item = Access> + 'm {
+    // Two addresses have a copy.
     let (read, written) = match effect.kind {
-        EffectKind::Read => (true, false),
-        EffectKind::Write => (false, true),
+        EffectKind::CopyBytes => (true, true),
+        EffectKind::Read
+        | EffectKind::Inspect
+        | EffectKind::ReadRows
+        | EffectKind::ReadMatrix
+        | EffectKind::ReadColumns => (true, false),
+        EffectKind::Write | EffectKind::WriteRows | EffectKind::WriteMatrix | EffectKind::WriteColumns => (false, true),
         EffectKind::Update => (true, true),
-        _ => return None,
+        _ => (false, false),
     };
-    let operand = usize::from(*effect.arguments.first()?);
-    let address = form.operands().iter().nth(operand)?;
-    let space = space(address, &modifier);
-    let [order, scope] = ordering(effect, modifier);
-    Some(Access { space, operand, bytes: bytes(form, effect), read, written, order, scope })
+    let copies = effect.kind == EffectKind::CopyBytes;
+    let addresses = effect.arguments.iter().take(usize::from(read || written) + usize::from(copies));
+    addresses.enumerate().filter_map(move |(index, operand)| {
+        let operand = usize::from(*operand);
+        let address = form.operands().iter().nth(operand)?;
+        let space = space(address, modifier);
+        let [order, scope] = ordering(effect, modifier);
+        // The destination is the first address.
+        let (read, written) = if copies { (index == 1, index == 0) } else { (read, written) };
+        Some(Access { space, operand, bytes: bytes(form, effect), read, written, order, scope })
+    })
 }
 
 /// The bytes of all elements that an access moves.
 fn bytes(form: FormInfo, effect: &Effect) -> u32 {
-    moved(form, effect).map_or(0, |info| {
+    if effect.kind == EffectKind::CopyBytes {
+        return 0;
+    }
+    let changed = form.changed_bits(effect).map(u32::from);
+    moved(form, effect).map_or(changed.unwrap_or(0) / 8, |info| {
         let elements = if let OperandKind::Vector(count) = info.kind { count.into() } else { 1 };
-        u32::from(form.table().ty(info.ty).bits / 8) * elements
+        changed.unwrap_or(form.table().ty(info.ty).bits.into()) / 8 * elements
     })
 }
 
@@ -306,7 +359,8 @@ fn space(address: &Operand, modifier: impl Fn(u8) -> Option<&'static str>) -> Op
 
 /// The operand that an access moves to or from memory.
 fn moved(form: FormInfo, effect: &Effect) -> Option<&'static Operand> {
-    let written = effect.arguments.get(1).filter(|_| effect.kind == EffectKind::Write);
+    let writes = [EffectKind::Write, EffectKind::WriteRows, EffectKind::WriteMatrix, EffectKind::WriteColumns];
+    let written = effect.arguments.get(1).filter(|_| writes.contains(&effect.kind));
     let named = [effect.result].into_iter().chain(written.copied()).find(|place| *place != NO_OPERAND);
     match named {
         Some(place) => form.operands().iter().nth(place.into()),
@@ -321,7 +375,8 @@ fn ordering(effect: &Effect, modifier: impl Fn(u8) -> Option<&'static str>) -> [
     let first = match effect.kind {
         EffectKind::Fence => 0,
         EffectKind::Read => 1,
-        _ => 2,
+        EffectKind::Write | EffectKind::Update | EffectKind::Inspect => 2,
+        _ => return [None; 2],
     };
     [first, first + 1].map(|index| {
         let slot = effect.arguments.get(index).copied().filter(|slot| *slot != NO_OPERAND);
@@ -334,14 +389,14 @@ fn ordering(effect: &Effect, modifier: impl Fn(u8) -> Option<&'static str>) -> [
 pub fn in_words(form: FormInfo) -> Vec<String> {
     let amount =
         |effect: &Effect| moved(form, effect).map_or(String::new(), |info| format!("the bytes of `{}`", info.name));
-    sentences(form, |slot| slot_or_member(form, slot), amount, |info, _| info.with_around(info.name))
+    sentences(Chosen::any(form), amount, |info, _| info.with_around(info.name))
 }
 
 /// The same of a form with free modifiers.
 pub fn of_form_in_words(form: FormInfo, free: &Free) -> Vec<String> {
     let effects = of_form(form, free);
     let operands = |info: &Operand, _| info.with_around(info.name);
-    let beyond = sentences(form, |slot| form.modifier(free, slot), |effect| amount(form, effect), operands);
+    let beyond = sentences(Chosen::with(form, free), |effect| amount(form, effect), operands);
     effects.registers_in_words().chain(beyond).collect()
 }
 
@@ -364,7 +419,7 @@ impl<'a> Statement<'a> {
     pub fn effects_in_words(&self, declared: impl Fn(&'a str) -> bool) -> Vec<String> {
         let form = self.form();
         let operand = |_: &Operand, place| self.operand_text(place);
-        let beyond = sentences(form, |slot| self.modifier(slot), |effect| amount(form, effect), operand);
+        let beyond = sentences(Chosen::with(form, self.free()), |effect| amount(form, effect), operand);
         self.effects_among(declared).registers_in_words().chain(beyond).collect()
     }
 }
@@ -377,13 +432,13 @@ fn amount(form: FormInfo, effect: &Effect) -> String {
 
 /// A sentence for each effect that a program can observe beyond registers, and for what is not described.
 fn sentences(
-    form: FormInfo,
-    word: impl Fn(u8) -> Option<&'static str>,
+    chosen: Chosen<'_>,
     amount: impl Fn(&Effect) -> String,
     operand: impl Fn(&Operand, usize) -> String,
 ) -> Vec<String> {
+    let (form, word) = (chosen.form, |slot| chosen.modifier(slot));
     let list = form.effects();
-    let told = list.effects.iter().filter_map(|effect| {
+    let told = chosen.effects().into_iter().filter_map(|effect| {
         let [order, scope] = ordering(effect, &word);
         let order = order.map(|order| format!("`.{order}`"));
         let scope = scope.map(|scope| format!("`.{scope}` scope"));
@@ -399,8 +454,27 @@ fn sentences(
         };
         let barrier = || first.map_or(String::new(), |(info, place)| format!(" `{}`", operand(info, place)));
         let text = match effect.kind {
-            EffectKind::Read => return access("Reads"),
-            EffectKind::Write => return access("Writes"),
+            EffectKind::Read
+            | EffectKind::Inspect
+            | EffectKind::ReadRows
+            | EffectKind::ReadMatrix
+            | EffectKind::ReadColumns => return access("Reads"),
+            EffectKind::Write | EffectKind::WriteRows | EffectKind::WriteMatrix | EffectKind::WriteColumns => {
+                return access("Writes");
+            }
+            EffectKind::CopyBytes => {
+                let name = |index: usize| {
+                    let place = usize::from(*effect.arguments.get(index)?);
+                    Some(operand(form.operands().iter().nth(place)?, place))
+                };
+                let (to, from, size) = (name(0)?, name(1)?, name(2)?);
+                format!("Copies `{size}` bytes from `{from}` to `{to}`")
+            }
+            EffectKind::Multiply
+            | EffectKind::MultiplySparse
+            | EffectKind::MultiplyScaled
+            | EffectKind::MultiplySparseScaled => "Multiplies matrices that the lanes of the warp hold".into(),
+            EffectKind::Transpose => "Transposes a matrix that the lanes of the warp hold".into(),
             EffectKind::Update => return access("Atomically reads and writes"),
             EffectKind::Fence => format!("Orders accesses to memory{ordering}"),
             EffectKind::Branch => "Branches to a label".into(),
@@ -424,5 +498,12 @@ fn sentences(
         Some(text)
     });
     let lacks = Some(list.lacks).filter(|reason| !reason.is_empty());
-    told.chain(lacks.map(|reason| format!("Cannot be executed: {reason}"))).collect()
+    let mut found: Vec<String> = Vec::new();
+    // Free modifiers may choose between effects that are the same in words.
+    for text in told.chain(lacks.map(|reason| format!("Cannot be executed: {reason}"))) {
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    found
 }

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use isa_table::constant::Content;
+use isa_table::matrix::ShareBuf;
 use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
     self, BoundedBuf, DataBuf, EffectBuf, EffectList, EffectListBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors,
     FloorsBuf, ForbiddenBuf, FormsBuf, FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf,
     OperandListBuf, RelaxedBuf, RuleBuf, SecondBuf, SlotBuf, Substitute, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
 };
-use isa_table::matrix::ShareBuf;
 use isa_table::{effect, hash};
 
 use super::Context;

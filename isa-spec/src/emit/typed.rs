@@ -251,7 +251,9 @@ impl<'a> Typed<'a> {
                 let shift = 64 - found.bits.min(64);
                 format!("{}i{}", (bits << shift) as i64 >> shift, found.bits)
             }
-            Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Minifloat if bits > 9 => format!("{bits:#x}u{}", found.bits),
+            Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Minifloat if bits > 9 => {
+                format!("{bits:#x}u{}", found.bits)
+            }
             Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Minifloat => format!("{bits}u{}", found.bits),
         };
         if lanes == 1 { one } else { format!("[{one}; {lanes}]") }

@@ -132,13 +132,14 @@ fn effect(
                     }
                     _ => None,
                 };
-                let change = lower_change(scope, entry, patterns, (ty, own), argument).map_err(|error| match error {
-                    LowerError::Spec(diagnostic) => Errors::from(*diagnostic),
-                    LowerError::Mistakes(errors) => errors,
-                    LowerError::Domain(_) | LowerError::Broken => {
-                        Diagnostic::new(argument.span, "an operator does not work on this type").into()
-                    }
-                })?;
+                let change =
+                    lower_change(scope, entry, patterns, (ty, own), argument).map_err(|error| match error {
+                        LowerError::Spec(diagnostic) => Errors::from(*diagnostic),
+                        LowerError::Mistakes(errors) => errors,
+                        LowerError::Domain(_) | LowerError::Broken => {
+                            Diagnostic::new(argument.span, "an operator does not work on this type").into()
+                        }
+                    })?;
                 lowered.change = Some(change);
                 None
             }

@@ -306,6 +306,16 @@ impl FormInfo {
         Some(Evaluator { form: self, evaluation })
     }
 
+    /// Returns the width in bits of the value that an update changes or an inspection reads: of the old one, or of the
+    /// new one if it does not depend on that.
+    pub fn changed_bits(self, effect: &Effect) -> Option<u8> {
+        let change = self.change(effect)?;
+        let sources = self.operands().iter().filter(|operand| !operand.destination).count();
+        let (places, outputs) = (change.shape().places, change.shape().outputs.len());
+        let old = change.sources().iter().position(|source| usize::from(*source) == sources);
+        Some(places[old.map_or(0, |index| outputs + index)])
+    }
+
     /// Returns true if it has semantics and the result of a thread depends on that thread alone.
     pub fn has_evaluator(self) -> bool {
         !self.evaluations().is_empty() && !self.is_collective()

@@ -30,7 +30,11 @@ pub(crate) enum Matrix {
         write: bool,
         cells: Vec<Cell>,
     },
-    Transpose { layout: Arc<Layout>, from: Vec<Cell>, to: Vec<Cell> },
+    Transpose {
+        layout: Arc<Layout>,
+        from: Vec<Cell>,
+        to: Vec<Cell>,
+    },
 }
 
 /// How a matrix lies in memory.
@@ -56,9 +60,9 @@ impl Planning<'_> {
         let layout = |place: usize| {
             let operand = form_operand(instruction, place);
             let layout = Layout::new(form, operand, &instruction.free);
-            layout.map(Arc::new).ok_or_else(|| {
-                unsupported(format!("where the elements of `{}` are is not described", operand.name))
-            })
+            layout
+                .map(Arc::new)
+                .ok_or_else(|| unsupported(format!("where the elements of `{}` are is not described", operand.name)))
         };
         let missing = || unsupported("an operand is missing".into());
         let operand = |index: usize| given(index).ok_or_else(missing);

@@ -68,7 +68,9 @@ impl Block<'_> {
     fn hold(&mut self, warp: usize, cells: &[Cell], values: &[Lanes]) {
         for (cell, values) in cells.iter().zip(values) {
             match *cell {
-                Cell::Row(Row { bits: 32, number }) => *self.warps.b32_mut(warp, number) = values.map(|word| word as u32),
+                Cell::Row(Row { bits: 32, number }) => {
+                    *self.warps.b32_mut(warp, number) = values.map(|word| word as u32)
+                }
                 cell => (0..32).for_each(|lane| self.set(warp, lane, cell, values[lane])),
             }
         }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::{Function, Instruction, Value};
-use crate::text::effects::{Effects, Flow, collect};
+use crate::text::effects::{Chosen, Effects, Flow, collect};
 
 impl Instruction {
     /// Its effects on registers, memory, control flow and other threads.
@@ -34,15 +34,10 @@ impl Instruction {
     /// ```
     pub fn effects(&self) -> Effects<usize> {
         let guard = self.guard.map(|(register, _)| register);
-        collect(
-            self.form,
-            |slot| self.modifier(slot),
-            guard,
-            |place, _, list| {
-                registers(&self.operands[place].value, list);
-                list.extend(self.operands[place].second);
-            },
-        )
+        collect(Chosen::with(self.form, &self.free), guard, |place, _, list| {
+            registers(&self.operands[place].value, list);
+            list.extend(self.operands[place].second);
+        })
     }
 }
 

@@ -224,7 +224,9 @@ impl Resolver {
             (_, None) => {}
         }
         match (ty.kind, fraction) {
-            (Kind::Minifloat, Some(fraction)) if ty.exponent + fraction.value <= ty.bits => ty.fraction = fraction.value,
+            (Kind::Minifloat, Some(fraction)) if ty.exponent + fraction.value <= ty.bits => {
+                ty.fraction = fraction.value
+            }
             (_, Some(fraction)) => self.error(Diagnostic::new(
                 fraction.span,
                 format!("no `{kind}` type of {} bits has such a fraction", bits.value),
@@ -647,6 +649,7 @@ fn sum(row: &ast::SumRow) -> Result<Sum, Diagnostic> {
     let found = KINDS.iter().find(|(name, _)| row.kind == name).map(|(_, sum)| *sum);
     found.ok_or_else(|| {
         let known = KINDS.map(|(name, _)| name).into_iter().chain(["fused"]);
-        Diagnostic::new(row.kind.span(), format!("unknown kind of sum `{}`", row.kind)).suggest(row.kind.as_ref(), known)
+        Diagnostic::new(row.kind.span(), format!("unknown kind of sum `{}`", row.kind))
+            .suggest(row.kind.as_ref(), known)
     })
 }
