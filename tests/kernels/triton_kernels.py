@@ -1,0 +1,92 @@
+"""Compiles kernels to PTX with Triton, which needs no GPU for it.
+
+    python -m venv venv && venv/bin/pip install triton
+    venv/bin/python triton_kernels.py
+
+`triton-provenance.txt` says which compiler wrote what.
+"""
+import os
+import tempfile
+
+os.environ["TRITON_DISABLE_LINE_INFO"] = "1"
+os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"
+os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
+
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+@triton.jit
+def product(a, b, c, m, n, k, rows: tl.constexpr, columns: tl.constexpr, depth: tl.constexpr):
+    i = tl.program_id(0) * rows + tl.arange(0, rows)
+    j = tl.program_id(1) * columns + tl.arange(0, columns)
+    l = tl.arange(0, depth)
+    sums = tl.zeros((rows, columns), dtype=tl.float32)
+    for first in range(0, k, depth):
+        x = tl.load(a + i[:, None] * k + (first + l)[None, :])
+        y = tl.load(b + (first + l)[:, None] * n + j[None, :])
+        sums = tl.dot(x, y, sums)
+    tl.store(c + i[:, None] * n + j[None, :], sums)
+
+
+@triton.jit
+def attention(q, k, v, out, count, scale, rows: tl.constexpr, columns: tl.constexpr, width: tl.constexpr):
+    i = tl.program_id(0) * rows + tl.arange(0, rows)
+    d = tl.arange(0, width)
+    x = tl.load(q + i[:, None] * width + d[None, :])
+    most = tl.full((rows,), float("-inf"), dtype=tl.float32)
+    total = tl.zeros((rows,), dtype=tl.float32)
+    sums = tl.zeros((rows, width), dtype=tl.float32)
+    for first in range(0, count, columns):
+        j = first + tl.arange(0, columns)
+        y = tl.load(k + j[:, None] * width + d[None, :])
+        scores = tl.dot(x, tl.trans(y)) * scale
+        now = tl.maximum(most, tl.max(scores, 1))
+        weights = tl.exp2(scores - now[:, None])
+        shrink = tl.exp2(most - now)
+        total = total * shrink + tl.sum(weights, 1)
+        z = tl.load(v + j[:, None] * width + d[None, :])
+        sums = tl.dot(weights.to(tl.float16), z, sums * shrink[:, None])
+        most = now
+    tl.store(out + i[:, None] * width + d[None, :], sums / total[:, None])
+
+
+@triton.jit
+def softmax(x, y, columns, width: tl.constexpr):
+    row = tl.program_id(0)
+    j = tl.arange(0, width)
+    values = tl.load(x + row * columns + j, mask=j < columns, other=-float("inf"))
+    weights = tl.exp(values - tl.max(values, 0))
+    tl.store(y + row * columns + j, weights / tl.sum(weights, 0), mask=j < columns)
+
+
+def compile(kernel, name, target, types, sizes, stages):
+    signature = dict(zip(kernel.arg_names, types)) | dict.fromkeys(sizes, "constexpr")
+    options = {"num_warps": 4, "num_stages": stages}
+    made = triton.compile(ASTSource(kernel, signature, sizes), target=GPUTarget("cuda", target, 32), options=options)
+    file = f"triton-{name}-{target}.ptx"
+    with open(os.path.join(HERE, file), "w") as out:
+        out.write(made.asm["ptx"])
+    return f"{file}: {kernel.fn.__name__} by Triton {triton.__version__}, {made.metadata.shared} bytes of shared memory\n"
+
+
+def main():
+    lines = []
+    tile = {"rows": 32, "columns": 32, "depth": 32}
+    for element, targets in [("fp16", [80, 90, 120]), ("bf16", [80, 120]), ("fp32", [80, 90]), ("fp8e4nv", [89, 120]), ("fp8e5", [89])]:
+        for target in targets:
+            types = ["*" + element, "*" + element, "*fp32", "i32", "i32", "i32"]
+            lines.append(compile(product, f"product-{element}", target, types, tile, 3))
+    for target in [80, 120]:
+        types = ["*fp16", "*fp16", "*fp16", "*fp32", "i32", "fp32"]
+        lines.append(compile(attention, "attention", target, types, {"rows": 32, "columns": 32, "width": 32}, 2))
+        lines.append(compile(softmax, "softmax", target, ["*fp32", "*fp32", "i32"], {"width": 256}, 1))
+    with open(os.path.join(HERE, "triton-provenance.txt"), "w") as out:
+        out.writelines(lines)
+
+
+main()
