@@ -31,7 +31,11 @@ fn upload(machine: &Machine, ty: &str, numbers: &[f32]) -> u64 {
         let bits = x.to_bits();
         let exponent = (bits >> 23 & 0xff) as i32 - 127 + bias;
         let sign = (bits >> 24 & 0x80) as u8;
-        if x == 0.0 { sign } else { sign | (exponent << fraction) as u8 | (bits >> (23 - fraction) & ((1 << fraction) - 1)) as u8 }
+        if x == 0.0 {
+            sign
+        } else {
+            sign | (exponent << fraction) as u8 | (bits >> (23 - fraction) & ((1 << fraction) - 1)) as u8
+        }
     };
     match ty {
         "fp16" => machine.upload(&numbers.iter().map(|x| f16::from_f32(*x).to_bits()).collect::<Vec<_>>()),
@@ -64,9 +68,8 @@ fn products() {
     let (mut a, mut b) = (small(M * K, 4), small(K * N + 1, 4));
     b.remove(0);
     a.reverse();
-    let expected: Vec<f32> = (0..M * N)
-        .map(|at| (0..K).map(|l| a[at / N * K + l] * b[l * N + at % N]).sum::<i32>() as f32)
-        .collect();
+    let expected: Vec<f32> =
+        (0..M * N).map(|at| (0..K).map(|l| a[at / N * K + l] * b[l * N + at % N]).sum::<i32>() as f32).collect();
     let floats = |list: &[i32]| list.iter().map(|x| *x as f32).collect::<Vec<_>>();
     let (a, b) = (floats(&a), floats(&b));
     for (ty, text) in CASES {
@@ -87,14 +90,16 @@ fn attention() {
     const COUNT: usize = 96;
     const WIDTH: usize = 32;
     let halves = |list: Vec<f32>| list.into_iter().map(|x| f16::from_f32(x).to_f32()).collect::<Vec<_>>();
-    let (q, mut k, mut v) = (halves(normal(ROWS * WIDTH)), halves(normal(COUNT * WIDTH + 9)), halves(normal(COUNT * WIDTH)));
+    let (q, mut k, mut v) =
+        (halves(normal(ROWS * WIDTH)), halves(normal(COUNT * WIDTH + 9)), halves(normal(COUNT * WIDTH)));
     k.drain(..9);
     v.reverse();
     let scale = 0.25_f32;
     let mut expected = vec![0.0; ROWS * WIDTH];
     for i in 0..ROWS {
         let score = |j: usize| -> f64 {
-            (0..WIDTH).map(|d| f64::from(q[i * WIDTH + d]) * f64::from(k[j * WIDTH + d])).sum::<f64>() * f64::from(scale)
+            (0..WIDTH).map(|d| f64::from(q[i * WIDTH + d]) * f64::from(k[j * WIDTH + d])).sum::<f64>()
+                * f64::from(scale)
         };
         let weights: Vec<f64> = (0..COUNT).map(|j| score(j).exp2()).collect();
         let total: f64 = weights.iter().sum();

@@ -66,7 +66,7 @@ pub(crate) fn edges(ty: &TypeInfo) -> Vec<u128> {
             ];
             positive.iter().flat_map(|&value| [value, value | top]).collect()
         }
-        Kind::Bits | Kind::Unsigned | Kind::Signed | Kind::Packed => {
+        Kind::Bits | Kind::Unsigned | Kind::Signed | Kind::Minifloat | Kind::Packed => {
             vec![0, 1, 2, low(bits), low(bits) - 1, top, top - 1, top + 1, top >> 1, (u128::MAX / 3) & low(bits)]
         }
     }
