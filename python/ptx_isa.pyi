@@ -6,7 +6,7 @@ characters.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, final
+from typing import Any, Literal, final
 
 __all__ = [
     "Access",
@@ -418,6 +418,73 @@ class Module:
     @property
     def floors(self) -> tuple[Floor, ...]:
         """The minimum version and target of each function with a body and, in the last place, of the module."""
+    def kernel(self, name: str | None = None) -> Kernel:
+        """The kernel with a name, or the only one; the module's variables get memory with the first. Raises `LaunchError`."""
+
+class LaunchError(RuntimeError):
+    """What keeps a kernel from being launched, or ended its launch."""
+
+    kind: str
+    """What is wrong: `"access"`, `"misaligned"`, `"trap"`, `"assertion"`, `"deadlock"`, `"unsupported"`, `"module"`, …"""
+    message: str
+    """The same in words."""
+    kernel: str | None
+    """The kernel."""
+    statement: str | None
+    """The statement."""
+    line: int | None
+    """The statement's line in the module, counted from one."""
+    source: tuple[str, int, int] | None
+    """File, line and column of the source, as the module's `.loc` says."""
+    block: tuple[int, int, int] | None
+    """The block."""
+    thread: tuple[int, int, int] | None
+    """The thread in its block."""
+    address: int | None
+    """The address of an access."""
+
+_Dimensions = int | Sequence[int]
+
+@final
+class Kernel:
+    """A kernel of a module: `kernel[grid, block](arguments)` runs it on the CPU."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def signature(self) -> str:
+        """Its name and parameters: `saxpy(.u32 n, .f32 a, .u64 x, .u64 y)`."""
+    def __getitem__(
+        self,
+        shape: tuple[_Dimensions, _Dimensions]
+        | tuple[_Dimensions, _Dimensions, int]
+        | tuple[_Dimensions, _Dimensions, int, _Dimensions],
+        /,
+    ) -> Launch:
+        """A launch of a grid of blocks, a block of threads, so many bytes of dynamic shared memory, and blocks in a cluster."""
+
+@final
+class Launch:
+    """A kernel with the shape of its launch."""
+
+    def __call__(self, *arguments: Any, threads: int | None = None, limit: int | None = None) -> Report:
+        """Runs the kernel and waits until it has ended; other threads of Python run meanwhile. An argument is a number, or an
+        array for a pointer: whatever has the buffer protocol, as NumPy's arrays, or DLPack; the kernel works on its bytes in
+        place. The bytes of a structure by value come from an object with as many. `threads` are those of the host, one for a
+        launch that is deterministic, and `limit` is the greatest number of instructions, over all threads. Raises
+        `LaunchError`; the arrays are then as the threads have left them."""
+
+@final
+class Report:
+    """What a launch did."""
+
+    @property
+    def instructions(self) -> int:
+        """Instructions, counted once for each thread that executed them."""
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
 
 @final
 class Floor:

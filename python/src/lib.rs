@@ -8,12 +8,13 @@ mod evaluate;
 mod finding;
 mod form;
 mod module;
+mod run;
 mod statement;
 mod text;
 
 use pyo3::prelude::*;
 
-/// PTX instructions as one table: check modules, evaluate statements, look forms up.
+/// PTX instructions as one table: check modules, evaluate statements, look forms up, run kernels.
 #[pymodule]
 mod ptx_isa {
     #[pymodule_export]
@@ -26,6 +27,8 @@ mod ptx_isa {
     use crate::form::{Form, FormOperand, explain, forms};
     #[pymodule_export]
     use crate::module::{Declaration, Directive, Function, Label, Module, Part};
+    #[pymodule_export]
+    use crate::run::{Kernel, Launch, LaunchError, Report};
     #[pymodule_export]
     use crate::statement::{Guard, Operand, Statement};
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::Severity;
+use ptx_isa::run::{self, Memory, Module as Loaded};
 use ptx_isa::table::FormInfo;
 use ptx_isa::text::Options;
 use ptx_isa::text::module::{self, Index, Item, read};
@@ -15,6 +16,7 @@ use pyo3::types::{PySlice, PyTuple};
 
 use crate::effects;
 use crate::finding::Diagnostic;
+use crate::run::{Kernel, exception};
 use crate::statement::Statement;
 use crate::text::{Place, Places, Text, options};
 
@@ -23,12 +25,21 @@ pub(crate) struct Source {
     pub(crate) text: String,
     options: Options,
     index: OnceLock<Index>,
+    /// Its variables in memory, once a kernel is asked for.
+    loaded: OnceLock<Result<(Loaded, Memory), run::Error>>,
 }
 
 impl Source {
     /// Symbols of the names in the text.
     pub(crate) fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::read(&TABLE, &self.text, &self.options).0)
+    }
+
+    fn loaded(&self) -> &Result<(Loaded, Memory), run::Error> {
+        self.loaded.get_or_init(|| {
+            let memory = Memory::new();
+            Loaded::load(&self.text, &memory).map(|module| (module, memory))
+        })
     }
 }
 
@@ -202,7 +213,8 @@ impl Module {
             let report = read(&TABLE, text.as_bytes(), &options, |item, span| found.push((Found::of(&item), span)));
             (found, report)
         });
-        let source = Arc::new(Source { text: text.to_owned(), options, index: OnceLock::new() });
+        let source =
+            Arc::new(Source { text: text.to_owned(), options, index: OnceLock::new(), loaded: OnceLock::new() });
         let places = Places::new(Text::Characters(text));
         // What is wrong with statements, in order; they are, too.
         let mut errors = Vec::new();
@@ -232,6 +244,15 @@ impl Module {
     #[getter]
     pub(crate) fn text(&self) -> &str {
         &self.source.text
+    }
+
+    #[pyo3(signature = (name=None))]
+    fn kernel(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Kernel> {
+        let found = match py.detach(|| self.source.loaded()) {
+            Ok((module, memory)) => Kernel::new(module, memory, name),
+            Err(error) => Err(error.clone()),
+        };
+        found.map_err(|error| exception(py, &error))
     }
 
     #[getter]
