@@ -38,10 +38,15 @@ fn document(name: &str) -> String {
 #[test]
 fn the_first_command_shows_what_the_readme_shows() {
     let readme = document("README.md");
-    let first = blocks(&readme, "sh")[0].trim();
     // The binary is there; what cargo does before is `.ci/first`'s.
-    let line = first.replace("cargo run --features cli --", "ptx-isa");
-    let output = shell(&line, Path::new(env!("CARGO_MANIFEST_DIR")));
+    let run = |command: usize| {
+        let line = blocks(&readme, "sh")[command].trim().replace("cargo run --features cli --", "ptx-isa");
+        shell(&line, Path::new(env!("CARGO_MANIFEST_DIR")))
+    };
+    let output = run(0);
+    let printed = blocks(&readme, "text").into_iter().find(|block| block.starts_with("3 = ")).expect("what is printed");
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), printed));
+    let output = run(1);
     assert_eq!(output.status.code(), Some(1));
     let report = blocks(&readme, "text").into_iter().find(|block| block.starts_with("error[")).expect("a report");
     assert!(text(&output.stdout).contains(report.trim_end()), "{}", text(&output.stdout));

@@ -74,7 +74,9 @@ fn sizes_are_those_that_a_shape_says_and_registers_those_of_the_operands() {
                 assert_eq!((registers, u32::from(bits) % fragment.parts), (fragment.registers, 0), "{form:?}");
                 let Some([m, n, k]) = form.mnemonic().split('.').find_map(shape) else { continue };
                 let sparse = u32::from(form.mnemonic().contains(".sp"));
-                let size = match held.operand {
+                // What is loaded is the matrix that the opcode names.
+                let loaded = form.mnemonic().strip_prefix("wmma.load.").and_then(|rest| rest.get(..1));
+                let size = match loaded.unwrap_or(held.operand) {
                     "a" => (m, k >> sparse),
                     "b" => (k, n),
                     _ => (m, n),

@@ -167,7 +167,9 @@ quotients! {
 /// Whatever NaN the host gives becomes the machine's.
 #[inline(always)]
 pub(super) const fn finish_f32(result: f32, _: f32, _: f32) -> f32 {
-    if result.is_nan() { f32::from_bits(0x7fff_ffff) } else { result }
+    // Compared as bits: for the compiler one NaN is as good as another.
+    let bits = result.to_bits();
+    f32::from_bits(if bits & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { bits })
 }
 
 /// A NaN among the operands is kept, the first one first.

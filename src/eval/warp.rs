@@ -8,7 +8,7 @@ use core::convert::identity;
 
 use super::convert::whole_f32;
 use super::f16;
-use super::float::{finish_f32, finish_f64, sum_f32};
+use super::float::{finish_f64, sum_f32};
 use super::rounding::{RM, RN, RP, RZ};
 use crate::lanes::{Pick, Simd, WARP, Word, reinterpret, whole};
 
@@ -27,10 +27,7 @@ fn lanes<W: Word, const N: usize>(value: impl Fn(usize) -> W) -> [W; N] {
 /// Floats whose NaNs are the machine's.
 #[inline(always)]
 fn machine<const N: usize>(x: [u32; N]) -> [u32; N] {
-    lanes(|lane| {
-        let float = f32::from_bits(x[lane]);
-        finish_f32(float, float, float).to_bits()
-    })
+    lanes(|lane| if x[lane] & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { x[lane] })
 }
 
 /// Halves whose NaNs are the machine's.

@@ -387,8 +387,9 @@ fn ordering(effect: &Effect, modifier: impl Fn(u8) -> Option<&'static str>) -> [
 /// The effects of a form beyond registers in words, as a reference tells them of all statements of an entry: modifiers and
 /// operands by their names.
 pub fn in_words(form: FormInfo) -> Vec<String> {
-    let amount =
-        |effect: &Effect| moved(form, effect).map_or(String::new(), |info| format!("the bytes of `{}`", info.name));
+    let amount = |effect: &Effect| {
+        moved(form, effect).map_or(amount(form, effect), |info| format!("the bytes of `{}`", info.name))
+    };
     sentences(Chosen::any(form), amount, |info, _| info.with_around(info.name))
 }
 

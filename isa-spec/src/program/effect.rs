@@ -152,7 +152,7 @@ fn effect(
             }
             (EffectParam::Number, ExprKind::Integer(number)) if *number < 255 => Some(Argument::Number(*number as u8)),
             (EffectParam::Number, _) => {
-                return Err(Diagnostic::new(argument.span, "a number below 255 is expected here").into());
+                return Err(Diagnostic::new(argument.span, "a literal number below 255 is expected here").into());
             }
             (EffectParam::Summation, _) => {
                 return Err(Diagnostic::new(argument.span, "the name of a summation is expected here").into());

@@ -30,7 +30,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     // Items may be in any order: types are resolved first, what refers to types next, entries last.
     let (mut types, mut classes, mut maps) = (Vec::new(), Vec::new(), Vec::new());
     let (mut signatures, mut operators, mut entries) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut own_values, mut specials) = (Vec::new(), Vec::new());
+    let (mut own_values, mut specials, mut summations) = (Vec::new(), Vec::new(), Vec::new());
     let (mut spaces, mut directives, mut declarations) = (Vec::new(), Vec::new(), Vec::new());
     let own = library.len();
     for (index, (_, item)) in library.into_iter().chain(items).enumerate() {
@@ -52,7 +52,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
             ast::Item::Words(words) => resolver.words(words, base),
             ast::Item::Map(map) => maps.push(map),
             ast::Item::Fragment(fragment) => resolver.fragment(fragment),
-            ast::Item::Summation(summation) => resolver.summation(summation),
+            ast::Item::Summation(summation) => summations.push(summation),
             ast::Item::Layout(layout) => resolver.layout(layout),
             ast::Item::Lenient(notes) => resolver.lenient(notes),
             ast::Item::Declarations(list) => declarations.extend(list),
@@ -70,6 +70,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
         }
     }
     resolver.known_versions();
+    summations.into_iter().for_each(|summation| resolver.summation(summation));
     resolver.types(types);
     classes.into_iter().for_each(|class| resolver.class(class));
     maps.into_iter().for_each(|map| resolver.map(map));

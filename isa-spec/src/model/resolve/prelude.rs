@@ -235,7 +235,7 @@ impl Resolver {
             (_, None) => {}
         }
         const BEYOND: [(&str, NonFinite); 3] =
-            [("infinity", NonFinite::Infinity), ("nan", NonFinite::Nan), ("none", NonFinite::None)];
+            [("infinity", NonFinite::Infinity), ("lone_nan", NonFinite::Nan), ("none", NonFinite::None)];
         match beyond.map(|beyond| (beyond, BEYOND.iter().find(|(name, _)| beyond == name))) {
             Some((_, Some((_, found)))) if ty.kind == Kind::Minifloat => ty.beyond = *found,
             Some((beyond, _)) => self.error(
@@ -575,7 +575,7 @@ impl Resolver {
             ("word", EffectParam::Word),
             ("program", EffectParam::Program),
             ("summation", EffectParam::Summation),
-            ("number", EffectParam::Number),
+            ("literal", EffectParam::Number),
         ];
         let ast::Effect { docs, name, params, result } = effect;
         let Some(kind) = self.known(&name, EffectKind::ALL, |kind| kind.name(), "effect") else { return };

@@ -38,7 +38,7 @@ pub(crate) struct Type {
 
 #[derive(Clone, Debug)]
 pub(crate) enum TypeShape {
-    /// `bits 16`, `float 16 exponent 8`, `minifloat 8 exponent 4 fraction 3 nonfinite nan`
+    /// `bits 16`, `float 16 exponent 8`, `minifloat 8 exponent 4 fraction 3 nonfinite lone_nan`
     Scalar {
         kind: Ident,
         bits: Number,
