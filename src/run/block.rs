@@ -10,9 +10,9 @@ use std::{format, vec};
 use std::collections::HashMap;
 use std::ops::Range;
 
-use ptx_isa::warp::Warps;
+use ptx_isa::warp::{Row, Warps};
 
-use super::decode::{Action, Cell, Code, Op, Row};
+use super::decode::{Action, Cell, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::raw::Bytes;
