@@ -3,17 +3,19 @@
 //! It knows no instruction and no rule: what is asked is handed to the crate, and what it answers is given back. What each
 //! function and class is for, `ptx_isa.pyi` says.
 
+mod array;
 mod effects;
 mod evaluate;
 mod finding;
 mod form;
+mod kernel;
 mod module;
 mod statement;
 mod text;
 
 use pyo3::prelude::*;
 
-/// PTX instructions as one table: check modules, evaluate statements, look forms up.
+/// PTX instructions as one table: check modules, evaluate statements, look forms up, run kernels.
 #[pymodule]
 mod ptx_isa {
     #[pymodule_export]
@@ -24,6 +26,8 @@ mod ptx_isa {
     use crate::finding::{Diagnostic, PtxError, check};
     #[pymodule_export]
     use crate::form::{Form, FormOperand, explain, forms};
+    #[pymodule_export]
+    use crate::kernel::{Kernel, Launch, LaunchError, Report};
     #[pymodule_export]
     use crate::module::{Declaration, Directive, Function, Label, Module, Part};
     #[pymodule_export]

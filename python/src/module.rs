@@ -15,6 +15,7 @@ use pyo3::types::{PySlice, PyTuple};
 
 use crate::effects;
 use crate::finding::Diagnostic;
+use crate::kernel::{Device, Kernel};
 use crate::statement::Statement;
 use crate::text::{Place, Places, Text, options};
 
@@ -23,6 +24,8 @@ pub(crate) struct Source {
     pub(crate) text: String,
     options: Options,
     index: OnceLock<Index>,
+    /// What runs its kernels.
+    device: OnceLock<Arc<Device>>,
 }
 
 impl Source {
@@ -202,7 +205,8 @@ impl Module {
             let report = read(&TABLE, text.as_bytes(), &options, |item, span| found.push((Found::of(&item), span)));
             (found, report)
         });
-        let source = Arc::new(Source { text: text.to_owned(), options, index: OnceLock::new() });
+        let source =
+            Arc::new(Source { text: text.to_owned(), options, index: OnceLock::new(), device: OnceLock::new() });
         let places = Places::new(Text::Characters(text));
         // What is wrong with statements, in order; they are, too.
         let mut errors = Vec::new();
@@ -232,6 +236,18 @@ impl Module {
     #[getter]
     pub(crate) fn text(&self) -> &str {
         &self.source.text
+    }
+
+    #[pyo3(signature = (name=None))]
+    fn kernel(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Kernel> {
+        let device = match self.source.device.get() {
+            Some(device) => device.clone(),
+            None => {
+                let device = Device::new(py, &self.source.text)?;
+                self.source.device.get_or_init(|| device).clone()
+            }
+        };
+        device.kernel(py, name)
     }
 
     #[getter]

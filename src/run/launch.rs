@@ -11,24 +11,12 @@ use std::time::{Duration, Instant};
 use ptx_isa::table::Origin;
 use ptx_isa::text::resolved;
 
+use super::argument::Argument;
 use super::block::{Block, Status};
 use super::decode::{self, Action, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::memory::Memory;
 use super::raw::Bytes;
-
-/// The value of a kernel's parameter, as bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Argument {
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl Argument {
-    /// A struct by value, or whatever else has these bytes.
-    pub fn bytes(bytes: impl Into<Vec<u8>>) -> Argument {
-        Argument { bytes: bytes.into() }
-    }
-}
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +57,8 @@ pub struct Options {
     pub heap: u64,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    /// Is called when a block has ended, with the number of blocks that have ended and of all.
+    pub progress: Option<Arc<dyn Fn(u64, u64) + Send + Sync>>,
 }
 
 impl std::fmt::Debug for Options {
@@ -79,7 +69,7 @@ impl std::fmt::Debug for Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: None, limit: u64::MAX, stack: 1 << 16, heap: 1 << 28, print: None }
+        Options { threads: None, limit: u64::MAX, stack: 1 << 16, heap: 1 << 28, print: None, progress: None }
     }
 }
 
@@ -156,6 +146,24 @@ impl Module {
             let message = format!("there is no kernel `{name}`; the module has {}", names.join(", "));
             Error::new(ErrorKind::NoKernel, message)
         })
+    }
+
+    /// The kernel of a module that has one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoKernel`]
+    pub fn only_kernel(&self) -> Result<Kernel, Error> {
+        let mut kernels = self.kernels();
+        match (kernels.next(), kernels.next()) {
+            (Some(kernel), None) => Ok(kernel),
+            (None, _) => Err(Error::new(ErrorKind::NoKernel, "the module has no kernel")),
+            (Some(_), Some(_)) => {
+                let names: Vec<String> = self.kernels().map(|kernel| format!("`{}`", kernel.name())).collect();
+                let message = format!("the module has several kernels: name one of {}", names.join(", "));
+                Err(Error::new(ErrorKind::NoKernel, message))
+            }
+        }
     }
 
     /// The pointer to a variable of the module, and its bytes.
@@ -282,26 +290,7 @@ impl Kernel {
     fn run(&self, grid: Grid, arguments: &[Argument], options: &Options, checked: bool) -> Result<Report, Error> {
         let named = |error: Error| Error { kernel: Some(self.name().to_owned()), ..error };
         let function = self.function();
-        let mut bytes = vec![0; function.parameter_bytes as usize];
-        let parameters: Vec<_> = self.parameters().collect();
-        if parameters.len() != arguments.len() {
-            let message = format!(
-                "`{}` has {} parameters, here are {} arguments",
-                self.name(),
-                parameters.len(),
-                arguments.len()
-            );
-            return Err(named(Error::new(ErrorKind::Arguments, message)));
-        }
-        for (parameter, argument) in parameters.iter().zip(arguments) {
-            let size = argument.bytes.len() as u64;
-            if size != parameter.size {
-                let message =
-                    format!("the parameter `{}` has {} bytes, its argument {size}", parameter.name, parameter.size);
-                return Err(named(Error::new(ErrorKind::Arguments, message)));
-            }
-            bytes[parameter.offset as usize..][..size as usize].copy_from_slice(&argument.bytes);
-        }
+        let bytes = self.parameter_bytes(arguments, function.parameter_bytes as usize).map_err(named)?;
         self.shape(&grid).map_err(named)?;
         let code = self.code()?;
         let all = code.static_shared + u64::from(grid.shared);
@@ -404,6 +393,8 @@ struct Queue<'l> {
     next: u64,
     suspended: VecDeque<Block<'l>>,
     running: usize,
+    /// Blocks that have ended.
+    ended: u64,
 }
 
 impl Launched<'_> {
@@ -427,7 +418,7 @@ impl Launched<'_> {
         let blocks: u64 = self.grid.iter().map(|count| u64::from(*count)).product();
         let host = || std::thread::available_parallelism().map_or(1, usize::from);
         let workers = self.options.threads.unwrap_or_else(host).clamp(1, blocks.min(256) as usize);
-        let queue = Mutex::new(Queue { next: 0, suspended: VecDeque::new(), running: 0 });
+        let queue = Mutex::new(Queue { next: 0, suspended: VecDeque::new(), running: 0, ended: 0 });
         let (failed, executed) = (Mutex::new(None), AtomicU64::new(0));
         let stop = AtomicBool::new(false);
         let work = || {
@@ -494,7 +485,13 @@ impl Launched<'_> {
             queue.running -= 1;
             match status? {
                 Status::Suspended => queue.suspended.push_back(block),
-                Status::Finished => spare = Some(block.warps),
+                Status::Finished => {
+                    spare = Some(block.warps);
+                    queue.ended += 1;
+                    if let Some(progress) = &self.options.progress {
+                        progress(queue.ended, blocks);
+                    }
+                }
             }
             if all > self.options.limit {
                 let message = format!("the launch executed more than {} instructions", self.options.limit);
