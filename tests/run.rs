@@ -541,29 +541,3 @@ fn any_arguments_end_in_a_result() {
         memory.read(buffer, &mut bytes).unwrap();
     }
 }
-
-#[test]
-fn a_kernel_that_maps_addresses_to_other_blocks_runs_without_clusters_only() {
-    let text = "
-        .version 8.0 .target sm_90 .address_size 64
-        .visible .entry mapped(.param .u64 out) {
-            .reg .b32 %r<3>; .reg .b64 %rd<2>;
-            .shared .align 4 .b8 room[4];
-            ld.param.u64 %rd1, [out];
-            mov.u32 %r1, room;
-            mapa.shared::cluster.u32 %r2, %r1, 0;
-            st.shared::cluster.u32 [%r2], 7;
-            ld.shared.u32 %r1, [room];
-            st.global.u32 [%rd1], %r1;
-            ret;
-        }";
-    let memory = Memory::new();
-    let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
-    let out = memory.upload(&[0_u32]);
-    let launch = |grid| module.kernel("mapped").unwrap().launch(grid, &[out.into()]);
-    launch(Grid::new(2, 1)).unwrap();
-    assert_eq!(memory.download::<u32>(out, 1).unwrap(), [7]);
-    let error = launch(Grid { cluster: [2, 1, 1], ..Grid::new(2, 1) }).unwrap_err();
-    assert_eq!(error.kind.name(), "unsupported");
-    assert_eq!(error.statement.as_deref(), Some("mapa.shared::cluster.u32 %r2, %r1, 0;"));
-}

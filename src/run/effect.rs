@@ -7,12 +7,15 @@ mod special;
 use std::prelude::rust_2024::*;
 
 use super::block::{Block, Entry, Flow};
-use super::decode::{Action, BLOCK, Cell, PARAMETERS, THREAD, Where};
+use super::decode::{Action, BLOCK, Cell, PARAMETERS, RANK, THREAD, Where};
 use super::error::{Error, ErrorKind};
 use super::raw;
 
 /// Where the offset in a window of generic addresses ends.
 const OFFSET: u64 = u32::MAX as u64;
+
+/// The part of a shared address that is an offset in the memory of a block.
+const WITHIN: u64 = (1 << RANK) - 1;
 
 type Guard = Option<(u32, bool)>;
 
@@ -58,18 +61,27 @@ impl Block<'_> {
             Action::IsInSpace { place, at, to } => self.each(entry, guard, |block, warp, lane| {
                 let window = block.get(warp, lane, *at) >> 48;
                 let inside = match place {
-                    Where::Block => window == BLOCK >> 48,
+                    Where::Block => window == BLOCK >> 48 && block.owner(block.get(warp, lane, *at)) == block.rank,
                     Where::Thread => window == THREAD >> 48,
                     Where::Device => window == 0,
                     _ => window == PARAMETERS >> 48,
                 };
                 block.set(warp, lane, *to, inside.into());
             }),
-            Action::MapToBlock { at, to } => self.each(entry, guard, |block, warp, lane| {
-                let value = block.get(warp, lane, *at);
-                block.set(warp, lane, *to, value);
+            Action::IsInCluster { at, to } => self.each(entry, guard, |block, warp, lane| {
+                let inside = block.get(warp, lane, *at) >> 48 == BLOCK >> 48;
+                block.set(warp, lane, *to, inside.into());
             }),
-            Action::RankOfBlock { to } => self.each(entry, guard, |block, warp, lane| block.set(warp, lane, *to, 0)),
+            Action::MapToBlock { at, rank, to } => self.each(entry, guard, |block, warp, lane| {
+                let (address, rank) = (block.get(warp, lane, *at), block.get(warp, lane, *rank) & OFFSET);
+                // A rank that no cluster has stays one.
+                let rank = (rank.min(0xfe) + 1) << RANK;
+                block.set(warp, lane, *to, address & !OFFSET | rank | address & WITHIN);
+            }),
+            Action::RankOfBlock { at, to } => self.each(entry, guard, |block, warp, lane| {
+                let rank = block.owner(block.get(warp, lane, *at));
+                block.set(warp, lane, *to, rank as u64);
+            }),
             Action::Reserve { size, alignment, to } => {
                 for (warp, lane) in self.lanes(entry, guard) {
                     let thread = 32 * warp + lane;
@@ -121,10 +133,20 @@ impl Block<'_> {
             Action::Arrive { barrier, threads } => {
                 return Ok(self.arrive(entry, guard, *barrier, Some(*threads), None, false));
             }
+            Action::ArriveCluster => self.arrive_cluster(entry, guard),
+            Action::WaitCluster => return Ok(self.wait_cluster(entry, guard)),
             Action::Converge { mask, together } => return Ok(self.converge(entry, guard, *mask, *together)),
             Action::Nothing => {}
         }
         Ok(Flow::Next)
+    }
+
+    /// The rank of the block that an address of shared memory is in.
+    fn owner(&self, address: u64) -> usize {
+        match (address & OFFSET) >> RANK {
+            0 => self.rank,
+            rank => rank as usize - 1,
+        }
     }
 
     fn lanes(&self, entry: &Entry, guard: Guard) -> Vec<(usize, usize)> {

@@ -54,6 +54,7 @@
 
 mod argument;
 mod block;
+mod cluster;
 mod decode;
 mod effect;
 mod error;

@@ -156,8 +156,9 @@ impl Planning<'_> {
             EffectKind::ToGeneric => Action::ToGeneric { place: space(1), at: cell!(0), to: to!() },
             EffectKind::FromGeneric => Action::FromGeneric { place: space(1), at: cell!(0), to: to!() },
             EffectKind::IsInSpace => Action::IsInSpace { place: space(1), at: cell!(0), to: to!() },
-            EffectKind::MapToBlock => Action::MapToBlock { at: cell!(0), to: to!() },
-            EffectKind::RankOfBlock => Action::RankOfBlock { to: to!() },
+            EffectKind::IsInCluster => Action::IsInCluster { at: cell!(0), to: to!() },
+            EffectKind::MapToBlock => Action::MapToBlock { at: cell!(0), rank: cell!(1), to: to!() },
+            EffectKind::RankOfBlock => Action::RankOfBlock { at: cell!(0), to: to!() },
             EffectKind::Reserve => {
                 open.code.grows = true;
                 let alignment = match operand(1).map(|(_, operand)| &operand.value) {
@@ -212,9 +213,8 @@ impl Planning<'_> {
             EffectKind::Arrive => Action::Arrive { barrier: cell!(0), threads: cell!(1) },
             EffectKind::Converge => Action::Converge { mask: cell!(0), together: computes },
             EffectKind::Nothing => Action::Nothing,
-            EffectKind::ArriveCluster | EffectKind::WaitCluster => {
-                return Err(Error::new(ErrorKind::Unsupported, "clusters of several blocks are not modeled"));
-            }
+            EffectKind::ArriveCluster => Action::ArriveCluster,
+            EffectKind::WaitCluster => Action::WaitCluster,
             _ => return Err(Error::new(ErrorKind::Unsupported, "an effect is not known")),
         })
     }

@@ -105,11 +105,17 @@ pub(crate) enum Action {
         at: Cell,
         to: Cell,
     },
-    MapToBlock {
+    IsInCluster {
         at: Cell,
         to: Cell,
     },
+    MapToBlock {
+        at: Cell,
+        rank: Cell,
+        to: Cell,
+    },
     RankOfBlock {
+        at: Cell,
         to: Cell,
     },
     Reserve {
@@ -161,6 +167,8 @@ pub(crate) enum Action {
         barrier: Cell,
         threads: Cell,
     },
+    ArriveCluster,
+    WaitCluster,
     /// Waits for lanes; whether they also have to be at the same place.
     Converge {
         mask: Cell,
@@ -227,3 +235,5 @@ pub(crate) const FUNCTION: u64 = 16;
 pub(crate) const BLOCK: u64 = 0x00f1 << 48;
 pub(crate) const THREAD: u64 = 0x00f2 << 48;
 pub(crate) const PARAMETERS: u64 = 0x00f3 << 48;
+/// Where the rank of a block begins in an address of shared memory that names one, plus one: zero is the block's own.
+pub(crate) const RANK: u32 = 24;

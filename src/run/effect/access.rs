@@ -11,7 +11,7 @@ use super::super::block::{Block, Entry};
 use super::super::decode::{Access, Action, Address, BLOCK, Cell, PARAMETERS, THREAD, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::raw;
-use super::{Guard, OFFSET, merge};
+use super::{Guard, OFFSET, WITHIN, merge};
 
 /// Why an access is none, and of which address.
 type Fault = (ErrorKind, u64);
@@ -106,7 +106,11 @@ impl Block<'_> {
             (place, _) => place,
         };
         match place {
-            Where::Block => within(self.shared.address(), self.shared.len() as u64),
+            Where::Block => {
+                let (base, len) = self.peers.get(self.owner(address)).copied().unwrap_or((0, 0));
+                let offset = address & WITHIN;
+                (offset + bytes <= len as u64).then_some(base as u64 + offset).ok_or(fault.clone())
+            }
             Where::Thread => within(self.local.address() + (32 * warp + lane) * self.stack as usize, self.stack),
             Where::Parameters => within(self.launched.parameters.address(), self.launched.parameters.len() as u64),
             Where::Device | Where::Generic => {
