@@ -15,7 +15,7 @@ use ptx_isa::TABLE;
 use ptx_isa::table::Kind;
 use ptx_isa::text::constant::{self, Constant};
 use ptx_isa::text::{self, Statement};
-use ptx_isa::warp::{DecodeError, Program, Registers, Warps};
+use ptx_isa::warp::{DecodeError, Program, Registers, Row, Warps};
 
 const SOURCE: &str = include_str!("sort_warps.ptx");
 
@@ -137,8 +137,8 @@ impl<'a> Kernel<'a> {
                 continue;
             }
             let (statement, next) = (Statement::parse(&TABLE, line)?, program.len());
-            let number = |name: String| names.find(&name).map(|(_, number)| number);
-            match program.push_statement(&statement, |register| number(register.to_string())) {
+            let row = |name: String| names.find(&name).map(|(bits, number)| Row { bits: bits as u8, number });
+            match program.push_statement(&statement, |register, _| row(register.to_string())) {
                 Ok(()) => match steps.last_mut() {
                     Some(Step::Decoded(range)) => range.end += 1,
                     _ => steps.push(Step::Decoded(next..next + 1)),

@@ -1,4 +1,4 @@
-"""PTX instructions as one table: check modules, evaluate statements, look forms up.
+"""PTX instructions as one table: check modules, evaluate statements, look forms up, run kernels.
 
 Targets and versions are named as in PTX, `"sm_90a"` and `"8.6"`; one that does not exist raises `ValueError`.
 Spans are slices of the text they are about: `text[diagnostic.span]`. Lines and columns count from 1, columns in
@@ -419,76 +419,14 @@ class Module:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """All that `check` finds."""
+    def kernel(self, name: str | None = None) -> Kernel:
+        """The kernel with a name, or the only one, ready to run on the CPU. All kernels of a module share its variables.
+
+        Raises `PtxError` where the module has an error, and `LaunchError` where it has no such kernel.
+        """
     @property
     def floors(self) -> tuple[Floor, ...]:
         """The minimum version and target of each function with a body and, in the last place, of the module."""
-    def kernel(self, name: str | None = None) -> Kernel:
-        """The kernel with a name, or the only one; the module's variables get memory with the first. Raises `LaunchError`."""
-
-class LaunchError(RuntimeError):
-    """What keeps a kernel from being launched, or ended its launch."""
-
-    kind: str
-    """What is wrong: `"access"`, `"misaligned"`, `"trap"`, `"assertion"`, `"deadlock"`, `"unsupported"`, `"module"`, …"""
-    message: str
-    """The same in words."""
-    kernel: str | None
-    """The kernel."""
-    statement: str | None
-    """The statement."""
-    line: int | None
-    """The statement's line in the module, counted from one."""
-    source: tuple[str, int, int] | None
-    """File, line and column of the source, as the module's `.loc` says."""
-    block: tuple[int, int, int] | None
-    """The block."""
-    thread: tuple[int, int, int] | None
-    """The thread in its block."""
-    address: int | None
-    """The address of an access."""
-
-_Dimensions = int | Sequence[int]
-
-@final
-class Kernel:
-    """A kernel of a module: `kernel[grid, block](arguments)` runs it on the CPU."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-    @property
-    def signature(self) -> str:
-        """Its name and parameters: `saxpy(.u32 n, .f32 a, .u64 x, .u64 y)`."""
-    def __getitem__(
-        self,
-        shape: tuple[_Dimensions, _Dimensions]
-        | tuple[_Dimensions, _Dimensions, int]
-        | tuple[_Dimensions, _Dimensions, int, _Dimensions],
-        /,
-    ) -> Launch:
-        """A launch of a grid of blocks, a block of threads, so many bytes of dynamic shared memory, and blocks in a cluster."""
-
-@final
-class Launch:
-    """A kernel with the shape of its launch."""
-
-    def __call__(self, *arguments: Any, threads: int | None = None, limit: int | None = None) -> Report:
-        """Runs the kernel and waits until it has ended; other threads of Python run meanwhile. An argument is a number, or an
-        array for a pointer: whatever has the buffer protocol, as NumPy's arrays, or DLPack; the kernel works on its bytes in
-        place. The bytes of a structure by value come from an object with as many. `threads` are those of the host, one for a
-        launch that is deterministic, and `limit` is the greatest number of instructions, over all threads. Raises
-        `LaunchError`; the arrays are then as the threads have left them."""
-
-@final
-class Report:
-    """What a launch did."""
-
-    @property
-    def instructions(self) -> int:
-        """Instructions, counted once for each thread that executed them."""
-    @property
-    def seconds(self) -> float:
-        """How long it took."""
 
 @final
 class Floor:
@@ -523,3 +461,80 @@ class FloorReason:
     def line(self) -> int: ...
     @property
     def column(self) -> int: ...
+
+@final
+class Kernel:
+    """A kernel that runs on the CPU: `kernel[grid, block](…)`, or `kernel(grid, block, args)`.
+
+    Grid, block and cluster are numbers or tuples of one to three. Each parameter takes a number, `None` for a null pointer, the bytes of a
+    struct (an object with the buffer protocol), or an array, on which the kernel works in place: a NumPy array or any object with the
+    buffer protocol or DLPack that is in the CPU's memory, contiguous and writable. Accesses outside of the arrays raise `LaunchError`.
+
+    Other threads of Python run during a launch; launches of one module run one after the other. What the kernel prints is written to
+    `sys.stdout`.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def signature(self) -> str:
+        """Its name and parameters: `"saxpy(.u32 n, .f32 a, .u64 x, .u64 y)"`."""
+    def __getitem__(self, shape: tuple[Any, ...], /) -> Launch:
+        """`kernel[grid, block]`, `kernel[grid, block, shared]` or `kernel[grid, block, shared, cluster]`: the kernel with its blocks, its
+        threads, the bytes of dynamic shared memory and the blocks of a cluster.
+        """
+    def __call__(
+        self,
+        grid: int | Sequence[int],
+        block: int | Sequence[int],
+        args: Sequence[Any],
+        *,
+        shared: int = 0,
+        cluster: int | Sequence[int] = 1,
+        threads: int | None = None,
+        limit: int | None = None,
+    ) -> Report:
+        """Launches the kernel and waits for its end.
+
+        `threads` is the number of threads of the host, all by default; with one, launches are deterministic. `limit` is the most
+        instructions, counted once for each thread.
+
+        Raises `TypeError` or `OverflowError` where the arguments are not those of the kernel, and `LaunchError` for all else; arrays
+        are then as the kernel left them.
+        """
+
+@final
+class Launch:
+    """A kernel with its grid; to be called with the arguments."""
+
+    def __call__(self, *args: Any) -> Report:
+        """As `Kernel.__call__`."""
+
+@final
+class Report:
+    """What a launch did."""
+
+    @property
+    def instructions(self) -> int:
+        """Instructions, counted once for each thread that executed them."""
+    @property
+    def seconds(self) -> float: ...
+
+class LaunchError(RuntimeError):
+    """A kernel that cannot be launched, or a launch that failed. Fields that do not apply are `None`."""
+
+    kind: Literal[
+        "no-kernel", "unsupported", "shape", "access", "misaligned", "trap", "assertion", "deadlock", "limit", "stack", "call"
+    ]
+    message: str
+    """What is wrong; `str` has the fields below, too."""
+    kernel: str | None
+    statement: str | None
+    line: int | None
+    """The statement's line in the module."""
+    source: tuple[str, int, int] | None
+    """File, line and column of the source that was compiled, where the module has `.loc`."""
+    block: tuple[int, int, int] | None
+    thread: tuple[int, int, int] | None
+    address: int | None
+    """Of an access."""

@@ -37,17 +37,21 @@
 //! # Ok::<(), ptx_isa::warp::DecodeError>(())
 //! ```
 
+mod operands;
+
 use alloc::vec::Vec;
-use core::fmt;
 use core::ops::Range;
 
 use isa_table::program::{Outcomes, Param, Reader, Shape, Value as Coded};
 
 pub use crate::lanes::Level;
 use crate::lanes::thread::Thread;
-use crate::lanes::{Code, File, Step, WARP, words};
-use crate::table::{self, Evaluator, FormInfo};
+use crate::lanes::{Code, Convert, File, Step, WARP, words};
+use crate::table::{self, Evaluator, FormInfo, Kind, TypeId, TypeInfo};
 use crate::text::statement::{Register, Second, Statement, Value};
+
+pub use operands::{DecodeError, Operands, Row, Source};
+use operands::{Place, held};
 
 /// How many registers a warp has, by width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,85 +65,6 @@ pub struct Registers {
     /// Predicates.
     pub pred: u32,
 }
-
-/// A source operand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// The register of the operand's width with this number.
-    Register(u32),
-    /// A predicate with `!` before it.
-    Not(u32),
-    /// The same bits in every lane; of a predicate, the lowest bit.
-    Constant(u64),
-}
-
-/// Where an instruction's operands are. The default has none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Operands<'a> {
-    /// The predicate that guards the instruction, and whether `!` stands before it.
-    pub guard: Option<(u32, bool)>,
-    /// The destinations, second ones behind their first; `None` for the sink or a second one that is left out.
-    pub destinations: &'a [Option<u32>],
-    /// The sources in order of writing.
-    pub sources: &'a [Source],
-    /// The selectors in order of writing, packed as [`selector::Kind`](crate::selector::Kind) says; none for the defaults.
-    pub selectors: &'a [u32],
-}
-
-/// Why an instruction cannot be decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecodeError {
-    /// The entry describes no semantics.
-    NoEvaluator(&'static str),
-    /// Too few or too many destinations, sources or selectors.
-    Count(&'static str),
-    /// An operand that no register of a warp holds; over slices, a form that is for whole warps.
-    NoLanes {
-        /// The instruction.
-        form: &'static str,
-        /// Why.
-        why: &'static str,
-    },
-    /// A register that the program has not declared.
-    Register {
-        /// The instruction.
-        form: &'static str,
-        /// The register.
-        register: u32,
-        /// How many there are.
-        count: u32,
-        /// Their width; 1 for predicates.
-        bits: u32,
-    },
-    /// A statement's operand that is no constant and no register of the program.
-    NoRegister {
-        /// The instruction.
-        form: &'static str,
-        /// The operand's name in the manual, or `guard`.
-        operand: &'static str,
-    },
-    /// `!` before an operand that is no predicate.
-    Not(&'static str),
-}
-
-impl fmt::Display for DecodeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DecodeError::NoEvaluator(name) => write!(f, "`{name}` has no evaluator"),
-            DecodeError::Count(name) => write!(f, "`{name}` has another number of operands"),
-            DecodeError::NoLanes { form, why } => write!(f, "`{form}` does not run over lanes: {why}"),
-            DecodeError::Register { form, register, count, bits } => {
-                write!(f, "`{form}` names register {register} of {count} with {bits} bits")
-            }
-            DecodeError::NoRegister { form, operand } => {
-                write!(f, "`{operand}` of `{form}` is no constant and no register that is known")
-            }
-            DecodeError::Not(name) => write!(f, "`{name}` has `!` before an operand that is no predicate"),
-        }
-    }
-}
-
-impl core::error::Error for DecodeError {}
 
 /// Where the registers of a warp begin, in bytes: masks, predicates, lanes.
 #[derive(Clone, Copy, Debug)]
@@ -207,6 +132,10 @@ pub struct Program {
     code: Code,
     /// Constants behind the registers: the offset, the width of a lane and its bits.
     constants: Vec<(usize, u32, u64)>,
+    /// The first step of each instruction: conversions of its operands are steps of their own.
+    starts: Vec<u32>,
+    /// Room for converted operands, and the width of each.
+    converted: Vec<(u8, usize)>,
     /// Room for lanes that nothing reads, once it is needed.
     lane_sink: Option<usize>,
     /// The bytes of a warp's registers.
@@ -223,7 +152,8 @@ impl Program {
     pub fn at_level(registers: Registers, sm: u16, level: Level) -> Program {
         let layout = Layout::new(registers);
         let (code, constants) = (Code::default(), Vec::new());
-        Program { layout, sm, level, code, constants, lane_sink: None, bytes: layout.end }
+        let (starts, converted) = (Vec::new(), Vec::new());
+        Program { layout, sm, level, code, constants, starts, converted, lane_sink: None, bytes: layout.end }
     }
 
     /// The level its instructions are decoded for.
@@ -233,7 +163,7 @@ impl Program {
 
     /// How many instructions it has.
     pub fn len(&self) -> usize {
-        self.code.len()
+        self.starts.len()
     }
 
     /// Whether it has no instruction.
@@ -247,6 +177,20 @@ impl Program {
     ///
     /// If the form has no evaluator for lanes, or the operands are not those of the form.
     pub fn push(&mut self, form: FormInfo, operands: &Operands<'_>) -> Result<(), DecodeError> {
+        self.add(form, operands)
+    }
+
+    /// The same with registers of any width. One that is wider or narrower than its operand is converted: a source is truncated
+    /// to the operand's bits, or extended to them as its type says; a destination takes the operand's bits, extended likewise.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::push`], and [`DecodeError::Width`].
+    pub fn push_rows(&mut self, form: FormInfo, operands: &Operands<'_, Row>) -> Result<(), DecodeError> {
+        self.add(form, operands)
+    }
+
+    fn add<R: Place>(&mut self, form: FormInfo, operands: &Operands<'_, R>) -> Result<(), DecodeError> {
         let name = form.mnemonic();
         let (read, written) = form.states().iter().partition::<Vec<_>, _>(|operand| !operand.destination);
         let sources = operands.sources.len();
@@ -256,53 +200,119 @@ impl Program {
         }
         let Decoded { evaluator, mut data, loops } = decoded;
         let shape = evaluator.shape();
-        let mut at = Vec::with_capacity(shape.places.len());
-        for (register, bits) in operands.destinations.iter().zip(shape.places) {
-            at.push(match (*register, u32::from(*bits)) {
-                (Some(register), bits) => self.register(name, bits, register)?,
+        let guard = match operands.guard {
+            Some((register, not)) => Ok((self.register(name, Row { bits: 1, number: register })? as u32, not)),
+            None => Err(ALWAYS as u32),
+        };
+        let signed = |ty: TypeId| form.table().ty(ty).kind == Kind::Signed;
+        let (mut at, mut before, mut after) = (Vec::with_capacity(shape.places.len()), Vec::new(), Vec::new());
+        let mut scratch = Vec::new();
+        for ((register, bits), (_, ty)) in operands.destinations.iter().zip(shape.places).zip(form.results()) {
+            at.push(match (*register, *bits) {
+                (Some(register), bits) => {
+                    let row = register.row(bits);
+                    let own = self.register(name, row)?;
+                    match self.conversion(name, row, bits, signed(ty), &mut scratch)? {
+                        Some((offset, convert)) => {
+                            after.push((
+                                own as u32,
+                                offset as u32,
+                                Convert { from: convert.to, to: row.bits, ..convert },
+                            ));
+                            offset
+                        }
+                        None => own,
+                    }
+                }
                 (None, 1) => SINK,
                 (None, _) => self.lane_sink(),
             } as u32);
         }
+        if let (Ok((guard, _)), Some((.., convert))) = (guard, after.first())
+            && at.contains(&guard)
+        {
+            return Err(DecodeError::Width { form: name, register: convert.to, operand: convert.bits });
+        }
         at.extend(written.into_iter().filter_map(state).map(|offset| offset as u32));
         for (index, operand) in evaluator.sources().iter().enumerate() {
-            let bits = u32::from(shape.places[shape.outputs.len() + index]);
+            let bits = shape.places[shape.outputs.len() + index];
             let operand = usize::from(*operand);
             if let Some(offset) = operand.checked_sub(sources).and_then(|number| state(read[number])) {
                 at.push(offset as u32);
                 continue;
             }
             at.push(match operands.sources[operand] {
-                Source::Register(register) => self.register(name, bits, register)?,
-                Source::Not(register) if bits == 1 => {
+                Source::Register(register) => {
+                    let row = register.row(bits);
+                    let own = self.register(name, row)?;
+                    let signed = form.sources().nth(operand).is_some_and(|operand| signed(operand.ty));
+                    match self.conversion(name, row, bits, signed, &mut scratch)? {
+                        Some((offset, convert)) => {
+                            before.push((offset as u32, own as u32, convert));
+                            offset
+                        }
+                        None => own,
+                    }
+                }
+                Source::Not(register) if bits == 1 && register.row(1).bits == 1 => {
                     complement(shape, &mut data, index);
-                    self.register(name, bits, register)?
+                    self.register(name, register.row(1))?
                 }
                 Source::Not(_) => return Err(DecodeError::Not(name)),
-                Source::Constant(value) => self.constant(bits, value),
+                Source::Constant(value) => self.constant(bits.into(), value),
             } as u32);
         }
-        let guard = match operands.guard {
-            Some((register, not)) => Ok((self.register(name, 1, register)? as u32, not)),
-            None => Err(ALWAYS as u32),
-        };
         let mut params = Vec::new();
         shape.params.iter().zip(&data).for_each(|(param, datum)| words(*param, *datum, &mut params));
         let thread = Thread::new(shape, form.table().operation, data);
+        self.starts.push(self.code.len() as u32);
+        before.into_iter().for_each(|(to, from, convert)| self.code.convert(to, from, convert, Err(ALWAYS as u32)));
         self.code.push(Step { at, guard, params }, loops, self.level, shape.places, thread);
+        after.into_iter().for_each(|(to, from, convert)| self.code.convert(to, from, convert, guard));
         Ok(())
     }
 
-    /// Decodes a statement and adds it. `number` tells which of the registers of its width a register is.
+    /// Where an operand of so many bits is that a register of another width stands for, and its conversion to there; none if
+    /// the register has the operand's width.
+    fn conversion(
+        &mut self,
+        form: &'static str,
+        row: Row,
+        bits: u8,
+        signed: bool,
+        used: &mut Vec<usize>,
+    ) -> Result<Option<(usize, Convert)>, DecodeError> {
+        let to = held(bits);
+        if row.bits == to {
+            return Ok(None);
+        }
+        if row.bits == 1 || bits == 1 {
+            return Err(DecodeError::Width { form, register: row.bits, operand: bits });
+        }
+        let free = self.converted.iter().find(|(width, at)| *width == to && !used.contains(at));
+        let at = match free {
+            Some((_, at)) => *at,
+            None => {
+                let at = self.room(size(to.into()));
+                self.converted.push((to, at));
+                at
+            }
+        };
+        used.push(at);
+        Ok(Some((at, Convert { from: row.bits, to, bits: bits.min(row.bits), signed })))
+    }
+
+    /// Decodes a statement and adds it. `row` tells which register a name stands for; it is given the name and the type of
+    /// the operand. A register of another width is [converted](Program::push_rows).
     ///
     /// ```
     /// use ptx_isa::text::Statement;
-    /// use ptx_isa::warp::{Program, Registers};
+    /// use ptx_isa::warp::{Program, Registers, Row};
     ///
     /// let mut program = Program::new(Registers { b32: 2, pred: 1, ..Registers::default() }, 90);
     /// let statement = Statement::parse(&ptx_isa::TABLE, "setp.lt.s32 %p0, %r1, 10;")?;
     /// // The number at the end of a name is the register's.
-    /// program.push_statement(&statement, |register| register.name[2..].parse().ok())?;
+    /// program.push_statement(&statement, |register, ty| Some(Row::of(ty, register.name[2..].parse().ok()?)))?;
     ///
     /// let mut warps = program.warps(1);
     /// warps.b32_mut(0, 1)[0] = 10;
@@ -313,41 +323,43 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`DecodeError::NoEvaluator`] for what is left to an emulator: loads, stores, branches. Else as [`Program::push`], and
-    /// if `number` knows no register for an operand, or the operand is a sum.
+    /// [`DecodeError::NoEvaluator`] for what is left to an emulator: loads, stores, branches. Else as [`Program::push_rows`], and
+    /// if `row` knows no register for an operand, or the operand is a sum.
     pub fn push_statement(
         &mut self,
         statement: &Statement<'_>,
-        number: impl Fn(Register<'_>) -> Option<u32>,
+        row: impl Fn(Register<'_>, &'static TypeInfo) -> Option<Row>,
     ) -> Result<(), DecodeError> {
         let form = statement.form();
         if form.evaluations().is_empty() {
             return Err(DecodeError::NoEvaluator(form.mnemonic()));
         }
-        let find = |operand: &'static str, register: Register<'_>| {
-            number(register).ok_or(DecodeError::NoRegister { form: form.mnemonic(), operand })
+        let table = form.table();
+        let find = |operand: &'static str, ty: &'static TypeInfo, register: Register<'_>| {
+            row(register, ty).ok_or(DecodeError::NoRegister { form: form.mnemonic(), operand })
         };
-        let named = |operand: &'static str, name| find(operand, Register { name, element: None });
+        let named = |operand: &'static str, ty, name| find(operand, ty, Register { name, element: None });
         let (mut destinations, mut sources, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
         for (info, operand) in statement.operands_with_info() {
+            let ty = table.ty(info.ty);
             selectors.extend(info.selector.map(|selector| operand.selector.unwrap_or(selector.default)));
             if info.destination {
                 destinations.push(match operand.value {
-                    Value::Register(register) => Some(find(info.name, register)?),
+                    Value::Register(register) => Some(find(info.name, ty, register)?),
                     _ => None,
                 });
                 // A sink behind a destination without a second one says nothing.
                 if let Some(second) = &info.second {
                     destinations.push(match operand.second {
-                        Some(Second::Register(name)) => Some(named(second.name, name)?),
+                        Some(Second::Register(name)) => Some(named(second.name, table.ty(second.ty), name)?),
                         _ => None,
                     });
                 }
                 continue;
             }
             sources.push(match operand.value {
-                Value::Register(register) => Source::Register(find(info.name, register)?),
-                Value::Negated(register) => Source::Not(find(info.name, register)?),
+                Value::Register(register) => Source::Register(find(info.name, ty, register)?),
+                Value::Negated(register) => Source::Not(find(info.name, ty, register)?),
                 Value::Constant(bits) => Source::Constant(bits),
                 Value::Sum { .. }
                 | Value::Element { .. }
@@ -361,15 +373,34 @@ impl Program {
             });
         }
         let guard = match statement.guard() {
-            Some(guard) => Some((named("guard", guard.register)?, guard.negated)),
+            Some(guard) => {
+                let predicate = table.types.iter().find(|ty| ty.kind == Kind::Predicate);
+                let row = match predicate {
+                    Some(ty) => named("guard", ty, guard.register)?,
+                    None => return Err(DecodeError::NoRegister { form: form.mnemonic(), operand: "guard" }),
+                };
+                if row.bits != 1 {
+                    return Err(DecodeError::Width { form: form.mnemonic(), register: row.bits, operand: 1 });
+                }
+                Some((row.number, guard.negated))
+            }
             None => None,
         };
         let operands = Operands { guard, destinations: &destinations, sources: &sources, selectors: &selectors };
-        self.push(form, &operands)
+        self.push_rows(form, &operands)
     }
 
-    fn register(&self, form: &'static str, bits: u32, register: u32) -> Result<usize, DecodeError> {
-        self.layout.offset(bits, register).map_err(|count| DecodeError::Register { form, register, count, bits })
+    fn register(&self, form: &'static str, row: Row) -> Result<usize, DecodeError> {
+        let (bits, register) = (u32::from(row.bits), row.number);
+        match bits {
+            1 | 16 | 32 | 64 => self.layout.offset(bits, register).map_err(|count| DecodeError::Register {
+                form,
+                register,
+                count,
+                bits,
+            }),
+            _ => Err(DecodeError::NoLanes { form, why: "a warp has no registers of this width" }),
+        }
     }
 
     /// So many bytes behind what there is.
@@ -434,7 +465,9 @@ impl Program {
     /// If there are not as many of either, or the block is another program's.
     #[inline]
     pub fn run_range(&self, instructions: Range<usize>, warps: Range<usize>, block: &mut Warps) {
-        self.code.run(instructions, warps, &mut block.file, block.stride);
+        assert!(instructions.end <= self.len(), "there are fewer instructions");
+        let step = |number: usize| self.starts.get(number).map_or(self.code.len(), |start| *start as usize);
+        self.code.run(step(instructions.start)..step(instructions.end), warps, &mut block.file, block.stride);
     }
 }
 

@@ -1,9 +1,10 @@
 //! What the threads of a warp do together, against loops over its threads.
 
 use ptx_isa::TABLE;
+use ptx_isa::table::TypeInfo;
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::Register;
-use ptx_isa::warp::{Program, Registers};
+use ptx_isa::warp::{Program, Registers, Row};
 
 mod reference;
 use reference::{Random, held};
@@ -139,8 +140,8 @@ fn collectives_compute_what_the_manual_says() {
 }
 
 /// The number of a register, and where it has threads of its own a mask or words.
-fn number(register: Register<'_>) -> Option<u32> {
-    register.name[1..].parse().ok()
+fn number(register: Register<'_>, ty: &TypeInfo) -> Option<Row> {
+    Some(Row::of(ty, register.name[1..].parse().ok()?))
 }
 
 #[test]

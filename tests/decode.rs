@@ -2,16 +2,24 @@
 
 use ptx_isa::TABLE;
 use ptx_isa::selector::{self, Permission, Selector};
-use ptx_isa::table::{FormInfo, Kind};
+use ptx_isa::table::{FormInfo, Kind, TypeInfo};
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::Register;
-use ptx_isa::warp::{DecodeError, Operands, Program, Registers, Source, Warps};
+use ptx_isa::warp::{DecodeError, Operands, Program, Registers, Row, Source, Warps};
 
 const REGISTERS: Registers = Registers { b16: 8, b32: 8, b64: 8, pred: 8 };
 
-/// `r5` is register 5 of its width.
-fn number(register: Register<'_>) -> Option<u32> {
-    register.name.strip_prefix('r')?.parse().ok()
+/// `r5` is register 5 of the operand's width; `w5` is one of 32 bits, `d5` of 64, `h5` of 16, `p5` a predicate.
+fn number(register: Register<'_>, ty: &TypeInfo) -> Option<Row> {
+    let (kind, number) = (register.name.get(..1)?, register.name.get(1..)?.parse().ok()?);
+    Some(match kind {
+        "r" => Row::of(ty, number),
+        "h" => Row { bits: 16, number },
+        "w" => Row { bits: 32, number },
+        "d" => Row { bits: 64, number },
+        "p" => Row { bits: 1, number },
+        _ => return None,
+    })
 }
 
 fn push(text: &str) -> Result<Program, DecodeError> {
@@ -106,9 +114,9 @@ fn written(form: FormInfo) -> (String, Program) {
     (text + ";", program)
 }
 
-/// Warps have registers of 16, 32 and 64 bits, and predicates.
+/// Warps have registers of 16 bits, which hold bytes, of 32 and 64 bits, and predicates.
 fn runs_over_warps(form: FormInfo) -> bool {
-    form.operands().iter().all(|operand| matches!(TABLE.ty(operand.ty).bits, 1 | 16 | 32 | 64))
+    form.operands().iter().all(|operand| matches!(TABLE.ty(operand.ty).bits, 1 | 8 | 16 | 32 | 64))
 }
 
 #[test]
@@ -142,10 +150,69 @@ fn operands_that_are_no_registers_of_the_program_are_refused() {
         ("setp.lt.f32 r0|q, r1, r1;", "`q` of `setp.lt.f32` is no constant and no register that is known"),
         ("@p selp.b32 r0, r1, r1, r2;", "`guard` of `selp.b32` is no constant and no register that is known"),
         ("selp.u32 r0, r1+4, r1, r2;", "`a` of `selp.u32` is no constant and no register that is known"),
+        ("selp.u32 r0, r1, p1, r2;", "`selp.u32` has a register of 1 bits for an operand of 32"),
+        ("setp.lt.s32 p0|w1, r1, r2;", "`setp.lt.s32` has a register of 32 bits for an operand of 1"),
+        ("@w1 not.b32 r1, r2;", "`not.b32` has a register of 32 bits for an operand of 1"),
         ("selp.u32 r0, r1, r8, r2;", "`selp.u32` names register 8 of 8 with 32 bits"),
     ] {
         assert_eq!(push(text).unwrap_err().to_string(), message, "{text}");
     }
+}
+
+/// A register wider or narrower than its operand: what the operand has is told by a statement that moves bits explicitly.
+#[test]
+fn registers_of_another_width_are_converted() {
+    for (text, long) in [
+        // The lowest bits of a wider register, not the register of the same number among narrower ones.
+        ("cvt.u32.u16 w1, w2;", "and.b32 w1, w2, 0xffff;"),
+        ("cvt.s32.s16 w1, d2;", "cvt.u32.u64 w3, d2; bfe.s32 w1, w3, 0, 16;"),
+        ("cvt.u32.u8 w1, h2;", "cvt.u32.u16 w3, h2; and.b32 w1, w3, 0xff;"),
+        ("cvt.s32.s8 w1, w2;", "bfe.s32 w1, w2, 0, 8;"),
+        ("cvt.s64.s8 d1, d2;", "bfe.s64 d1, d2, 0, 8;"),
+        ("cvt.rn.f32.u8 w1, w2;", "and.b32 w3, w2, 0xff; cvt.rn.f32.u32 w1, w3;"),
+        // A wider destination is extended as the operand's type says.
+        ("cvt.u8.u32 w1, w2;", "and.b32 w1, w2, 0xff;"),
+        ("cvt.s8.s32 w1, w2;", "bfe.s32 w1, w2, 0, 8;"),
+        ("cvt.s16.s32 d1, w2;", "bfe.s32 w3, w2, 0, 16; cvt.s64.s32 d1, w3;"),
+        ("cvt.u16.u32 d1, w2;", "and.b32 w3, w2, 0xffff; cvt.u64.u32 d1, w3;"),
+        // Two operands of one width, and lanes that a guard leaves out.
+        ("@p3 cvt.u16.u32 d1, w2;", "and.b32 w3, w2, 0xffff; @p3 cvt.u64.u32 d1, w3;"),
+        (
+            "@!p3 min.u16 w1, w2, d2;",
+            "cvt.u16.u32 h3, w2; cvt.u16.u64 h4, d2; min.u16 h3, h3, h4; @!p3 cvt.u32.u16 w1, h3;",
+        ),
+    ] {
+        let mut found = [text, long].map(|text| {
+            let mut program = Program::new(REGISTERS, 90);
+            for text in text.split_inclusive(';') {
+                let statement = Statement::parse(&TABLE, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+                program.push_statement(&statement, number).unwrap_or_else(|error| panic!("{text}: {error}"));
+            }
+            run(&program)
+        });
+        // Registers that only the longer one uses.
+        for found in &mut found {
+            for register in [3, 4] {
+                found[register * 97..][..96].fill(0);
+            }
+        }
+        assert_eq!(found[0], found[1], "{text}");
+    }
+}
+
+#[test]
+fn an_instruction_is_counted_once_however_its_operands_are_converted() {
+    let mut program = Program::new(REGISTERS, 90);
+    for text in ["cvt.u16.u32 d1, w2;", "not.b32 w3, w2;", "cvt.u32.u8 w4, w2;"] {
+        program.push_statement(&Statement::parse(&TABLE, text).unwrap(), number).unwrap();
+    }
+    assert_eq!(program.len(), 3);
+    let mut warps = program.warps(1);
+    warps.b32_mut(0, 2)[5] = 0x1234_5678;
+    program.run_range(1..3, 0..1, &mut warps);
+    assert_eq!((warps.b64(0, 1)[5], warps.b32(0, 3)[5], warps.b32(0, 4)[5]), (0, !0x1234_5678, 0x78));
+    program.run_range(0..1, 0..1, &mut warps);
+    assert_eq!(warps.b64(0, 1)[5], 0x5678);
 }
 
 #[test]

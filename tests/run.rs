@@ -467,7 +467,38 @@ fn what_goes_wrong_is_told_with_its_place() {
         assert_eq!(error.kind.name(), "limit");
 
         let error = machine.try_run("saxpy", Grid::new(1, 32), &[1_i32.into()]).unwrap_err();
-        assert_eq!(error.message, "`saxpy` has 4 parameters, here are 1 arguments");
+        assert!(
+            error.message.starts_with("the kernel takes 4 arguments, not 1; missing: `.f32 saxpy_param_1`, "),
+            "{error}"
+        );
+        // Arguments of the right size whose type is not the parameter's, and of another size.
+        let wrong = [
+            (
+                [2.0_f32.into(), 1_u32.into()],
+                "argument 1 is `2.0_f32`, but the parameter is `.u32 saxpy_param_0`: pass `2_u32`",
+            ),
+            (
+                [1_i32.into(), 3_i32.into()],
+                "argument 2 is `3_i32`, but the parameter is `.f32 saxpy_param_1`: pass `3.0_f32`",
+            ),
+            (
+                [(-1_i64).into(), 3_f32.into()],
+                "argument 1 is `-1_i64`, but the parameter is `.u32 saxpy_param_0`: pass `-1_i32`",
+            ),
+            (
+                [Argument::bytes([0; 3]), 3_f32.into()],
+                "argument 1 is `3 bytes`, but the parameter is `.u32 saxpy_param_0`",
+            ),
+        ];
+        for (given, message) in wrong {
+            let given: Vec<Argument> = given.into_iter().chain([out.into(), out.into()]).collect();
+            let error = machine.try_run("saxpy", Grid::new(1, 32), &given).unwrap_err();
+            assert!(error.message.starts_with(message), "{error}");
+            assert!(
+                error.message.contains("\n  the kernel is saxpy(.u32 saxpy_param_0, .f32 saxpy_param_1, "),
+                "{error}"
+            );
+        }
         let error = machine.try_run("saxpy", Grid::new(1, 2048), &[1_i32.into()]).unwrap_err();
         assert_eq!(error.kind.name(), "arguments");
         let error = machine.try_run("sax", Grid::new(1, 32), &[]).unwrap_err();
@@ -509,30 +540,4 @@ fn any_arguments_end_in_a_result() {
         let mut bytes = vec![0; 1 << 12];
         memory.read(buffer, &mut bytes).unwrap();
     }
-}
-
-#[test]
-fn a_kernel_that_maps_addresses_to_other_blocks_runs_without_clusters_only() {
-    let text = "
-        .version 8.0 .target sm_90 .address_size 64
-        .visible .entry mapped(.param .u64 out) {
-            .reg .b32 %r<3>; .reg .b64 %rd<2>;
-            .shared .align 4 .b8 room[4];
-            ld.param.u64 %rd1, [out];
-            mov.u32 %r1, room;
-            mapa.shared::cluster.u32 %r2, %r1, 0;
-            st.shared::cluster.u32 [%r2], 7;
-            ld.shared.u32 %r1, [room];
-            st.global.u32 [%rd1], %r1;
-            ret;
-        }";
-    let memory = Memory::new();
-    let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
-    let out = memory.upload(&[0_u32]);
-    let launch = |grid| module.kernel("mapped").unwrap().launch(grid, &[out.into()]);
-    launch(Grid::new(2, 1)).unwrap();
-    assert_eq!(memory.download::<u32>(out, 1).unwrap(), [7]);
-    let error = launch(Grid { cluster: [2, 1, 1], ..Grid::new(2, 1) }).unwrap_err();
-    assert_eq!(error.kind.name(), "unsupported");
-    assert_eq!(error.statement.as_deref(), Some("mapa.shared::cluster.u32 %r2, %r1, 0;"));
 }

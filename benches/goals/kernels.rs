@@ -8,7 +8,7 @@ use std::hint::black_box;
 use ptx_isa::TABLE;
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::{Register, Value};
-use ptx_isa::warp::{Program, Registers, Warps};
+use ptx_isa::warp::{Program, Registers, Row, Warps};
 
 use crate::measure::{Random, report};
 use crate::programs::{CMP, compare};
@@ -212,7 +212,9 @@ fn body() -> (Program, Vec<Instruction>) {
             }
         }
         if let (true, Some(to)) = (known, to) {
-            program.push_statement(&statement, number).expect("it works on registers");
+            program
+                .push_statement(&statement, |register, ty| Some(Row::of(ty, number(register)?)))
+                .expect("it works on registers");
             code.push(Instruction { op, to, from });
         }
         if code.len() == LENGTH {

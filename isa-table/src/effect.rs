@@ -54,6 +54,8 @@ kinds! {
         FromGeneric = "from_generic",
         /// Tests whether a generic address lies in a state space: `(address, space)`; returns a predicate.
         IsInSpace = "is_in_space",
+        /// Tests whether a generic address lies in the shared memory of a block of the cluster: `(address)`; returns a predicate.
+        IsInCluster = "is_in_cluster",
         /// Maps a shared memory address to another block of the cluster: `(address, rank)`; returns the address.
         MapToBlock = "map_to_block",
         /// Returns the rank of the block that owns a shared memory address: `(address)`.

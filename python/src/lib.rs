@@ -3,12 +3,13 @@
 //! It knows no instruction and no rule: what is asked is handed to the crate, and what it answers is given back. What each
 //! function and class is for, `ptx_isa.pyi` says.
 
+mod array;
 mod effects;
 mod evaluate;
 mod finding;
 mod form;
+mod kernel;
 mod module;
-mod run;
 mod statement;
 mod text;
 
@@ -26,9 +27,9 @@ mod ptx_isa {
     #[pymodule_export]
     use crate::form::{Form, FormOperand, explain, forms};
     #[pymodule_export]
-    use crate::module::{Declaration, Directive, Function, Label, Module, Part};
+    use crate::kernel::{Kernel, Launch, LaunchError, Report};
     #[pymodule_export]
-    use crate::run::{Kernel, Launch, LaunchError, Report};
+    use crate::module::{Declaration, Directive, Function, Label, Module, Part};
     #[pymodule_export]
     use crate::statement::{Guard, Operand, Statement};
 

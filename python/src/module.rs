@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::Severity;
-use ptx_isa::run::{self, Memory, Module as Loaded};
 use ptx_isa::table::FormInfo;
 use ptx_isa::text::Options;
 use ptx_isa::text::module::{self, Index, Item, read};
@@ -16,7 +15,7 @@ use pyo3::types::{PySlice, PyTuple};
 
 use crate::effects;
 use crate::finding::Diagnostic;
-use crate::run::{Kernel, exception};
+use crate::kernel::{Device, Kernel};
 use crate::statement::Statement;
 use crate::text::{Place, Places, Text, options};
 
@@ -25,21 +24,14 @@ pub(crate) struct Source {
     pub(crate) text: String,
     options: Options,
     index: OnceLock<Index>,
-    /// Its variables in memory, once a kernel is asked for.
-    loaded: OnceLock<Result<(Loaded, Memory), run::Error>>,
+    /// What runs its kernels.
+    device: OnceLock<Arc<Device>>,
 }
 
 impl Source {
     /// Symbols of the names in the text.
     pub(crate) fn index(&self) -> &Index {
         self.index.get_or_init(|| Index::read(&TABLE, &self.text, &self.options).0)
-    }
-
-    fn loaded(&self) -> &Result<(Loaded, Memory), run::Error> {
-        self.loaded.get_or_init(|| {
-            let memory = Memory::new();
-            Loaded::load(&self.text, &memory).map(|module| (module, memory))
-        })
     }
 }
 
@@ -214,7 +206,7 @@ impl Module {
             (found, report)
         });
         let source =
-            Arc::new(Source { text: text.to_owned(), options, index: OnceLock::new(), loaded: OnceLock::new() });
+            Arc::new(Source { text: text.to_owned(), options, index: OnceLock::new(), device: OnceLock::new() });
         let places = Places::new(Text::Characters(text));
         // What is wrong with statements, in order; they are, too.
         let mut errors = Vec::new();
@@ -248,11 +240,14 @@ impl Module {
 
     #[pyo3(signature = (name=None))]
     fn kernel(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Kernel> {
-        let found = match py.detach(|| self.source.loaded()) {
-            Ok((module, memory)) => Kernel::new(module, memory, name),
-            Err(error) => Err(error.clone()),
+        let device = match self.source.device.get() {
+            Some(device) => device.clone(),
+            None => {
+                let device = Device::new(py, &self.source.text)?;
+                self.source.device.get_or_init(|| device).clone()
+            }
         };
-        found.map_err(|error| exception(py, &error))
+        device.kernel(py, name)
     }
 
     #[getter]

@@ -1,164 +1,209 @@
-"""Kernels on the CPU: launches over arrays of every kind, and what ends one."""
+"""Kernels that NVRTC compiled run on NumPy arrays and on what else has memory."""
 
-import pathlib
-from array import array
+import ctypes
+import io
+import sys
+import threading
+from pathlib import Path
 
+import numpy
+import ptx_isa
 import pytest
 
-import ptx_isa
-from ptx_isa import LaunchError, Module
-
-KERNELS = pathlib.Path(__file__).parents[2] / "tests" / "kernels"
+KERNELS = Path(__file__).parents[2] / "tests/kernels"
 SUITE = (KERNELS / "suite-compute_80.ptx").read_text()
-
-SCALE = """
+FAILS = """
 .version 8.0
 .target sm_80
-.global .u32 calls;
-.visible .entry scale(.param .u64 data, .param .u32 count, .param .f32 by)
-{
-    .reg .pred %p; .reg .b32 %r<5>; .reg .b64 %rd<3>; .reg .f32 %f<3>;
-    ld.param.u64 %rd1, [data]; ld.param.u32 %r4, [count]; ld.param.f32 %f2, [by];
-    mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
-    mad.lo.u32 %r1, %r1, %r2, %r3;
-    setp.ge.u32 %p, %r1, %r4;
-    @%p ret;
-    atom.global.add.u32 %r2, [calls], 1;
-    mad.wide.u32 %rd2, %r1, 4, %rd1;
-    ld.global.f32 %f1, [%rd2];
-    mul.f32 %f1, %f1, %f2;
-    st.global.f32 [%rd2], %f1;
+.address_size 64
+.visible .entry spin(.param .u64 out) {
+LOOP: bra LOOP;
+}
+.visible .entry tell(.param .u8 small, .param .align 8 .b8 pair[16], .param .u64 out) {
+    .reg .b64 %rd<4>; .reg .b32 %r<2>;
+    ld.param.u64 %rd1, [out];
+    ld.param.u64 %rd2, [pair+8];
+    ld.param.u8 %r1, [small];
+    st.global.u64 [%rd1], %rd2;
+    st.global.u32 [%rd1+8], %r1;
     ret;
 }
-.visible .entry total(.param .u64 out)
-{
-    .reg .b32 %r; .reg .b64 %rd;
-    ld.param.u64 %rd, [out];
-    ld.global.u32 %r, [calls];
-    st.global.u32 [%rd], %r;
-    ret;
-}
-.visible .entry pair(.param .align 4 .b8 p[8], .param .u64 out)
-{
-    .reg .b32 %r<3>; .reg .b64 %rd;
-    ld.param.u64 %rd, [out];
-    ld.param.u32 %r1, [p];
-    ld.param.u32 %r2, [p+4];
-    sub.u32 %r1, %r1, %r2;
-    st.global.u32 [%rd], %r1;
+.visible .entry widths(.param .b32 bits, .param .f64 wide, .param .s16 narrow, .param .u64 out) {
+    .reg .b64 %rd<3>; .reg .b32 %r<2>; .reg .b16 %h<2>;
+    ld.param.u64 %rd1, [out];
+    ld.param.b32 %r1, [bits];
+    ld.param.b64 %rd2, [wide];
+    ld.param.s16 %h1, [narrow];
+    st.global.u64 [%rd1], %rd2;
+    st.global.u32 [%rd1+8], %r1;
+    st.global.u16 [%rd1+12], %h1;
     ret;
 }
 """
 
 
-def test_a_compilers_kernel_over_numpy():
-    numpy = pytest.importorskip("numpy")
-    kernel = Module(SUITE).kernel("saxpy")
-    x, y = numpy.arange(1000, dtype=numpy.float32), numpy.ones(1000, numpy.float32)
-    report = kernel[4, 256](1000, 2.0, x, y)
-    assert (y == 2 * numpy.arange(1000) + 1).all() and (x == numpy.arange(1000)).all()
-    assert report.instructions > 1000 and report.seconds > 0
-    # NumPy's scalars are numbers, and its arrays may have any shape.
-    square = numpy.ones((10, 100), numpy.float32)
-    kernel[(4,), (256, 1, 1), 0](numpy.int32(1000), numpy.float32(0.5), x, square)
-    assert (square.ravel() == numpy.arange(1000) / 2 + 1).all()
-    with pytest.raises(ValueError, match="contiguous"):
-        kernel[4, 256](500, 2.0, x[::2], y)
+@pytest.fixture
+def saxpy():
+    return ptx_isa.Module(SUITE).kernel("saxpy")
 
 
-def test_buffers_and_what_dlpack_gives():
-    scale = Module(SCALE).kernel("scale")
-    x = array("f", range(40))
-    scale[2, 32](x, 40, 3.0)
-    assert list(x) == [3.0 * i for i in range(40)]
-    raw = bytearray(array("f", [1.5, 2.5]).tobytes())
-    scale[1, 32](memoryview(raw), 2, 2.0)
-    assert list(array("f", bytes(raw))) == [3.0, 5.0]
-    # What must not change is not changed.
-    fixed = array("f", [1.0]).tobytes()
-    scale[1, 1](fixed, 1, 2.0)
-    assert fixed == array("f", [1.0]).tobytes()
-
-    numpy = pytest.importorskip("numpy")
-
-    class Tensor:
-        """An array that has nothing but DLPack."""
-
-        def __init__(self, array):
-            self.array = array
-
-        def __dlpack__(self, **options):
-            return self.array.__dlpack__(**options)
-
-        def __dlpack_device__(self):
-            return self.array.__dlpack_device__()
-
-    ones = numpy.ones(5, numpy.float32)
-    scale[1, 32](Tensor(ones), 5, 7.0)
-    assert (ones == 7).all()
+def vectors(count=1000):
+    return numpy.arange(count, dtype=numpy.float32), numpy.ones(count, dtype=numpy.float32)
 
 
-def test_a_modules_variables_keep_their_values():
-    module = Module(SCALE)
-    x, out = array("f", [0.0] * 10), array("I", [0])
-    module.kernel("scale")[1, 32](x, 10, 1.0)
-    module.kernel("scale")[1, 32](x, 7, 1.0)
-    module.kernel("total")[1, 1](out)
-    assert out[0] == 17
+class OnlyDlpack:
+    """A tensor as other libraries have them: without the buffer protocol."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack__(self):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.device
 
 
-def test_structures_by_value():
-    out = array("i", [0])
-    Module(SCALE).kernel("pair")[1, 1](array("i", [10, 13]), out)
-    assert out[0] == -3
+def test_a_kernel_works_in_place(saxpy):
+    x, y = vectors()
+    expected = x * 2 + y
+    report = saxpy[4, 256](1000, 2.0, x, y)
+    assert (y == expected).all()
+    assert report.instructions > 10_000 and report.seconds > 0
+    saxpy((4, 1, 1), (256,), (numpy.uint32(1000), numpy.float32(-2), x, y), threads=1)
+    assert (y == 1).all()
 
 
-def test_what_is_wrong_has_its_place():
-    scale = Module(SCALE).kernel("scale")
-    with pytest.raises(LaunchError) as caught:
-        scale[1, 32](array("f", [1.0, 2.0]), 3, 2.0)
-    error = caught.value
-    assert (error.kind, error.kernel, error.thread, error.block) == ("access", "scale", (2, 0, 0), (0, 0, 0))
-    assert error.statement == "ld.global.f32 %f1, [%rd2];" and SCALE.splitlines()[error.line - 1].strip() == error.statement
-    assert error.address is not None and error.source is None
-    with pytest.raises(LaunchError, match="no kernel `scales`") as caught:
-        Module(SCALE).kernel("scales")
-    assert caught.value.kind == "no-kernel"
-    with pytest.raises(LaunchError, match="several kernels: `scale`, `total`, `pair`"):
-        Module(SCALE).kernel()
-    with pytest.raises(LaunchError) as caught:
-        Module(".version 8.0\n.target sm_80\n.entry k() { mov.b33 %r1, 0; }").kernel()
-    assert caught.value.kind == "module"
-    with pytest.raises(LaunchError) as caught:
-        Module(SCALE).kernel("scale")[1, 32](array("f", [1.0] * 32), 32, 2.0, limit=3)
-    assert caught.value.kind == "limit"
+def test_memory_comes_by_every_protocol(saxpy):
+    x, y = vectors(64)
+    expected = x * 3 + y
+    for wrapped in [OnlyDlpack(y), memoryview(y.copy()), bytearray(y.tobytes()), (ctypes.c_float * 64)(*y)]:
+        saxpy[2, 32](64, 3, OnlyDlpack(x), wrapped)
+        result = wrapped.array if isinstance(wrapped, OnlyDlpack) else numpy.frombuffer(wrapped, numpy.float32)
+        assert (result == expected).all()
 
 
-def test_arguments_are_explained():
-    scale = Module(SCALE).kernel("scale")
-    assert scale.signature == "scale(.u64 data, .u32 count, .f32 by)" and scale.name == "scale"
-    x = array("f", [1.0])
-    with pytest.raises(TypeError, match=r"3 parameters, here are 2 arguments: scale\(.u64 data, .u32 count, .f32 by\)"):
-        scale[1, 1](x, 1)
-    with pytest.raises(TypeError, match=r"`.u32 count` takes an integer of 32 bits"):
-        scale[1, 1](x, 1.5, 2.0)
-    with pytest.raises(TypeError, match=r"`.f32 by` takes a number"):
-        scale[1, 1](x, 1, x)
-    with pytest.raises(TypeError, match=r"`.u64 data` takes an array"):
-        scale[1, 1]("x", 1, 2.0)
-    with pytest.raises(ValueError, match="does not fit"):
-        scale[1, 1](x, 1 << 32, 2.0)
-    with pytest.raises(TypeError, match="a launch is"):
-        scale[1]
-    with pytest.raises(TypeError, match="three"):
-        scale[1, (1, 2, 3, 4)]
+def test_arrays_that_overlap_are_one(saxpy):
+    both = numpy.arange(96, dtype=numpy.float32)
+    expected = both[:64] + both[32:]
+    x = both[:64].copy()
+    saxpy[2, 32](64, 1.0, x, both[32:])
+    assert (both[32:] == expected).all()
+    # `y = y + y`: the same array twice, and then a part of it.
+    saxpy[2, 32](64, 1.0, x, x)
+    saxpy[1, 32](32, 1.0, x[32:], x)
+    assert (x[32:] == 2 * numpy.arange(32, 64)).all()
+    # Afterwards none of it is the device's.
+    with pytest.raises(ptx_isa.LaunchError, match="no allocation"):
+        saxpy[2, 32](64, 1.0, x.ctypes.data, x[:32].copy())
 
 
-def test_matrix_products():
-    numpy = pytest.importorskip("numpy")
-    kernel = Module((KERNELS / "triton-product-fp16-80.ptx").read_text()).kernel()
-    generator = numpy.random.default_rng(1)
-    a, b = (generator.standard_normal((64, 64)).astype(numpy.float16) for _ in "ab")
-    c = numpy.zeros((64, 64), numpy.float32)
-    kernel[(2, 2), 128, 32768](a, b, c, 64, 64, 64, 0, 0)
-    assert abs(c - a.astype(float) @ b.astype(float)).max() < 1e-3
+def test_matrices_and_two_dimensions():
+    rng = numpy.random.default_rng(1)
+    module = ptx_isa.Module(SUITE)
+    matrix = rng.standard_normal((40, 24)).astype(numpy.float32)
+    turned = numpy.zeros((24, 40), numpy.float32)
+    module.kernel("transpose")[(2, 3), (16, 16)](matrix, turned, 24, 40)
+    assert (turned == matrix.T).all()
+
+
+def test_values_are_those_of_the_parameters():
+    module = ptx_isa.Module(FAILS)
+    out = numpy.zeros(2, numpy.uint64)
+    module.kernel("tell")[1, 1](255, numpy.array([1, 2**63], numpy.uint64), out)
+    assert out.tolist() == [2**63, 255]
+    module.kernel("widths")[1, 1](1.5, 2, numpy.int16(-2), out)
+    assert out.tobytes() == numpy.float64(2).tobytes() + numpy.float32(1.5).tobytes() + b"\xfe\xff\0\0"
+    module.kernel("widths")[1, 1](-1, numpy.float32(0.5), 65535, out)
+    assert out.tobytes() == numpy.float64(0.5).tobytes() + b"\xff\xff\xff\xff\xff\xff\0\0"
+
+
+def test_arguments_are_explained_against_the_signature(saxpy):
+    x, y = vectors()
+    frozen = x.copy()
+    frozen.setflags(write=False)
+    wrong = [
+        ((1000, 2.0, x), TypeError, "takes 4 arguments, not 3; missing"),
+        ((1000, 2.0, x, y, y), TypeError, "takes 4 arguments, not 5"),
+        ((1000.5, 2.0, x, y), TypeError, r"argument 1 .* is 1000.5; the parameter is `.u32`: pass an integer"),
+        ((x, 2.0, x, y), TypeError, "argument 1 .* is of the type `ndarray`; .*pass an integer"),
+        ((1000, "two", x, y), TypeError, "argument 2 .* is 'two'; the parameter is `.f32`: pass a number"),
+        ((1000, 2.0, 2.0, y), TypeError, "argument 3 .*pass an integer or an array"),
+        ((1000, 2.0, frozen, y), TypeError, "argument 3 .* read-only: pass a copy"),
+        ((1000, 2.0, x[::2], y), TypeError, "argument 3 .* not contiguous"),
+        ((1000, 2.0, OnlyDlpack(x.reshape(40, 25)[:, ::5]), y), TypeError, "argument 3 .* not contiguous"),
+        ((1000, 2.0, OnlyDlpack(x, (2, 0)), y), TypeError, "argument 3 .* memory of the CPU"),
+        ((2**32, 2.0, x, y), OverflowError, "argument 1 .* is 4294967296, which `.u32` cannot hold"),
+        ((-(2**31) - 1, 2.0, x, y), OverflowError, "cannot hold"),
+        ((2**80, 2.0, x, y), OverflowError, "cannot hold"),
+    ]
+    for arguments, kind, message in wrong:
+        with pytest.raises(kind, match=message) as raised:
+            saxpy[4, 256](*arguments)
+        assert f"the kernel is {saxpy.signature}" in str(raised.value)
+    with pytest.raises(TypeError, match="has 3 bytes; the parameter has 16"):
+        ptx_isa.Module(FAILS).kernel("tell")[1, 1](1, b"abc", None)
+    for shape in [(1,), (1, 2, 3, 4, 5), ("one", 2), ((1, 1, 1, 1), 2)]:
+        with pytest.raises((TypeError, ValueError)):
+            saxpy[shape]
+    assert (y == 1).all()
+
+
+def test_errors_have_fields(saxpy):
+    x, y = vectors()
+    with pytest.raises(ptx_isa.LaunchError) as raised:
+        saxpy[4, 256](1024, 2.0, x, y)
+    error = raised.value
+    assert (error.kind, error.kernel, error.block, error.thread) == ("access", "saxpy", (3, 0, 0), (232, 0, 0))
+    assert SUITE.splitlines()[error.line - 1].split() == error.statement.split()
+    assert error.source[0].endswith("suite.cu") and error.source[1] > 0
+    assert error.address - 4 * 1000 in (x.ctypes.data, y.ctypes.data)
+    assert error.message in str(error) and "suite.cu" in str(error)
+    out = numpy.zeros(1, numpy.int32)
+    with pytest.raises(ptx_isa.LaunchError) as raised:
+        ptx_isa.Module(FAILS).kernel("spin")(1, 32, [out], limit=10**5)
+    assert (raised.value.kind, raised.value.kernel, raised.value.line) == ("limit", "spin", None)
+    with pytest.raises(ptx_isa.LaunchError) as raised:
+        saxpy[4, 2048](1000, 2.0, x, y)
+    assert raised.value.kind == "shape"
+    with pytest.raises(ptx_isa.LaunchError, match="saxpy") as raised:
+        ptx_isa.Module(SUITE).kernel("saxpi")
+    assert raised.value.kind == "no-kernel"
+    with pytest.raises(ptx_isa.LaunchError, match="several kernels"):
+        ptx_isa.Module(SUITE).kernel()
+    with pytest.raises(ptx_isa.PtxError) as raised:
+        ptx_isa.Module(FAILS.replace("bra LOOP", "bra LOOPS")).kernel("tell")
+    assert raised.value.diagnostic.line == 6
+
+
+def test_what_a_kernel_prints_goes_to_the_standard_output_of_python(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    ptx_isa.Module(SUITE).kernel("print")[1, 32](2)
+    assert sys.stdout.getvalue() == "0 0.00 ok\n1 0.50 ok\n"
+
+
+def test_other_threads_run_during_a_launch():
+    spin = ptx_isa.Module(FAILS).kernel("spin")
+    counted, done = 0, threading.Event()
+
+    def launch():
+        with pytest.raises(ptx_isa.LaunchError):
+            spin(1, 32, [None], limit=10**8)
+        done.set()
+
+    thread = threading.Thread(target=launch)
+    thread.start()
+    while not done.wait(0.001):
+        counted += 1
+    thread.join()
+    assert counted > 5
+
+
+def test_launches_from_several_threads_share_arrays(saxpy):
+    x, y = vectors()
+    threads = [threading.Thread(target=lambda: saxpy[4, 256](1000, 1.0, x, y)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (y == 8 * x + 1).all()

@@ -12,6 +12,7 @@
 //! | `level`, `portable`, `x86` | SIMD levels: which ones a machine has, and what each does with instructions of its own |
 //! | `run` | how a loop runs: the code of a level around the generated body |
 //! | `step` | decoded instructions, and the register files they run over |
+//! | `convert` | steps that copy a register to one of another width |
 //! | `slice` | the same over slices |
 //! | `thread` | the level that needs no vectors: programs on bits, thread by thread |
 //!
@@ -30,6 +31,7 @@
 // What is shown of this module is for generated code.
 #![allow(missing_docs, reason = "traits and types that generated code names; each has a comment where it matters")]
 
+mod convert;
 mod level;
 mod params;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
@@ -42,6 +44,7 @@ mod values;
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 mod x86;
 
+pub(crate) use convert::Convert;
 pub use isa_table::program::{Run, WARP};
 pub use level::{Level, Simd, spread, whole};
 pub(crate) use params::words;

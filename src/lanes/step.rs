@@ -8,6 +8,7 @@ use core::ops::Range;
 use isa_table::limits::PLACES;
 use isa_table::program::RunWarp;
 
+use super::convert::Convert;
 use super::thread::Thread;
 use super::{Level, Run, WARP, Width, Word};
 
@@ -188,11 +189,8 @@ impl Code {
         let Step { at, guard, params } = step;
         let (guard_at, complemented) = guard.unwrap_or_else(|always| (always, false));
         assert!(at.len() == widths.len(), "an offset for each place");
-        for (at, bits) in at.iter().zip(widths).chain([(&guard_at, &1)]) {
-            let (at, size) = (*at as usize, if *bits == 1 { 4 } else { usize::from(*bits) * WARP / 8 });
-            assert!(at.is_multiple_of(size.min(64)), "registers are aligned");
-            self.bytes = self.bytes.max(at + size);
-        }
+        self.count(&at, widths);
+        self.count(&[guard_at], &[1]);
         let run = at_level(loops, level);
         let flip = if complemented { u32::MAX } else { 0 };
         let lines = match run {
@@ -215,11 +213,36 @@ impl Code {
                 lines
             }
         };
+        self.append(lines, run.filter(|_| guard.is_err()));
+    }
+
+    /// Adds a conversion between registers, given by their offsets.
+    ///
+    /// # Panics
+    ///
+    /// If an offset is not aligned, or there are no such widths.
+    pub(crate) fn convert(&mut self, to: u32, from: u32, convert: Convert, guard: Result<(u32, bool), u32>) {
+        let (guard_at, complemented) = guard.unwrap_or_else(|always| (always, false));
+        self.count(&[to, from, guard_at], &[convert.to, convert.from, 1]);
+        let flip = if complemented { u32::MAX } else { 0 };
+        self.append(in_lines(convert.code(), (guard_at, flip), &[to, from], &[convert.shift()]), None);
+    }
+
+    /// Counts the bytes that a step needs of a warp's registers.
+    fn count(&mut self, at: &[u32], widths: &[u8]) {
+        for (at, bits) in at.iter().zip(widths) {
+            let (at, size) = (*at as usize, if *bits == 1 { 4 } else { usize::from(*bits) * WARP / 8 });
+            assert!(at.is_multiple_of(size.min(64)), "registers are aligned");
+            self.bytes = self.bytes.max(at + size);
+        }
+    }
+
+    fn append(&mut self, lines: Vec<Line>, wide: Option<Run>) {
         self.lines.pop();
         self.starts.push(self.lines.len() as u32);
         self.lines.extend(lines);
         self.lines.extend(in_lines(nothing, (0, 0), &[], &[]));
-        self.wide.push(run.filter(|_| guard.is_err()));
+        self.wide.push(wide);
     }
 
     /// Runs some of the instructions over some of the warps of a block, whose registers are `stride` bytes behind each other.

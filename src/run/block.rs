@@ -9,10 +9,11 @@ use std::{format, vec};
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
-use ptx_isa::warp::Warps;
+use ptx_isa::warp::{Row, Warps};
 
-use super::decode::{Action, Cell, Code, Op, Row};
+use super::decode::{Action, Cell, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::raw::Bytes;
@@ -64,11 +65,13 @@ pub(crate) struct Frame {
 }
 
 /// What becomes of a block.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Status {
     Finished,
     /// It has run long enough: others may be waited for.
     Suspended,
+    /// It waits for other blocks at the barrier of the cluster.
+    Waiting,
 }
 
 /// Where lanes go on behind an effect.
@@ -83,6 +86,9 @@ pub(crate) struct Block<'l> {
     pub launched: &'l Launched<'l>,
     pub code: &'l Code,
     pub index: [u32; 3],
+    /// Its rank in its cluster, and where the shared memory of each block of the cluster is, with its length.
+    pub rank: usize,
+    pub peers: Arc<[(usize, usize)]>,
     pub warps: Warps,
     /// Lanes that have not ended.
     pub live: Vec<u32>,
@@ -91,6 +97,9 @@ pub(crate) struct Block<'l> {
     held: Vec<Entry>,
     waiting: Vec<Waiter>,
     barriers: HashMap<u32, Barrier>,
+    /// Lanes that have arrived at the barrier of the cluster in its current phase, and those that wait there.
+    arrived: Vec<u32>,
+    at_cluster: Vec<Entry>,
     pub shared: Bytes,
     /// The stacks of all threads.
     pub local: Bytes,
@@ -124,12 +133,16 @@ impl<'l> Block<'l> {
             launched,
             code,
             index,
+            rank: 0,
+            peers: Arc::new([]),
             warps: warps.unwrap_or_else(|| code.program.warps(count)),
             ready: vec![Entry { depth: 0, at: code.entry, masks: live.clone(), picked: 0, forced: false }],
             live,
             held: Vec::new(),
             waiting: Vec::new(),
             barriers: HashMap::new(),
+            arrived: vec![0; count],
+            at_cluster: Vec::new(),
             shared: Bytes::zeroed((code.static_shared + launched.dynamic_shared) as usize),
             local: Bytes::zeroed(stack as usize * threads),
             stack,
@@ -206,7 +219,7 @@ impl<'l> Block<'l> {
                 return Ok(Status::Suspended);
             }
         }
-        Ok(Status::Finished)
+        Ok(if self.at_cluster.is_empty() { Status::Finished } else { Status::Waiting })
     }
 
     /// Puts lanes aside until they are picked.
@@ -225,7 +238,8 @@ impl<'l> Block<'l> {
             let Some(place) =
                 (0..self.held.len()).min_by_key(|place| (u32::MAX - self.held[*place].depth, self.held[*place].at))
             else {
-                return if self.waiting.is_empty() { Ok(None) } else { Err(self.deadlock()) };
+                let stuck = !self.waiting.is_empty() && self.at_cluster.is_empty();
+                return if stuck { Err(self.deadlock()) } else { Ok(None) };
             };
             let entry = self.held.swap_remove(place);
             return Ok(Some(Entry { forced: true, ..entry }));
@@ -423,6 +437,40 @@ impl<'l> Block<'l> {
         flow
     }
 
+    /// Lanes arrive at the barrier of the cluster.
+    pub(crate) fn arrive_cluster(&mut self, entry: &Entry, guard: Option<(u32, bool)>) {
+        for warp in 0..entry.masks.len() {
+            self.arrived[warp] |= self.guarded(warp, entry.masks[warp], guard);
+        }
+    }
+
+    /// Lanes wait at the barrier of the cluster, unless the phase in which they arrived is over.
+    pub(crate) fn wait_cluster(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>) -> Flow {
+        let mut waits = entry.clone();
+        for warp in 0..entry.masks.len() {
+            waits.masks[warp] = self.guarded(warp, entry.masks[warp], guard) & self.arrived[warp];
+            entry.masks[warp] &= !waits.masks[warp];
+        }
+        if waits.masks.iter().all(|mask| *mask == 0) {
+            return Flow::Next;
+        }
+        self.at_cluster.push(waits);
+        self.go_on(entry)
+    }
+
+    /// Whether all lanes that have not ended have arrived at the barrier of the cluster.
+    pub(crate) fn has_arrived(&self) -> bool {
+        self.arrived.iter().zip(&self.live).all(|(arrived, live)| live & !arrived == 0)
+    }
+
+    /// The next phase of the barrier of the cluster begins.
+    pub(crate) fn release_cluster(&mut self) {
+        self.arrived.fill(0);
+        for entry in std::mem::take(&mut self.at_cluster) {
+            self.aside(Entry { at: entry.at + 1, ..entry });
+        }
+    }
+
     /// Lets the lanes at a barrier go on if all have arrived.
     fn release(&mut self, name: u32) {
         let Some(barrier) = self.barriers.get(&name) else { return };
@@ -538,16 +586,19 @@ impl<'l> Block<'l> {
         Flow::Next
     }
 
-    fn deadlock(&self) -> Error {
+    /// The error of a block in which nothing can go on.
+    pub(crate) fn deadlock(&self) -> Error {
         let mut places = Vec::new();
-        for Waiter { barrier, entry } in self.waiting.iter().take(4) {
+        let at_barriers = self.waiting.iter().map(|Waiter { barrier, entry }| (format!("barrier {barrier}"), entry));
+        let at_cluster = self.at_cluster.iter().map(|entry| ("the barrier of the cluster".to_owned(), entry));
+        for (barrier, entry) in at_barriers.chain(at_cluster).take(4) {
             let lanes: u32 = entry.masks.iter().map(|mask| mask.count_ones()).sum();
             let (statement, line) = self.launched.statement(entry.at);
-            places.push(format!("{lanes} threads at barrier {barrier}, line {line}: {statement}"));
+            places.push(format!("{lanes} threads at {barrier}, line {line}: {statement}"));
         }
         let live: u32 = self.live.iter().map(|mask| mask.count_ones()).sum();
         let message = format!("deadlock: of {live} threads none can go on; {}", places.join("; "));
-        let first = &self.waiting[0].entry;
+        let first = self.waiting.first().map_or_else(|| &self.at_cluster[0], |waiter| &waiter.entry);
         let warp = first.masks.iter().position(|mask| *mask != 0).unwrap_or(0);
         let lane = first.masks[warp].trailing_zeros() as usize;
         self.error(first.at, warp, lane.min(31), Error::new(ErrorKind::Deadlock, message))

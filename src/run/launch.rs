@@ -11,24 +11,13 @@ use std::time::{Duration, Instant};
 use ptx_isa::table::Origin;
 use ptx_isa::text::resolved;
 
-use super::block::{Block, Status};
-use super::decode::{self, Action, Code, Op};
+use super::argument::Argument;
+use super::block::Status;
+use super::cluster::{self, Cluster};
+use super::decode::{self, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::memory::Memory;
 use super::raw::Bytes;
-
-/// The value of a kernel's parameter, as bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Argument {
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl Argument {
-    /// A struct by value, or whatever else has these bytes.
-    pub fn bytes(bytes: impl Into<Vec<u8>>) -> Argument {
-        Argument { bytes: bytes.into() }
-    }
-}
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +26,7 @@ pub struct Grid {
     pub blocks: [u32; 3],
     /// Threads of a block, by dimension.
     pub threads: [u32; 3],
-    /// Blocks of a cluster, by dimension; `[1; 3]` without clusters.
+    /// Blocks of a cluster, by dimension; `[1; 3]` for what the kernel's `.reqnctapercluster` says, if it has one.
     pub cluster: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub shared: u32,
@@ -47,6 +36,12 @@ impl Grid {
     /// So many blocks of so many threads, in one dimension.
     pub fn new(blocks: u32, threads: u32) -> Grid {
         Grid { blocks: [blocks, 1, 1], threads: [threads, 1, 1], cluster: [1; 3], shared: 0 }
+    }
+
+    /// The same with clusters of so many blocks, in one dimension.
+    #[must_use]
+    pub fn cluster(self, blocks: u32) -> Grid {
+        Grid { cluster: [blocks, 1, 1], ..self }
     }
 
     /// The same with dynamic shared memory.
@@ -69,6 +64,8 @@ pub struct Options {
     pub heap: u64,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    /// Is called when a block has ended, with the number of blocks that have ended and of all.
+    pub progress: Option<Arc<dyn Fn(u64, u64) + Send + Sync>>,
 }
 
 impl std::fmt::Debug for Options {
@@ -79,7 +76,7 @@ impl std::fmt::Debug for Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: None, limit: u64::MAX, stack: 1 << 16, heap: 1 << 28, print: None }
+        Options { threads: None, limit: u64::MAX, stack: 1 << 16, heap: 1 << 28, print: None, progress: None }
     }
 }
 
@@ -156,6 +153,24 @@ impl Module {
             let message = format!("there is no kernel `{name}`; the module has {}", names.join(", "));
             Error::new(ErrorKind::NoKernel, message)
         })
+    }
+
+    /// The kernel of a module that has one.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NoKernel`]
+    pub fn only_kernel(&self) -> Result<Kernel, Error> {
+        let mut kernels = self.kernels();
+        match (kernels.next(), kernels.next()) {
+            (Some(kernel), None) => Ok(kernel),
+            (None, _) => Err(Error::new(ErrorKind::NoKernel, "the module has no kernel")),
+            (Some(_), Some(_)) => {
+                let names: Vec<String> = self.kernels().map(|kernel| format!("`{}`", kernel.name())).collect();
+                let message = format!("the module has several kernels: name one of {}", names.join(", "));
+                Err(Error::new(ErrorKind::NoKernel, message))
+            }
+        }
     }
 
     /// The pointer to a variable of the module, and its bytes.
@@ -282,27 +297,8 @@ impl Kernel {
     fn run(&self, grid: Grid, arguments: &[Argument], options: &Options, checked: bool) -> Result<Report, Error> {
         let named = |error: Error| Error { kernel: Some(self.name().to_owned()), ..error };
         let function = self.function();
-        let mut bytes = vec![0; function.parameter_bytes as usize];
-        let parameters: Vec<_> = self.parameters().collect();
-        if parameters.len() != arguments.len() {
-            let message = format!(
-                "`{}` has {} parameters, here are {} arguments",
-                self.name(),
-                parameters.len(),
-                arguments.len()
-            );
-            return Err(named(Error::new(ErrorKind::Arguments, message)));
-        }
-        for (parameter, argument) in parameters.iter().zip(arguments) {
-            let size = argument.bytes.len() as u64;
-            if size != parameter.size {
-                let message =
-                    format!("the parameter `{}` has {} bytes, its argument {size}", parameter.name, parameter.size);
-                return Err(named(Error::new(ErrorKind::Arguments, message)));
-            }
-            bytes[parameter.offset as usize..][..size as usize].copy_from_slice(&argument.bytes);
-        }
-        self.shape(&grid).map_err(named)?;
+        let bytes = self.parameter_bytes(arguments, function.parameter_bytes as usize).map_err(named)?;
+        let cluster = self.shape(&grid).map_err(named)?;
         let code = self.code()?;
         let all = code.static_shared + u64::from(grid.shared);
         if all > MOST_SHARED {
@@ -322,7 +318,7 @@ impl Kernel {
             checked,
             block: grid.threads,
             grid: grid.blocks,
-            cluster: grid.cluster,
+            cluster,
             dynamic_shared: grid.shared.into(),
             parameters,
             workspace,
@@ -330,7 +326,7 @@ impl Kernel {
             ticks: AtomicU64::new(0),
         };
         let start = Instant::now();
-        let ran = launched.supported().and_then(|()| launched.run()).map_err(named);
+        let ran = launched.run().map_err(named);
         if meets {
             self.loaded.memory.free(workspace);
         }
@@ -338,7 +334,7 @@ impl Kernel {
         Ok(Report { instructions, time: start.elapsed() })
     }
 
-    fn shape(&self, grid: &Grid) -> Result<(), Error> {
+    fn shape(&self, grid: &Grid) -> Result<[u32; 3], Error> {
         const MOST_THREADS: u64 = 1024;
         let fail = |message: String| Err(Error::new(ErrorKind::Shape, message));
         let count = |shape: &[u32; 3]| shape.iter().map(|count| u64::from(*count)).product::<u64>();
@@ -349,9 +345,6 @@ impl Kernel {
         let threads = count(&grid.threads);
         if threads == 0 || threads > MOST_THREADS {
             return fail(format!("a block has 1 to {MOST_THREADS} threads, not {threads}"));
-        }
-        if grid.cluster.contains(&0) || grid.blocks.iter().zip(&grid.cluster).any(|(blocks, size)| blocks % size != 0) {
-            return fail("the grid is not a whole number of clusters".to_owned());
         }
         let shape = |numbers: &[u64]| std::array::from_fn::<u64, 3, _>(|axis| numbers.get(axis).copied().unwrap_or(1));
         if let Some(required) = self.directive("reqntid").map(shape)
@@ -365,7 +358,7 @@ impl Kernel {
         {
             return fail(format!("`{}` takes blocks of up to {} threads", self.name(), most.iter().product::<u64>()));
         }
-        Ok(())
+        cluster::shape(grid, self.directive("reqnctapercluster"), self.directive("maxclusterrank"))
     }
 }
 
@@ -396,14 +389,16 @@ const MOST_SHARED: u64 = 1 << 20;
 /// Bytes of the memory in which the blocks of a cooperative grid meet.
 const WORKSPACE: usize = 256;
 
-/// Steps after which a block lets another one run.
+/// Steps after which a cluster lets another one run.
 const SLICE: u64 = 1 << 15;
 
-/// Blocks that run, and those that have not begun.
+/// Clusters that run, and those that have not begun.
 struct Queue<'l> {
     next: u64,
-    suspended: VecDeque<Block<'l>>,
+    suspended: VecDeque<Cluster<'l>>,
     running: usize,
+    /// Blocks that have ended.
+    ended: u64,
 }
 
 impl Launched<'_> {
@@ -424,14 +419,15 @@ impl Launched<'_> {
     }
 
     fn run(&self) -> Result<u64, Error> {
-        let blocks: u64 = self.grid.iter().map(|count| u64::from(*count)).product();
+        let count = |shape: &[u32; 3]| -> u64 { shape.iter().map(|count| u64::from(*count)).product() };
+        let clusters = count(&self.grid) / count(&self.cluster);
         let host = || std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = self.options.threads.unwrap_or_else(host).clamp(1, blocks.min(256) as usize);
-        let queue = Mutex::new(Queue { next: 0, suspended: VecDeque::new(), running: 0 });
+        let workers = self.options.threads.unwrap_or_else(host).clamp(1, clusters.min(256) as usize);
+        let queue = Mutex::new(Queue { next: 0, suspended: VecDeque::new(), running: 0, ended: 0 });
         let (failed, executed) = (Mutex::new(None), AtomicU64::new(0));
         let stop = AtomicBool::new(false);
         let work = || {
-            if let Err(error) = self.work(&queue, blocks, &executed, &stop) {
+            if let Err(error) = self.work(&queue, clusters, &executed, &stop) {
                 stop.store(true, Ordering::Relaxed);
                 failed.lock().expect("no panic while it is held").get_or_insert(error);
             }
@@ -449,19 +445,19 @@ impl Launched<'_> {
     fn work<'l>(
         &'l self,
         queue: &Mutex<Queue<'l>>,
-        blocks: u64,
+        clusters: u64,
         executed: &AtomicU64,
         stop: &AtomicBool,
     ) -> Result<(), Error> {
-        let mut spare = None;
+        let mut spare = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             let taken = {
                 let mut queue = queue.lock().expect("no panic while it is held");
-                let next = (queue.next < blocks).then(|| {
+                let next = (queue.next < clusters).then(|| {
                     queue.next += 1;
                     Err(queue.next - 1)
                 });
-                // A suspended block waits for others, perhaps: those that have not begun go first.
+                // A suspended cluster waits for others, perhaps: those that have not begun go first.
                 let taken = match next {
                     Some(next) => Some(next),
                     None => queue.suspended.pop_front().map(Ok),
@@ -475,26 +471,29 @@ impl Launched<'_> {
                     None => None,
                 }
             };
-            let mut block = match taken {
-                Some(Ok(block)) => block,
-                Some(Err(number)) => {
-                    let [x, y, _] = self.grid.map(u64::from);
-                    let index = [number % x, number / x % y, number / x / y].map(|axis| axis as u32);
-                    Block::new(self, index, spare.take())
-                }
+            let mut cluster = match taken {
+                Some(Ok(cluster)) => cluster,
+                Some(Err(number)) => Cluster::new(self, number, &mut spare),
                 None => {
                     std::thread::yield_now();
                     continue;
                 }
             };
-            let before = block.executed;
-            let status = block.run(SLICE);
-            let all = executed.fetch_add(block.executed - before, Ordering::Relaxed) + block.executed - before;
+            let before = cluster.executed();
+            let status = cluster.run(SLICE);
+            let since = cluster.executed() - before;
+            let all = executed.fetch_add(since, Ordering::Relaxed) + since;
             let mut queue = queue.lock().expect("no panic while it is held");
             queue.running -= 1;
             match status? {
-                Status::Suspended => queue.suspended.push_back(block),
-                Status::Finished => spare = Some(block.warps),
+                Status::Finished => {
+                    queue.ended += self.cluster.iter().map(|count| u64::from(*count)).product::<u64>();
+                    if let Some(progress) = &self.options.progress {
+                        progress(queue.ended, self.grid.iter().map(|count| u64::from(*count)).product());
+                    }
+                    spare.extend(cluster.into_warps());
+                }
+                Status::Suspended | Status::Waiting => queue.suspended.push_back(cluster),
             }
             if all > self.options.limit {
                 let message = format!("the launch executed more than {} instructions", self.options.limit);
@@ -502,15 +501,6 @@ impl Launched<'_> {
             }
         }
         Ok(())
-    }
-
-    /// An error where the kernel reaches for another block of its cluster.
-    fn supported(&self) -> Result<(), Error> {
-        let alone = self.cluster == [1; 3];
-        let reaches = |op: &Op| matches!(op, Op::Effect { action: Action::MapToBlock { .. } | Action::RankOfBlock { .. }, .. } if !alone);
-        let message = "shared memory of other blocks of a cluster is not modeled";
-        let error = || Error::new(ErrorKind::Unsupported, message);
-        self.code.ops.iter().position(reaches).map_or(Ok(()), |at| Err(self.located(at, error())))
     }
 
     /// The statement of an operation, and its line.

@@ -188,7 +188,7 @@ macro_rules! numbers {
             fn from_bytes(bytes: &[u8]) -> $ty { $ty::from_le_bytes(bytes.try_into().expect("as many as it has")) }
         }
         impl From<$ty> for super::Argument {
-            fn from(number: $ty) -> super::Argument { super::Argument { bytes: number.to_le_bytes().to_vec() } }
+            fn from(number: $ty) -> super::Argument { super::Argument::number(&number.to_le_bytes(), stringify!($ty)) }
         }
     )*};
 }

@@ -52,7 +52,9 @@
 #![allow(clippy::needless_range_loop, reason = "several lists are read by the number of a warp")]
 #![allow(clippy::type_complexity, reason = "closures that visit lanes are named where they are called")]
 
+mod argument;
 mod block;
+mod cluster;
 mod decode;
 mod effect;
 mod error;
@@ -61,6 +63,7 @@ mod memory;
 mod raw;
 mod system;
 
+pub use argument::Argument;
 pub use error::{Error, ErrorKind};
-pub use launch::{Argument, Grid, Kernel, Module, Options, Report};
+pub use launch::{Grid, Kernel, Module, Options, Report};
 pub use memory::{Memory, Number};

@@ -7,7 +7,8 @@ use ptx_isa::matrix::{Layout, Product};
 use ptx_isa::table::{Effect, EffectKind};
 use ptx_isa::text::resolved::{Instruction, Value};
 
-use super::{Action, Address, Cell, Error, ErrorKind, NONE, Open, Planning, Where, form_operand};
+use super::action::{NONE, form_operand};
+use super::{Action, Address, Cell, Error, ErrorKind, Open, Planning, Where};
 
 /// What a warp does with matrices.
 #[derive(Clone, Debug)]

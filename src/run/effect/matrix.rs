@@ -1,13 +1,16 @@
 //! What effects on matrices do: products across a warp, and matrices in memory.
 
+#![allow(unsafe_code, reason = "the addresses of matrices are checked here before memory is accessed")]
+
 use std::prelude::rust_2024::*;
 use std::vec;
 
 use ptx_isa::matrix::{Lanes, Layout, ScaleSource};
+use ptx_isa::warp::Row;
 
 use super::super::block::{Block, Entry};
 use super::super::decode::matrix::{Matrix, Order};
-use super::super::decode::{Address, Cell, Row, Where};
+use super::super::decode::{Address, Cell, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::raw;
 use super::Guard;

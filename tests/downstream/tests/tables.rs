@@ -3,7 +3,7 @@
 use downstream::{bits, inline, named, toy};
 use ptx_isa::TABLE;
 use ptx_isa::text::{self, Statement};
-use ptx_isa::warp::{Program, Registers};
+use ptx_isa::warp::{Program, Registers, Row};
 
 const ONES: u32 = bits::scalar::tally_b64(u64::MAX);
 
@@ -49,7 +49,7 @@ fn programs_run_over_both() {
     let mut program = Program::new(registers, 90);
     for line in ["tally.b32 %r1, %r0;", "setp.eq.u32 %p0, %r1, 4;"] {
         let statement = Statement::parse(&bits::TABLE, line).unwrap();
-        program.push_statement(&statement, |register| register.name[2..].parse().ok()).unwrap();
+        program.push_statement(&statement, |register, ty| Some(Row::of(ty, register.name[2..].parse().ok()?))).unwrap();
     }
     let mut warps = program.warps(2);
     *warps.b32_mut(1, 0) = std::array::from_fn(|lane| lane as u32);

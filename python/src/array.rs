@@ -1,0 +1,103 @@
+//! Memory that Python's objects have, by the buffer protocol or by DLPack.
+
+use std::ffi::c_void;
+use std::ops::Range;
+use std::slice;
+
+use pyo3::buffer::PyUntypedBuffer;
+use pyo3::exceptions::{PyBufferError, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyMemoryView};
+
+/// Memory that a kernel may read and write: it stays where it is while this lives.
+pub(crate) struct Array {
+    /// Its addresses.
+    pub(crate) bytes: Range<usize>,
+    _held: Held,
+}
+
+/// The owner of the memory.
+#[allow(dead_code, reason = "it is held, not read")]
+enum Held {
+    Buffer(PyUntypedBuffer),
+    Capsule(Py<PyCapsule>),
+}
+
+impl Array {
+    /// The memory of an object; nothing where it is no array.
+    ///
+    /// # Errors
+    ///
+    /// The array cannot be handed to a kernel as it is.
+    pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Array>> {
+        // A view of it has strides, which some objects leave out.
+        if let Ok(buffer) = PyMemoryView::from(object).and_then(|view| PyUntypedBuffer::get(&view)) {
+            if buffer.readonly() {
+                return Err(PyTypeError::new_err("is read-only: pass a copy"));
+            }
+            let contiguous = buffer.is_c_contiguous() || buffer.is_fortran_contiguous();
+            let start = buffer.buf_ptr() as usize;
+            let bytes = start..start + buffer.len_bytes();
+            return contiguous.then(|| Array { bytes, _held: Held::Buffer(buffer) }).ok_or_else(scattered).map(Some);
+        }
+        let py = object.py();
+        if !object.hasattr(intern!(py, "__dlpack__"))? {
+            return Ok(None);
+        }
+        let (device, _): (i32, i32) = object.call_method0(intern!(py, "__dlpack_device__"))?.extract()?;
+        if device != CPU && device != PINNED {
+            return Err(PyTypeError::new_err("is not in the memory of the CPU: pass a copy that is"));
+        }
+        let capsule = object.call_method0(intern!(py, "__dlpack__"))?.cast_into::<PyCapsule>()?;
+        let bytes = addresses(&capsule)?;
+        Ok(Some(Array { bytes, _held: Held::Capsule(capsule.unbind()) }))
+    }
+}
+
+fn scattered() -> PyErr {
+    PyTypeError::new_err("is not contiguous: pass a contiguous copy")
+}
+
+/// Numbers of devices in DLPack.
+const CPU: i32 = 1;
+const PINNED: i32 = 3;
+
+/// `DLTensor`, with which a `DLManagedTensor` begins.
+#[repr(C)]
+struct Tensor {
+    data: *mut c_void,
+    device: [i32; 2],
+    dimensions: i32,
+    code: u8,
+    bits: u8,
+    lanes: u16,
+    shape: *const i64,
+    strides: *const i64,
+    offset: u64,
+}
+
+/// The addresses of a tensor in a capsule of DLPack.
+#[allow(unsafe_code, reason = "DLPack passes pointers")]
+fn addresses(capsule: &Bound<'_, PyCapsule>) -> PyResult<Range<usize>> {
+    let pointer = capsule.pointer_checked(Some(c"dltensor"))?.cast::<Tensor>();
+    // SAFETY: a capsule of this name that nobody has consumed points to a `DLManagedTensor`.
+    let tensor = unsafe { pointer.as_ref() };
+    let dimensions = usize::try_from(tensor.dimensions).unwrap_or(0);
+    let list = |start: *const i64| match start.is_null() || dimensions == 0 {
+        true => None,
+        // SAFETY: DLPack says that a tensor has as many lengths, and strides if there are any, as dimensions.
+        false => Some(unsafe { slice::from_raw_parts(start, dimensions) }),
+    };
+    let shape = list(tensor.shape).unwrap_or_default();
+    let mut count = 1_i64;
+    for (axis, length) in shape.iter().enumerate().rev() {
+        if *length > 1 && list(tensor.strides).is_some_and(|strides| strides[axis] != count) {
+            return Err(scattered());
+        }
+        count = count.checked_mul(*length).ok_or_else(|| PyBufferError::new_err("has too many elements"))?;
+    }
+    let bits = count as usize * usize::from(tensor.bits) * usize::from(tensor.lanes);
+    let start = tensor.data as usize + tensor.offset as usize;
+    Ok(start..start + bits.div_ceil(8))
+}

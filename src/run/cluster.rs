@@ -1,0 +1,109 @@
+//! A cluster that runs: blocks that reach for the shared memory of each other and meet at the barrier of the cluster.
+
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
+use std::sync::Arc;
+
+use ptx_isa::warp::Warps;
+
+use super::block::{Block, Status};
+use super::error::{Error, ErrorKind};
+use super::launch::{Grid, Launched};
+
+/// The most blocks of a cluster.
+const MOST_BLOCKS: u64 = 16;
+
+/// The blocks of a cluster, by rank; one thread of the host runs them in turns.
+pub(crate) struct Cluster<'l> {
+    blocks: Vec<Block<'l>>,
+    status: Vec<Status>,
+}
+
+impl<'l> Cluster<'l> {
+    /// The cluster with this number in a launch; its blocks take over registers that others had.
+    pub(crate) fn new(launched: &'l Launched<'l>, number: u64, spare: &mut Vec<Warps>) -> Cluster<'l> {
+        let (grid, [cx, cy, cz]) = (launched.grid, launched.cluster);
+        let [x, y] = [grid[0] / cx, grid[1] / cy].map(u64::from);
+        let first = [number % x, number / x % y, number / x / y];
+        let ranks = (0..cz).flat_map(|z| (0..cy).flat_map(move |y| (0..cx).map(move |x| [x, y, z])));
+        let mut blocks: Vec<Block<'l>> = ranks
+            .map(|within| {
+                let index = std::array::from_fn(|axis| first[axis] as u32 * launched.cluster[axis] + within[axis]);
+                Block::new(launched, index, spare.pop())
+            })
+            .collect();
+        let shared: Arc<[(usize, usize)]> =
+            blocks.iter().map(|block| (block.shared.address(), block.shared.len())).collect();
+        for (rank, block) in blocks.iter_mut().enumerate() {
+            (block.rank, block.peers) = (rank, shared.clone());
+        }
+        Cluster { status: vec![Status::Suspended; blocks.len()], blocks }
+    }
+
+    /// Runs each block until it has ended, waits for the cluster, or has done so many steps.
+    pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
+        loop {
+            for (block, status) in self.blocks.iter_mut().zip(&mut self.status) {
+                if *status != Status::Finished {
+                    *status = block.run(budget)?;
+                }
+            }
+            let met = self.blocks.iter().all(Block::has_arrived) && self.status.contains(&Status::Waiting);
+            if met {
+                self.blocks.iter_mut().for_each(Block::release_cluster);
+                self.status
+                    .iter_mut()
+                    .filter(|status| **status == Status::Waiting)
+                    .for_each(|status| *status = Status::Suspended);
+            } else if self.status.contains(&Status::Suspended) {
+                return Ok(Status::Suspended);
+            } else if let Some(waits) = self.status.iter().position(|status| *status == Status::Waiting) {
+                return Err(self.blocks[waits].deadlock());
+            } else {
+                return Ok(Status::Finished);
+            }
+        }
+    }
+
+    /// The instructions that its blocks have executed.
+    pub(crate) fn executed(&self) -> u64 {
+        self.blocks.iter().map(|block| block.executed).sum()
+    }
+
+    /// The registers, for other blocks.
+    pub(crate) fn into_warps(self) -> impl Iterator<Item = Warps> {
+        self.blocks.into_iter().map(|block| block.warps)
+    }
+}
+
+/// The shape of a launch's clusters: the grid's, or what the kernel's head requires.
+pub(crate) fn shape(grid: &Grid, required: Option<&[u64]>, most: Option<&[u64]>) -> Result<[u32; 3], Error> {
+    let fail = |message: String| Err(Error::new(ErrorKind::Shape, message));
+    let written = |[x, y, z]: [u32; 3]| format!("{x}×{y}×{z}");
+    let mut cluster = grid.cluster;
+    if let Some(numbers) = required.filter(|numbers| !numbers.is_empty()) {
+        let required = std::array::from_fn(|axis| numbers.get(axis).map_or(1, |count| *count as u32));
+        if cluster != [1; 3] && cluster != required {
+            return fail(format!(
+                "the kernel requires clusters of {} blocks, not {}",
+                written(required),
+                written(cluster)
+            ));
+        }
+        cluster = required;
+    }
+    let size: u64 = cluster.iter().map(|count| u64::from(*count)).product();
+    let most = most.and_then(|numbers| numbers.first()).map_or(MOST_BLOCKS, |most| MOST_BLOCKS.min(*most));
+    if size == 0 || size > most {
+        return fail(format!("a cluster has 1 to {most} blocks, not {size}"));
+    }
+    if grid.blocks.iter().zip(&cluster).any(|(blocks, size)| blocks % size != 0) {
+        return fail(format!(
+            "a grid of {} blocks is not a whole number of clusters of {}",
+            written(grid.blocks),
+            written(cluster)
+        ));
+    }
+    Ok(cluster)
+}

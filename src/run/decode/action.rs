@@ -1,0 +1,313 @@
+//! From an effect of a form to an action on registers and memory.
+
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
+use ptx_isa::table::{self, Effect, EffectKind, Kind, Memory as Belongs};
+use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
+
+use super::super::error::{Error, ErrorKind};
+use super::super::system::System;
+use super::code::{Access, Action, Address, Callee, Cell, CopyBytes, PARAMETERS, Slot, Test, Where};
+use super::{Open, Planning, Symbolic, memory};
+
+pub(super) const NONE: u8 = ptx_isa::table::NO_OPERAND;
+
+impl Planning<'_> {
+    /// The space of an address: as the statement says, or as the variable is in that it names.
+    pub(super) fn place(&self, open: &Open<'_>, instruction: &Instruction, operand: usize) -> Where {
+        let info = &form_operand(instruction, operand);
+        let named = info.space.and_then(|slot| instruction.modifier(slot));
+        let fixed = match info.space {
+            Some(_) => None,
+            None if info.spaces.len() == 1 => info.spaces.first().copied(),
+            None => None,
+        };
+        let space = named.or(fixed).and_then(|name| self.module.table.space(name)).and_then(|space| space.memory);
+        let space = space.or_else(|| match &instruction.operands[operand].value {
+            Value::Address { symbol: Symbol::Module(number), .. } => memory(&self.module.variables[*number]),
+            Value::Address { symbol: Symbol::Local(number), .. } => {
+                memory(&self.module.functions[open.number].variables[*number])
+            }
+            _ => None,
+        });
+        where_of(space)
+    }
+
+    pub(super) fn address(&mut self, open: &mut Open<'_>, value: &Value, place: &mut Where) -> Result<Address, Error> {
+        let rows = &self.layouts[&open.number].rows;
+        Ok(match value {
+            Value::Register(register) => Address { base: Some(rows[*register]), frame: false, offset: 0 },
+            Value::Offset { register, addend } => {
+                Address { base: Some(rows[*register]), frame: false, offset: *addend }
+            }
+            Value::Constant(offset) => Address { base: None, frame: false, offset: *offset },
+            Value::Address { symbol, addend } => match self.symbol(open.number, *symbol, *addend)? {
+                Symbolic::Constant(offset) if offset >> 48 == PARAMETERS >> 48 => {
+                    *place = Where::Parameters;
+                    Address { base: None, frame: false, offset: offset - PARAMETERS }
+                }
+                Symbolic::Constant(offset) => Address { base: None, frame: false, offset },
+                Symbolic::Frame { offset, .. } => {
+                    *place = Where::Thread;
+                    Address { base: None, frame: true, offset }
+                }
+            },
+            _ => return Err(Error::new(ErrorKind::Unsupported, "this operand is no address")),
+        })
+    }
+
+    pub(super) fn elements(&mut self, open: &mut Open<'_>, value: &Value, bits: u8) -> Result<Vec<Cell>, Error> {
+        match value {
+            Value::List(list) => list.iter().map(|value| self.cell(open, value, bits)).collect(),
+            value => Ok(vec![self.cell(open, value, bits)?]),
+        }
+    }
+
+    pub(super) fn action(
+        &mut self,
+        open: &mut Open<'_>,
+        function: &Function,
+        instruction: &Instruction,
+        effect: &'static Effect,
+        computes: bool,
+    ) -> Result<Action, Error> {
+        let table = self.module.table;
+        let given = |index: usize| effect.arguments.get(index).copied().filter(|place| *place != NONE).map(usize::from);
+        let operand = |index: usize| {
+            let place = given(index)?;
+            let operand = instruction.operands.get(place)?;
+            (!matches!(operand.value, Value::Absent)).then_some((place, operand))
+        };
+        let word = |index: usize| given(index).and_then(|slot| instruction.modifier(slot as u8));
+        let missing = || Error::new(ErrorKind::Unsupported, "an operand is missing");
+        let bits_of = |place: usize| table.ty(form_operand(instruction, place).ty).bits.min(128) as u8;
+        let result = (effect.result != NONE).then(|| usize::from(effect.result));
+        macro_rules! cell {
+            ($index:expr) => {{
+                let (place, operand) = operand($index).ok_or_else(missing)?;
+                self.cell(open, &operand.value, bits_of(place))?
+            }};
+        }
+        macro_rules! to {
+            () => {{
+                match result {
+                    Some(place) => self.cell(open, &instruction.operands[place].value, bits_of(place))?,
+                    None => Cell::Sink,
+                }
+            }};
+        }
+        macro_rules! access {
+            ($value:expr, $order:expr) => {{
+                let (at, address) = operand(0).ok_or_else(missing)?;
+                let mut place = self.place(open, instruction, at);
+                let at = self.address(open, &address.value, &mut place)?;
+                let value: Option<usize> = $value;
+                let (bytes, signed, cells) = match value {
+                    Some(value) => {
+                        let ty = table.ty(form_operand(instruction, value).ty);
+                        let cells = self.elements(open, &instruction.operands[value].value, ty.bits.min(64) as u8)?;
+                        ((ty.bits / 8) as u8, ty.kind == Kind::Signed, cells)
+                    }
+                    None => (0, false, Vec::new()),
+                };
+                if bytes > 8 {
+                    let message = "registers of 128 bits are not modeled";
+                    return Err(Error::new(ErrorKind::Unsupported, message));
+                }
+                Access { place, at, bytes, signed, ordered: word($order).is_some(), cells }
+            }};
+        }
+        let space = |index: usize| where_of(word(index).and_then(|name| table.space(name)).and_then(|s| s.memory));
+        Ok(match effect.kind {
+            EffectKind::Read => Action::Read(access!(result, 1)),
+            EffectKind::Write => Action::Write(access!(Some(operand(1).ok_or_else(missing)?.0), 2)),
+            EffectKind::Update | EffectKind::Inspect => {
+                let change = instruction.form.change(effect).ok_or_else(missing)?;
+                let inspects = effect.kind == EffectKind::Inspect;
+                let mut access = access!(result, 2);
+                let mut sources = Vec::new();
+                let mut count = 1;
+                for (place, info) in
+                    instruction.form.operands().iter().enumerate().filter(|(_, info)| !info.destination)
+                {
+                    let value = &instruction.operands[place].value;
+                    let cells = match info.kind.is_value() && !matches!(value, Value::Absent) {
+                        true => self.elements(open, value, bits_of(place))?,
+                        false => Vec::new(),
+                    };
+                    if change.sources().contains(&(sources.len() as u8)) {
+                        count = count.max(cells.len());
+                    }
+                    sources.push(cells);
+                }
+                access.cells.resize(count, Cell::Sink);
+                access.bytes = instruction.form.changed_bits(effect).ok_or_else(missing)? / 8;
+                if access.bytes > 8 {
+                    let message = "registers of 128 bits are not modeled";
+                    return Err(Error::new(ErrorKind::Unsupported, message));
+                }
+                let old = sources.len();
+                Action::Update { access, change, sources, old, inspects }
+            }
+            EffectKind::CopyBytes => {
+                let mut address = |index: usize| {
+                    let (at, address) = operand(index).ok_or_else(missing)?;
+                    let mut place = self.place(open, instruction, at);
+                    let at = self.address(open, &address.value, &mut place)?;
+                    Ok::<_, Error>((place, at))
+                };
+                let (to, from) = (address(0)?, address(1)?);
+                let count = match operand(3) {
+                    Some((_, operand)) => {
+                        let predicate = match operand.value {
+                            Value::Register(register) => self.layouts[&open.number].rows[register].bits == 1,
+                            ref value => matches!(value, Value::Not(_)),
+                        };
+                        Some((cell!(3), predicate))
+                    }
+                    None => None,
+                };
+                Action::CopyBytes(Box::new(CopyBytes { to, from, size: cell!(2), count }))
+            }
+            EffectKind::Fence => Action::Fence,
+            EffectKind::ToGeneric => Action::ToGeneric { place: space(1), at: cell!(0), to: to!() },
+            EffectKind::FromGeneric => Action::FromGeneric { place: space(1), at: cell!(0), to: to!() },
+            EffectKind::IsInSpace => Action::IsInSpace { place: space(1), at: cell!(0), to: to!() },
+            EffectKind::IsInCluster => Action::IsInCluster { at: cell!(0), to: to!() },
+            EffectKind::MapToBlock => Action::MapToBlock { at: cell!(0), rank: cell!(1), to: to!() },
+            EffectKind::RankOfBlock => Action::RankOfBlock { at: cell!(0), to: to!() },
+            EffectKind::Reserve => {
+                open.code.grows = true;
+                let alignment = match operand(1).map(|(_, operand)| &operand.value) {
+                    Some(Value::Constant(bytes)) => *bytes,
+                    _ => 16,
+                };
+                Action::Reserve { size: cell!(0), alignment: alignment.max(1), to: to!() }
+            }
+            EffectKind::StackPointer => Action::StackPointer { to: to!() },
+            EffectKind::SetStackPointer => Action::SetStackPointer { from: cell!(0) },
+            EffectKind::Copy => {
+                let (place, operand) = operand(0).ok_or_else(missing)?;
+                let bits = bits_of(place);
+                let from = match &operand.value {
+                    Value::Special { special, element: None, .. } => {
+                        (0..4).map(|element| Cell::Row(self.special(open, special, Some(element), bits))).collect()
+                    }
+                    value => self.elements(open, value, bits)?,
+                };
+                let to = result.ok_or_else(missing)?;
+                Action::Copy { from, to: self.elements(open, &instruction.operands[to].value, bits)? }
+            }
+            EffectKind::Opaque => Action::Copy { from: vec![Cell::Constant(0)], to: vec![to!()] },
+            EffectKind::Branch => match operand(0).map(|(_, operand)| &operand.value) {
+                Some(Value::Label(label)) => Action::Branch(*label),
+                _ => return Err(Error::new(ErrorKind::Unsupported, "the label is not in this function")),
+            },
+            EffectKind::BranchIndexed => match operand(1).map(|(_, operand)| &operand.value) {
+                Some(Value::Labels(labels)) => Action::BranchIndexed { index: cell!(0), targets: labels.clone() },
+                _ => return Err(Error::new(ErrorKind::Unsupported, "the list of labels is not in this function")),
+            },
+            EffectKind::Call => self.call(
+                open,
+                function,
+                [0, 1, 2].map(|index| operand(index).map(|(_, one)| &one.value)),
+                instruction,
+            )?,
+            EffectKind::Return => Action::Return,
+            EffectKind::Exit => Action::Exit,
+            EffectKind::Trap => Action::Trap,
+            EffectKind::Wait | EffectKind::WaitCount | EffectKind::WaitAll | EffectKind::WaitAny => {
+                let threads = match operand(1) {
+                    Some(_) => Some(cell!(1)),
+                    None => None,
+                };
+                let test = match operand(2) {
+                    Some(_) => Some(Test { kind: effect.kind, of: cell!(2), to: to!() }),
+                    None => None,
+                };
+                Action::Wait { barrier: cell!(0), threads, test }
+            }
+            EffectKind::Arrive => Action::Arrive { barrier: cell!(0), threads: cell!(1) },
+            EffectKind::Converge => Action::Converge { mask: cell!(0), together: computes },
+            EffectKind::Nothing => Action::Nothing,
+            EffectKind::Multiply
+            | EffectKind::MultiplySparse
+            | EffectKind::MultiplyScaled
+            | EffectKind::MultiplySparseScaled
+            | EffectKind::ReadRows
+            | EffectKind::WriteRows
+            | EffectKind::ReadMatrix
+            | EffectKind::ReadColumns
+            | EffectKind::WriteMatrix
+            | EffectKind::WriteColumns
+            | EffectKind::Transpose => self.matrix(open, instruction, effect)?,
+            EffectKind::ArriveCluster => Action::ArriveCluster,
+            EffectKind::WaitCluster => Action::WaitCluster,
+            _ => return Err(Error::new(ErrorKind::Unsupported, "an effect is not known")),
+        })
+    }
+
+    fn call(
+        &mut self,
+        open: &mut Open<'_>,
+        function: &Function,
+        _: [Option<&Value>; 3],
+        instruction: &Instruction,
+    ) -> Result<Action, Error> {
+        // Lists are results where the function comes behind them, and arguments where it comes before.
+        let (mut results, mut arguments, mut callee) = (Vec::new(), Vec::new(), None);
+        for operand in &instruction.operands {
+            match (&operand.value, &callee) {
+                (Value::List(list), None) => results.clone_from(list),
+                (Value::List(list), Some(_)) => arguments.clone_from(list),
+                (Value::Address { symbol: Symbol::Function(number), .. }, None) => {
+                    callee = Some(Callee::Direct(*number))
+                }
+                (value @ Value::Register(_), None) => callee = Some(Callee::Indirect(self.cell(open, value, 64)?)),
+                _ => {}
+            }
+        }
+        let callee = match callee {
+            Some(Callee::Direct(number)) if !self.module.functions[number].body => {
+                let name = &self.module.functions[number].name;
+                Callee::System(System::named(name).ok_or_else(|| {
+                    Error::new(ErrorKind::Unsupported, format!("the function `{name}` has no body in this module"))
+                })?)
+            }
+            Some(callee) => callee,
+            None => return Err(Error::new(ErrorKind::Unsupported, "the function that is called is not known")),
+        };
+        if let Callee::Indirect(_) = callee {
+            open.code.grows = true;
+        }
+        let mut slots = |list: Vec<Value>| -> Result<Vec<Slot>, Error> {
+            let mut found = Vec::new();
+            for value in list {
+                found.push(match value {
+                    Value::Address { symbol: Symbol::Local(number), .. } => Slot::Frame {
+                        offset: self.layouts[&open.number].offsets[number],
+                        bytes: function.variables[number].size,
+                    },
+                    value => Slot::Cell(self.cell(open, &value, 64)?),
+                });
+            }
+            Ok(found)
+        };
+        let (arguments, results) = (slots(arguments)?, slots(results)?);
+        Ok(Action::Call { callee, arguments, results })
+    }
+}
+
+fn where_of(space: Option<Belongs>) -> Where {
+    match space {
+        Some(Belongs::Device | Belongs::Constant) => Where::Device,
+        Some(Belongs::Block) => Where::Block,
+        Some(Belongs::Thread) => Where::Thread,
+        Some(Belongs::Call) | None | Some(_) => Where::Generic,
+    }
+}
+
+pub(super) fn form_operand(instruction: &Instruction, place: usize) -> &'static table::Operand {
+    instruction.form.operands().iter().nth(place).expect("an operand of the form")
+}

@@ -1,0 +1,254 @@
+//! The code of a kernel: operations, effects with their registers, and what it reads.
+
+use std::prelude::rust_2024::*;
+
+use std::collections::HashMap;
+
+use ptx_isa::table::{EffectKind, Evaluator, Origin};
+use ptx_isa::warp::{Program, Row};
+
+use super::System;
+use super::matrix::Matrix;
+
+/// What an effect reads or writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cell {
+    Row(Row),
+    /// A predicate, complemented.
+    Not(u32),
+    Constant(u64),
+    Sink,
+}
+
+/// Where an access is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Where {
+    Generic,
+    /// Global and constant memory.
+    Device,
+    /// Shared memory of the block.
+    Block,
+    /// The stack of the thread.
+    Thread,
+    /// The parameters of the kernel.
+    Parameters,
+}
+
+/// An address: a register, or the frame of the thread, and a constant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address {
+    pub base: Option<Row>,
+    /// Whether the frame of the function is added.
+    pub frame: bool,
+    pub offset: u64,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    pub place: Where,
+    pub at: Address,
+    /// Bytes of an element.
+    pub bytes: u8,
+    /// Whether an element is sign-extended to a wider register.
+    pub signed: bool,
+    /// Whether it is ordered with others.
+    pub ordered: bool,
+    /// The elements.
+    pub cells: Vec<Cell>,
+}
+
+/// A value that a call passes: bytes in a frame, or a register.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Slot {
+    Frame { offset: u64, bytes: u64 },
+    Cell(Cell),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Callee {
+    /// An index of functions.
+    Direct(usize),
+    Indirect(Cell),
+    System(System),
+}
+
+/// What is asked of the threads at a barrier, and where the answer goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Test {
+    pub kind: EffectKind,
+    pub of: Cell,
+    pub to: Cell,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    Read(Access),
+    Write(Access),
+    Update {
+        access: Access,
+        change: Evaluator,
+        sources: Vec<Vec<Cell>>,
+        old: usize,
+        /// Whether the function is the result, and memory stays as it is.
+        inspects: bool,
+    },
+    CopyBytes(Box<CopyBytes>),
+    Fence,
+    ToGeneric {
+        place: Where,
+        at: Cell,
+        to: Cell,
+    },
+    FromGeneric {
+        place: Where,
+        at: Cell,
+        to: Cell,
+    },
+    IsInSpace {
+        place: Where,
+        at: Cell,
+        to: Cell,
+    },
+    IsInCluster {
+        at: Cell,
+        to: Cell,
+    },
+    MapToBlock {
+        at: Cell,
+        rank: Cell,
+        to: Cell,
+    },
+    RankOfBlock {
+        at: Cell,
+        to: Cell,
+    },
+    Reserve {
+        size: Cell,
+        alignment: u64,
+        to: Cell,
+    },
+    StackPointer {
+        to: Cell,
+    },
+    SetStackPointer {
+        from: Cell,
+    },
+    /// Copies cells.
+    Copy {
+        from: Vec<Cell>,
+        to: Vec<Cell>,
+    },
+    /// The address of something in the frame.
+    FrameAddress {
+        to: Row,
+        offset: u64,
+        generic: bool,
+    },
+    /// Reads what changes while a thread runs.
+    Refresh {
+        to: Row,
+        origin: Origin,
+    },
+    Branch(usize),
+    BranchIndexed {
+        index: Cell,
+        targets: Vec<usize>,
+    },
+    Call {
+        callee: Callee,
+        arguments: Vec<Slot>,
+        results: Vec<Slot>,
+    },
+    Return,
+    Exit,
+    Trap,
+    Wait {
+        barrier: Cell,
+        threads: Option<Cell>,
+        test: Option<Test>,
+    },
+    Arrive {
+        barrier: Cell,
+        threads: Cell,
+    },
+    ArriveCluster,
+    WaitCluster,
+    /// Waits for lanes; whether they also have to be at the same place.
+    Converge {
+        mask: Cell,
+        together: bool,
+    },
+    Matrix(Box<Matrix>),
+    Nothing,
+}
+
+/// A copy of bytes between memories.
+#[derive(Clone, Debug)]
+pub(crate) struct CopyBytes {
+    pub to: (Where, Address),
+    pub from: (Where, Address),
+    pub size: Cell,
+    /// How many bytes are read; of a predicate, none if it is true.
+    pub count: Option<(Cell, bool)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Op {
+    /// Decoded instructions, by their numbers.
+    Run {
+        from: u32,
+        to: u32,
+    },
+    Effect {
+        guard: Option<(u32, bool)>,
+        action: Action,
+        instruction: u32,
+        function: u32,
+    },
+}
+
+/// A function of the code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Routine {
+    pub entry: usize,
+    /// Bytes of its frame.
+    pub frame: u64,
+    pub parameters: Vec<Slot>,
+    pub results: Vec<Slot>,
+    /// Its registers, saved where it calls itself.
+    pub rows: Vec<Row>,
+    pub recursive: bool,
+    pub system: Option<System>,
+}
+
+/// A special register that the code reads, and where.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Read {
+    pub to: Row,
+    pub origin: Origin,
+    pub element: u8,
+}
+
+/// The code of a kernel.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pub program: Program,
+    pub ops: Vec<Op>,
+    pub entry: usize,
+    /// By the number of the module's function; nothing of those that the kernel does not reach.
+    pub routines: HashMap<usize, Routine>,
+    pub specials: Vec<Read>,
+    pub static_shared: u64,
+    /// Whether the stack of a thread may grow while it runs.
+    pub grows: bool,
+}
+
+/// Where addresses of functions begin, and how far they are apart.
+pub(crate) const FUNCTIONS: u64 = 0x00f4 << 48;
+pub(crate) const FUNCTION: u64 = 16;
+/// Where generic addresses of shared memory, of a thread's stack, and of parameters begin.
+pub(crate) const BLOCK: u64 = 0x00f1 << 48;
+pub(crate) const THREAD: u64 = 0x00f2 << 48;
+pub(crate) const PARAMETERS: u64 = 0x00f3 << 48;
+/// Where the rank of a block begins in an address of shared memory that names one, plus one: zero is the block's own.
+pub(crate) const RANK: u32 = 24;

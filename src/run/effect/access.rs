@@ -1,0 +1,325 @@
+//! Loads, stores and atomic updates: addresses are checked here before memory is accessed.
+
+#![allow(unsafe_code, reason = "addresses are checked here before memory is accessed")]
+
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
+use ptx_isa::warp::Row;
+
+use super::super::block::{Block, Entry};
+use super::super::decode::{Access, Action, Address, BLOCK, Cell, CopyBytes, PARAMETERS, THREAD, Where};
+use super::super::error::{Error, ErrorKind};
+use super::super::raw;
+use super::{Guard, OFFSET, WITHIN, merge};
+
+/// Why an access is none, and of which address.
+type Fault = (ErrorKind, u64);
+
+impl Block<'_> {
+    /// The addresses of a warp's lanes.
+    #[inline]
+    pub(super) fn addresses(&self, warp: usize, at: &Address) -> [u64; 32] {
+        match at.base {
+            Some(Row { bits: 64, number }) => self.warps.b64(warp, number).map(|base| base.wrapping_add(at.offset)),
+            // Arithmetic of 32 bits wraps.
+            Some(Row { bits: 32, number }) => {
+                self.warps.b32(warp, number).map(|base| base.wrapping_add(at.offset as u32).into())
+            }
+            Some(row) => std::array::from_fn(|lane| self.get(warp, lane, Cell::Row(row)).wrapping_add(at.offset)),
+            None if at.frame => {
+                std::array::from_fn(|lane| self.frames.get(32 * warp + lane).map_or(0, |frame| frame + at.offset))
+            }
+            None => [at.offset; 32],
+        }
+    }
+
+    /// Makes host addresses of a warp's addresses, each of so many bytes; a multiple of `align`.
+    #[inline]
+    pub(super) fn resolve(
+        &mut self,
+        warp: usize,
+        mask: u32,
+        place: Where,
+        addresses: &mut [u64; 32],
+        bytes: u64,
+        align: u64,
+    ) -> Result<(), (usize, Fault)> {
+        let (mut least, mut most, mut low) = (u64::MAX, 0, 0);
+        for lane in Self::lanes_of(mask) {
+            least = least.min(addresses[lane]);
+            most = most.max(addresses[lane]);
+            low |= addresses[lane];
+        }
+        if low & (align - 1) != 0 {
+            let lane = Self::lanes_of(mask).find(|lane| addresses[*lane] & (align - 1) != 0).unwrap_or(0);
+            return Err((lane, (ErrorKind::Misaligned, addresses[lane])));
+        }
+        let end = most.saturating_add(bytes);
+        match place {
+            Where::Generic | Where::Device => {
+                let inside = |(from, to): (usize, usize)| least >= from as u64 && end <= to as u64;
+                if inside(self.around) {
+                    return Ok(());
+                }
+                if most >> 48 == 0 {
+                    self.around = self.launched.memory.around(least as usize).unwrap_or(self.around);
+                    if inside(self.around) {
+                        return Ok(());
+                    }
+                }
+            }
+            Where::Block if end <= self.shared.len() as u64 => {
+                let base = self.shared.address() as u64;
+                addresses.iter_mut().for_each(|address| *address = address.wrapping_add(base));
+                return Ok(());
+            }
+            _ => {}
+        }
+        for lane in Self::lanes_of(mask) {
+            addresses[lane] =
+                self.resolve_one(warp, lane, place, addresses[lane], bytes).map_err(|fault| (lane, fault))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn resolve_one(
+        &mut self,
+        warp: usize,
+        lane: usize,
+        place: Where,
+        address: u64,
+        bytes: u64,
+    ) -> Result<u64, Fault> {
+        let fault = (ErrorKind::Access, address);
+        let within = |base: usize, len: u64| {
+            let offset = address & OFFSET;
+            (offset.checked_add(bytes).is_some_and(|end| end <= len))
+                .then_some(base as u64 + offset)
+                .ok_or(fault.clone())
+        };
+        let place = match (place, address >> 48) {
+            (Where::Generic, window) if window == BLOCK >> 48 => Where::Block,
+            (Where::Generic, window) if window == THREAD >> 48 => Where::Thread,
+            (Where::Generic, window) if window == PARAMETERS >> 48 => Where::Parameters,
+            (Where::Generic, _) => Where::Device,
+            (place, _) => place,
+        };
+        match place {
+            Where::Block => {
+                let (base, len) = self.peers.get(self.owner(address)).copied().unwrap_or((0, 0));
+                let offset = address & WITHIN;
+                (offset + bytes <= len as u64).then_some(base as u64 + offset).ok_or(fault.clone())
+            }
+            Where::Thread => within(self.local.address() + (32 * warp + lane) * self.stack as usize, self.stack),
+            Where::Parameters => within(self.launched.parameters.address(), self.launched.parameters.len() as u64),
+            Where::Device | Where::Generic => {
+                let inside = |(start, end): (usize, usize)| {
+                    address >= start as u64 && address.checked_add(bytes).is_some_and(|last| last <= end as u64)
+                };
+                if !inside(self.around) {
+                    self.around = self.launched.memory.around(address as usize).unwrap_or((0, 0));
+                }
+                if inside(self.around) { Ok(address) } else { Err(fault) }
+            }
+        }
+    }
+
+    pub(super) fn fault(
+        &self,
+        entry: &Entry,
+        warp: usize,
+        (lane, (kind, address)): (usize, Fault),
+        bytes: u64,
+    ) -> Error {
+        let message = match kind {
+            ErrorKind::Misaligned => {
+                format!("the address {address:#x} of {bytes} bytes is not a multiple of their number")
+            }
+            _ => format!("no allocation has the {bytes} bytes at the address {address:#x}"),
+        };
+        let error = Error { address: Some(address), ..Error::new(kind, message) };
+        self.error(entry.at, warp, lane, error)
+    }
+
+    pub(super) fn read(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
+        if access.ordered {
+            raw::order();
+        }
+        let size = u64::from(access.bytes);
+        let whole = size * access.cells.len() as u64;
+        for warp in 0..entry.masks.len() {
+            let mask = self.guarded(warp, entry.masks[warp], guard);
+            if mask == 0 {
+                continue;
+            }
+            let mut addresses = self.addresses(warp, &access.at);
+            self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
+                .map_err(|fault| self.fault(entry, warp, fault, whole))?;
+            for (index, cell) in access.cells.iter().enumerate() {
+                let Cell::Row(row) = *cell else { continue };
+                let from = index as u64 * size;
+                let load = |lane: usize| {
+                    // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
+                    unsafe { raw::load((addresses[lane] + from) as usize, access.bytes) }
+                };
+                // What is the same for all lanes is read once.
+                let same = access.at.base.is_none() && !access.at.frame && mask != 0;
+                let once = if same { load(mask.trailing_zeros() as usize) } else { 0 };
+                match row.bits {
+                    32 if access.bytes == 4 => {
+                        let to = self.warps.b32_mut(warp, row.number);
+                        match mask {
+                            _ if same => merge(to, &[once as u32; 32], mask),
+                            u32::MAX => (0..32).for_each(|lane| to[lane] = load(lane) as u32),
+                            mask => Self::lanes_of(mask).for_each(|lane| to[lane] = load(lane) as u32),
+                        }
+                    }
+                    64 if access.bytes == 8 => {
+                        let to = self.warps.b64_mut(warp, row.number);
+                        match mask {
+                            _ if same => merge(to, &[once; 32], mask),
+                            u32::MAX => (0..32).for_each(|lane| to[lane] = load(lane)),
+                            mask => Self::lanes_of(mask).for_each(|lane| to[lane] = load(lane)),
+                        }
+                    }
+                    _ => {
+                        for lane in Self::lanes_of(mask) {
+                            let value = extended(load(lane), access.bytes * 8, access.signed);
+                            self.set(warp, lane, *cell, value);
+                        }
+                    }
+                }
+            }
+        }
+        if access.ordered {
+            raw::order();
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
+        if access.ordered {
+            raw::order();
+        }
+        let size = u64::from(access.bytes);
+        let whole = size * access.cells.len() as u64;
+        for warp in 0..entry.masks.len() {
+            let mask = self.guarded(warp, entry.masks[warp], guard);
+            if mask == 0 {
+                continue;
+            }
+            let mut addresses = self.addresses(warp, &access.at);
+            self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
+                .map_err(|fault| self.fault(entry, warp, fault, whole))?;
+            for (index, cell) in access.cells.iter().enumerate() {
+                if *cell == Cell::Sink {
+                    continue;
+                }
+                let values: [u64; 32] = match *cell {
+                    Cell::Row(Row { bits: 32, number }) => self.warps.b32(warp, number).map(u64::from),
+                    Cell::Row(Row { bits: 64, number }) => *self.warps.b64(warp, number),
+                    Cell::Constant(value) => [value; 32],
+                    cell => std::array::from_fn(|lane| self.get(warp, lane, cell)),
+                };
+                for lane in Self::lanes_of(mask) {
+                    let at = (addresses[lane] + index as u64 * size) as usize;
+                    // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
+                    unsafe { raw::store(at, access.bytes, values[lane]) };
+                }
+            }
+        }
+        if access.ordered {
+            raw::order();
+        }
+        Ok(())
+    }
+
+    pub(super) fn update(
+        &mut self,
+        entry: &Entry,
+        guard: Guard,
+        access: &Access,
+        action: &Action,
+    ) -> Result<(), Error> {
+        let Action::Update { change, sources, old, inspects, .. } = action else { return Ok(()) };
+        let size = u64::from(access.bytes);
+        let whole = size * access.cells.len() as u64;
+        let mut inputs = vec![0_u128; old + 1];
+        for warp in 0..entry.masks.len() {
+            let mask = self.guarded(warp, entry.masks[warp], guard);
+            if mask == 0 {
+                continue;
+            }
+            let mut addresses = self.addresses(warp, &access.at);
+            self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
+                .map_err(|fault| self.fault(entry, warp, fault, whole))?;
+            for lane in Self::lanes_of(mask) {
+                for (index, cell) in access.cells.iter().enumerate() {
+                    for (input, cells) in inputs.iter_mut().zip(sources) {
+                        *input = cells.get(index).map_or(0, |cell| self.get(warp, lane, *cell).into());
+                    }
+                    let at = (addresses[lane] + index as u64 * size) as usize;
+                    // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
+                    let found = unsafe {
+                        if *inspects {
+                            inputs[*old] = raw::load(at, access.bytes).into();
+                            change.evaluate(&inputs)[0] as u64
+                        } else {
+                            raw::update(at, access.bytes, |value| {
+                                inputs[*old] = value.into();
+                                change.evaluate(&inputs)[0] as u64
+                            })
+                        }
+                    };
+                    self.set(warp, lane, *cell, found);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies bytes for each lane, and fills with zeros what is not read.
+    pub(super) fn copy_bytes(&mut self, entry: &Entry, guard: Guard, copy: &CopyBytes) -> Result<(), Error> {
+        for warp in 0..entry.masks.len() {
+            let mask = self.guarded(warp, entry.masks[warp], guard);
+            let (to, from) = (self.addresses(warp, &copy.to.1), self.addresses(warp, &copy.from.1));
+            for lane in Self::lanes_of(mask) {
+                let size = self.get(warp, lane, copy.size) & OFFSET;
+                let count = match copy.count {
+                    None => size,
+                    Some((cell, false)) => size.min(self.get(warp, lane, cell) & OFFSET),
+                    Some((cell, true)) => size * u64::from(self.get(warp, lane, cell) == 0),
+                };
+                // Both are aligned to the size, and bulk copies to 16 bytes.
+                let align = if size == 0 { 1 } else { (1 << size.trailing_zeros()).min(16) };
+                let mut host = |(place, address): (Where, u64), bytes: u64| {
+                    let found = match address % align {
+                        _ if bytes == 0 => Ok(0),
+                        0 => self.resolve_one(warp, lane, place, address, bytes),
+                        _ => Err((ErrorKind::Misaligned, address)),
+                    };
+                    found.map_err(|fault| self.fault(entry, warp, (lane, fault), bytes))
+                };
+                let from = host((copy.from.0, from[lane]), count)? as usize;
+                let to = host((copy.to.0, to[lane]), size)? as usize;
+                for byte in 0..size as usize {
+                    // SAFETY: `resolve_one` found the bytes of both in allocations of the launch.
+                    unsafe {
+                        raw::store(to + byte, 1, if byte < count as usize { raw::load(from + byte, 1) } else { 0 })
+                    };
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The lowest bits of a value, sign- or zero-extended.
+fn extended(value: u64, bits: u8, signed: bool) -> u64 {
+    let above = 64 - u32::from(bits.clamp(1, 64));
+    match signed {
+        true => ((value << above) as i64 >> above) as u64,
+        false => value << above >> above,
+    }
+}

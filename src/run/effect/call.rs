@@ -1,0 +1,264 @@
+//! Calls, returns, stacks, and the functions of the system.
+
+#![allow(unsafe_code, reason = "frames lie within stacks that are checked where they grow")]
+
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
+use super::super::block::{Block, Entry, Flow, Frame};
+use super::super::decode::{Action, Callee, Cell, FUNCTION, FUNCTIONS, Op, Slot, Where};
+use super::super::error::{Error, ErrorKind};
+use super::super::raw;
+use super::super::system::{self, System};
+use super::Guard;
+
+impl Block<'_> {
+    /// Where a stack ends that grows by so many bytes.
+    pub(super) fn grown(&self, at: usize, warp: usize, lane: usize, from: u64, by: u64) -> Result<u64, Error> {
+        let end = from.saturating_add(by);
+        if end <= self.stack {
+            return Ok(end);
+        }
+        let message = format!("the stack of a thread has {} bytes, and {end} are asked for", self.stack);
+        Err(self.error(at, warp, lane, Error::new(ErrorKind::Stack, message)))
+    }
+
+    /// The host address of an offset in a thread's stack.
+    fn stack_at(&self, thread: usize, offset: u64) -> usize {
+        self.local.address() + thread * self.stack as usize + offset as usize
+    }
+
+    pub(super) fn call(
+        &mut self,
+        entry: &mut Entry,
+        guard: Guard,
+        callee: &Callee,
+        arguments: &[Slot],
+        results: &[Slot],
+    ) -> Result<Flow, Error> {
+        let mut entered: Vec<Entry> = Vec::new();
+        for (warp, lane) in self.lanes(entry, guard) {
+            let function = match callee {
+                Callee::System(system) => {
+                    self.system(entry, warp, lane, *system, arguments, results)?;
+                    continue;
+                }
+                Callee::Direct(function) => *function,
+                Callee::Indirect(cell) => {
+                    let address = self.get(warp, lane, *cell);
+                    let number = address.wrapping_sub(FUNCTIONS) / FUNCTION;
+                    if self.code.routines.get(&(number as usize)).is_none_or(|_| address < FUNCTIONS) {
+                        let message = format!("there is no function at the address {address:#x}");
+                        let error = Error { address: Some(address), ..Error::new(ErrorKind::Call, message) };
+                        return Err(self.error(entry.at, warp, lane, error));
+                    }
+                    number as usize
+                }
+            };
+            let routine = &self.code.routines[&function];
+            if let Some(system) = routine.system {
+                self.system(entry, warp, lane, system, arguments, results)?;
+                continue;
+            }
+            let thread = 32 * warp + lane;
+            let frame = self.tops[thread].next_multiple_of(16);
+            let top = self.grown(entry.at, warp, lane, frame, routine.frame)?;
+            let values: Vec<Option<u64>> = arguments.iter().map(|slot| self.slot_value(warp, lane, slot)).collect();
+            let again = routine.recursive && (self.calls[thread].iter().any(|call| call.function == function));
+            let saved = match again {
+                true => routine.rows.iter().map(|row| self.get(warp, lane, Cell::Row(*row))).collect(),
+                false => Vec::new(),
+            };
+            let before = self.frames[thread];
+            self.calls[thread].push(Frame { from: entry.at, function, frame: before, stack: self.tops[thread], saved });
+            for ((from, to), value) in arguments.iter().zip(&routine.parameters).zip(values) {
+                self.pass(thread, (before, from), (frame, to), value);
+            }
+            (self.frames[thread], self.tops[thread]) = (frame, top);
+            let at = routine.entry;
+            let place = entered.iter().position(|other| other.at == at).unwrap_or_else(|| {
+                let masks = vec![0; entry.masks.len()];
+                entered.push(Entry { at, depth: entry.depth + 1, masks, picked: 0, forced: false });
+                entered.len() - 1
+            });
+            entered[place].masks[warp] |= 1 << lane;
+            entry.masks[warp] &= !(1 << lane);
+        }
+        if entered.is_empty() {
+            return Ok(Flow::Next);
+        }
+        entered.into_iter().for_each(|part| self.aside(part));
+        entry.at += 1;
+        let rest = entry.clone();
+        self.aside(rest);
+        Ok(Flow::Aside)
+    }
+
+    fn slot_value(&self, warp: usize, lane: usize, slot: &Slot) -> Option<u64> {
+        match slot {
+            Slot::Cell(cell) => Some(self.get(warp, lane, *cell)),
+            Slot::Frame { .. } => None,
+        }
+    }
+
+    /// Passes a value from one frame to another: bytes, or a register.
+    fn pass(&mut self, thread: usize, (frame, from): (u64, &Slot), (into, to): (u64, &Slot), value: Option<u64>) {
+        let (warp, lane) = (thread / 32, thread % 32);
+        match (from, to) {
+            (Slot::Frame { offset, bytes }, Slot::Frame { offset: other, bytes: most }) => {
+                let (from, to) = (self.stack_at(thread, frame + offset), self.stack_at(thread, into + other));
+                for byte in 0..*bytes.min(most) as usize {
+                    // SAFETY: both frames lie within the stack, as `grown` has seen.
+                    unsafe { raw::store(to + byte, 1, raw::load(from + byte, 1)) };
+                }
+            }
+            (Slot::Frame { offset, bytes }, Slot::Cell(cell)) => {
+                let from = self.stack_at(thread, frame + offset);
+                let value = (0..(*bytes).min(8)).fold(0, |value, byte| {
+                    // SAFETY: the frame lies within the stack.
+                    value | unsafe { raw::load(from + byte as usize, 1) } << (8 * byte)
+                });
+                self.set(warp, lane, *cell, value);
+            }
+            (Slot::Cell(_), Slot::Cell(cell)) => self.set(warp, lane, *cell, value.unwrap_or_default()),
+            (Slot::Cell(_), Slot::Frame { offset, bytes }) => {
+                let to = self.stack_at(thread, into + offset);
+                for byte in 0..(*bytes).min(8) {
+                    // SAFETY: the frame lies within the stack.
+                    unsafe { raw::store(to + byte as usize, 1, value.unwrap_or_default() >> (8 * byte)) };
+                }
+            }
+        }
+    }
+
+    /// Back to the callers; threads end that have none.
+    pub(super) fn leave(&mut self, entry: &mut Entry, guard: Guard) -> Result<Flow, Error> {
+        if entry.depth == 0 {
+            return Ok(self.end(entry, guard));
+        }
+        let mut parts: Vec<Entry> = Vec::new();
+        for (warp, lane) in self.lanes(entry, guard) {
+            let thread = 32 * warp + lane;
+            let Some(call) = self.calls[thread].pop() else { continue };
+            let routine = &self.code.routines[&call.function];
+            let Op::Effect { action: Action::Call { results, .. }, .. } = &self.code.ops[call.from] else {
+                continue;
+            };
+            let frame = self.frames[thread];
+            let values: Vec<Option<u64>> =
+                routine.results.iter().map(|slot| self.slot_value(warp, lane, slot)).collect();
+            // Where the function called itself its registers are as they were, but for those that take its results.
+            for (row, value) in routine.rows.iter().zip(&call.saved) {
+                self.set(warp, lane, Cell::Row(*row), *value);
+            }
+            for ((from, to), value) in routine.results.iter().zip(results).zip(values) {
+                self.pass(thread, (frame, from), (call.frame, to), value);
+            }
+            (self.frames[thread], self.tops[thread]) = (call.frame, call.stack);
+            let at = call.from + 1;
+            let place = parts.iter().position(|other| other.at == at).unwrap_or_else(|| {
+                let masks = vec![0; entry.masks.len()];
+                parts.push(Entry { at, depth: entry.depth - 1, masks, picked: 0, forced: false });
+                parts.len() - 1
+            });
+            parts[place].masks[warp] |= 1 << lane;
+            entry.masks[warp] &= !(1 << lane);
+        }
+        parts.into_iter().for_each(|part| self.aside(part));
+        entry.at += 1;
+        let rest = entry.clone();
+        self.aside(rest);
+        Ok(Flow::Aside)
+    }
+
+    /// The value that a thread passes or gets in a slot.
+    fn passed(&self, warp: usize, lane: usize, slot: Option<&Slot>) -> u64 {
+        let thread = 32 * warp + lane;
+        match slot {
+            Some(Slot::Cell(cell)) => self.get(warp, lane, *cell),
+            Some(Slot::Frame { offset, bytes }) => {
+                let from = self.stack_at(thread, self.frames[thread] + offset);
+                (0..(*bytes).min(8)).fold(0, |value, byte| {
+                    // SAFETY: the frame lies within the stack.
+                    value | unsafe { raw::load(from + byte as usize, 1) } << (8 * byte)
+                })
+            }
+            None => 0,
+        }
+    }
+
+    fn byte(&mut self, warp: usize, lane: usize, address: u64, bytes: u8) -> Option<u64> {
+        let mut value = 0;
+        for byte in 0..bytes {
+            let at = self.resolve_one(warp, lane, Where::Generic, address.wrapping_add(byte.into()), 1).ok()?;
+            // SAFETY: the byte lies in an allocation of the launch.
+            value |= unsafe { raw::load(at as usize, 1) } << (8 * byte);
+        }
+        Some(value)
+    }
+
+    /// A string that ends with zero.
+    fn string(&mut self, warp: usize, lane: usize, address: u64) -> Option<String> {
+        const LONGEST: u64 = 1 << 16;
+        let mut bytes = Vec::new();
+        for offset in 0..LONGEST {
+            match self.byte(warp, lane, address.wrapping_add(offset), 1)? as u8 {
+                0 => return Some(String::from_utf8_lossy(&bytes).into_owned()),
+                byte => bytes.push(byte),
+            }
+        }
+        None
+    }
+
+    fn system(
+        &mut self,
+        entry: &Entry,
+        warp: usize,
+        lane: usize,
+        system: System,
+        arguments: &[Slot],
+        results: &[Slot],
+    ) -> Result<(), Error> {
+        let given: Vec<u64> = (0..4).map(|index| self.passed(warp, lane, arguments.get(index))).collect();
+        let result = match system {
+            System::Print => {
+                let format = self.string(warp, lane, given[0]);
+                // Two readers of one block take turns.
+                let block = std::cell::RefCell::new(&mut *self);
+                let text = format.and_then(|format| {
+                    system::print(
+                        &format,
+                        |offset, bytes| block.borrow_mut().byte(warp, lane, given[1] + offset, bytes),
+                        |address| block.borrow_mut().string(warp, lane, address),
+                    )
+                });
+                match text {
+                    Some(text) => {
+                        self.launched.print(&text);
+                        text.len() as u64
+                    }
+                    None => u64::MAX,
+                }
+            }
+            System::Assert => {
+                let message = self.string(warp, lane, given[0]).unwrap_or_default();
+                let file = self.string(warp, lane, given[1]).unwrap_or_default();
+                let line = given[2] as u32;
+                let message = format!("assertion failed: {message}, at {file}:{line}");
+                return Err(self.error(entry.at, warp, lane, Error::new(ErrorKind::Assertion, message)));
+            }
+            System::Allocate => self.launched.memory.allocate_on_heap(given[0], self.launched.options.heap),
+            System::Free => {
+                self.launched.memory.free_on_heap(given[0]);
+                self.around = self.launched.everywhere();
+                0
+            }
+        };
+        if let Some(to) = results.first() {
+            let thread = 32 * warp + lane;
+            let frame = self.frames[thread];
+            self.pass(thread, (frame, &Slot::Cell(Cell::Sink)), (frame, to), Some(result));
+        }
+        Ok(())
+    }
+}
