@@ -36,6 +36,8 @@ pub enum ErrorKind {
     Stack,
     /// A call of what is no function.
     Call,
+    /// The host has no memory for variables, stacks or shared memory.
+    Memory,
 }
 
 impl ErrorKind {
@@ -55,6 +57,7 @@ impl ErrorKind {
             ErrorKind::Limit => "limit",
             ErrorKind::Stack => "stack",
             ErrorKind::Call => "call",
+            ErrorKind::Memory => "memory",
         }
     }
 }
