@@ -163,6 +163,114 @@ fn modules_have_findings_in_order_and_statements_that_stand_for_themselves() {
     replay("module", properties::module, 1_000);
 }
 
+/// Kernels of compilers, each alone with the declarations of its module.
+fn kernels() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels");
+    let entries = fs::read_dir(folder).expect("kernels").map(|entry| entry.expect("a file").path());
+    let mut paths: Vec<_> = entries.filter(|path| path.extension().is_some_and(|kind| kind == "ptx")).collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        let text = fs::read_to_string(path).expect("a module");
+        // What begins with one of these at the start of a line goes up to the next such line.
+        let starts = |line: &str| [".visible .entry", ".entry"].iter().any(|head| line.starts_with(head));
+        let (mut common, mut own) = (String::new(), Vec::<String>::new());
+        let (mut inside, mut depth) = (false, 0);
+        // Places in sources name what debugging sections have.
+        for line in text.lines().filter(|line| !line.trim_start().starts_with(".loc")) {
+            if starts(line) {
+                own.push(String::new());
+                inside = true;
+            }
+            let to = if inside { own.last_mut().expect("it was begun") } else { &mut common };
+            to.push_str(line);
+            to.push('\n');
+            depth += line.matches('{').count() as i32 - line.matches('}').count() as i32;
+            inside &= line != "}" || depth > 0;
+        }
+        // Debugging sections name labels of all kernels.
+        let common: String =
+            common.lines().take_while(|line| !line.starts_with(".section")).map(|line| format!("{line}\n")).collect();
+        let whole = own.into_iter().map(|kernel| common.clone() + &kernel);
+        found.extend(whole.filter(|text| text.len() < 30_000));
+    }
+    found
+}
+
+/// A kernel with some statements exchanged, left out or repeated, and some numbers of registers, constants and labels replaced.
+fn spoilt(text: &str, random: &mut Random) -> String {
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let statements: Vec<usize> = (0..lines.len())
+        .filter(|at| {
+            lines[*at].ends_with(';') && lines[*at].starts_with(['\t', ' ', '@']) && !lines[*at].contains(".reg")
+        })
+        .collect();
+    if statements.is_empty() {
+        return text.to_owned();
+    }
+    for _ in 0..=random.below(3) {
+        let at = statements[random.below(statements.len())];
+        let other = statements[random.below(statements.len())];
+        match random.below(8) {
+            0 => lines.swap(at, other),
+            1 => lines[at].clear(),
+            2 => lines[at] = lines[other].clone(),
+            3 => {
+                lines[at] = lines[at]
+                    .trim_start()
+                    .split_once(' ')
+                    .filter(|(guard, _)| guard.starts_with('@'))
+                    .map_or_else(|| format!("@%p1 {}", lines[at].trim_start()), |(_, rest)| rest.to_owned())
+            }
+            _ => {
+                // A number becomes another one: of a register, of a label, or a constant.
+                let digits: Vec<usize> =
+                    lines[at].match_indices(|letter: char| letter.is_ascii_digit()).map(|(at, _)| at).collect();
+                if let Some(place) = digits.get(random.below(digits.len().max(1))) {
+                    let number = random.of(&["0", "1", "2", "3", "5", "7", "8", "9", "31", "64", "-4", "4294967295"]);
+                    lines[at].replace_range(place..&(place + 1), number);
+                }
+            }
+        }
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn launches_of_spoilt_kernels_end_and_stay_in_their_memory() {
+    let kernels = kernels();
+    assert!(kernels.len() > 60, "{}", kernels.len());
+    let mut random = Random(7);
+    let mut launched = 0;
+    for _ in 0..3_000 {
+        let text = spoilt(&kernels[random.below(kernels.len())], &mut random);
+        launched += usize::from(
+            ptx_isa::text::check(&TABLE, text.as_bytes(), &ptx_isa::text::Options::default()).errors() == 0,
+        );
+        holds(properties::launch, text.as_bytes());
+    }
+    // Enough of them are still modules.
+    assert!(launched > 500, "{launched}");
+}
+
+#[test]
+fn variables_beyond_all_memory_are_refused() {
+    for declaration in [
+        ".global .b8 g[9223372036854775807];",
+        ".global .b64 g[1152921504606846976];",
+        ".shared .b8 s[18446744073709551615];",
+    ] {
+        let text = format!(".version 8.0\n.target sm_90\n.address_size 64\n{declaration}\n.entry k() {{ ret; }}");
+        holds(properties::launch, text.as_bytes());
+    }
+    for declaration in [".local .b8 l[4611686018427387904];", ".local .b64 l[2305843009213693951]; .local .b64 m[3];"] {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {{ .reg .b64 a; {declaration} mov.u64 a, l; st.local.u32 [l+8], 1; ret; }}"
+        );
+        holds(properties::launch, text.as_bytes());
+    }
+}
+
 #[test]
 fn what_editors_ask_is_answered_and_edits_are_read_again() {
     replay_all([corpus("module"), corpus("editor"), compiled()].concat(), properties::editor, 1_500);

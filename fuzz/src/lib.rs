@@ -5,10 +5,13 @@
 #[allow(dead_code, reason = "the command line uses more of it")]
 #[path = "../../src/cli/batch.rs"]
 mod batches;
+mod launch;
 mod memory;
 #[allow(dead_code, reason = "the command line uses more of it")]
 #[path = "../../src/cli/names.rs"]
 mod names;
+
+pub use launch::launch;
 
 use isa_spec::Build;
 use ptx_isa::TABLE;

@@ -120,7 +120,7 @@ pub(crate) struct Block<'l> {
 }
 
 impl<'l> Block<'l> {
-    pub(crate) fn new(launched: &'l Launched<'l>, index: [u32; 3], warps: Option<Warps>) -> Block<'l> {
+    pub(crate) fn new(launched: &'l Launched<'l>, index: [u32; 3], warps: Option<Warps>) -> Result<Block<'l>, Error> {
         let code = launched.code;
         let threads = launched.threads();
         let count = threads.div_ceil(32);
@@ -129,6 +129,13 @@ impl<'l> Block<'l> {
         let frame = code.routines[&launched.kernel].frame;
         let stack = if code.grows { launched.options.stack.max(frame) } else { launched.frames };
         let again = warps.is_some();
+        let bytes = |len: Option<u64>| {
+            let message = "the host has no memory for the shared and local memory of a block";
+            let bytes = len.and_then(|len| Bytes::try_zeroed(usize::try_from(len).ok()?));
+            bytes.ok_or_else(|| Error::new(ErrorKind::Memory, message))
+        };
+        let shared = bytes(code.static_shared.checked_add(launched.dynamic_shared))?;
+        let local = bytes(stack.checked_mul(threads as u64))?;
         let mut block = Block {
             launched,
             code,
@@ -143,8 +150,8 @@ impl<'l> Block<'l> {
             barriers: HashMap::new(),
             arrived: vec![0; count],
             at_cluster: Vec::new(),
-            shared: Bytes::zeroed((code.static_shared + launched.dynamic_shared) as usize),
-            local: Bytes::zeroed(stack as usize * threads),
+            shared,
+            local,
             stack,
             frames: vec![0; threads],
             tops: vec![frame; threads],
@@ -158,7 +165,7 @@ impl<'l> Block<'l> {
             lanes: 0,
         };
         block.specials(again);
-        block
+        Ok(block)
     }
 
     /// Runs until all threads have ended, or so many steps were done, however many lanes took part.

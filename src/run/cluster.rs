@@ -22,7 +22,7 @@ pub(crate) struct Cluster<'l> {
 
 impl<'l> Cluster<'l> {
     /// The cluster with this number in a launch; its blocks take over registers that others had.
-    pub(crate) fn new(launched: &'l Launched<'l>, number: u64, spare: &mut Vec<Warps>) -> Cluster<'l> {
+    pub(crate) fn new(launched: &'l Launched<'l>, number: u64, spare: &mut Vec<Warps>) -> Result<Cluster<'l>, Error> {
         let (grid, [cx, cy, cz]) = (launched.grid, launched.cluster);
         let [x, y] = [grid[0] / cx, grid[1] / cy].map(u64::from);
         let first = [number % x, number / x % y, number / x / y];
@@ -32,13 +32,13 @@ impl<'l> Cluster<'l> {
                 let index = std::array::from_fn(|axis| first[axis] as u32 * launched.cluster[axis] + within[axis]);
                 Block::new(launched, index, spare.pop())
             })
-            .collect();
+            .collect::<Result<_, _>>()?;
         let shared: Arc<[(usize, usize)]> =
             blocks.iter().map(|block| (block.shared.address(), block.shared.len())).collect();
         for (rank, block) in blocks.iter_mut().enumerate() {
             (block.rank, block.peers) = (rank, shared.clone());
         }
-        Cluster { status: vec![Status::Suspended; blocks.len()], blocks }
+        Ok(Cluster { status: vec![Status::Suspended; blocks.len()], blocks })
     }
 
     /// Runs each block until it has ended, waits for the cluster, or has done so many steps.

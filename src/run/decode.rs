@@ -39,9 +39,9 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     // Shared variables outside of functions lie before those within.
     for (number, variable) in module.variables.iter().enumerate() {
         if memory(variable) == Some(Belongs::Block) && variable.size > 0 && !variable.external {
-            static_shared = static_shared.next_multiple_of(variable.align);
+            static_shared = aligned(static_shared, variable.align);
             shared.insert((usize::MAX, number), static_shared);
-            static_shared += variable.size;
+            static_shared = static_shared.saturating_add(variable.size);
         }
     }
     for number in &reached {
@@ -53,29 +53,29 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         for (index, variable) in function.variables.iter().enumerate() {
             let offset = match memory(variable) {
                 Some(Belongs::Block) => {
-                    static_shared = static_shared.next_multiple_of(variable.align);
+                    static_shared = aligned(static_shared, variable.align);
                     shared.insert((*number, index), static_shared);
-                    static_shared += variable.size;
+                    static_shared = static_shared.saturating_add(variable.size);
                     0
                 }
                 Some(Belongs::Call) if function.kernel && is_parameter(function, index) => variable.offset,
                 _ => {
-                    frame = frame.next_multiple_of(variable.align);
+                    frame = aligned(frame, variable.align);
                     let offset = frame;
-                    frame += variable.size;
+                    frame = frame.saturating_add(variable.size);
                     offset
                 }
             };
             offsets.push(offset);
         }
-        layouts.insert(*number, Layout { rows: own, offsets, frame: frame.next_multiple_of(16) });
+        layouts.insert(*number, Layout { rows: own, offsets, frame: aligned(frame, 16) });
     }
     // Dynamic shared memory lies behind all that is static.
     let dynamic = |variable: &Variable| variable.external || variable.size == 0;
     let align =
         module.variables.iter().filter(|variable| memory(variable) == Some(Belongs::Block) && dynamic(variable));
     let align = align.map(|variable| variable.align).max().unwrap_or(16).max(16);
-    static_shared = static_shared.next_multiple_of(align);
+    static_shared = aligned(static_shared, align);
     for (number, variable) in module.variables.iter().enumerate() {
         if memory(variable) == Some(Belongs::Block) && dynamic(variable) {
             shared.insert((usize::MAX, number), static_shared);
@@ -139,6 +139,11 @@ impl Rows {
         let of = |bits| self.counts.get(&bits).copied().unwrap_or_default();
         Registers { b16: of(16), b32: of(32), b64: of(64), pred: of(1) }
     }
+}
+
+/// The next multiple of an alignment; more than any memory has if there is none.
+fn aligned(offset: u64, align: u64) -> u64 {
+    offset.checked_next_multiple_of(align).unwrap_or(u64::MAX)
 }
 
 /// Where the registers and variables of a function are.

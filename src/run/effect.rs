@@ -87,7 +87,7 @@ impl Block<'_> {
             Action::Reserve { size, alignment, to } => {
                 for (warp, lane) in self.lanes(entry, guard) {
                     let thread = 32 * warp + lane;
-                    let start = self.tops[thread].next_multiple_of(*alignment);
+                    let start = self.tops[thread].checked_next_multiple_of(*alignment).unwrap_or(u64::MAX);
                     self.tops[thread] = self.grown(entry.at, warp, lane, start, self.get(warp, lane, *size))?;
                     self.set(warp, lane, *to, start);
                 }

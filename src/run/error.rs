@@ -38,6 +38,8 @@ pub enum ErrorKind {
     Call,
     /// Lanes of a warp are missing that have to execute a statement together.
     Convergence,
+    /// The host has no memory for variables, stacks or shared memory.
+    Memory,
 }
 
 impl ErrorKind {
@@ -58,6 +60,7 @@ impl ErrorKind {
             ErrorKind::Stack => "stack",
             ErrorKind::Call => "call",
             ErrorKind::Convergence => "convergence",
+            ErrorKind::Memory => "memory",
         }
     }
 }

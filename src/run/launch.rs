@@ -123,7 +123,10 @@ impl Module {
         for (variable, address) in module.variables.iter().zip(&mut addresses) {
             use ptx_isa::table::Memory as Belongs;
             if matches!(decode::memory(variable), Some(Belongs::Device | Belongs::Constant)) && variable.size > 0 {
-                *address = memory.allocate(variable.size as usize);
+                *address = memory.try_allocate(variable.size as usize).ok_or_else(|| {
+                    let message = format!("there is no memory for the {} bytes of `{}`", variable.size, variable.name);
+                    Error::new(ErrorKind::Memory, message)
+                })?;
             }
         }
         let loaded = Loaded {
@@ -300,12 +303,13 @@ impl Kernel {
         let bytes = self.parameter_bytes(arguments, function.parameter_bytes as usize).map_err(named)?;
         let cluster = self.shape(&grid).map_err(named)?;
         let code = self.code()?;
-        let all = code.static_shared + u64::from(grid.shared);
+        let all = code.static_shared.saturating_add(grid.shared.into());
         if all > MOST_SHARED {
             let message = format!("a block has up to {MOST_SHARED} bytes of shared memory, not {all}");
             return Err(named(Error::new(ErrorKind::Shape, message)));
         }
-        let parameters = Bytes::zeroed(bytes.len());
+        let no_memory = || named(Error::new(ErrorKind::Memory, "the host has no memory for the launch"));
+        let parameters = Bytes::try_zeroed(bytes.len()).ok_or_else(no_memory)?;
         parameters.write(0, &bytes);
         let meets = code.specials.iter().any(|read| read.origin == Origin::Workspace);
         let workspace = if meets { self.loaded.memory.allocate(WORKSPACE) } else { 0 };
@@ -322,11 +326,13 @@ impl Kernel {
             dynamic_shared: grid.shared.into(),
             parameters,
             workspace,
-            frames: code.routines.values().map(|routine| routine.frame.next_multiple_of(16)).sum(),
+            frames: code.routines.values().map(|routine| routine.frame).fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
         };
         let start = Instant::now();
+        let running = self.loaded.memory.running();
         let ran = launched.run().map_err(named);
+        drop(running);
         if meets {
             self.loaded.memory.free(workspace);
         }
@@ -473,7 +479,7 @@ impl Launched<'_> {
             };
             let mut cluster = match taken {
                 Some(Ok(cluster)) => cluster,
-                Some(Err(number)) => Cluster::new(self, number, &mut spare),
+                Some(Err(number)) => Cluster::new(self, number, &mut spare)?,
                 None => {
                     std::thread::yield_now();
                     continue;

@@ -4,7 +4,7 @@ use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use super::error::{Error, ErrorKind};
 use super::raw::Bytes;
@@ -27,13 +27,34 @@ use super::raw::Bytes;
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     allocations: Arc<RwLock<BTreeMap<usize, Allocation>>>,
+    ended: Arc<Mutex<Ended>>,
+}
+
+/// Allocations that have ended while a launch runs. Its blocks may still hold their bounds, so that the bytes stay until it has ended.
+#[derive(Debug, Default)]
+struct Ended {
+    launches: usize,
+    bytes: Vec<Arc<Bytes>>,
+}
+
+/// Keeps ended allocations for as long as a launch runs.
+pub(crate) struct Running<'m>(&'m Memory);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut ended = self.0.ended.lock().expect("no panic while it is held");
+        ended.launches -= 1;
+        if ended.launches == 0 {
+            ended.bytes.clear();
+        }
+    }
 }
 
 #[derive(Debug)]
 enum Allocation {
     Owned(Arc<Bytes>),
-    /// Of a kernel.
-    Heap(Arc<Bytes>),
+    /// Of a kernel, of so many of the bytes.
+    Heap(Arc<Bytes>, usize),
     /// Someone else's, of so many bytes.
     Borrowed(usize),
 }
@@ -41,8 +62,8 @@ enum Allocation {
 impl Allocation {
     fn len(&self) -> usize {
         match self {
-            Allocation::Owned(bytes) | Allocation::Heap(bytes) => bytes.len(),
-            Allocation::Borrowed(len) => *len,
+            Allocation::Owned(bytes) => bytes.len(),
+            Allocation::Heap(_, len) | Allocation::Borrowed(len) => *len,
         }
     }
 }
@@ -54,32 +75,63 @@ impl Memory {
     }
 
     /// So many zeros, aligned to 256 bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the host has no memory for them.
     pub fn allocate(&self, bytes: usize) -> u64 {
-        let bytes = Arc::new(Bytes::zeroed(bytes));
+        self.try_allocate(bytes).expect("the host has memory for the allocation")
+    }
+
+    /// The same; none if the host has no memory for them.
+    pub(crate) fn try_allocate(&self, bytes: usize) -> Option<u64> {
+        let bytes = Arc::new(Bytes::try_zeroed(bytes)?);
         let address = bytes.address();
         self.allocations.write().expect("no panic while it is held").insert(address, Allocation::Owned(bytes));
-        address as u64
+        Some(address as u64)
     }
 
     /// An allocation that a kernel asks for; zero if all of them together would have more bytes than a limit.
     pub(crate) fn allocate_on_heap(&self, bytes: u64, limit: u64) -> u64 {
         let mut allocations = self.allocations.write().expect("no panic while it is held");
-        let taken = allocations.values().filter(|one| matches!(one, Allocation::Heap(_))).map(Allocation::len);
-        let taken: usize = taken.sum();
-        if bytes == 0 || (taken as u64).saturating_add(bytes) > limit {
+        let taken = allocations.values().map(|one| if let Allocation::Heap(bytes, _) = one { bytes.len() } else { 0 });
+        let taken = taken.sum::<usize>() as u64;
+        if bytes == 0 || taken.saturating_add(bytes) > limit {
             return 0;
         }
-        let bytes = Arc::new(Bytes::zeroed(bytes as usize));
-        let address = bytes.address();
-        allocations.insert(address, Allocation::Heap(bytes));
+        // What has ended is used again, so that a kernel which allocates and frees in a loop does not exhaust the heap.
+        let len = bytes.next_power_of_two() as usize;
+        let mut ended = self.ended.lock().expect("no panic while it is held");
+        let again = ended.bytes.iter().position(|one| one.len() == len).map(|place| ended.bytes.swap_remove(place));
+        let unused: usize = ended.bytes.iter().map(|one| one.len()).sum();
+        let new = || (taken + unused as u64 <= limit).then(|| Bytes::try_zeroed(len)).flatten().map(Arc::new);
+        let Some(own) = again.or_else(new) else { return 0 };
+        let address = own.address();
+        allocations.insert(address, Allocation::Heap(own, bytes as usize));
         address as u64
     }
 
     /// Ends an allocation that a kernel asked for; nothing happens to others.
     pub(crate) fn free_on_heap(&self, pointer: u64) {
         let mut allocations = self.allocations.write().expect("no panic while it is held");
-        if let Some(Allocation::Heap(_)) = allocations.get(&(pointer as usize)) {
-            allocations.remove(&(pointer as usize));
+        if let Some(Allocation::Heap(..)) = allocations.get(&(pointer as usize)) {
+            self.end(allocations.remove(&(pointer as usize)));
+        }
+    }
+
+    /// A launch begins.
+    pub(crate) fn running(&self) -> Running<'_> {
+        self.ended.lock().expect("no panic while it is held").launches += 1;
+        Running(self)
+    }
+
+    /// Ends an allocation; its bytes stay as long as a launch runs.
+    fn end(&self, allocation: Option<Allocation>) {
+        let mut ended = self.ended.lock().expect("no panic while it is held");
+        if let Some(Allocation::Owned(bytes) | Allocation::Heap(bytes, _)) = allocation
+            && ended.launches > 0
+        {
+            ended.bytes.push(bytes);
         }
     }
 
@@ -98,7 +150,10 @@ impl Memory {
 
     /// Ends an allocation, by the pointer that it was given; tells whether there was one.
     pub fn free(&self, pointer: u64) -> bool {
-        self.allocations.write().expect("no panic while it is held").remove(&(pointer as usize)).is_some()
+        let allocation = self.allocations.write().expect("no panic while it is held").remove(&(pointer as usize));
+        let found = allocation.is_some();
+        self.end(allocation);
+        found
     }
 
     /// The allocation that an address lies in: where it begins and ends.
@@ -117,8 +172,8 @@ impl Memory {
         let (start, allocation) = allocations.range(..=pointer as usize).next_back().ok_or_else(outside)?;
         let offset = pointer as usize - start;
         match allocation {
-            Allocation::Owned(bytes) | Allocation::Heap(bytes)
-                if offset.checked_add(len).is_some_and(|end| end <= bytes.len()) =>
+            Allocation::Owned(bytes) | Allocation::Heap(bytes, _)
+                if offset.checked_add(len).is_some_and(|end| end <= allocation.len()) =>
             {
                 Ok((bytes.clone(), offset))
             }

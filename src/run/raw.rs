@@ -6,8 +6,8 @@
 #![allow(unsafe_code, reason = "kernels address memory by numbers")]
 
 use std::prelude::rust_2024::*;
-use std::vec;
 
+use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Bytes that live until the program drops them, aligned to 256.
@@ -19,12 +19,20 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// So many zeros.
-    pub(crate) fn zeroed(len: usize) -> Bytes {
+    /// So many zeros; none if the host has no memory for them.
+    pub(crate) fn try_zeroed(len: usize) -> Option<Bytes> {
         // More than is needed, as the allocation need not begin at a multiple of 256.
-        let pieces = vec![[0; 8]; (len + 256).div_ceil(64)];
+        let count = len.checked_add(256)?.div_ceil(64);
+        let layout = Layout::array::<[u64; 8]>(count).ok()?;
+        // SAFETY: the layout has at least four pieces.
+        let first = unsafe { alloc_zeroed(layout) }.cast::<[u64; 8]>();
+        if first.is_null() {
+            return None;
+        }
+        // SAFETY: the global allocator gave the bytes for as many pieces, and zeros are numbers.
+        let pieces = unsafe { Vec::from_raw_parts(first, count, count) };
         let start = (pieces.as_ptr() as usize).next_multiple_of(256);
-        Bytes { pieces, start, len }
+        Some(Bytes { pieces, start, len })
     }
 
     /// The address of the first byte.

@@ -292,7 +292,7 @@ pub(super) fn collect<R: PartialEq>(
         }
         effects.synchronization.extend(match effect.kind {
             EffectKind::Fence => {
-                let [order, scope] = ordering(effect, &modifier);
+                let [order, scope] = ordering(effect, modifier);
                 Some(Synchronization::Fence { order, scope })
             }
             EffectKind::Wait | EffectKind::WaitCount | EffectKind::WaitAll | EffectKind::WaitAny => {
@@ -440,7 +440,7 @@ fn sentences(
     let (form, word) = (chosen.form, |slot| chosen.modifier(slot));
     let list = form.effects();
     let told = chosen.effects().into_iter().filter_map(|effect| {
-        let [order, scope] = ordering(effect, &word);
+        let [order, scope] = ordering(effect, word);
         let order = order.map(|order| format!("`.{order}`"));
         let scope = scope.map(|scope| format!("`.{scope}` scope"));
         let ordering: Vec<String> = order.into_iter().chain(scope).collect();
@@ -449,7 +449,7 @@ fn sentences(
         let first = place.and_then(|place| Some((form.operands().iter().nth(place)?, place)));
         let access = |verb: &str| {
             let (info, place) = first?;
-            let space = space(info, &word).map(|space| format!(" in `.{space}`"));
+            let space = space(info, word).map(|space| format!(" in `.{space}`"));
             let space = space.unwrap_or_else(|| ", a generic address".into());
             Some(format!("{verb} {} at `{}`{space}{ordering}", amount(effect), operand(info, place)))
         };

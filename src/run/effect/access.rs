@@ -27,9 +27,9 @@ impl Block<'_> {
                 self.warps.b32(warp, number).map(|base| base.wrapping_add(at.offset as u32).into())
             }
             Some(row) => std::array::from_fn(|lane| self.get(warp, lane, Cell::Row(row)).wrapping_add(at.offset)),
-            None if at.frame => {
-                std::array::from_fn(|lane| self.frames.get(32 * warp + lane).map_or(0, |frame| frame + at.offset))
-            }
+            None if at.frame => std::array::from_fn(|lane| {
+                self.frames.get(32 * warp + lane).map_or(0, |frame| frame.wrapping_add(at.offset))
+            }),
             None => [at.offset; 32],
         }
     }

@@ -141,7 +141,7 @@ impl Block<'_> {
                 let bytes = length as u64 * bits / 8;
                 let resolved = (0..lines as u64).map(|line| {
                     let address = addresses[0].wrapping_add(line.wrapping_mul(stride).wrapping_mul(bits) / 8);
-                    let aligned = address % bits.div_ceil(8) == 0;
+                    let aligned = address.is_multiple_of(bits.div_ceil(8));
                     let found = match aligned {
                         true => self.resolve_one(warp, 0, place, address, bytes),
                         false => Err((ErrorKind::Misaligned, address)),

@@ -243,7 +243,7 @@ impl<'a> Reading<'a> {
             name: declaration.name.to_owned(),
             space,
             ty: declaration.ty,
-            elements: elements * lanes,
+            elements: elements.saturating_mul(lanes),
             size: elements.saturating_mul(lanes).saturating_mul(bytes),
             align: said.unwrap_or((bytes * lanes).next_power_of_two()).max(1),
             offset: 0,
@@ -269,8 +269,9 @@ impl<'a> Reading<'a> {
         let parameter = match (variable, declaration.ty) {
             (Some(mut variable), _) => {
                 if function.kernel {
-                    variable.offset = function.parameter_bytes.next_multiple_of(variable.align);
-                    function.parameter_bytes = variable.offset + variable.size;
+                    variable.offset =
+                        function.parameter_bytes.checked_next_multiple_of(variable.align).unwrap_or(u64::MAX);
+                    function.parameter_bytes = variable.offset.saturating_add(variable.size);
                 }
                 function.variables.push(variable);
                 Parameter::Variable(function.variables.len() - 1)
