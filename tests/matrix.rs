@@ -179,7 +179,7 @@ fn random_below(bits: u64, bound: u64) -> u64 {
 /// `threadID_in_group`.
 fn place_of_a(lane: usize, register: usize, part: usize, per: usize) -> (usize, usize) {
     let (group, thread) = (lane / 4, lane % 4);
-    let row = if register % 2 == 0 { group } else { group + 8 };
+    let row = group + register % 2 * 8;
     let column = thread * per + part + if register < 2 { 0 } else { 4 * per };
     (row, column)
 }
@@ -241,20 +241,18 @@ fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
         });
         let d = product.multiply([&ra, &rb, &rc], None);
         let per_d = if to == "f16" { 2 } else { 1 };
-        for lane in 0..32 {
-            for element in 0..m * n / 32 {
-                let (row, column) = place_of_c(lane, element);
-                let column_of_b: Vec<u64> = (0..k).map(|l| b[l * n + column]).collect();
-                let row_of_a = &a[row * k..][..k];
-                let expected = dot(row_of_a, &column_of_b, c[row * n + column], case.types, model);
-                let word = d[element / per_d][lane] >> (16 * (element % per_d));
-                let got = if to == "f16" { word & 0xffff } else { word };
-                assert_eq!(
-                    got, expected,
-                    "{} sm_{sm}, round {round}: row {row}, column {column}: {got:#x} instead of {expected:#x}",
-                    case.form
-                );
-            }
+        for (lane, element) in (0..32).flat_map(|lane| (0..m * n / 32).map(move |element| (lane, element))) {
+            let (row, column) = place_of_c(lane, element);
+            let column_of_b: Vec<u64> = (0..k).map(|l| b[l * n + column]).collect();
+            let row_of_a = &a[row * k..][..k];
+            let expected = dot(row_of_a, &column_of_b, c[row * n + column], case.types, model);
+            let word = d[element / per_d][lane] >> (16 * (element % per_d));
+            let got = if to == "f16" { word & 0xffff } else { word };
+            assert_eq!(
+                got, expected,
+                "{} sm_{sm}, round {round}: row {row}, column {column}: {got:#x} instead of {expected:#x}",
+                case.form
+            );
         }
     }
 }
