@@ -124,3 +124,38 @@ fn what_a_body_declares_has_no_linkage() {
     all_have(&[".func f() {\n.visible .reg .b32 x;\nret; }", ".func f() {\n.weak .global .b32 x;\nret; }"], &[2]);
     all_have(&[".func f() {\n.extern .func g();\nret; }"], &[]);
 }
+
+/// What is wrong with a module, header included.
+fn messages(module: &str) -> Vec<String> {
+    let report = check(&TABLE, module.as_bytes(), &Options::default());
+    report.diagnostics.into_iter().map(|found| found.message).collect()
+}
+
+#[test]
+fn registers_are_declared_outside_of_functions_before_ptx_3() {
+    let shared = |version, more| {
+        format!(
+            ".version {version} .target sm_10\n.reg .u32 r<4>;\n{more}\n.entry k() {{ mov.u32 r1, 0; ret; }}\n.entry l() {{ mov.u32 r3, r1; ret; }}\n"
+        )
+    };
+    for version in ["1.0", "1.4", "2.3"] {
+        assert_eq!(messages(&shared(version, "")), [""; 0], "{version}");
+        for twice in [".reg .u32 r1;", ".reg .u32 a;\n.reg .u32 a;", ".global .u32 a;\n.reg .u32 a;"] {
+            assert_eq!(messages(&shared(version, twice)).len(), 1, "{version}: {twice}");
+        }
+    }
+    for version in ["3.0", "8.0"] {
+        let gone = "`.reg` outside of functions is gone from PTX 3.0 on for sm_10 or higher";
+        assert_eq!(messages(&shared(version, "")), [gone], "{version}");
+    }
+    let before = ".version 2.0 .target sm_20\n.func f() { mov.u32 a, 0; ret; }\n.reg .u32 a;\n";
+    assert_eq!(messages(before).len(), 1);
+}
+
+#[test]
+fn doubles_are_demoted_on_targets_without_them_only() {
+    for (target, found) in [("sm_10", 0), ("sm_12", 0), ("sm_13", 1), ("sm_90", 1)] {
+        let module = format!(".version 8.0 .target {target}, map_f64_to_f32\n");
+        assert_eq!(messages(&module).len(), found, "{target}");
+    }
+}

@@ -415,7 +415,7 @@ fn version_and_target_are_checked_themselves() {
         (".version 8.6\n.target sm_90\n.address_size 16", Some((Code::Syntax, "16"))),
         (".version 8.6\n.target sm_90\n.address_size x", Some((Code::Syntax, "x"))),
         (".version 8.6\n.target sm_90\n.address_size 64\n.address_size 64", Some((Code::Syntax, ".address_size"))),
-        (".version 8.6\n.target sm_90\n.reg .u32 r;", Some((Code::Syntax, ".reg"))),
+        (".version 8.6\n.target sm_90\n.reg .u32 r;", Some((Code::PtxVersion, ".reg"))),
     ] {
         let text = format!("{head}\n.entry k() {{ .reg .pred p; .reg .u32 r; setp.eq.u32 p, r, r; }}\n");
         let report = report(&text);
@@ -796,7 +796,10 @@ fn names_and_heads_are_read_as_the_assembler_reads_them() {
     let refused = [
         (module(".entry k()\n.global .u32 g;"), "a kernel has a name, parameters, and a body"),
         (module(".extern .func f(.reg .u32 a)\n.entry k() { mov.u32 a, 1; ret; }"), "`a` is not declared here"),
-        (module(".reg .u32 r;\n.entry k() { ret; }"), "registers are declared within a function"),
+        (
+            module(".reg .u32 r;\n.entry k() { ret; }"),
+            "`.reg` outside of functions is gone from PTX 3.0 on for sm_10 or higher",
+        ),
         (kernel(".reg .u32 n<4>; .reg .u32 n0;"), "`n0` is declared twice in this scope"),
         (kernel(".reg .u32 a1<5>; mov.u32 a13, 1;"), "`a13` is not declared here"),
         (kernel(".pragma \"é\";"), "a string holds ASCII only"),

@@ -325,6 +325,25 @@ impl<'l> Block<'l> {
         }
     }
 
+    /// What a lane has in a cell of up to 128 bits.
+    pub(crate) fn get_wide(&self, warp: usize, lane: usize, cell: Cell) -> u128 {
+        let half = |number| u128::from(self.warps.b64(warp, number)[lane]);
+        match cell {
+            Cell::Row(Row { bits: 128, number }) => half(number) | half(number + 1) << 64,
+            cell => self.get(warp, lane, cell).into(),
+        }
+    }
+
+    pub(crate) fn set_wide(&mut self, warp: usize, lane: usize, cell: Cell, value: u128) {
+        match cell {
+            Cell::Row(Row { bits: 128, number }) => {
+                self.warps.b64_mut(warp, number)[lane] = value as u64;
+                self.warps.b64_mut(warp, number + 1)[lane] = (value >> 64) as u64;
+            }
+            cell => self.set(warp, lane, cell, value as u64),
+        }
+    }
+
     pub(crate) fn lanes_of(mask: u32) -> impl Iterator<Item = usize> {
         let mut rest = mask;
         std::iter::from_fn(move || {

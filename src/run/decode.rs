@@ -130,6 +130,12 @@ struct Rows {
 
 impl Rows {
     fn of(&mut self, bits: u8) -> Row {
+        // A register of 128 bits is two of 64.
+        if let 128 = bits {
+            let low = self.of(64);
+            self.of(64);
+            return Row { bits, ..low };
+        }
         let count = self.counts.entry(bits).or_default();
         *count += 1;
         Row { bits, number: *count - 1 }
@@ -139,6 +145,12 @@ impl Rows {
         let of = |bits| self.counts.get(&bits).copied().unwrap_or_default();
         Registers { b16: of(16), b32: of(32), b64: of(64), pred: of(1) }
     }
+}
+
+/// The rows that hold a register.
+fn halves(row: Row) -> impl Iterator<Item = Row> {
+    let (bits, count) = if row.bits == 128 { (64, 2) } else { (row.bits, 1) };
+    (0..count).map(move |half| Row { bits, number: row.number + half })
 }
 
 /// The next multiple of an alignment; more than any memory has if there is none.
@@ -204,7 +216,7 @@ impl Planning<'_> {
             frame: layout.frame,
             parameters: function.parameters.iter().map(slot).collect(),
             results: function.results.iter().map(slot).collect(),
-            rows: layout.rows.clone(),
+            rows: layout.rows.iter().flat_map(|row| halves(*row)).collect(),
             ..Routine::default()
         };
         if !function.body {
@@ -415,6 +427,24 @@ impl Planning<'_> {
                     Cell::Sink => return Err(unsupported("an operand is a sink")),
                 },
             });
+        }
+        let wide = |row: &Row| row.bits == 128;
+        let any = sources.iter().any(|source| matches!(source, Source::Register(row) if wide(row)))
+            || destinations.iter().flatten().any(wide);
+        if any {
+            // No lanes hold registers of this width.
+            let sm = self.module.target.map_or(u16::MAX, |target| target.sm);
+            let evaluator = form.evaluator(sm, sources.len()).ok_or_else(|| unsupported("it has other operands"))?;
+            let cell = |source: Source<Row>| match source {
+                Source::Register(row) => Cell::Row(row),
+                Source::Not(row) => Cell::Not(row.number),
+                Source::Constant(value) => Cell::Constant(value),
+            };
+            let from = sources.into_iter().map(cell).collect();
+            let to = destinations.into_iter().map(|row| row.map_or(Cell::Sink, Cell::Row)).collect();
+            open.effect(guard, Action::Evaluate { evaluator, from, to });
+            open.apart = true;
+            return Ok(());
         }
         let selectors: Vec<u32> = operands()
             .filter_map(|(info, operand)| info.selector.map(|own| operand.selector.unwrap_or(own.default)))

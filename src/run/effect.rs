@@ -99,9 +99,14 @@ impl Block<'_> {
             Action::SetStackPointer { from } => self.each(entry, guard, |block, warp, lane| {
                 block.tops[32 * warp + lane] = block.get(warp, lane, *from) & OFFSET;
             }),
+            Action::Evaluate { evaluator, from, to } => self.each(entry, guard, |block, warp, lane| {
+                let inputs: Vec<u128> = from.iter().map(|cell| block.get_wide(warp, lane, *cell)).collect();
+                let results = evaluator.evaluate(&inputs);
+                to.iter().zip(&results[..]).for_each(|(cell, value)| block.set_wide(warp, lane, *cell, *value));
+            }),
             Action::Copy { from, to } => self.each(entry, guard, |block, warp, lane| {
-                let values: Vec<u64> = from.iter().map(|cell| block.get(warp, lane, *cell)).collect();
-                to.iter().zip(values).for_each(|(cell, value)| block.set(warp, lane, *cell, value));
+                let values: Vec<u128> = from.iter().map(|cell| block.get_wide(warp, lane, *cell)).collect();
+                to.iter().zip(values).for_each(|(cell, value)| block.set_wide(warp, lane, *cell, value));
             }),
             Action::FrameAddress { to, offset, generic } => self.each(entry, guard, |block, warp, lane| {
                 let address = block.frames[32 * warp + lane].wrapping_add(*offset);

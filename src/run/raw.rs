@@ -9,6 +9,7 @@ use std::prelude::rust_2024::*;
 
 use std::alloc::{Layout, alloc_zeroed};
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::{Mutex, PoisonError};
 
 /// Bytes that live until the program drops them, aligned to 256.
 #[derive(Debug)]
@@ -128,6 +129,28 @@ pub(crate) unsafe fn update(address: usize, bytes: u8, mut change: impl FnMut(u6
                 cell.fetch_update(order, order, |old| Some(change(old))).unwrap_or_default()
             }
         }
+    }
+}
+
+/// Held while 16 bytes are accessed, so that nobody sees a half of them changed.
+static WIDE: Mutex<()> = Mutex::new(());
+
+/// Replaces 16 bytes by a function of them, with no other access to 16 bytes between; returns the old value.
+///
+/// # Safety
+///
+/// As [`store`], for both halves.
+pub(crate) unsafe fn update_wide(address: usize, change: impl FnOnce(u128) -> u128) -> u128 {
+    let _held = WIDE.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let old = u128::from(load(address, 8)) | u128::from(load(address + 8, 8)) << 64;
+        let new = change(old);
+        if new != old {
+            store(address, 8, new as u64);
+            store(address + 8, 8, (new >> 64) as u64);
+        }
+        old
     }
 }
 

@@ -257,6 +257,8 @@ impl TypeInfo {
 /// A part of declarations or directives that is not introduced by a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {
+    /// Registers outside of functions.
+    ModuleRegisters,
     /// Parameters of kernels.
     KernelParameters,
     /// Total size of a kernel's parameters in bytes.
@@ -289,7 +291,8 @@ pub enum Feature {
 
 impl Feature {
     /// All variants.
-    pub const ALL: [Feature; 14] = [
+    pub const ALL: [Feature; 15] = [
+        Feature::ModuleRegisters,
         Feature::KernelParameters,
         Feature::KernelParameterBytes,
         Feature::MemoryParameters,
@@ -309,6 +312,7 @@ impl Feature {
     /// Name in a spec.
     pub const fn name(self) -> &'static str {
         match self {
+            Feature::ModuleRegisters => "module_registers",
             Feature::KernelParameters => "kernel_parameters",
             Feature::KernelParameterBytes => "kernel_parameter_bytes",
             Feature::MemoryParameters => "memory_parameters",

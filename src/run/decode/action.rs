@@ -106,13 +106,13 @@ impl Planning<'_> {
                 let (bytes, signed, cells) = match value {
                     Some(value) => {
                         let ty = table.ty(form_operand(instruction, value).ty);
-                        let cells = self.elements(open, &instruction.operands[value].value, ty.bits.min(64) as u8)?;
+                        let cells = self.elements(open, &instruction.operands[value].value, ty.bits.min(128) as u8)?;
                         ((ty.bits / 8) as u8, ty.kind == Kind::Signed, cells)
                     }
                     None => (0, false, Vec::new()),
                 };
-                if bytes > 8 {
-                    let message = "registers of 128 bits are not modeled";
+                if bytes > 16 {
+                    let message = "an element has more than 128 bits";
                     return Err(Error::new(ErrorKind::Unsupported, message));
                 }
                 Access { place, at, bytes, signed, ordered: word($order).is_some(), cells }
@@ -143,8 +143,8 @@ impl Planning<'_> {
                 }
                 access.cells.resize(count, Cell::Sink);
                 access.bytes = instruction.form.changed_bits(effect).ok_or_else(missing)? / 8;
-                if access.bytes > 8 {
-                    let message = "registers of 128 bits are not modeled";
+                if access.bytes > 16 {
+                    let message = "an element has more than 128 bits";
                     return Err(Error::new(ErrorKind::Unsupported, message));
                 }
                 let old = sources.len();

@@ -133,6 +133,12 @@ pub(crate) enum Action {
     SetStackPointer {
         from: Cell,
     },
+    /// Computes cells from cells, lane by lane.
+    Evaluate {
+        evaluator: Evaluator,
+        from: Vec<Cell>,
+        to: Vec<Cell>,
+    },
     /// Copies cells.
     Copy {
         from: Vec<Cell>,

@@ -158,6 +158,14 @@ impl Block<'_> {
                 .map_err(|fault| self.fault(entry, warp, fault, whole))?;
             for (index, cell) in access.cells.iter().enumerate() {
                 let Cell::Row(row) = *cell else { continue };
+                if access.bytes == 16 {
+                    for lane in Self::lanes_of(mask) {
+                        // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
+                        let value = unsafe { raw::update_wide(addresses[lane] as usize, |old| old) };
+                        self.set_wide(warp, lane, *cell, value);
+                    }
+                    continue;
+                }
                 let from = index as u64 * size;
                 let load = |lane: usize| {
                     // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
@@ -216,6 +224,14 @@ impl Block<'_> {
                 if *cell == Cell::Sink {
                     continue;
                 }
+                if access.bytes == 16 {
+                    for lane in Self::lanes_of(mask) {
+                        let value = self.get_wide(warp, lane, *cell);
+                        // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
+                        unsafe { raw::update_wide(addresses[lane] as usize, |_| value) };
+                    }
+                    continue;
+                }
                 let values: [u64; 32] = match *cell {
                     Cell::Row(Row { bits: 32, number }) => self.warps.b32(warp, number).map(u64::from),
                     Cell::Row(Row { bits: 64, number }) => *self.warps.b64(warp, number),
@@ -257,9 +273,20 @@ impl Block<'_> {
             for lane in Self::lanes_of(mask) {
                 for (index, cell) in access.cells.iter().enumerate() {
                     for (input, cells) in inputs.iter_mut().zip(sources) {
-                        *input = cells.get(index).map_or(0, |cell| self.get(warp, lane, *cell).into());
+                        *input = cells.get(index).map_or(0, |cell| self.get_wide(warp, lane, *cell));
                     }
                     let at = (addresses[lane] + index as u64 * size) as usize;
+                    if access.bytes == 16 {
+                        // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
+                        let found = unsafe {
+                            raw::update_wide(at, |value| {
+                                inputs[*old] = value;
+                                change.evaluate(&inputs)[0]
+                            })
+                        };
+                        self.set_wide(warp, lane, *cell, found);
+                        continue;
+                    }
                     // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
                     let found = unsafe {
                         if *inspects {

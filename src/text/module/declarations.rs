@@ -9,7 +9,7 @@ use super::directives::Linkage;
 use super::variables::{Declared, Site};
 use super::{Checker, Declaration, Item, Place, SymbolKind};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{Kind, Space, TypeId, TypeInfo};
+use crate::table::{Feature, Kind, Space, TypeId, TypeInfo};
 use crate::text::constant::{self, WARP, WARP_NAME};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
@@ -32,7 +32,9 @@ const VECTOR_BITS: u32 = 128;
 impl<'a> Checker<'_, '_, 'a> {
     /// Declares a name, and tells if the scope has it already.
     pub(super) fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
-        if self.scopes.depth() > 0 && self.scopes.clashes(name, count) {
+        let register = matches!(symbol, Symbol::Register { .. });
+        let checked = self.scopes.depth() > 0 || register && !self.bare;
+        if checked && self.scopes.clashes(name, count) {
             let message = format!("`{name}` is declared twice in this scope");
             let span = span_of(self.text(), name);
             self.error(Code::DuplicateName, span, message);
@@ -160,7 +162,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         if registers && self.scopes.depth() == 0 && !self.bare {
-            return fail(Code::Syntax, span, "registers are declared within a function");
+            self.feature(Feature::ModuleRegisters, "`.reg` outside of functions", span.clone());
         }
         loop {
             self.cursor().skip_blanks();

@@ -1,7 +1,7 @@
 //! Resolution of declarations: versions, targets, types, classes, builtins, functions, operators, and deviations of the
 //! assembler.
 
-use isa_table::target::FloorBuf;
+use isa_table::target::{FloorBuf, Removed};
 use proc_macro2::{Span, TokenStream};
 
 use super::Resolver;
@@ -324,7 +324,7 @@ impl Resolver {
     pub(super) fn directive(&mut self, directive: ast::Directive) {
         const PLACES: [&str; 8] =
             ["module", "branches", "targets", "prototype", "entry", "function", "attribute", "option"];
-        let ast::Directive { docs, name, places, numbers, without, until, floor } = directive;
+        let ast::Directive { docs, name, places, numbers, without, until, lifetime } = directive;
         for place in &places {
             if !PLACES.iter().any(|known| place == known) {
                 self.error(
@@ -336,7 +336,7 @@ impl Resolver {
         if self.model.directives.iter().any(|other| name == other.name) {
             self.error(Diagnostic::new(name.span(), format!("duplicate directive `.{name}`")));
         }
-        let Some(floor) = floor.and_then(|floor| self.whole_floor(name.span(), floor)) else { return };
+        let Some(floor) = lifetime.and_then(|lifetime| self.lifetime(name.span(), lifetime)) else { return };
         let until = until.map(|version| self.version(&version));
         let allowed_in = |place: &str| places.iter().any(|other| other == place);
         self.model.directives.push(DirectiveBuf {
@@ -358,19 +358,22 @@ impl Resolver {
         });
     }
 
-    /// Minimum version and targets of a directive or a declaration, both required.
-    pub(super) fn whole_floor(&mut self, span: Span, floor: ast::Requirement) -> Option<FloorBuf> {
-        let floor = self.requirement(floor);
+    /// Minimum version and targets of a directive or a declaration, both required, and where it was removed.
+    pub(super) fn lifetime(&mut self, span: Span, lifetime: ast::Lifetime) -> Option<FloorBuf> {
+        let floor = self.requirement(lifetime.from);
+        let removal = lifetime.removed.map(|removal| self.requirement(removal));
+        let removed =
+            removal.and_then(|removal| Some(Removed { ptx: removal.ptx?, target: *removal.targets.first()? }));
         let whole = floor.ptx.filter(|_| !floor.targets.is_empty());
         if whole.is_none() {
             let message = "a directive or declaration has a version and a target";
             self.error(Diagnostic::new(span, message).help("write `: ptx 1.0, sm_10` after it"));
         }
-        whole.map(|ptx| FloorBuf { ptx, targets: floor.targets, removed: None })
+        whole.map(|ptx| FloorBuf { ptx, targets: floor.targets, removed })
     }
 
     pub(super) fn declared(&mut self, declared: ast::Declared) {
-        let ast::Declared { docs, span, name, most, floor } = declared;
+        let ast::Declared { docs, span, name, most, lifetime } = declared;
         let known = match name.strip_prefix('.') {
             Some(word) => {
                 self.model.types.iter().any(|ty| ty.name == word)
@@ -391,7 +394,7 @@ impl Resolver {
                 format!("duplicate `{name}`: entries of one name must have ascending numbers"),
             ));
         }
-        if let Some(floor) = self.whole_floor(span, floor) {
+        if let Some(floor) = self.lifetime(span, lifetime) {
             let description = docs.split_whitespace().collect::<Vec<_>>().join(" ");
             self.model.declarations.push(DeclaredBuf { name, most, floor, description });
         }

@@ -234,7 +234,7 @@ pub(crate) struct Directive {
     pub without: Vec<Ident>,
     /// `until 2.1`
     pub until: Option<Version>,
-    pub floor: Option<Requirement>,
+    pub lifetime: Option<Lifetime>,
 }
 
 /// `.local generic constants;`, `.samplerref opaque option texmode_independent;`: a state space and its properties
@@ -297,7 +297,7 @@ pub(crate) struct Declared {
     pub name: String,
     /// Maximum of a counted quantity.
     pub most: Option<Number>,
-    pub floor: Requirement,
+    pub lifetime: Lifetime,
 }
 
 /// `modifier_order;` with its description

@@ -270,6 +270,13 @@ pub(crate) struct Requirement {
     pub targets: Vec<Target>,
 }
 
+/// `ptx 1.0, sm_10 removed ptx 3.0, sm_10`: minimum version and target, and those from which on something is gone
+#[derive(Clone, Debug)]
+pub(crate) struct Lifetime {
+    pub from: Requirement,
+    pub removed: Option<Requirement>,
+}
+
 /// A minimum of the assembler's that is lower than the manual's, with its note.
 #[derive(Clone, Debug)]
 pub(crate) struct LenientFloor {

@@ -11,8 +11,8 @@ use syn::{Lit, LitStr, Token, token};
 
 use super::{dotted, expr, keyword, members, number, once, peek_keyword, semicolon, statements, target, version, word};
 use crate::syntax::ast::{
-    Bound, Docs, Erratum, Ident, Instruction, LenientFloor, LenientForms, Modifier, OnlyIf, Pattern, Requirement,
-    Semantics, Set, SetBody, SyntaxLine, Use,
+    Bound, Docs, Erratum, Ident, Instruction, LenientFloor, LenientForms, Lifetime, Modifier, OnlyIf, Pattern,
+    Requirement, Semantics, Set, SetBody, SyntaxLine, Use,
 };
 use crate::text::Errors;
 use example::example;
@@ -468,6 +468,20 @@ pub(super) fn requirement(input: ParseStream) -> Result<Requirement> {
     floor(input, &mut requirement)?;
     semicolon(input)?;
     Ok(requirement)
+}
+
+/// `ptx 1.0, sm_10;`, `ptx 1.0, sm_10 removed ptx 3.0, sm_10;`: the lifetime of a directive or of a part of a declaration.
+pub(super) fn lifetime(input: ParseStream) -> Result<Lifetime> {
+    let mut from = no_floor(input.span());
+    floor(input, &mut from)?;
+    let mut removed = None;
+    if peek_keyword(input, "removed") {
+        let mut requirement = Requirement { removed: true, ..no_floor(word(input)?.span()) };
+        floor(input, &mut requirement)?;
+        removed = Some(requirement);
+    }
+    semicolon(input)?;
+    Ok(Lifetime { from, removed })
 }
 
 fn no_floor(span: Span) -> Requirement {

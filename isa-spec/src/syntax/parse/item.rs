@@ -76,7 +76,7 @@ pub(super) fn spec(input: ParseStream, spec: &mut Spec, errors: &mut Errors) {
 fn directive(input: ParseStream) -> Result<Directive> {
     let (docs, name) = (super::docs(input)?, dotted(input)?);
     let mut directive =
-        Directive { docs, name, places: Vec::new(), numbers: None, without: Vec::new(), until: None, floor: None };
+        Directive { docs, name, places: Vec::new(), numbers: None, without: Vec::new(), until: None, lifetime: None };
     while input.peek(syn::Ident) {
         if peek_keyword(input, "numbers") {
             word(input)?;
@@ -94,7 +94,7 @@ fn directive(input: ParseStream) -> Result<Directive> {
         }
     }
     input.parse::<Token![:]>()?;
-    directive.floor = Some(super::instruction::requirement(input)?);
+    directive.lifetime = Some(super::instruction::lifetime(input)?);
     Ok(directive)
 }
 
@@ -110,8 +110,8 @@ fn declared(input: ParseStream) -> Result<Declared> {
     };
     let most = if input.peek(Token![:]) { None } else { Some(number(input)?) };
     input.parse::<Token![:]>()?;
-    let floor = super::instruction::requirement(input)?;
-    Ok(Declared { docs, span, name, most, floor })
+    let lifetime = super::instruction::lifetime(input)?;
+    Ok(Declared { docs, span, name, most, lifetime })
 }
 
 /// `cvt, add: .sat;`
