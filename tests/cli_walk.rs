@@ -36,21 +36,27 @@ fn document(name: &str) -> String {
 }
 
 #[test]
-fn the_first_command_shows_what_the_readme_shows() {
+fn the_first_commands_show_what_the_readme_shows() {
     let readme = document("README.md");
     // The binary is there; what cargo does before is `.ci/first`'s.
-    let run = |command: usize| {
-        let line = blocks(&readme, "sh")[command].trim().replace("cargo run --features cli --", "ptx-isa");
-        shell(&line, Path::new(env!("CARGO_MANIFEST_DIR")))
-    };
-    let output = run(0);
-    let printed = blocks(&readme, "text").into_iter().find(|block| block.starts_with("3 = ")).expect("what is printed");
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), printed));
-    let output = run(1);
-    assert_eq!(output.status.code(), Some(1));
-    let report = blocks(&readme, "text").into_iter().find(|block| block.starts_with("error[")).expect("a report");
-    assert!(text(&output.stdout).contains(report.trim_end()), "{}", text(&output.stdout));
-    assert!(text(&output.stdout).contains("errors, 1 warning\n"), "{}", text(&output.stdout));
+    let outputs: Vec<_> = blocks(&readme, "sh")[..2]
+        .iter()
+        .map(|line| line.trim().replace("cargo run --features cli --", "ptx-isa"))
+        .map(|line| shell(&line, Path::new(env!("CARGO_MANIFEST_DIR"))))
+        .collect();
+    let shown = blocks(&readme, "text");
+
+    // The kernel, whose result is also computed here.
+    let result: Vec<String> = (995..1000).map(|x| format!("{:?}", 2.0 * f64::from(x) + 1.0)).collect();
+    let result = format!("3 = [{}]\n", result.join(", "));
+    assert_eq!(outputs[0].status.code(), Some(0), "{}", text(&outputs[0].stderr));
+    assert_eq!(text(&outputs[0].stdout), result);
+    assert!(shown.contains(&result.as_str()), "{shown:?}");
+
+    assert_eq!(outputs[1].status.code(), Some(1));
+    let report = shown.into_iter().find(|block| block.starts_with("error[")).expect("a report");
+    assert!(text(&outputs[1].stdout).contains(report.trim_end()), "{}", text(&outputs[1].stdout));
+    assert!(text(&outputs[1].stdout).contains("errors, 1 warning\n"), "{}", text(&outputs[1].stdout));
 }
 
 #[test]

@@ -1,16 +1,13 @@
 //! `ptx-isa check`: the verdict on every statement of whole modules, several files at once, reported in order.
 
 use std::borrow::Cow;
-use std::io::{self, BufWriter, IsTerminal, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
-use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, LineIndex, Severity};
 use ptx_isa::table::FormInfo;
@@ -19,11 +16,9 @@ use ptx_isa::text::{Options, Report, decode};
 
 use super::findings::{self, Source};
 use super::names::count;
+use super::progress::Progress;
 use super::sarif::Log;
 use super::{CheckArguments, FindingsFormat, Outcome, floor, report};
-
-/// Work that takes longer than this shows its progress.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// So many errors of a file are shown as text.
 const MOST_ERRORS: usize = 100;
@@ -108,15 +103,15 @@ pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome
 fn check_all(arguments: &CheckArguments, quiet: bool) -> Vec<Result<Checked, String>> {
     let files = &arguments.files;
     let options = Options { target: arguments.target, ptx: arguments.ptx };
-    let progress = Progress::new(files.len(), quiet);
-    let next = AtomicUsize::new(0);
+    let progress = Progress::new("files", quiet);
+    let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let worker = || {
         let mut done = Vec::new();
         while let Some((index, path)) =
             Some(next.fetch_add(1, Relaxed)).and_then(|index| Some((index, files.get(index)?)))
         {
             done.push((index, check(path, &options, arguments)));
-            progress.step();
+            progress.show(ended.fetch_add(1, Relaxed) as u64 + 1, files.len() as u64);
         }
         done
     };
@@ -192,39 +187,5 @@ impl std::fmt::Display for Totals {
         let all = in_table + outside;
         let (all, errors, warnings) = (count(all, "statement"), count(*errors, "error"), count(*warnings, "warning"));
         write!(f, "{all}: {in_table} in the table, {outside} outside it, {errors}, {warnings}")
-    }
-}
-
-/// A progress bar that appears on a terminal once the work has taken a while.
-struct Progress {
-    wanted: bool,
-    files: u64,
-    start: Instant,
-    bar: Mutex<(u64, Option<ProgressBar>)>,
-}
-
-impl Progress {
-    fn new(files: usize, quiet: bool) -> Progress {
-        let wanted = !quiet && io::stderr().is_terminal();
-        Progress { wanted, files: files as u64, start: Instant::now(), bar: Mutex::new((0, None)) }
-    }
-
-    fn step(&self) {
-        let mut state = self.bar.lock().expect("no step panics");
-        state.0 += 1;
-        if self.wanted && state.1.is_none() && self.start.elapsed() > PATIENCE {
-            let bar = ProgressBar::new(self.files);
-            bar.set_style(ProgressStyle::with_template("{wide_bar} {pos}/{len} files").expect("a template"));
-            state.1 = Some(bar);
-        }
-        if let (done, Some(bar)) = &*state {
-            bar.set_position(*done);
-        }
-    }
-
-    fn finish(self) {
-        if let Some(bar) = self.bar.into_inner().expect("no step panics").1 {
-            bar.finish_and_clear();
-        }
     }
 }

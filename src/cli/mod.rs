@@ -1,5 +1,6 @@
 //! The command line: arguments, exit statuses and where output goes. What a command does stands in its own module.
 
+mod arguments;
 mod batch;
 mod check;
 mod dataset;
@@ -15,6 +16,7 @@ mod folder;
 mod lsp;
 mod names;
 mod npy;
+mod progress;
 mod report;
 mod run;
 mod sarif;

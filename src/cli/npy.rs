@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-/// An array: the format of its elements as NumPy spells it (`<f4`), and its bytes.
+/// An array: the format of its elements and its shape as NumPy spells them (`<f4`, `(2, 3)`), and its bytes.
 pub(super) struct Array {
     pub(super) format: String,
+    pub(super) shape: String,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -30,12 +31,18 @@ fn parse(data: &[u8]) -> Option<Array> {
     if value("fortran_order")?.starts_with("True") || format.starts_with('>') {
         return None;
     }
-    Some(Array { format: format.to_owned(), bytes: rest[length..].to_vec() })
+    let shape = value("shape")?.strip_prefix('(')?.split_once(')')?.0;
+    let lengths = shape.split(',').map(str::trim).filter(|length| !length.is_empty());
+    let count =
+        lengths.map(|length| length.parse().ok()).try_fold(1_usize, |count, length| count.checked_mul(length?))?;
+    let size: usize = format.get(2..)?.parse().ok()?;
+    let bytes = rest.get(length..length.checked_add(count.checked_mul(size)?)?)?;
+    Some(Array { format: format.to_owned(), shape: format!("({shape})"), bytes: bytes.to_vec() })
 }
 
-/// Writes a file with one dimension.
-pub(super) fn write(path: &Path, format: &str, count: usize, bytes: &[u8]) -> Result<(), String> {
-    let mut header = format!("{{'descr': '{format}', 'fortran_order': False, 'shape': ({count},), }}");
+/// Writes a file.
+pub(super) fn write(path: &Path, Array { format, shape, bytes }: &Array) -> Result<(), String> {
+    let mut header = format!("{{'descr': '{format}', 'fortran_order': False, 'shape': {shape}, }}");
     // The numbers begin at a multiple of 64.
     while !(MAGIC.len() + 4 + header.len() + 1).is_multiple_of(64) {
         header.push(' ');

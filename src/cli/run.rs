@@ -3,13 +3,17 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use ptx_isa::run::{Argument, Error, ErrorKind, Grid, Kernel, Memory, Module, Options};
+use ptx_isa::diagnostic::LineIndex;
+use ptx_isa::run::{Error, ErrorKind, Grid, Memory, Module, Options};
 use ptx_isa::text::decode;
 use serde_json::{Map, Value, json};
 
-use super::{Outcome, complain, npy};
+use super::arguments::{self, Buffer};
+use super::progress::Progress;
+use super::{Outcome, complain, npy, report};
 
 #[derive(Args)]
 pub(super) struct RunArguments {
@@ -70,191 +74,6 @@ fn shape(text: &str) -> Result<[u32; 3], String> {
     }
 }
 
-/// Types of elements: the name, NumPy's format, and bytes.
-const TYPES: [(&str, &str, usize); 12] = [
-    ("u8", "|u1", 1),
-    ("s8", "|i1", 1),
-    ("u16", "<u2", 2),
-    ("s16", "<i2", 2),
-    ("f16", "<f2", 2),
-    ("u32", "<u4", 4),
-    ("s32", "<i4", 4),
-    ("f32", "<f4", 4),
-    ("u64", "<u8", 8),
-    ("s64", "<i8", 8),
-    ("f64", "<f8", 8),
-    ("b128", "|V16", 16),
-];
-
-type Element = (&'static str, &'static str, usize);
-
-fn element(name: &str) -> Option<Element> {
-    let name = name.strip_prefix('b').filter(|bits| *bits != "128").map_or(name.to_owned(), |bits| format!("u{bits}"));
-    let name = name.strip_prefix('i').map_or(name.clone(), |bits| format!("s{bits}"));
-    TYPES.into_iter().find(|(known, ..)| *known == name)
-}
-
-/// The bits of a number of a type.
-fn number(text: &str, (name, _, bytes): Element) -> Option<Vec<u8>> {
-    let negative = text.starts_with('-');
-    let digits = text.trim_start_matches(['-', '+']);
-    let integer = match digits.strip_prefix("0x") {
-        Some(hex) => u128::from_str_radix(hex, 16).ok(),
-        None => digits.parse::<u128>().ok(),
-    };
-    let bits = match (name.starts_with('f'), digits.starts_with("0x"), integer) {
-        (true, false, _) if name == "f32" => u128::from(text.parse::<f32>().ok()?.to_bits()),
-        (true, false, _) if name == "f64" => u128::from(text.parse::<f64>().ok()?.to_bits()),
-        (true, false, _) => u128::from(half::f16::from_f64(text.parse().ok()?).to_bits()),
-        (_, _, Some(value)) => {
-            if negative {
-                value.wrapping_neg()
-            } else {
-                value
-            }
-        }
-        _ => return None,
-    };
-    Some(bits.to_le_bytes()[..bytes].to_vec())
-}
-
-/// The number that some bytes are.
-fn shown(bytes: &[u8], (name, ..): Element) -> Value {
-    let mut word = [0; 8];
-    let count = bytes.len().min(8);
-    word[..count].copy_from_slice(&bytes[..count]);
-    let bits = u64::from_le_bytes(word);
-    let float = |value: f64| if value.is_finite() { json!(value) } else { json!(value.to_string()) };
-    match name {
-        "f32" => {
-            let value = f32::from_bits(bits as u32);
-            // The shortest digits that give the number back.
-            value.to_string().parse().map_or_else(|_| json!(value.to_string()), float)
-        }
-        "f64" => float(f64::from_bits(bits)),
-        "f16" => float(half::f16::from_bits(bits as u16).to_f64()),
-        name if name.starts_with('s') => {
-            let above = 64 - 8 * count as u32;
-            json!((bits << above) as i64 >> above)
-        }
-        _ => json!(bits),
-    }
-}
-
-/// An array on the device.
-struct Buffer {
-    /// The number of its parameter, and what it is called.
-    position: usize,
-    names: Vec<String>,
-    pointer: u64,
-    element: Element,
-    count: usize,
-    /// Where it is written to in the end.
-    back: Option<PathBuf>,
-}
-
-/// `f32[1000]`
-fn array(text: &str) -> Option<(Element, usize)> {
-    let (name, count) = text.strip_suffix(']')?.split_once('[')?;
-    Some((element(name)?, count.parse().ok()?))
-}
-
-/// Reads the value of one parameter; what is an array is added to the buffers.
-fn argument(
-    text: &str,
-    parameter: &ptx_isa::text::resolved::Variable,
-    position: usize,
-    memory: &Memory,
-    buffers: &mut Vec<Buffer>,
-) -> Result<Argument, String> {
-    let table = &ptx_isa::TABLE;
-    let own = parameter.ty.map(|ty| table.ty(ty).name).filter(|_| parameter.elements == 1);
-    let of_size = |argument: Vec<u8>| match argument.len() as u64 == parameter.size {
-        true => Ok(Argument::bytes(argument)),
-        false => Err(format!("`{text}` has {} bytes, the parameter has {}", argument.len(), parameter.size)),
-    };
-    let mut buffer = |names: Vec<String>, element: Element, bytes: &[u8], back: Option<PathBuf>| {
-        let pointer = memory.allocate(bytes.len());
-        memory.write(pointer, bytes).expect("it was just allocated");
-        let count = bytes.len() / element.2;
-        let names = names.into_iter().chain([parameter.name.clone(), position.to_string()]).collect();
-        buffers.push(Buffer { position, names, pointer, element, count, back });
-        of_size(pointer.to_le_bytes()[..(parameter.size as usize).min(8)].to_vec())
-    };
-    let file = |path: &str| -> Result<(Element, Vec<u8>), String> {
-        let npy::Array { format, bytes } = npy::read(Path::new(path))?;
-        let element = TYPES.into_iter().find(|(_, known, _)| known[1..] == format[1..]);
-        let element = element.ok_or_else(|| format!("{path}: elements of the format `{format}` are not known"))?;
-        Ok((element, bytes))
-    };
-    if let Some(hex) = text.strip_prefix("bytes:") {
-        let digit = |at: usize| hex.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(digit).collect();
-        return of_size(bytes.ok_or_else(|| format!("`{hex}` is not a whole number of bytes in hex"))?);
-    }
-    if let Some(path) = text.strip_prefix("inout:") {
-        let (element, bytes) = file(path)?;
-        return buffer(vec![stem(path)], element, &bytes, Some(path.into()));
-    }
-    if text.ends_with(".npy") {
-        let (element, bytes) = file(text)?;
-        return buffer(vec![stem(text)], element, &bytes, None);
-    }
-    if let Some((fill, rest)) = text.split_once(':')
-        && let (what, seed) = rest.rsplit_once(':').unwrap_or((rest, "0"))
-        && let Some((element, count)) = array(what)
-    {
-        let numbers = fill_with(fill, element, count, seed)?;
-        return buffer(vec![fill.to_owned()], element, &numbers, None);
-    }
-    let (value, ty) = text.rsplit_once(':').unwrap_or((text, own.unwrap_or("u64")));
-    let element = element(ty).ok_or_else(|| format!("there is no type `{ty}` of arguments"))?;
-    of_size(number(value, element).ok_or_else(|| format!("`{value}` is not a number of the type `{ty}`"))?)
-}
-
-fn stem(path: &str) -> String {
-    Path::new(path).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
-}
-
-fn fill_with(fill: &str, element: Element, count: usize, seed: &str) -> Result<Vec<u8>, String> {
-    let of = |text: String| number(&text, element).unwrap_or_else(|| vec![0; element.2]);
-    Ok(match fill {
-        "out" | "zeros" => vec![0; count * element.2],
-        "ones" => (0..count).flat_map(|_| of("1".to_owned())).collect(),
-        "iota" => (0..count).flat_map(|index| of(index.to_string())).collect(),
-        "random" => {
-            let mut state: u64 = seed.parse().map_err(|_| format!("the seed `{seed}` is not a number"))?;
-            let mut next = || {
-                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-                mixed ^ mixed >> 31
-            };
-            let float = element.0.starts_with('f');
-            (0..count)
-                .flat_map(|_| match float {
-                    // From zero to one.
-                    true => of(((next() >> 40) as f64 / (1_u64 << 24) as f64).to_string()),
-                    false => next().to_le_bytes().into_iter().cycle().take(element.2).collect(),
-                })
-                .collect()
-        }
-        _ => return Err(format!("`{fill}` fills no array; `out`, `zeros`, `ones`, `iota` and `random` do")),
-    })
-}
-
-/// `saxpy(.param .u32 n, …)`
-fn signature(kernel: &Kernel) -> String {
-    let parameters = kernel.parameters().map(|parameter| {
-        let ty = parameter.ty.map_or("b8", |ty| ptx_isa::TABLE.ty(ty).name);
-        match parameter.elements {
-            1 => format!(".{ty} {}", parameter.name),
-            count => format!(".{ty} {}[{count}]", parameter.name),
-        }
-    });
-    format!("{}({})", kernel.name(), parameters.collect::<Vec<_>>().join(", "))
-}
-
 pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> {
     let text = match fs::read(&arguments.file) {
         Ok(text) => String::from_utf8_lossy(&decode(&text)).into_owned(),
@@ -267,23 +86,14 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
     let module = match Module::load(&text, &memory) {
         Ok(module) => module,
         Err(error) => {
-            failed(arguments, &error)?;
+            unreadable(arguments, &text, &error)?;
             return Ok(Outcome::Unusable);
         }
     };
     let Some(grid) = arguments.grid else { return list(arguments, &module) };
     let kernel = match &arguments.kernel {
         Some(name) => module.kernel(name),
-        None => {
-            let mut kernels = module.kernels();
-            match (kernels.next(), kernels.next()) {
-                (Some(kernel), None) => Ok(kernel),
-                (None, _) => Err(Error::new(ErrorKind::NoKernel, "the module has no kernel")),
-                (Some(_), Some(_)) => {
-                    Err(Error::new(ErrorKind::NoKernel, "the module has several kernels: name one with `--kernel`"))
-                }
-            }
-        }
+        None => module.only_kernel(),
     };
     let kernel = match kernel {
         Ok(kernel) => kernel,
@@ -292,18 +102,26 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
             return Ok(Outcome::Unusable);
         }
     };
-    let (given, buffers) = match given(arguments, &kernel, &memory) {
+    let (given, buffers) = match arguments::read(&arguments.arguments, &kernel, &memory) {
         Ok(given) => given,
         Err(message) => {
-            let message = format!("{message}\n  the kernel is {}", signature(&kernel));
+            let message = format!("{message}\n  the kernel is {}", kernel.signature());
             failed(arguments, &Error::new(ErrorKind::Arguments, message))?;
             return Ok(Outcome::Unusable);
         }
     };
     let options = Options { threads: arguments.threads, ..Options::default() };
-    let options = Options { limit: arguments.limit.unwrap_or(options.limit), ..options };
+    let progress = Arc::new(Progress::new("blocks", quiet));
+    let blocks = progress.clone();
+    let options = Options {
+        limit: arguments.limit.unwrap_or(options.limit),
+        progress: Some(Arc::new(move |ended, all| blocks.show(ended, all))),
+        ..options
+    };
     let shape = Grid { blocks: grid, threads: arguments.block, cluster: arguments.cluster, shared: arguments.shared };
-    let report = match kernel.launch_with(shape, &given, &options) {
+    let ran = kernel.launch_with(shape, &given, &options);
+    progress.finish();
+    let report = match ran {
         Ok(report) => report,
         Err(error) => {
             failed(arguments, &error)?;
@@ -349,52 +167,28 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
     }
 }
 
-fn given(arguments: &RunArguments, kernel: &Kernel, memory: &Memory) -> Result<(Vec<Argument>, Vec<Buffer>), String> {
-    let parameters: Vec<_> = kernel.parameters().collect();
-    let mut texts: Vec<Option<&str>> = vec![None; parameters.len()];
-    let mut next = 0;
-    for text in &arguments.arguments {
-        let named = text
-            .split_once('=')
-            .and_then(|(name, value)| Some((parameters.iter().position(|parameter| parameter.name == name)?, value)));
-        let (place, value) = match named {
-            Some(named) => named,
-            None => {
-                while texts.get(next).is_some_and(Option::is_some) {
-                    next += 1;
-                }
-                (next, text.as_str())
-            }
-        };
-        let count = arguments.arguments.len();
-        let place = texts
-            .get_mut(place)
-            .ok_or_else(|| format!("the kernel has {} parameters, and here are {count} arguments", parameters.len()))?;
-        if place.replace(value).is_some() {
-            return Err(format!("`{text}` gives a parameter a second value"));
-        }
-    }
-    let (mut given, mut buffers) = (Vec::new(), Vec::new());
-    for (position, (parameter, text)) in parameters.iter().zip(texts).enumerate() {
-        let text = text.ok_or_else(|| format!("the parameter `{}` has no value", parameter.name))?;
-        let argument = argument(text, parameter, position, memory, &mut buffers);
-        given.push(argument.map_err(|message| format!("the parameter `{}`: {message}", parameter.name))?);
-    }
-    Ok((given, buffers))
-}
-
 /// What is printed after a launch, by name; arrays are saved on the way.
 fn outputs(arguments: &RunArguments, buffers: &[Buffer], memory: &Memory) -> Result<Map<String, Value>, String> {
     let find = |name: &str| {
-        buffers.iter().find(|buffer| buffer.names.iter().any(|known| known == name)).ok_or_else(|| {
-            let names: Vec<String> = buffers.iter().map(|buffer| format!("`{}`", buffer.names.join("`, `"))).collect();
-            format!("there is no array `{name}`; there are {}", names.join("; "))
-        })
+        let mut named = buffers.iter().filter(|buffer| buffer.names.iter().any(|known| known == name));
+        match (named.next(), named.next()) {
+            (Some(buffer), None) => Ok(buffer),
+            (found, _) => {
+                let names = buffers.iter().map(|buffer| format!("`{}`", buffer.names.join("` = `")));
+                let names = names.collect::<Vec<_>>().join(", ");
+                let what = if found.is_some() { "several arrays are called" } else { "there is no array" };
+                Err(format!("{what} `{name}`; the arrays are {names}"))
+            }
+        }
     };
     let bytes = |buffer: &Buffer| {
-        let mut bytes = vec![0; buffer.count * buffer.element.2];
+        let mut bytes = vec![0; buffer.count * buffer.element.bytes];
         memory.read(buffer.pointer, &mut bytes).map_err(|error| error.to_string())?;
         Ok::<_, String>(bytes)
+    };
+    let array = |buffer: &Buffer| {
+        let (format, shape) = (buffer.format.clone(), buffer.shape.clone());
+        Ok::<_, String>(npy::Array { format, shape, bytes: bytes(buffer)? })
     };
     let mut found = Map::new();
     for asked in &arguments.print {
@@ -407,19 +201,18 @@ fn outputs(arguments: &RunArguments, buffers: &[Buffer], memory: &Memory) -> Res
         };
         let (from, to) = (at(from, 0)?, at(to, buffer.count)?.min(buffer.count));
         let bytes = bytes(buffer)?;
-        let values = bytes.chunks_exact(buffer.element.2).take(to).skip(from).map(|one| shown(one, buffer.element));
+        let values = bytes.chunks_exact(buffer.element.bytes).take(to).skip(from).map(|one| buffer.element.shown(one));
         found.insert(name.to_owned(), values.collect());
     }
     for asked in &arguments.save {
         let (name, path) = asked.split_once('=').ok_or_else(|| format!("`{asked}` is not NAME=FILE.npy"))?;
         let buffer = find(name)?;
-        npy::write(Path::new(path), buffer.element.1, buffer.count, &bytes(buffer)?)?;
+        npy::write(Path::new(path), &array(buffer)?)?;
     }
     for buffer in buffers {
         if let Some(path) = &buffer.back {
-            npy::write(path, buffer.element.1, buffer.count, &bytes(buffer)?)?;
+            npy::write(path, &array(buffer)?)?;
         }
-        debug_assert!(buffer.names.contains(&buffer.position.to_string()));
     }
     Ok(found)
 }
@@ -433,11 +226,33 @@ fn failed(arguments: &RunArguments, error: &Error) -> io::Result<()> {
     let file = error.source.as_ref().map(|(file, ..)| file.as_str());
     let object = json!({ "error": {
         "kind": error.kind.name(), "message": error.message, "file": arguments.file.display().to_string(),
-        "line": error.line, "column": error.line.map(|_| 1), "statement": error.statement,
+        "kernel": error.kernel, "line": error.line, "column": error.column, "statement": error.statement,
         "source": error.source.as_ref().map(|(_, line, column)| json!({ "file": file, "line": line, "column": column })),
         "block": error.block, "thread": error.thread, "address": error.address,
     }});
     writeln!(anstream::stdout(), "{object}")
+}
+
+/// Tells of a module that is none: as `check` does, or as one error.
+fn unreadable(arguments: &RunArguments, text: &str, error: &Error) -> io::Result<()> {
+    let ErrorKind::Module(findings) = &error.kind else { return failed(arguments, error) };
+    let lines = LineIndex::new(text.as_bytes());
+    if arguments.format == RunFormat::Json {
+        let first = findings.first();
+        let place = first.map(|finding| lines.position(finding.span.start));
+        let error = Error {
+            message: first.map_or_else(|| error.message.clone(), |finding| finding.message.clone()),
+            line: place.map(|place| place.line),
+            column: place.map(|place| place.column),
+            ..error.clone()
+        };
+        return failed(arguments, &error);
+    }
+    let (mut out, file) = (anstream::stderr().lock(), arguments.file.display().to_string());
+    findings.iter().try_for_each(|finding| report::write(&mut out, &file, text.as_bytes(), &lines, finding))?;
+    drop(out);
+    complain(&error.message);
+    Ok(())
 }
 
 /// The kernels of a module, and what a launch of each needs.
@@ -462,13 +277,17 @@ fn list(arguments: &RunArguments, module: &Module) -> io::Result<Outcome> {
                     json!({ "name": parameter.name, "type": ty, "bytes": parameter.size, "align": parameter.align })
                 })
                 .collect();
-            let object = json!({ "kernel": kernel.name(), "parameters": parameters, "bounds": bounds });
+            let object = json!({
+                "kernel": kernel.name(), "parameters": parameters, "bounds": bounds, "shared": kernel.shared().ok(),
+            });
             writeln!(out, "{object}")?;
         } else {
-            writeln!(out, "{}", signature(&kernel))?;
+            writeln!(out, "{}", kernel.signature())?;
             bounds.iter().try_for_each(|bound| writeln!(out, "    {bound}"))?;
-            if let Err(error) = kernel.prepare() {
-                writeln!(out, "    cannot be run: {error}")?;
+            match kernel.shared() {
+                Ok(0) => {}
+                Ok(bytes) => writeln!(out, "    {bytes} bytes of shared memory")?,
+                Err(error) => writeln!(out, "    cannot be run: {error}")?,
             }
         }
     }

@@ -254,6 +254,7 @@ impl Planning<'_> {
                     self.module.text[instruction.at.clone()].split_whitespace().collect::<Vec<_>>().join(" "),
                 ),
                 line: Some(self.module.line(instruction.at.start)),
+                column: Some(self.module.column(instruction.at.start)),
                 source: instruction
                     .location
                     .and_then(|(file, line, column)| Some((self.module.file(file)?.to_owned(), line, column))),

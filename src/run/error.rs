@@ -78,6 +78,8 @@ pub struct Error {
     pub statement: Option<String>,
     /// The statement's line in the module, counted from one.
     pub line: Option<usize>,
+    /// The column of its first character, counted from one.
+    pub column: Option<usize>,
     /// File, line and column of the source, as the module's `.loc` says.
     pub source: Option<(String, u64, u64)>,
     /// The block.
@@ -97,6 +99,7 @@ impl Error {
             kernel: None,
             statement: None,
             line: None,
+            column: None,
             source: None,
             block: None,
             thread: None,

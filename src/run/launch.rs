@@ -251,6 +251,15 @@ impl Kernel {
         self.code().map(|_| ())
     }
 
+    /// Bytes of shared memory that its variables take.
+    ///
+    /// # Errors
+    ///
+    /// As [`Kernel::prepare`].
+    pub fn shared(&self) -> Result<u64, Error> {
+        self.code().map(|code| code.static_shared)
+    }
+
     fn code(&self) -> Result<&Code, Error> {
         let Loaded { module, addresses, kernels, .. } = &*self.loaded;
         let code = kernels[self.number].get_or_init(|| {
@@ -531,14 +540,16 @@ impl Launched<'_> {
     pub(crate) fn located(&self, at: usize, error: Error) -> Error {
         let (statement, line) = self.statement(at);
         let module = &self.loaded.module;
-        let source = match &self.code.ops[at] {
+        let one = match &self.code.ops[at] {
             Op::Effect { instruction, function, .. } => {
-                let one = module.functions[*function as usize].instructions.get(*instruction as usize);
-                one.and_then(|one| one.location)
-                    .and_then(|(file, line, column)| Some((module.file(file)?.to_owned(), line, column)))
+                module.functions[*function as usize].instructions.get(*instruction as usize)
             }
             Op::Run { .. } => None,
         };
-        Error { statement: Some(statement), line: Some(line), source, ..error }
+        let source = one
+            .and_then(|one| one.location)
+            .and_then(|(file, line, column)| Some((module.file(file)?.to_owned(), line, column)));
+        let column = one.map(|one| module.column(one.at.start));
+        Error { statement: Some(statement), line: Some(line), column, source, ..error }
     }
 }

@@ -267,6 +267,13 @@ impl Module {
         1 + memchr::memchr_iter(b'\n', &self.text.as_bytes()[..offset.min(self.text.len())]).count()
     }
 
+    /// The column of a byte of the text, in characters from one.
+    pub fn column(&self, offset: usize) -> usize {
+        let before = self.text.get(..offset).unwrap_or(&self.text);
+        let line = before.rfind('\n').map_or(0, |end| end + 1);
+        1 + before[line..].chars().count()
+    }
+
     /// The name of a source file.
     pub fn file(&self, number: u64) -> Option<&str> {
         self.files.iter().find(|(own, _)| *own == number).map(|(_, name)| name.as_str())

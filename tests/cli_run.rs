@@ -1,0 +1,168 @@
+//! `ptx-isa run`: kernels that compilers wrote, on the command line.
+
+#![cfg(feature = "cli")]
+
+mod command;
+
+use command::{folder, run};
+use serde_json::Value;
+
+const SUITE: &str = "tests/kernels/suite-compute_80.ptx";
+const SAXPY: &str =
+    "the kernel is saxpy(.u32 saxpy_param_0, .f32 saxpy_param_1, .u64 saxpy_param_2, .u64 saxpy_param_3)";
+
+fn launch(kernel: &str, block: &str, arguments: &[&str], more: &[&str]) -> command::Run {
+    let arguments = arguments.iter().flat_map(|argument| ["--arg", argument]);
+    let all: Vec<&str> = ["run", SUITE, "--kernel", kernel, "--grid", "4", "--block", block].into_iter().collect();
+    run(&all.into_iter().chain(arguments).chain(more.iter().copied()).collect::<Vec<_>>())
+}
+
+fn saxpy(arguments: &[&str], more: &[&str]) -> command::Run {
+    launch("saxpy", "256", arguments, more)
+}
+
+#[test]
+fn a_kernel_runs_with_time_and_count_on_standard_error() {
+    let given = ["1000", "2.0", "iota:f32[1000]", "ones:f32[1000]"];
+    let ran = saxpy(&given, &["--print", "3[0..6]"]);
+    assert_eq!((ran.status, ran.out.as_str()), (0, "3 = [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]\n"));
+    assert!(ran.err.starts_with("saxpy: ") && ran.err.contains(" instructions in "), "{}", ran.err);
+    assert_eq!(saxpy(&given, &["-q"]).err, "");
+
+    // By name, in any order; types that agree with the parameters'.
+    let named = ["saxpy_param_1=2:f32", "saxpy_param_3=ones:f32[1000]", "1000:s32", "iota:f32[1000]"];
+    assert_eq!(saxpy(&named, &["--print", "saxpy_param_3[998..]"]).out, "saxpy_param_3 = [1997.0, 1999.0]\n");
+
+    let json = saxpy(&given, &["--print", "ones[..2]", "--format", "json"]);
+    let object: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((&object["kernel"], &object["outputs"]["ones"]), (&"saxpy".into(), &vec![1.0, 3.0].into()));
+    assert_eq!((&object["grid"], &object["block"]), (&vec![4, 1, 1].into(), &vec![256, 1, 1].into()));
+    assert!(object["instructions"].as_u64() > Some(10_000) && object["seconds"].as_f64() > Some(0.0));
+}
+
+#[test]
+fn arrays_come_from_files_and_go_to_them() {
+    let folder = folder("cli-run");
+    let path = |name: &str| folder.join(name).display().to_string();
+    // Two dimensions, which stay.
+    let header = format!("{:117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (20, 50), }");
+    let file = |value: fn(usize) -> f32| {
+        let numbers = (0..1000).flat_map(|index| value(index).to_le_bytes());
+        [b"\x93NUMPY\x01\x00v\x00", header.as_bytes()].concat().into_iter().chain(numbers).collect::<Vec<u8>>()
+    };
+    std::fs::write(path("x.npy"), file(|index| index as f32)).unwrap();
+    std::fs::write(path("y.npy"), file(|_| 1.0)).unwrap();
+    let y = format!("inout:{}", path("y.npy"));
+    let saved = [format!("x={}", path("same.npy")), format!("y={}", path("saved.npy"))];
+    let ran = saxpy(&["1000", "2", &path("x.npy"), &y], &["--save", &saved[0], "--save", &saved[1]]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let read = |name: &str| std::fs::read(path(name)).unwrap();
+    assert_eq!(read("same.npy"), file(|index| index as f32));
+    assert_eq!(read("y.npy"), file(|index| 2.0 * index as f32 + 1.0));
+    assert_eq!(read("saved.npy"), read("y.npy"));
+    // A file that is cut off has less than its shape says.
+    std::fs::write(path("x.npy"), &read("same.npy")[..400]).unwrap();
+    let ran = saxpy(&["1000", "2", &path("x.npy"), &y], &[]);
+    assert!(ran.status == 2 && ran.err.contains("not an array of numbers in C order"), "{}", ran.err);
+}
+
+#[test]
+fn fills_give_arrays() {
+    let print = |array: &str| saxpy(&["0", "0.0", array, "out:f32[1]"], &["--print", "2"]).out;
+    assert_eq!(print("zeros:s8[3]"), "2 = [0, 0, 0]\n");
+    assert_eq!(print("ones:f16[2]"), "2 = [1.0, 1.0]\n");
+    assert_eq!(print("ones:bf16[2]"), "2 = [1.0, 1.0]\n");
+    assert_eq!(print("iota:i64[3]"), "2 = [0, 1, 2]\n");
+    assert!(print("iota:u8[258]").ends_with("254, 255, 0, 1]\n"));
+    assert_eq!(print("random:u32[8]:7"), print("random:u32[8]:7"));
+    assert_ne!(print("random:u32[8]:7"), print("random:u32[8]:8"));
+}
+
+#[test]
+fn wrong_arguments_are_explained_against_the_signature() {
+    let y = "out:f32[1000]";
+    let wrong: [(&[&str], &str); 15] = [
+        (&["1000", "2.0", y], "the kernel takes 4 arguments, not 3; missing: `saxpy_param_3`"),
+        (&["1000", "2.0", y, y, y], "the kernel takes 4 arguments, not 5"),
+        (&["1000", "2.0", y, "n=3"], "there is no parameter `n`, to which `--arg n=3` gives a value"),
+        (&["saxpy_param_0=1", "saxpy_param_0=2"], "`--arg saxpy_param_0=2` gives a parameter a second value"),
+        (&["1000:f32", "2.0", y, y], "`1000:f32` is a `.f32`, and the parameter a `.u32`; write `1000:u32`"),
+        (&["1000:u64", "2.0", y, y], "`1000:u64` is a `.u64`, and the parameter a `.u32`; write `1000:u32`"),
+        (&["1000", "2:u32", y, y], "`2:u32` is a `.u32`, and the parameter a `.f32`; write `2:f32`"),
+        (&["2.5", "2.0", y, y], "`2.5` is not a number that a `.u32` holds; write `1000`"),
+        (&["4294967296", "2.0", y, y], "`4294967296` is not a number that a `.u32` holds"),
+        (&["-2147483649", "2.0", y, y], "`-2147483649` is not a number that a `.u32` holds"),
+        (&[y, "2.0", y, y], "`out:f32[1000]` is an array, and the parameter no pointer but a `.u32`; write `1000`"),
+        (
+            &["1000", "2.0", "2.0", y],
+            "`2.0` is not a number that a `.u64` holds; write `1000`, `x.npy` or `zeros:f32[1000]`",
+        ),
+        (&["1000", "bytes:0000", y, y], "`bytes:0000` has 2 bytes, and the parameter has 4; write `2.0`"),
+        (&["1000", "2.0", "fill:f32[3]", y], "`fill` fills no array"),
+        (&["1000", "2.0", "out:f31[3]", y], "there are no elements of the type `f31`, but of `u8`, `s8`, "),
+    ];
+    for (arguments, message) in wrong {
+        let ran = saxpy(arguments, &[]);
+        assert!(ran.status == 2 && ran.out.is_empty() && ran.err.contains(message), "{message}\n{}", ran.err);
+        assert!(ran.err.contains(SAXPY), "{}", ran.err);
+    }
+    let given = ["1000", "2.0", y, y];
+    let ran = saxpy(&given, &["--print", "out"]);
+    assert!(
+        ran.status == 2 && ran.err.contains("several arrays are called `out`; the arrays are `out` = "),
+        "{}",
+        ran.err
+    );
+    let ran = saxpy(&given, &["--print", "x"]);
+    assert!(ran.status == 2 && ran.err.contains("there is no array `x`"), "{}", ran.err);
+}
+
+#[test]
+fn a_launch_that_fails_says_where() {
+    let given = ["1024", "2.0", "iota:f32[1000]", "ones:f32[1000]"];
+    let ran = saxpy(&given, &[]);
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.err.contains("\n  from suite.cu:9:") && ran.err.contains("block [3, 0, 0], thread [232, 0, 0]"),
+        "{}",
+        ran.err
+    );
+    let object: Value = serde_json::from_str(&saxpy(&given, &["--format", "json"]).out).unwrap();
+    let error = &object["error"];
+    assert_eq!((&error["kind"], &error["kernel"], &error["file"]), (&"access".into(), &"saxpy".into(), &SUITE.into()));
+    let text = std::fs::read_to_string(SUITE).unwrap();
+    let line = text.lines().nth(error["line"].as_u64().unwrap() as usize - 1).unwrap();
+    let statement: Vec<&str> = line[error["column"].as_u64().unwrap() as usize - 1..].split_whitespace().collect();
+    assert_eq!(statement.join(" "), error["statement"].as_str().unwrap());
+    assert_eq!((&error["source"]["file"], &error["source"]["line"]), (&"suite.cu".into(), &9.into()));
+    assert_eq!((&error["block"], &error["thread"]), (&vec![3, 0, 0].into(), &vec![232, 0, 0].into()));
+    assert!(error["address"].is_u64() && error["message"].is_string());
+
+    let ran = launch("forever", "1", &["out:s32[1]"], &["--limit", "10000"]);
+    assert!(ran.status == 1 && ran.err.contains("more than 10000 instructions"), "{}", ran.err);
+    assert_eq!(saxpy(&given, &["--cluster", "3"]).status, 2);
+    assert_eq!(run(&["run", "missing.ptx"]).status, 2);
+    assert_eq!(run(&["run", SUITE, "--grid", "1"]).status, 2);
+
+    // A module that does not check is reported as `check` does.
+    let spoilt = "tests/modules/rustc-1.97-sm_80.spoilt.ptx";
+    let ran = run(&["run", spoilt]);
+    assert!(ran.status == 2 && ran.err.contains(&format!("--> {spoilt}:42:7")), "{}", ran.err);
+    let object: Value = serde_json::from_str(&run(&["run", spoilt, "--format", "json"]).out).unwrap();
+    assert_eq!((&object["error"]["kind"], &object["error"]["line"]), (&"module".into(), &42.into()));
+}
+
+#[test]
+fn a_file_alone_lists_kernels() {
+    let listed = run(&["run", SUITE]).out;
+    assert!(listed.starts_with("saxpy(.u32 saxpy_param_0, "), "{listed}");
+    let of = |kernel: &str| run(&["run", SUITE, "--kernel", kernel]).out;
+    assert!(of("reduce_shared").ends_with("\n    1024 bytes of shared memory\n"), "{}", of("reduce_shared"));
+    let object: Value =
+        serde_json::from_str(&run(&["run", SUITE, "--kernel", "transpose", "--format", "json"]).out).unwrap();
+    assert_eq!(object["shared"], 16 * 17 * 4);
+    assert_eq!(
+        object["parameters"][0],
+        serde_json::json!({ "name": "transpose_param_0", "type": "u64", "bytes": 8, "align": 8 })
+    );
+}
