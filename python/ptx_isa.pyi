@@ -524,7 +524,7 @@ class LaunchError(RuntimeError):
     """A kernel that cannot be launched, or a launch that failed. Fields that do not apply are `None`."""
 
     kind: Literal[
-        "no-kernel", "unsupported", "shape", "access", "misaligned", "trap", "assertion", "deadlock", "limit", "stack", "call"
+        "no-kernel", "unsupported", "shape", "access", "misaligned", "trap", "assertion", "deadlock", "limit", "stack", "call", "memory"
     ]
     message: str
     """What is wrong; `str` has the fields below, too."""
