@@ -121,9 +121,9 @@ sums! {
     f64: sum_f64;
 }
 
-/// A double as a float.
+/// A double as a float; where it is NaN, any.
 #[inline(always)]
-const fn narrow<const ROUNDING: u8>(x: f64) -> f32 {
+pub(super) const fn narrow<const ROUNDING: u8>(x: f64) -> f32 {
     let near = x as f32;
     let (back, bits) = (near as f64, near.to_bits());
     // Whether the nearest float is on the wrong side, and whether the other one is nearer to zero.
@@ -181,10 +181,9 @@ pub(super) const fn finish_f64(result: f64, a: f64, b: f64) -> f64 {
     if result.is_nan() { f64::from_bits(nan) } else { result }
 }
 
-/// Signs, and the lesser and greater of two.
+/// Signs.
 macro_rules! signs {
-    ($($ty:ty, $bits:ty, $signed:ty, $nan:literal: $invalid:ident $magnitude:ident $opposite:ident
-        $product:ident $minimum:ident $maximum:ident $key:ident;)*) => {$(
+    ($($ty:ty, $bits:ty, $nan:literal: $invalid:ident $magnitude:ident $opposite:ident $product:ident;)*) => {$(
         /// What an invalid operation gives.
         #[inline(always)]
         pub const fn $invalid(_: $ty) -> $ty { <$ty>::from_bits($nan) }
@@ -200,34 +199,73 @@ macro_rules! signs {
             let sign = (a.to_bits() ^ b.to_bits()) & !(<$bits>::MAX >> 1);
             <$ty>::from_bits(x.to_bits() & (<$bits>::MAX >> 1) | sign)
         }
+    )*};
+}
+
+signs! {
+    f16, u16, 0x7fff: canonical_nan_f16 abs_f16 neg_f16 product_sign_f16;
+    bf16, u16, 0x7fff: canonical_nan_bf16 abs_bf16 neg_bf16 product_sign_bf16;
+    f32, u32, 0x7fff_ffff: canonical_nan_f32 abs_f32 neg_f32 product_sign_f32;
+    f64, u64, 0xfff8_0000_0000_0000: canonical_nan_f64 abs_f64 neg_f64 product_sign_f64;
+}
+
+/// The lesser and greater of two floats.
+macro_rules! extremes {
+    ($($ty:ty, $nan:ident: $minimum:ident $maximum:ident;)*) => {$(
+        /// The lesser one, −0 before +0; the number where one is NaN.
+        #[inline(always)]
+        pub const fn $minimum(a: $ty, b: $ty) -> $ty {
+            let lesser = if a < b { a } else { b };
+            // Equal numbers have the same bits, but for zeros.
+            let lesser = if a == b { <$ty>::from_bits(a.to_bits() | b.to_bits()) } else { lesser };
+            let number = if b.is_nan() { a } else { lesser };
+            if number.is_nan() { $nan(number) } else { number }
+        }
+        /// The greater one, +0 behind −0; the number where one is NaN.
+        #[inline(always)]
+        pub const fn $maximum(a: $ty, b: $ty) -> $ty {
+            let greater = if a > b { a } else { b };
+            let greater = if a == b { <$ty>::from_bits(a.to_bits() & b.to_bits()) } else { greater };
+            let number = if b.is_nan() { a } else { greater };
+            if number.is_nan() { $nan(number) } else { number }
+        }
+    )*};
+}
+
+extremes! {
+    f32, canonical_nan_f32: min_f32 max_f32;
+    f64, canonical_nan_f64: min_f64 max_f64;
+}
+
+/// The lesser and greater of two halves, which are compared as integers.
+macro_rules! half_extremes {
+    ($($ty:ty, $nan:ident: $minimum:ident $maximum:ident $key:ident;)*) => {$(
         /// A number in the order of numbers, with −0 before +0.
         #[inline(always)]
-        const fn $key(x: $ty) -> $signed {
-            let bits = x.to_bits() as $signed;
-            bits ^ ((bits >> (<$bits>::BITS - 1)) as $bits >> 1) as $signed
+        const fn $key(x: $ty) -> i16 {
+            let bits = x.to_bits() as i16;
+            bits ^ ((bits >> 15) as u16 >> 1) as i16
         }
         /// The lesser one, −0 before +0; the number where one is NaN.
         #[inline(always)]
         pub const fn $minimum(a: $ty, b: $ty) -> $ty {
             let lesser = if $key(b) < $key(a) { b } else { a };
             let number = if a.is_nan() { b } else if b.is_nan() { a } else { lesser };
-            if number.is_nan() { <$ty>::from_bits($nan) } else { number }
+            if number.is_nan() { $nan(number) } else { number }
         }
         /// The greater one, +0 behind −0; the number where one is NaN.
         #[inline(always)]
         pub const fn $maximum(a: $ty, b: $ty) -> $ty {
             let greater = if $key(a) < $key(b) { b } else { a };
             let number = if a.is_nan() { b } else if b.is_nan() { a } else { greater };
-            if number.is_nan() { <$ty>::from_bits($nan) } else { number }
+            if number.is_nan() { $nan(number) } else { number }
         }
     )*};
 }
 
-signs! {
-    f16, u16, i16, 0x7fff: canonical_nan_f16 abs_f16 neg_f16 product_sign_f16 min_f16 max_f16 order_f16;
-    bf16, u16, i16, 0x7fff: canonical_nan_bf16 abs_bf16 neg_bf16 product_sign_bf16 min_bf16 max_bf16 order_bf16;
-    f32, u32, i32, 0x7fff_ffff: canonical_nan_f32 abs_f32 neg_f32 product_sign_f32 min_f32 max_f32 order_f32;
-    f64, u64, i64, 0xfff8_0000_0000_0000: canonical_nan_f64 abs_f64 neg_f64 product_sign_f64 min_f64 max_f64 order_f64;
+half_extremes! {
+    f16, canonical_nan_f16: min_f16 max_f16 order_f16;
+    bf16, canonical_nan_bf16: min_bf16 max_bf16 order_bf16;
 }
 
 /// Whether it is the NaN that stands for what is outside of a tensor.

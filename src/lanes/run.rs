@@ -9,7 +9,7 @@ use super::portable::Portable;
 use super::step::{Head, Next};
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 use super::x86::{Avx2, Avx512};
-use super::{Loop, Outputs, Params, Run, Simd, Sources, Width};
+use super::{Kernel, Loop, Outputs, Params, Run, Simd, Sources, Width};
 
 /// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
@@ -33,8 +33,17 @@ pub const fn code<K: Loop>() -> &'static [Run] {
 /// The functions of each level. Inlining brings the body into functions that have the features.
 macro_rules! levels {
     ($($name:ident $simd:expr, $(#[$feature:meta])*;)*) => {$(
-        mod $name {
+        pub(super) mod $name {
             use super::*;
+
+            /// # Safety
+            ///
+            /// The module's first promise.
+            $(#[$feature])*
+            #[inline(never)]
+            pub(in crate::lanes) unsafe fn call<K: Kernel>(kernel: K) -> K::Output {
+                kernel.run($simd)
+            }
 
             pub(super) const fn run<K: Loop>() -> Run {
                 Run { places: places::<K>(), words: K::Params::WORDS, of_warp: of_warp::<K>, chunks: chunks::<K> }

@@ -193,8 +193,8 @@ impl Operations {
     }
 }
 
-/// Register widths that a loop reads or writes, in bits; 1 for predicates.
-const REGISTERS: [u32; 4] = [1, 16, 32, 64];
+/// Operand widths that a loop reads or writes, in bits; 1 for predicates. Registers of 16 bits hold bytes.
+const REGISTERS: [u32; 5] = [1, 8, 16, 32, 64];
 
 /// Lane widths that a loop computes with, in bits.
 const LANES: [u32; 5] = [1, 8, 16, 32, 64];
