@@ -374,7 +374,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if fits {
             return Ok(());
         }
-        let message = format!("`{name}` plus a constant is no `.{}`", wanted.name);
+        let message = format!("`{name}` plus a constant is not a valid `.{}`", wanted.name);
         fail(Code::OperandType, span_of(self.text(), name), message)
     }
 }
