@@ -1,6 +1,7 @@
 //! From a resolved module to the code of a kernel: runs of decoded instructions, and effects with their registers.
 
 mod action;
+pub(super) mod asynchronous;
 mod code;
 pub(super) mod matrix;
 mod reach;

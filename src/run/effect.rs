@@ -1,6 +1,7 @@
 //! What effects do to the lanes of a block, its memory and that of the device.
 
 mod access;
+mod asynchronous;
 mod call;
 mod matrix;
 mod special;
@@ -26,6 +27,7 @@ impl Block<'_> {
             Action::Read(access) => self.read(entry, guard, access)?,
             Action::Write(access) => self.write(entry, guard, access)?,
             Action::Update { access, .. } => {
+                self.settle(entry, guard, action)?;
                 raw::order();
                 self.update(entry, guard, access, action)?;
                 raw::order();
@@ -143,6 +145,7 @@ impl Block<'_> {
             Action::ArriveCluster => self.arrive_cluster(entry, guard),
             Action::WaitCluster => return Ok(self.wait_cluster(entry, guard)),
             Action::Converge { mask, together } => return Ok(self.converge(entry, guard, *mask, *together)),
+            Action::Asynchronous(effect) => self.asynchronous(entry, guard, effect)?,
             Action::Matrix(matrix) => self.matrix(entry, guard, matrix)?,
             Action::Nothing => {}
         }

@@ -14,6 +14,9 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 BENCH = os.path.join(os.path.dirname(os.path.dirname(HERE)), "benches", "kernels")
 
+# Earlier targets have no clusters and no tensor copies.
+ARCHITECTURES = {"cluster": ["compute_90"], "asynchronous": ["compute_90"], "cancel": ["compute_100f"], "rows": ["compute_100f"]}
+
 
 def find(pattern):
     for folder in site.getsitepackages():
@@ -55,8 +58,7 @@ def main():
     lines = []
     for path in sorted(glob.glob(os.path.join(HERE, "*.cu"))):
         name = os.path.splitext(os.path.basename(path))[0]
-        # Earlier targets have no clusters.
-        for architecture in ["compute_80", "compute_90"] if name != "cluster" else ["compute_90"]:
+        for architecture in ARCHITECTURES.get(name, ["compute_80", "compute_90"]):
             compile(nvrtc, HERE, name, architecture, b"-lineinfo")
             lines.append(f"{name}-{architecture}.ptx: {name}.cu by NVRTC {major.value}.{minor.value}\n")
     compile(nvrtc, BENCH, "kernels", "compute_80")

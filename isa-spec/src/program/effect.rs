@@ -113,6 +113,8 @@ fn effect(
     let mut lowered = Lowered { kind: declared.kind, result, arguments: Vec::new(), change: None, when: Values::new() };
     for (param, argument) in declared.params.iter().zip(given) {
         let found = match (param, &argument.kind) {
+            // What is left out before other arguments.
+            (EffectParam::Operand | EffectParam::Word, ExprKind::Name(name)) if name == "_" => None,
             (EffectParam::Operand, ExprKind::Name(name)) => operand(entry, patterns, name)?.map(Argument::Operand),
             (EffectParam::Word, ExprKind::Dotted(name)) => {
                 let slot = scope.slot(name.as_ref()).ok_or_else(|| {
@@ -132,14 +134,21 @@ fn effect(
                     }
                     _ => None,
                 };
+                let provided = match declared.kind {
+                    EffectKind::BeginReduce | EffectKind::BeginReduceTensor | EffectKind::ConvertElement => Some("new"),
+                    EffectKind::Signal => Some("moved"),
+                    _ => None,
+                };
                 let change =
-                    lower_change(scope, entry, patterns, (ty, own), argument).map_err(|error| match error {
-                        LowerError::Spec(diagnostic) => Errors::from(*diagnostic),
-                        LowerError::Mistakes(errors) => errors,
-                        LowerError::Domain(_) | LowerError::Broken => {
-                            Diagnostic::new(argument.span, "an operator does not work on this type").into()
-                        }
-                    })?;
+                    lower_change(scope, entry, patterns, (ty, own), provided, argument).map_err(
+                        |error| match error {
+                            LowerError::Spec(diagnostic) => Errors::from(*diagnostic),
+                            LowerError::Mistakes(errors) => errors,
+                            LowerError::Domain(_) | LowerError::Broken => {
+                                Diagnostic::new(argument.span, "an operator does not work on this type").into()
+                            }
+                        },
+                    )?;
                 lowered.change = Some(change);
                 None
             }

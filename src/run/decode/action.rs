@@ -242,6 +242,22 @@ impl Planning<'_> {
             | EffectKind::WriteMatrix
             | EffectKind::WriteColumns
             | EffectKind::Transpose => self.matrix(open, instruction, effect)?,
+            EffectKind::BeginCopy
+            | EffectKind::BeginReduce
+            | EffectKind::BeginWrite
+            | EffectKind::BeginUpdate
+            | EffectKind::BeginLoadTensor
+            | EffectKind::ConvertElement
+            | EffectKind::BeginStoreTensor
+            | EffectKind::BeginReduceTensor
+            | EffectKind::PrefetchBytes
+            | EffectKind::PrefetchTensor
+            | EffectKind::ReplaceField
+            | EffectKind::BeginCancel
+            | EffectKind::Signal
+            | EffectKind::AfterCopies
+            | EffectKind::CommitGroup
+            | EffectKind::WaitGroup => self.asynchronous(open, instruction, effect)?,
             EffectKind::ArriveCluster => Action::ArriveCluster,
             EffectKind::WaitCluster => Action::WaitCluster,
             _ => return Err(Error::new(ErrorKind::Unsupported, "an effect is not known")),

@@ -8,6 +8,7 @@ use ptx_isa::table::{EffectKind, Evaluator, Origin};
 use ptx_isa::warp::{Program, Row};
 
 use super::System;
+use super::asynchronous::Asynchronous;
 use super::matrix::Matrix;
 
 /// What an effect reads or writes.
@@ -185,6 +186,7 @@ pub(crate) enum Action {
         together: bool,
     },
     Matrix(Box<Matrix>),
+    Asynchronous(Box<Asynchronous>),
     Nothing,
 }
 

@@ -299,6 +299,7 @@ impl Block<'_> {
                             })
                         }
                     };
+                    self.waits += u64::from(*inspects && found == 0);
                     self.set(warp, lane, *cell, found);
                 }
             }
