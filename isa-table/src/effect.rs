@@ -145,7 +145,30 @@ kinds! {
         MultiplyScaled = "multiply_scaled",
         /// Matrix product with sparse `a` and scale factors: the arguments of `MultiplyScaled`, then `(metadata, selector)`.
         MultiplySparseScaled = "multiply_sparse_scaled",
-        /// Reads matrices from shared memory, whose rows have their addresses in lanes: `(address, transposition)`.
+        /// Matrix product of a warpgroup with matrices in shared memory: `(a, descriptor of a, descriptor of b, summation,
+        /// saturation, type of a, type of b, layout of descriptors, predicate, sign of a, sign of b, transposition of a,
+        /// transposition of b, metadata, selector)`; the result is added to what the destination holds.
+        MultiplyGroup = "multiply_group",
+        /// Allocates tensor memory: `(address, columns)`.
+        AllocateTensor = "allocate_tensor",
+        /// Frees tensor memory: `(address, columns)`.
+        FreeTensor = "free_tensor",
+        /// Reads a matrix from tensor memory: `(address, distance, packing)`.
+        ReadTensor = "read_tensor",
+        /// Writes a matrix to tensor memory: `(address, value, distance, packing)`.
+        WriteTensor = "write_tensor",
+        /// Copies from shared to tensor memory: `(address, descriptor, layout of the descriptor, rows, words of a row, copies,
+        /// lanes between copies, lanes between 32 rows, width, shift)`.
+        CopyToTensor = "copy_to_tensor",
+        /// Matrix product in tensor memory: `(result, descriptor of a, address of a, descriptor of b, shape, predicate, lanes
+        /// that are off, power, metadata, mask of zero columns, scale factors of a, those of b, layout of descriptors,
+        /// layout of the shape, summation, 1 if stationary, number of scale factors, 1 if packed)`, then types of results,
+        /// scale factors and elements.
+        MultiplyTensor = "multiply_tensor",
+        /// Not modeled: the statement cannot be executed.
+        Unmodeled = "unmodeled",
+        /// Reads matrices from shared memory, whose rows have their addresses in lanes: `(address, width, shift, 1 if
+        /// signed, transposition)`.
         ReadRows = "read_rows",
         /// Writes matrices to shared memory, whose rows have their addresses in lanes: `(address, value,
         /// transposition)`.

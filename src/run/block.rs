@@ -4,6 +4,9 @@
 //! is deepest and least far runs, so that lanes meet again; every 64th pick takes the one that has waited longest, so that
 //! each of them goes on.
 
+mod group;
+pub(crate) use group::WARPS as GROUP;
+
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
@@ -18,6 +21,7 @@ use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::pending::Pending;
 use super::raw::Bytes;
+use super::tensor_memory::TensorCells;
 
 /// How often lanes may go back in a loop before the lanes that have waited longest take a turn, and how many operations that
 /// turn has.
@@ -111,6 +115,8 @@ pub(crate) struct Block<'l> {
     pub moved: Vec<u64>,
     /// How often lanes looked at something in this turn that was not as they wait for.
     pub waits: u64,
+    /// Tensor memory, once it is allocated.
+    pub cells: Option<Box<TensorCells>>,
     /// The stacks of all threads.
     pub local: Bytes,
     pub stack: u64,
@@ -164,6 +170,7 @@ impl<'l> Block<'l> {
             pending: None,
             moved: Vec::new(),
             waits: 0,
+            cells: None,
             local,
             stack,
             frames: vec![0; threads],

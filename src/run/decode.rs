@@ -5,6 +5,7 @@ pub(super) mod asynchronous;
 mod code;
 pub(super) mod matrix;
 mod reach;
+pub(super) mod tensor;
 
 use std::prelude::rust_2024::*;
 use std::{format, vec};

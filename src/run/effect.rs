@@ -5,6 +5,8 @@ mod asynchronous;
 mod call;
 mod matrix;
 mod special;
+mod tensor;
+mod warpgroup;
 
 use std::prelude::rust_2024::*;
 
@@ -147,6 +149,9 @@ impl Block<'_> {
             Action::Converge { mask, together } => return Ok(self.converge(entry, guard, *mask, *together)),
             Action::Asynchronous(effect) => self.asynchronous(entry, guard, effect)?,
             Action::Matrix(matrix) => self.matrix(entry, guard, matrix)?,
+            Action::ConvergeGroup => return Ok(self.converge_group(entry, guard)),
+            Action::Group(group) => self.group(entry, guard, group)?,
+            Action::Tensor(tensor) => self.tensor(entry, guard, tensor)?,
             Action::Nothing => {}
         }
         Ok(Flow::Next)

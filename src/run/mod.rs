@@ -64,6 +64,7 @@ mod pending;
 mod raw;
 mod system;
 mod tensor;
+mod tensor_memory;
 
 pub use argument::Argument;
 pub use error::{Error, ErrorKind};

@@ -254,10 +254,20 @@ pub(super) fn collect<R: PartialEq>(
     // The results of a call are written, but are not destinations of its form.
     let calls = all.iter().filter(|effect| effect.kind == EffectKind::Call);
     let results: Vec<u8> = calls.filter_map(|effect| effect.arguments.first().copied()).collect();
-    let mut own = Vec::new();
+    let (mut own, mut addends) = (Vec::new(), Vec::new());
     for (place, info) in form.operands().iter().enumerate() {
         registers(place, info, &mut own);
         let written = info.destination || results.contains(&(place as u8));
+        let added = all.iter().any(|effect| effect.kind == EffectKind::MultiplyGroup && effect.result == place as u8);
+        if added {
+            // What it holds is an addend.
+            registers(place, info, &mut addends);
+            for register in addends.drain(..) {
+                if !reads.contains(&register) {
+                    reads.push(register);
+                }
+            }
+        }
         let all = if written { &mut writes } else { &mut reads };
         for register in own.drain(..) {
             if !all.contains(&register) {
@@ -542,6 +552,16 @@ fn sentences(
             | EffectKind::MultiplySparse
             | EffectKind::MultiplyScaled
             | EffectKind::MultiplySparseScaled => "Multiplies matrices that the lanes of the warp hold".into(),
+            EffectKind::MultiplyGroup => {
+                "Multiplies matrices in shared memory or that the lanes of the warpgroup hold".into()
+            }
+            EffectKind::MultiplyTensor => "Multiplies matrices in shared and tensor memory".into(),
+            EffectKind::AllocateTensor => "Allocates tensor memory".into(),
+            EffectKind::FreeTensor => "Frees tensor memory".into(),
+            EffectKind::ReadTensor => "Reads tensor memory".into(),
+            EffectKind::WriteTensor => "Writes tensor memory".into(),
+            EffectKind::CopyToTensor => "Copies from shared memory to tensor memory".into(),
+            EffectKind::Unmodeled => "Cannot be executed with these modifiers".into(),
             EffectKind::Transpose => "Transposes a matrix that the lanes of the warp hold".into(),
             EffectKind::Update => return access("Atomically reads and writes"),
             EffectKind::Fence => format!("Orders accesses to memory{ordering}"),

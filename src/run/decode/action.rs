@@ -258,6 +258,17 @@ impl Planning<'_> {
             | EffectKind::AfterCopies
             | EffectKind::CommitGroup
             | EffectKind::WaitGroup => self.asynchronous(open, instruction, effect)?,
+            EffectKind::MultiplyGroup => self.group(open, instruction, effect)?,
+            EffectKind::AllocateTensor
+            | EffectKind::FreeTensor
+            | EffectKind::ReadTensor
+            | EffectKind::WriteTensor
+            | EffectKind::CopyToTensor
+            | EffectKind::MultiplyTensor => self.tensor(open, instruction, effect)?,
+            EffectKind::Unmodeled => {
+                let message = format!("`{}` cannot be executed with these modifiers", instruction.form.mnemonic());
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
             EffectKind::ArriveCluster => Action::ArriveCluster,
             EffectKind::WaitCluster => Action::WaitCluster,
             _ => return Err(Error::new(ErrorKind::Unsupported, "an effect is not known")),

@@ -10,6 +10,7 @@ use ptx_isa::warp::{Program, Row};
 use super::System;
 use super::asynchronous::Asynchronous;
 use super::matrix::Matrix;
+use super::tensor::{Group, Tensor};
 
 /// What an effect reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +188,10 @@ pub(crate) enum Action {
     },
     Matrix(Box<Matrix>),
     Asynchronous(Box<Asynchronous>),
+    /// Waits for the warps of a warpgroup.
+    ConvergeGroup,
+    Group(Box<Group>),
+    Tensor(Box<Tensor>),
     Nothing,
 }
 

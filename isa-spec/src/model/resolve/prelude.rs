@@ -573,11 +573,13 @@ impl Resolver {
     }
 
     pub(super) fn effect(&mut self, effect: ast::Effect) {
-        const PARAMS: [(&str, EffectParam); 5] = [
+        const PARAMS: [(&str, EffectParam); 7] = [
             ("operand", EffectParam::Operand),
             ("word", EffectParam::Word),
             ("program", EffectParam::Program),
             ("summation", EffectParam::Summation),
+            ("layout", EffectParam::Layout),
+            ("types", EffectParam::Types),
             ("literal", EffectParam::Number),
         ];
         let ast::Effect { docs, name, params, result } = effect;
