@@ -23,7 +23,40 @@ const REGISTERS: Registers = Registers { b16: 32, b32: 32, b64: 32, pred: 8 };
 const STEPS: u32 = 16;
 
 /// Forms that compiled kernels use and whose evaluators are not plain operations of Rust, each with the least ratio.
-const GOALS: &[(&str, f64)] = &[];
+const GOALS: &[(&str, f64)] = &[
+    ("ex2.approx.ftz.f32", 30.0),
+    ("lg2.approx.ftz.f32", 20.0),
+    ("sin.approx.f32", 20.0),
+    ("cos.approx.f32", 20.0),
+    ("tanh.approx.f32", 25.0),
+    ("rsqrt.approx.ftz.f32", 40.0),
+    ("rsqrt.approx.f64", 15.0),
+    ("rcp.approx.ftz.f64", 60.0),
+    ("div.full.f32", 100.0),
+    ("div.rn.f32", 100.0),
+    ("div.s32", 30.0),
+    ("rem.u32", 30.0),
+    ("div.u64", 15.0),
+    ("prmt.b32", 80.0),
+    ("max.f32", 80.0),
+    ("min.f64", 60.0),
+    ("fma.rn.f64", 60.0),
+    ("add.bf16x2", 40.0),
+    ("fma.rn.bf16x2", 40.0),
+    ("cvt.rn.bf16x2.f32", 60.0),
+    ("cvt.f64.f32", 60.0),
+    ("cvt.rn.f32.f64", 60.0),
+    ("cvt.u32.u8", 80.0),
+    ("cvt.rn.f32.s8", 80.0),
+    ("cvt.rn.satfinite.e4m3x2.f32", 60.0),
+    ("cvt.rn.f16x2.e4m3x2", 60.0),
+    ("bfe.u32", 100.0),
+    ("mul.hi.u32", 100.0),
+    ("mul.wide.s32", 100.0),
+    ("mad.lo.s64", 60.0),
+    ("mul.hi.u64", 30.0),
+    ("dp4a.s32.s32", 20.0),
+];
 
 fn main() {
     let mut words = std::env::args().skip(1).filter(|argument| !argument.starts_with("--"));

@@ -10,8 +10,9 @@
 //! assert_eq!(eval::canonical_nan_f32(0.0).to_bits(), 0x7fff_ffff);
 //! ```
 
-use super::soft::{self, BF16, F16, F32, F64};
-use super::{bf16, f16};
+use super::convert::convert_bf16_f32;
+use super::soft::{self, F16, F32, F64};
+use super::{bf16, f16, widen_bf16};
 
 /// The words of `Rounding`, in the order of the spec.
 pub mod rounding {
@@ -25,7 +26,7 @@ pub mod rounding {
     pub const RP: u8 = 3;
 }
 
-use rounding::{RM, RN, RP};
+use rounding::RN;
 
 /// Arithmetic through integers; sums and products of doubles to the nearest number as the host does them.
 macro_rules! arithmetic {
@@ -57,7 +58,6 @@ macro_rules! arithmetic {
 
 arithmetic! {
     f16, F16, u16: add_f16 mul_f16 fma_f16;
-    bf16, BF16, u16: add_bf16 mul_bf16 fma_bf16;
     f64, F64, u64, finish_f64: add_f64 mul_f64 fma_f64;
 }
 
@@ -89,8 +89,31 @@ pub const fn fma_f32<const ROUNDING: u8>(a: f32, b: f32, c: f32) -> f32 {
 /// `a · b + c`, of two floats beside it the one with an odd last bit.
 #[inline(always)]
 pub const fn fma_odd_f32(a: f32, b: f32, c: f32) -> f32 {
-    let (down, up) = (fma_f32::<RM>(a, b, c), fma_f32::<RP>(a, b, c));
-    if down.to_bits() & 1 != 0 { down } else { up }
+    let sum = sum_f64::<RN>(a as f64 * b as f64, c as f64);
+    let near = sum as f32;
+    let (back, bits) = (near as f64, near.to_bits());
+    let beside = if back.abs() > sum.abs() { bits.wrapping_sub(1) } else { bits.wrapping_add(1) };
+    let even = back != sum && bits & 1 == 0;
+    finish_f32(if even && !sum.is_nan() { f32::from_bits(beside) } else { near }, a, b)
+}
+
+/// `a + b`: single precision has so many bits that rounding once more is as rounding what is exact.
+#[inline(always)]
+pub const fn add_bf16<const ROUNDING: u8>(a: bf16, b: bf16) -> bf16 {
+    convert_bf16_f32::<ROUNDING>(add_f32::<ROUNDING>(widen_bf16(a), widen_bf16(b)))
+}
+
+/// `a · b`: a product has sixteen bits, and single precision all of them, but for those below its least number.
+#[inline(always)]
+pub const fn mul_bf16<const ROUNDING: u8>(a: bf16, b: bf16) -> bf16 {
+    convert_bf16_f32::<ROUNDING>(mul_f32::<ROUNDING>(widen_bf16(a), widen_bf16(b)))
+}
+
+/// `a · b + c` with one rounding.
+#[inline(always)]
+pub const fn fma_bf16<const ROUNDING: u8>(a: bf16, b: bf16, c: bf16) -> bf16 {
+    let (a, b, c) = (widen_bf16(a), widen_bf16(b), widen_bf16(c));
+    convert_bf16_f32::<ROUNDING>(if ROUNDING == RN { fma_odd_f32(a, b, c) } else { fma_f32::<ROUNDING>(a, b, c) })
 }
 
 /// Sums of which more bits are computed than are kept.
