@@ -308,24 +308,34 @@ pub(super) fn collect<R: PartialEq>(
     effects
 }
 
-/// The accesses to memory of an effect.
-fn accesses<'m>(
-    form: FormInfo,
-    effect: &'m Effect,
-    modifier: &'m impl Fn(u8) -> Option<&'static str>,
-) -> impl Iterator<Item = Access> + 'm {
-    // Two addresses have a copy.
-    let (read, written) = match effect.kind {
-        EffectKind::CopyBytes => (true, true),
+/// Whether an effect reads memory, and whether it writes memory.
+fn direction(kind: EffectKind) -> (bool, bool) {
+    match kind {
         EffectKind::Read
         | EffectKind::Inspect
         | EffectKind::ReadRows
         | EffectKind::ReadMatrix
         | EffectKind::ReadColumns => (true, false),
         EffectKind::Write | EffectKind::WriteRows | EffectKind::WriteMatrix | EffectKind::WriteColumns => (false, true),
-        EffectKind::Update => (true, true),
+        EffectKind::Update | EffectKind::CopyBytes => (true, true),
         _ => (false, false),
-    };
+    }
+}
+
+/// Whether a form reads memory, and whether it writes memory, whatever its free modifiers are.
+pub(super) fn memory_of(form: FormInfo) -> (bool, bool) {
+    let directions = form.effects().effects.iter().map(|effect| direction(effect.kind));
+    directions.fold((false, false), |all, one| (all.0 | one.0, all.1 | one.1))
+}
+
+/// The accesses to memory of an effect.
+fn accesses<'m>(
+    form: FormInfo,
+    effect: &'m Effect,
+    modifier: &'m impl Fn(u8) -> Option<&'static str>,
+) -> impl Iterator<Item = Access> + 'm {
+    let (read, written) = direction(effect.kind);
+    // Two addresses have a copy.
     let copies = effect.kind == EffectKind::CopyBytes;
     let addresses = effect.arguments.iter().take(usize::from(read || written) + usize::from(copies));
     addresses.enumerate().filter_map(move |(index, operand)| {
