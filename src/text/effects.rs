@@ -368,6 +368,12 @@ fn addresses(kind: EffectKind) -> &'static [(usize, bool, bool)] {
     }
 }
 
+/// Whether a form reads memory, and whether it writes memory, whatever its free modifiers are.
+pub(super) fn memory_of(form: FormInfo) -> (bool, bool) {
+    let places = form.effects().effects.iter().flat_map(|effect| addresses(effect.kind));
+    places.fold((false, false), |all, (_, read, written)| (all.0 | read, all.1 | written))
+}
+
 /// The bytes of all elements that an access moves; 0 if something else says how many.
 fn bytes(form: FormInfo, effect: &Effect) -> u32 {
     let changed = form.changed_bits(effect).map(u32::from);

@@ -116,6 +116,10 @@ contents! {
         attribute: bool,
         /// True if it is an option of `.target`, written without its dot after the target.
         option: bool,
+        /// True if a module with this option must have a `.section`.
+        sections: bool,
+        /// True if a function with results does not have it.
+        resultless: bool,
         /// Minimum number of integer arguments in a header.
         least: u8,
         /// Maximum number of integer arguments in a header.
