@@ -16,6 +16,7 @@ mod folder;
 mod lsp;
 mod names;
 mod npy;
+mod ordered;
 mod progress;
 mod report;
 mod run;

@@ -113,7 +113,7 @@ pub fn matches(pattern: &str, mnemonic: &str) -> bool {
 pub fn resolve(table: &'static Table, mnemonic: &str) -> Result<Resolved, Refusal> {
     let mut cursor = Cursor::new(mnemonic);
     cursor.skip_blanks();
-    let found = read(table, &mut cursor);
+    let found = read(table, &mut cursor, Depth::Reasons);
     cursor.skip_blanks();
     if found.is_ok() && !cursor.at_end() {
         return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "this is no part of a mnemonic")));
@@ -145,8 +145,17 @@ pub fn place(text: &str) -> Option<Range<usize>> {
     Some(start..tokens(&mut cursor).map_or(end, |_| cursor.at()))
 }
 
+/// How much is said of a mnemonic that means no form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// That it is refused.
+    Verdict,
+    /// Why, and what may be meant, which takes a hundred times as long.
+    Reasons,
+}
+
 /// Reads a mnemonic where it stands, and goes to its end. The cursor must not be at a blank.
-pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Resolved, Refusal> {
+pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>, depth: Depth) -> Result<Resolved, Refusal> {
     if !cursor.at_word() {
         return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "an opcode is expected here")));
     }
@@ -155,6 +164,9 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
     let Some(instruction) = table.instruction_of(whole.dotted_word()) else {
         let opcode = cursor.word();
         let span = start..cursor.at();
+        if depth == Depth::Verdict {
+            return Err(Refusal::of(not_in_table(opcode, span)));
+        }
         let behind = tokens(&mut cursor.clone()).map_or_else(|_| Vec::new(), |(tokens, _)| tokens);
         let reason =
             unknown_member(table, opcode, &span, &behind).unwrap_or_else(|| unknown_opcode(table, opcode, span));
@@ -178,6 +190,10 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
             }
             Ok(Resolved { form, free, reordered, blanks })
         }
+        None if depth == Depth::Verdict => {
+            let whole = start..tokens.last().map_or(cursor.at(), |token| token.span.end);
+            Err(Refusal::of(Diagnostic::error(Code::IllegalModifier, whole, "this mnemonic means no instruction")))
+        }
         None => Err(speller.refusal(&tokens)),
     }
 }
@@ -189,8 +205,12 @@ pub(crate) fn nearest_with_operands(form: FormInfo, operands: usize) -> Option<F
     speller.nearest(form.values(), &[], fits).first().copied()
 }
 
+fn not_in_table(opcode: &str, span: Range<usize>) -> Diagnostic {
+    Diagnostic::error(Code::UnknownOpcode, span, format!("`{opcode}` is not in the table"))
+}
+
 fn unknown_opcode(table: &'static Table, opcode: &str, span: Range<usize>) -> Diagnostic {
-    let diagnostic = Diagnostic::error(Code::UnknownOpcode, span.clone(), format!("`{opcode}` is not in the table"));
+    let diagnostic = not_in_table(opcode, span.clone());
     match closest(opcode, table.instructions().map(|instruction| instruction.data().opcode)) {
         Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")).with_fix(span, near),
         None => diagnostic,
@@ -655,10 +675,18 @@ pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> 
     };
     let own = letters(&lower);
     let alike = |name: &'static str| (distance(&lower, name), name.len() != own.len() || letters(name) != own, name);
-    // Words that differ more in length are not alike: each letter more is one edit.
+    // Words that differ more in length are not alike: each letter more is one edit. Nor are those that have many letters each
+    // that the other has not: an edit changes two of them at most.
     let names = names.filter(|name| name.len().abs_diff(lower.len()) <= allowed);
+    let own_set = letter_set(&lower);
+    let names = names.filter(|name| (letter_set(name) ^ own_set).count_ones() as usize <= 2 * allowed);
     let (distance, _, near) = names.map(alike).min_by_key(|&(distance, others, _)| (distance, others))?;
     (distance <= allowed).then_some(near)
+}
+
+/// A bit for each letter that a word has.
+fn letter_set(word: &str) -> u64 {
+    word.bytes().fold(0, |set, letter| set | 1 << (letter & 63))
 }
 
 /// How many letters are to be inserted, removed, replaced, or to change places with the next, to make one word of another.

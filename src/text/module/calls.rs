@@ -231,6 +231,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn argument(&mut self, element: Element<'a>) -> Read<Argument<'a>> {
+        self.make_room();
         let Register { name, element } = match element {
             Element::Register(register) => register,
             Element::Constant(text) => return Ok(Argument::Constant(text)),

@@ -120,7 +120,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.record(|recorder, text| recorder.label(name, span_of(text, name)));
         let span = span_of(self.text(), name);
-        (self.visit)(Item::Label(name), span);
+        self.visitor.item(Item::Label(name), span);
         let (mut symbol, mut listed) = (Symbol::Label, Ok(()));
         match self.listed() {
             Some(directive) => {
@@ -200,7 +200,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
             };
             let end = self.cursor().at();
-            (self.visit)(Item::Declaration(Declaration { name, ty, lanes, place }), begun..end);
+            self.make_room();
+            self.visitor.item(Item::Declaration(Declaration { name, ty, lanes, place }), begun..end);
             if self.cursor().eat(b';') {
                 return Ok(());
             }

@@ -130,7 +130,7 @@ impl<'a> Checker<'_, '_, 'a> {
             "pragma" => self.pragma(span),
             _ => self.other_directive(name, span),
         }?;
-        (self.visit)(Item::Directive(name), start..self.reader.cursor.at());
+        self.visitor.item(Item::Directive(name), start..self.reader.cursor.at());
         Ok(())
     }
 

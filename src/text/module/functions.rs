@@ -42,6 +42,11 @@ pub(super) enum Head {
 }
 
 impl Signature {
+    /// Whether all that can be said of calls of one function is said of those of another.
+    pub(super) fn is_called_as(&self, other: &Signature) -> bool {
+        self.kernel == other.kernel && self.results == other.results && self.parameters == other.parameters
+    }
+
     fn function<'a>(&self, name: &'a str) -> Function<'a> {
         let Signature { kernel, results, parameters, .. } = self;
         Function { name, kernel: *kernel, results: results.len(), parameters: parameters.len() }
@@ -91,12 +96,15 @@ impl<'a> Checker<'_, '_, 'a> {
             self.jumps();
             self.lists.clear();
             self.record(|recorder, _| recorder.function_ends(at));
+            if let Some(collector) = &mut self.collector {
+                collector.function();
+            }
         }
         if self.scopes.depth() == 0
             && let Some(name) = self.function.take()
         {
             self.declare_function(name);
-            (self.visit)(Item::End, at..at + 1);
+            self.visitor.item(Item::End, at..at + 1);
         }
     }
 
@@ -119,6 +127,9 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span, "a function is not `.common`");
         }
         self.not_within_another(&span, kernel);
+        if let Some(collector) = &mut self.collector {
+            collector.function();
+        }
         self.enter();
         let mut name = None;
         let mut signature = Signature { kernel, linkage, ..Signature::default() };
@@ -165,7 +176,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.cursor().bump();
                     self.function = name;
                     let function = signature.function(name.unwrap_or_default());
-                    (self.visit)(Item::Function(function), begun..self.reader.cursor.at());
+                    self.visitor.item(Item::Function(function), begun..self.reader.cursor.at());
                     self.show_parameters(parameters);
                     self.said_before(name, Signature { body: true, ..signature });
                     return Ok(());
@@ -297,7 +308,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.feature(Feature::KernelPrototypes, "a kernel without a body", span);
         }
         let function = signature.function(name.unwrap_or_default());
-        (self.visit)(Item::Prototype(function), start..self.reader.cursor.at());
+        self.visitor.item(Item::Prototype(function), start..self.reader.cursor.at());
         self.show_parameters(parameters);
         self.said_before(name, signature);
         self.leave();
@@ -307,7 +318,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn show_parameters(&mut self, parameters: Vec<(Declaration<'a>, Range<usize>)>) {
-        parameters.into_iter().for_each(|(parameter, span)| (self.visit)(Item::Parameter(parameter), span));
+        parameters.into_iter().for_each(|(parameter, span)| self.visitor.item(Item::Parameter(parameter), span));
     }
 
     /// What is said of a function again is what was said of it before, and stands before its body.
@@ -322,7 +333,7 @@ impl<'a> Checker<'_, '_, 'a> {
         };
         let linkage = now.linkage == before.linkage
             || now.linkage.is_none() && matches!(before.linkage, Some(Linkage::Visible | Linkage::Weak));
-        let alike = now.kernel == before.kernel && now.results == before.results && now.parameters == before.parameters;
+        let alike = now.is_called_as(before);
         let other = match !alike {
             true => Some("results and parameters"),
             false => (!linkage).then_some("linkage"),
@@ -397,6 +408,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let kernel = head == Head::Kernel;
         let mut list = Vec::new();
         loop {
+            self.make_room();
             self.cursor().skip_blanks();
             if self.cursor().peek() == b')' {
                 return Ok(list);

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Item, Options, Report, run};
+use super::{Item, Options, Report, collected};
 use crate::table::{Space, Table, TypeId};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::scope;
@@ -115,7 +115,7 @@ impl Index {
         let mut spans: Vec<(usize, Range<usize>)> = Vec::new();
         let mut bodies: Vec<(usize, usize)> = Vec::new();
         let mut function = 0;
-        let visit = &mut |item: Item<'_, '_>, span: Range<usize>| {
+        let visit = |item: Item<'_, '_>, span: Range<usize>| {
             let start = |name: &str| span_of(text, name).start;
             match item {
                 Item::Declaration(declaration) => spans.push((start(declaration.name), span)),
@@ -128,7 +128,7 @@ impl Index {
                 _ => {}
             }
         };
-        let report = run(table, text.as_bytes(), options, visit, Some(&mut recorder), None);
+        let report = collected(table, text.as_bytes(), options, visit, Some(&mut recorder));
         let mut index = recorder.finish(text.len());
         for (name, span) in spans {
             if let Some(symbol) = index.declared_at(name) {

@@ -12,8 +12,17 @@ use crate::text::lexer::span_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Jump<'a> {
     pub(super) name: &'a str,
-    /// The number of labels that are named: `L<2>` names `L0` and `L1`.
-    pub(super) count: Option<u64>,
+    /// The number of labels that are named, `L<2>` names `L0` and `L1`; 0 for one by its own name. No text has more labels.
+    count: u32,
+    /// How many bytes before the name its statement begins, if it is not far.
+    behind: u32,
+}
+
+impl Jump<'_> {
+    /// Where the statement begins that names the label.
+    pub(super) fn statement(&self, text: &str) -> usize {
+        span_of(text, self.name).start - self.behind as usize
+    }
 }
 
 /// A label where it stands, with the end of what it and its namesakes before it cover.
@@ -63,8 +72,13 @@ impl<'a> Labels<'a> {
         self.placed.push(Placed { name, block, covered: 0 });
     }
 
-    pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>) {
-        self.jumps.push(Jump { name, count });
+    /// A statement, which begins so many bytes before, names a label.
+    pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>, behind: usize) {
+        if count == Some(0) {
+            return;
+        }
+        let count = count.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX));
+        self.jumps.push(Jump { name, count, behind: u32::try_from(behind).unwrap_or(0) });
     }
 
     /// Ends the function: reports each jump whose label is not visible to it, and forgets all.
@@ -81,8 +95,8 @@ impl<'a> Labels<'a> {
         for jump in core::mem::take(&mut self.jumps) {
             let at = span_of(text, jump.name).start;
             let found = match jump.count {
-                None => self.visible(jump.name, at),
-                Some(count) => {
+                0 => self.visible(jump.name, at),
+                count => {
                     let names = (0..count).map(|number| alloc::format!("{}{number}", jump.name));
                     names.map(|name| self.visible(&name, at)).find(Result::is_err).unwrap_or(Ok(()))
                 }

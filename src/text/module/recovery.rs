@@ -1,7 +1,6 @@
 //! How reading goes on behind what could not be read.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::BTreeSet;
 use alloc::format;
 use core::ops::Range;
 
@@ -179,25 +178,25 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Drops what is said of names that stand in text that could not be read: their declaration may be there.
     pub(super) fn drop_consequences(&mut self) {
-        if self.unread.is_empty() {
-            return;
-        }
         let text = self.text();
-        let mut stems = BTreeSet::new();
         for unread in core::mem::take(&mut self.unread) {
             let mut cursor = self.reader.cursor;
             cursor.seek(unread.start);
             while cursor.at() < unread.end {
                 match cursor.at_word() {
-                    true => drop(stems.insert(stem(cursor.word()))),
+                    true => drop(self.unread_names.insert(stem(cursor.word()))),
                     false if cursor.peek() == b'/' && cursor.skip_comment() => {}
                     false => cursor.bump(),
                 }
             }
         }
+        if self.unread_names.is_empty() {
+            return;
+        }
+        let names = &self.unread_names;
         let follows = |finding: &Diagnostic| {
             matches!(finding.code, Code::UndeclaredRegister | Code::Guard)
-                && stems.contains(stem(&text[finding.span.clone()]))
+                && names.contains(stem(&text[finding.span.clone()]))
         };
         self.reader.notes.retain(|finding| !follows(finding));
     }

@@ -11,6 +11,7 @@ use shape::Shapes;
 
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -18,7 +19,7 @@ use core::ops::Range;
 use super::constant::at_name;
 use super::lexer::Cursor;
 use super::memo::Memo;
-use super::mnemonic::{self, Refusal};
+use super::mnemonic::{self, Depth, Refusal};
 use super::statement::{Guard, MAX_OPERANDS, NOTHING, Operand, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
 use crate::selector::{Permission, Selector};
@@ -57,13 +58,18 @@ pub(crate) struct Reader<'n, 'a> {
     pub(crate) notes: &'n mut Vec<Diagnostic>,
     /// What mnemonics that are no canonical ones of forms were found to mean.
     known: Memo<'a, (FormInfo, Free)>,
+    /// Why mnemonics without blanks were found to mean none; places count from where the mnemonic begins.
+    refused: Memo<'a, Rc<Diagnostic>>,
+    /// Whether findings only count: what would be right is not looked for.
+    pub(crate) brief: bool,
     /// What forms were found to be meant by operands.
     shapes: Shapes,
 }
 
 impl<'n, 'a> Reader<'n, 'a> {
     pub(crate) fn new(table: &'static Table, text: &'a str, notes: &'n mut Vec<Diagnostic>) -> Reader<'n, 'a> {
-        Reader { table, cursor: Cursor::new(text), notes, known: Memo::default(), shapes: Shapes::default() }
+        let (known, refused, shapes) = (Memo::default(), Memo::default(), Shapes::default());
+        Reader { table, cursor: Cursor::new(text), notes, known, refused, brief: false, shapes }
     }
 }
 
@@ -81,7 +87,7 @@ impl<'a> Reader<'_, 'a> {
             Opening::Label(_) => return fail(Code::Syntax, start.token(), "a label is no part of a statement"),
             Opening::Outside => {
                 let mut cursor = start;
-                return match mnemonic::read(self.table, &mut cursor) {
+                return match mnemonic::read(self.table, &mut cursor, Depth::Verdict) {
                     Err(refusal) => self.refused(start, refusal),
                     Ok(_) => fail(Code::Syntax, start.token(), "an opcode is expected here"),
                 };
@@ -166,7 +172,7 @@ impl<'a> Reader<'_, 'a> {
             return Ok(Opening::Outside);
         }
         self.cursor = start;
-        match mnemonic::read(self.table, &mut self.cursor) {
+        match mnemonic::read(self.table, &mut self.cursor, Depth::Verdict) {
             Ok(resolved) => {
                 let span = start.at()..self.cursor.at();
                 let canonical = resolved.form.mnemonic_with(&resolved.free);
@@ -196,10 +202,14 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// A mnemonic that means no form. Of the mnemonics that may be meant those stay that the operands go with.
+    /// A mnemonic that means no form, refused so far without a reason. Of the mnemonics that may be meant those stay that the
+    /// operands go with.
     #[cold]
-    pub(crate) fn refused<T>(&self, start: Cursor<'a>, refusal: Refusal) -> Read<T> {
-        let mut diagnostic = refusal.into_diagnostic();
+    pub(crate) fn refused<T>(&mut self, start: Cursor<'a>, refusal: Refusal) -> Read<T> {
+        if self.brief {
+            return Err(Box::new(refusal.into_diagnostic()));
+        }
+        let mut diagnostic = self.reasons(start, refusal);
         let text = start.text();
         let mut end = Cursor::new(&text[..text.floor_char_boundary(start.at() + LONGEST_STATEMENT)]);
         end.seek(start.at());
@@ -215,6 +225,25 @@ impl<'a> Reader<'_, 'a> {
             diagnostic.fixes.retain(goes);
         }
         Err(Box::new(diagnostic))
+    }
+
+    /// Why a mnemonic means no form, and what may be meant: many statements have the same mistake.
+    fn reasons(&mut self, start: Cursor<'a>, refusal: Refusal) -> Diagnostic {
+        let mut behind = start;
+        let word = behind.dotted_word();
+        behind.skip_blanks();
+        let whole = behind.peek() != b'.';
+        if let Some(known) = self.refused.get(word).filter(|_| whole) {
+            return Diagnostic::clone(known).shifted(start.at());
+        }
+        let mut alone = Cursor::new(word);
+        let read = if whole { &mut alone } else { &mut start.clone() };
+        let reasons = mnemonic::read(self.table, read, Depth::Reasons).err().unwrap_or(refusal).into_diagnostic();
+        if !whole {
+            return reasons;
+        }
+        self.refused.insert(word, Rc::new(reasons.clone()));
+        reasons.shifted(start.at())
     }
 
     /// A warning where the spec has a note that the assembler takes this, an error where it has none.
@@ -465,7 +494,9 @@ impl<'a> Reader<'_, 'a> {
         let message = format!("`{}` takes {takes} operands, not {count}", form.mnemonic());
         let mut diagnostic = Diagnostic::error(Code::OperandCount, span, message);
         diagnostic.note = Some(format!("it is written `{} {}`", form.mnemonic(), form.signature()));
-        if let Some(near) = mnemonic::nearest_with_operands(form, count) {
+        if !self.brief
+            && let Some(near) = mnemonic::nearest_with_operands(form, count)
+        {
             diagnostic.help = Some(format!("with {count} operands it is `{} {}`", near.mnemonic(), near.signature()));
         }
         Err(Box::new(diagnostic))
