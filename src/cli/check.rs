@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::sarif;
 use super::{CheckArguments, FindingsFormat, Outcome, floor, report};
 
-/// So many errors of a file are shown as text.
+/// So many errors, and as many warnings, of a file are shown as text.
 const MOST_ERRORS: usize = 100;
 
 pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome> {
@@ -136,7 +136,7 @@ struct Findings<'f, 'o, 'p, 'a> {
     arguments: &'f CheckArguments,
     source: &'f Source<'a>,
     out: &'f mut Part<'o, 'p>,
-    /// How many errors are shown; 0 for all.
+    /// How many errors are shown, and how many warnings; 0 for all.
     limit: usize,
     /// Whether there were more errors.
     full: bool,
@@ -171,6 +171,10 @@ impl Visitor<'_> for Findings<'_, '_, '_, '_> {
         if self.full {
             self.totals.left_out += 1;
             return Proceed::Count;
+        }
+        if !error && self.limit > 0 && self.totals.warnings > self.limit {
+            self.totals.left_out += 1;
+            return Proceed::Explain;
         }
         match self.write(&finding) {
             Ok(()) => Proceed::Explain,

@@ -71,8 +71,8 @@ impl Subject {
         let span = finding.statement.clone()?;
         let statement = std::str::from_utf8(source.text.get(span)?).ok()?;
         let mnemonic = &statement[mnemonic::place(statement)?];
-        if let Ok(resolved) = mnemonic::resolve(&TABLE, mnemonic) {
-            return Some(Subject::Form(resolved.form.mnemonic()));
+        if let Some(form) = mnemonic::form(&TABLE, mnemonic) {
+            return Some(Subject::Form(form.mnemonic()));
         }
         TABLE.instruction_of(mnemonic).map(|instruction| Subject::Opcode(instruction.opcode))
     }

@@ -263,7 +263,7 @@ impl<'a> Checker<'_, '_, 'a> {
         signature: &Signature,
         (results, arguments): &(Vec<Argument<'a>>, Vec<Argument<'a>>),
     ) -> Read<()> {
-        let lists = [("result", &signature.results, results), ("parameter", &signature.parameters, arguments)];
+        let lists = [("result", signature.results(), results), ("parameter", signature.parameters(), arguments)];
         for (what, formal, given) in lists {
             let open = what == "parameter" && formal.last().is_some_and(|last| last.dimensions > 0 && last.bytes == 0);
             if formal.len() != given.len() && !(open && formal.len() == given.len() + 1) {

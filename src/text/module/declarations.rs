@@ -127,7 +127,13 @@ impl<'a> Checker<'_, '_, 'a> {
                 symbol = Symbol::List(self.lists.len() as u32);
                 listed = self.list(name, directive);
             }
-            None => self.labels.place(name),
+            // One that is declared twice in a block was placed there.
+            None => {
+                let label = self.scopes.find(name).is_some_and(|found| found.symbol == Symbol::Label);
+                if !label || !self.scopes.clashes(name, None) {
+                    self.labels.place(name);
+                }
+            }
         }
         // Labels have names of their own: a register of a family is what it was.
         if !self.scopes.is_of_family(name) {

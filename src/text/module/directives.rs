@@ -8,7 +8,7 @@ use core::ops::Range;
 use super::{Checker, Item};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Table};
-use crate::text::mnemonic;
+use crate::text::alike;
 use crate::text::reader::{Read, fail};
 
 /// Who else sees what is declared.
@@ -54,7 +54,7 @@ pub(super) fn unknown_directive(
     names: impl Iterator<Item = &'static str>,
 ) -> Read<()> {
     let error = Diagnostic::error(Code::Syntax, span.clone(), message);
-    Err(Box::new(match mnemonic::closest(name, names) {
+    Err(Box::new(match alike::closest(name, names) {
         Some(near) => error.with_help(format!("did you mean `.{near}`?")).with_fix(span, format!(".{near}")),
         None => error,
     }))
@@ -75,6 +75,10 @@ impl<'a> Checker<'_, '_, 'a> {
             if head {
                 // A list of parameters spans lines.
                 self.cursor().find(|byte| matches!(byte, b';' | b'{' | b'}'));
+            }
+            if self.line_begins_item(start) {
+                self.unread.push(start..self.reader.cursor.at());
+                return;
             }
             while !self.cursor().at_end() && !matches!(self.cursor().peek(), b';' | b'{' | b'}' | b'\n') {
                 self.cursor().bump();

@@ -1,6 +1,7 @@
 //! Functions and their scopes: braces, names, parameters.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::vec::Vec;
@@ -25,10 +26,13 @@ pub(super) struct Signature {
     pub(super) kernel: bool,
     /// Whether it has a body: behind that there is no other, and no prototype.
     body: bool,
-    pub(super) results: Vec<Shape>,
-    pub(super) parameters: Vec<Shape>,
+    /// The results and the parameters: most of many functions have none.
+    lists: Option<Box<[Box<[Shape]>; 2]>>,
     linkage: Option<Linkage>,
 }
+
+/// How deep blocks nest, a function's body included, before the assembler gives up.
+const MOST_BLOCKS: usize = 1664;
 
 /// What parameters are declared in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,12 +48,27 @@ pub(super) enum Head {
 impl Signature {
     /// Whether all that can be said of calls of one function is said of those of another.
     pub(super) fn is_called_as(&self, other: &Signature) -> bool {
-        self.kernel == other.kernel && self.results == other.results && self.parameters == other.parameters
+        self.kernel == other.kernel && self.results() == other.results() && self.parameters() == other.parameters()
+    }
+
+    pub(super) fn results(&self) -> &[Shape] {
+        self.lists.as_ref().map_or(&[], |lists| &lists[0])
+    }
+
+    pub(super) fn parameters(&self) -> &[Shape] {
+        self.lists.as_ref().map_or(&[], |lists| &lists[1])
+    }
+
+    /// Replaces the parameters, or the results.
+    pub(super) fn put(&mut self, parameters: bool, list: Vec<Shape>) {
+        if self.lists.is_some() || !list.is_empty() {
+            self.lists.get_or_insert_default()[usize::from(parameters)] = list.into_boxed_slice();
+        }
     }
 
     fn function<'a>(&self, name: &'a str) -> Function<'a> {
-        let Signature { kernel, results, parameters, .. } = self;
-        Function { name, kernel: *kernel, results: results.len(), parameters: parameters.len() }
+        let (results, parameters) = (self.results().len(), self.parameters().len());
+        Function { name, kernel: self.kernel, results, parameters }
     }
 }
 
@@ -57,7 +76,15 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn open_brace(&mut self) {
         let at = self.cursor().at();
         self.cursor().bump();
-        self.braces.push(at);
+        if self.scopes.depth() == MOST_BLOCKS {
+            if self.too_deep == 0 {
+                let message = format!("blocks nest at most {MOST_BLOCKS} deep: the assembler has no memory for more");
+                self.error(Code::Syntax, at..at + 1, message);
+            }
+            self.too_deep += 1;
+            return;
+        }
+        self.braces += 1;
         self.enter();
     }
 
@@ -88,9 +115,14 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn close_brace(&mut self) {
         let at = self.cursor().at();
         self.cursor().bump();
-        if self.braces.pop().is_none() {
-            return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`");
+        if self.too_deep > 0 {
+            self.too_deep -= 1;
+            return;
         }
+        self.braces = match self.braces.checked_sub(1) {
+            Some(braces) => braces,
+            None => return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`"),
+        };
         self.leave();
         if self.scopes.depth() == 0 {
             self.jumps();
@@ -162,7 +194,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     if let Err(error) = self.lengths(read, name.is_some()) {
                         self.reader.notes.push(*error);
                     }
-                    if name.is_none() { signature.results = list } else { signature.parameters = list }
+                    signature.put(name.is_some(), list);
                 }
                 b'{' => {
                     if linkage == Some(Linkage::Extern) {
@@ -170,9 +202,9 @@ impl<'a> Checker<'_, '_, 'a> {
                     }
                     self.has_room(&parameters);
                     if kernel {
-                        self.parameter_space(&signature.parameters, name.unwrap_or_default());
+                        self.parameter_space(signature.parameters(), name.unwrap_or_default());
                     }
-                    self.braces.push(self.reader.cursor.at());
+                    self.braces += 1;
                     self.cursor().bump();
                     self.function = name;
                     let function = signature.function(name.unwrap_or_default());
@@ -193,6 +225,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
                     if let Err(error) = self.head_directive(kernel, &mut said) {
                         self.reader.notes.push(*error);
+                        self.make_room();
                     }
                     continue;
                 }
@@ -371,7 +404,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         let (Some(own), Some(of)) = (self.signatures.get(alias), self.signatures.get(function)) else { return Ok(()) };
-        let alike = own.results == of.results && own.parameters == of.parameters;
+        let alike = own.results() == of.results() && own.parameters() == of.parameters();
         let (name, message) = if own.kernel || of.kernel {
             (if own.kernel { alias } else { function }, "is a kernel, and a kernel has no alias".to_owned())
         } else if own.body || self.aliases.contains(alias) {

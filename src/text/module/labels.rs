@@ -25,13 +25,14 @@ impl Jump<'_> {
     }
 }
 
-/// A label where it stands, with the end of what it and its namesakes before it cover.
+/// A label where it stands.
 #[derive(Debug)]
 struct Placed<'a> {
     name: &'a str,
     /// The block that declares it.
     block: u32,
-    covered: usize,
+    /// Of the blocks of this label and its namesakes before it, the one that ends last.
+    covering: u32,
 }
 
 /// The labels of the open function.
@@ -69,7 +70,7 @@ impl<'a> Labels<'a> {
     /// A label of the innermost open block; outside of all blocks it is visible everywhere.
     pub(super) fn place(&mut self, name: &'a str) {
         let block = self.open.last().copied().unwrap_or(u32::MAX);
-        self.placed.push(Placed { name, block, covered: 0 });
+        self.placed.push(Placed { name, block, covering: block });
     }
 
     /// A statement, which begins so many bytes before, names a label.
@@ -83,14 +84,15 @@ impl<'a> Labels<'a> {
 
     /// Ends the function: reports each jump whose label is not visible to it, and forgets all.
     pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(Jump<'a>, Missing)) {
-        let extent = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).cloned().unwrap_or(0..usize::MAX);
-        self.placed.sort_by_key(|placed| (placed.name, extent(placed).start));
-        let mut before: Option<(&str, usize)> = None;
+        let blocks = &self.blocks;
+        let end = |block: u32| blocks.get(block as usize).map_or(usize::MAX, |block| block.end);
+        // The order of blocks is that of their begins, but what is outside of all comes first.
+        self.placed.sort_unstable_by_key(|placed| (placed.name, placed.block.wrapping_add(1)));
+        let mut before: Option<(&str, u32)> = None;
         for placed in &mut self.placed {
-            let end = self.blocks.get(placed.block as usize).map_or(usize::MAX, |block| block.end);
-            placed.covered =
-                before.filter(|(name, _)| *name == placed.name).map_or(end, |(_, covered)| covered.max(end));
-            before = Some((placed.name, placed.covered));
+            let namesake = before.filter(|(name, _)| *name == placed.name).map(|(_, covering)| covering);
+            placed.covering = namesake.filter(|other| end(*other) > end(placed.block)).unwrap_or(placed.block);
+            before = Some((placed.name, placed.covering));
         }
         for jump in core::mem::take(&mut self.jumps) {
             let at = span_of(text, jump.name).start;
@@ -116,13 +118,18 @@ impl<'a> Labels<'a> {
         self.jumps.clear();
     }
 
+    /// Where a block ends.
+    fn end_of(&self, block: u32) -> usize {
+        self.blocks.get(block as usize).map_or(usize::MAX, |block| block.end)
+    }
+
     /// Whether a label is visible at a place of the text. Labels are sorted.
     fn visible(&self, name: &str, at: usize) -> Result<(), Missing> {
         let start = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).map_or(0, |block| block.start);
         let behind = self.placed.partition_point(|placed| (placed.name, start(placed)) <= (name, at));
         let last = self.placed[..behind].last().filter(|placed| placed.name == name);
         match last {
-            Some(placed) if placed.covered >= at => Ok(()),
+            Some(placed) if self.end_of(placed.covering) >= at => Ok(()),
             Some(_) => Err(Missing::InOtherBlock),
             None if self.placed.get(behind).is_some_and(|placed| placed.name == name) => Err(Missing::InOtherBlock),
             None => Err(Missing::Nowhere),

@@ -111,11 +111,11 @@ impl<'a> Checker<'_, '_, 'a> {
             let token = self.cursor().token();
             match self.cursor().peek() {
                 b'(' => {
-                    if named && !signature.parameters.is_empty() || !said.is_empty() {
+                    if named && !signature.parameters().is_empty() || !said.is_empty() {
                         return fail(Code::Syntax, token, "`;` is missing before this");
                     }
                     let list = self.prototype_parameters(named, token)?;
-                    if named { signature.parameters = list } else { signature.results = list }
+                    signature.put(named, list);
                 }
                 b'.' if named && self.cursor().at_dot_word() => {
                     self.cursor().dot_word();

@@ -138,7 +138,7 @@ pub fn read<'a>(
     options: &Options,
     visit: impl FnMut(Item<'_, 'a>, Range<usize>),
 ) -> Report {
-    collected(table, source, options, visit, None)
+    collected(visit, |visitor| run(table, source, options, visitor, None, None))
 }
 
 /// Takes what is read of a module, while it is read.
@@ -206,16 +206,13 @@ impl<'a, F: FnMut(Item<'_, 'a>, Range<usize>)> Visitor<'a> for Collecting<F> {
     }
 }
 
-/// Reads a module and keeps all findings.
+/// Collects the findings that something hands to a visitor.
 fn collected<'a>(
-    table: &'static Table,
-    source: &'a [u8],
-    options: &Options,
     item: impl FnMut(Item<'_, 'a>, Range<usize>),
-    recorder: Option<&mut Recorder<'a>>,
+    read: impl FnOnce(&mut dyn Visitor<'a>) -> Report,
 ) -> Report {
     let mut collecting = Collecting { item, findings: Vec::new() };
-    let report = run(table, source, options, &mut collecting, recorder, None);
+    let report = read(&mut collecting);
     let mut diagnostics = collecting.findings;
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     Report { diagnostics, ..report }
@@ -262,7 +259,8 @@ fn run<'a>(
         address_sized: false,
         function: None,
         signatures: BTreeMap::new(),
-        braces: Vec::new(),
+        braces: 0,
+        too_deep: 0,
         unread: Vec::new(),
         unread_names: BTreeSet::new(),
         strings: (!text.is_ascii()).then(|| Cursor::new(text)),
@@ -320,8 +318,9 @@ struct Checker<'n, 'o, 'a> {
     aliases: BTreeSet<&'a str>,
     /// The labels of the `.section`s read so far.
     section_labels: BTreeSet<&'a str>,
-    /// Where each open brace stands.
-    braces: Vec<usize>,
+    /// How many braces are open, and how many more that are nested too deep for the assembler.
+    braces: usize,
+    too_deep: usize,
     /// What could not be read since findings were last handed on: whatever it declares is not known.
     unread: Vec<Range<usize>>,
     /// The names that stand in what could not be read before, without the numbers at their ends.
@@ -550,7 +549,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return;
         }
         self.header_ends(length..length);
-        if !self.braces.is_empty() {
+        if self.braces > 0 {
             self.missing_brace(length..length, "the end of the text");
         }
     }
@@ -561,14 +560,15 @@ impl<'a> Checker<'_, '_, 'a> {
         self.statement_at = start;
         self.header_ends(start..start + 1);
         let mut opcode = start;
-        if let Err(error) = self.one_statement(place, &mut opcode) {
+        if let Err(mut error) = self.one_statement(place, &mut opcode) {
             self.reader.notes.truncate(before);
             let unread = matches!(error.code, Code::Syntax | Code::UnknownOpcode);
+            self.recover(opcode);
+            self.unfinished(&mut error);
             // A comment without an end is told of at the end.
             if self.cursor().unterminated.is_none() {
                 self.reader.notes.push(*error);
             }
-            self.recover(opcode);
             let outside = self.scopes.depth() == 0 && !self.bare;
             if outside {
                 self.skip_to_item();

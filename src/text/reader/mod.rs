@@ -59,7 +59,7 @@ pub(crate) struct Reader<'n, 'a> {
     /// What mnemonics that are no canonical ones of forms were found to mean.
     known: Memo<'a, (FormInfo, Free)>,
     /// Why mnemonics without blanks were found to mean none; places count from where the mnemonic begins.
-    refused: Memo<'a, Rc<Diagnostic>>,
+    refused: Memo<'a, (Depth, Rc<Diagnostic>)>,
     /// Whether findings only count: what would be right is not looked for.
     pub(crate) brief: bool,
     /// What forms were found to be meant by operands.
@@ -172,6 +172,9 @@ impl<'a> Reader<'_, 'a> {
             return Ok(Opening::Outside);
         }
         self.cursor = start;
+        if let Some(known) = self.known_refusal(start) {
+            return self.with_meant(start, known);
+        }
         match mnemonic::read(self.table, &mut self.cursor, Depth::Verdict) {
             Ok(resolved) => {
                 let span = start.at()..self.cursor.at();
@@ -202,14 +205,42 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// A mnemonic that means no form, refused so far without a reason. Of the mnemonics that may be meant those stay that the
-    /// operands go with.
+    /// A mnemonic that means no form, refused so far without a reason.
     #[cold]
     pub(crate) fn refused<T>(&mut self, start: Cursor<'a>, refusal: Refusal) -> Read<T> {
-        if self.brief {
-            return Err(Box::new(refusal.into_diagnostic()));
+        if let Some(known) = self.known_refusal(start) {
+            return self.with_meant(start, known);
         }
-        let mut diagnostic = self.reasons(start, refusal);
+        let mut behind = start;
+        let word = behind.dotted_word();
+        behind.skip_blanks();
+        // With blanks in it a mnemonic is not looked up.
+        let whole = behind.peek() != b'.';
+        let depth = if self.brief { Depth::Verdict } else { Depth::Reasons };
+        let mut alone = Cursor::new(word);
+        let read = if whole { &mut alone } else { &mut start.clone() };
+        let reasons = mnemonic::read(self.table, read, depth).err().unwrap_or(refusal).into_diagnostic();
+        if !whole {
+            return self.with_meant(start, reasons);
+        }
+        self.refused.insert(word, (depth, Rc::new(reasons.clone())));
+        self.with_meant(start, reasons.shifted(start.at()))
+    }
+
+    /// Why a mnemonic means no form, if that is known: many statements have the same mistake.
+    fn known_refusal(&self, start: Cursor<'a>) -> Option<Diagnostic> {
+        let mut behind = start;
+        let (depth, known) = self.refused.get(behind.dotted_word())?;
+        behind.skip_blanks();
+        let enough = self.brief || *depth == Depth::Reasons;
+        (enough && behind.peek() != b'.').then(|| Diagnostic::clone(known).shifted(start.at()))
+    }
+
+    /// Of the mnemonics that may be meant those stay that the operands go with.
+    fn with_meant<T>(&self, start: Cursor<'a>, mut diagnostic: Diagnostic) -> Read<T> {
+        if self.brief || diagnostic.fixes.is_empty() {
+            return Err(Box::new(diagnostic));
+        }
         let text = start.text();
         let mut end = Cursor::new(&text[..text.floor_char_boundary(start.at() + LONGEST_STATEMENT)]);
         end.seek(start.at());
@@ -218,32 +249,16 @@ impl<'a> Reader<'_, 'a> {
         let statement = start.at()..end.at();
         let goes = |fix: &Fix| {
             let span = fix.span.start - statement.start..fix.span.end - statement.start;
-            Statement::parse(self.table, &Fix::new(span, &*fix.text).apply(&text[statement.clone()])).is_ok()
+            let (edited, mut notes) = (Fix::new(span, &*fix.text).apply(&text[statement.clone()]), Vec::new());
+            let mut reader = Reader::new(self.table, &edited, &mut notes);
+            reader.brief = true;
+            reader.statement().is_ok()
         };
         // Behind an opcode that is none there may be more to put right.
         if diagnostic.code != Code::UnknownOpcode || diagnostic.fixes.iter().any(goes) {
             diagnostic.fixes.retain(goes);
         }
         Err(Box::new(diagnostic))
-    }
-
-    /// Why a mnemonic means no form, and what may be meant: many statements have the same mistake.
-    fn reasons(&mut self, start: Cursor<'a>, refusal: Refusal) -> Diagnostic {
-        let mut behind = start;
-        let word = behind.dotted_word();
-        behind.skip_blanks();
-        let whole = behind.peek() != b'.';
-        if let Some(known) = self.refused.get(word).filter(|_| whole) {
-            return Diagnostic::clone(known).shifted(start.at());
-        }
-        let mut alone = Cursor::new(word);
-        let read = if whole { &mut alone } else { &mut start.clone() };
-        let reasons = mnemonic::read(self.table, read, Depth::Reasons).err().unwrap_or(refusal).into_diagnostic();
-        if !whole {
-            return reasons;
-        }
-        self.refused.insert(word, Rc::new(reasons.clone()));
-        reasons.shifted(start.at())
     }
 
     /// A warning where the spec has a note that the assembler takes this, an error where it has none.
