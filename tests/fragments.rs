@@ -82,7 +82,9 @@ fn sizes_are_those_that_a_shape_says_and_registers_those_of_the_operands() {
                     "a" => (m, k >> sparse),
                     // An index is of a stored element, of two of four bits, or of a half of one of TF32.
                     "e" if form.mnemonic().contains("tf32") => (m, k),
-                    "e" if ["u4", "s4", "kind::mxf4", "k128"].iter().any(|word| form.mnemonic().contains(word)) => (m, k / 4),
+                    "e" if ["u4", "s4", "kind::mxf4", "k128"].iter().any(|word| form.mnemonic().contains(word)) => {
+                        (m, k / 4)
+                    }
                     "e" => (m, k / 2),
                     "b" => (k, n),
                     _ => (m, n),
