@@ -152,7 +152,9 @@ impl<'a> Scopes<'a> {
         let same = |entry: &Entry<'_>| entry.count == count_or_single;
         let known = self.newest(Key::new(name.as_bytes()), name.as_bytes(), same);
         if known > self.open.last().copied().unwrap_or(0) {
-            self.entries[known as usize - 1].symbol = symbol;
+            // The newest declaration is the one that counts.
+            let entry = &mut self.entries[known as usize - 1];
+            (entry.name, entry.symbol) = (name, symbol);
             return;
         }
         if self.entries.len() == self.buckets.len() {

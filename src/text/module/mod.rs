@@ -147,8 +147,8 @@ pub trait Visitor<'a> {
     /// A part of the text, with the bytes it takes. Of what has an error only statements are shown.
     fn item(&mut self, _item: Item<'_, 'a>, _span: Range<usize>) {}
 
-    /// A finding, and how reading goes on. The findings of a function come at its end, in the order of the text, those of a
-    /// function that has thousands by the thousand, as memory is bounded: the order is then that of each thousand.
+    /// A finding, and how reading goes on. The findings of a function come where the next one begins, in the order of the text,
+    /// those of a function that has thousands by the thousand, as memory is bounded: the order is then that of each thousand.
     fn finding(&mut self, finding: Diagnostic) -> Proceed;
 }
 
@@ -406,6 +406,12 @@ impl<'a> Checker<'_, '_, 'a> {
         let mut statement = None;
         loop {
             self.cursor().skip_blanks();
+            // What stands behind a function and is nothing of a module belongs to it all the same.
+            if self.scopes.depth() == 0 && !self.bare && self.cursor().at_dot_word() {
+                self.hand_on();
+            } else {
+                self.make_room();
+            }
             if self.cursor().at_end() || self.stopped {
                 break;
             }
@@ -424,11 +430,6 @@ impl<'a> Checker<'_, '_, 'a> {
                 _ => self.rubbish(),
             }
             self.record_part(start);
-            if self.scopes.depth() == 0 && !self.bare {
-                self.hand_on();
-            } else {
-                self.make_room();
-            }
         }
         self.record(|recorder, text| recorder.function_ends(text.len() + 1));
         if self.stopped {
@@ -606,7 +607,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.linkage_alone();
         self.header_ends(length..length);
         self.missing_sections();
-        if self.braces > 0 && !self.lost_brace {
+        if self.braces > 0 && !self.lost_brace && self.too_deep == 0 {
             self.missing_brace(length..length, "the end of the text");
         }
     }
