@@ -50,7 +50,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use calls::{List, Shape};
-use directives::Linkage;
+pub use directives::Linkage;
 use floors::Met;
 use functions::Signature;
 use header::Header;
