@@ -13,7 +13,7 @@ use std::{format, vec};
 use std::collections::HashMap;
 
 use ptx_isa::table::{Memory as Belongs, Origin, Special};
-use ptx_isa::text::resolved::{Function, Instruction, Module, Parameter, Symbol, Value, Variable};
+use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
 use ptx_isa::warp::{Operands, Program, Registers, Row, Source};
 
 use super::error::{Error, ErrorKind};
@@ -40,7 +40,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     let mut shared = HashMap::new();
     // Shared variables outside of functions lie before those within.
     for (number, variable) in module.variables.iter().enumerate() {
-        if memory(variable) == Some(Belongs::Block) && variable.size > 0 && !variable.external {
+        if memory(variable) == Some(Belongs::Block) && variable.size > 0 && !external(variable) {
             static_shared = aligned(static_shared, variable.align);
             shared.insert((usize::MAX, number), static_shared);
             static_shared = static_shared.saturating_add(variable.size);
@@ -73,7 +73,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         layouts.insert(*number, Layout { rows: own, offsets, frame: aligned(frame, 16) });
     }
     // Dynamic shared memory lies behind all that is static.
-    let dynamic = |variable: &Variable| variable.external || variable.size == 0;
+    let dynamic = |variable: &Variable| external(variable) || variable.size == 0;
     let align =
         module.variables.iter().filter(|variable| memory(variable) == Some(Belongs::Block) && dynamic(variable));
     let align = align.map(|variable| variable.align).max().unwrap_or(16).max(16);
@@ -121,6 +121,11 @@ fn is_parameter(function: &Function, variable: usize) -> bool {
     function.parameters.contains(&Parameter::Variable(variable))
 }
 
+/// Whether another module, or the launch, provides a variable.
+pub(crate) fn external(variable: &Variable) -> bool {
+    variable.linkage == Some(Linkage::Extern)
+}
+
 pub(crate) fn memory(variable: &Variable) -> Option<Belongs> {
     variable.space.memory
 }
@@ -147,6 +152,11 @@ impl Rows {
         let of = |bits| self.counts.get(&bits).copied().unwrap_or_default();
         Registers { b16: of(16), b32: of(32), b64: of(64), pred: of(1) }
     }
+}
+
+/// Which of several linked modules an offset is in; none if there is one.
+pub(super) fn linked(module: &Module, offset: usize) -> Option<usize> {
+    (module.parts.len() > 1).then(|| module.part(offset))
 }
 
 /// The rows that hold a register.
@@ -224,7 +234,7 @@ impl Planning<'_> {
         if !function.body {
             routine.system = System::named(&function.name);
             if routine.system.is_none() {
-                let message = format!("the function `{}` has no body in this module", function.name);
+                let message = format!("no module defines the function `{}`", function.name);
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
             code.routines.insert(number, routine);
@@ -256,6 +266,7 @@ impl Planning<'_> {
                     self.module.text[instruction.at.clone()].split_whitespace().collect::<Vec<_>>().join(" "),
                 ),
                 line: Some(self.module.line(instruction.at.start)),
+                module: linked(self.module, instruction.at.start),
                 column: Some(self.module.column(instruction.at.start)),
                 source: instruction
                     .location
@@ -309,6 +320,10 @@ impl Planning<'_> {
             Symbol::Function(number) => Symbolic::Constant(FUNCTIONS + number as u64 * FUNCTION),
             Symbol::Module(number) => match self.shared.get(&(usize::MAX, number)) {
                 Some(offset) => Symbolic::Constant(*offset),
+                None if external(&self.module.variables[number]) => {
+                    let message = format!("no module defines the variable `{}`", self.module.variables[number].name);
+                    return Err(Error::new(ErrorKind::Unsupported, message));
+                }
                 None => Symbolic::Constant(self.addresses[number]),
             },
             Symbol::Local(number) => {

@@ -1,9 +1,10 @@
 //! Kernels, their launches, and the threads of the host that run blocks.
 
 use std::prelude::rust_2024::*;
-use std::{format, print, vec};
+use std::{format, vec};
 
 use std::collections::VecDeque;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -128,17 +129,37 @@ impl Module {
     ///
     /// [`ErrorKind::Module`] with the findings if the text is no module.
     pub fn load(text: &str, memory: &Memory) -> Result<Module, Error> {
-        let module = resolved::Module::read(&ptx_isa::TABLE, text).map_err(|diagnostics| {
-            let message = match diagnostics.len() {
-                1 => "the module has an error".to_owned(),
-                count => format!("the module has {count} errors"),
-            };
-            Error::new(ErrorKind::Module(diagnostics), message)
-        })?;
+        Module::link(&[text], memory)
+    }
+
+    /// Reads several modules as one program: what one declares `.extern`, another defines.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Module`] with the findings in the first text that is no module, whose number the error has, or without any
+    /// if two modules define the same.
+    pub fn link(texts: &[&str], memory: &Memory) -> Result<Module, Error> {
+        let read = |(number, text): (usize, &&str)| {
+            resolved::Module::read(&ptx_isa::TABLE, text).map_err(|diagnostics| {
+                let message = match diagnostics.len() {
+                    1 => "the module has an error".to_owned(),
+                    count => format!("the module has {count} errors"),
+                };
+                let module = (texts.len() > 1).then_some(number);
+                Error { module, ..Error::new(ErrorKind::Module(diagnostics), message) }
+            })
+        };
+        let modules = texts.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        let linked = resolved::Module::link(modules);
+        let module = linked.map_err(|error| Error::new(ErrorKind::Module(Vec::new()), error.to_string()))?;
         let mut addresses = vec![0; module.variables.len()];
+        if module.address_bits == 32 {
+            memory.tell_apart();
+        }
         for (variable, address) in module.variables.iter().zip(&mut addresses) {
             use ptx_isa::table::Memory as Belongs;
-            if matches!(decode::memory(variable), Some(Belongs::Device | Belongs::Constant)) && variable.size > 0 {
+            let own = matches!(decode::memory(variable), Some(Belongs::Device | Belongs::Constant));
+            if own && variable.size > 0 && !decode::external(variable) {
                 *address = memory.try_allocate(variable.size as usize).ok_or_else(|| {
                     let message = format!("there is no memory for the {} bytes of `{}`", variable.size, variable.name);
                     Error::new(ErrorKind::Memory, message)
@@ -214,11 +235,17 @@ impl Loaded {
             let bytes = &variable.initial[..variable.initial.len().min(variable.size as usize)];
             self.memory.write(*address, bytes)?;
             for relocation in &variable.relocations {
-                let named = |name: &str| self.module.variables.iter().position(|variable| variable.name == name);
-                let target = match (named(&relocation.name), self.module.function(&relocation.name)) {
-                    (Some(number), _) => self.addresses[number],
-                    (None, Some(number)) => decode::FUNCTIONS + number as u64 * decode::FUNCTION,
-                    (None, None) => continue,
+                use resolved::Symbol;
+                let target = match relocation.symbol {
+                    Some(Symbol::Module(number)) if !decode::external(&self.module.variables[number]) => {
+                        self.addresses[number]
+                    }
+                    Some(Symbol::Function(number)) => decode::FUNCTIONS + number as u64 * decode::FUNCTION,
+                    _ => {
+                        let message =
+                            format!("no module defines `{}`, whose address `{}` holds", relocation.name, variable.name);
+                        return Err(Error::new(ErrorKind::Unsupported, message));
+                    }
                 };
                 let value = target.wrapping_add(relocation.addend);
                 let value = (value & relocation.mask) >> relocation.mask.trailing_zeros().min(63);
@@ -251,6 +278,11 @@ impl Kernel {
     pub fn parameters(&self) -> impl Iterator<Item = &resolved::Variable> {
         let function = self.function();
         function.parameters.iter().filter_map(|parameter| function.parameter(parameter))
+    }
+
+    /// Bits of an address: 64, or 32 if its module says so. Then a pointer parameter takes the low half of a pointer.
+    pub fn address_bits(&self) -> u32 {
+        self.loaded.module.address_bits
     }
 
     /// The numbers behind a directive of its head.
@@ -333,6 +365,16 @@ impl Kernel {
             let message = format!("a block has up to {MOST_SHARED} bytes of shared memory, not {all}");
             return Err(named(Error::new(ErrorKind::Shape, message)));
         }
+        let narrow = self.loaded.module.address_bits == 32;
+        if narrow && !checked {
+            let message = "addresses of 32 bits mean allocations of the launch's memory: launch the kernel with checks";
+            return Err(named(Error::new(ErrorKind::Unsupported, message)));
+        }
+        if narrow && !self.loaded.memory.tell_apart() {
+            let message =
+                "two allocations have pointers with the same low 32 bits; load the module before they are made";
+            return Err(named(Error::new(ErrorKind::Memory, message)));
+        }
         let no_memory = || named(Error::new(ErrorKind::Memory, "the host has no memory for the launch"));
         let parameters = Bytes::try_zeroed(bytes.len()).ok_or_else(no_memory)?;
         parameters.write(0, &bytes);
@@ -345,6 +387,7 @@ impl Kernel {
             memory: &self.loaded.memory,
             options,
             checked,
+            narrow,
             block: grid.threads,
             grid: grid.blocks,
             cluster,
@@ -355,6 +398,7 @@ impl Kernel {
             ticks: AtomicU64::new(0),
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
+            number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
         };
         let start = Instant::now();
         let running = self.loaded.memory.running();
@@ -404,6 +448,8 @@ pub(crate) struct Launched<'l> {
     pub options: &'l Options,
     /// Whether global addresses must lie in an allocation.
     pub checked: bool,
+    /// Whether addresses have 32 bits.
+    pub narrow: bool,
     pub block: [u32; 3],
     pub grid: [u32; 3],
     pub cluster: [u32; 3],
@@ -418,7 +464,12 @@ pub(crate) struct Launched<'l> {
     next: AtomicU64,
     /// Clusters that will not begin.
     cancelled: AtomicU64,
+    /// The number of the launch, counted from one.
+    pub number: u64,
 }
+
+/// How many launches the process has had.
+static LAUNCHES: AtomicU64 = AtomicU64::new(0);
 
 /// The most bytes of shared memory that a block may have here: more than any device gives.
 const MOST_SHARED: u64 = 1 << 20;
@@ -465,7 +516,11 @@ impl Launched<'_> {
     pub(crate) fn print(&self, text: &str) {
         match &self.options.print {
             Some(print) => print(text),
-            None => print!("{text}"),
+            // Other languages have their own buffers: nothing stays in Rust's, and a closed output is no reason to stop.
+            None => {
+                let mut out = std::io::stdout().lock();
+                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            }
         }
     }
 
@@ -581,6 +636,7 @@ impl Launched<'_> {
             .and_then(|one| one.location)
             .and_then(|(file, line, column)| Some((module.file(file)?.to_owned(), line, column)));
         let column = one.map(|one| module.column(one.at.start));
-        Error { statement: Some(statement), line: Some(line), column, source, ..error }
+        let module = one.and_then(|one| decode::linked(module, one.at.start));
+        Error { statement: Some(statement), module, line: Some(line), column, source, ..error }
     }
 }

@@ -133,6 +133,10 @@ impl Block<'_> {
             Where::Thread => within(self.local.address() + (32 * warp + lane) * self.stack as usize, self.stack),
             Where::Parameters => within(self.launched.parameters.address(), self.launched.parameters.len() as u64),
             Where::Device | Where::Generic => {
+                let address = match self.launched.narrow {
+                    true => self.launched.memory.widened(address as u32).unwrap_or(address),
+                    false => address,
+                };
                 let inside = |(start, end): (usize, usize)| {
                     address >= start as u64 && address.checked_add(bytes).is_some_and(|last| last <= end as u64)
                 };

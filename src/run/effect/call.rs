@@ -233,9 +233,9 @@ impl Block<'_> {
                     )
                 });
                 match text {
-                    Some(text) => {
+                    Some((text, arguments)) => {
                         self.launched.print(&text);
-                        text.len() as u64
+                        arguments
                     }
                     None => u64::MAX,
                 }

@@ -65,6 +65,7 @@ impl Block<'_> {
                     Origin::TotalShared => self.shared.len() as u64,
                     Origin::Workspace => launched.workspace,
                     Origin::WorkspaceHigh => launched.workspace >> 32,
+                    Origin::LaunchNumber => launched.number,
                     Origin::One => 1,
                     _ => 0,
                 };
