@@ -4,12 +4,14 @@ use isa_table::limits::PLACES;
 #[cfg(feature = "simd")]
 use isa_table::program::RunWarp;
 
+#[cfg(feature = "simd")]
+use super::Kernel;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::portable::Portable;
 use super::step::{Head, Next};
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 use super::x86::{Avx2, Avx512};
-use super::{Kernel, Loop, Outputs, Params, Run, Simd, Sources, Width};
+use super::{Loop, Outputs, Params, Run, Simd, Sources, Width};
 
 /// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]

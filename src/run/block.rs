@@ -4,24 +4,32 @@
 //! is deepest and least far runs, so that lanes meet again; every 64th pick takes the one that has waited longest, so that
 //! each of them goes on.
 
+mod group;
+pub(crate) use group::WARPS as GROUP;
+
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ptx_isa::warp::{Row, Warps};
 
 use super::decode::{Action, Cell, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::launch::Launched;
+use super::pending::Pending;
 use super::raw::Bytes;
+use super::tensor_memory::TensorCells;
 
 /// How often lanes may go back in a loop before the lanes that have waited longest take a turn, and how many operations that
 /// turn has.
 const ROUNDS: u64 = 512;
 const TURN: u32 = 256;
+
+/// How often lanes may look in vain at what others change before the other blocks of the cluster take a turn.
+const WAITS: u64 = 64;
 
 /// Lanes at one place.
 #[derive(Clone, Debug)]
@@ -101,6 +109,14 @@ pub(crate) struct Block<'l> {
     arrived: Vec<u32>,
     at_cluster: Vec<Entry>,
     pub shared: Bytes,
+    /// Asynchronous operations of the cluster that are kept; none if they are performed at once.
+    pub pending: Option<Arc<Mutex<Pending>>>,
+    /// How many bytes the last asynchronous operation of each thread moves.
+    pub moved: Vec<u64>,
+    /// How often lanes looked at something in this turn that was not as they wait for.
+    pub waits: u64,
+    /// Tensor memory, once it is allocated.
+    pub cells: Option<Box<TensorCells>>,
     /// The stacks of all threads.
     pub local: Bytes,
     pub stack: u64,
@@ -151,6 +167,10 @@ impl<'l> Block<'l> {
             arrived: vec![0; count],
             at_cluster: Vec::new(),
             shared,
+            pending: None,
+            moved: Vec::new(),
+            waits: 0,
+            cells: None,
             local,
             stack,
             frames: vec![0; threads],
@@ -171,6 +191,7 @@ impl<'l> Block<'l> {
     /// Runs until all threads have ended, or so many steps were done, however many lanes took part.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
         let mut steps = 0;
+        self.waits = 0;
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
             let program = &self.code.program;
@@ -195,7 +216,7 @@ impl<'l> Block<'l> {
                             Flow::Jump(to) => {
                                 let back = to <= entry.at;
                                 entry.at = to;
-                                if steps >= budget {
+                                if steps >= budget || self.waits >= WAITS && self.peers.len() > 1 {
                                     self.aside(entry);
                                     return Ok(Status::Suspended);
                                 }

@@ -3,46 +3,65 @@
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx_isa::warp::Warps;
 
 use super::block::{Block, Status};
 use super::error::{Error, ErrorKind};
 use super::launch::{Grid, Launched};
+use super::pending::Pending;
 
 /// The most blocks of a cluster.
 const MOST_BLOCKS: u64 = 16;
+
+/// Turns of a cluster after which asynchronous operations are not kept any longer.
+const KEPT: u64 = 64;
 
 /// The blocks of a cluster, by rank; one thread of the host runs them in turns.
 pub(crate) struct Cluster<'l> {
     blocks: Vec<Block<'l>>,
     status: Vec<Status>,
+    /// Asynchronous operations that are kept.
+    pending: Option<Arc<Mutex<Pending>>>,
+    turns: u64,
 }
 
 impl<'l> Cluster<'l> {
     /// The cluster with this number in a launch; its blocks take over registers that others had.
     pub(crate) fn new(launched: &'l Launched<'l>, number: u64, spare: &mut Vec<Warps>) -> Result<Cluster<'l>, Error> {
-        let (grid, [cx, cy, cz]) = (launched.grid, launched.cluster);
-        let [x, y] = [grid[0] / cx, grid[1] / cy].map(u64::from);
-        let first = [number % x, number / x % y, number / x / y];
+        let [cx, cy, cz] = launched.cluster;
+        let first = first_block(launched, number);
         let ranks = (0..cz).flat_map(|z| (0..cy).flat_map(move |y| (0..cx).map(move |x| [x, y, z])));
         let mut blocks: Vec<Block<'l>> = ranks
             .map(|within| {
-                let index = std::array::from_fn(|axis| first[axis] as u32 * launched.cluster[axis] + within[axis]);
+                let index = std::array::from_fn(|axis| first[axis] + within[axis]);
                 Block::new(launched, index, spare.pop())
             })
             .collect::<Result<_, _>>()?;
         let shared: Arc<[(usize, usize)]> =
             blocks.iter().map(|block| (block.shared.address(), block.shared.len())).collect();
+        let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
         for (rank, block) in blocks.iter_mut().enumerate() {
-            (block.rank, block.peers) = (rank, shared.clone());
+            (block.rank, block.peers, block.pending) = (rank, shared.clone(), pending.clone());
         }
-        Ok(Cluster { status: vec![Status::Suspended; blocks.len()], blocks })
+        Ok(Cluster { pending, turns: 0, status: vec![Status::Suspended; blocks.len()], blocks })
     }
 
     /// Runs each block until it has ended, waits for the cluster, or has done so many steps.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
+        let status = self.turn(budget)?;
+        // Others may wait for what is kept without an operation of their own that completes it: it is not kept for ever.
+        self.turns += 1;
+        if let Some(pending) = &self.pending
+            && (status == Status::Finished || self.turns.is_multiple_of(KEPT))
+        {
+            pending.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        }
+        Ok(status)
+    }
+
+    fn turn(&mut self, budget: u64) -> Result<Status, Error> {
         loop {
             for (block, status) in self.blocks.iter_mut().zip(&mut self.status) {
                 if *status != Status::Finished {
@@ -75,6 +94,14 @@ impl<'l> Cluster<'l> {
     pub(crate) fn into_warps(self) -> impl Iterator<Item = Warps> {
         self.blocks.into_iter().map(|block| block.warps)
     }
+}
+
+/// The index of the first block of a cluster.
+pub(crate) fn first_block(launched: &Launched<'_>, number: u64) -> [u32; 3] {
+    let (grid, cluster) = (launched.grid, launched.cluster);
+    let [x, y] = [grid[0] / cluster[0], grid[1] / cluster[1]].map(u64::from);
+    let index = [number % x, number / x % y, number / x / y];
+    std::array::from_fn(|axis| index[axis] as u32 * cluster[axis])
 }
 
 /// The shape of a launch's clusters: the grid's, or what the kernel's head requires.

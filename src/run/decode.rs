@@ -1,9 +1,11 @@
 //! From a resolved module to the code of a kernel: runs of decoded instructions, and effects with their registers.
 
 mod action;
+pub(super) mod asynchronous;
 mod code;
 pub(super) mod matrix;
 mod reach;
+pub(super) mod tensor;
 
 use std::prelude::rust_2024::*;
 use std::{format, vec};

@@ -62,6 +62,10 @@ pub struct Options {
     pub stack: u64,
     /// The most bytes that kernels may allocate; an allocation beyond gives null.
     pub heap: u64,
+    /// Asynchronous operations are kept to the last moment that PTX allows, in an order that follows from this seed: their writes, and
+    /// what signals their completion, are there once someone has waited for them. So a missing wait shows. Without a seed they are
+    /// performed at once, as PTX allows, too.
+    pub delay: Option<u64>,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
     /// Is called when a block has ended, with the number of blocks that have ended and of all.
@@ -70,13 +74,25 @@ pub struct Options {
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options").field("threads", &self.threads).field("limit", &self.limit).finish_non_exhaustive()
+        f.debug_struct("Options")
+            .field("threads", &self.threads)
+            .field("limit", &self.limit)
+            .field("delay", &self.delay)
+            .finish_non_exhaustive()
     }
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: None, limit: u64::MAX, stack: 1 << 16, heap: 1 << 28, print: None, progress: None }
+        Options {
+            threads: None,
+            limit: u64::MAX,
+            stack: 1 << 16,
+            heap: 1 << 28,
+            delay: None,
+            print: None,
+            progress: None,
+        }
     }
 }
 
@@ -337,6 +353,8 @@ impl Kernel {
             workspace,
             frames: code.routines.values().map(|routine| routine.frame).fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
+            next: AtomicU64::new(0),
+            cancelled: AtomicU64::new(0),
         };
         let start = Instant::now();
         let running = self.loaded.memory.running();
@@ -396,6 +414,10 @@ pub(crate) struct Launched<'l> {
     /// The bytes of all frames that one thread may have.
     pub frames: u64,
     pub ticks: AtomicU64,
+    /// The first cluster that has not begun.
+    next: AtomicU64,
+    /// Clusters that will not begin.
+    cancelled: AtomicU64,
 }
 
 /// The most bytes of shared memory that a block may have here: more than any device gives.
@@ -409,7 +431,6 @@ const SLICE: u64 = 1 << 15;
 
 /// Clusters that run, and those that have not begun.
 struct Queue<'l> {
-    next: u64,
     suspended: VecDeque<Cluster<'l>>,
     running: usize,
     /// Blocks that have ended.
@@ -426,6 +447,21 @@ impl Launched<'_> {
         if self.checked { (0, 0) } else { (0, 1 << 48) }
     }
 
+    /// Takes the next cluster that has not begun.
+    fn claim(&self) -> Option<u64> {
+        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
+        let clusters = self.grid.iter().map(|count| u64::from(*count)).product::<u64>() / size;
+        let next = |next| (next < clusters).then_some(next + 1);
+        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
+    }
+
+    /// Cancels a cluster that has not begun; gives the index of its first block.
+    pub(crate) fn cancel(&self) -> Option<[u32; 3]> {
+        let number = self.claim()?;
+        self.cancelled.fetch_add(1, Ordering::Relaxed);
+        Some(cluster::first_block(self, number))
+    }
+
     pub(crate) fn print(&self, text: &str) {
         match &self.options.print {
             Some(print) => print(text),
@@ -438,11 +474,11 @@ impl Launched<'_> {
         let clusters = count(&self.grid) / count(&self.cluster);
         let host = || std::thread::available_parallelism().map_or(1, usize::from);
         let workers = self.options.threads.unwrap_or_else(host).clamp(1, clusters.min(256) as usize);
-        let queue = Mutex::new(Queue { next: 0, suspended: VecDeque::new(), running: 0, ended: 0 });
+        let queue = Mutex::new(Queue { suspended: VecDeque::new(), running: 0, ended: 0 });
         let (failed, executed) = (Mutex::new(None), AtomicU64::new(0));
         let stop = AtomicBool::new(false);
         let work = || {
-            if let Err(error) = self.work(&queue, clusters, &executed, &stop) {
+            if let Err(error) = self.work(&queue, &executed, &stop) {
                 stop.store(true, Ordering::Relaxed);
                 failed.lock().expect("no panic while it is held").get_or_insert(error);
             }
@@ -457,21 +493,12 @@ impl Launched<'_> {
         }
     }
 
-    fn work<'l>(
-        &'l self,
-        queue: &Mutex<Queue<'l>>,
-        clusters: u64,
-        executed: &AtomicU64,
-        stop: &AtomicBool,
-    ) -> Result<(), Error> {
+    fn work<'l>(&'l self, queue: &Mutex<Queue<'l>>, executed: &AtomicU64, stop: &AtomicBool) -> Result<(), Error> {
         let mut spare = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             let taken = {
                 let mut queue = queue.lock().expect("no panic while it is held");
-                let next = (queue.next < clusters).then(|| {
-                    queue.next += 1;
-                    Err(queue.next - 1)
-                });
+                let next = self.claim().map(Err);
                 // A suspended cluster waits for others, perhaps: those that have not begun go first.
                 let taken = match next {
                     Some(next) => Some(next),
@@ -502,9 +529,13 @@ impl Launched<'_> {
             queue.running -= 1;
             match status? {
                 Status::Finished => {
-                    queue.ended += self.cluster.iter().map(|count| u64::from(*count)).product::<u64>();
+                    let blocks = self.cluster.iter().map(|count| u64::from(*count)).product::<u64>();
+                    queue.ended += blocks;
                     if let Some(progress) = &self.options.progress {
-                        progress(queue.ended, self.grid.iter().map(|count| u64::from(*count)).product());
+                        progress(
+                            queue.ended + self.cancelled.load(Ordering::Relaxed) * blocks,
+                            self.grid.iter().map(|count| u64::from(*count)).product(),
+                        );
                     }
                     spare.extend(cluster.into_warps());
                 }

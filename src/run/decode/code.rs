@@ -8,7 +8,9 @@ use ptx_isa::table::{EffectKind, Evaluator, Origin};
 use ptx_isa::warp::{Program, Row};
 
 use super::System;
+use super::asynchronous::Asynchronous;
 use super::matrix::Matrix;
+use super::tensor::{Group, Tensor};
 
 /// What an effect reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +187,11 @@ pub(crate) enum Action {
         together: bool,
     },
     Matrix(Box<Matrix>),
+    Asynchronous(Box<Asynchronous>),
+    /// Waits for the warps of a warpgroup.
+    ConvergeGroup,
+    Group(Box<Group>),
+    Tensor(Box<Tensor>),
     Nothing,
 }
 

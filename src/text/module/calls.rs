@@ -51,13 +51,25 @@ pub(super) struct Shape {
     pub(super) memory: bool,
     /// Whether it is a parameter of the function itself, in memory.
     pub(super) own: bool,
+    /// Whether it is a result of the function itself, in memory.
+    pub(super) result: bool,
 }
 
 impl Shape {
     /// Returns the shape of a register, or of a vector of registers.
     pub(super) fn of_register(table: &Table, ty: TypeId, lanes: u8) -> Shape {
         let bytes = bytes_of(table.ty(ty), lanes);
-        Shape { ty: Some(ty), lanes, dimensions: 0, bytes, row: bytes, align: bytes, memory: false, own: false }
+        Shape {
+            ty: Some(ty),
+            lanes,
+            dimensions: 0,
+            bytes,
+            row: bytes,
+            align: bytes,
+            memory: false,
+            own: false,
+            result: false,
+        }
     }
 
     /// Returns whether another declaration of the same variable agrees. Either may leave out the length of an array.
@@ -231,6 +243,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn argument(&mut self, element: Element<'a>) -> Read<Argument<'a>> {
+        self.make_room();
         let Register { name, element } = match element {
             Element::Register(register) => register,
             Element::Constant(text) => return Ok(Argument::Constant(text)),
@@ -262,7 +275,7 @@ impl<'a> Checker<'_, '_, 'a> {
         signature: &Signature,
         (results, arguments): &(Vec<Argument<'a>>, Vec<Argument<'a>>),
     ) -> Read<()> {
-        let lists = [("result", &signature.results, results), ("parameter", &signature.parameters, arguments)];
+        let lists = [("result", signature.results(), results), ("parameter", signature.parameters(), arguments)];
         for (what, formal, given) in lists {
             let open = what == "parameter" && formal.last().is_some_and(|last| last.dimensions > 0 && last.bytes == 0);
             if formal.len() != given.len() && !(open && formal.len() == given.len() + 1) {

@@ -1,6 +1,7 @@
 //! Functions and their scopes: braces, names, parameters.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::vec::Vec;
@@ -25,10 +26,13 @@ pub(super) struct Signature {
     pub(super) kernel: bool,
     /// Whether it has a body: behind that there is no other, and no prototype.
     body: bool,
-    pub(super) results: Vec<Shape>,
-    pub(super) parameters: Vec<Shape>,
+    /// The results and the parameters: most of many functions have none.
+    lists: Option<Box<[Box<[Shape]>; 2]>>,
     linkage: Option<Linkage>,
 }
+
+/// How deep blocks nest, a function's body included, before the assembler gives up.
+const MOST_BLOCKS: usize = 1664;
 
 /// What parameters are declared in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +46,29 @@ pub(super) enum Head {
 }
 
 impl Signature {
+    /// Whether all that can be said of calls of one function is said of those of another.
+    pub(super) fn is_called_as(&self, other: &Signature) -> bool {
+        self.kernel == other.kernel && self.results() == other.results() && self.parameters() == other.parameters()
+    }
+
+    pub(super) fn results(&self) -> &[Shape] {
+        self.lists.as_ref().map_or(&[], |lists| &lists[0])
+    }
+
+    pub(super) fn parameters(&self) -> &[Shape] {
+        self.lists.as_ref().map_or(&[], |lists| &lists[1])
+    }
+
+    /// Replaces the parameters, or the results.
+    pub(super) fn put(&mut self, parameters: bool, list: Vec<Shape>) {
+        if self.lists.is_some() || !list.is_empty() {
+            self.lists.get_or_insert_default()[usize::from(parameters)] = list.into_boxed_slice();
+        }
+    }
+
     fn function<'a>(&self, name: &'a str) -> Function<'a> {
-        let Signature { kernel, results, parameters, .. } = self;
-        Function { name, kernel: *kernel, results: results.len(), parameters: parameters.len() }
+        let (results, parameters) = (self.results().len(), self.parameters().len());
+        Function { name, kernel: self.kernel, results, parameters }
     }
 }
 
@@ -52,7 +76,18 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn open_brace(&mut self) {
         let at = self.cursor().at();
         self.cursor().bump();
-        self.braces.push(at);
+        if self.scopes.depth() == 0 && !self.bare && !core::mem::take(&mut self.headless) {
+            self.error(Code::Syntax, at..at + 1, "a block is within a function");
+        }
+        if self.scopes.depth() == MOST_BLOCKS {
+            if self.too_deep == 0 {
+                let message = format!("blocks nest at most {MOST_BLOCKS} deep: the assembler has no memory for more");
+                self.error(Code::Syntax, at..at + 1, message);
+            }
+            self.too_deep += 1;
+            return;
+        }
+        self.braces += 1;
         self.enter();
     }
 
@@ -83,20 +118,30 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn close_brace(&mut self) {
         let at = self.cursor().at();
         self.cursor().bump();
-        if self.braces.pop().is_none() {
-            return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`");
+        if self.too_deep > 0 {
+            self.too_deep -= 1;
+            return;
         }
+        self.braces = match self.braces.checked_sub(1) {
+            Some(braces) => braces,
+            None => return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`"),
+        };
         self.leave();
         if self.scopes.depth() == 0 {
             self.jumps();
             self.lists.clear();
+            self.names_end(at);
+            self.lost_brace = false;
             self.record(|recorder, _| recorder.function_ends(at));
+            if let Some(collector) = &mut self.collector {
+                collector.function();
+            }
         }
         if self.scopes.depth() == 0
             && let Some(name) = self.function.take()
         {
             self.declare_function(name);
-            (self.visit)(Item::End, at..at + 1);
+            self.visitor.item(Item::End, at..at + 1);
         }
     }
 
@@ -118,7 +163,13 @@ impl<'a> Checker<'_, '_, 'a> {
         if linkage == Some(Linkage::Common) {
             return fail(Code::Syntax, span, "a function is not `.common`");
         }
+        if self.scopes.depth() == 0 && !self.bare {
+            (self.lost_brace, self.broken) = (false, false);
+        }
         self.not_within_another(&span, kernel);
+        if let Some(collector) = &mut self.collector {
+            collector.function();
+        }
         self.enter();
         let mut name = None;
         let mut signature = Signature { kernel, linkage, ..Signature::default() };
@@ -138,7 +189,7 @@ impl<'a> Checker<'_, '_, 'a> {
                         );
                     }
                     self.cursor().bump();
-                    let before = parameters.len();
+                    let (before, shapes) = (parameters.len(), self.shapes.len());
                     let head = if kernel { Head::Kernel } else { Head::Function };
                     let list = match self.parameters(head, &mut parameters) {
                         Ok(list) => list,
@@ -147,11 +198,18 @@ impl<'a> Checker<'_, '_, 'a> {
                             return Err(error);
                         }
                     };
+                    if kernel && !list.is_empty() {
+                        let end = self.reader.cursor.token();
+                        self.feature(Feature::KernelParameters, "a kernel's list of parameters", end);
+                    }
                     let read = &parameters[before..];
                     if let Err(error) = self.lengths(read, name.is_some()) {
                         self.reader.notes.push(*error);
                     }
-                    if name.is_none() { signature.results = list } else { signature.parameters = list }
+                    if name.is_none() {
+                        self.shapes[shapes..].iter_mut().for_each(|shape| shape.result = true);
+                    }
+                    signature.put(name.is_some(), list);
                 }
                 b'{' => {
                     if linkage == Some(Linkage::Extern) {
@@ -159,13 +217,13 @@ impl<'a> Checker<'_, '_, 'a> {
                     }
                     self.has_room(&parameters);
                     if kernel {
-                        self.parameter_space(&signature.parameters, name.unwrap_or_default());
+                        self.parameter_space(signature.parameters(), name.unwrap_or_default());
                     }
-                    self.braces.push(self.reader.cursor.at());
+                    self.braces += 1;
                     self.cursor().bump();
                     self.function = name;
                     let function = signature.function(name.unwrap_or_default());
-                    (self.visit)(Item::Function(function), begun..self.reader.cursor.at());
+                    self.visitor.item(Item::Function(function), begun..self.reader.cursor.at());
                     self.show_parameters(parameters);
                     self.said_before(name, Signature { body: true, ..signature });
                     return Ok(());
@@ -180,8 +238,10 @@ impl<'a> Checker<'_, '_, 'a> {
                     return Ok(());
                 }
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
-                    if let Err(error) = self.head_directive(kernel, &mut said) {
+                    let results = !signature.results().is_empty();
+                    if let Err(error) = self.head_directive(kernel, results, &mut said) {
                         self.reader.notes.push(*error);
+                        self.make_room();
                     }
                     continue;
                 }
@@ -217,7 +277,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// A directive of a function's head: `.maxntid 32, 2`. `said` are those before it, each once.
-    fn head_directive(&mut self, kernel: bool, said: &mut Vec<&'static Directive>) -> Read<()> {
+    fn head_directive(&mut self, kernel: bool, results: bool, said: &mut Vec<&'static Directive>) -> Read<()> {
         let start = self.cursor().at();
         let name = self.cursor().dot_word();
         let span = start..self.cursor().at();
@@ -237,6 +297,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span, format!("`.{name}` does not stand in the head of a {what}"));
         }
         has_numbers(directive, numbers, &span)?;
+        goes_with_results(directive, results, &span)?;
         let against = |other: &&&Directive| directive.goes_without(other);
         if let Some(other) = said.iter().find(against) {
             return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
@@ -297,7 +358,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.feature(Feature::KernelPrototypes, "a kernel without a body", span);
         }
         let function = signature.function(name.unwrap_or_default());
-        (self.visit)(Item::Prototype(function), start..self.reader.cursor.at());
+        self.visitor.item(Item::Prototype(function), start..self.reader.cursor.at());
         self.show_parameters(parameters);
         self.said_before(name, signature);
         self.leave();
@@ -307,7 +368,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn show_parameters(&mut self, parameters: Vec<(Declaration<'a>, Range<usize>)>) {
-        parameters.into_iter().for_each(|(parameter, span)| (self.visit)(Item::Parameter(parameter), span));
+        parameters.into_iter().for_each(|(parameter, span)| self.visitor.item(Item::Parameter(parameter), span));
     }
 
     /// What is said of a function again is what was said of it before, and stands before its body.
@@ -322,7 +383,7 @@ impl<'a> Checker<'_, '_, 'a> {
         };
         let linkage = now.linkage == before.linkage
             || now.linkage.is_none() && matches!(before.linkage, Some(Linkage::Visible | Linkage::Weak));
-        let alike = now.kernel == before.kernel && now.results == before.results && now.parameters == before.parameters;
+        let alike = now.is_called_as(before);
         let other = match !alike {
             true => Some("results and parameters"),
             false => (!linkage).then_some("linkage"),
@@ -360,7 +421,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         let (Some(own), Some(of)) = (self.signatures.get(alias), self.signatures.get(function)) else { return Ok(()) };
-        let alike = own.results == of.results && own.parameters == of.parameters;
+        let alike = own.results() == of.results() && own.parameters() == of.parameters();
         let (name, message) = if own.kernel || of.kernel {
             (if own.kernel { alias } else { function }, "is a kernel, and a kernel has no alias".to_owned())
         } else if own.body || self.aliases.contains(alias) {
@@ -397,6 +458,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let kernel = head == Head::Kernel;
         let mut list = Vec::new();
         loop {
+            self.make_room();
             self.cursor().skip_blanks();
             if self.cursor().peek() == b')' {
                 return Ok(list);
@@ -425,7 +487,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.pointer(head)?;
                     attributes
                 }
-                None => self.register_attributes()?,
+                None => self.register_attributes(Site::Parameters { kernel })?,
             };
             self.cursor().skip_blanks();
             let mut name = "";
@@ -454,14 +516,16 @@ impl<'a> Checker<'_, '_, 'a> {
                 Some(space) => {
                     let dimensions = self.dimensions()?;
                     let elements = elements(&dimensions);
+                    let predicate = ty.is_some_and(|ty| self.reader.table.ty(ty).kind == Kind::Predicate);
+                    if predicate && !dimensions.is_empty() {
+                        return fail(Code::Syntax, span_of(self.text(), name), "there are no arrays of predicates");
+                    }
                     if elements == 0 && kernel {
                         return fail(Code::Syntax, span_of(self.text(), name), "a kernel's parameter has a length");
                     }
                     let shape = self.shape(ty, lanes, align, &dimensions);
                     let span = start..self.reader.cursor.at();
-                    if kernel {
-                        self.feature(Feature::KernelParameters, "a kernel's parameter", span);
-                    } else {
+                    if !kernel {
                         self.feature(Feature::MemoryParameters, "a parameter in memory", span.clone());
                         if elements == 0 {
                             self.feature(Feature::OpenParameters, "an array without a length", span.clone());
@@ -512,6 +576,12 @@ impl<'a> Checker<'_, '_, 'a> {
         let table = self.reader.table;
         for (Declaration { ty, lanes, place, .. }, span) in list {
             let packed = ty.is_some_and(|ty| table.ty(ty).kind == Kind::Packed);
+            if let Some(ty) = ty.map(|ty| table.ty(ty)) {
+                self.type_exists(ty.name, span.clone());
+                if ty.kind == Kind::Predicate && matches!(place, Place::Memory { .. }) {
+                    self.error(Code::Syntax, span.clone(), format!("`.{}` is not a type of variables", ty.name));
+                }
+            }
             match place {
                 Place::Memory { space, .. } if (*lanes > 1 || packed) && !space.vectors => {
                     let message = format!("there are no vectors in `.{}`", space.name);
@@ -581,6 +651,14 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.alignment(span).map(|_| ())
     }
+}
+
+/// Whether a function with results, or one without, may have a directive.
+pub(super) fn goes_with_results(directive: &Directive, results: bool, span: &Range<usize>) -> Read<()> {
+    if !results || !directive.resultless {
+        return Ok(());
+    }
+    fail(Code::Syntax, span.clone(), format!("`.{}` is for functions without results", directive.name))
 }
 
 /// Whether as many numbers follow a directive as it takes.

@@ -50,7 +50,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use calls::{List, Shape};
-use directives::Linkage;
+use directives::{Linkage, begins_item};
 use floors::Met;
 use functions::Signature;
 use header::Header;
@@ -60,17 +60,18 @@ pub use item::{Declaration, Function, Item, Place};
 use labels::Labels;
 use needs::Collector;
 pub use needs::{Minimum, Needs, Reason, needs};
+use recovery::has_label;
 pub use tree::{Module, Node, NodeKind};
 
 use super::encoding::decode;
 use super::lexer::{Cursor, has_directive};
 use super::memo::Memo;
-use super::mnemonic;
+use super::mnemonic::{self, Depth};
 use super::reader::{Opening, Read, Reader, fail};
 use super::scope::Scopes;
 use super::statement::Statement;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::table::{Declared, Directive, Free, Table, TypeId};
+use crate::table::{Declared, Directive, Feature, Free, Table, TypeId};
 use crate::target::{Target, Version};
 
 /// What is known of a text from elsewhere.
@@ -136,34 +137,112 @@ pub fn read<'a>(
     table: &'static Table,
     source: &'a [u8],
     options: &Options,
-    mut visit: impl FnMut(Item<'_, 'a>, Range<usize>),
+    visit: impl FnMut(Item<'_, 'a>, Range<usize>),
 ) -> Report {
-    run(table, source, options, &mut visit, None, None)
+    collected(visit, |visitor| run(table, source, options, visitor, None, None))
 }
 
-/// Reads a module, and tells the recorder, if there is one, what stands where. With a collector no version and no target is too
+/// Takes what is read of a module, while it is read.
+pub trait Visitor<'a> {
+    /// A part of the text, with the bytes it takes. Of what has an error only statements are shown.
+    fn item(&mut self, _item: Item<'_, 'a>, _span: Range<usize>) {}
+
+    /// A finding, and how reading goes on. The findings of a function come at its end, in the order of the text, those of a
+    /// function that has thousands by the thousand, as memory is bounded: the order is then that of each thousand.
+    fn finding(&mut self, finding: Diagnostic) -> Proceed;
+}
+
+/// How reading goes on behind a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proceed {
+    /// In full.
+    Explain,
+    /// For the number of findings and their severity alone: there are as many, and what would be right is no longer looked for,
+    /// which takes nearly all of the time that a finding takes.
+    Count,
+    /// Not at all: nothing more is read.
+    Stop,
+}
+
+/// Checks every statement of a text, and hands its parts and what it finds to a visitor, which may end it. Memory is bounded
+/// however many findings there are. The report has all but the findings.
+///
+/// ```
+/// use ptx_isa::diagnostic::Diagnostic;
+/// use ptx_isa::text::module::{Options, Proceed, Visitor, visit};
+///
+/// struct First(Option<Diagnostic>);
+///
+/// impl Visitor<'_> for First {
+///     fn finding(&mut self, finding: Diagnostic) -> Proceed {
+///         self.0 = Some(finding);
+///         Proceed::Stop
+///     }
+/// }
+///
+/// let module = b".version 7.0 .target sm_80 .func f() { bogus; } .func g() { add.s33 %r1, %r1; }";
+/// let mut first = First(None);
+/// let report = visit(&ptx_isa::TABLE, module, &Options::default(), &mut first);
+/// assert_eq!(first.0.unwrap().message, "`bogus` is not in the table");
+/// assert_eq!(report.in_table, 0, "the second function was not read");
+/// ```
+pub fn visit<'a>(table: &'static Table, source: &'a [u8], options: &Options, visitor: &mut dyn Visitor<'a>) -> Report {
+    run(table, source, options, visitor, None, None)
+}
+
+/// A visitor that keeps all findings.
+struct Collecting<F> {
+    item: F,
+    findings: Vec<Diagnostic>,
+}
+
+impl<'a, F: FnMut(Item<'_, 'a>, Range<usize>)> Visitor<'a> for Collecting<F> {
+    fn item(&mut self, item: Item<'_, 'a>, span: Range<usize>) {
+        (self.item)(item, span);
+    }
+
+    fn finding(&mut self, finding: Diagnostic) -> Proceed {
+        self.findings.push(finding);
+        Proceed::Explain
+    }
+}
+
+/// Collects the findings that something hands to a visitor.
+fn collected<'a>(
+    item: impl FnMut(Item<'_, 'a>, Range<usize>),
+    read: impl FnOnce(&mut dyn Visitor<'a>) -> Report,
+) -> Report {
+    let mut collecting = Collecting { item, findings: Vec::new() };
+    let report = read(&mut collecting);
+    let mut diagnostics = collecting.findings;
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    Report { diagnostics, ..report }
+}
+
+/// Reads a module for a visitor, and tells the recorder, if there is one, what stands where. With a collector no version and no target is too
 /// low for anything: it collects what asks for them.
 fn run<'a>(
     table: &'static Table,
     source: &'a [u8],
     options: &Options,
-    visit: &mut dyn FnMut(Item<'_, 'a>, Range<usize>),
+    visitor: &mut dyn Visitor<'a>,
     recorder: Option<&mut Recorder<'a>>,
     collector: Option<&mut Collector>,
 ) -> Report {
-    let mut report = Report { version: options.ptx, target: options.target, ..Report::default() };
+    let report = Report { version: options.ptx, target: options.target, ..Report::default() };
     let text = match core::str::from_utf8(source) {
         Ok(text) => text,
         Err(error) => {
             let at = error.valid_up_to();
             let message = "the text is not UTF-8 from here on, so that none of it was read";
-            report.diagnostics.push(Diagnostic::error(Code::Encoding, at..at + 1, message));
+            visitor.finding(Diagnostic::error(Code::Encoding, at..at + 1, message));
             return report;
         }
     };
     let bare = !has_directive(text, ".version") && !has_directive(text, ".target");
+    let mut notes = Vec::new();
     let mut checker = Checker {
-        reader: Reader::new(table, text, &mut report.diagnostics),
+        reader: Reader::new(table, text, &mut notes),
         scopes: Scopes::new(),
         types: Memo::default(),
         bare,
@@ -175,19 +254,35 @@ fn run<'a>(
         version_at: None,
         target_at: None,
         target_options: Vec::new(),
+        sections: false,
         externals: BTreeMap::new(),
         aliases: BTreeSet::new(),
         section_labels: BTreeSet::new(),
         address_sized: false,
         function: None,
         signatures: BTreeMap::new(),
-        braces: Vec::new(),
+        braces: 0,
+        too_deep: 0,
         unread: Vec::new(),
+        unread_names: BTreeSet::new(),
+        strings: (!text.is_ascii()).then(|| Cursor::new(text)),
+        stopped: false,
+        lost_names: None,
+        without_names: Vec::new(),
+        lost_label: false,
+        lost_brace: false,
+        broken: false,
+        headless: false,
+        unbalanced: false,
+        dwarf: false,
+        files: BTreeSet::new(),
+        locations: BTreeSet::new(),
         head_end: 0,
         begun: None,
         cut_off: false,
         rubbish: 0,
         met: Met::default(),
+        statement_at: 0,
         special: false,
         collector,
         labels: Labels::default(),
@@ -197,12 +292,11 @@ fn run<'a>(
         named: Vec::new(),
         in_table: 0,
         outside: 0,
-        visit,
+        visitor,
         recorder,
     };
     checker.module();
     let Checker { version, target, in_table, outside, .. } = checker;
-    report.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     Report { version, target, in_table, outside, ..report }
 }
 
@@ -222,8 +316,10 @@ struct Checker<'n, 'o, 'a> {
     /// Where the version and the target stand that statements are checked against, if the text has them.
     version_at: Option<Range<usize>>,
     target_at: Option<Range<usize>>,
-    /// The options behind the target.
-    target_options: Vec<&'static Directive>,
+    /// The options behind the target, and where each stands.
+    target_options: Vec<(&'static Directive, Range<usize>)>,
+    /// Whether a `.section` was read.
+    sections: bool,
     /// Whether `.address_size` was read.
     address_sized: bool,
     /// The function whose body is open.
@@ -236,10 +332,35 @@ struct Checker<'n, 'o, 'a> {
     aliases: BTreeSet<&'a str>,
     /// The labels of the `.section`s read so far.
     section_labels: BTreeSet<&'a str>,
-    /// Where each open brace stands.
-    braces: Vec<usize>,
-    /// What could not be read: whatever it declares is not known.
+    /// How many braces are open, and how many more that are nested too deep for the assembler.
+    braces: usize,
+    too_deep: usize,
+    /// What could not be read since findings were last handed on: whatever it declares is not known.
     unread: Vec<Range<usize>>,
+    /// The names that stand in what could not be read before, without the numbers at their ends.
+    unread_names: BTreeSet<&'a str>,
+    /// How far strings were looked at, in a text that is not ASCII.
+    strings: Option<Cursor<'a>>,
+    /// Whether the visitor has seen enough.
+    stopped: bool,
+    /// Where a declaration of registers stands in the open function whose names could not be read.
+    lost_names: Option<usize>,
+    /// What stands behind such declarations, up to the ends of their functions.
+    without_names: Vec<Range<usize>>,
+    /// Whether a label of the open function could not be read, or a bracket stands where a brace may be meant.
+    lost_label: bool,
+    lost_brace: bool,
+    /// Whether the body of a function was ended by another within it.
+    broken: bool,
+    /// Whether a block follows whose function could not be read.
+    headless: bool,
+    /// Whether an open brace was found to have no end.
+    unbalanced: bool,
+    /// Whether a line of debug information was read.
+    dwarf: bool,
+    /// The numbers of the source files, and the locations read so far.
+    files: BTreeSet<u32>,
+    locations: BTreeSet<[u32; 3]>,
     /// Where the head of the last function within another was found to end.
     head_end: usize,
     /// Where the linkage stands that belongs to what comes next: `.visible`.
@@ -250,6 +371,8 @@ struct Checker<'n, 'o, 'a> {
     rubbish: usize,
     /// What version and target were found to have.
     met: Met,
+    /// Where the statement that is read begins.
+    statement_at: usize,
     /// Whether the statement may name special registers.
     special: bool,
     /// Collects what asks for a version or a target, in place of checking it.
@@ -266,9 +389,13 @@ struct Checker<'n, 'o, 'a> {
     named: Vec<&'a str>,
     in_table: usize,
     outside: usize,
-    visit: &'o mut dyn FnMut(Item<'_, 'a>, Range<usize>),
+    visitor: &'o mut dyn Visitor<'a>,
     recorder: Option<&'o mut Recorder<'a>>,
 }
+
+/// How many findings wait at most for the end of their function: what stands behind them may explain them, and be in order
+/// before them.
+const MOST_WAITING: usize = 1000;
 
 /// What old systems end a text with.
 const SUBSTITUTE: u8 = 0x1a;
@@ -279,15 +406,16 @@ impl<'a> Checker<'_, '_, 'a> {
         let mut statement = None;
         loop {
             self.cursor().skip_blanks();
-            if self.cursor().at_end() {
+            if self.cursor().at_end() || self.stopped {
                 break;
             }
             let start = self.cursor().at();
+            self.linkage_alone();
             match self.cursor().peek() {
                 b'{' => self.open_brace(),
                 b'}' => self.close_brace(),
                 b'.' if self.cursor().at_dot_word() => self.directive(),
-                b'@' if self.cursor().peek_at(1) == b'@' && self.scopes.depth() == 0 => self.cursor().skip_line(),
+                b'@' if self.cursor().peek_at(1) == b'@' && self.scopes.depth() == 0 => self.dwarf_line(),
                 b'#' => self.line_marker(),
                 b'\\' => self.backslash(),
                 SUBSTITUTE if self.cursor().at() + 1 == self.text().len() => self.cursor().bump(),
@@ -296,14 +424,49 @@ impl<'a> Checker<'_, '_, 'a> {
                 _ => self.rubbish(),
             }
             self.record_part(start);
+            if self.scopes.depth() == 0 && !self.bare {
+                self.hand_on();
+            } else {
+                self.make_room();
+            }
         }
-        self.strings();
+        self.record(|recorder, text| recorder.function_ends(text.len() + 1));
+        if self.stopped {
+            return;
+        }
         if self.bare {
             self.jumps();
         }
-        self.record(|recorder, text| recorder.function_ends(text.len() + 1));
         self.end();
+        self.hand_on();
+    }
+
+    /// Hands findings on where too many wait for the end of their function.
+    #[inline]
+    pub(super) fn make_room(&mut self) {
+        if self.reader.notes.len() >= MOST_WAITING {
+            self.hand_on();
+        }
+    }
+
+    /// Hands on what was found in the text read so far: names that follow are not known to it.
+    fn hand_on(&mut self) {
+        self.strings();
+        if self.reader.notes.is_empty() {
+            return;
+        }
         self.drop_consequences();
+        self.reader.notes.sort_by_key(|finding| finding.span.start);
+        for finding in self.reader.notes.drain(..) {
+            match self.visitor.finding(finding) {
+                Proceed::Explain => self.reader.brief = false,
+                Proceed::Count => self.reader.brief = true,
+                Proceed::Stop => {
+                    self.stopped = true;
+                    break;
+                }
+            }
+        }
     }
 
     /// Tells the recorder something, if there is one.
@@ -326,14 +489,11 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Comments may hold anything, strings ASCII only.
+    /// Comments may hold anything, strings ASCII only. Those read so far are looked at.
     fn strings(&mut self) {
-        let text = self.text();
-        if text.is_ascii() {
-            return;
-        }
-        let mut cursor = Cursor::new(text);
-        while !cursor.at_end() {
+        let (text, end) = (self.text(), self.reader.cursor.at());
+        let Some(mut cursor) = self.strings else { return };
+        while cursor.at() < end {
             cursor.skip_blanks();
             let start = cursor.at();
             if cursor.peek() != b'"' || !cursor.skip_string() {
@@ -346,6 +506,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.error(Code::Encoding, span, "a string holds ASCII only");
             }
         }
+        self.strings = Some(cursor);
     }
 
     fn cursor(&mut self) -> &mut Cursor<'a> {
@@ -358,6 +519,24 @@ impl<'a> Checker<'_, '_, 'a> {
 
     fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
         self.reader.notes.push(Diagnostic::error(code, span, message));
+    }
+
+    /// A line of debug information; of many the first one is reported.
+    fn dwarf_line(&mut self) {
+        let start = self.cursor().at();
+        self.cursor().skip_line();
+        if !core::mem::replace(&mut self.dwarf, true) {
+            self.feature(Feature::DwarfLines, "a line of debug information", start..start + 2);
+        }
+    }
+
+    /// A linkage that stands alone: no directive follows it.
+    fn linkage_alone(&mut self) {
+        if self.begun.is_some() && !self.cursor().at_dot_word() {
+            self.begun = None;
+            let token = self.reader.cursor.token();
+            self.error(Code::Syntax, token, "a function or a variable is expected here, behind its linkage");
+        }
     }
 
     /// `# 3 "file"` tells where the text came from.
@@ -394,6 +573,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 Diagnostic::error(Code::Syntax, token.clone(), "a `;` stands behind a statement, and there is none");
             return self.reader.notes.push(error.with_fix(token, ""));
         }
+        // A bracket may be meant as a brace.
+        self.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');
         // Whatever may begin a statement is looked at again.
         self.cursor().bump();
         while !self.cursor().at_end()
@@ -403,6 +584,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().bump();
         }
         self.cut_off = self.cursor().at_end();
+        self.lost_label |= has_label(&self.text()[token.start..self.reader.cursor.at()]);
         if token.start >= self.rubbish {
             let rest = &self.text().as_bytes()[token.start..];
             self.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -414,14 +596,17 @@ impl<'a> Checker<'_, '_, 'a> {
 
     fn end(&mut self) {
         let length = self.text().len();
+        self.names_end(length);
         if let Some(at) = self.reader.cursor.unterminated {
             return self.error(Code::Syntax, at..at + 2, "this comment has no end");
         }
         if self.cut_off {
             return;
         }
+        self.linkage_alone();
         self.header_ends(length..length);
-        if !self.braces.is_empty() {
+        self.missing_sections();
+        if self.braces > 0 && !self.lost_brace {
             self.missing_brace(length..length, "the end of the text");
         }
     }
@@ -429,17 +614,19 @@ impl<'a> Checker<'_, '_, 'a> {
     fn statement(&mut self, place: &mut Option<Statement<'a>>) {
         let before = self.reader.notes.len();
         let start = self.cursor().at();
+        self.statement_at = start;
         self.header_ends(start..start + 1);
         let mut opcode = start;
-        if let Err(error) = self.one_statement(place, &mut opcode) {
+        if let Err(mut error) = self.one_statement(place, &mut opcode) {
             self.reader.notes.truncate(before);
             let unread = matches!(error.code, Code::Syntax | Code::UnknownOpcode);
-            // A comment without an end is told of at the end.
-            if self.cursor().unterminated.is_none() {
+            self.recover(opcode);
+            self.unfinished(&mut error);
+            let outside = self.scopes.depth() == 0 && !self.bare;
+            // A comment without an end is told of at the end, and a body that a function within ended was.
+            if self.cursor().unterminated.is_none() && !(outside && self.broken) {
                 self.reader.notes.push(*error);
             }
-            self.recover(opcode);
-            let outside = self.scopes.depth() == 0 && !self.bare;
             if outside {
                 self.skip_to_item();
             }
@@ -448,9 +635,14 @@ impl<'a> Checker<'_, '_, 'a> {
             if unread && (outside || passed.trim_end().contains([':', '{', '}', '\n'])) {
                 self.unread.push(start..self.reader.cursor.at());
             }
+            self.lost_label |= has_label(passed);
             self.cut_off = self.cursor().at_end();
             let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
-            (self.visit)(Item::Refused, start..end);
+            self.visitor.item(Item::Refused, start..end);
+        }
+        let end = self.reader.cursor.at();
+        for finding in self.reader.notes.iter_mut().skip(before) {
+            finding.statement = Some(start..end);
         }
     }
 
@@ -467,6 +659,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let form = match self.reader.opening(&mut free) {
             Ok(Opening::Form(form)) => form,
             Ok(Opening::Label(name)) => return self.label(guard, name),
+            Ok(Opening::Outside) if self.label_without_colon(*opcode) => return Ok(()),
             Ok(Opening::Outside) => return self.outside(*opcode),
             Err(error) => {
                 self.in_table += 1;
@@ -485,8 +678,30 @@ impl<'a> Checker<'_, '_, 'a> {
         self.guard_is_predicate(guard)?;
         self.registers(statement, *opcode)?;
         self.floors(statement, *opcode)?;
-        (self.visit)(Item::Statement(statement), start..self.reader.cursor.at());
+        self.visitor.item(Item::Statement(statement), start..self.reader.cursor.at());
         Ok(())
+    }
+
+    /// A name alone on its line, where the next one begins a statement, is taken for a label without its colon. Goes to the next line.
+    #[cold]
+    fn label_without_colon(&mut self, opcode: usize) -> bool {
+        let name = &self.text()[opcode..self.reader.cursor.at()];
+        let mut next = self.reader.cursor;
+        next.skip_blanks();
+        let between = &self.text()[self.reader.cursor.at()..next.at()];
+        let mut directive = next;
+        let begins = next.at_word()
+            || matches!(next.peek(), b'@' | b'{' | b'}')
+            || next.at_dot_word() && begins_item(self.reader.table, directive.dot_word());
+        if name.contains('.') || !between.contains('\n') || !begins || self.scopes.depth() == 0 {
+            return false;
+        }
+        let end = self.reader.cursor.at();
+        let message = format!("`:` is missing before this, behind the label `{name}`");
+        self.reader.notes.push(Diagnostic::error(Code::Syntax, next.token(), message).with_fix(end..end, ":"));
+        self.reader.cursor = next;
+        self.labels.place(name);
+        true
     }
 
     /// An opcode that the table does not have: the nearest one may be meant.
@@ -496,7 +711,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.stands_in_function(opcode)?;
         let mut cursor = self.reader.cursor;
         cursor.seek(opcode);
-        match mnemonic::read(self.reader.table, &mut cursor) {
+        match mnemonic::read(self.reader.table, &mut cursor, Depth::Verdict) {
             Err(refusal) => {
                 cursor.seek(opcode);
                 self.reader.refused(cursor, refusal)

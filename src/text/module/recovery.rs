@@ -1,17 +1,23 @@
 //! How reading goes on behind what could not be read.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::BTreeSet;
 use alloc::format;
 use core::ops::Range;
 
 use super::{Checker, directives};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::text::lexer::Cursor;
+use crate::text::mnemonic::{self, Depth};
 use crate::text::reader::{Read, fail, missing_semicolon};
 
 /// A name without the number at its end: a family declares them all.
 fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit())
+}
+
+/// Whether text that could not be read has a colon on its first line, which may be that of a label.
+pub(super) fn has_label(text: &str) -> bool {
+    text.split(['\n', ';']).next().is_some_and(|line| line.replace("::", "").contains(':'))
 }
 
 impl<'a> Checker<'_, '_, 'a> {
@@ -88,15 +94,21 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Whether the brace here closes nothing: the statement, whose last character is before `end`, goes on around it, as in
-    /// `add.u32 a, }b;` and `add.u32 a}, b;`.
+    /// `add.u32 a, }b;`, `add.u32 a}, b;` and `add.u32 %a} %b;`.
     fn is_stray_brace(&self, end: usize) -> bool {
         let behind = self.text()[self.reader.cursor.at() + 1..].trim_start_matches([' ', '\t']);
-        self.text()[..end].ends_with([',', '[', '(']) || behind.starts_with([',', ';', ']', ')'])
+        self.text()[..end].ends_with([',', '[', '(']) || behind.starts_with([',', ';', ']', ')', '%'])
     }
 
     /// The first token behind the line end here, if a statement begins there although the one before, whose last
     /// character is before `end`, has no semicolon.
     fn next_statement(&self, opcode: usize, end: usize) -> Option<Range<usize>> {
+        let mut next = self.reader.cursor;
+        next.skip_blanks();
+        let token = next.token();
+        if self.has_mnemonic(next) {
+            return Some(token);
+        }
         let mut operands = self.reader.cursor;
         operands.seek(end);
         if !operands.is_behind_value() {
@@ -108,14 +120,51 @@ impl<'a> Checker<'_, '_, 'a> {
         if operands.at() >= end || operands.at_dot_word() {
             return None;
         }
-        let mut next = self.reader.cursor;
-        next.skip_blanks();
-        let token = next.token();
         // A short word behind a dot may be an element or a selector.
         let directive = next.at_dot_word()
             && token.len() > 3
             && !self.text()[token.clone()].ends_with(|c: char| c.is_ascii_digit());
         (next.at_word() || directive || matches!(next.peek(), b'@' | b'{')).then_some(token)
+    }
+
+    /// Whether a legal mnemonic stands here, one that is no name of something else: it has modifiers.
+    fn has_mnemonic(&self, cursor: Cursor<'a>) -> bool {
+        let (table, mut start) = (self.reader.table, cursor);
+        cursor.at_word() && {
+            let mut end = cursor;
+            let word = end.dotted_word();
+            word.contains('.')
+                && (table.form(word).is_some() || mnemonic::read(table, &mut start, Depth::Verdict).is_ok())
+        }
+    }
+
+    /// Whether the cursor is where a line begins, behind `start`, and a statement or directive begins the line.
+    pub(super) fn line_begins_item(&self, start: usize) -> bool {
+        let at = self.reader.cursor.at();
+        let Some(end) = self.text().as_bytes()[start..at].iter().rposition(|byte| *byte == b'\n') else { return false };
+        let line = start + end + 1;
+        let mut first = self.reader.cursor;
+        first.seek(line);
+        first.skip_blanks();
+        let directive = |mut cursor: Cursor<'a>| {
+            cursor.at_dot_word() && {
+                let name = cursor.dot_word();
+                directives::begins_item(self.reader.table, name) || self.reader.table.directive(name).is_some()
+            }
+        };
+        first.at() == at && (self.has_mnemonic(first) || directive(first) || first.peek() == b'@')
+    }
+
+    /// What is said of a statement that ends where the next one begins, although `error` was found there.
+    pub(super) fn unfinished(&self, error: &mut Diagnostic) {
+        let next = self.reader.cursor.token();
+        // Where only a semicolon is missing it says so.
+        if error.span.start < next.start || !error.fixes.is_empty() && error.span == next {
+            return;
+        }
+        let expected = if error.span == next { &*error.message } else { "an operand is expected here" };
+        let message = format!("the statement before this is not finished: {expected}");
+        *error = Diagnostic::error(Code::Syntax, next, message);
     }
 
     /// A kernel, or a function with a body, never stands within another: where one does, the body that is open lacks its `}`.
@@ -132,18 +181,31 @@ impl<'a> Checker<'_, '_, 'a> {
         ahead.seek(self.head_end);
         let body = (!ahead.at_end() && ahead.peek() == b'{').then(|| ahead.at()..ahead.at() + 1);
         if let Some(place) = if kernel { Some(span.clone()) } else { body } {
-            self.missing_brace(place, if kernel { "this kernel" } else { "this function's body" });
-            while self.braces.pop().is_some() {
+            if !self.lost_brace {
+                self.missing_brace(place, if kernel { "this kernel" } else { "this function's body" });
+                self.broken = true;
+            }
+            for _ in 0..core::mem::take(&mut self.braces) {
                 self.leave();
             }
+            self.too_deep = 0;
             self.labels.forget();
             self.lists.clear();
             let end = self.cursor().at();
+            self.names_end(end);
             self.record(|recorder, _| recorder.function_ends(end));
             if let Some(name) = self.function.take() {
                 self.declare_function(name);
             }
         }
+    }
+
+    /// Ends the open function for what could not be read in it.
+    pub(super) fn names_end(&mut self, end: usize) {
+        if let Some(start) = self.lost_names.take() {
+            self.without_names.push(start..end);
+        }
+        self.lost_label = false;
     }
 
     pub(super) fn missing_brace(&mut self, place: Range<usize>, before: &str) {
@@ -165,10 +227,12 @@ impl<'a> Checker<'_, '_, 'a> {
             if self.cursor().at_dot_word() {
                 let mut ahead = self.reader.cursor;
                 let name = ahead.dot_word();
-                if directives::stands_outside(name) {
+                if directives::stands_outside(self.reader.table, name) {
                     return;
                 }
                 self.reader.cursor = ahead;
+            } else if self.cursor().peek() == b'{' {
+                self.skip_block();
             } else if self.cursor().at_word() {
                 self.cursor().dotted_word();
             } else if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
@@ -177,27 +241,44 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
+    /// Passes a block, or its brace where it has no end.
+    fn skip_block(&mut self) {
+        self.cursor().bump();
+        let inside = self.reader.cursor;
+        if !self.unbalanced && self.skip_braces(0..0).is_err() {
+            self.unbalanced = true;
+            self.reader.cursor = inside;
+        }
+    }
+
     /// Drops what is said of names that stand in text that could not be read: their declaration may be there.
     pub(super) fn drop_consequences(&mut self) {
-        if self.unread.is_empty() {
-            return;
-        }
         let text = self.text();
-        let mut stems = BTreeSet::new();
         for unread in core::mem::take(&mut self.unread) {
             let mut cursor = self.reader.cursor;
             cursor.seek(unread.start);
             while cursor.at() < unread.end {
                 match cursor.at_word() {
-                    true => drop(stems.insert(stem(cursor.word()))),
+                    true => drop(self.unread_names.insert(stem(cursor.word()))),
                     false if cursor.peek() == b'/' && cursor.skip_comment() => {}
                     false => cursor.bump(),
                 }
             }
         }
+        let without_names = core::mem::take(&mut self.without_names);
+        if self.unread_names.is_empty() && without_names.is_empty() && self.lost_names.is_none() {
+            return;
+        }
+        // Both are in the order of the text.
+        let unknown = |at: usize| {
+            let behind = without_names.partition_point(|range| range.start <= at);
+            without_names[..behind].last().is_some_and(|range| at < range.end)
+                || self.lost_names.is_some_and(|start| start <= at)
+        };
+        let names = &self.unread_names;
         let follows = |finding: &Diagnostic| {
             matches!(finding.code, Code::UndeclaredRegister | Code::Guard)
-                && stems.contains(stem(&text[finding.span.clone()]))
+                && (names.contains(stem(&text[finding.span.clone()])) || unknown(finding.span.start))
         };
         self.reader.notes.retain(|finding| !follows(finding));
     }
