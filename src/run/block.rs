@@ -4,8 +4,10 @@
 //! is deepest and least far runs, so that lanes meet again; every 64th pick takes the one that has waited longest, so that
 //! each of them goes on.
 
+mod wait;
+
 use std::prelude::rust_2024::*;
-use std::{format, vec};
+use std::vec;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,10 +15,11 @@ use std::sync::Arc;
 
 use ptx_isa::warp::{Row, Warps};
 
-use super::decode::{Action, Cell, Code, Op};
+use super::decode::{Cell, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::raw::Bytes;
+use wait::{Barrier, Waiter};
 
 /// How often lanes may go back in a loop before the lanes that have waited longest take a turn, and how many operations that
 /// turn has.
@@ -33,23 +36,6 @@ pub(crate) struct Entry {
     pub picked: u64,
     /// Whether it goes on although lanes are missing.
     pub forced: bool,
-}
-
-/// Lanes at a barrier.
-#[derive(Debug)]
-struct Waiter {
-    barrier: u32,
-    entry: Entry,
-}
-
-/// What is known at a barrier of the block.
-#[derive(Debug, Default)]
-struct Barrier {
-    /// The lanes that have arrived, and those of them whose predicate is true.
-    arrived: Vec<u32>,
-    yes: Vec<u32>,
-    /// How many threads are awaited; none for all of the block.
-    threads: Option<u64>,
 }
 
 /// A call that a thread is in.
@@ -113,22 +99,33 @@ pub(crate) struct Block<'l> {
     rounds: u64,
     starved: bool,
     pub executed: u64,
-    /// The allocation that was accessed last.
+    /// The allocation that was accessed last, and the one that each operation accessed last.
     pub around: (usize, usize),
-    ranges: Vec<Range<usize>>,
+    pub bounds: Vec<(usize, usize)>,
+    /// The warps that execute, those together that follow each other: whether all their live lanes do.
+    ranges: Vec<(Range<usize>, bool)>,
     lanes: u64,
+    /// Masks that nothing uses.
+    spare: Vec<Vec<u32>>,
 }
 
 impl<'l> Block<'l> {
-    pub(crate) fn new(launched: &'l Launched<'l>, index: [u32; 3], warps: Option<Warps>) -> Result<Block<'l>, Error> {
+    /// A block of a launch; it may take over what another one had.
+    pub(crate) fn new(
+        launched: &'l Launched<'l>,
+        index: [u32; 3],
+        other: Option<Block<'l>>,
+    ) -> Result<Block<'l>, Error> {
+        if let Some(mut block) = other {
+            block.index = index;
+            block.begin(true);
+            return Ok(block);
+        }
         let code = launched.code;
         let threads = launched.threads();
         let count = threads.div_ceil(32);
-        let mask = |warp: usize| u32::MAX >> (32 - (threads - 32 * warp).min(32));
-        let live: Vec<u32> = (0..count).map(mask).collect();
         let frame = code.routines[&launched.kernel].frame;
         let stack = if code.grows { launched.options.stack.max(frame) } else { launched.frames };
-        let again = warps.is_some();
         let bytes = |len: Option<u64>| {
             let message = "the host has no memory for the shared and local memory of a block";
             let bytes = len.and_then(|len| Bytes::try_zeroed(usize::try_from(len).ok()?));
@@ -142,30 +139,62 @@ impl<'l> Block<'l> {
             index,
             rank: 0,
             peers: Arc::new([]),
-            warps: warps.unwrap_or_else(|| code.program.warps(count)),
-            ready: vec![Entry { depth: 0, at: code.entry, masks: live.clone(), picked: 0, forced: false }],
-            live,
+            warps: code.program.warps(count),
+            ready: Vec::new(),
+            live: Vec::new(),
             held: Vec::new(),
             waiting: Vec::new(),
             barriers: HashMap::new(),
-            arrived: vec![0; count],
+            arrived: Vec::new(),
             at_cluster: Vec::new(),
             shared,
             local,
             stack,
             frames: vec![0; threads],
             tops: vec![frame; threads],
-            calls: vec![Vec::new(); threads],
+            calls: vec![Vec::new(); if code.calls { threads } else { 0 }],
             picks: 0,
             rounds: 0,
             starved: false,
             executed: 0,
             around: launched.everywhere(),
+            bounds: vec![launched.everywhere(); code.ops.len()],
             ranges: Vec::new(),
             lanes: 0,
+            spare: Vec::new(),
         };
-        block.specials(again);
+        block.begin(false);
         Ok(block)
+    }
+
+    /// Lets the threads of the block begin, perhaps in place of those of another one that have all ended.
+    fn begin(&mut self, again: bool) {
+        let threads = self.launched.threads();
+        let mask = |warp: usize| u32::MAX >> (32 - (threads - 32 * warp).min(32));
+        self.live.clear();
+        self.live.extend((0..self.warps.len()).map(mask));
+        self.arrived.clear();
+        self.arrived.resize(self.live.len(), 0);
+        if again {
+            self.shared.clear();
+            self.local.clear();
+            self.frames.fill(0);
+            self.tops.fill(self.code.routines[&self.launched.kernel].frame);
+            self.barriers.clear();
+            (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
+        }
+        let mut masks = self.masks();
+        masks.copy_from_slice(&self.live);
+        self.ready.push(Entry { depth: 0, at: self.code.entry, masks, picked: 0, forced: false });
+        self.specials(again);
+    }
+
+    /// Masks of no lanes.
+    fn masks(&mut self) -> Vec<u32> {
+        let mut masks = self.spare.pop().unwrap_or_default();
+        masks.clear();
+        masks.resize(self.live.len(), 0);
+        masks
     }
 
     /// Runs until all threads have ended, or so many steps were done, however many lanes took part.
@@ -173,15 +202,18 @@ impl<'l> Block<'l> {
         let mut steps = 0;
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
-            let program = &self.code.program;
+            let code = self.code;
             // Who goes on because it has waited long is not put aside at once for those before it.
             let mut turn = if std::mem::take(&mut self.starved) { TURN } else { 0 };
             loop {
-                let code = self.code;
                 match &code.ops[entry.at] {
                     Op::Run { from, to } => {
-                        for range in &self.ranges {
-                            program.run_range(*from as usize..*to as usize, range.clone(), &mut self.warps);
+                        for (warps, whole) in &self.ranges {
+                            let (steps, warps) = (*from as usize..*to as usize, warps.clone());
+                            match whole {
+                                true => code.program.run_whole(steps, warps, &mut self.warps),
+                                false => code.program.run_range(steps, warps, &mut self.warps),
+                            }
                         }
                         self.executed += self.lanes * u64::from(to - from);
                         steps += u64::from(to - from);
@@ -229,12 +261,19 @@ impl<'l> Block<'l> {
         Ok(if self.at_cluster.is_empty() { Status::Finished } else { Status::Waiting })
     }
 
-    /// Puts lanes aside until they are picked.
+    /// Puts lanes aside until they are picked, with those that are at the same place.
     pub(crate) fn aside(&mut self, mut entry: Entry) {
-        if entry.masks.iter().any(|mask| *mask != 0) {
-            entry.picked = self.picks;
-            self.ready.push(entry);
+        if entry.masks.iter().all(|mask| *mask == 0) {
+            return self.spare.push(entry.masks);
         }
+        let place = (entry.depth, entry.at);
+        if let Some(other) = self.ready.iter_mut().find(|other| (other.depth, other.at) == place) {
+            other.masks.iter_mut().zip(&entry.masks).for_each(|(mask, more)| *mask |= more);
+            other.forced &= entry.forced;
+            return self.spare.push(entry.masks);
+        }
+        entry.picked = self.picks;
+        self.ready.push(entry);
     }
 
     /// The entry that runs next; none when all threads have ended.
@@ -258,16 +297,7 @@ impl<'l> Block<'l> {
             false => (u64::from(u32::MAX - entry.depth), entry.at),
         };
         let place = (0..self.ready.len()).min_by_key(|place| key(&self.ready[*place])).expect("there is one");
-        let mut entry = self.ready.swap_remove(place);
-        self.ready.retain(|other| {
-            let same = (other.depth, other.at) == (entry.depth, entry.at);
-            if same {
-                entry.masks.iter_mut().zip(&other.masks).for_each(|(mask, more)| *mask |= more);
-                entry.forced &= other.forced;
-            }
-            !same
-        });
-        Ok(Some(entry))
+        Ok(Some(self.ready.swap_remove(place)))
     }
 
     /// Lets the lanes of an entry be the ones that execute.
@@ -277,10 +307,12 @@ impl<'l> Block<'l> {
         for (warp, mask) in entry.masks.iter().enumerate() {
             *self.warps.active_mut(warp) = *mask;
             self.lanes += u64::from(mask.count_ones());
+            // What lanes hold that have ended nobody reads.
+            let whole = *mask == self.live[warp];
             match self.ranges.last_mut() {
                 _ if *mask == 0 => {}
-                Some(last) if last.end == warp => last.end += 1,
-                _ => self.ranges.push(warp..warp + 1),
+                Some((last, same)) if last.end == warp && *same == whole => last.end += 1,
+                _ => self.ranges.push((warp..warp + 1, whole)),
             }
         }
     }
@@ -354,21 +386,33 @@ impl<'l> Block<'l> {
     }
 
     /// A branch: the lanes that take it and those that do not part.
-    pub(crate) fn branch(&mut self, entry: &Entry, guard: Option<(u32, bool)>, to: usize) -> Flow {
-        let (mut taken, mut rest) = (entry.clone(), entry.clone());
-        let (mut any_taken, mut any_rest) = (false, false);
-        for (warp, mask) in entry.masks.iter().enumerate() {
-            let own = self.guarded(warp, *mask, guard);
-            (taken.masks[warp], rest.masks[warp]) = (own, mask & !own);
-            any_taken |= own != 0;
-            any_rest |= mask & !own != 0;
+    pub(crate) fn branch(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>, to: usize) -> Flow {
+        let Some((register, not)) = guard else { return Flow::Jump(to) };
+        let mut taken = self.masks();
+        let flip = if not { u32::MAX } else { 0 };
+        let (mut any_taken, mut any_rest) = (0, 0);
+        let predicates = self.warps.predicate(register);
+        for (warp, (mask, taken)) in entry.masks.iter().zip(&mut taken).enumerate() {
+            *taken = mask & (predicates(warp) ^ flip);
+            any_taken |= *taken;
+            any_rest |= mask & !*taken;
         }
+        drop(predicates);
         match (any_taken, any_rest) {
-            (false, _) => Flow::Next,
-            (true, false) => Flow::Jump(to),
-            (true, true) => {
-                self.aside(Entry { at: to, ..taken });
-                self.aside(Entry { at: entry.at + 1, ..rest });
+            (0, _) => {
+                self.spare.push(taken);
+                Flow::Next
+            }
+            (_, 0) => {
+                self.spare.push(taken);
+                Flow::Jump(to)
+            }
+            _ => {
+                let mut rest = std::mem::take(&mut entry.masks);
+                rest.iter_mut().zip(&taken).for_each(|(mask, taken)| *mask &= !taken);
+                let (depth, picked, forced) = (entry.depth, entry.picked, entry.forced);
+                self.aside(Entry { at: to, masks: taken, depth, picked, forced });
+                self.aside(Entry { at: entry.at + 1, masks: rest, depth, picked, forced });
                 Flow::Aside
             }
         }
@@ -417,217 +461,6 @@ impl<'l> Block<'l> {
         let rest = entry.clone();
         self.aside(rest);
         Flow::Aside
-    }
-
-    /// Lanes arrive at a barrier, and wait there or do not.
-    pub(crate) fn arrive(
-        &mut self,
-        entry: &mut Entry,
-        guard: Option<(u32, bool)>,
-        barrier: Cell,
-        threads: Option<Cell>,
-        test: Option<Cell>,
-        waits: bool,
-    ) -> Flow {
-        let mut names: Vec<(u32, Entry)> = Vec::new();
-        for warp in 0..entry.masks.len() {
-            let own = self.guarded(warp, entry.masks[warp], guard);
-            for lane in Self::lanes_of(own) {
-                let name = self.get(warp, lane, barrier) as u32;
-                let place = names.iter().position(|(other, _)| *other == name).unwrap_or_else(|| {
-                    names.push((name, Entry { masks: vec![0; entry.masks.len()], ..entry.clone() }));
-                    names.len() - 1
-                });
-                names[place].1.masks[warp] |= 1 << lane;
-                let awaited =
-                    threads.map(|threads| self.get(warp, lane, threads) & 0xffff_ffff).filter(|count| *count != 0);
-                let yes = test.is_some_and(|test| self.get(warp, lane, test) & 1 != 0);
-                let count = entry.masks.len();
-                let barrier = self.barriers.entry(name).or_default();
-                barrier.arrived.resize(count, 0);
-                barrier.yes.resize(count, 0);
-                barrier.arrived[warp] |= 1 << lane;
-                barrier.yes[warp] |= u32::from(yes) << lane;
-                barrier.threads = awaited;
-            }
-            if waits {
-                entry.masks[warp] &= !own;
-            }
-        }
-        let flow = self.go_on(entry);
-        let called: Vec<u32> = names.iter().map(|(name, _)| *name).collect();
-        if waits {
-            self.waiting.extend(names.into_iter().map(|(barrier, entry)| Waiter { barrier, entry }));
-        }
-        called.into_iter().for_each(|barrier| self.release(barrier));
-        flow
-    }
-
-    /// Lanes arrive at the barrier of the cluster.
-    pub(crate) fn arrive_cluster(&mut self, entry: &Entry, guard: Option<(u32, bool)>) {
-        for warp in 0..entry.masks.len() {
-            self.arrived[warp] |= self.guarded(warp, entry.masks[warp], guard);
-        }
-    }
-
-    /// Lanes wait at the barrier of the cluster, unless the phase in which they arrived is over.
-    pub(crate) fn wait_cluster(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>) -> Flow {
-        let mut waits = entry.clone();
-        for warp in 0..entry.masks.len() {
-            waits.masks[warp] = self.guarded(warp, entry.masks[warp], guard) & self.arrived[warp];
-            entry.masks[warp] &= !waits.masks[warp];
-        }
-        if waits.masks.iter().all(|mask| *mask == 0) {
-            return Flow::Next;
-        }
-        self.at_cluster.push(waits);
-        self.go_on(entry)
-    }
-
-    /// Whether all lanes that have not ended have arrived at the barrier of the cluster.
-    pub(crate) fn has_arrived(&self) -> bool {
-        self.arrived.iter().zip(&self.live).all(|(arrived, live)| live & !arrived == 0)
-    }
-
-    /// The next phase of the barrier of the cluster begins.
-    pub(crate) fn release_cluster(&mut self) {
-        self.arrived.fill(0);
-        for entry in std::mem::take(&mut self.at_cluster) {
-            self.aside(Entry { at: entry.at + 1, ..entry });
-        }
-    }
-
-    /// Lets the lanes at a barrier go on if all have arrived.
-    fn release(&mut self, name: u32) {
-        let Some(barrier) = self.barriers.get(&name) else { return };
-        let complete = match barrier.threads {
-            None => barrier.arrived.iter().zip(&self.live).all(|(arrived, live)| live & !arrived == 0),
-            // A warp counts as a whole once all its lanes have come.
-            Some(threads) => {
-                let count = |(arrived, live): (&u32, &u32)| match live & !arrived == 0 && *arrived != 0 {
-                    true => 32,
-                    false => u64::from(arrived.count_ones()),
-                };
-                barrier.arrived.iter().zip(&self.live).map(count).sum::<u64>() >= threads
-            }
-        };
-        if !complete {
-            return;
-        }
-        let barrier = self.barriers.remove(&name).expect("it was just found");
-        let yes: u64 = barrier.yes.iter().map(|mask| u64::from(mask.count_ones())).sum();
-        let all = barrier.yes == barrier.arrived;
-        let (mut released, mut rest) = (Vec::new(), Vec::new());
-        for waiter in std::mem::take(&mut self.waiting) {
-            if waiter.barrier == name { released.push(waiter) } else { rest.push(waiter) }
-        }
-        self.waiting = rest;
-        for Waiter { mut entry, .. } in released {
-            if let Op::Effect { action: Action::Wait { test: Some(test), .. }, .. } = &self.code.ops[entry.at] {
-                use ptx_isa::table::EffectKind;
-                let value = match test.kind {
-                    EffectKind::WaitCount => yes,
-                    EffectKind::WaitAll => all.into(),
-                    _ => u64::from(yes != 0),
-                };
-                for warp in 0..entry.masks.len() {
-                    for lane in Self::lanes_of(entry.masks[warp]) {
-                        self.set(warp, lane, test.to, value);
-                    }
-                }
-            }
-            entry.at += 1;
-            self.aside(entry);
-        }
-    }
-
-    /// Lanes wait for those that a mask names, of which only live ones count.
-    pub(crate) fn converge(
-        &mut self,
-        entry: &mut Entry,
-        guard: Option<(u32, bool)>,
-        mask: Cell,
-        together: bool,
-    ) -> Flow {
-        if std::mem::take(&mut entry.forced) {
-            return Flow::Next;
-        }
-        // The usual case: every warp has all that it names.
-        let complete = |block: &Self, entry: &Entry, warp: usize| {
-            let own = block.guarded(warp, entry.masks[warp], guard);
-            let named = Self::lanes_of(own).fold(0, |all, lane| all | block.get(warp, lane, mask) as u32);
-            named & block.live[warp] & !own == 0
-        };
-        if (0..entry.masks.len()).all(|warp| complete(self, entry, warp)) {
-            return Flow::Next;
-        }
-        // Those that wait at this place join; at a barrier of the warp the place does not matter.
-        let (depth, at) = (entry.depth, entry.at);
-        let mut joined = Vec::new();
-        let mut rest = Vec::new();
-        for held in std::mem::take(&mut self.held) {
-            if (held.depth, held.at) == (depth, at) {
-                entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
-            } else if !together
-                && matches!(self.code.ops[held.at], Op::Effect { action: Action::Converge { together: false, .. }, .. })
-            {
-                joined.push(held);
-            } else {
-                rest.push(held);
-            }
-        }
-        self.held = rest;
-        let mut waits = Entry { masks: vec![0; entry.masks.len()], ..entry.clone() };
-        let mut released = vec![0; entry.masks.len()];
-        for warp in 0..entry.masks.len() {
-            let own = self.guarded(warp, entry.masks[warp], guard);
-            let elsewhere = joined.iter().fold(0, |all, held| all | held.masks[warp]);
-            let named = Self::lanes_of(own).fold(0, |all, lane| all | self.get(warp, lane, mask) as u32);
-            if named & self.live[warp] & !(own | elsewhere) != 0 {
-                waits.masks[warp] = own;
-                entry.masks[warp] &= !own;
-            } else if own != 0 {
-                released[warp] = named;
-            }
-        }
-        for mut held in joined {
-            let mut free = Entry { at: held.at + 1, masks: vec![0; held.masks.len()], ..held.clone() };
-            for warp in 0..held.masks.len() {
-                free.masks[warp] = held.masks[warp] & released[warp];
-                held.masks[warp] &= !released[warp];
-            }
-            self.aside(free);
-            if held.masks.iter().any(|mask| *mask != 0) {
-                self.held.push(held);
-            }
-        }
-        if waits.masks.iter().any(|mask| *mask != 0) {
-            self.held.push(waits);
-        }
-        // The lanes that go on execute what follows at once.
-        if entry.masks.iter().all(|mask| *mask == 0) {
-            return Flow::Aside;
-        }
-        self.activate(entry);
-        Flow::Next
-    }
-
-    /// The error of a block in which nothing can go on.
-    pub(crate) fn deadlock(&self) -> Error {
-        let mut places = Vec::new();
-        let at_barriers = self.waiting.iter().map(|Waiter { barrier, entry }| (format!("barrier {barrier}"), entry));
-        let at_cluster = self.at_cluster.iter().map(|entry| ("the barrier of the cluster".to_owned(), entry));
-        for (barrier, entry) in at_barriers.chain(at_cluster).take(4) {
-            let lanes: u32 = entry.masks.iter().map(|mask| mask.count_ones()).sum();
-            let (statement, line) = self.launched.statement(entry.at);
-            places.push(format!("{lanes} threads at {barrier}, line {line}: {statement}"));
-        }
-        let live: u32 = self.live.iter().map(|mask| mask.count_ones()).sum();
-        let message = format!("deadlock: of {live} threads none can go on; {}", places.join("; "));
-        let first = self.waiting.first().map_or_else(|| &self.at_cluster[0], |waiter| &waiter.entry);
-        let warp = first.masks.iter().position(|mask| *mask != 0).unwrap_or(0);
-        let lane = first.masks[warp].trailing_zeros() as usize;
-        self.error(first.at, warp, lane.min(31), Error::new(ErrorKind::Deadlock, message))
     }
 
     /// An error at an operation of a lane.

@@ -5,8 +5,6 @@ use std::{format, vec};
 
 use std::sync::Arc;
 
-use ptx_isa::warp::Warps;
-
 use super::block::{Block, Status};
 use super::error::{Error, ErrorKind};
 use super::launch::{Grid, Launched};
@@ -21,8 +19,12 @@ pub(crate) struct Cluster<'l> {
 }
 
 impl<'l> Cluster<'l> {
-    /// The cluster with this number in a launch; its blocks take over registers that others had.
-    pub(crate) fn new(launched: &'l Launched<'l>, number: u64, spare: &mut Vec<Warps>) -> Result<Cluster<'l>, Error> {
+    /// The cluster with this number in a launch; its blocks take over what others had.
+    pub(crate) fn new(
+        launched: &'l Launched<'l>,
+        number: u64,
+        spare: &mut Vec<Block<'l>>,
+    ) -> Result<Cluster<'l>, Error> {
         let (grid, [cx, cy, cz]) = (launched.grid, launched.cluster);
         let [x, y] = [grid[0] / cx, grid[1] / cy].map(u64::from);
         let first = [number % x, number / x % y, number / x / y];
@@ -33,10 +35,14 @@ impl<'l> Cluster<'l> {
                 Block::new(launched, index, spare.pop())
             })
             .collect::<Result<_, _>>()?;
-        let shared: Arc<[(usize, usize)]> =
-            blocks.iter().map(|block| (block.shared.address(), block.shared.len())).collect();
-        for (rank, block) in blocks.iter_mut().enumerate() {
-            (block.rank, block.peers) = (rank, shared.clone());
+        let memory = |block: &Block<'_>| (block.shared.address(), block.shared.len());
+        // Blocks that are taken over mostly know each other.
+        let known = |block: &Block<'_>| block.peers.iter().copied().eq(blocks.iter().map(memory));
+        if !blocks.iter().enumerate().all(|(rank, block)| block.rank == rank && known(block)) {
+            let peers: Arc<[(usize, usize)]> = blocks.iter().map(memory).collect();
+            for (rank, block) in blocks.iter_mut().enumerate() {
+                (block.rank, block.peers) = (rank, peers.clone());
+            }
         }
         Ok(Cluster { status: vec![Status::Suspended; blocks.len()], blocks })
     }
@@ -71,9 +77,9 @@ impl<'l> Cluster<'l> {
         self.blocks.iter().map(|block| block.executed).sum()
     }
 
-    /// The registers, for other blocks.
-    pub(crate) fn into_warps(self) -> impl Iterator<Item = Warps> {
-        self.blocks.into_iter().map(|block| block.warps)
+    /// The blocks, for others to take over.
+    pub(crate) fn into_blocks(self) -> Vec<Block<'l>> {
+        self.blocks
     }
 }
 

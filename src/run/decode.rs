@@ -92,6 +92,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
             specials: Vec::new(),
             static_shared,
             grows: false,
+            calls: false,
         };
         for number in &reached {
             plan.function(*number, &mut code, pass == 1)?;
@@ -109,6 +110,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
                 }
             }
             code.grows |= !recursive.is_empty();
+            code.link();
             return Ok(code);
         }
     }

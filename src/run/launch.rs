@@ -407,13 +407,27 @@ const WORKSPACE: usize = 256;
 /// Steps after which a cluster lets another one run.
 const SLICE: u64 = 1 << 15;
 
-/// Clusters that run, and those that have not begun.
+/// How long one thread runs blocks before others help: about what starting them takes.
+const ALONE: Duration = Duration::from_micros(30);
+
+/// The clusters of a launch: which begin next, which wait for others, how many have not ended.
 struct Queue<'l> {
-    next: u64,
-    suspended: VecDeque<Cluster<'l>>,
-    running: usize,
-    /// Blocks that have ended.
-    ended: u64,
+    next: AtomicU64,
+    clusters: u64,
+    suspended: Mutex<VecDeque<Cluster<'l>>>,
+    left: AtomicU64,
+    /// Instructions that were executed.
+    executed: AtomicU64,
+    failed: Mutex<Option<Error>>,
+    stop: AtomicBool,
+    /// Blocks whose end was told.
+    told: Mutex<u64>,
+}
+
+/// The threads that the host runs at once.
+fn host_threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 impl Launched<'_> {
@@ -436,84 +450,86 @@ impl Launched<'_> {
     fn run(&self) -> Result<u64, Error> {
         let count = |shape: &[u32; 3]| -> u64 { shape.iter().map(|count| u64::from(*count)).product() };
         let clusters = count(&self.grid) / count(&self.cluster);
-        let host = || std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = self.options.threads.unwrap_or_else(host).clamp(1, clusters.min(256) as usize);
-        let queue = Mutex::new(Queue { next: 0, suspended: VecDeque::new(), running: 0, ended: 0 });
-        let (failed, executed) = (Mutex::new(None), AtomicU64::new(0));
-        let stop = AtomicBool::new(false);
-        let work = || {
-            if let Err(error) = self.work(&queue, clusters, &executed, &stop) {
-                stop.store(true, Ordering::Relaxed);
-                failed.lock().expect("no panic while it is held").get_or_insert(error);
-            }
+        let workers = self.options.threads.unwrap_or_else(host_threads).clamp(1, clusters.min(256) as usize);
+        let queue = Queue {
+            next: AtomicU64::new(0),
+            clusters,
+            suspended: Mutex::new(VecDeque::new()),
+            left: AtomicU64::new(clusters),
+            executed: AtomicU64::new(0),
+            failed: Mutex::new(None),
+            stop: AtomicBool::new(false),
+            told: Mutex::new(0),
         };
         match workers {
-            1 => work(),
-            _ => std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work)))),
+            1 => self.work(&queue, || false),
+            _ => std::thread::scope(|scope| {
+                let start = Instant::now();
+                self.work(&queue, || {
+                    let helped = start.elapsed() >= ALONE;
+                    if helped {
+                        (1..workers).for_each(|_| drop(scope.spawn(|| self.work(&queue, || true))));
+                    }
+                    helped
+                });
+            }),
         }
-        match failed.into_inner().expect("no panic while it was held") {
+        match queue.failed.into_inner().expect("no panic while it was held") {
             Some(error) => Err(error),
-            None => Ok(executed.into_inner()),
+            None => Ok(queue.executed.into_inner()),
         }
     }
 
-    fn work<'l>(
-        &'l self,
-        queue: &Mutex<Queue<'l>>,
-        clusters: u64,
-        executed: &AtomicU64,
-        stop: &AtomicBool,
-    ) -> Result<(), Error> {
-        let mut spare = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
-            let taken = {
-                let mut queue = queue.lock().expect("no panic while it is held");
-                let next = (queue.next < clusters).then(|| {
-                    queue.next += 1;
-                    Err(queue.next - 1)
-                });
-                // A suspended cluster waits for others, perhaps: those that have not begun go first.
-                let taken = match next {
-                    Some(next) => Some(next),
-                    None => queue.suspended.pop_front().map(Ok),
-                };
-                match taken {
-                    Some(taken) => {
-                        queue.running += 1;
-                        Some(taken)
-                    }
-                    None if queue.running == 0 => return Ok(()),
-                    None => None,
-                }
+    /// Runs clusters until none is left. `help` lets other threads join, and tells whether that is done.
+    fn work<'l>(&'l self, queue: &Queue<'l>, help: impl FnMut() -> bool) {
+        if let Err(error) = self.run_clusters(queue, help) {
+            queue.stop.store(true, Ordering::Relaxed);
+            queue.failed.lock().expect("no panic while it is held").get_or_insert(error);
+        }
+    }
+
+    fn run_clusters<'l>(&'l self, queue: &Queue<'l>, mut help: impl FnMut() -> bool) -> Result<(), Error> {
+        let (mut spare, mut helped) = (Vec::new(), false);
+        while !queue.stop.load(Ordering::Relaxed) {
+            // A suspended cluster waits for others, perhaps: those that have not begun go first.
+            let number = match queue.next.load(Ordering::Relaxed) < queue.clusters {
+                true => queue.next.fetch_add(1, Ordering::Relaxed),
+                false => queue.clusters,
             };
-            let mut cluster = match taken {
-                Some(Ok(cluster)) => cluster,
-                Some(Err(number)) => Cluster::new(self, number, &mut spare)?,
-                None => {
-                    std::thread::yield_now();
-                    continue;
-                }
+            let suspended = || queue.suspended.lock().expect("no panic while it is held").pop_front();
+            let mut cluster = if number < queue.clusters {
+                Cluster::new(self, number, &mut spare)?
+            } else if let Some(cluster) = suspended() {
+                cluster
+            } else if queue.left.load(Ordering::Acquire) == 0 {
+                return Ok(());
+            } else {
+                std::thread::yield_now();
+                continue;
             };
             let before = cluster.executed();
             let status = cluster.run(SLICE);
             let since = cluster.executed() - before;
-            let all = executed.fetch_add(since, Ordering::Relaxed) + since;
-            let mut queue = queue.lock().expect("no panic while it is held");
-            queue.running -= 1;
+            let all = queue.executed.fetch_add(since, Ordering::Relaxed) + since;
             match status? {
                 Status::Finished => {
-                    queue.ended += self.cluster.iter().map(|count| u64::from(*count)).product::<u64>();
                     if let Some(progress) = &self.options.progress {
-                        progress(queue.ended, self.grid.iter().map(|count| u64::from(*count)).product());
+                        let mut told = queue.told.lock().expect("no panic while it is held");
+                        *told += self.cluster.iter().map(|count| u64::from(*count)).product::<u64>();
+                        progress(*told, self.grid.iter().map(|count| u64::from(*count)).product());
                     }
-                    spare.extend(cluster.into_warps());
+                    queue.left.fetch_sub(1, Ordering::Release);
+                    spare.extend(cluster.into_blocks());
                 }
-                Status::Suspended | Status::Waiting => queue.suspended.push_back(cluster),
+                Status::Suspended | Status::Waiting => {
+                    queue.suspended.lock().expect("no panic while it is held").push_back(cluster);
+                }
             }
             if all > self.options.limit {
                 let message = format!("the launch executed more than {} instructions", self.options.limit);
                 return Err(Error::new(ErrorKind::Limit, message));
             }
+            helped = helped || help();
         }
         Ok(())
     }

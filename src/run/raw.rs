@@ -47,6 +47,14 @@ impl Bytes {
         self.len
     }
 
+    /// Makes all bytes zero.
+    pub(crate) fn clear(&mut self) {
+        for offset in (0..self.len).step_by(8) {
+            // SAFETY: the pieces have room for whole words behind the first byte, which is aligned.
+            unsafe { store(self.start + offset, 8, 0) };
+        }
+    }
+
     /// The bytes from an offset on.
     pub(crate) fn read(&self, offset: usize, out: &mut [u8]) {
         assert!(offset + out.len() <= self.len, "a range within the allocation");

@@ -4,8 +4,9 @@ use std::prelude::rust_2024::*;
 
 use std::collections::HashMap;
 
+use ptx_isa::lanes::Transfer;
 use ptx_isa::table::{EffectKind, Evaluator, Origin};
-use ptx_isa::warp::{Program, Row};
+use ptx_isa::warp::{Item, Moved, Program, Row};
 
 use super::System;
 use super::matrix::Matrix;
@@ -55,6 +56,8 @@ pub(crate) struct Access {
     pub ordered: bool,
     /// The elements.
     pub cells: Vec<Cell>,
+    /// The same for whole warps, if they can move the elements together.
+    pub transfer: Option<Transfer>,
 }
 
 /// A value that a call passes: bytes in a frame, or a register.
@@ -247,6 +250,33 @@ pub(crate) struct Code {
     pub static_shared: u64,
     /// Whether the stack of a thread may grow while it runs.
     pub grows: bool,
+    /// Whether it calls functions.
+    pub calls: bool,
+}
+
+impl Code {
+    /// Decodes loads and stores for whole warps, once the program is complete, and notes what the code does.
+    pub(super) fn link(&mut self) {
+        for op in &mut self.ops {
+            let Op::Effect { guard, action, .. } = op else { continue };
+            self.calls |= matches!(action, Action::Call { .. });
+            let (access, write) = match action {
+                Action::Read(access) => (access, false),
+                Action::Write(access) => (access, true),
+                _ => continue,
+            };
+            let item = |cell: &Cell| match *cell {
+                Cell::Row(row) => Some(Item::Row(row)),
+                Cell::Constant(bits) => Some(Item::Constant(bits)),
+                Cell::Sink => Some(Item::Sink),
+                Cell::Not(_) => None,
+            };
+            let Some(elements) = access.cells.iter().map(item).collect::<Option<Vec<_>>>() else { continue };
+            let Access { at: Address { base, frame, offset }, bytes, signed, .. } = *access;
+            let moved = Moved { guard: *guard, base, offset, bytes, signed, elements: &elements, write };
+            access.transfer = if frame { None } else { self.program.transfer(&moved) };
+        }
+    }
 }
 
 /// Where addresses of functions begin, and how far they are apart.
