@@ -429,6 +429,11 @@ impl<A: Address> Warp<'_, A> {
                             copy::<E, WIDE>(to, places[0] as *const E, GROUP);
                             continue;
                         }
+                        if places.iter().fold(0, |differs, place| differs | (place ^ places[0])) == 0 {
+                            let element = E::load(places[0] as usize);
+                            (0..GROUP).for_each(|lane| to.add(lane).write(element));
+                            continue;
+                        }
                         for (lane, place) in places.iter().enumerate() {
                             to.add(lane).write(E::load(*place as usize));
                         }

@@ -68,10 +68,25 @@ pub(crate) enum Flow {
     Aside,
 }
 
+/// Which block of a launch, or which blocks that run in lockstep: the index of the first one, its number, and how many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub index: [u32; 3],
+    pub first: u64,
+    pub count: usize,
+}
+
 pub(crate) struct Block<'l> {
     pub launched: &'l Launched<'l>,
     pub code: &'l Code,
+    /// Its index; of several blocks in lockstep that of the first one, whose number among all is this.
     pub index: [u32; 3],
+    first: u64,
+    members: usize,
+    /// The warps of a block: those of several blocks follow each other.
+    pub per: usize,
+    /// The error of one of several blocks, of which those before it go on: theirs would come first.
+    failed: Option<Error>,
     /// Its rank in its cluster, and where the shared memory of each block of the cluster is, with its length.
     pub rank: usize,
     pub peers: Arc<[(usize, usize)]>,
@@ -82,11 +97,15 @@ pub(crate) struct Block<'l> {
     /// Lanes that wait for others of their warp.
     held: Vec<Entry>,
     waiting: Vec<Waiter>,
-    barriers: HashMap<u32, Barrier>,
+    /// By the number of the block among those in lockstep, and the name.
+    barriers: HashMap<(usize, u32), Barrier>,
     /// Lanes that have arrived at the barrier of the cluster in its current phase, and those that wait there.
     arrived: Vec<u32>,
     at_cluster: Vec<Entry>,
+    /// The shared memory: how many bytes a block has, and how far those of several blocks are apart.
     pub shared: Bytes,
+    pub shared_len: usize,
+    span: usize,
     /// The stacks of all threads.
     pub local: Bytes,
     pub stack: u64,
@@ -110,33 +129,34 @@ pub(crate) struct Block<'l> {
 }
 
 impl<'l> Block<'l> {
-    /// A block of a launch; it may take over what another one had.
-    pub(crate) fn new(
-        launched: &'l Launched<'l>,
-        index: [u32; 3],
-        other: Option<Block<'l>>,
-    ) -> Result<Block<'l>, Error> {
+    /// A block of a launch, or several that run in lockstep; it may take over what another one had.
+    pub(crate) fn new(launched: &'l Launched<'l>, place: Place, other: Option<Block<'l>>) -> Result<Block<'l>, Error> {
         if let Some(mut block) = other {
-            block.index = index;
-            block.begin(true);
+            block.begin(place, true);
             return Ok(block);
         }
         let code = launched.code;
-        let threads = launched.threads();
-        let count = threads.div_ceil(32);
-        let frame = code.routines[&launched.kernel].frame;
-        let stack = if code.grows { launched.options.stack.max(frame) } else { launched.frames };
+        let per = launched.threads().div_ceil(32);
+        let count = per * launched.together;
+        let threads = 32 * count;
+        let stack = if code.grows { launched.options.stack.max(launched.frame()) } else { launched.frames };
         let bytes = |len: Option<u64>| {
             let message = "the host has no memory for the shared and local memory of a block";
             let bytes = len.and_then(|len| Bytes::try_zeroed(usize::try_from(len).ok()?));
             bytes.ok_or_else(|| Error::new(ErrorKind::Memory, message))
         };
-        let shared = bytes(code.static_shared.checked_add(launched.dynamic_shared))?;
+        let shared_len = code.static_shared.checked_add(launched.dynamic_shared);
+        let span = shared_len.and_then(|len| len.checked_next_multiple_of(128));
+        let shared = bytes(span.and_then(|span| span.checked_mul(launched.together as u64)))?;
         let local = bytes(stack.checked_mul(threads as u64))?;
         let mut block = Block {
             launched,
             code,
-            index,
+            index: place.index,
+            first: place.first,
+            members: place.count,
+            per,
+            failed: None,
             rank: 0,
             peers: Arc::new([]),
             warps: code.program.warps(count),
@@ -148,10 +168,12 @@ impl<'l> Block<'l> {
             arrived: Vec::new(),
             at_cluster: Vec::new(),
             shared,
+            shared_len: shared_len.unwrap_or_default() as usize,
+            span: span.unwrap_or_default() as usize,
             local,
             stack,
             frames: vec![0; threads],
-            tops: vec![frame; threads],
+            tops: vec![0; threads],
             calls: vec![Vec::new(); if code.calls { threads } else { 0 }],
             picks: 0,
             rounds: 0,
@@ -163,23 +185,29 @@ impl<'l> Block<'l> {
             lanes: 0,
             spare: Vec::new(),
         };
-        block.begin(false);
+        block.begin(place, false);
+        block.prelude()?;
         Ok(block)
     }
 
     /// Lets the threads of the block begin, perhaps in place of those of another one that have all ended.
-    fn begin(&mut self, again: bool) {
+    fn begin(&mut self, place: Place, again: bool) {
+        (self.index, self.first, self.members) = (place.index, place.first, place.count);
         let threads = self.launched.threads();
-        let mask = |warp: usize| u32::MAX >> (32 - (threads - 32 * warp).min(32));
+        let (per, count) = (self.per, self.warps.len());
+        let mask = |warp: usize| match warp / per < place.count {
+            true => u32::MAX >> (32 - (threads - 32 * (warp % per)).min(32)),
+            false => 0,
+        };
         self.live.clear();
-        self.live.extend((0..self.warps.len()).map(mask));
+        self.live.extend((0..count).map(mask));
         self.arrived.clear();
-        self.arrived.resize(self.live.len(), 0);
+        self.arrived.resize(count, 0);
+        self.tops.fill(self.launched.frame());
         if again {
             self.shared.clear();
             self.local.clear();
             self.frames.fill(0);
-            self.tops.fill(self.code.routines[&self.launched.kernel].frame);
             self.barriers.clear();
             (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
         }
@@ -187,6 +215,81 @@ impl<'l> Block<'l> {
         masks.copy_from_slice(&self.live);
         self.ready.push(Entry { depth: 0, at: self.code.entry, masks, picked: 0, forced: false });
         self.specials(again);
+    }
+
+    /// Computes what is the same in all blocks.
+    fn prelude(&mut self) -> Result<(), Error> {
+        // Blocks that come later may be more than those that come now.
+        let mut masks = self.masks();
+        masks.fill(u32::MAX);
+        let mut entry = Entry { depth: 0, at: 0, masks, picked: 0, forced: false };
+        let code = self.code;
+        self.activate(&entry);
+        for (at, op) in code.ops[..code.prelude].iter().enumerate() {
+            entry.at = at;
+            match op {
+                Op::Run { from, to, .. } => self.steps(*from, *to),
+                Op::Effect { guard, action, .. } => drop(self.effect(&mut entry, *guard, action)?),
+            }
+        }
+        self.spare.push(entry.masks);
+        Ok(())
+    }
+
+    /// Runs instructions in the warps that execute.
+    #[inline]
+    fn steps(&mut self, from: u32, to: u32) {
+        for (warps, whole) in &self.ranges {
+            let (steps, warps) = (from as usize..to as usize, warps.clone());
+            match whole {
+                true => self.code.program.run_whole(steps, warps, &mut self.warps),
+                false => self.code.program.run_range(steps, warps, &mut self.warps),
+            }
+        }
+    }
+
+    /// The index of the block that a warp is in.
+    pub(crate) fn index_of(&self, warp: usize) -> [u32; 3] {
+        match warp / self.per {
+            0 => self.index,
+            other => self.launched.index(self.first + other as u64),
+        }
+    }
+
+    /// How many blocks it is.
+    pub(crate) fn count(&self) -> usize {
+        self.members
+    }
+
+    /// The shared memory of the block that a warp is in.
+    #[inline]
+    pub(crate) fn shared_of(&self, warp: usize) -> (usize, usize) {
+        (self.shared.address() + warp / self.per * self.span, self.shared_len)
+    }
+
+    /// One of several blocks has failed: those before it go on, and the others end.
+    fn contain(&mut self, entry: &mut Entry, error: Error) -> Result<Flow, Error> {
+        let Some(block) = error.block.filter(|_| self.members > 1) else { return Err(error) };
+        let first = (self.launched.number(block) - self.first) as usize * self.per;
+        if first == 0 {
+            return Err(error);
+        }
+        self.failed = Some(error);
+        let waiting = self.waiting.iter_mut().map(|waiter| &mut waiter.entry);
+        let entries = self.ready.iter_mut().chain(&mut self.held).chain(waiting);
+        entries.for_each(|entry| entry.masks[first..].fill(0));
+        entry.masks[first..].fill(0);
+        self.live[first..].fill(0);
+        let some = |entry: &Entry| entry.masks.iter().any(|mask| *mask != 0);
+        self.ready.retain(some);
+        self.held.retain(some);
+        self.waiting.retain(|waiter| some(&waiter.entry));
+        self.barriers.retain(|(block, _), _| block * self.per < first);
+        if !some(entry) {
+            return Ok(Flow::Aside);
+        }
+        self.activate(entry);
+        Ok(Flow::Next)
     }
 
     /// Masks of no lanes.
@@ -207,29 +310,27 @@ impl<'l> Block<'l> {
             let mut turn = if std::mem::take(&mut self.starved) { TURN } else { 0 };
             loop {
                 match &code.ops[entry.at] {
-                    Op::Run { from, to } => {
-                        for (warps, whole) in &self.ranges {
-                            let (steps, warps) = (*from as usize..*to as usize, warps.clone());
-                            match whole {
-                                true => code.program.run_whole(steps, warps, &mut self.warps),
-                                false => code.program.run_range(steps, warps, &mut self.warps),
-                            }
-                        }
-                        self.executed += self.lanes * u64::from(to - from);
+                    Op::Run { from, to, count } => {
+                        self.steps(*from, *to);
+                        self.executed += self.lanes * u64::from(*count);
                         steps += u64::from(to - from);
                         entry.at += 1;
                     }
-                    Op::Effect { guard, action, .. } => {
-                        self.executed += self.lanes;
+                    Op::Effect { guard, action, count, .. } => {
+                        self.executed += self.lanes * u64::from(*count);
                         steps += 1;
-                        match self.effect(&mut entry, *guard, action)? {
+                        let flow = match self.effect(&mut entry, *guard, action) {
+                            Ok(flow) => flow,
+                            Err(error) => self.contain(&mut entry, error)?,
+                        };
+                        match flow {
                             Flow::Next => entry.at += 1,
                             Flow::Jump(to) => {
                                 let back = to <= entry.at;
                                 entry.at = to;
                                 if steps >= budget {
                                     self.aside(entry);
-                                    return Ok(Status::Suspended);
+                                    return self.suspended();
                                 }
                                 // A loop may wait for lanes that are behind it.
                                 self.rounds += u64::from(back && !self.ready.is_empty());
@@ -255,10 +356,18 @@ impl<'l> Block<'l> {
                 }
             }
             if steps >= budget && !self.ready.is_empty() {
-                return Ok(Status::Suspended);
+                return self.suspended();
             }
         }
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         Ok(if self.at_cluster.is_empty() { Status::Finished } else { Status::Waiting })
+    }
+
+    /// It has run long enough: an error of one of several blocks is not kept any longer.
+    fn suspended(&mut self) -> Result<Status, Error> {
+        self.failed.take().map_or(Ok(Status::Suspended), Err)
     }
 
     /// Puts lanes aside until they are picked, with those that are at the same place.
@@ -450,7 +559,7 @@ impl<'l> Block<'l> {
         // Whoever waits looks again: fewer are awaited.
         let held = std::mem::take(&mut self.held);
         held.into_iter().for_each(|held| self.aside(held));
-        let waited: Vec<u32> = self.barriers.keys().copied().collect();
+        let waited: Vec<(usize, u32)> = self.barriers.keys().copied().collect();
         waited.into_iter().for_each(|barrier| self.release(barrier));
         self.go_on(entry)
     }
@@ -466,9 +575,9 @@ impl<'l> Block<'l> {
     /// An error at an operation of a lane.
     pub(crate) fn error(&self, at: usize, warp: usize, lane: usize, error: Error) -> Error {
         let error = self.launched.located(at, error);
-        let thread = (32 * warp + lane) as u32;
+        let thread = (32 * (warp % self.per) + lane) as u32;
         let [x, y, _] = self.launched.block;
         let thread = [thread % x, thread / x % y, thread / x / y];
-        Error { block: Some(self.index), thread: Some(thread), ..error }
+        Error { block: Some(self.index_of(warp)), thread: Some(thread), ..error }
     }
 }

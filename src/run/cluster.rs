@@ -5,7 +5,7 @@ use std::{format, vec};
 
 use std::sync::Arc;
 
-use super::block::{Block, Status};
+use super::block::{Block, Place, Status};
 use super::error::{Error, ErrorKind};
 use super::launch::{Grid, Launched};
 
@@ -25,6 +25,12 @@ impl<'l> Cluster<'l> {
         number: u64,
         spare: &mut Vec<Block<'l>>,
     ) -> Result<Cluster<'l>, Error> {
+        if launched.together > 1 {
+            let (first, together) = (number * launched.together as u64, launched.together as u64);
+            let count = together.min(launched.blocks() - first) as usize;
+            let block = Block::new(launched, Place { index: launched.index(first), first, count }, spare.pop())?;
+            return Ok(Cluster { blocks: vec![block], status: vec![Status::Suspended] });
+        }
         let (grid, [cx, cy, cz]) = (launched.grid, launched.cluster);
         let [x, y] = [grid[0] / cx, grid[1] / cy].map(u64::from);
         let first = [number % x, number / x % y, number / x / y];
@@ -32,10 +38,10 @@ impl<'l> Cluster<'l> {
         let mut blocks: Vec<Block<'l>> = ranks
             .map(|within| {
                 let index = std::array::from_fn(|axis| first[axis] as u32 * launched.cluster[axis] + within[axis]);
-                Block::new(launched, index, spare.pop())
+                Block::new(launched, Place { index, first: 0, count: 1 }, spare.pop())
             })
             .collect::<Result<_, _>>()?;
-        let memory = |block: &Block<'_>| (block.shared.address(), block.shared.len());
+        let memory = |block: &Block<'_>| block.shared_of(0);
         // Blocks that are taken over mostly know each other.
         let known = |block: &Block<'_>| block.peers.iter().copied().eq(blocks.iter().map(memory));
         if !blocks.iter().enumerate().all(|(rank, block)| block.rank == rank && known(block)) {
@@ -70,6 +76,11 @@ impl<'l> Cluster<'l> {
                 return Ok(Status::Finished);
             }
         }
+    }
+
+    /// How many blocks it is of.
+    pub(crate) fn len(&self) -> u64 {
+        self.blocks.iter().map(|block| block.count() as u64).sum()
     }
 
     /// The instructions that its blocks have executed.

@@ -335,9 +335,11 @@ impl Kernel {
             dynamic_shared: grid.shared.into(),
             parameters,
             workspace,
+            together: 1,
             frames: code.routines.values().map(|routine| routine.frame).fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
         };
+        let launched = Launched { together: launched.in_lockstep(), ..launched };
         let start = Instant::now();
         let running = self.loaded.memory.running();
         let ran = launched.run().map_err(named);
@@ -389,6 +391,8 @@ pub(crate) struct Launched<'l> {
     pub block: [u32; 3],
     pub grid: [u32; 3],
     pub cluster: [u32; 3],
+    /// How many blocks run in lockstep.
+    pub together: usize,
     pub dynamic_shared: u64,
     pub parameters: Bytes,
     /// The address of the memory in which the blocks of a cooperative grid meet; zero if the kernel does not ask for it.
@@ -430,7 +434,46 @@ fn host_threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
+/// As many warps make an instruction as cheap as it becomes, and so many bytes of shared and local memory stay in a cache.
+const WARPS: usize = 8;
+const CACHED: u64 = 1 << 18;
+
 impl Launched<'_> {
+    /// How many blocks of the launch run in lockstep: as many as have enough warps, if nothing tells in which order they run.
+    fn in_lockstep(&self) -> usize {
+        let per = self.threads().div_ceil(32);
+        if !self.code.lockstep || self.cluster != [1; 3] || per >= WARPS {
+            return 1;
+        }
+        let bytes =
+            (self.code.static_shared + self.dynamic_shared).max(1) + self.frames.saturating_mul(32 * per as u64);
+        let workers = self.options.threads.unwrap_or_else(host_threads) as u64;
+        // Each thread of the host has several turns, so that all end at about the same time.
+        let turns = if workers == 1 { 1 } else { 4 * workers };
+        (WARPS / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1)
+    }
+
+    /// How many blocks there are.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.grid.iter().map(|count| u64::from(*count)).product()
+    }
+
+    /// The index of a block by its number, and its number by its index.
+    pub(crate) fn index(&self, number: u64) -> [u32; 3] {
+        let [x, y] = [self.grid[0], self.grid[1]].map(u64::from);
+        [number % x, number / x % y, number / x / y].map(|index| index as u32)
+    }
+
+    pub(crate) fn number(&self, index: [u32; 3]) -> u64 {
+        let ([x, y, z], [gx, gy]) = (index.map(u64::from), [self.grid[0], self.grid[1]].map(u64::from));
+        x + gx * (y + gy * z)
+    }
+
+    /// Bytes of the frame of the kernel.
+    pub(crate) fn frame(&self) -> u64 {
+        self.code.routines[&self.kernel].frame
+    }
+
     pub(crate) fn threads(&self) -> usize {
         self.block.iter().map(|count| *count as usize).product()
     }
@@ -448,8 +491,8 @@ impl Launched<'_> {
     }
 
     fn run(&self) -> Result<u64, Error> {
-        let count = |shape: &[u32; 3]| -> u64 { shape.iter().map(|count| u64::from(*count)).product() };
-        let clusters = count(&self.grid) / count(&self.cluster);
+        let cluster: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
+        let clusters = (self.blocks() / cluster).div_ceil(self.together as u64);
         let workers = self.options.threads.unwrap_or_else(host_threads).clamp(1, clusters.min(256) as usize);
         let queue = Queue {
             next: AtomicU64::new(0),
@@ -515,8 +558,8 @@ impl Launched<'_> {
                 Status::Finished => {
                     if let Some(progress) = &self.options.progress {
                         let mut told = queue.told.lock().expect("no panic while it is held");
-                        *told += self.cluster.iter().map(|count| u64::from(*count)).product::<u64>();
-                        progress(*told, self.grid.iter().map(|count| u64::from(*count)).product());
+                        *told += cluster.len();
+                        progress(*told, self.blocks());
                     }
                     queue.left.fetch_sub(1, Ordering::Release);
                     spare.extend(cluster.into_blocks());

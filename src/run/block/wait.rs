@@ -10,7 +10,8 @@ use super::{Block, Entry, Flow};
 /// Lanes at a barrier.
 #[derive(Debug)]
 pub(super) struct Waiter {
-    pub barrier: u32,
+    /// The number of the block among those in lockstep, and the name.
+    pub barrier: (usize, u32),
     pub entry: Entry,
 }
 
@@ -46,11 +47,11 @@ impl Block<'_> {
         {
             return Flow::Next;
         }
-        let mut names: Vec<(u32, Entry)> = Vec::new();
+        let mut names: Vec<((usize, u32), Entry)> = Vec::new();
         for warp in 0..entry.masks.len() {
             let own = self.guarded(warp, entry.masks[warp], guard);
             for lane in Self::lanes_of(own) {
-                let name = self.get(warp, lane, barrier) as u32;
+                let name = (warp / self.per, self.get(warp, lane, barrier) as u32);
                 let place = names.iter().position(|(other, _)| *other == name).unwrap_or_else(|| {
                     names.push((name, Entry { masks: vec![0; entry.masks.len()], ..entry.clone() }));
                     names.len() - 1
@@ -72,7 +73,7 @@ impl Block<'_> {
             }
         }
         let flow = self.go_on(entry);
-        let called: Vec<u32> = names.iter().map(|(name, _)| *name).collect();
+        let called: Vec<(usize, u32)> = names.iter().map(|(name, _)| *name).collect();
         if waits {
             self.waiting.extend(names.into_iter().map(|(barrier, entry)| Waiter { barrier, entry }));
         }
@@ -115,10 +116,13 @@ impl Block<'_> {
     }
 
     /// Lets the lanes at a barrier go on if all have arrived.
-    pub(super) fn release(&mut self, name: u32) {
+    pub(super) fn release(&mut self, name: (usize, u32)) {
         let Some(barrier) = self.barriers.get(&name) else { return };
+        let own = name.0 * self.per..(name.0 + 1) * self.per;
         let complete = match barrier.threads {
-            None => barrier.arrived.iter().zip(&self.live).all(|(arrived, live)| live & !arrived == 0),
+            None => {
+                barrier.arrived[own.clone()].iter().zip(&self.live[own]).all(|(arrived, live)| live & !arrived == 0)
+            }
             // A warp counts as a whole once all its lanes have come.
             Some(threads) => {
                 let count = |(arrived, live): (&u32, &u32)| match live & !arrived == 0 && *arrived != 0 {
@@ -239,16 +243,19 @@ impl Block<'_> {
     /// The error of a block in which nothing can go on.
     pub(crate) fn deadlock(&self) -> Error {
         let mut places = Vec::new();
-        let at_barriers = self.waiting.iter().map(|Waiter { barrier, entry }| (format!("barrier {barrier}"), entry));
+        // Of several blocks in lockstep the first one that is stuck counts.
+        let block = self.waiting.iter().map(|waiter| waiter.barrier.0).min().unwrap_or(0);
+        let waiting = || self.waiting.iter().filter(|waiter| waiter.barrier.0 == block);
+        let at_barriers = waiting().map(|Waiter { barrier, entry }| (format!("barrier {}", barrier.1), entry));
         let at_cluster = self.at_cluster.iter().map(|entry| ("the barrier of the cluster".to_owned(), entry));
         for (barrier, entry) in at_barriers.chain(at_cluster).take(4) {
             let lanes: u32 = entry.masks.iter().map(|mask| mask.count_ones()).sum();
             let (statement, line) = self.launched.statement(entry.at);
             places.push(format!("{lanes} threads at {barrier}, line {line}: {statement}"));
         }
-        let live: u32 = self.live.iter().map(|mask| mask.count_ones()).sum();
+        let live: u32 = self.live[block * self.per..][..self.per].iter().map(|mask| mask.count_ones()).sum();
         let message = format!("deadlock: of {live} threads none can go on; {}", places.join("; "));
-        let first = self.waiting.first().map_or_else(|| &self.at_cluster[0], |waiter| &waiter.entry);
+        let first = waiting().next().map_or_else(|| &self.at_cluster[0], |waiter| &waiter.entry);
         let warp = first.masks.iter().position(|mask| *mask != 0).unwrap_or(0);
         let lane = first.masks[warp].trailing_zeros() as usize;
         self.error(first.at, warp, lane.min(31), Error::new(ErrorKind::Deadlock, message))

@@ -191,6 +191,32 @@ pub(crate) enum Action {
     Nothing,
 }
 
+impl Action {
+    /// Returns true if it concerns the threads of a block alone, but for plain accesses to memory.
+    fn is_apart(&self) -> bool {
+        match self {
+            Action::Read(access) | Action::Write(access) => !access.ordered,
+            Action::Update { access, .. } => access.place == Where::Block,
+            Action::ToGeneric { .. }
+            | Action::FromGeneric { .. }
+            | Action::Evaluate { .. }
+            | Action::Copy { .. }
+            | Action::FrameAddress { .. }
+            | Action::Branch(_)
+            | Action::BranchIndexed { .. }
+            | Action::Return
+            | Action::Exit
+            | Action::Trap
+            | Action::Wait { .. }
+            | Action::Arrive { .. }
+            | Action::Converge { .. }
+            | Action::Matrix(_)
+            | Action::Nothing => true,
+            _ => false,
+        }
+    }
+}
+
 /// A copy of bytes between memories.
 #[derive(Clone, Debug)]
 pub(crate) struct CopyBytes {
@@ -207,12 +233,15 @@ pub(crate) enum Op {
     Run {
         from: u32,
         to: u32,
+        /// How many instructions a thread executes that comes here: those that the prelude has computed, too.
+        count: u32,
     },
     Effect {
         guard: Option<(u32, bool)>,
         action: Action,
         instruction: u32,
         function: u32,
+        count: u32,
     },
 }
 
@@ -244,6 +273,8 @@ pub(crate) struct Code {
     pub program: Program,
     pub ops: Vec<Op>,
     pub entry: usize,
+    /// How many operations come before all others: they compute what is the same in all blocks.
+    pub prelude: usize,
     /// By the number of the module's function; nothing of those that the kernel does not reach.
     pub routines: HashMap<usize, Routine>,
     pub specials: Vec<Read>,
@@ -252,11 +283,15 @@ pub(crate) struct Code {
     pub grows: bool,
     /// Whether it calls functions.
     pub calls: bool,
+    /// Whether blocks neither wait for each other nor tell in which order they run, so that several may run in lockstep.
+    pub lockstep: bool,
 }
 
 impl Code {
     /// Decodes loads and stores for whole warps, once the program is complete, and notes what the code does.
     pub(super) fn link(&mut self) {
+        self.lockstep =
+            self.ops.iter().all(|op| if let Op::Effect { action, .. } = op { action.is_apart() } else { true });
         for op in &mut self.ops {
             let Op::Effect { guard, action, .. } = op else { continue };
             self.calls |= matches!(action, Action::Call { .. });

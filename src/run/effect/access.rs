@@ -70,8 +70,8 @@ impl Block<'_> {
                     }
                 }
             }
-            Where::Block if end <= self.shared.len() as u64 => {
-                let base = self.shared.address() as u64;
+            Where::Block if end <= self.shared_len as u64 => {
+                let base = self.shared_of(warp).0 as u64;
                 addresses.iter_mut().for_each(|address| *address = address.wrapping_add(base));
                 return Ok(());
             }
@@ -108,7 +108,10 @@ impl Block<'_> {
         };
         match place {
             Where::Block => {
-                let (base, len) = self.peers.get(self.owner(address)).copied().unwrap_or((0, 0));
+                let (base, len) = match self.owner(address) {
+                    rank if rank == self.rank => self.shared_of(warp),
+                    rank => self.peers.get(rank).copied().unwrap_or((0, 0)),
+                };
                 let offset = address & WITHIN;
                 (offset + bytes <= len as u64).then_some(base as u64 + offset).ok_or(fault.clone())
             }
@@ -156,7 +159,7 @@ impl Block<'_> {
         &mut self,
         entry: &Entry,
         access: &Access,
-        moved: impl Fn(&mut Self, &Entry, &Access, usize) -> usize,
+        moved: impl Fn(&mut Self, &Entry, &Access, usize) -> (usize, usize),
         one: impl Fn(&mut Self, usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if access.ordered {
@@ -165,13 +168,13 @@ impl Block<'_> {
         // What a statement accesses is mostly in one allocation.
         self.around = self.bounds[entry.at];
         let mut warp = 0;
-        loop {
-            warp += moved(self, entry, access, warp);
-            if warp == entry.masks.len() {
-                break;
+        while warp < entry.masks.len() {
+            let (done, end) = moved(self, entry, access, warp);
+            warp += done;
+            if warp < end {
+                one(self, warp)?;
+                warp += 1;
             }
-            one(self, warp)?;
-            warp += 1;
         }
         self.bounds[entry.at] = self.around;
         if access.ordered {
@@ -180,12 +183,18 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Loads or stores for the warps from one on; returns how many are done.
-    fn moved<const WRITE: bool>(&mut self, entry: &Entry, access: &Access, first: usize) -> usize {
-        let Some(transfer) = &access.transfer else { return 0 };
+    /// Loads or stores for the warps from one on; returns how many are done, and the last one that was tried.
+    fn moved<const WRITE: bool>(&mut self, entry: &Entry, access: &Access, first: usize) -> (usize, usize) {
+        let mut to = entry.masks.len();
+        let Some(transfer) = &access.transfer else { return (0, to) };
         let (start, end, host, lane) = match access.place {
             Where::Generic | Where::Device => (self.around.0, self.around.1, 0, 0),
-            Where::Block => (0, self.shared.len(), self.shared.address(), 0),
+            Where::Block => {
+                // Blocks in lockstep have their own.
+                to = to.min((first / self.per + 1) * self.per);
+                let (address, len) = self.shared_of(first);
+                (0, len, address, 0)
+            }
             Where::Thread => {
                 let stack = self.stack as usize;
                 (0, stack, self.local.address() + 32 * first * stack, stack)
@@ -197,9 +206,10 @@ impl Block<'_> {
         // SAFETY: the program of the block decoded the transfer. The window is an allocation of the launch, the memory of the
         // block, the stacks of its threads, of which lanes have their own, or the parameters; whoever accesses them does so by
         // relaxed atomics or by what is as good.
-        unsafe {
-            self.code.program.move_elements::<WRITE>(transfer, &window, first, &entry.masks[first..], &mut self.warps)
-        }
+        let done = unsafe {
+            self.code.program.move_elements::<WRITE>(transfer, &window, first, &entry.masks[first..to], &mut self.warps)
+        };
+        (done, to)
     }
 
     fn read_warp(&mut self, entry: &Entry, guard: Guard, access: &Access, warp: usize) -> Result<(), Error> {

@@ -9,7 +9,7 @@ use ptx_isa::table::Origin;
 use ptx_isa::warp::Row;
 
 use super::super::block::Block;
-use super::super::decode::Cell;
+use super::super::decode::{Cell, differs};
 
 impl Block<'_> {
     pub(super) fn clock(&self, origin: Origin) -> u64 {
@@ -29,33 +29,36 @@ impl Block<'_> {
     pub(crate) fn specials(&mut self, again: bool) {
         let launched = self.launched;
         let (block, grid, cluster) = (launched.block, launched.grid, launched.cluster);
-        let differs = |origin: Origin| {
-            matches!(origin, Origin::BlockIndex | Origin::ClusterIndex | Origin::BlockInCluster | Origin::BlockRank)
-        };
+        let (per, shared) = (self.per, self.shared_len);
         for read in self.code.specials.iter().filter(|read| !again || differs(read.origin)) {
             let of = |shape: [u32; 3]| shape.get(usize::from(read.element)).copied().unwrap_or(0);
-            let in_cluster: [u32; 3] = std::array::from_fn(|axis| self.index[axis] % cluster[axis]);
-            let same: u64 = match read.origin {
-                Origin::BlockShape => of(block).into(),
-                Origin::BlockIndex => of(self.index).into(),
-                Origin::GridShape => of(grid).into(),
-                Origin::ClusterIndex => of(std::array::from_fn(|axis| self.index[axis] / cluster[axis])).into(),
-                Origin::GridClusters => of(std::array::from_fn(|axis| grid[axis].div_ceil(cluster[axis]))).into(),
-                Origin::BlockInCluster => of(in_cluster).into(),
-                Origin::ClusterShape => of(cluster).into(),
-                Origin::BlockRank => (in_cluster[0] + cluster[0] * (in_cluster[1] + cluster[1] * in_cluster[2])).into(),
-                Origin::ClusterSize => cluster.iter().product::<u32>().into(),
-                Origin::HasClusters => (cluster != [1; 3]).into(),
-                Origin::Warps => self.warps.len() as u64,
-                Origin::DynamicShared => launched.dynamic_shared,
-                Origin::TotalShared => self.shared.len() as u64,
-                Origin::Workspace => launched.workspace,
-                Origin::WorkspaceHigh => launched.workspace >> 32,
-                Origin::One => 1,
-                _ => 0,
+            let same = |index: [u32; 3]| -> u64 {
+                let in_cluster: [u32; 3] = std::array::from_fn(|axis| index[axis] % cluster[axis]);
+                match read.origin {
+                    Origin::BlockShape => of(block).into(),
+                    Origin::BlockIndex => of(index).into(),
+                    Origin::GridShape => of(grid).into(),
+                    Origin::ClusterIndex => of(std::array::from_fn(|axis| index[axis] / cluster[axis])).into(),
+                    Origin::GridClusters => of(std::array::from_fn(|axis| grid[axis].div_ceil(cluster[axis]))).into(),
+                    Origin::BlockInCluster => of(in_cluster).into(),
+                    Origin::ClusterShape => of(cluster).into(),
+                    Origin::BlockRank => {
+                        (in_cluster[0] + cluster[0] * (in_cluster[1] + cluster[1] * in_cluster[2])).into()
+                    }
+                    Origin::ClusterSize => cluster.iter().product::<u32>().into(),
+                    Origin::HasClusters => (cluster != [1; 3]).into(),
+                    Origin::Warps => per as u64,
+                    Origin::DynamicShared => launched.dynamic_shared,
+                    Origin::TotalShared => shared as u64,
+                    Origin::Workspace => launched.workspace,
+                    Origin::WorkspaceHigh => launched.workspace >> 32,
+                    Origin::One => 1,
+                    _ => 0,
+                }
             };
             let id = |thread: u32| of([thread % block[0], thread / block[0] % block[1], thread / block[0] / block[1]]);
-            for warp in 0..self.warps.len() {
+            for number in 0..self.warps.len() {
+                let warp = number % self.per;
                 let values: [u64; 32] = match read.origin {
                     Origin::ThreadIndex => std::array::from_fn(|lane| id((32 * warp + lane) as u32).into()),
                     Origin::Lane => std::array::from_fn(|lane| lane as u64),
@@ -65,13 +68,17 @@ impl Block<'_> {
                     Origin::MaskBelow => std::array::from_fn(|lane| (1 << lane) - 1),
                     Origin::MaskFrom => std::array::from_fn(|lane| u64::from(u32::MAX << lane)),
                     Origin::MaskAbove => std::array::from_fn(|lane| u64::from((u32::MAX << lane) & !(1 << lane))),
-                    _ => [same; 32],
+                    _ => [same(self.index_of(number)); 32],
                 };
                 match read.to {
-                    Row { bits: 16, number } => *self.warps.b16_mut(warp, number) = values.map(|value| value as u16),
-                    Row { bits: 32, number } => *self.warps.b32_mut(warp, number) = values.map(|value| value as u32),
-                    Row { bits: 64, number } => *self.warps.b64_mut(warp, number) = values,
-                    row => (0..32).for_each(|lane| self.set(warp, lane, Cell::Row(row), values[lane])),
+                    Row { bits: 16, number: row } => {
+                        *self.warps.b16_mut(number, row) = values.map(|value| value as u16)
+                    }
+                    Row { bits: 32, number: row } => {
+                        *self.warps.b32_mut(number, row) = values.map(|value| value as u32)
+                    }
+                    Row { bits: 64, number: row } => *self.warps.b64_mut(number, row) = values,
+                    row => (0..32).for_each(|lane| self.set(number, lane, Cell::Row(row), values[lane])),
                 }
             }
         }
