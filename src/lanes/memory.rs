@@ -217,6 +217,8 @@ enum Places {
     Linear(usize),
     /// All here.
     Same(usize),
+    /// One element of each lane: of a group behind each other from here on, or all here.
+    Groups([(usize, bool); WARP / GROUP]),
     Scattered([u64; WARP]),
 }
 
@@ -384,6 +386,12 @@ impl<A: Address> Warp<'_, A> {
                 }
             }
         }
+        if self.window.lane == 0
+            && self.transfer.count == 1
+            && let Some(groups) = self.groups::<WRITE>(addresses, offset)
+        {
+            return Some(groups);
+        }
         let mut places = [0; WARP];
         let (mut outside, mut low) = (0, 0);
         for lane in 0..WARP {
@@ -395,6 +403,33 @@ impl<A: Address> Warp<'_, A> {
             places[lane] = at.wrapping_add(host).wrapping_add(self.window.lane.wrapping_mul(lane as u64));
         }
         (outside >> 63 == 0 && low & (whole - 1) == 0).then_some(Places::Scattered(places))
+    }
+
+    /// Where groups of lanes have their elements, if those of each are adjacent or the same, in the window, and aligned.
+    #[inline(always)]
+    fn groups<const WRITE: bool>(&self, addresses: &[A; WARP], offset: A) -> Option<Places> {
+        let steps = &A::STEPS[self.whole.trailing_zeros() as usize];
+        let mut groups = [(0, false); WARP / GROUP];
+        for (place, addresses) in groups.iter_mut().zip(addresses.as_chunks::<GROUP>().0) {
+            let first = addresses[0];
+            let (mut apart, mut differs) = (A::default(), A::default());
+            for lane in 0..GROUP {
+                apart = apart.or(addresses[lane].minus(first).differs(steps[lane]));
+                differs = differs.or(addresses[lane].differs(first));
+            }
+            let same = !WRITE && differs == A::default();
+            if !same && apart != A::default() {
+                return None;
+            }
+            let at: u64 = first.plus(offset).into();
+            let rest = if same { 0 } else { (GROUP as u64 - 1) * self.whole };
+            let inside = self.limit >= rest && at.wrapping_sub(self.window.start) <= self.limit - rest;
+            if !inside || at > A::ONES.into() - rest || at & (self.whole - 1) != 0 {
+                return None;
+            }
+            *place = (at.wrapping_add(self.host) as usize, same);
+        }
+        Some(Places::Groups(groups))
     }
 
     /// # Safety
@@ -422,20 +457,14 @@ impl<A: Address> Warp<'_, A> {
                         }
                     }
                 }
-                Places::Scattered(places) if count == 1 => {
-                    for (group, places) in places.as_chunks::<GROUP>().0.iter().enumerate() {
+                Places::Groups(groups) => {
+                    for (group, (place, same)) in groups.iter().enumerate() {
                         let to = to.add(group * GROUP);
-                        if adjacent::<E>(places) {
-                            copy::<E, WIDE>(to, places[0] as *const E, GROUP);
-                            continue;
-                        }
-                        if places.iter().fold(0, |differs, place| differs | (place ^ places[0])) == 0 {
-                            let element = E::load(places[0] as usize);
+                        if *same {
+                            let element = E::load(*place);
                             (0..GROUP).for_each(|lane| to.add(lane).write(element));
-                            continue;
-                        }
-                        for (lane, place) in places.iter().enumerate() {
-                            to.add(lane).write(E::load(*place as usize));
+                        } else {
+                            copy::<E, WIDE>(to, *place as *const E, GROUP);
                         }
                     }
                 }
@@ -520,16 +549,9 @@ impl<A: Address> Warp<'_, A> {
                 Places::Linear(to) => copy::<E, WIDE>(*to as *mut E, from, count * WARP),
                 // Stores of a warp are not told to be the same: the last lane counts.
                 Places::Same(_) => return false,
-                Places::Scattered(places) if count == 1 => {
-                    for (group, places) in places.as_chunks::<GROUP>().0.iter().enumerate() {
-                        let from = from.add(group * GROUP);
-                        if adjacent::<E>(places) {
-                            copy::<E, WIDE>(places[0] as *mut E, from, GROUP);
-                            continue;
-                        }
-                        for (lane, place) in places.iter().enumerate() {
-                            from.add(lane).read().store(*place as usize);
-                        }
+                Places::Groups(groups) => {
+                    for (group, (place, _)) in groups.iter().enumerate() {
+                        copy::<E, WIDE>(*place as *mut E, from.add(group * GROUP), GROUP);
                     }
                 }
                 Places::Scattered(places) => {
@@ -650,13 +672,3 @@ unsafe fn some<E: Stored, W: Stored, const WRITE: bool>(
 
 /// Lanes whose elements are often adjacent where those of the warp are not.
 const GROUP: usize = 8;
-
-/// Whether the elements of a group lie behind each other.
-#[inline(always)]
-fn adjacent<E>(places: &[u64; GROUP]) -> bool {
-    let mut differs = 0;
-    for lane in 0..GROUP {
-        differs |= places[lane].wrapping_sub(places[0]) ^ (lane * size_of::<E>()) as u64;
-    }
-    differs == 0
-}

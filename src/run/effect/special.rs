@@ -56,26 +56,35 @@ impl Block<'_> {
                     _ => 0,
                 }
             };
-            let id = |thread: u32| of([thread % block[0], thread / block[0] % block[1], thread / block[0] / block[1]]);
+            let id = |thread: u32| match block {
+                [_, 1, 1] => of([thread, 0, 0]),
+                [x, y, _] => of([thread % x, thread / x % y, thread / x / y]),
+            };
             for number in 0..self.warps.len() {
                 let warp = number % self.per;
-                let values: [u64; 32] = match read.origin {
-                    Origin::ThreadIndex => std::array::from_fn(|lane| id((32 * warp + lane) as u32).into()),
-                    Origin::Lane => std::array::from_fn(|lane| lane as u64),
-                    Origin::Warp => [warp as u64; 32],
-                    Origin::MaskEqual => std::array::from_fn(|lane| 1 << lane),
-                    Origin::MaskUpTo => std::array::from_fn(|lane| (2 << lane) - 1),
-                    Origin::MaskBelow => std::array::from_fn(|lane| (1 << lane) - 1),
-                    Origin::MaskFrom => std::array::from_fn(|lane| u64::from(u32::MAX << lane)),
-                    Origin::MaskAbove => std::array::from_fn(|lane| u64::from((u32::MAX << lane) & !(1 << lane))),
-                    _ => [same(self.index_of(number)); 32],
-                };
+                let mut values = [same(self.index_of(number)); 32];
+                let mut each =
+                    |value: &dyn Fn(u32) -> u64| (0..).zip(&mut values).for_each(|(lane, to)| *to = value(lane));
+                match read.origin {
+                    Origin::ThreadIndex => each(&|lane| id(32 * warp as u32 + lane).into()),
+                    Origin::Lane => each(&|lane| lane.into()),
+                    Origin::Warp => each(&|_| warp as u64),
+                    Origin::MaskEqual => each(&|lane| 1 << lane),
+                    Origin::MaskUpTo => each(&|lane| (2 << lane) - 1),
+                    Origin::MaskBelow => each(&|lane| (1 << lane) - 1),
+                    Origin::MaskFrom => each(&|lane| u64::from(u32::MAX << lane)),
+                    Origin::MaskAbove => each(&|lane| u64::from((u32::MAX << lane) & !(1 << lane))),
+                    _ => {}
+                }
+                // Plain loops: closures over arrays are called lane by lane.
                 match read.to {
                     Row { bits: 16, number: row } => {
-                        *self.warps.b16_mut(number, row) = values.map(|value| value as u16)
+                        let to = self.warps.b16_mut(number, row).iter_mut();
+                        to.zip(&values).for_each(|(to, value)| *to = *value as u16);
                     }
                     Row { bits: 32, number: row } => {
-                        *self.warps.b32_mut(number, row) = values.map(|value| value as u32)
+                        let to = self.warps.b32_mut(number, row).iter_mut();
+                        to.zip(&values).for_each(|(to, value)| *to = *value as u32);
                     }
                     Row { bits: 64, number: row } => *self.warps.b64_mut(number, row) = values,
                     row => (0..32).for_each(|lane| self.set(number, lane, Cell::Row(row), values[lane])),
