@@ -32,6 +32,7 @@ __all__ = [
     "PtxError",
     "Report",
     "Statement",
+    "TensorMap",
     "__version__",
     "check",
     "evaluate",
@@ -493,11 +494,13 @@ class Kernel:
         cluster: int | Sequence[int] = 1,
         threads: int | None = None,
         limit: int | None = None,
+        delay: int | None = None,
     ) -> Report:
         """Launches the kernel and waits for its end.
 
         `threads` is the number of threads of the host, all by default; with one, launches are deterministic. `limit` is the most
-        instructions, counted once for each thread.
+        instructions, counted once for each thread. With `delay`, a seed, asynchronous copies are kept until someone waits for them, so that
+        missing waits show.
 
         Raises `TypeError` or `OverflowError` where the arguments are not those of the kernel, and `LaunchError` for all else; arrays
         are then as the kernel left them.
@@ -509,6 +512,24 @@ class Launch:
 
     def __call__(self, *args: Any) -> Report:
         """As `Kernel.__call__`."""
+
+@final
+class TensorMap:
+    """A tensor map of an array, for a parameter of 128 bytes: what tensor copies (TMA) are told about it. Shapes are in the order of the
+    array's, the adjacent dimension last; `element` is `"bf16"`, say, where the array's type does not tell.
+    """
+
+    def __new__(
+        cls,
+        array: Any,
+        box_shape: Sequence[int],
+        *,
+        element: str | None = None,
+        element_strides: Sequence[int] | None = None,
+        swizzle: Literal[0, 32, 64, 128] = 0,
+        atom: Literal[16, 32, 64] = 16,
+        fill: Literal["zero", "nan"] = "zero",
+    ) -> TensorMap: ...
 
 @final
 class Report:
@@ -524,7 +545,8 @@ class LaunchError(RuntimeError):
     """A kernel that cannot be launched, or a launch that failed. Fields that do not apply are `None`."""
 
     kind: Literal[
-        "no-kernel", "unsupported", "shape", "access", "misaligned", "trap", "assertion", "deadlock", "limit", "stack", "call", "memory"
+        "no-kernel", "unsupported", "shape", "access", "misaligned", "trap", "assertion", "deadlock", "limit", "stack", "call", "memory",
+        "tensor-map"
     ]
     message: str
     """What is wrong; `str` has the fields below, too."""

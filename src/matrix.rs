@@ -16,11 +16,18 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 
-use isa_table::matrix::{Element, Place, Rounding, Sum, SumOf};
+use isa_table::matrix::{Element, Place, Sum, SumOf};
 
-use crate::eval::product::{Format, Fused, Number, Term, fused, fused_sum};
+use crate::eval::product::{Format, Number, Rows};
 use crate::eval::soft;
 use crate::table::{Effect, EffectKind, FormInfo, Free, NO_OPERAND, Operand, OperandKind, Table};
+
+mod arithmetic;
+pub mod group;
+pub mod shared;
+pub mod tensor;
+
+use arithmetic::{Arithmetic, mode};
 
 /// Values of a register in the lanes of a warp.
 pub type Lanes = [u64; 32];
@@ -91,6 +98,11 @@ impl Layout {
         *word = *word & !(self.mask() << bit) | (value & self.mask()) << bit;
     }
 
+    /// Returns the number of elements of a matrix.
+    pub(crate) const fn size(&self) -> usize {
+        self.rows * self.columns
+    }
+
     const fn mask(&self) -> u64 {
         u64::MAX >> (64 - self.bits)
     }
@@ -107,12 +119,13 @@ pub struct ScaleSource<'r> {
     pub lane: u8,
 }
 
-/// Scale factors of rows of `a` or columns of `b`.
+/// Where the sparsity metadata is.
 #[derive(Clone, Copy, Debug)]
-struct Scales {
-    format: Format,
-    /// Number of scale factors of a row.
-    count: usize,
+pub struct Metadata<'r> {
+    /// The register that holds it.
+    pub register: &'r Lanes,
+    /// Which lanes provide it, where there is a choice.
+    pub selector: u8,
 }
 
 /// A matrix product that a statement computes across a warp.
@@ -122,9 +135,56 @@ pub struct Product {
     b: (Layout, Format),
     c: (Layout, Format),
     d: (Layout, Format),
-    sum: SumOf,
-    clamps: bool,
-    scales: Option<Scales>,
+    /// Layout of the sparsity metadata, if `a` is sparse.
+    metadata: Option<Layout>,
+    likely: SumOf,
+    arithmetic: Arithmetic,
+    /// Number of scale factors of a row or column.
+    scales: usize,
+}
+
+/// The operands of an effect, its types and its summation.
+#[derive(Clone, Copy)]
+struct Reading<'f> {
+    form: FormInfo,
+    free: &'f Free,
+    effect: &'f Effect,
+}
+
+impl Reading<'_> {
+    fn place(self, index: usize) -> Option<u8> {
+        self.effect.arguments.get(index).copied().filter(|place| *place != NO_OPERAND)
+    }
+
+    fn word(self, index: usize) -> Option<&'static str> {
+        self.place(index).and_then(|slot| self.form.modifier(self.free, slot))
+    }
+
+    fn operand(self, place: Option<u8>) -> Option<&'static Operand> {
+        place.and_then(|place| self.form.operands().iter().nth(place.into()))
+    }
+
+    fn layout(self, operand: &Operand) -> Result<Layout, String> {
+        Layout::new(self.form, operand, self.free)
+            .ok_or_else(|| format!("where the elements of `{}` are is not known", operand.name))
+    }
+
+    /// An operand with its layout and the format of its elements: of the type that a modifier names, or of its own.
+    fn side(self, place: Option<u8>, ty: Option<&str>) -> Result<(Layout, Format), String> {
+        let table = self.form.table();
+        let operand = self.operand(place).ok_or("an operand is missing")?;
+        let format = match ty {
+            Some(name) => Format::new(table, name),
+            None => Format::of(table.ty(table.ty(operand.ty).lane)),
+        };
+        let format = format.ok_or_else(|| format!("the elements of `{}` have no numeric type", operand.name))?;
+        Ok((self.layout(operand)?, format))
+    }
+
+    fn sum(self, index: usize, sm: u16) -> Result<SumOf, String> {
+        let sum = self.place(index).and_then(|index| self.form.table().summations[usize::from(index)].of(sm));
+        sum.ok_or_else(|| format!("sm_{sm} does not have this product"))
+    }
 }
 
 impl Product {
@@ -134,44 +194,35 @@ impl Product {
     ///
     /// Why it cannot be computed: it is no matrix product, the target does not have it, or it is not modeled.
     pub fn new(form: FormInfo, free: &Free, sm: u16) -> Result<Product, String> {
-        let kinds = [EffectKind::Multiply, EffectKind::MultiplyScaled];
+        let kinds = [
+            EffectKind::Multiply,
+            EffectKind::MultiplySparse,
+            EffectKind::MultiplyScaled,
+            EffectKind::MultiplySparseScaled,
+        ];
         let effect = form.effects_with(free).find(|effect| kinds.contains(&effect.kind));
         let effect = effect.ok_or_else(|| format!("`{}` is no matrix product that is modeled", form.mnemonic()))?;
-        Product::of(form, free, sm, effect)
-    }
-
-    fn of(form: FormInfo, free: &Free, sm: u16, effect: &Effect) -> Result<Product, String> {
-        let table = form.table();
-        let place = |index: usize| effect.arguments.get(index).copied().filter(|place| *place != NO_OPERAND);
-        let side = |place: Option<u8>, ty: Option<&str>| {
-            let operand = place.and_then(|place| form.operands().iter().nth(place.into()));
-            let operand = operand.ok_or("an operand is missing")?;
-            let layout = Layout::new(form, operand, free)
-                .ok_or_else(|| format!("where the elements of `{}` are is not known", operand.name))?;
-            let format = match ty {
-                Some(name) => Format::new(table, name),
-                None => Format::of(table.ty(table.ty(operand.ty).lane)),
-            };
-            let format = format.ok_or_else(|| format!("the elements of `{}` have no numeric type", operand.name))?;
-            Ok::<_, String>((layout, format))
+        let of = Reading { form, free, effect };
+        let sum = of.sum(3, sm)?;
+        let scaled = matches!(effect.kind, EffectKind::MultiplyScaled | EffectKind::MultiplySparseScaled);
+        let scale = scaled.then(|| scale_format(form.table(), form, of.word(4), of.place(4))).transpose()?;
+        let metadata = match effect.kind {
+            EffectKind::MultiplySparse => of.operand(of.place(7)),
+            EffectKind::MultiplySparseScaled => of.operand(of.place(14)),
+            _ => None,
         };
-        let word = |index: usize| place(index).and_then(|slot| form.modifier(free, slot));
-        let sum = place(3).and_then(|index| table.summations[usize::from(index)].of(sm));
-        let sum = sum.ok_or_else(|| format!("sm_{sm} does not have this product"))?;
-        let scaled = effect.kind == EffectKind::MultiplyScaled;
-        let scales = scaled.then(|| scale_format(table, form, word(4), place(4))).transpose()?;
-        let product = Product {
-            a: side(place(0), word(5))?,
-            b: side(place(1), word(6))?,
-            c: side(place(2), None)?,
-            d: side(Some(effect.result), None)?,
-            sum,
-            clamps: !scaled && word(4).is_some(),
-            scales: scales.map(|format| Scales { format, count: place(7).unwrap_or(1).into() }),
-        };
+        let (a, b) = (of.side(of.place(0), of.word(5))?, of.side(of.place(1), of.word(6))?);
+        let (c, d) = (of.side(of.place(2), None)?, of.side(Some(effect.result), None)?);
+        let clamps = !scaled && of.word(4).is_some();
+        let arithmetic = Arithmetic::new([a.1, b.1, c.1, d.1], sum.sum, a.0.bits, clamps, scale);
+        let metadata = metadata.map(|operand| of.layout(operand)).transpose()?;
+        let product =
+            Product { a, b, c, d, metadata, likely: sum, arithmetic, scales: of.place(7).unwrap_or(1).into() };
         let ((a, _), (b, _), (c, _), (d, _)) = (&product.a, &product.b, &product.c, &product.d);
-        let fits = a.columns == b.rows && (c.rows, c.columns) == (d.rows, d.columns) && d.rows == a.rows;
-        match fits && d.columns == b.columns {
+        let stored = if product.metadata.is_some() { 2 * a.columns } else { a.columns };
+        let fits = stored == b.rows && (c.rows, c.columns) == (d.rows, d.columns) && d.rows == a.rows;
+        let held = product.metadata.as_ref().is_none_or(|metadata| metadata.rows == a.rows);
+        match fits && held && d.columns == b.columns {
             true => Ok(product),
             false => Err(format!("the fragments of `{}` do not fit one another", form.mnemonic())),
         }
@@ -179,7 +230,7 @@ impl Product {
 
     /// Returns the number of rows and columns of the result, and the length of the sums.
     pub fn shape(&self) -> [usize; 3] {
-        [self.d.0.rows, self.d.0.columns, self.a.0.columns]
+        [self.d.0.rows, self.d.0.columns, self.b.0.rows]
     }
 
     /// Returns the layouts of `a`, `b`, `c` and `d`.
@@ -189,12 +240,17 @@ impl Product {
 
     /// Returns how the target sums products.
     pub fn sum(&self) -> SumOf {
-        self.sum
+        self.likely
     }
 
     /// Returns true if it takes scale factors.
     pub fn is_scaled(&self) -> bool {
-        self.scales.is_some()
+        self.arithmetic.scale.is_some()
+    }
+
+    /// Returns true if `a` is sparse, and the product takes metadata.
+    pub fn is_sparse(&self) -> bool {
+        self.metadata.is_some()
     }
 
     /// Returns the registers of `d`, given those of `a`, `b` and `c`. Block-scaled products take the scale factors of
@@ -203,36 +259,41 @@ impl Product {
     /// # Panics
     ///
     /// If there are fewer registers than the operands have.
-    pub fn multiply(&self, [a, b, c]: [&[Lanes]; 3], scales: Option<[ScaleSource<'_>; 2]>) -> Vec<Lanes> {
+    pub fn multiply(&self, operands: [&[Lanes]; 3], scales: Option<[ScaleSource<'_>; 2]>) -> Vec<Lanes> {
+        self.compute(operands, scales, None)
+    }
+
+    /// The same with sparse `a`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Product::multiply`].
+    pub fn multiply_sparse(
+        &self,
+        operands: [&[Lanes]; 3],
+        metadata: Metadata<'_>,
+        scales: Option<[ScaleSource<'_>; 2]>,
+    ) -> Vec<Lanes> {
+        self.compute(operands, scales, Some(metadata))
+    }
+
+    fn compute(
+        &self,
+        [a, b, c]: [&[Lanes]; 3],
+        scales: Option<[ScaleSource<'_>; 2]>,
+        metadata: Option<Metadata<'_>>,
+    ) -> Vec<Lanes> {
         let mut d = vec![[0; 32]; self.d.0.registers];
         let [m, n, k] = self.shape();
+        let stored = self.a.0.columns;
         for matrix in 0..self.d.0.matrices {
             // Copies of a matrix are equal.
-            let of = |layout: &Layout| matrix % layout.matrices * layout.rows * layout.columns;
+            let of = |layout: &Layout| matrix % layout.matrices * layout.size();
             let [first_a, first_b, first_c, first_d] = self.layouts().map(of);
-            let numbers = |(layout, format): &(Layout, Format), registers: &[Lanes], first: usize| -> Vec<Number> {
-                let padding = if layout.bits > format.bits { format.padding } else { 0 };
-                let count = layout.rows * layout.columns;
-                (first..first + count).map(|index| format.decode(layout.get(registers, index) >> padding)).collect()
-            };
-            if !self.a.1.is_float() {
-                let (a, b) = (numbers(&self.a, a, first_a), numbers(&self.b, b, first_b));
-                for (index, (i, j)) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))).enumerate() {
-                    let c = self.c.1.decode(self.c.0.get(c, first_c + index)).significand;
-                    let pairs = (0..k).map(|l| (a[i * k + l].significand, b[l * n + j].significand));
-                    let sum = c + match self.sum.sum {
-                        Sum::CountAnd => pairs.map(|(a, b)| a & b).sum::<i64>(),
-                        Sum::CountXor => pairs.map(|(a, b)| a ^ b).sum(),
-                        _ => pairs.map(|(a, b)| a * b).sum(),
-                    };
-                    let sum = if self.clamps { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
-                    self.d.0.set(&mut d, first_d + index, sum.cast_unsigned());
-                }
-                continue;
-            }
-            if let Sum::Chained(rounding) = self.sum.sum {
+            let places = (0..m).flat_map(|i| (0..n).map(move |j| (i, j))).enumerate();
+            if let Sum::Chained(rounding) = self.arithmetic.sum {
                 let mode = mode(rounding);
-                for (index, (i, j)) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))).enumerate() {
+                for (index, (i, j)) in places {
                     let first = self.c.0.get(c, first_c + index);
                     let sum = (0..k).fold(first, |sum, l| {
                         let a = self.a.0.get(a, first_a + i * k + l);
@@ -242,42 +303,80 @@ impl Product {
                 }
                 continue;
             }
-            let Sum::Fused { fraction, step, result, group } = self.sum.sum else { continue };
-            let (a, b) = (numbers(&self.a, a, first_a), numbers(&self.b, b, first_b));
-            // A step is given in bytes of `a`.
-            let step = if step == 0 { k } else { usize::from(step) * 8 / self.a.0.bits as usize };
-            let how = Fused { fraction, result };
-            let to = self.d.1;
-            for (index, (i, j)) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))).enumerate() {
-                let mut sum = self.c.1.decode(self.c.0.get(c, first_c + index));
-                let mut bits = 0;
-                for from in (0..k).step_by(step) {
-                    let pairs = (from..k.min(from + step)).map(|l| (a[i * k + l], b[l * n + j]));
-                    bits = match (self.scales, scales) {
-                        (Some(own), Some([of_a, of_b])) => {
-                            // Rows eight apart have a pair of lanes, each column has one lane.
-                            let row = own.of(of_a, i % 8 * 4 + i / 8 + 2 * usize::from(of_a.lane));
-                            let column = own.of(of_b, j * 4 + usize::from(of_b.lane));
-                            scaled(pairs, (&row, &column), sum, (how, group.into()), to)
-                        }
-                        _ => fused(pairs, sum, how, to),
-                    };
-                    sum = to.decode(bits);
+            let rows = numbers(&self.a, a, (0..m * stored).map(|index| first_a + index));
+            // Column by column.
+            let columns = numbers(&self.b, b, (0..n * k).map(|index| first_b + index % k * n + index / k));
+            let factors = self.arithmetic.scale.zip(scales).map(|(format, [of_a, of_b])| {
+                let of = |source: ScaleSource<'_>, lane: usize| scale_factors(format, self.scales, source, lane);
+                // Rows eight apart have a pair of lanes, each column has one lane.
+                let pair = |i: usize| i % 8 * 4 + i / 8 + 2 * usize::from(of_a.lane);
+                let of_rows: Vec<_> = (0..m).map(|i| of(of_a, pair(i))).collect();
+                let of_columns: Vec<_> = (0..n).map(|j| of(of_b, j * 4 + usize::from(of_b.lane))).collect();
+                (of_rows, of_columns)
+            });
+            let chosen = self
+                .metadata
+                .as_ref()
+                .zip(metadata)
+                .map(|(layout, metadata)| positions(layout, metadata, [m, stored, k]));
+            let mut picked = Vec::with_capacity(stored);
+            // The usual products need no more than these.
+            let plain = (factors.is_none() && chosen.is_none()).then(|| (Rows::new(&rows, k), Rows::new(&columns, k)));
+            for (index, (i, j)) in places {
+                let c = self.c.1.decode(self.c.0.get(c, first_c + index));
+                let quick = plain.as_ref().and_then(|(a, b)| self.arithmetic.dot_rows((a, i), (b, j), k, c));
+                if let Some(bits) = quick {
+                    self.d.0.set(&mut d, first_d + index, bits);
+                    continue;
                 }
-                self.d.0.set(&mut d, first_d + index, bits);
+                let (row, column) = (&rows[i * stored..][..stored], &columns[j * k..][..k]);
+                let column = match &chosen {
+                    Some(chosen) => {
+                        picked.clear();
+                        picked.extend(chosen[i * stored..][..stored].iter().map(|place| column[*place]));
+                        &picked
+                    }
+                    None => column,
+                };
+                let scales = factors.as_ref().map(|(rows, columns)| (&rows[i][..], &columns[j][..]));
+                self.d.0.set(&mut d, first_d + index, self.arithmetic.dot(row, column, c, scales));
             }
         }
         d
     }
 }
 
-impl Scales {
-    /// The scale factors that a lane provides.
-    fn of(&self, source: ScaleSource<'_>, lane: usize) -> Vec<Number> {
-        let bytes = source.register[lane % 32].to_le_bytes();
-        let byte = |index| bytes[(usize::from(source.byte) + index) % 4];
-        (0..self.count).map(|index| self.format.decode(byte(index).into())).collect()
-    }
+/// The numbers of some elements that registers hold.
+fn numbers(
+    (layout, format): &(Layout, Format),
+    registers: &[Lanes],
+    places: impl Iterator<Item = usize>,
+) -> Vec<Number> {
+    let padding = if layout.bits > format.bits { format.padding } else { 0 };
+    places.map(|index| format.decode(layout.get(registers, index) >> padding)).collect()
+}
+
+/// For each stored element of each row, its column in the matrix with all elements. Two bits choose one of four parts of a
+/// chunk; two of them are stored.
+fn positions(layout: &Layout, metadata: Metadata<'_>, [rows, stored, k]: [usize; 3]) -> Vec<usize> {
+    let registers = core::slice::from_ref(metadata.register);
+    let first = usize::from(metadata.selector) % layout.matrices * layout.size();
+    let (chunk, run) = (2 * k / layout.columns, (stored / layout.columns).max(1));
+    let places = (0..rows).flat_map(|row| (0..stored).map(move |place| (row, place)));
+    places
+        .map(|(row, place)| {
+            let field = place * layout.columns / stored;
+            let part = layout.get(registers, first + row * layout.columns + field) as usize;
+            field / 2 * chunk + part * chunk / 4 + place % run
+        })
+        .collect()
+}
+
+/// The scale factors that a lane provides.
+fn scale_factors(format: Format, count: usize, source: ScaleSource<'_>, lane: usize) -> Vec<Number> {
+    let bytes = source.register[lane % 32].to_le_bytes();
+    let byte = |index| bytes[(usize::from(source.byte) + index) % 4];
+    (0..count).map(|index| format.decode(byte(index).into())).collect()
 }
 
 /// Format of scale factors: of the type that a modifier names.
@@ -287,68 +386,4 @@ fn scale_format(table: &Table, form: FormInfo, word: Option<&str>, slot: Option<
     let name = word.or_else(only).unwrap_or_default();
     let found = Format::new(table, name).filter(Format::is_float);
     found.ok_or_else(|| format!("`.{name}` is no type of scale factors"))
-}
-
-/// A fused dot product with scale factors of blocks.
-fn scaled(
-    pairs: impl Iterator<Item = (Number, Number)> + Clone,
-    (row, column): (&[Number], &[Number]),
-    c: Number,
-    (how, group): (Fused, usize),
-    to: Format,
-) -> u64 {
-    let special = |x: &Number| x.special.is_some();
-    let count = pairs.clone().count();
-    if row.iter().chain(column).any(special) {
-        return fused(core::iter::empty(), Number { special: Some(f32::NAN), ..c }, how, to);
-    }
-    if special(&c) || pairs.clone().any(|(a, b)| special(&a) || special(&b)) {
-        return fused(pairs, c, how, to);
-    }
-    let factor = |first: usize| {
-        let (a, b) = (row[first * row.len() / count], column[first * column.len() / count]);
-        (a.significand * b.significand, a.exponent + b.exponent, a.fraction + b.fraction)
-    };
-    if group == 0 {
-        let terms = pairs.enumerate().map(|(index, (a, b))| {
-            let (significand, exponent, fraction) = factor(index);
-            Term {
-                significand: a.significand * b.significand * significand,
-                exponent: a.exponent + b.exponent + exponent,
-                fraction: a.fraction + b.fraction + fraction,
-            }
-        });
-        return fused_sum(terms, c, how, to);
-    }
-    // The products of a group are summed exactly: in units of the least bit that one of them can have.
-    let terms = (0..count / group).map(|number| {
-        let least = |x: Number| if x.significand == 0 { 0 } else { x.exponent };
-        let own = pairs.clone().skip(number * group).take(group);
-        let base = own.clone().map(|(a, b)| least(a) + least(b)).min().unwrap_or(0).min(0);
-        let products = own.clone().map(|(a, b)| (a.significand * b.significand) << (least(a) + least(b) - base));
-        let (significand, exponent, fraction) = factor(number * group);
-        let sum = products.sum::<i64>() * significand;
-        let own_fraction = own.clone().next().map_or(0, |(a, b)| a.fraction + b.fraction);
-        // The significand of the sum is not normalized: its exponent is that of the scale factors.
-        let (sum, shift) = if base < 0 { (sum, base.unsigned_abs()) } else { (sum, 0) };
-        Term {
-            significand: sum,
-            exponent: if sum == 0 { ZERO } else { exponent },
-            fraction: own_fraction + fraction + shift,
-        }
-    });
-    fused_sum(terms, c, how, to)
-}
-
-/// Exponent of a group whose sum is zero.
-const ZERO: i32 = -126;
-
-const fn mode(rounding: Rounding) -> u8 {
-    use crate::eval::rounding::{RM, RN, RP, RZ};
-    match rounding {
-        Rounding::Nearest => RN,
-        Rounding::Zero => RZ,
-        Rounding::Down => RM,
-        Rounding::Up => RP,
-    }
 }

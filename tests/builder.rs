@@ -90,6 +90,6 @@ fn an_operand_that_may_not_stand_there_is_refused_in_the_readers_words() {
     );
     assert_eq!(
         refusal(video, &[R.into(), R.select("b9999"), R.into(), R.into()]),
-        "`.b9999` is no `.asel` of the operand `a`"
+        "`.b9999` is not a valid `.asel` of the operand `a`"
     );
 }

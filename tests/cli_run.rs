@@ -166,3 +166,52 @@ fn a_file_alone_lists_kernels() {
         serde_json::json!({ "name": "transpose_param_0", "type": "u64", "bytes": 8, "align": 8 })
     );
 }
+
+/// A tensor map is made of an array, in the shape that its file has; copies that are kept show that this kernel waits.
+#[test]
+fn tensor_maps_are_made_of_arrays() {
+    let folder = folder("cli-run-tensor");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let kernel = "
+        .version 8.0\n.target sm_90\n.address_size 64
+        .visible .entry box(.param .align 64 .b8 map[128], .param .u64 y, .param .u32 waits) {
+            .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .pred %p<3>;
+            .shared .align 128 .b8 data[64]; .shared .align 8 .b64 bar;
+            mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [y]; ld.param.u32 %r5, [waits];
+            mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 %rd3, [bar], 64;
+            cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [data], [%rd1, {0, 2}], [bar];
+            setp.eq.u32 %p2, %r5, 0;
+            @%p2 bra DONE;
+        AGAIN: mbarrier.try_wait.shared.b64 %p1, [bar], %rd3; @!%p1 bra AGAIN;
+        DONE: ld.shared.v4.b32 {%r1, %r2, %r3, %r4}, [data+48]; st.global.v4.b32 [%rd2], {%r1, %r2, %r3, %r4};
+            ret;
+        }";
+    std::fs::write(path("box.ptx"), kernel).unwrap();
+    let header = format!("{:117}\n", "{'descr': '<u4', 'fortran_order': False, 'shape': (8, 4), }");
+    let numbers = (0..32_u32).flat_map(u32::to_le_bytes);
+    let file = [b"\x93NUMPY\x01\x00v\x00", header.as_bytes()].concat().into_iter().chain(numbers).collect::<Vec<u8>>();
+    std::fs::write(path("x.npy"), file).unwrap();
+    let (ptx, x) = (path("box.ptx"), path("x.npy"));
+    let launch = |map: &str, waits: &str, more: &[&str]| {
+        let all =
+            ["run", &ptx, "--grid", "1", "--arg", map, "--arg", "out:u32[4]", "--arg", waits, "--print", "out", "-q"];
+        run(&[&all[..], more].concat())
+    };
+    let map = format!("tensor:4x4:0:{x}");
+    for delay in [&[][..], &["--delay", "1"]] {
+        let ran = launch(&map, "1", delay);
+        assert_eq!((ran.status, ran.out.as_str()), (0, "out = [20, 21, 22, 23]\n"), "{}", ran.err);
+    }
+    assert_eq!(launch(&map, "0", &[]).out, "out = [20, 21, 22, 23]\n");
+    assert_eq!(launch(&map, "0", &["--delay", "1"]).out, "out = [0, 0, 0, 0]\n");
+    for (map, part) in [
+        ("tensor:4x4:0".into(), "is no tensor map"),
+        (format!("tensor:4x4:7:{x}"), "has a swizzle other than 0, 32, 64 and 128"),
+        (format!("tensor:3:0:{x}"), "a tensor of 2 dimensions has 2 sizes of the box, not 1"),
+        (format!("tensor:4x3:0:{x}"), "not a multiple of 16 bytes"),
+        ("tensor:4x4:0:5:u32".into(), "has no array"),
+    ] {
+        let ran = launch(&map, "1", &[]);
+        assert!(ran.status == 2 && ran.err.contains(part), "{map}: {}", ran.err);
+    }
+}

@@ -101,8 +101,16 @@ fn every_form_is_described() {
         assert!(described != found.lacks.is_some(), "{}: {:?}", form.pattern(), found.lacks);
         lacking += usize::from(found.lacks.is_some());
         for access in &found.memory {
-            // An operand says how many bytes a copy has.
-            let copies = form.effects_with(&free).any(|effect| effect.kind == EffectKind::CopyBytes);
+            // An operand or a tensor map says how many bytes a copy has.
+            let sized = [
+                EffectKind::CopyBytes,
+                EffectKind::BeginCopy,
+                EffectKind::BeginReduce,
+                EffectKind::BeginLoadTensor,
+                EffectKind::BeginStoreTensor,
+                EffectKind::BeginReduceTensor,
+            ];
+            let copies = form.effects_with(&free).any(|effect| sized.contains(&effect.kind));
             assert!(access.bytes > 0 || copies, "{}", form.pattern());
             assert!(form.operands().iter().nth(access.operand).is_some());
             assert!(access.space.is_none_or(|space| TABLE.space(space).is_some()), "{}: {access:?}", form.pattern());

@@ -76,8 +76,16 @@ fn sizes_are_those_that_a_shape_says_and_registers_those_of_the_operands() {
                 let sparse = u32::from(form.mnemonic().contains(".sp"));
                 // What is loaded is the matrix that the opcode names.
                 let loaded = form.mnemonic().strip_prefix("wmma.load.").and_then(|rest| rest.get(..1));
+                // A warp holds 16 rows of what a warpgroup multiplies.
+                let m = m.min(if m == 64 { 16 } else { m });
                 let size = match loaded.unwrap_or(held.operand) {
                     "a" => (m, k >> sparse),
+                    // An index is of a stored element, of two of four bits, or of a half of one of TF32.
+                    "e" if form.mnemonic().contains("tf32") => (m, k),
+                    "e" if ["u4", "s4", "kind::mxf4", "k128"].iter().any(|word| form.mnemonic().contains(word)) => {
+                        (m, k / 4)
+                    }
+                    "e" => (m, k / 2),
                     "b" => (k, n),
                     _ => (m, n),
                 };
@@ -126,6 +134,12 @@ fn the_manual_s_places() {
         ("mma.m16n8k32.s32.s8.u8.s32", "b", 6, 5, [0, 25, 1]),
         ("mma.m16n8k64.s32.s4.u4.s32", "a", 6, 9, [0, 9, 17]),
         ("ldmatrix.m8n8.x4.b16", "d", 30, 5, [2, 7, 5]),
+        ("ldmatrix.m16n16.x2.trans.b8", "d", 30, 13, [1, 15, 9]),
+        ("stmatrix.x2.b8", "b", 9, 7, [1, 10, 3]),
+        ("mma.sp.m16n8k16.f32.f16.f16.f32", "e", 6, 9, [2, 9, 1]),
+        ("mma.sp.m16n8k32.f32.f16.f16.f32", "e", 7, 9, [1, 9, 9]),
+        ("mma.sp.m16n8k32.s32.s8.s8.s32", "e", 7, 9, [1, 9, 9]),
+        ("mma.sp.m16n8k64.s32.s8.s8.s32", "e", 6, 9, [0, 1, 25]),
     ] {
         let fragment = of.get(&(mnemonic, operand)).unwrap_or_else(|| panic!("{operand} of {mnemonic}"));
         assert_eq!(place(fragment, lane, element), [wanted], "{operand} of {mnemonic}");

@@ -109,7 +109,7 @@ fn a_part_to_merge_into_stands_with_all_operands_only() {
     );
     assert_eq!(message("vset.s32.u32.lt r0, r1;"), "`vset.s32.u32.lt` takes 3 to 4 operands, not 2");
     assert_eq!(message("vset.s32.u32.lt.add r0, r1, r2;"), "`vset.s32.u32.lt.add` takes 4 operands, not 3");
-    assert_eq!(message("vset.s32.u32.lt r0, r1.b4, r2;"), "`.b4` is no `.asel` of the operand `a`");
+    assert_eq!(message("vset.s32.u32.lt r0, r1.b4, r2;"), "`.b4` is not a valid `.asel` of the operand `a`");
     let mut notes = Vec::new();
     Statement::parse_with(&ptx_isa::TABLE, "vset.s32.u32.lt r0, r1, r2, r3;", &mut notes).unwrap();
     assert_eq!(notes.len(), 1, "the assembler takes it, the manual does not list it");
@@ -124,6 +124,6 @@ fn a_mistake_is_explained_by_the_entry_it_is_about() {
     };
     assert_eq!(reasons("set.lt.u32.b32"), ["`.lt` is for unsigned integers, signed integers and floats"]);
     assert_eq!(reasons("set.lt.ftz.u32.s32"), ["`.ftz` needs `.stype` to be `.f32`"]);
-    let f16 = "`.f16` is no `.stype` of `set.CmpOp{.ftz}.dtype.stype d, a, b;`";
+    let f16 = "`.f16` is not a valid `.stype` of `set.CmpOp{.ftz}.dtype.stype d, a, b;`";
     assert_eq!(reasons("set.lt.f32.f16"), [f16]);
 }

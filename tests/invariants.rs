@@ -253,9 +253,11 @@ fn no_selector_default_is_written_in_rust() {
 const KERNEL_MEMORY: [&str; 6] = [
     "src/run/raw.rs",
     "src/run/effect/access.rs",
+    "src/run/effect/asynchronous.rs",
     "src/run/effect/call.rs",
     "src/run/effect/matrix.rs",
     "src/run/memory.rs",
+    "src/run/pending.rs",
     "src/run/launch.rs",
 ];
 

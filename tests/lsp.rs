@@ -110,7 +110,7 @@ impl Client {
 
     /// Asks what there is at a place of the document.
     fn at(&mut self, method: &str, position: &Value) -> Value {
-        let context = json!({ "includeDeclaration": true, "triggerKind": 1 });
+        let context = json!({ "includeDeclaration": true, "triggerKind": 1, "isRetrigger": false });
         let params = json!({ "textDocument": { "uri": URI }, "position": position, "context": context });
         self.ask(method, params)
     }
@@ -191,7 +191,23 @@ fn a_session_begins_and_ends_as_the_protocol_says() {
         (&answer["serverInfo"]["name"], &capabilities["positionEncoding"]),
         (&json!("ptx-isa"), &json!("utf-16"))
     );
-    for capability in ["hover", "definition", "references", "documentSymbol", "completion", "codeAction"] {
+    for capability in [
+        "hover",
+        "definition",
+        "references",
+        "documentSymbol",
+        "completion",
+        "codeAction",
+        "rename",
+        "documentHighlight",
+        "semanticTokens",
+        "foldingRange",
+        "documentFormatting",
+        "signatureHelp",
+        "workspaceSymbol",
+        "inlayHint",
+        "codeLens",
+    ] {
         assert!(!capabilities[format!("{capability}Provider")].is_null(), "{capability}");
     }
     assert_eq!(capabilities["textDocumentSync"], 2);
@@ -211,7 +227,10 @@ fn findings_come_as_one_types() {
     assert_eq!((part(SPOILT, &lo["range"]).as_str(), lo["severity"].as_i64()), ("lo", Some(1)));
     assert_eq!((&lo["code"], &lo["source"]), (&json!("illegal-modifier"), &json!("ptx-isa")));
     let message = lo["message"].as_str().unwrap();
-    assert!(message.starts_with("`.lo` is no `.CmpOp`") && message.contains("\nhelp: `.CmpOp` is one of"), "{message}");
+    assert!(
+        message.starts_with("`.lo` is not a valid `.CmpOp`") && message.contains("\nhelp: `.CmpOp` is one of"),
+        "{message}"
+    );
     assert_eq!((part(SPOILT, &guard["range"]).as_str(), &guard["code"]), ("%rd4", &json!("operand-type")));
     assert_eq!((order["severity"].as_i64(), &order["code"]), (Some(2), &json!("modifier-order")));
 
@@ -605,4 +624,141 @@ fn a_keystroke_in_a_long_module_is_answered() {
         changes[10],
         completions[10]
     );
+}
+
+/// The edits of an answer, made to a text.
+fn edited(text: &str, edits: &Value) -> String {
+    let mut text = text.to_owned();
+    let mut edits = edits.as_array().expect("a list").clone();
+    edits.sort_by_key(|edit| {
+        let start = &edit["range"]["start"];
+        (start["line"].as_u64(), start["character"].as_u64())
+    });
+    for edit in edits.iter().rev() {
+        let old = part(&text, &edit["range"]);
+        let behind = |position: &Value| {
+            let (line, column) = (position["line"].as_u64().unwrap() as usize, position["character"].as_u64().unwrap());
+            text.split_inclusive('\n').take(line).map(str::len).sum::<usize>() + column as usize
+        };
+        let start = behind(&edit["range"]["start"]);
+        text.replace_range(start..start + old.len(), edit["newText"].as_str().expect("a text"));
+    }
+    text
+}
+
+#[test]
+fn a_name_is_renamed_wherever_it_means_the_same() {
+    let text = ".version 7.0\n.target sm_80\n.entry k()\n{\n.reg .b32 %r<19>;\nadd.s32 %r1, %r1, %r12;\n{ .reg .b32 x; mov.b32 x, %r1; }\n{ .reg .b32 x; mov.b32 x, 0; }\nW: bra W;\n}\n";
+    let mut client = Client::with(text).0;
+    let mut rename = |piece: &str, nth, new: &str| {
+        let params = json!({ "textDocument": { "uri": URI }, "position": place(text, piece, nth), "newName": new });
+        client.answer("textDocument/rename", params)
+    };
+    // A family is renamed as a whole, and keeps its numbers.
+    let family = rename("%r1", 0, "%v1");
+    assert_eq!(edited(text, &family["result"]["changes"][URI]), text.replace("%r", "%v"));
+    assert_eq!(family["result"], rename("%r<", 0, "%v")["result"]);
+    let inner = edited(text, &rename("x;", 0, "y")["result"]["changes"][URI]);
+    assert!(inner.contains("{ .reg .b32 y; mov.b32 y, %r1; }") && inner.contains("{ .reg .b32 x; mov.b32 x, 0; }"));
+    assert!(edited(text, &rename("W;", 0, "LOOP")["result"]["changes"][URI]).contains("LOOP: bra LOOP;"));
+    for (piece, new, why) in [
+        ("%r1", "%v2", "keeps its number"),
+        ("W;", "1x", "is not a name"),
+        ("W;", "k", "already declared"),
+        ("add", "sub", "only names that the module declares"),
+    ] {
+        let error = rename(piece, 0, new)["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(error.contains(why), "{piece} to {new}: {error}");
+    }
+    assert_eq!(part(text, &client.at("textDocument/prepareRename", &place(text, "%r12", 0))), "%r12");
+    assert_eq!(client.at("textDocument/prepareRename", &place(text, "add", 0)), Value::Null);
+    let marked = client.at("textDocument/documentHighlight", &place(text, "%r1,", 0));
+    assert_eq!(marked.as_array().unwrap().len(), 4, "three uses and the declaration");
+}
+
+#[test]
+fn tokens_say_what_names_mean() {
+    let (text, _) = in_kernel("setp.lt.s32 %p1, %r1, %tid; @%p1 bra DONE;|");
+    let mut client = Client::with(&text).0;
+    let tokens = client.at("textDocument/semanticTokens/full", &position(&text, 0))["data"].clone();
+    let numbers: Vec<u64> = tokens.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect();
+    let (mut line, mut column) = (0, 0);
+    let mut found = Vec::new();
+    for token in numbers.chunks(5) {
+        column = if token[0] == 0 { column + token[1] } else { token[1] };
+        line += token[0];
+        let of = |character| json!({ "line": line, "character": character });
+        found.push((part(&text, &json!({ "start": of(column), "end": of(column + token[2]) })), token[3], token[4]));
+    }
+    let kind = |name: &str| found.iter().rev().find(|(text, ..)| text == name).map(|(_, kind, _)| *kind);
+    for (name, expected) in [("setp", 0), (".lt.s32", 1), ("%p1", 2), ("size", 3), ("k", 4), ("DONE", 5), ("%tid", 6)] {
+        assert_eq!(kind(name), Some(expected), "{name}: {found:?}");
+    }
+    assert!(found.iter().any(|(name, _, declares)| name == "size" && *declares == 1));
+}
+
+#[test]
+fn functions_and_comments_fold() {
+    let text = "// a\n// b\n.version 7.0\n.target sm_80\n.entry k()\n{\nret;\n}\n";
+    let folds = Client::with(text).0.at("textDocument/foldingRange", &position(text, 0));
+    let lines: Vec<_> = folds.as_array().unwrap().iter().map(|fold| (&fold["startLine"], &fold["endLine"])).collect();
+    assert_eq!(lines, [(&json!(4), &json!(7)), (&json!(0), &json!(1))]);
+}
+
+#[test]
+fn formatting_moves_blanks_only() {
+    let text = ".version 7.0\n.target sm_80\n.entry k()\n{\n  .reg .b32 %r<3>;  \nL:\n add.s32   %r1,  %r1, %r2; // sum \n{\nmov.b32 %r1, 0;\n}\n/* a {\n  b */\n\t\tret;\n}\n";
+    let formatted = |text: &str| {
+        let mut client = Client::with(text).0;
+        let options = json!({ "tabSize": 4, "insertSpaces": false });
+        let edits =
+            client.ask("textDocument/formatting", json!({ "textDocument": { "uri": URI }, "options": options }));
+        edited(text, &edits)
+    };
+    let expected = ".version 7.0\n.target sm_80\n.entry k()\n{\n\t.reg .b32 %r<3>;\nL:\n\tadd.s32         %r1,  %r1, %r2; // sum\n\t{\n\t\tmov.b32         %r1, 0;\n\t}\n\t/* a {\n  b */\n\tret;\n}\n";
+    assert_eq!(formatted(text), expected);
+    assert_eq!(formatted(expected), expected);
+    for module in [MODULE, SPOILT] {
+        let once = formatted(module);
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(words(&once), words(module));
+        assert_eq!(formatted(&once), once);
+    }
+}
+
+#[test]
+fn signatures_name_the_operand_that_is_written() {
+    let (text, at) = in_kernel("setp.lt.s32 %p1, %r1, |");
+    let help = Client::with(&text).0.at("textDocument/signatureHelp", &at);
+    let signature = &help["signatures"][help["activeSignature"].as_u64().unwrap() as usize];
+    let label = signature["label"].as_str().unwrap();
+    let range = &signature["parameters"][2]["label"];
+    let [start, end] = [0, 1].map(|side| range[side].as_u64().unwrap() as usize);
+    assert_eq!((help["activeParameter"].as_u64(), &label[start..end]), (Some(2), "b"), "{help}");
+    assert!(label.starts_with("setp.lt.s32 ") && signature["documentation"].is_string());
+    let (text, at) = in_kernel("mov.b64 {%r1, |");
+    let help = Client::with(&text).0.at("textDocument/signatureHelp", &at);
+    assert_eq!(help["activeParameter"], 0, "commas of a vector separate no operands");
+}
+
+#[test]
+fn symbols_of_all_open_documents_are_searched() {
+    let mut client = Client::with(MODULE).0;
+    let found = client.ask("workspace/symbol", json!({ "query": "F16" }));
+    let names: Vec<_> = found.as_array().unwrap().iter().map(|symbol| symbol["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"k_f16") && names.iter().all(|name| name.contains("f16")), "{names:?}");
+    assert_eq!(found[0]["location"]["uri"], URI);
+}
+
+#[test]
+fn hints_show_values_and_types_and_lenses_show_floors() {
+    let (text, _) = in_kernel("add.f32 %f1, %f1, 0f3f800000;\nadd.f32 %f1, %f2, %f1;|");
+    let mut client = Client::with(&text).0;
+    let range = json!({ "start": position(&text, 0), "end": position(&text, text.len()) });
+    let hints = client.ask("textDocument/inlayHint", json!({ "textDocument": { "uri": URI }, "range": range }));
+    let labels: Vec<_> = hints.as_array().unwrap().iter().map(|hint| hint["label"].as_str().unwrap()).collect();
+    assert_eq!(labels, [": .f32", ": .f32", "= 1.0"]);
+    let lenses = client.at("textDocument/codeLens", &position(&text, 0));
+    assert_eq!(lenses[0]["command"]["title"], "needs PTX 1.4, sm_10", "{lenses}");
+    assert_eq!(part(&text, &lenses[0]["range"]), "k");
 }

@@ -32,7 +32,7 @@ fn held(text: &str) -> (usize, Vec<String>) {
         let all = form.sources().count();
         let (sm, sources) = way.split_once('/').map_or((way, all), |(sm, sources)| (sm, number(sources)));
         let recorded = split(form, recorded);
-        for (mut inputs, recorded) in vectors::of(form, recorded.len()).into_iter().zip(recorded) {
+        for (mut inputs, recorded) in vectors::of(form, vectors::RECORDED, recorded.len()).into_iter().zip(recorded) {
             if recorded == replay::OPEN {
                 continue;
             }

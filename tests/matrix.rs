@@ -1,196 +1,12 @@
 //! Matrix products of a warp, held against the published model of tensor cores, computed in doubles and straight from
 //! its description; layouts are written here by hand, after the manual's formulas.
 
+#[path = "kernels/model.rs"]
+mod model;
+
+use model::*;
 use ptx_isa::matrix::{Product, ScaleSource};
 use ptx_isa::text::mnemonic::resolve;
-use rustc_apfloat::ieee::{BFloat, Double, Float8E4M3FN, Float8E5M2, Half, Single};
-use rustc_apfloat::{Float, FloatConvert};
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-}
-
-/// Value of an element.
-fn value(ty: &str, bits: u64) -> f64 {
-    fn of<F: Float + FloatConvert<Double>>(bits: u64) -> f64 {
-        f64::from_bits(F::from_bits(bits.into()).convert(&mut false).value.to_bits() as u64)
-    }
-    // Finite formats by hand: sign, exponent of least `bias`, fraction.
-    let finite = |exponent: u32, fraction: u32, bias: i32| {
-        let magnitude = bits & ((1 << (exponent + fraction)) - 1);
-        let (field, part) = ((magnitude >> fraction) as i32, (magnitude & ((1 << fraction) - 1)) as f64);
-        let part = part / f64::from(1 << fraction);
-        let size = if field == 0 { part * 2_f64.powi(1 - bias) } else { (1.0 + part) * 2_f64.powi(field - bias) };
-        if bits >> (exponent + fraction) & 1 != 0 { -size } else { size }
-    };
-    match ty {
-        "f16" => of::<Half>(bits & 0xffff),
-        "bf16" => of::<BFloat>(bits & 0xffff),
-        "f32" => of::<Single>(bits & 0xffff_ffff),
-        "tf32" => of::<Single>(bits & 0xffff_e000),
-        "e4m3" => of::<Float8E4M3FN>(bits & 0xff),
-        "e5m2" => of::<Float8E5M2>(bits & 0xff),
-        "e3m2" => finite(3, 2, 3),
-        "e2m3" => finite(2, 3, 1),
-        "e2m1" => finite(2, 1, 1),
-        "ue8m0" if bits & 0xff == 0xff => f64::NAN,
-        "ue8m0" => 2_f64.powi((bits & 0xff) as i32 - 127),
-        "ue4m3" => of::<Float8E4M3FN>(bits & 0x7f),
-        _ => unreachable!("{ty}"),
-    }
-}
-
-fn least(ty: &str) -> i32 {
-    match ty {
-        "f16" | "e5m2" => -14,
-        "bf16" | "f32" | "tf32" => -126,
-        "e4m3" | "ue4m3" => -6,
-        "e3m2" => -2,
-        "ue8m0" => -127,
-        _ => 0,
-    }
-}
-
-/// Significand in [1, 2), below for subnormals, and exponent; that of zero is -126.
-fn parts(ty: &str, bits: u64) -> (f64, i32) {
-    let x = value(ty, bits);
-    if x == 0.0 || !x.is_finite() {
-        return (x, -126);
-    }
-    let mut exponent = x.abs().log2().floor() as i32;
-    while x.abs() >= 2_f64.powi(exponent + 1) {
-        exponent += 1;
-    }
-    while x.abs() < 2_f64.powi(exponent) {
-        exponent -= 1;
-    }
-    let exponent = exponent.max(least(ty));
-    (x / 2_f64.powi(exponent), exponent)
-}
-
-/// Rounds a finite sum to the result's format.
-fn round(sum: f64, to: &str, result: i32) -> u64 {
-    if sum == 0.0 {
-        return 0;
-    }
-    if to == "f16" {
-        let exact = Double::from_bits(sum.to_bits().into());
-        let half: Half = exact.convert(&mut false).value;
-        return half.to_bits() as u64;
-    }
-    let mut exponent = -126;
-    while sum.abs() >= 2_f64.powi(exponent + 1) {
-        exponent += 1;
-    }
-    let place = 2_f64.powi(exponent - result);
-    let kept = (sum / place).trunc() * place;
-    // Beyond single precision there is infinity.
-    (kept as f32).to_bits().into()
-}
-
-struct Model {
-    fraction: i32,
-    step: usize,
-    result: i32,
-}
-
-/// One element of the result.
-fn dot(a: &[u64], b: &[u64], mut c: u64, (x, y, z, to): (&str, &str, &str, &str), model: &Model) -> u64 {
-    let mut z = z;
-    for (a, b) in a.chunks(model.step).zip(b.chunks(model.step)) {
-        let plain: f64 = a.iter().zip(b).map(|(a, b)| value(x, *a) * value(y, *b)).sum::<f64>() + value(z, c);
-        c = if plain.is_nan() {
-            if to == "f16" { 0x7fff } else { 0x7fff_ffff }
-        } else if plain.is_infinite() {
-            let sign = u64::from(plain < 0.0);
-            if to == "f16" { 0x7c00 | sign << 15 } else { 0x7f80_0000 | sign << 31 }
-        } else {
-            let mut terms: Vec<(f64, i32)> = Vec::new();
-            for (a, b) in a.iter().zip(b) {
-                let ((s, e), (t, f)) = (parts(x, *a), parts(y, *b));
-                terms.push((s * t, e + f));
-            }
-            terms.push(parts(z, c));
-            let most = terms.iter().map(|(_, e)| *e).max().unwrap();
-            let units = terms.iter().map(|(s, e)| {
-                // In two steps: a power of two of less than -1074 is zero.
-                let down = (e - most).max(-900);
-                (s * 2_f64.powi(down) * 2_f64.powi(model.fraction)).trunc()
-            });
-            round_scaled(units.sum(), most - model.fraction, to, model.result)
-        };
-        z = to;
-    }
-    c
-}
-
-fn round_scaled(units: f64, exponent: i32, to: &str, result: i32) -> u64 {
-    // The sum has at most 53 bits and doubles hold all exponents of products.
-    round(units * 2_f64.powi(exponent), to, result)
-}
-
-/// Bits of inputs: of all kinds, or within a small range so that sums cancel.
-fn input(random: &mut Random, ty: &str, kind: u64) -> u64 {
-    let bits = random.next();
-    let (exponent, fraction) = match ty {
-        "f16" => (5, 10),
-        "bf16" => (8, 7),
-        "f32" | "tf32" => (8, 23),
-        "e4m3" => (4, 3),
-        "e5m2" => (5, 2),
-        "e3m2" => (3, 2),
-        "e2m3" => (2, 3),
-        _ => (2, 1),
-    };
-    let mask = (1_u64 << (1 + exponent + fraction)) - 1;
-    let middle = (1_u64 << (exponent - 1)) - 1;
-    let near = |spread: u64| {
-        let field = (middle + random_below(bits >> 40, spread)).saturating_sub(spread / 2).min((1 << exponent) - 2);
-        bits & ((1 << fraction) - 1) | field << fraction | (bits >> 63) << (exponent + fraction)
-    };
-    match kind {
-        // Anything, with a few zeros.
-        0 if bits >> 60 == 0 => (bits >> 20 & 1) << (exponent + fraction),
-        0 => bits & mask,
-        // Ordinary numbers.
-        1 => near(4),
-        2 => near(12),
-        // Subnormal numbers and zeros.
-        3 if bits >> 62 == 0 => 0,
-        3 => bits & ((1 << fraction) - 1) | (bits >> 63) << (exponent + fraction),
-        // Large ones.
-        _ => bits & ((1 << fraction) - 1) | ((1 << exponent) - 2) << fraction | (bits >> 63) << (exponent + fraction),
-    }
-}
-
-fn random_below(bits: u64, bound: u64) -> u64 {
-    bits % bound
-}
-
-/// Row and column of an element of `a`, with so many elements in a register: the manual's `groupID` and
-/// `threadID_in_group`.
-fn place_of_a(lane: usize, register: usize, part: usize, per: usize) -> (usize, usize) {
-    let (group, thread) = (lane / 4, lane % 4);
-    let row = group + register % 2 * 8;
-    let column = thread * per + part + if register < 2 { 0 } else { 4 * per };
-    (row, column)
-}
-
-fn place_of_b(lane: usize, register: usize, part: usize, per: usize) -> (usize, usize) {
-    (lane % 4 * per + part + register * 4 * per, lane / 4)
-}
-
-fn place_of_c(lane: usize, element: usize) -> (usize, usize) {
-    (lane / 4 + if element < 2 { 0 } else { 8 }, lane % 4 * 2 + element % 2)
-}
 
 struct Case {
     form: &'static str,
@@ -198,17 +14,6 @@ struct Case {
     types: (&'static str, &'static str, &'static str, &'static str),
     /// Bits of an element in a register.
     bits: usize,
-}
-
-/// Puts the elements of a matrix into registers.
-fn pack(count: usize, per: usize, bits: usize, of: impl Fn(usize, usize, usize) -> u64) -> Vec<[u64; 32]> {
-    let mut registers = vec![[0; 32]; count];
-    for (register, lanes) in registers.iter_mut().enumerate() {
-        for (lane, word) in lanes.iter_mut().enumerate() {
-            *word = (0..per).fold(0, |word, part| word | of(lane, register, part) << (part * bits));
-        }
-    }
-    registers
 }
 
 fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
@@ -467,40 +272,6 @@ fn quarters_of_a_warp_have_products_of_their_own() {
             }
         }
     }
-}
-
-/// A sum with scale factors: products one by one, or sums of sixteen.
-fn scaled_dot(a: &[f64], b: &[f64], c: u64, scales: (&[u64], &[u64], &str), types: (&str, &str), grouped: bool) -> u64 {
-    let (row, column, ty) = scales;
-    let (x, y) = types;
-    if row.iter().chain(column).any(|bits| value(ty, *bits).is_nan()) || value("f32", c).is_nan() {
-        return 0x7fff_ffff;
-    }
-    let exponent = |ty: &str, x: f64| match x {
-        0.0 => -126,
-        x => (x.abs().log2().floor() as i32).max(least(ty)),
-    };
-    let factor = |l: usize, all: &[u64]| {
-        let bits = all[l * all.len() / a.len()];
-        let e = exponent(ty, value(ty, bits));
-        (value(ty, bits) / 2_f64.powi(e), e)
-    };
-    let mut terms = Vec::new();
-    for l in (0..a.len()).step_by(if grouped { 16 } else { 1 }) {
-        let ((s, e), (t, f)) = (factor(l, row), factor(l, column));
-        terms.push(if grouped {
-            let sum: f64 = (l..l + 16).map(|l| a[l] * b[l]).sum();
-            (sum * s * t, if sum * s * t == 0.0 { -126 } else { e + f })
-        } else {
-            let (g, h) = (exponent(x, a[l]), exponent(y, b[l]));
-            (a[l] / 2_f64.powi(g) * (b[l] / 2_f64.powi(h)) * s * t, g + h + e + f)
-        });
-    }
-    terms.push(parts("f32", c));
-    let fraction = if grouped { 35 } else { 25 };
-    let most = terms.iter().map(|(_, e)| *e).max().unwrap();
-    let units = terms.iter().map(|(s, e)| (s * 2_f64.powi((e - most).max(-900)) * 2_f64.powi(fraction)).trunc());
-    round_scaled(units.sum(), most - fraction, "f32", 23)
 }
 
 #[test]

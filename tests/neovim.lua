@@ -53,7 +53,7 @@ end
 local function run()
   vim.cmd("edit " .. vim.fn.fnameescape(module))
   local found = diagnostics(3)
-  check(found[1].message:find("`.lo` is no `.CmpOp`", 1, true), vim.inspect(found[1]))
+  check(found[1].message:find("`.lo` is not a valid `.CmpOp`", 1, true), vim.inspect(found[1]))
   check(found[1].code == "illegal-modifier" and found[1].source == "ptx-isa", vim.inspect(found[1]))
 
   go("mad.lo.s32")

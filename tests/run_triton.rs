@@ -9,7 +9,7 @@ use machine::{Machine, on_threads, random};
 use ptx_isa::run::Grid;
 
 /// Dynamic shared memory in bytes: more than any of the kernels needs.
-const SHARED: u32 = 32768;
+const SHARED: u32 = 98304;
 
 fn grid(blocks: [u32; 3]) -> Grid {
     Grid { blocks, shared: SHARED, ..Grid::new(1, 128) }
@@ -47,48 +47,105 @@ fn upload(machine: &Machine, ty: &str, numbers: &[f32]) -> u64 {
     }
 }
 
-#[test]
-fn products() {
-    const CASES: [(&str, &str); 10] = [
-        ("fp16", include_str!("kernels/triton-product-fp16-80.ptx")),
-        ("fp16", include_str!("kernels/triton-product-fp16-90.ptx")),
-        ("fp16", include_str!("kernels/triton-product-fp16-120.ptx")),
-        ("bf16", include_str!("kernels/triton-product-bf16-80.ptx")),
-        ("bf16", include_str!("kernels/triton-product-bf16-120.ptx")),
-        ("fp32", include_str!("kernels/triton-product-fp32-80.ptx")),
-        ("fp32", include_str!("kernels/triton-product-fp32-90.ptx")),
-        ("fp8e4nv", include_str!("kernels/triton-product-fp8e4nv-89.ptx")),
-        ("fp8e4nv", include_str!("kernels/triton-product-fp8e4nv-120.ptx")),
-        ("fp8e5", include_str!("kernels/triton-product-fp8e5-89.ptx")),
-    ];
-    const M: usize = 64;
-    const N: usize = 96;
-    const K: usize = 128;
+/// A kernel with its element type and the rows of a block.
+type Case = (&'static str, usize, &'static str);
+
+macro_rules! case {
+    ($ty:literal, $rows:literal, $name:literal) => {
+        ($ty, $rows, include_str!(concat!("kernels/triton-", $name, ".ptx")))
+    };
+}
+
+fn check([m, n, k]: [usize; 3], cases: &[Case]) {
     // Two fraction bits hold whole numbers up to 4.
-    let (mut a, mut b) = (small(M * K, 4), small(K * N + 1, 4));
+    let (mut a, mut b) = (small(m * k, 4), small(k * n + 1, 4));
     b.remove(0);
     a.reverse();
     let expected: Vec<f32> =
-        (0..M * N).map(|at| (0..K).map(|l| a[at / N * K + l] * b[l * N + at % N]).sum::<i32>() as f32).collect();
+        (0..m * n).map(|at| (0..k).map(|l| a[at / n * k + l] * b[l * n + at % n]).sum::<i32>() as f32).collect();
     let floats = |list: &[i32]| list.iter().map(|x| *x as f32).collect::<Vec<_>>();
     let (a, b) = (floats(&a), floats(&b));
-    for (ty, text) in CASES {
+    for (ty, rows, text) in cases {
         on_threads(text, |machine| {
-            let (pa, pb, pc) = (upload(machine, ty, &a), upload(machine, ty, &b), machine.upload(&[0_f32; M * N]));
-            let sizes = [M, N, K].map(|size| (size as i32).into());
-            let [m, n, k] = sizes;
-            let arguments = [pa.into(), pb.into(), pc.into(), m, n, k, 0_u64.into(), 0_u64.into()];
-            machine.run("product", grid([M as u32 / 32, N as u32 / 32, 1]), &arguments);
-            assert_eq!(machine.download::<f32>(pc, M * N), expected, "{ty}");
+            let (pa, pb, pc) = (upload(machine, ty, &a), upload(machine, ty, &b), machine.upload(&vec![0_f32; m * n]));
+            let sizes = [m, n, k].map(|size| (size as i32).into());
+            let [im, jn, lk] = sizes;
+            let arguments = [pa.into(), pb.into(), pc.into(), im, jn, lk, 0_u64.into(), 0_u64.into()];
+            machine.run("product", grid([(m / rows) as u32, n as u32 / 32, 1]), &arguments);
+            assert_eq!(machine.download::<f32>(pc, m * n), expected, "{ty}, {rows} rows");
         });
     }
 }
 
 #[test]
+fn products() {
+    check(
+        [64, 96, 128],
+        &[
+            case!("fp16", 32, "product-fp16-80"),
+            case!("fp16", 32, "product-fp16-90"),
+            case!("fp16", 32, "product-fp16-120"),
+            case!("bf16", 32, "product-bf16-80"),
+            case!("bf16", 32, "product-bf16-120"),
+            case!("fp32", 32, "product-fp32-80"),
+            case!("fp32", 32, "product-fp32-90"),
+            case!("fp8e4nv", 32, "product-fp8e4nv-89"),
+            case!("fp8e4nv", 32, "product-fp8e4nv-120"),
+            case!("fp8e5", 32, "product-fp8e5-89"),
+        ],
+    );
+}
+
+#[test]
+fn products_of_warpgroups() {
+    check(
+        [128, 64, 128],
+        &[
+            case!("fp16", 64, "group-fp16-90"),
+            case!("bf16", 64, "group-bf16-90"),
+            case!("fp32", 64, "group-fp32-90"),
+            case!("fp8e4nv", 64, "group-fp8e4nv-90"),
+            case!("fp8e5", 64, "group-fp8e5-90"),
+        ],
+    );
+}
+
+#[test]
+fn products_in_tensor_memory() {
+    check(
+        [128, 64, 128],
+        &[
+            case!("fp16", 128, "tensor-fp16-100"),
+            case!("fp16", 64, "half-fp16-100"),
+            case!("bf16", 128, "tensor-bf16-100"),
+            case!("bf16", 64, "half-bf16-100"),
+            case!("fp32", 128, "tensor-fp32-100"),
+            case!("fp32", 64, "half-fp32-100"),
+            case!("fp8e4nv", 128, "tensor-fp8e4nv-100"),
+            case!("fp8e4nv", 64, "half-fp8e4nv-100"),
+            case!("fp8e5", 128, "tensor-fp8e5-100"),
+            case!("fp8e5", 64, "half-fp8e5-100"),
+        ],
+    );
+}
+
+#[test]
 fn attention() {
-    const ROWS: usize = 64;
+    attend::<32>(&[
+        (32, include_str!("kernels/triton-attention-80.ptx")),
+        (32, include_str!("kernels/triton-attention-120.ptx")),
+    ]);
+    // Products of warpgroups and in tensor memory, with a factor that lanes hold or that is written back.
+    attend::<64>(&[
+        (64, include_str!("kernels/triton-attention-90.ptx")),
+        (128, include_str!("kernels/triton-attention-100.ptx")),
+    ]);
+}
+
+/// Attention with rows of so many elements; kernels with the rows of a block.
+fn attend<const WIDTH: usize>(kernels: &[(usize, &str)]) {
+    const ROWS: usize = 128;
     const COUNT: usize = 96;
-    const WIDTH: usize = 32;
     let halves = |list: Vec<f32>| list.into_iter().map(|x| f16::from_f32(x).to_f32()).collect::<Vec<_>>();
     let (q, mut k, mut v) =
         (halves(normal(ROWS * WIDTH)), halves(normal(COUNT * WIDTH + 9)), halves(normal(COUNT * WIDTH)));
@@ -108,13 +165,13 @@ fn attention() {
             expected[i * WIDTH + d] = (sum / total) as f32;
         }
     }
-    for text in [include_str!("kernels/triton-attention-80.ptx"), include_str!("kernels/triton-attention-120.ptx")] {
+    for (rows, text) in kernels {
         on_threads(text, |machine| {
             let [pq, pk, pv] = [&q, &k, &v].map(|list| upload(machine, "fp16", list));
-            let out = machine.upload(&[0_f32; ROWS * WIDTH]);
+            let out = machine.upload(&vec![0_f32; ROWS * WIDTH]);
             let (count, none) = ((COUNT as i32).into(), 0_u64.into());
             let arguments = [pq.into(), pk.into(), pv.into(), out.into(), count, scale.into(), none, 0_u64.into()];
-            machine.run("attention", grid([ROWS as u32 / 32, 1, 1]), &arguments);
+            machine.run("attention", grid([(ROWS / rows) as u32, 1, 1]), &arguments);
             let found = machine.download::<f32>(out, ROWS * WIDTH);
             // Weights are halves.
             let worst = found.iter().zip(&expected).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max);

@@ -106,7 +106,7 @@ fn variables_have_types_shapes_and_values() {
         (".visible .weak .global .u32 x;", "syntax", ".weak"),
         (".global .u32 x; .global .f32 x;", "duplicate-name", "x"),
         (".func x() { ret; } .global .u32 x;", "duplicate-name", "x"),
-        (".entry k() { .visible .global .u32 x; ret; }", "syntax", ".visible "),
+        (".entry k() { .visible .global .u32 x; ret; }", "syntax", ".global"),
         (".entry k(.param .b8 x[]) { ret; }", "syntax", "x"),
         (".func f(.param .u64 .ptr x) { ret; }", "syntax", ".ptr"),
         (".func (.param .b32 x, .param .b32 y) f() { ret; }", "syntax", ".param .b32 y"),
@@ -122,13 +122,19 @@ fn a_target_has_options() {
     let sampler = ".version 8.6\n.target sm_90, texmode_independent\n.address_size 64\n.global .samplerref x;\n";
     assert_eq!(findings(sampler, &report(sampler)), []);
     for (text, at) in [
-        (".version 8.6\n.target sm_90, texmode_unified, texmode_independent\n", "texmode_independent"),
+        (
+            ".version 8.6\n.target sm_90, texmode_unified, texmode_independent\n",
+            ".target sm_90, texmode_unified, texmode_independent",
+        ),
         (".version 8.6\n.target sm_90, texmode\n", "texmode"),
+        (".version 8.6\n.target sm_90, debug\n.entry k() { ret; }\n", ".target sm_90, debug"),
     ] {
         assert_eq!(findings(text, &report(text)), [(2, "target", at)]);
     }
     let old = ".version 1.4\n.target sm_13, texmode_independent\n";
-    assert_eq!(findings(old, &report(old)), [(2, "ptx-version", "texmode_independent")]);
+    assert_eq!(findings(old, &report(old)), [(2, "ptx-version", ".target sm_13, texmode_independent")]);
+    let debug = ".version 8.6\n.target sm_90, debug\n.entry k() { ret; }\n.section .debug_info { .b8 0 }\n";
+    assert_eq!(findings(debug, &report(debug)), []);
 }
 
 #[test]
@@ -409,7 +415,7 @@ fn version_and_target_are_checked_themselves() {
         (".version 8.6\n.target sm_90, texmode_unified, texmode_unified", None),
         (
             ".version 8.6\n.target sm_90, texmode_unified, texmode_independent",
-            Some((Code::Target, "texmode_independent")),
+            Some((Code::Target, ".target sm_90, texmode_unified, texmode_independent")),
         ),
         (".version 8.6\n.target sm_90\n.address_size 32", None),
         (".version 8.6\n.target sm_90\n.address_size 16", Some((Code::Syntax, "16"))),
@@ -484,7 +490,11 @@ fn a_scope_declares_a_name_once() {
         ("x: .reg .u32 x;", 1),
         ("x: x:", 1),
         (".reg .u32 x<4>, x1;", 1),
-        (".reg .u32 x1, x<4>;", 0),
+        (".reg .u32 x1, x<4>;", 1),
+        (".reg .u32 x0, x4, x02, x<4>;", 0),
+        (".shared .u32 x1; .reg .u32 x<4>;", 1),
+        ("x1: .reg .u32 x<4>;", 0),
+        ("{ .reg .u32 x1; } .reg .u32 x<4>;", 0),
         (".reg .u32 x<4>, x4;", 0),
         (".reg .u32 x<4>, x01;", 0),
         (".reg .u32 x<4>, x<2>;", 1),
@@ -531,11 +541,11 @@ fn the_frame_of_a_module_is_passed_over() {
     let text = format!(
         "{HEAD}// a comment ; {{\n.file 1 \"a;b{{.cu\", 1, 2\n.global .align 4 .b8 table[2] = {{1, 2}}, next = 5;\n\
          .func a();\n.func b();\n.alias a, b;\n.pragma \"x\", \"y;\";\n.visible .func (.param .b32 r) f (.param .b32 a)\n{{\n.reg .pred p; .reg .u32 u;\n\
-         .loc 1 2 3, function_name $L+0, inlined_at 1 2 3 setp.eq.u32 p, u, u;\n# 7 \"a.c\"\n\
+         .loc 1 2 3\n.loc 1 2 4, function_name $L+0, inlined_at 1 2 3 setp.eq.u32 p, u, u;\n# 7 \"a.c\"\n\
          $L: .param .b32 x; st.param.b32 [x], u; {{ .reg .b32 t; call.uni (x), f, (x); }}\n\
          proto: .callprototype (.param .b32 _) _ (.param .b32 _);\nlist: .branchtargets $L, list;\nbrx.idx u, list;\n\
          mov.b64 {{u, u}}, 0d0000000000000000; // ;\nld.global.v2.u32\n\t{{u, u}},\n\t[table+4];\nsetp.lt.u32 p, u, u;\n}}\n\
-         .section .debug_info {{\n.b8 1 // }}\n.b32 .debug_abbrev\n}}\n@@DWARF .byte 1\n.section .debug_loc {{ }}\n"
+         .section .debug_info {{\n.b8 1 // }}\n.b32 .debug_abbrev\n}}\n.section .debug_loc {{ }}\n"
     );
     let report = report(&text);
     assert_eq!(report.diagnostics, [], "{:?}", findings(&text, &report));
@@ -685,7 +695,7 @@ fn rubbish_is_an_error_and_takes_no_time() {
     assert_eq!(codes(&report(&long)), []);
     let name = kernel(&format!("setp.eq.u32 p, u32a, x{};", "1".repeat(200_000)));
     assert_eq!(codes(&report(&name)), [Code::UndeclaredRegister]);
-    let family = kernel(&format!(".reg .u32 x1<9999999999>; setp.eq.u32 p, u32a, x1{};", "0".repeat(200_000)));
+    let family = kernel(&format!(".reg .u32 x1<4294967295>; setp.eq.u32 p, u32a, x1{};", "0".repeat(200_000)));
     assert_eq!(codes(&report(&family)), [Code::UndeclaredRegister]);
     let semicolons = kernel(&";".repeat(200_000));
     assert_eq!(codes(&report(&semicolons)), [Code::Syntax]);
@@ -1120,8 +1130,136 @@ fn what_follows_from_a_mistake_is_not_reported() {
     assert_eq!(module(guards).len(), 1, "{:?}", module(guards));
     let declaration = ".entry k() { .reg .reg .f32 f<8>; add.f32 f1, f2, f3; }";
     assert_eq!(module(declaration).len(), 1, "{:?}", module(declaration));
-    // Of two labels that are missing, one stands in a statement that cannot be read.
-    let label = ".entry k() { .reg .pred p; @p bra L;\nbra M;\nL\nret;\n}";
-    assert_eq!(module(label)[0], "there is no label `M` in this function");
-    assert_eq!(module(label).len(), 2, "{:?}", module(label));
+    let labels = ".entry k() { .reg .pred p; @p bra L;\nbra M;\n_:\nret;\n}";
+    assert_eq!(module(labels), ["`_` is no name"]);
+    for (text, message) in [
+        // Names that cannot be read.
+        (".entry k() { .reg .pred %<3>; @%p1 ret; }", "a name is expected here"),
+        (".entry k() { .reg .b32 {%r}<3>;\nmov.b32 %r1, %r2; }", "a name is expected here"),
+        // A bracket for the brace of a function.
+        (".entry k() { ret;\n[\n.entry l() { ret; }", "a statement is expected here, not `[`"),
+        (".entry k() [\n.reg .b32 r;\nmov.b32 r, 1; ret;\n}", "a kernel has a name, parameters, and a body"),
+        (".entry k(\n.param .u32 a\n;\n{ .reg .b32 r; mov.b32 r, 1; }", "`,` or `)` is expected behind a parameter"),
+        (".entrY k(\n.param .u32 a)\n{ .reg .b32 r; mov.b32 r, 1; }", "there is no directive `.entrY`"),
+        // A function within another.
+        (".entry k() {\n.entry l() { ret; }\nret;\n}", "missing `}` before this kernel: the body of `k` is still open"),
+        (".entry k() { ret; }\n{ ret; }", "a block is within a function"),
+        (".visible\n", "a function or a variable is expected here, behind its linkage"),
+        (".entry k() { .visible ret; }", "a function or a variable is expected here, behind its linkage"),
+        (
+            ".entry k() { ret; }\n.visible .file 1 \"a\"",
+            "a function or a variable is expected here, behind its linkage",
+        ),
+    ] {
+        let text = if text == ".visible\n" { text.to_owned() + ".pragma \"nounroll\";" } else { text.to_owned() };
+        assert_eq!(module(&text), [message], "{text}");
+    }
+}
+
+/// A name alone on its line is a label without its colon, where a statement follows.
+#[test]
+fn a_label_without_its_colon_is_told_of_at_the_next_statement() {
+    for (lines, token) in [
+        ("bra L;\nL\nmov.u32 u32a, u32b;", "mov"),
+        ("bra L;\nL // here\n\n@p mov.u32 u32a, u32b;", "@"),
+        ("{ bra L;\nL\n}", "}"),
+        ("bra L;\nL\n.reg .b32 x;", ".reg"),
+    ] {
+        let text = kernel(lines);
+        let report = report(&text);
+        let found: Vec<(&str, &str)> =
+            report.diagnostics.iter().map(|found| (&*found.message, &text[found.span.clone()])).collect();
+        let found_at = found.iter().map(|(_, token)| *token).collect::<Vec<_>>();
+        assert_eq!(found_at, [token], "{lines}: {found:?}");
+        let fix = &report.diagnostics[0].fixes[0];
+        assert!(text[..fix.span.start].ends_with('L'), "{lines}");
+    }
+}
+
+/// Of two declarations of a name in a scope the first one counts.
+#[test]
+fn a_second_declaration_declares_nothing() {
+    for (lines, wrong) in [
+        (".reg .b32 x<4>;\n.reg .b64 x<6>;\nmov.b32 x1, 1;\nmov.b64 x1, 1;\nmov.b64 x5, 1;", vec![1, 3, 4]),
+        (".reg .b32 x;\n.shared .b64 x;\nmov.b32 x, 1;", vec![1]),
+        (".shared .b32 x;\n.reg .b32 x;\nmov.b32 x, 1;", vec![1, 2]),
+        // A family takes the names that it has.
+        (".reg .b32 x1;\n.reg .b64 x<4>;\nmov.b32 x1, 1;\nmov.b64 x1, 1;", vec![1, 2]),
+        // What cannot be a vector is one all the same.
+        (".reg .v4 .b64 x<2>;\nmov.b64 x1, 1;", vec![0, 1]),
+        (".reg .b32 x<4294967296>;\n", vec![0]),
+    ] {
+        let text = kernel(lines);
+        let report = report(&text);
+        let start = LineIndex::new(&text).position(text.find(lines).expect("the lines stand in it")).line;
+        let found: Vec<usize> = findings(&text, &report).into_iter().map(|(line, ..)| line - start).collect();
+        assert_eq!(found, wrong, "{lines}: {:?}", report.diagnostics);
+    }
+}
+
+/// A function reads its parameters and writes its results.
+#[test]
+fn parameters_are_read_and_results_are_written() {
+    let errors = |text: &str| {
+        let text = format!(".version 8.6\n.target sm_90\n.address_size 64\n{text}");
+        check(&TABLE, text.as_bytes(), &Options::default()).errors()
+    };
+    for (text, wrong) in [
+        (".func f(.param .u32 a) { .reg .u32 r; ld.param.u32 r, [a]; ret; }", 0),
+        (".func f(.param .u32 a) { .reg .u32 r; st.param.u32 [a], r; ret; }", 1),
+        (".entry f(.param .u32 a) { .reg .u32 r; st.param.u32 [a+4], r; ret; }", 1),
+        (".func (.param .u32 a) f() { .reg .u32 r; st.param.u32 [a], r; ret; }", 0),
+        (".func (.param .u32 a) f() { .reg .u32 r; ld.param.u32 r, [a+2]; ret; }", 1),
+        (".func f() { .param .u32 a; .reg .u32 r; st.param.u32 [a], r; ld.param.u32 r, [a]; ret; }", 0),
+        (".func (.param .u32 a) f() .noreturn;", 1),
+        (".func f() .noreturn;", 0),
+        (".entry k() { p: .callprototype (.reg .u32 _) _ () .noreturn; ret; }", 1),
+        // Types of parameters matter where there is a body.
+        (".func f(.param .pred a);", 0),
+        (".func f(.param .pred a) { ret; }", 1),
+        (".func f(.param .pred a[4]);", 1),
+    ] {
+        assert_eq!(errors(text), wrong, "{text}");
+    }
+    let old = |text: &str| {
+        check(&TABLE, format!(".version 8.2 .target sm_90 {text}").as_bytes(), &Options::default()).errors()
+    };
+    assert_eq!([old(".func f(.param .b128 a);"), old(".func f(.param .b128 a) { ret; }")], [0, 1]);
+    // The list of parameters is told of once.
+    let old = ".version 1.3 .target sm_10 .entry k(.param .u32 a, .param .u32 b) { ret; }";
+    assert_eq!(check(&TABLE, old.as_bytes(), &Options::default()).errors(), 1);
+}
+
+/// `.loc` of inlined code names the function and a location that was named before; each `.file` has a number of its own.
+#[test]
+fn locations_of_inlined_code_name_a_function_and_a_call() {
+    let errors = |text: &str| {
+        let text =
+            format!(".version 8.6 .target sm_90 .file 1 \"a\" .file 2 \"b\" .entry k() {{ .loc 1 2 3 {text} ret; }}");
+        check(&TABLE, text.as_bytes(), &Options::default()).errors()
+    };
+    for location in [
+        "1 1 1, function_name L, inlined_at 1 2 3",
+        "1 1 1, function_name L+3, inlined_at 1 2 3",
+        "1 1 1, function_name .debug_str, inlined_at 1 2 3",
+    ] {
+        assert_eq!(errors(&format!(".loc {location}")), 0, "{location}");
+    }
+    for location in [
+        "1 1 1, function_name L",
+        "1 1 1, inlined_at 1 2 3",
+        "1 1 1, inlined_at 1 2 3, function_name L",
+        "1 1 1, function_name L, inlined_at 1 2 4",
+        "1 1 1, function_name L, inlined_at 2 2 3",
+        "1 1 1, function_name, inlined_at 1 2 3",
+        "1 99999999999 1",
+    ] {
+        assert_eq!(errors(&format!(".loc {location}")), 1, "{location}");
+    }
+    assert_eq!(errors("} .file 01 \"c\" .entry l() {"), 1);
+    let dwarf = |version: &str| {
+        let text = format!(".version {version} .target sm_13\n@@DWARF .byte 1\n@@DWARF .byte 2\n.entry k() {{ ret; }}");
+        check(&TABLE, text.as_bytes(), &Options::default()).errors()
+    };
+    assert_eq!([dwarf("1.5"), dwarf("2.0")], [0, 1]);
 }

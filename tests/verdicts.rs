@@ -304,3 +304,46 @@ fn the_words_of_an_opcode_stand_together() {
     taken("9.5 sm_100 | clusterlaunchcontrol.try_cancel.async.b128.mbarrier::complete_tx::bytes [b32_0], [b64_1];");
     refused("9.5 sm_100 | clusterlaunchcontrol.try_cancel.b128.async.mbarrier::complete_tx::bytes [b32_0], [b64_1];");
 }
+
+#[test]
+fn a_constant_in_parentheses_is_no_list_and_stands_for_no_coordinates() {
+    taken(
+        "9.5 sm_90 | vmad.u32.u32.u32.po u32_0, -u32_1, -u32_2, (.u64)5;
+        9.5 sm_90 | tex.1d.v4.f32.f32 {f32_0, f32_1, f32_2, f32_3}, [u64_1, {f32_2}], (1.0)-2e3;
+        9.5 sm_90 | suld.b.1d.b32.trap b32_0, [u64_1, s32_1];
+        9.5 sm_90 | suld.b.1d.b32.trap b32_0, [u64_1, {5}];",
+    );
+    refused(
+        "9.5 sm_90 | suld.b.1d.b32.trap b32_0, [u64_1, 5];
+        9.5 sm_90 | sust.b.1d.b32.trap [b64_3, (.s64)5], b32_0;
+        9.5 sm_90 | tex.1d.v4.f32.f32 {f32_0, f32_1, f32_2, f32_3}, [u64_1, 1.0];",
+    );
+}
+
+#[test]
+fn each_element_of_a_vector_goes_with_the_one_before_it() {
+    taken(
+        "9.5 sm_90 | mov.b32 b32_1, {5, b16_0};
+        9.5 sm_90 | mov.b32 b32_1, {u16_0, 5};
+        9.5 sm_90 | tex.a2d.v4.f32.s32 {f32_0, f32_1, f32_2, f32_3}, [u64_1, {u32_2, s32_0, b32_0, f32_0}];",
+    );
+    refused(
+        "9.5 sm_90 | mov.b64 b64_1, {f32_0, 5};
+        9.5 sm_90 | mov.b64 b64_1, {5, f32_0};
+        9.5 sm_90 | tex.a2d.v4.f32.s32 {f32_0, f32_1, f32_2, f32_3}, [u64_1, {u32_2, 5, f32_0, f32_0}];",
+    );
+}
+
+#[test]
+fn conversions_read_the_low_bits_of_wider_special_registers() {
+    taken(
+        "9.5 sm_90 | cvt.u32.u16 u32_3, %clock64;
+        9.5 sm_90 | cvt.s32.s32 u32_3, %clock64;
+        9.5 sm_90 | cvt.u32.u64 u32_3, %clock64;",
+    );
+    refused(
+        "9.5 sm_90 | cvt.u32.u64 u32_3, %tid.x;
+        9.5 sm_90 | mov.u32 u32_3, %clock64;
+        9.5 sm_90 | mov.u16 u16_3, %clock64;",
+    );
+}

@@ -211,19 +211,15 @@ operator Op(a, b) { eq = a == b for bits; absent = a & !b; }
 /// What it does.
 instruction pick.more {
     section 9.7.6.1;
-    syntax {
-        pick.more{.ftz}.type  d[|q], {!}a, [b]{, policy} where .type == .u16 || !.ftz;
-        .type = { .u16,
-            .u32 }; free { .ftz };
-        // a comment
-        .x = { .a };
-    }
+    syntax    { pick.more{.ftz}.type  d[|q], {!}a, [b]{, policy} where .type == .u16 || !.ftz;
+                .type = { .u16,
+                    .u32 }; free { .ftz };
+                // a comment
+                .x = { .a }; }
     operands  { d, a, b: 2 of .type where .ftz, .type in { .global } register; c: .pred without { constants } state CC.CF where .ftz; e: .s32 immediate within -8 to -1, 4; }
     requires  { ptx 1.0, sm_10a | sm_20; .ftz: ptx 1.4; }
-    semantics {
-        if (.ftz) { d = a Op (b); } else { d = f(a, -1) - 2; }
-    }
-    erratum { manual  "a"; machine "b"; }
+    semantics { if (.ftz) { d = a Op (b); } else { d = f(a, -1) - 2; } }
+    erratum   { manual  "a"; machine "b"; }
     examples  { @!p pick.more.u32 r0, {a, b}, [p+-8], !q; refused pick a; }
 }
 

@@ -120,3 +120,68 @@ fn own_names_shadow_those_of_the_library() {
     );
     assert!(own.contains("population_count_b32(a)"), "{own}");
 }
+
+/// A condition, its precedence included, and an operand that hides one.
+#[test]
+fn conditions_come_to_what_they_stand_for() {
+    let entry = |items: &str, narrow: &str, hidden: &str| {
+        format!(
+            "{items}
+            /// Copies.
+            instruction dup {{
+                section 9.7.3.3;
+                syntax {{ dup{{.ftz}}{{.rnd}}.type d, {hidden}; .type = {{ .f16, .f32, .f64 }}; unread {{ .ftz, .rnd }}; }}
+                operands {{ d, {hidden}: .type; }}
+                legal {{ {narrow} && .ftz only if .type == .f32; .rnd only if !({narrow}); }}
+                requires {{ ptx 1.0, sm_10; {narrow}: ptx 2.0; }}
+                semantics {{ d = {narrow} ? {hidden} : {hidden}; }}
+                examples {{ dup.f32 d, a; }}
+            }}"
+        )
+    };
+    let items = "condition half = .type == .f16; condition narrow = half || .type == .f32; condition hides = .ftz;";
+    let named = entry(items, "narrow", "hides");
+    assert_eq!(generated(&named), generated(&entry("", "(.type == .f16 || .type == .f32)", "hides")));
+}
+
+#[test]
+fn arguments_may_contain_commas_and_nothing() {
+    let entry = |items: &str, body: &str| {
+        format!(
+            "{items}
+            /// Adds.
+            instruction plus {{
+                {body}
+                section 9.7.3.3;
+                operands {{ d, a, b, c: .type; }}
+                requires {{ ptx 1.0, sm_10; }}
+                semantics {{ if (.ftz) {{ d = add(b, c, .rn); }} else {{ d = add(a, b, .rn); }} }}
+                examples {{ plus.f32 d, a, b; plus.ftz.f32 d, a, b, c; }}
+            }}"
+        )
+    };
+    let plain = entry("", "syntax { plus.type d, a, b; plus.ftz.type d, a, b, c; .type = { .f32 }; }");
+    let filled = entry(
+        "template sum($word, $more) { syntax { $opcode$word.type d, a, b$more; } }",
+        "use sum(;;); use sum(.ftz; , c); syntax { .type = { .f32 }; }",
+    );
+    assert_eq!(generated(&filled), generated(&plain));
+}
+
+#[test]
+fn a_description_stands_above_a_member_or_behind_it() {
+    let above = "words Way { /// To the left.\n l; /// To the right.\n r; }
+        operator Half(a) { /// Lower.\n///\n/// Of floats.\n lower = a for .f32; }";
+    let behind = "words Way { l \"To the left.\"; r \"To the right.\"; }
+        operator Half(a) { lower = a for .f32 \"Lower.\" \"Of floats.\"; }";
+    let entry = "/// Copies.
+        instruction dup {
+            section 9.7.3.3;
+            syntax { dup.way.half.type d, a; .way = Way; .half = Half; .type = { .f32 }; unread { .way }; }
+            operands { d, a: .type; }
+            requires { ptx 1.0, sm_10; }
+            semantics { d = half(a); }
+            examples { dup.l.lower.f32 d, a; }
+        }";
+    assert_eq!(generated(&format!("{behind} {entry}")), generated(&format!("{above} {entry}")));
+}

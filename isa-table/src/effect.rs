@@ -46,6 +46,43 @@ kinds! {
         /// Copies bytes: `(destination, source, size, number of bytes to read)`; zeros fill the rest. A predicate in place
         /// of the number reads nothing if it is true.
         CopyBytes = "copy_bytes",
+        /// Begins a copy: `(destination, source, size, group, number of bytes to read, bytes of each 16, mask of destination
+        /// blocks, bytes ignored on the left, on the right)`. The group is [`COPIES`], [`BULK`] or [`ALONE`].
+        BeginCopy = "begin_copy",
+        /// Begins an update of each element: `(destination, source, size, group, change)`.
+        BeginReduce = "begin_reduce",
+        /// Begins a store: `(address, value)`.
+        BeginWrite = "begin_write",
+        /// Begins an update: `(address, change)`.
+        BeginUpdate = "begin_update",
+        /// Begins a copy of a part of a tensor to shared memory: `(destination, map, coordinates, mode, offsets, mask of
+        /// destination blocks)`. The mode is that of a [`Traversal`].
+        BeginLoadTensor = "begin_load_tensor",
+        /// Elements that the next such copy reads are converted if their type has this number: `(type, change)`.
+        ConvertElement = "convert_element",
+        /// Begins a copy of a part of a tensor from shared memory: `(map, coordinates, source, mode)`.
+        BeginStoreTensor = "begin_store_tensor",
+        /// Begins an update of a part of a tensor, if the type of its elements has this number: `(map, coordinates, source,
+        /// mode, type, change)`.
+        BeginReduceTensor = "begin_reduce_tensor",
+        /// Checks a prefetch: `(address, size)`.
+        PrefetchBytes = "prefetch_bytes",
+        /// Checks a prefetch of a part of a tensor: `(map, coordinates, mode, offsets)`.
+        PrefetchTensor = "prefetch_tensor",
+        /// Replaces a field of a tensor map: `(map, field, value, ordinal)`.
+        ReplaceField = "replace_field",
+        /// Begins the cancellation of a cluster that has not started: `(destination of the response, 1 for one in each block)`.
+        BeginCancel = "begin_cancel",
+        /// Updates memory when what the instruction began is complete: `(address, change, mask of blocks, 1 for the block of
+        /// each pair that has the parity of the address's block or 2 for all blocks)`.
+        Signal = "signal",
+        /// Updates memory when all copies that the thread began are complete: `(address, change)`.
+        AfterCopies = "after_copies",
+        /// Makes a group of what the thread began since the last one: `(group)`.
+        CommitGroup = "commit_group",
+        /// Waits for all but some of the thread's last groups: `(group, number, word for their reads only)`. Without a number it
+        /// waits for all that the thread began.
+        WaitGroup = "wait_group",
         /// Memory fence: `(order, scope)`.
         Fence = "fence",
         /// Converts an address in a state space to a generic address: `(address, space)`.
@@ -108,7 +145,30 @@ kinds! {
         MultiplyScaled = "multiply_scaled",
         /// Matrix product with sparse `a` and scale factors: the arguments of `MultiplyScaled`, then `(metadata, selector)`.
         MultiplySparseScaled = "multiply_sparse_scaled",
-        /// Reads matrices from shared memory, whose rows have their addresses in lanes: `(address, transposition)`.
+        /// Matrix product of a warpgroup with matrices in shared memory: `(a, descriptor of a, descriptor of b, summation,
+        /// saturation, type of a, type of b, layout of descriptors, predicate, sign of a, sign of b, transposition of a,
+        /// transposition of b, metadata, selector)`; the result is added to what the destination holds.
+        MultiplyGroup = "multiply_group",
+        /// Allocates tensor memory: `(address, columns)`.
+        AllocateTensor = "allocate_tensor",
+        /// Frees tensor memory: `(address, columns)`.
+        FreeTensor = "free_tensor",
+        /// Reads a matrix from tensor memory: `(address, distance, packing)`.
+        ReadTensor = "read_tensor",
+        /// Writes a matrix to tensor memory: `(address, value, distance, packing)`.
+        WriteTensor = "write_tensor",
+        /// Copies from shared to tensor memory: `(address, descriptor, layout of the descriptor, rows, words of a row, copies,
+        /// lanes between copies, lanes between 32 rows, width, shift)`.
+        CopyToTensor = "copy_to_tensor",
+        /// Matrix product in tensor memory: `(result, descriptor of a, address of a, descriptor of b, shape, predicate, lanes
+        /// that are off, power, metadata, mask of zero columns, scale factors of a, those of b, layout of descriptors,
+        /// layout of the shape, summation, 1 if stationary, number of scale factors, 1 if packed)`, then types of results,
+        /// scale factors and elements.
+        MultiplyTensor = "multiply_tensor",
+        /// Not modeled: the statement cannot be executed.
+        Unmodeled = "unmodeled",
+        /// Reads matrices from shared memory, whose rows have their addresses in lanes: `(address, width, shift, 1 if
+        /// signed, transposition)`.
         ReadRows = "read_rows",
         /// Writes matrices to shared memory, whose rows have their addresses in lanes: `(address, value,
         /// transposition)`.
@@ -216,6 +276,34 @@ plain! {
     EffectKind = |kind| format!("EffectKind::{kind:?}");
     Origin = |origin| format!("Origin::{origin:?}");
     Memory = |memory| format!("Memory::{memory:?}");
+}
+
+/// Group of asynchronous copies, in the arguments of effects.
+pub const COPIES: u8 = 0;
+/// Group of bulk asynchronous operations.
+pub const BULK: u8 = 1;
+/// No group: completion is signaled.
+pub const ALONE: u8 = 2;
+
+/// How an instruction goes through a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Traversal {
+    /// A box.
+    Tile,
+    /// Four rows.
+    Rows,
+    /// Pixels of images, in columns.
+    Columns,
+    /// Pixels of one row of images.
+    Row,
+    /// 128 of these.
+    Row128,
+}
+
+impl Traversal {
+    /// All modes, in the order of their numbers in a spec.
+    pub const ALL: [Traversal; 5] =
+        [Traversal::Tile, Traversal::Rows, Traversal::Columns, Traversal::Row, Traversal::Row128];
 }
 
 /// Absent operand in [`Effect::arguments`] and [`Effect::result`].

@@ -123,6 +123,24 @@ plain! {
 }
 
 contents! {
+    /// Bits of a word that mean something.
+    BitField, BitFieldBuf {
+        /// Name.
+        name: &'static str,
+        /// Lowest bit.
+        low: u8,
+        /// Highest bit.
+        high: u8,
+    }
+
+    /// Bit layout of a word that describes a matrix or a product.
+    BitLayout, BitLayoutBuf {
+        /// Name in the spec.
+        name: &'static str,
+        /// Its fields.
+        fields: &'static [BitField],
+    }
+
     /// Distribution of the elements of matrices over the lanes of a warp.
     Fragment, FragmentBuf {
         /// Formula of the index of the matrix; empty if there is one matrix.
@@ -161,6 +179,14 @@ contents! {
         sum: Sum,
         /// True if it is likely, but has not been compared with the machine.
         likely: bool,
+    }
+}
+
+impl BitLayout {
+    /// Returns the value of a field in a word; `None` if it has no such field.
+    pub fn get(&self, field: &str, word: u64) -> Option<u64> {
+        let BitField { low, high, .. } = self.fields.iter().find(|own| own.name == field)?;
+        Some(word >> low & (u64::MAX >> (63 - (high - low))))
     }
 }
 

@@ -20,7 +20,7 @@ mod vocabulary;
 use core::fmt;
 use core::ops::Deref;
 
-pub use crate::effect::{Effect, EffectKind, EffectList, Memory, NO_OPERAND, Origin};
+pub use crate::effect::{ALONE, BULK, COPIES, Effect, EffectKind, EffectList, Memory, NO_OPERAND, Origin, Traversal};
 #[cfg(feature = "write")]
 pub use crate::effect::{EffectBuf, EffectListBuf};
 pub use crate::notation::Around;

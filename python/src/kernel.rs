@@ -14,6 +14,7 @@ use pyo3::types::{PyInt, PyMemoryView, PyTuple};
 
 use crate::array::Array;
 use crate::finding::Diagnostic;
+use crate::tensor::TensorMap;
 
 create_exception!(
     ptx_isa,
@@ -144,7 +145,7 @@ impl Kernel {
         Ok(Launch { kernel: self_, grid: Grid { blocks, threads, cluster, shared } })
     }
 
-    #[pyo3(signature = (grid, block, args, *, shared=0, cluster=Shape([1; 3]), threads=None, limit=None))]
+    #[pyo3(signature = (grid, block, args, *, shared=0, cluster=Shape([1; 3]), threads=None, limit=None, delay=None))]
     #[allow(clippy::too_many_arguments, reason = "Python's callers name them")]
     fn __call__(
         &self,
@@ -156,8 +157,9 @@ impl Kernel {
         cluster: Shape,
         threads: Option<usize>,
         limit: Option<u64>,
+        delay: Option<u64>,
     ) -> PyResult<Report> {
-        let options = Options { threads, limit: limit.unwrap_or(u64::MAX), ..Options::default() };
+        let options = Options { threads, limit: limit.unwrap_or(u64::MAX), delay, ..Options::default() };
         let grid = Grid { blocks: grid.0, threads: block.0, cluster: cluster.0, shared };
         self.launch(py, grid, &args, options)
     }
@@ -249,6 +251,14 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 fn argument(object: &Bound<'_, PyAny>, parameter: &Variable, arrays: &mut Vec<Array>) -> PyResult<Argument> {
     let py = object.py();
     let size = parameter.size as usize;
+    if let Ok(map) = object.cast::<TensorMap>() {
+        let (array, bytes) = map.get().encode(py)?;
+        if size != bytes.len() {
+            return Err(PyTypeError::new_err(format!("is a tensor map of 128 bytes; the parameter has {size}")));
+        }
+        arrays.push(array);
+        return Ok(Argument::bytes(bytes));
+    }
     if parameter.elements != 1 || size > 8 {
         let bytes = PyMemoryView::from(object).and_then(|view| view.call_method0("tobytes")?.extract::<Vec<u8>>());
         return match bytes {

@@ -11,6 +11,7 @@ mod form;
 mod kernel;
 mod module;
 mod statement;
+mod tensor;
 mod text;
 
 use pyo3::prelude::*;
@@ -32,6 +33,8 @@ mod ptx_isa {
     use crate::module::{Declaration, Directive, Function, Label, Module, Part};
     #[pymodule_export]
     use crate::statement::{Guard, Operand, Statement};
+    #[pymodule_export]
+    use crate::tensor::TensorMap;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "it is Python's name")]

@@ -207,3 +207,42 @@ def test_launches_from_several_threads_share_arrays(saxpy):
     for thread in threads:
         thread.join()
     assert (y == 8 * x + 1).all()
+
+
+TENSOR = """
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry box(.param .align 64 .b8 map[128], .param .u64 y, .param .u32 waits) {
+    .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .pred %p<3>;
+    .shared .align 128 .b8 data[64]; .shared .align 8 .b64 bar;
+    mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [y]; ld.param.u32 %r5, [waits];
+    mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 %rd3, [bar], 64;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [data], [%rd1, {0, 2}], [bar];
+    setp.eq.u32 %p2, %r5, 0;
+    @%p2 bra DONE;
+AGAIN: mbarrier.try_wait.shared.b64 %p1, [bar], %rd3; @!%p1 bra AGAIN;
+DONE: ld.shared.v4.b32 {%r1, %r2, %r3, %r4}, [data+48]; st.global.v4.b32 [%rd2], {%r1, %r2, %r3, %r4};
+    ret;
+}
+"""
+
+
+def test_tensor_maps():
+    kernel = ptx_isa.Module(TENSOR).kernel()
+    x, y = numpy.arange(32, dtype=numpy.uint32).reshape(8, 4), numpy.zeros(4, dtype=numpy.uint32)
+    map = ptx_isa.TensorMap(x, (4, 4))
+    kernel[1, 1](map, y, 0)
+    assert y.tolist() == [20, 21, 22, 23]
+    for waits, expected in [(0, [0, 0, 0, 0]), (1, [20, 21, 22, 23])]:
+        kernel(1, 1, (map, y, waits), delay=5)
+        assert y.tolist() == expected
+    with pytest.raises(ptx_isa.LaunchError) as caught:
+        kernel[1, 1](bytes(128), y, 1)
+    assert caught.value.kind == "tensor-map"
+    with pytest.raises(ValueError, match="multiple of 16 bytes"):
+        ptx_isa.TensorMap(x, (4, 3))
+    with pytest.raises(ValueError, match="not adjacent"):
+        ptx_isa.TensorMap(x.T, (4, 4))
+    with pytest.raises(TypeError, match="elements of the type"):
+        ptx_isa.TensorMap(x.astype(numpy.int16), (4, 8))

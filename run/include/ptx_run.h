@@ -27,7 +27,8 @@ enum ptx_error {
     PTX_DEADLOCK,    /* threads wait for what never comes */
     PTX_LIMIT,       /* the launch executed more instructions than it may */
     PTX_STACK,       /* the stack of a thread is exhausted */
-    PTX_CALL         /* a call of what is no function */
+    PTX_CALL,        /* a call of what is no function */
+    PTX_TENSOR_MAP   /* a tensor map that is none, or that an instruction cannot use */
 };
 
 /* The number and the text of the error of this thread's last call; the text lasts until the next one. */
@@ -61,10 +62,37 @@ struct ptx_launch_config {
     uint32_t shared;  /* bytes of dynamic shared memory */
     uint32_t threads; /* of the host; 0 for all that it has, 1 for launches that are deterministic */
     uint64_t limit;   /* the most thread-instructions; 0 for any number */
+    uint64_t delay;   /* 0 performs asynchronous operations at once; other numbers keep them until a thread waits, in an order that they choose */
 };
 
 /* Each argument points to the value of a parameter. */
 int ptx_launch(const ptx_kernel_handle *kernel, const struct ptx_launch_config *launch, int count, void *const *args);
+
+/* Types of a tensor's elements, as tensormap.replace numbers them. */
+enum ptx_tensor_element {
+    PTX_TENSOR_U8, PTX_TENSOR_U16, PTX_TENSOR_U32, PTX_TENSOR_S32, PTX_TENSOR_U64, PTX_TENSOR_S64, PTX_TENSOR_F16, PTX_TENSOR_F32,
+    PTX_TENSOR_F32_FTZ, PTX_TENSOR_F64, PTX_TENSOR_BF16, PTX_TENSOR_TF32, PTX_TENSOR_TF32_FTZ, PTX_TENSOR_B4X16
+};
+
+/* A tensor in global memory and the part of it that tensor copies (TMA) move. */
+struct ptx_tensor_map {
+    int element;                /* enum ptx_tensor_element */
+    int rank;                   /* dimensions, 1 to 5; the first is adjacent in memory */
+    uint64_t global_address;
+    uint64_t global_dim[5];     /* in elements */
+    uint64_t global_stride[4];  /* of the dimensions above the first, in bytes */
+    uint32_t box_dim[5];        /* in elements */
+    uint32_t element_stride[5]; /* 0 for 1 */
+    int swizzle;                /* 0, 1, 2, 3: none, 32, 64, 128 bytes */
+    int atom;                   /* 0, 1, 2, 3: a swizzle of 128 bytes keeps 16 bytes, 32, 32 with halves swapped, 64 */
+    int fill;                   /* out of bounds: 0 for zeros, 1 for NaN */
+    int im2col;                 /* 1 for columns of images, by the fields below in place of box_dim */
+    int16_t lower[3], upper[3]; /* corners of the bounding box in W, H, D */
+    uint16_t channels, pixels;  /* of a copy */
+};
+
+/* Writes the 128 bytes that kernels get, by value or in memory aligned to 64. */
+int ptx_tensor_map_encode(const struct ptx_tensor_map *map, void *bytes);
 
 #ifdef __cplusplus
 }

@@ -9,7 +9,10 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::{Mutex, OnceLock};
 
-use crate::{Argument, Error, ErrorKind, Grid, Kernel, Memory, Module, Options};
+use crate::{
+    Argument, Error, ErrorKind, Fill, Grid, Kernel, Memory, Module, Options, Swizzle, SwizzleAtom, TensorElement,
+    TensorMap,
+};
 
 thread_local! {
     /// The number and text of the last call that failed; none if the last one did not.
@@ -18,7 +21,7 @@ thread_local! {
 
 /// The number of a kind of errors.
 fn number(kind: &ErrorKind) -> c_int {
-    const KINDS: [&str; 13] = [
+    const KINDS: [&str; 14] = [
         "module",
         "no-kernel",
         "unsupported",
@@ -32,6 +35,7 @@ fn number(kind: &ErrorKind) -> c_int {
         "limit",
         "stack",
         "call",
+        "tensor-map",
     ];
     KINDS.iter().position(|known| *known == kind.name()).map_or(99, |place| place as c_int + 1)
 }
@@ -200,6 +204,8 @@ pub struct Launch {
     pub threads: u32,
     /// The most thread-instructions; 0 for any number.
     pub limit: u64,
+    /// 0 performs asynchronous operations at once; other numbers are the seed of [`Options::delay`].
+    pub delay: u64,
 }
 
 /// Launches a kernel and waits for its end; 0, or the number of an error. Each argument points to the value of a parameter.
@@ -232,7 +238,83 @@ pub unsafe extern "C" fn ptx_launch(
     if launch.limit > 0 {
         options.limit = launch.limit;
     }
+    options.delay = Some(launch.delay).filter(|seed| *seed != 0);
     noted(kernel.launch_with(grid, &given, &options)).err().unwrap_or(0)
+}
+
+/// A tensor in global memory and the part of it that tensor copies move: see [`TensorMap`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Tensor {
+    /// Index in [`TensorElement::ALL`].
+    pub element: c_int,
+    /// Number of dimensions.
+    pub rank: c_int,
+    /// Where it is.
+    pub global_address: u64,
+    /// Size in each dimension, in elements.
+    pub global_dim: [u64; 5],
+    /// Strides of the dimensions above the first, in bytes.
+    pub global_stride: [u64; 4],
+    /// Size of the box in each dimension.
+    pub box_dim: [u32; 5],
+    /// Traversal strides; 0 for 1.
+    pub element_stride: [u32; 5],
+    /// Swizzle mode.
+    pub swizzle: c_int,
+    /// Swizzle atomicity.
+    pub atom: c_int,
+    /// 1 for NaN out of bounds.
+    pub fill: c_int,
+    /// 1 for columns of images.
+    pub im2col: c_int,
+    /// Lower corner of the bounding box in W, H and D.
+    pub lower: [i16; 3],
+    /// Upper corner.
+    pub upper: [i16; 3],
+    /// Channels of each pixel.
+    pub channels: u16,
+    /// Pixels of a copy.
+    pub pixels: u16,
+}
+
+fn encode(tensor: &Tensor) -> Result<[u8; 128], Error> {
+    let unknown =
+        |what: &str, number: c_int| Error::new(ErrorKind::TensorMap, format!("{number} is not the number of {what}"));
+    fn choice<T: Copy>(all: &[T], number: c_int) -> Option<T> {
+        usize::try_from(number).ok().and_then(|number| all.get(number).copied())
+    }
+    let element =
+        choice(TensorElement::ALL, tensor.element).ok_or_else(|| unknown("a type of elements", tensor.element))?;
+    let swizzles = [Swizzle::None, Swizzle::Bytes32, Swizzle::Bytes64, Swizzle::Bytes128];
+    let atoms = [SwizzleAtom::Bytes16, SwizzleAtom::Bytes32, SwizzleAtom::Bytes32Flip8, SwizzleAtom::Bytes64];
+    let rank = usize::try_from(tensor.rank).ok().filter(|rank| (1..=5).contains(rank));
+    let rank = rank.ok_or_else(|| unknown("dimensions of a tensor, 1 to 5", tensor.rank))?;
+    let (sizes, strides) = (&tensor.global_dim[..rank], &tensor.global_stride[..rank - 1]);
+    let map = match tensor.im2col {
+        0 => TensorMap::tiled(element, tensor.global_address, sizes, strides, &tensor.box_dim[..rank]),
+        _ => {
+            let corners = [&tensor.lower, &tensor.upper].map(|corner| &corner[..rank.saturating_sub(2)]);
+            TensorMap::im2col(element, tensor.global_address, sizes, strides, corners, [tensor.channels, tensor.pixels])
+        }
+    };
+    map.element_stride(&tensor.element_stride.map(|stride| stride.max(1))[..rank])
+        .swizzle(choice(&swizzles, tensor.swizzle).ok_or_else(|| unknown("a swizzle mode", tensor.swizzle))?)
+        .atom(choice(&atoms, tensor.atom).ok_or_else(|| unknown("a swizzle atomicity", tensor.atom))?)
+        .fill(if tensor.fill == 0 { Fill::Zero } else { Fill::Nan })
+        .encode()
+}
+
+/// Writes the 128 bytes of a tensor map; 0, or the number of an error.
+///
+/// # Safety
+///
+/// The map may be read, and 128 bytes may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_tensor_map_encode(map: *const Tensor, bytes: *mut c_void) -> c_int {
+    // SAFETY: the caller's promises.
+    let (map, bytes) = unsafe { (&*map, std::slice::from_raw_parts_mut(bytes.cast::<u8>(), 128)) };
+    noted(encode(map).map(|encoded| bytes.copy_from_slice(&encoded))).err().unwrap_or(0)
 }
 
 /// Modules by their text.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ptx_isa::run::{Argument, Kernel, Memory};
+use ptx_isa::run::{Argument, Kernel, Memory, Swizzle, TensorElement, TensorMap};
 use ptx_isa::table::Kind;
 use ptx_isa::text::resolved::Variable;
 use serde_json::{Value, json};
@@ -180,6 +180,9 @@ fn argument(
     position: usize,
     memory: &Memory,
 ) -> Result<(Vec<u8>, Option<Buffer>), String> {
+    if let Some(text) = text.strip_prefix("tensor:") {
+        return tensor(text, parameter, position, memory);
+    }
     let ty = parameter.ty.map(|ty| ptx_isa::TABLE.ty(ty));
     let (name, kind) = ty.map_or(("b8", Kind::Bits), |ty| (ty.name, ty.kind));
     let own = Element::named(name).filter(|_| parameter.elements == 1);
@@ -225,6 +228,55 @@ fn argument(
             Ok((pointer.to_le_bytes().to_vec(), Some(buffer)))
         }
     }
+}
+
+/// The tensor map of an array: `32x64:128:x.npy` has the box, the bytes of the swizzle, and the array.
+fn tensor(
+    text: &str,
+    parameter: &Variable,
+    position: usize,
+    memory: &Memory,
+) -> Result<(Vec<u8>, Option<Buffer>), String> {
+    let example = "`tensor:32x64:128:x.npy`, with the box, the bytes of the swizzle and an array";
+    let wrong = |what: &str| format!("`tensor:{text}` {what}; write {example}");
+    let mut parts = text.splitn(3, ':');
+    let (Some(shape), Some(swizzle), Some(array)) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(wrong("is no tensor map"));
+    };
+    if parameter.size != 128 {
+        return Err(format!("`tensor:{text}` is a tensor map of 128 bytes, and the parameter has {}", parameter.size));
+    }
+    let Given::Array { name, element, format, shape: sizes, bytes, back } = given(array, None, example)? else {
+        return Err(wrong("has no array"));
+    };
+    let written = sizes.clone();
+    let known = TensorElement::ALL.iter().find(|known| known.name().to_ascii_lowercase() == element.name);
+    let known =
+        known.ok_or_else(|| wrong(&format!("has elements of the type `{}`, which no tensor has", element.name)))?;
+    let box_dim: Result<Vec<u32>, _> = shape.split('x').rev().map(str::parse).collect();
+    let box_dim = box_dim.map_err(|_| wrong("has no box"))?;
+    // Arrays have their adjacent dimension last, tensor maps first.
+    let sizes: Vec<u64> =
+        sizes.trim_matches(['(', ')']).rsplit(',').filter_map(|size| size.trim().parse().ok()).collect();
+    let strides = sizes.iter().scan(element.bytes as u64, |stride, size| {
+        *stride *= size;
+        Some(*stride)
+    });
+    let strides: Vec<u64> = strides.take(sizes.len().saturating_sub(1)).collect();
+    let swizzle = match swizzle {
+        "0" => Swizzle::None,
+        "32" => Swizzle::Bytes32,
+        "64" => Swizzle::Bytes64,
+        "128" => Swizzle::Bytes128,
+        _ => return Err(wrong("has a swizzle other than 0, 32, 64 and 128")),
+    };
+    let pointer = memory.allocate(bytes.len());
+    memory.write(pointer, &bytes).map_err(|error| error.to_string())?;
+    let map = TensorMap::tiled(*known, pointer, &sizes, &strides, &box_dim).swizzle(swizzle).encode();
+    let map = map.map_err(|error| format!("`tensor:{text}`: {}", error.message))?;
+    let count = bytes.len() / element.bytes;
+    let names = vec![name, parameter.name.clone(), position.to_string()];
+    Ok((map.to_vec(), Some(Buffer { names, pointer, element, format, shape: written, count, back })))
 }
 
 /// What a text stands for; a plain number has the parameter's type.

@@ -50,6 +50,9 @@ pub(super) struct RunArguments {
     /// The most instructions, counted once for each thread
     #[arg(long, value_name = "INSTRUCTIONS")]
     limit: Option<u64>,
+    /// Keep asynchronous copies until a thread waits for them, in an order that follows from the seed: missing waits show
+    #[arg(long, value_name = "SEED")]
+    delay: Option<u64>,
     /// How to print what comes out
     #[arg(long, value_enum, default_value_t = RunFormat::Text)]
     format: RunFormat,
@@ -110,7 +113,7 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
             return Ok(Outcome::Unusable);
         }
     };
-    let options = Options { threads: arguments.threads, ..Options::default() };
+    let options = Options { threads: arguments.threads, delay: arguments.delay, ..Options::default() };
     let progress = Arc::new(Progress::new("blocks", quiet));
     let blocks = progress.clone();
     let options = Options {

@@ -38,12 +38,11 @@ const fn reduce(x: f32) -> (u64, f64) {
     };
     // Two bits of quarters, then the fraction.
     let turns = window.wrapping_mul(m);
-    let (mut quarter, mut fraction) = (turns >> 126, (turns << 2) as i128);
+    let (mut quarter, fraction) = (turns >> 126, (turns << 2) as i128);
     if fraction < 0 {
         quarter += 1;
     }
-    fraction >>= 64;
-    let left = fraction as f64 / 18_446_744_073_709_551_616.0;
+    let left = fraction as f64 * (0.5 / (1_u128 << 127) as f64);
     (quarter as u64 & 3, left * core::f64::consts::FRAC_PI_2)
 }
 

@@ -12,7 +12,7 @@
 
 use core::convert::identity;
 
-use super::float::{finish_f32, finish_f64};
+use super::float::{finish_f32, finish_f64, narrow as narrow_f64};
 use super::rounding::{RM, RN, RP};
 use super::soft::{self, BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64, UE5M3};
 use super::{bf16, f16, widen_bf16, widen_f16};
@@ -137,7 +137,7 @@ reals! {
     i64: f16, F16, u16 = convert_f16_s64 bf16, BF16, u16 = convert_bf16_s64 f32, F32, u32, f32 = convert_f32_s64 f64, F64, u64, f64 = convert_f64_s64;
 }
 
-/// Each float type to each.
+/// Each float type to each that the host does not have both of.
 macro_rules! resizes {
     ($($from:ty, $format:ident: $($to:ty, $to_format:ident, $bits:ty = $name:ident)*;)*) => {$($(
         /// The number in the other format.
@@ -150,9 +150,43 @@ macro_rules! resizes {
 
 resizes! {
     f16, F16: bf16, BF16, u16 = convert_bf16_f16 f32, F32, u32 = convert_f32_f16 f64, F64, u64 = convert_f64_f16;
-    bf16, BF16: f16, F16, u16 = convert_f16_bf16 f32, F32, u32 = convert_f32_bf16 f64, F64, u64 = convert_f64_bf16;
-    f32, F32: f16, F16, u16 = convert_f16_f32 bf16, BF16, u16 = convert_bf16_f32 f64, F64, u64 = convert_f64_f32;
-    f64, F64: f16, F16, u16 = convert_f16_f64 bf16, BF16, u16 = convert_bf16_f64 f32, F32, u32 = convert_f32_f64;
+    bf16, BF16: f16, F16, u16 = convert_f16_bf16 f64, F64, u64 = convert_f64_bf16;
+    f32, F32: f16, F16, u16 = convert_f16_f32;
+    f64, F64: f16, F16, u16 = convert_f16_f64 bf16, BF16, u16 = convert_bf16_f64;
+}
+
+/// The number in double precision; a NaN is made quiet, and keeps what it says.
+#[inline(always)]
+pub const fn convert_f64_f32<const ROUNDING: u8>(x: f32) -> f64 {
+    let bits = x.to_bits() as u64;
+    let nan = (bits >> 31) << 63 | 0xfff << 51 | (bits & 0x7f_ffff) << 29;
+    if x.is_nan() { f64::from_bits(nan) } else { x as f64 }
+}
+
+/// The number in single precision.
+#[inline(always)]
+pub const fn convert_f32_f64<const ROUNDING: u8>(x: f64) -> f32 {
+    finish_f32(narrow_f64::<ROUNDING>(x), 0.0, 0.0)
+}
+
+/// The number in single precision: the bits before sixteen zeros.
+#[inline(always)]
+pub const fn convert_f32_bf16<const ROUNDING: u8>(x: bf16) -> f32 {
+    finish_f32(widen_bf16(x), 0.0, 0.0)
+}
+
+/// The upper half of a float, rounded. What is rounded up beyond the greatest number has the bits of an infinity.
+#[inline(always)]
+pub const fn convert_bf16_f32<const ROUNDING: u8>(x: f32) -> bf16 {
+    let bits = x.to_bits();
+    let negative = bits >> 31;
+    let added = match ROUNDING {
+        RN => 0x7fff + (bits >> 16 & 1),
+        RM => 0xffff * negative,
+        RP => 0xffff * (1 - negative),
+        _ => 0,
+    };
+    bf16::from_bits(if x.is_nan() { 0x7fff } else { (bits.wrapping_add(added) >> 16) as u16 })
 }
 
 /// Rounding to integers within a format.
@@ -259,11 +293,14 @@ pub const fn round_tf32<const ROUNDING: u8>(x: f32) -> u32 {
 
 /// Floats to and from narrow formats.
 macro_rules! narrow {
-    ($($narrow:ident: $($from:ty, $format:ident = $to_name:ident)*; $($random:ident)?; $wide_half:ident $wide_bfloat:ident;)*) => {$(
+    ($($narrow:ident: $($from:ty, $format:ident, $single:ident = $to_name:ident)*; $($random:ident)?; $wide_half:ident $wide_bfloat:ident;)*) => {$(
         $(
             /// The number in the narrow format; where that ends, what the format says.
             #[inline(always)]
             pub const fn $to_name<const ROUNDING: u8>(x: $from) -> u8 {
+                if ROUNDING == RN {
+                    return soft::narrow_nearest($narrow, $single(x));
+                }
                 soft::narrow($format, $narrow, x.to_bits() as u64, ROUNDING, None)
             }
         )*
@@ -276,20 +313,20 @@ macro_rules! narrow {
         )?
         /// The number as a half.
         #[inline(always)]
-        pub const fn $wide_half(x: u8) -> f16 { f16::from_bits(soft::widen($narrow, F16, x) as u16) }
+        pub const fn $wide_half(x: u8) -> f16 { f16::from_bits(soft::widen_half($narrow, x)) }
         /// The number as a bfloat.
         #[inline(always)]
-        pub const fn $wide_bfloat(x: u8) -> bf16 { bf16::from_bits(soft::widen($narrow, BF16, x) as u16) }
+        pub const fn $wide_bfloat(x: u8) -> bf16 { bf16::from_bits(soft::widen_bfloat($narrow, x)) }
     )*};
 }
 
 narrow! {
-    E4M3: f32, F32 = e4m3_f32 f16, F16 = e4m3_f16 bf16, BF16 = e4m3_bf16; round_stochastic_e4m3; from_e4m3_f16_b8 from_e4m3_bf16_b8;
-    E5M2: f32, F32 = e5m2_f32 f16, F16 = e5m2_f16 bf16, BF16 = e5m2_bf16; round_stochastic_e5m2; from_e5m2_f16_b8 from_e5m2_bf16_b8;
-    E2M3: f32, F32 = e2m3_f32 f16, F16 = e2m3_f16 bf16, BF16 = e2m3_bf16; round_stochastic_e2m3; from_e2m3_f16_b8 from_e2m3_bf16_b8;
-    E3M2: f32, F32 = e3m2_f32 f16, F16 = e3m2_f16 bf16, BF16 = e3m2_bf16; round_stochastic_e3m2; from_e3m2_f16_b8 from_e3m2_bf16_b8;
-    E2M1: f32, F32 = e2m1_f32 f16, F16 = e2m1_f16 bf16, BF16 = e2m1_bf16; round_stochastic_e2m1; from_e2m1_f16_b8 from_e2m1_bf16_b8;
-    UE5M3: f32, F32 = ue5m3_f32 f16, F16 = ue5m3_f16 bf16, BF16 = ue5m3_bf16; ; from_ue5m3_f16_b8 from_ue5m3_bf16_b8;
+    E4M3: f32, F32, identity = e4m3_f32 f16, F16, widen_f16 = e4m3_f16 bf16, BF16, widen_bf16 = e4m3_bf16; round_stochastic_e4m3; from_e4m3_f16_b8 from_e4m3_bf16_b8;
+    E5M2: f32, F32, identity = e5m2_f32 f16, F16, widen_f16 = e5m2_f16 bf16, BF16, widen_bf16 = e5m2_bf16; round_stochastic_e5m2; from_e5m2_f16_b8 from_e5m2_bf16_b8;
+    E2M3: f32, F32, identity = e2m3_f32 f16, F16, widen_f16 = e2m3_f16 bf16, BF16, widen_bf16 = e2m3_bf16; round_stochastic_e2m3; from_e2m3_f16_b8 from_e2m3_bf16_b8;
+    E3M2: f32, F32, identity = e3m2_f32 f16, F16, widen_f16 = e3m2_f16 bf16, BF16, widen_bf16 = e3m2_bf16; round_stochastic_e3m2; from_e3m2_f16_b8 from_e3m2_bf16_b8;
+    E2M1: f32, F32, identity = e2m1_f32 f16, F16, widen_f16 = e2m1_f16 bf16, BF16, widen_bf16 = e2m1_bf16; round_stochastic_e2m1; from_e2m1_f16_b8 from_e2m1_bf16_b8;
+    UE5M3: f32, F32, identity = ue5m3_f32 f16, F16, widen_f16 = ue5m3_f16 bf16, BF16, widen_bf16 = ue5m3_bf16; ; from_ue5m3_f16_b8 from_ue5m3_bf16_b8;
 }
 
 /// The number as a half, rounded by random bits.

@@ -10,8 +10,9 @@
 //! assert_eq!(eval::canonical_nan_f32(0.0).to_bits(), 0x7fff_ffff);
 //! ```
 
-use super::soft::{self, BF16, F16, F32, F64};
-use super::{bf16, f16};
+use super::convert::convert_bf16_f32;
+use super::soft::{self, F16, F32, F64};
+use super::{bf16, f16, widen_bf16};
 
 /// The words of `Rounding`, in the order of the spec.
 pub mod rounding {
@@ -25,7 +26,7 @@ pub mod rounding {
     pub const RP: u8 = 3;
 }
 
-use rounding::{RM, RN, RP};
+use rounding::RN;
 
 /// Arithmetic through integers; sums and products of doubles to the nearest number as the host does them.
 macro_rules! arithmetic {
@@ -57,7 +58,6 @@ macro_rules! arithmetic {
 
 arithmetic! {
     f16, F16, u16: add_f16 mul_f16 fma_f16;
-    bf16, BF16, u16: add_bf16 mul_bf16 fma_bf16;
     f64, F64, u64, finish_f64: add_f64 mul_f64 fma_f64;
 }
 
@@ -89,8 +89,31 @@ pub const fn fma_f32<const ROUNDING: u8>(a: f32, b: f32, c: f32) -> f32 {
 /// `a · b + c`, of two floats beside it the one with an odd last bit.
 #[inline(always)]
 pub const fn fma_odd_f32(a: f32, b: f32, c: f32) -> f32 {
-    let (down, up) = (fma_f32::<RM>(a, b, c), fma_f32::<RP>(a, b, c));
-    if down.to_bits() & 1 != 0 { down } else { up }
+    let sum = sum_f64::<RN>(a as f64 * b as f64, c as f64);
+    let near = sum as f32;
+    let (back, bits) = (near as f64, near.to_bits());
+    let beside = if back.abs() > sum.abs() { bits.wrapping_sub(1) } else { bits.wrapping_add(1) };
+    let even = back != sum && bits & 1 == 0;
+    finish_f32(if even && !sum.is_nan() { f32::from_bits(beside) } else { near }, a, b)
+}
+
+/// `a + b`: single precision has so many bits that rounding once more is as rounding what is exact.
+#[inline(always)]
+pub const fn add_bf16<const ROUNDING: u8>(a: bf16, b: bf16) -> bf16 {
+    convert_bf16_f32::<ROUNDING>(add_f32::<ROUNDING>(widen_bf16(a), widen_bf16(b)))
+}
+
+/// `a · b`: a product has sixteen bits, and single precision all of them, but for those below its least number.
+#[inline(always)]
+pub const fn mul_bf16<const ROUNDING: u8>(a: bf16, b: bf16) -> bf16 {
+    convert_bf16_f32::<ROUNDING>(mul_f32::<ROUNDING>(widen_bf16(a), widen_bf16(b)))
+}
+
+/// `a · b + c` with one rounding.
+#[inline(always)]
+pub const fn fma_bf16<const ROUNDING: u8>(a: bf16, b: bf16, c: bf16) -> bf16 {
+    let (a, b, c) = (widen_bf16(a), widen_bf16(b), widen_bf16(c));
+    convert_bf16_f32::<ROUNDING>(if ROUNDING == RN { fma_odd_f32(a, b, c) } else { fma_f32::<ROUNDING>(a, b, c) })
 }
 
 /// Sums of which more bits are computed than are kept.
@@ -121,9 +144,9 @@ sums! {
     f64: sum_f64;
 }
 
-/// A double as a float.
+/// A double as a float; where it is NaN, any.
 #[inline(always)]
-const fn narrow<const ROUNDING: u8>(x: f64) -> f32 {
+pub(super) const fn narrow<const ROUNDING: u8>(x: f64) -> f32 {
     let near = x as f32;
     let (back, bits) = (near as f64, near.to_bits());
     // Whether the nearest float is on the wrong side, and whether the other one is nearer to zero.
@@ -181,10 +204,9 @@ pub(super) const fn finish_f64(result: f64, a: f64, b: f64) -> f64 {
     if result.is_nan() { f64::from_bits(nan) } else { result }
 }
 
-/// Signs, and the lesser and greater of two.
+/// Signs.
 macro_rules! signs {
-    ($($ty:ty, $bits:ty, $signed:ty, $nan:literal: $invalid:ident $magnitude:ident $opposite:ident
-        $product:ident $minimum:ident $maximum:ident $key:ident;)*) => {$(
+    ($($ty:ty, $bits:ty, $nan:literal: $invalid:ident $magnitude:ident $opposite:ident $product:ident;)*) => {$(
         /// What an invalid operation gives.
         #[inline(always)]
         pub const fn $invalid(_: $ty) -> $ty { <$ty>::from_bits($nan) }
@@ -200,34 +222,73 @@ macro_rules! signs {
             let sign = (a.to_bits() ^ b.to_bits()) & !(<$bits>::MAX >> 1);
             <$ty>::from_bits(x.to_bits() & (<$bits>::MAX >> 1) | sign)
         }
+    )*};
+}
+
+signs! {
+    f16, u16, 0x7fff: canonical_nan_f16 abs_f16 neg_f16 product_sign_f16;
+    bf16, u16, 0x7fff: canonical_nan_bf16 abs_bf16 neg_bf16 product_sign_bf16;
+    f32, u32, 0x7fff_ffff: canonical_nan_f32 abs_f32 neg_f32 product_sign_f32;
+    f64, u64, 0xfff8_0000_0000_0000: canonical_nan_f64 abs_f64 neg_f64 product_sign_f64;
+}
+
+/// The lesser and greater of two floats.
+macro_rules! extremes {
+    ($($ty:ty, $nan:ident: $minimum:ident $maximum:ident;)*) => {$(
+        /// The lesser one, −0 before +0; the number where one is NaN.
+        #[inline(always)]
+        pub const fn $minimum(a: $ty, b: $ty) -> $ty {
+            let lesser = if a < b { a } else { b };
+            // Equal numbers have the same bits, but for zeros.
+            let lesser = if a == b { <$ty>::from_bits(a.to_bits() | b.to_bits()) } else { lesser };
+            let number = if b.is_nan() { a } else { lesser };
+            if number.is_nan() { $nan(number) } else { number }
+        }
+        /// The greater one, +0 behind −0; the number where one is NaN.
+        #[inline(always)]
+        pub const fn $maximum(a: $ty, b: $ty) -> $ty {
+            let greater = if a > b { a } else { b };
+            let greater = if a == b { <$ty>::from_bits(a.to_bits() & b.to_bits()) } else { greater };
+            let number = if b.is_nan() { a } else { greater };
+            if number.is_nan() { $nan(number) } else { number }
+        }
+    )*};
+}
+
+extremes! {
+    f32, canonical_nan_f32: min_f32 max_f32;
+    f64, canonical_nan_f64: min_f64 max_f64;
+}
+
+/// The lesser and greater of two halves, which are compared as integers.
+macro_rules! half_extremes {
+    ($($ty:ty, $nan:ident: $minimum:ident $maximum:ident $key:ident;)*) => {$(
         /// A number in the order of numbers, with −0 before +0.
         #[inline(always)]
-        const fn $key(x: $ty) -> $signed {
-            let bits = x.to_bits() as $signed;
-            bits ^ ((bits >> (<$bits>::BITS - 1)) as $bits >> 1) as $signed
+        const fn $key(x: $ty) -> i16 {
+            let bits = x.to_bits() as i16;
+            bits ^ ((bits >> 15) as u16 >> 1) as i16
         }
         /// The lesser one, −0 before +0; the number where one is NaN.
         #[inline(always)]
         pub const fn $minimum(a: $ty, b: $ty) -> $ty {
             let lesser = if $key(b) < $key(a) { b } else { a };
             let number = if a.is_nan() { b } else if b.is_nan() { a } else { lesser };
-            if number.is_nan() { <$ty>::from_bits($nan) } else { number }
+            if number.is_nan() { $nan(number) } else { number }
         }
         /// The greater one, +0 behind −0; the number where one is NaN.
         #[inline(always)]
         pub const fn $maximum(a: $ty, b: $ty) -> $ty {
             let greater = if $key(a) < $key(b) { b } else { a };
             let number = if a.is_nan() { b } else if b.is_nan() { a } else { greater };
-            if number.is_nan() { <$ty>::from_bits($nan) } else { number }
+            if number.is_nan() { $nan(number) } else { number }
         }
     )*};
 }
 
-signs! {
-    f16, u16, i16, 0x7fff: canonical_nan_f16 abs_f16 neg_f16 product_sign_f16 min_f16 max_f16 order_f16;
-    bf16, u16, i16, 0x7fff: canonical_nan_bf16 abs_bf16 neg_bf16 product_sign_bf16 min_bf16 max_bf16 order_bf16;
-    f32, u32, i32, 0x7fff_ffff: canonical_nan_f32 abs_f32 neg_f32 product_sign_f32 min_f32 max_f32 order_f32;
-    f64, u64, i64, 0xfff8_0000_0000_0000: canonical_nan_f64 abs_f64 neg_f64 product_sign_f64 min_f64 max_f64 order_f64;
+half_extremes! {
+    f16, canonical_nan_f16: min_f16 max_f16 order_f16;
+    bf16, canonical_nan_bf16: min_bf16 max_bf16 order_bf16;
 }
 
 /// Whether it is the NaN that stands for what is outside of a tensor.

@@ -145,28 +145,65 @@ signed_shifts! {
     i64: shr_s64;
 }
 
-/// Products and quotients.
+/// Products.
 macro_rules! products {
-    ($($ty:ty, $wide:ty, $ones:literal: $high:ident $quotient:ident $remainder:ident;)*) => {$(
+    ($($ty:ty, $wide:ty: $high:ident;)*) => {$(
         /// The upper half of the product.
         #[inline(always)]
         pub const fn $high(a: $ty, b: $ty) -> $ty { ((a as $wide * b as $wide) >> <$ty>::BITS) as $ty }
-        /// The quotient rounded towards zero; ones if `b` is zero.
-        #[inline(always)]
-        pub const fn $quotient(a: $ty, b: $ty) -> $ty { if b == 0 { $ones } else { a.wrapping_div(b) } }
-        /// What the quotient leaves of `a`; all of it if `b` is zero.
-        #[inline(always)]
-        pub const fn $remainder(a: $ty, b: $ty) -> $ty { if b == 0 { a } else { a.wrapping_rem(b) } }
     )*};
 }
 
 products! {
-    u16, u32, 0xffff: mul_high_u16 div_u16 rem_u16;
-    u32, u64, 0xffff_ffff: mul_high_u32 div_u32 rem_u32;
-    u64, u128, 0xffff_ffff_ffff_ffff: mul_high_u64 div_u64 rem_u64;
-    i16, i32, -1: mul_high_s16 div_s16 rem_s16;
-    i32, i64, -1: mul_high_s32 div_s32 rem_s32;
-    i64, i128, -1: mul_high_s64 div_s64 rem_s64;
+    u16, u32: mul_high_u16;
+    u32, u64: mul_high_u32;
+    u64, u128: mul_high_u64;
+    i16, i32: mul_high_s16;
+    i32, i64: mul_high_s32;
+    i64, i128: mul_high_s64;
+}
+
+/// The quotient rounded towards zero, through floats: machines have no vectors that divide integers. Floats have more bits
+/// than a quotient, so that theirs is on the right side of every integer.
+macro_rules! quotient {
+    ($ty:ty, $float:ty, $a:ident / $b:ident) => {{
+        // The lowest bits of a sum with it are the nearest integer.
+        const WHOLE: $float = 1.5 / <$float>::EPSILON;
+        let quotient = $a as $float / $b as $float;
+        let sum = quotient + WHOLE;
+        let past = ((sum - WHOLE).abs() > quotient.abs()) as $ty;
+        let near = sum.to_bits() as $ty;
+        if quotient < 0.0 { near.wrapping_add(past) } else { near.wrapping_sub(past) }
+    }};
+    ($ty:ty, $a:ident / $b:ident) => {
+        $a.wrapping_div(if $b == 0 { 1 } else { $b })
+    };
+}
+
+/// Quotients and remainders.
+macro_rules! quotients {
+    ($($ty:ty, $ones:literal $(, $float:ty)?: $quotient:ident $remainder:ident;)*) => {$(
+        /// The quotient rounded towards zero; ones if `b` is zero.
+        #[inline(always)]
+        pub const fn $quotient(a: $ty, b: $ty) -> $ty {
+            let quotient = quotient!($ty $(, $float)?, a / b);
+            if b == 0 { $ones } else { quotient }
+        }
+        /// What the quotient leaves of `a`; all of it if `b` is zero.
+        #[inline(always)]
+        pub const fn $remainder(a: $ty, b: $ty) -> $ty {
+            if b == 0 { a } else { a.wrapping_sub($quotient(a, b).wrapping_mul(b)) }
+        }
+    )*};
+}
+
+quotients! {
+    u16, 0xffff, f32: div_u16 rem_u16;
+    u32, 0xffff_ffff, f64: div_u32 rem_u32;
+    u64, 0xffff_ffff_ffff_ffff: div_u64 rem_u64;
+    i16, -1, f32: div_s16 rem_s16;
+    i32, -1, f64: div_s32 rem_s32;
+    i64, -1: div_s64 rem_s64;
 }
 
 /// The lower or the upper 32 bits of the product of two numbers of 24 bits.

@@ -14,6 +14,8 @@
 //! assert_eq!(f32::from_bits(sum as u32), 2.0_f32.powi(-24));
 //! ```
 
+use alloc::vec::Vec;
+
 use crate::table::{Kind, NonFinite, Table, TypeInfo};
 
 /// How the bits of a matrix element represent a number.
@@ -204,20 +206,92 @@ pub fn fused(products: impl Iterator<Item = (Number, Number)> + Clone, c: Number
     fused_sum(terms, c, how, to)
 }
 
+/// Rows of finite numbers of a format, in a form that is quick to multiply.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    significands: Vec<i32>,
+    exponents: Vec<i32>,
+    /// Of each row, true if a number is infinite or NaN.
+    special: Vec<bool>,
+    length: usize,
+}
+
+impl Rows {
+    /// Returns numbers as rows of so many. Significands of formats with up to 16 bits, and of TF32, are exact.
+    pub fn new(numbers: &[Number], length: usize) -> Rows {
+        Rows {
+            significands: numbers.iter().map(|number| number.significand as i32).collect(),
+            exponents: numbers.iter().map(|number| number.exponent).collect(),
+            special: numbers
+                .chunks(length.max(1))
+                .map(|row| row.iter().any(|number| number.special.is_some()))
+                .collect(),
+            length,
+        }
+    }
+
+    /// Sum of the products of integers of two rows.
+    pub fn sum(&self, row: usize, other: &Rows, column: usize) -> i64 {
+        let pairs = self.row(row).iter().zip(other.row(column));
+        pairs.map(|(a, b)| i64::from(a.wrapping_mul(*b))).sum()
+    }
+
+    fn row(&self, row: usize) -> &[i32] {
+        &self.significands[row * self.length..][..self.length]
+    }
+
+    /// Fused dot product of some numbers of two rows, as [`fused`], where the products have `fraction` fraction bits;
+    /// `None` if a number is infinite or NaN, or has more bits than are quick to multiply.
+    pub fn fused(
+        &self,
+        row: usize,
+        (other, column): (&Rows, usize),
+        range: core::ops::Range<usize>,
+        (fraction, c): (u32, Number),
+        how: Fused,
+        to: Format,
+    ) -> Option<u64> {
+        // Products are below four, and have to fit with a sign.
+        if self.special[row] || other.special[column] || c.special.is_some() || fraction.max(how.fraction.into()) > 28 {
+            return None;
+        }
+        let part = |rows: &'_ Rows, line: usize| {
+            let from = line * rows.length;
+            from + range.start..from + range.end
+        };
+        let (own, theirs) = (part(self, row), part(other, column));
+        let exponents = self.exponents[own.clone()].iter().zip(&other.exponents[theirs.clone()]);
+        let greatest = exponents.clone().fold(c.exponent, |greatest, (a, b)| greatest.max(a + b));
+        let left = u32::from(how.fraction).saturating_sub(fraction);
+        let right = (fraction + left) as i32 - i32::from(how.fraction) + greatest;
+        let significands = self.significands[own].iter().zip(&other.significands[theirs]);
+        let terms = significands.zip(exponents).map(|((a, b), (e, f))| {
+            let product = a * b << left;
+            let kept = product.abs() >> (right - (e + f)).min(31);
+            i64::from(if product < 0 { -kept } else { kept })
+        });
+        let term = Term { significand: c.significand, exponent: c.exponent, fraction: c.fraction };
+        let sum = terms.sum::<i64>() + aligned(term, greatest, how);
+        Some(to.round(sum, greatest - i32::from(how.fraction), how.result))
+    }
+}
+
+/// A term in units of the last bit that is kept behind the greatest exponent, truncated.
+fn aligned(term: Term, greatest: i32, how: Fused) -> i64 {
+    let drop = term.fraction as i32 - i32::from(how.fraction) + greatest - term.exponent;
+    let magnitude = term.significand.unsigned_abs();
+    let kept = match drop {
+        ..=0 => magnitude << -drop,
+        1..64 => magnitude >> drop,
+        _ => 0,
+    };
+    if term.significand < 0 { -kept.cast_signed() } else { kept.cast_signed() }
+}
+
 /// Fused sum of finite terms and `c`.
 pub fn fused_sum(terms: impl Iterator<Item = Term> + Clone, c: Number, how: Fused, to: Format) -> u64 {
     let c = Term { significand: c.significand, exponent: c.exponent, fraction: c.fraction };
     let greatest = terms.clone().fold(c.exponent, |greatest, term| greatest.max(term.exponent));
-    let aligned = |term: Term| {
-        let drop = term.fraction as i32 - i32::from(how.fraction) + greatest - term.exponent;
-        let magnitude = term.significand.unsigned_abs();
-        let kept = match drop {
-            ..=0 => magnitude << -drop,
-            1..64 => magnitude >> drop,
-            _ => 0,
-        };
-        if term.significand < 0 { -kept.cast_signed() } else { kept.cast_signed() }
-    };
-    let sum = terms.map(aligned).sum::<i64>() + aligned(c);
+    let sum = terms.map(|term| aligned(term, greatest, how)).sum::<i64>() + aligned(c, greatest, how);
     to.round(sum, greatest - i32::from(how.fraction), how.result)
 }

@@ -157,16 +157,59 @@ pub const fn narrow(from: Format, to: Narrow, a: u64, mode: u8, random: Option<u
     }
 }
 
-/// A number of a narrow format in a wider one.
-pub const fn widen(from: Narrow, to: Format, a: u8) -> u64 {
-    let magnitude = a as u64 & ((1 << from.sign) - 1);
-    let negative = a as u64 >> from.sign & 1 != 0;
-    if magnitude > from.most as u64 {
-        // Five bits of exponent leave room for an infinity.
-        return if from.most == 0x7b && magnitude == 0x7c { to.infinity(negative) } else { to.nan() };
-    }
-    let (magnitude, exponent) = from.format.split(magnitude);
-    round(to, negative, magnitude as u128, exponent, false, RN)
+/// A float in a narrow format, to the nearest number: as [`narrow`], and vectors can be made of it.
+#[inline(always)]
+pub const fn narrow_nearest(to: Narrow, x: f32) -> u8 {
+    let Format { fraction, bias, .. } = to.format;
+    let size = x.to_bits() & 0x7fff_ffff;
+    let drop = 23 - fraction;
+    let normal =
+        ((size + (1 << (drop - 1)) - 1 + (size >> drop & 1)) >> drop).wrapping_sub(((127 - bias) as u32) << fraction);
+    // A sum with it has the format's least number as its last place.
+    let places = ((151 - bias) as u32 - fraction) << 23;
+    let subnormal = (f32::from_bits(size) + f32::from_bits(places)).to_bits().wrapping_sub(places);
+    let magnitude = if size < ((128 - bias) as u32) << 23 { subnormal } else { normal };
+    let magnitude = if magnitude > to.most as u32 { to.beyond as u32 } else { magnitude };
+    let sign = x.to_bits() >> 31 << to.sign;
+    (if size > 0x7f80_0000 { to.nan as u32 } else { sign | magnitude }) as u8
+}
+
+/// The bits of a narrow format's number in single precision, without its sign.
+#[inline(always)]
+const fn single(from: Narrow, magnitude: u32) -> u32 {
+    let Format { fraction, bias, .. } = from.format;
+    let normal = (magnitude << (23 - fraction)) + (((127 - bias) as u32) << 23);
+    let least = f32::from_bits(((128 - bias) as u32 - fraction) << 23);
+    if magnitude < 1 << fraction { (magnitude as f32 * least).to_bits() } else { normal }
+}
+
+/// A number of a narrow format as a half; one that is too great is an infinity.
+#[inline(always)]
+pub const fn widen_half(from: Narrow, a: u8) -> u16 {
+    let magnitude = a as u32 & ((1 << from.sign) - 1);
+    let bits = match from.format.bias {
+        // The exponents are those of halves, but for one more.
+        15 => magnitude << (10 - from.format.fraction),
+        _ => (single(from, magnitude) >> 13).saturating_sub(112 << 10),
+    };
+    widened(from, a, magnitude, if bits > 0x7c00 { 0x7c00 } else { bits }, 0x7c00)
+}
+
+/// A number of a narrow format as a bfloat.
+#[inline(always)]
+pub const fn widen_bfloat(from: Narrow, a: u8) -> u16 {
+    let magnitude = a as u32 & ((1 << from.sign) - 1);
+    widened(from, a, magnitude, single(from, magnitude) >> 16, 0x7f80)
+}
+
+/// The sign and what is no number beside the bits of a magnitude.
+#[inline(always)]
+const fn widened(from: Narrow, a: u8, magnitude: u32, bits: u32, infinity: u32) -> u16 {
+    let sign = (a as u32 >> from.sign & 1) << 15;
+    // Five bits of exponent leave room for an infinity.
+    let infinite = from.most == 0x7b && magnitude == 0x7c;
+    let bits = sign | if infinite { infinity } else { bits };
+    (if magnitude > from.most as u32 && !infinite { 0x7fff } else { bits }) as u16
 }
 
 /// What is cut off below the last place that is kept.

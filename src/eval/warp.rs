@@ -4,36 +4,41 @@
 //! vectors of it. These are for what no such loop can say well: bytes that move between lanes of a packed value, sums over
 //! them, and what a SIMD level has instructions for that no operator of Rust stands for, such as sums with a rounding.
 
+mod approx;
+
 use core::convert::identity;
+
+pub use approx::*;
 
 use super::convert::whole_f32;
 use super::f16;
 use super::float::{finish_f64, sum_f32};
 use super::rounding::{RM, RN, RP, RZ};
-use crate::lanes::{Pick, Simd, WARP, Word, reinterpret, whole};
+use crate::lanes::{Pick, Simd, WARP, reinterpret, whole};
 
-/// A value for each lane.
-#[inline(always)]
-fn lanes<W: Word, const N: usize>(value: impl Fn(usize) -> W) -> [W; N] {
-    let mut lanes = [W::default(); N];
-    let mut lane = 0;
-    while lane < N {
-        lanes[lane] = value(lane);
-        lane += 1;
-    }
-    lanes
+/// A value for each lane. No closure: one that is called does not have the level's features.
+macro_rules! lanes {
+    (|$lane:ident| $value:expr) => {{
+        let mut lanes = [Default::default(); N];
+        let mut $lane = 0;
+        while $lane < N {
+            lanes[$lane] = $value;
+            $lane += 1;
+        }
+        lanes
+    }};
 }
 
 /// Floats whose NaNs are the machine's.
 #[inline(always)]
 fn machine<const N: usize>(x: [u32; N]) -> [u32; N] {
-    lanes(|lane| if x[lane] & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { x[lane] })
+    lanes!(|lane| if x[lane] & 0x7fff_ffff > 0x7f80_0000 { 0x7fff_ffff } else { x[lane] })
 }
 
 /// Halves whose NaNs are the machine's.
 #[inline(always)]
 fn machine_halves<const N: usize>(x: [u16; N]) -> [u16; N] {
-    lanes(|lane| if x[lane] & 0x7fff > 0x7c00 { 0x7fff } else { x[lane] })
+    lanes!(|lane| if x[lane] & 0x7fff > 0x7c00 { 0x7fff } else { x[lane] })
 }
 
 /// Sums, products and roots with a rounding.
@@ -44,7 +49,7 @@ macro_rules! rounded {
         pub fn $name<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, $($arg: &[$word; N]),*) -> [$word; N] {
             match simd.$name::<ROUNDING, N>($($arg),*) {
                 Some(result) => $finish(result),
-                None => lanes(|lane| super::$name::<ROUNDING>($(<$float>::from_bits($arg[lane])),*).to_bits()),
+                None => lanes!(|lane| super::$name::<ROUNDING>($(<$float>::from_bits($arg[lane])),*).to_bits()),
             }
         }
     )*)*};
@@ -55,8 +60,7 @@ rounded! {
     u64 f64, identity: add_f64(a b) mul_f64(a b) sqrt_f64(a);
 }
 
-/// [`fma_f64`](super::fma_f64) in each lane. Its operands are read one by one: `array::map` calls its closure, which
-/// does not inherit the level's features.
+/// [`fma_f64`](super::fma_f64) in each lane.
 #[inline(always)]
 pub fn fma_f64<const ROUNDING: u8, L: Simd, const N: usize>(
     simd: L,
@@ -66,11 +70,11 @@ pub fn fma_f64<const ROUNDING: u8, L: Simd, const N: usize>(
 ) -> [u64; N] {
     let float = f64::from_bits;
     match simd.fma_f64::<ROUNDING, N>(a, b, c) {
-        Some(result) => lanes(|lane| {
+        Some(result) => lanes!(|lane| {
             let (a, b, c) = (float(a[lane]), float(b[lane]), float(c[lane]));
             finish_f64(float(result[lane]), a, if b.is_nan() { b } else { c }).to_bits()
         }),
-        None => lanes(|lane| super::fma_f64::<ROUNDING>(float(a[lane]), float(b[lane]), float(c[lane])).to_bits()),
+        None => lanes!(|lane| super::fma_f64::<ROUNDING>(float(a[lane]), float(b[lane]), float(c[lane])).to_bits()),
     }
 }
 
@@ -87,14 +91,14 @@ macro_rules! halves {
             {
                 return machine_halves(result);
             }
-            lanes(|lane| super::$name::<ROUNDING>($(f16::from_bits($arg[lane])),*).to_bits())
+            lanes!(|lane| super::$name::<ROUNDING>($(f16::from_bits($arg[lane])),*).to_bits())
         }
     )*};
 }
 
 halves! {
-    add_f16(simd a b) lanes(|lane| (f32::from_bits(a[lane]) + f32::from_bits(b[lane])).to_bits());
-    mul_f16(simd a b) lanes(|lane| (f32::from_bits(a[lane]) * f32::from_bits(b[lane])).to_bits());
+    add_f16(simd a b) lanes!(|lane| (f32::from_bits(a[lane]) + f32::from_bits(b[lane])).to_bits());
+    mul_f16(simd a b) lanes!(|lane| (f32::from_bits(a[lane]) * f32::from_bits(b[lane])).to_bits());
     fma_f16(simd a b c) odd_fma(simd, &a, &b, &c);
 }
 
@@ -103,8 +107,8 @@ halves! {
 #[inline(always)]
 fn odd_fma<L: Simd, const N: usize>(simd: L, a: &[u32; N], b: &[u32; N], c: &[u32; N]) -> [u32; N] {
     match (simd.fma_f32::<RM, N>(a, b, c), simd.fma_f32::<RP, N>(a, b, c)) {
-        (Some(down), Some(up)) => lanes(|lane| if down[lane] & 1 != 0 { down[lane] } else { up[lane] }),
-        _ => lanes(|lane| {
+        (Some(down), Some(up)) => lanes!(|lane| if down[lane] & 1 != 0 { down[lane] } else { up[lane] }),
+        _ => lanes!(|lane| {
             let float = f32::from_bits;
             sum_f32::<RN>(float(a[lane]) * float(b[lane]), float(c[lane])).to_bits()
         }),
@@ -122,7 +126,7 @@ pub fn widen_f16<L: Simd, const N: usize>(simd: L, x: &[u16; N]) -> [u32; N] {
 pub fn convert_f32_f16<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u16; N]) -> [u32; N] {
     match simd.single::<ROUNDING, N>(x) {
         Some(result) => machine(result),
-        None => lanes(|lane| super::convert_f32_f16::<ROUNDING>(f16::from_bits(x[lane])).to_bits()),
+        None => lanes!(|lane| super::convert_f32_f16::<ROUNDING>(f16::from_bits(x[lane])).to_bits()),
     }
 }
 
@@ -131,22 +135,22 @@ pub fn convert_f32_f16<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: 
 pub fn convert_f16_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u32; N]) -> [u16; N] {
     match simd.half::<ROUNDING, N>(x) {
         Some(result) => machine_halves(result),
-        None => lanes(|lane| super::convert_f16_f32::<ROUNDING>(f32::from_bits(x[lane])).to_bits()),
+        None => lanes!(|lane| super::convert_f16_f32::<ROUNDING>(f32::from_bits(x[lane])).to_bits()),
     }
 }
 
 /// [`convert_s32_f32`](super::convert_s32_f32) in each lane.
 #[inline(always)]
 pub fn convert_s32_f32<const ROUNDING: u8, L: Simd, const N: usize>(simd: L, x: &[u32; N]) -> [u32; N] {
-    let float = |lane: usize| f32::from_bits(x[lane]);
-    let whole = if ROUNDING == RZ { *x } else { lanes(|lane| whole_f32::<ROUNDING>(float(lane)).to_bits()) };
+    let float = f32::from_bits;
+    let whole = if ROUNDING == RZ { *x } else { lanes!(|lane| whole_f32::<ROUNDING>(float(x[lane])).to_bits()) };
     match simd.truncate::<RZ, N>(&whole) {
-        Some(result) => lanes(|lane| match float(lane) {
+        Some(result) => lanes!(|lane| match float(x[lane]) {
             x if x.is_nan() => 0,
             x if x >= 2_147_483_648.0 => i32::MAX as u32,
             _ => result[lane],
         }),
-        None => lanes(|lane| super::convert_s32_f32::<ROUNDING>(float(lane)).cast_unsigned()),
+        None => lanes!(|lane| super::convert_s32_f32::<ROUNDING>(float(x[lane])).cast_unsigned()),
     }
 }
 
@@ -158,7 +162,7 @@ macro_rules! words {
         pub fn $name<L: Simd, const N: usize>(simd: L, $($arg: &[u32; N]),*) -> [u32; N] {
             match simd.$name($($arg),*) {
                 Some(result) => result,
-                None => lanes(|lane| super::$name($($arg[lane]),*)),
+                None => lanes!(|lane| super::$name($($arg[lane]),*)),
             }
         }
     )*};
@@ -173,7 +177,7 @@ words! {
 /// [`population_count_b64`](super::population_count_b64) in each lane.
 #[inline(always)]
 pub fn population_count_b64<L: Simd, const N: usize>(_: L, x: &[u64; N]) -> [u32; N] {
-    lanes(|lane| super::population_count_b64(x[lane]))
+    lanes!(|lane| super::population_count_b64(x[lane]))
 }
 
 /// [`select_bytes`](super::select_bytes) in each lane.

@@ -82,6 +82,12 @@ macro_rules! floats {
     )*};
 }
 
+/// What is compiled once for each level rather than into each loop that needs it.
+pub trait Kernel {
+    type Output;
+    fn run<L: Simd>(self, simd: L) -> Self::Output;
+}
+
 /// What a SIMD level does with instructions of its own. A value exists only in functions with the level's features.
 ///
 /// A mask has the bit of lane `i` at place `i`; packed values have 64 or 128 lanes.
@@ -100,6 +106,9 @@ pub trait Simd: Copy + sealed::Sealed {
     fn count<const EACH: usize>(self, mask: u128) -> [u32; WARP];
     /// The bytes that a selector picks from each pair of words.
     fn pick(self, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u8; 128];
+
+    /// Runs a kernel in a function of its own.
+    fn call<K: Kernel>(self, kernel: K) -> K::Output;
 
     /// One of two constants in each lane, by a test of lanes of `TESTED` bits, fewer than `W` has.
     #[inline(always)]

@@ -48,7 +48,7 @@ mod x86;
 
 pub(crate) use convert::Convert;
 pub use isa_table::program::{Run, WARP};
-pub use level::{Level, Simd, spread, whole};
+pub use level::{Kernel, Level, Simd, spread, whole};
 pub(crate) use memory::{ELEMENTS, Element, Transfer, Window};
 pub(crate) use params::words;
 pub use params::{MaskWord, OneParam, Params, Pick, Subset, Truth1, Truth2, Truth3};

@@ -1,7 +1,7 @@
 //! The level that every machine has.
 
 use super::values::sealed;
-use super::{BIT, Pick, Simd, WARP, Word, reinterpret};
+use super::{BIT, Kernel, Pick, Simd, WARP, Word, reinterpret};
 
 /// The level that every machine has.
 #[derive(Clone, Copy)]
@@ -11,6 +11,11 @@ impl sealed::Sealed for Portable {}
 
 impl Simd for Portable {
     const MASKS: bool = false;
+
+    #[inline(never)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        kernel.run(self)
+    }
 
     #[inline(always)]
     fn mask<const N: usize>(self, lanes: &[i8; N], _: u32) -> u128 {

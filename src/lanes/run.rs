@@ -4,6 +4,8 @@ use isa_table::limits::PLACES;
 #[cfg(feature = "simd")]
 use isa_table::program::RunWarp;
 
+#[cfg(feature = "simd")]
+use super::Kernel;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::portable::Portable;
 use super::step::{Head, Next};
@@ -33,8 +35,17 @@ pub const fn code<K: Loop>() -> &'static [Run] {
 /// The functions of each level. Inlining brings the body into functions that have the features.
 macro_rules! levels {
     ($($name:ident $simd:expr, $(#[$feature:meta])*;)*) => {$(
-        mod $name {
+        pub(super) mod $name {
             use super::*;
+
+            /// # Safety
+            ///
+            /// The module's first promise.
+            $(#[$feature])*
+            #[inline(never)]
+            pub(in crate::lanes) unsafe fn call<K: Kernel>(kernel: K) -> K::Output {
+                kernel.run($simd)
+            }
 
             pub(super) const fn run<K: Loop>() -> Run {
                 Run { places: places::<K>(), words: K::Params::WORDS, of_warp: of_warp::<K>, chunks: chunks::<K> }

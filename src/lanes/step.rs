@@ -231,7 +231,8 @@ impl Code {
     /// Counts the bytes that a step needs of a warp's registers.
     fn count(&mut self, at: &[u32], widths: &[u8]) {
         for (at, bits) in at.iter().zip(widths) {
-            let (at, size) = (*at as usize, if *bits == 1 { 4 } else { usize::from(*bits) * WARP / 8 });
+            // Registers of 16 bits hold bytes.
+            let (at, size) = (*at as usize, if *bits == 1 { 4 } else { usize::from(*bits.max(&16)) * WARP / 8 });
             assert!(at.is_multiple_of(size.min(64)), "registers are aligned");
             self.bytes = self.bytes.max(at + size);
         }

@@ -66,6 +66,18 @@ pub fn reinterpret<T: Plain, U: Plain>(value: T) -> U {
     value
 }
 
+/// The lowest bits of each lane, or zeros above it.
+#[inline(always)]
+pub fn resized<V: Word + Into<u64>, W: Word>(lanes: &[V; WARP]) -> [W; WARP] {
+    let mut resized = [W::default(); WARP];
+    let mut lane = 0;
+    while lane < WARP {
+        resized[lane] = W::truncate(lanes[lane].into());
+        lane += 1;
+    }
+    resized
+}
+
 /// One of two values. Both are there: behind a branch they would be read one by one, from either place.
 #[inline(always)]
 pub fn either<W: Word>(first: bool, yes: W, no: W) -> W {

@@ -4,8 +4,9 @@ use core::arch::x86_64::*;
 use core::convert::identity;
 
 use super::level::widen;
+use super::run::{avx2, avx512};
 use super::values::sealed;
-use super::{Pick, Simd, WARP, Word};
+use super::{Kernel, Pick, Simd, WARP, Word};
 use crate::eval::rounding::{RM, RN, RZ};
 
 /// AVX2, BMI1, BMI2, F16C, FMA.
@@ -80,6 +81,12 @@ macro_rules! floats {
 
 impl Simd for Avx2 {
     const MASKS: bool = false;
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        // SAFETY: see above.
+        unsafe { avx2::call(kernel) }
+    }
 
     #[inline(always)]
     fn mask<const N: usize>(self, lanes: &[i8; N], _: u32) -> u128 {
@@ -237,6 +244,24 @@ impl Simd for Avx2 {
         picked
     }
 
+    #[inline(always)]
+    fn byte_permute<const N: usize>(self, a: &[u32; N], b: &[u32; N], control: &[u32; N]) -> Option<[u32; N]> {
+        Some(vectors!(__m256i _mm256_loadu_si256, __m256i _mm256_storeu_si256, |a b control| {
+            // Digits move to bytes of their own; what stands above them is not asked for.
+            let halves = _mm256_and_si256(control, _mm256_set1_epi32(0xffff));
+            let bytes = _mm256_or_si256(halves, _mm256_slli_epi32::<8>(halves));
+            let bytes = _mm256_and_si256(bytes, _mm256_set1_epi32(0x00ff_00ff));
+            let digits = _mm256_or_si256(bytes, _mm256_slli_epi32::<4>(bytes));
+            let words = _mm256_broadcastsi128_si256(_mm_loadu_si128(WORDS.as_ptr().cast()));
+            let place = _mm256_or_si256(_mm256_and_si256(digits, _mm256_set1_epi8(3)), words);
+            // A digit's bits that choose are shifted to the highest one of its byte.
+            let second = _mm256_slli_epi32::<5>(digits);
+            let picked = _mm256_blendv_epi8(_mm256_shuffle_epi8(a, place), _mm256_shuffle_epi8(b, place), second);
+            let sign = _mm256_cmpgt_epi8(_mm256_setzero_si256(), picked);
+            _mm256_blendv_epi8(picked, sign, _mm256_slli_epi32::<4>(digits))
+        }))
+    }
+
     floats! {
         __m256i _mm256_loadu_si256, __m256i _mm256_storeu_si256, RZ =>
         truncate(a) u32 -> u32, _mm256_castsi256_ps _mm256_cvttps_epi32(a) => identity;
@@ -263,6 +288,12 @@ impl Simd for Avx2 {
 
 impl Simd for Avx512 {
     const MASKS: bool = true;
+
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) -> K::Output {
+        // SAFETY: see above.
+        unsafe { avx512::call(kernel) }
+    }
 
     #[inline(always)]
     fn mask<const N: usize>(self, lanes: &[i8; N], compared: u32) -> u128 {
@@ -416,16 +447,18 @@ impl Simd for Avx512 {
         while round < N / 16 {
             // SAFETY: see above.
             unsafe {
-                let load = |from: &[u32; N]| {
-                    let from = from.as_ptr().cast::<__m512i>().add(round);
-                    [_mm512_loadu_si512(from), _mm512_loadu_si512(from.add(1))]
-                };
+                macro_rules! load {
+                    ($from:ident) => {{
+                        let from = $from.as_ptr().cast::<__m512i>().add(round);
+                        [_mm512_loadu_si512(from), _mm512_loadu_si512(from.add(1))]
+                    }};
+                }
                 let first = _mm512_set1_epi32(table[0].cast_signed());
-                let [low, high] = load(table).map(|table| _mm512_cmpneq_epi32_mask(table, first));
-                if low | high != 0 {
+                let [low, high] = load!(table);
+                if _mm512_cmpneq_epi32_mask(low, first) | _mm512_cmpneq_epi32_mask(high, first) != 0 {
                     return None;
                 }
-                let (a, b, c) = (load(a), load(b), load(c));
+                let (a, b, c) = (load!(a), load!(b), load!(c));
                 let [low, high] = by_table! { a, b, c;
                     0x00 0x01 0x02 0x03 0x04 0x05 0x06 0x07 0x08 0x09 0x0a 0x0b 0x0c 0x0d 0x0e 0x0f
                     0x10 0x11 0x12 0x13 0x14 0x15 0x16 0x17 0x18 0x19 0x1a 0x1b 0x1c 0x1d 0x1e 0x1f

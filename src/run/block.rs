@@ -4,27 +4,34 @@
 //! is deepest and least far runs, so that lanes meet again; every 64th pick takes the one that has waited longest, so that
 //! each of them goes on.
 
+mod group;
 mod wait;
+pub(crate) use group::WARPS as GROUP;
 
 use std::prelude::rust_2024::*;
 use std::vec;
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ptx_isa::warp::{Row, Warps};
 
 use super::decode::{Cell, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::launch::Launched;
+use super::pending::Pending;
 use super::raw::Bytes;
+use super::tensor_memory::TensorCells;
 use wait::{Barrier, Waiter};
 
 /// How often lanes may go back in a loop before the lanes that have waited longest take a turn, and how many operations that
 /// turn has.
 const ROUNDS: u64 = 512;
 const TURN: u32 = 256;
+
+/// How often lanes may look in vain at what others change before the other blocks of the cluster take a turn.
+const WAITS: u64 = 64;
 
 /// Lanes at one place.
 #[derive(Clone, Debug)]
@@ -106,6 +113,14 @@ pub(crate) struct Block<'l> {
     pub shared: Bytes,
     pub shared_len: usize,
     span: usize,
+    /// Asynchronous operations of the cluster that are kept; none if they are performed at once.
+    pub pending: Option<Arc<Mutex<Pending>>>,
+    /// How many bytes the last asynchronous operation of each thread moves.
+    pub moved: Vec<u64>,
+    /// How often lanes looked at something in this turn that was not as they wait for.
+    pub waits: u64,
+    /// Tensor memory, once it is allocated.
+    pub cells: Option<Box<TensorCells>>,
     /// The stacks of all threads.
     pub local: Bytes,
     pub stack: u64,
@@ -132,7 +147,7 @@ impl<'l> Block<'l> {
     /// A block of a launch, or several that run in lockstep; it may take over what another one had.
     pub(crate) fn new(launched: &'l Launched<'l>, place: Place, other: Option<Block<'l>>) -> Result<Block<'l>, Error> {
         if let Some(mut block) = other {
-            block.begin(place, true);
+            block.start(place, true);
             return Ok(block);
         }
         let code = launched.code;
@@ -170,6 +185,10 @@ impl<'l> Block<'l> {
             shared,
             shared_len: shared_len.unwrap_or_default() as usize,
             span: span.unwrap_or_default() as usize,
+            pending: None,
+            moved: Vec::new(),
+            waits: 0,
+            cells: None,
             local,
             stack,
             frames: vec![0; threads],
@@ -185,13 +204,13 @@ impl<'l> Block<'l> {
             lanes: 0,
             spare: Vec::new(),
         };
-        block.begin(place, false);
+        block.start(place, false);
         block.prelude()?;
         Ok(block)
     }
 
     /// Lets the threads of the block begin, perhaps in place of those of another one that have all ended.
-    fn begin(&mut self, place: Place, again: bool) {
+    fn start(&mut self, place: Place, again: bool) {
         (self.index, self.first, self.members) = (place.index, place.first, place.count);
         let threads = self.launched.threads();
         let (per, count) = (self.per, self.warps.len());
@@ -210,6 +229,8 @@ impl<'l> Block<'l> {
             self.frames.fill(0);
             self.barriers.clear();
             (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
+            self.moved.clear();
+            self.cells = None;
         }
         let mut masks = self.masks();
         masks.copy_from_slice(&self.live);
@@ -303,6 +324,7 @@ impl<'l> Block<'l> {
     /// Runs until all threads have ended, or so many steps were done, however many lanes took part.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
         let mut steps = 0;
+        self.waits = 0;
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
             let code = self.code;
@@ -328,7 +350,7 @@ impl<'l> Block<'l> {
                             Flow::Jump(to) => {
                                 let back = to <= entry.at;
                                 entry.at = to;
-                                if steps >= budget {
+                                if steps >= budget || self.waits >= WAITS && self.peers.len() > 1 {
                                     self.aside(entry);
                                     return self.suspended();
                                 }

@@ -3,19 +3,26 @@
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::block::{Block, Place, Status};
 use super::error::{Error, ErrorKind};
 use super::launch::{Grid, Launched};
+use super::pending::Pending;
 
 /// The most blocks of a cluster.
 const MOST_BLOCKS: u64 = 16;
+
+/// Turns of a cluster after which asynchronous operations are not kept any longer.
+const KEPT: u64 = 64;
 
 /// The blocks of a cluster, by rank; one thread of the host runs them in turns.
 pub(crate) struct Cluster<'l> {
     blocks: Vec<Block<'l>>,
     status: Vec<Status>,
+    /// Asynchronous operations that are kept.
+    pending: Option<Arc<Mutex<Pending>>>,
+    turns: u64,
 }
 
 impl<'l> Cluster<'l> {
@@ -29,18 +36,19 @@ impl<'l> Cluster<'l> {
             let (first, together) = (number * launched.together as u64, launched.together as u64);
             let count = together.min(launched.blocks() - first) as usize;
             let block = Block::new(launched, Place { index: launched.index(first), first, count }, spare.pop())?;
-            return Ok(Cluster { blocks: vec![block], status: vec![Status::Suspended] });
+            return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status: vec![Status::Suspended] });
         }
-        let (grid, [cx, cy, cz]) = (launched.grid, launched.cluster);
-        let [x, y] = [grid[0] / cx, grid[1] / cy].map(u64::from);
-        let first = [number % x, number / x % y, number / x / y];
+        let [cx, cy, cz] = launched.cluster;
+        let first = first_block(launched, number);
         let ranks = (0..cz).flat_map(|z| (0..cy).flat_map(move |y| (0..cx).map(move |x| [x, y, z])));
         let mut blocks: Vec<Block<'l>> = ranks
             .map(|within| {
-                let index = std::array::from_fn(|axis| first[axis] as u32 * launched.cluster[axis] + within[axis]);
+                let index = std::array::from_fn(|axis| first[axis] + within[axis]);
                 Block::new(launched, Place { index, first: 0, count: 1 }, spare.pop())
             })
             .collect::<Result<_, _>>()?;
+        let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
+        blocks.iter_mut().for_each(|block| block.pending.clone_from(&pending));
         let memory = |block: &Block<'_>| block.shared_of(0);
         // Blocks that are taken over mostly know each other.
         let known = |block: &Block<'_>| block.peers.iter().copied().eq(blocks.iter().map(memory));
@@ -50,11 +58,23 @@ impl<'l> Cluster<'l> {
                 (block.rank, block.peers) = (rank, peers.clone());
             }
         }
-        Ok(Cluster { status: vec![Status::Suspended; blocks.len()], blocks })
+        Ok(Cluster { pending, turns: 0, status: vec![Status::Suspended; blocks.len()], blocks })
     }
 
     /// Runs each block until it has ended, waits for the cluster, or has done so many steps.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
+        let status = self.turn(budget)?;
+        // Others may wait for what is kept without an operation of their own that completes it: it is not kept for ever.
+        self.turns += 1;
+        if let Some(pending) = &self.pending
+            && (status == Status::Finished || self.turns.is_multiple_of(KEPT))
+        {
+            pending.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        }
+        Ok(status)
+    }
+
+    fn turn(&mut self, budget: u64) -> Result<Status, Error> {
         loop {
             for (block, status) in self.blocks.iter_mut().zip(&mut self.status) {
                 if *status != Status::Finished {
@@ -92,6 +112,14 @@ impl<'l> Cluster<'l> {
     pub(crate) fn into_blocks(self) -> Vec<Block<'l>> {
         self.blocks
     }
+}
+
+/// The index of the first block of a cluster.
+pub(crate) fn first_block(launched: &Launched<'_>, number: u64) -> [u32; 3] {
+    let (grid, cluster) = (launched.grid, launched.cluster);
+    let [x, y] = [grid[0] / cluster[0], grid[1] / cluster[1]].map(u64::from);
+    let index = [number % x, number / x % y, number / x / y];
+    std::array::from_fn(|axis| index[axis] as u32 * cluster[axis])
 }
 
 /// The shape of a launch's clusters: the grid's, or what the kernel's head requires.

@@ -1,10 +1,12 @@
 //! From a resolved module to the code of a kernel: runs of decoded instructions, and effects with their registers.
 
 mod action;
+pub(super) mod asynchronous;
 mod code;
 mod hoist;
 pub(super) mod matrix;
 mod reach;
+pub(super) mod tensor;
 
 use std::prelude::rust_2024::*;
 use std::{format, vec};

@@ -1,9 +1,12 @@
 //! What effects do to the lanes of a block, its memory and that of the device.
 
 mod access;
+mod asynchronous;
 mod call;
 mod matrix;
 mod special;
+mod tensor;
+mod warpgroup;
 
 use std::prelude::rust_2024::*;
 
@@ -26,6 +29,7 @@ impl Block<'_> {
             Action::Read(access) => self.read(entry, guard, access)?,
             Action::Write(access) => self.write(entry, guard, access)?,
             Action::Update { access, .. } => {
+                self.settle(entry, guard, action)?;
                 raw::order();
                 self.update(entry, guard, access, action)?;
                 raw::order();
@@ -144,7 +148,11 @@ impl Block<'_> {
             Action::ArriveCluster => self.arrive_cluster(entry, guard),
             Action::WaitCluster => return Ok(self.wait_cluster(entry, guard)),
             Action::Converge { mask, together } => return Ok(self.converge(entry, guard, *mask, *together)),
+            Action::Asynchronous(effect) => self.asynchronous(entry, guard, effect)?,
             Action::Matrix(matrix) => self.matrix(entry, guard, matrix)?,
+            Action::ConvergeGroup => return Ok(self.converge_group(entry, guard)),
+            Action::Group(group) => self.group(entry, guard, group)?,
+            Action::Tensor(tensor) => self.tensor(entry, guard, tensor)?,
             Action::Nothing => {}
         }
         Ok(Flow::Next)

@@ -38,6 +38,8 @@ pub enum ErrorKind {
     Call,
     /// Lanes of a warp are missing that have to execute a statement together.
     Convergence,
+    /// A tensor map that is none, or that an instruction cannot use.
+    TensorMap,
     /// The host has no memory for variables, stacks or shared memory.
     Memory,
 }
@@ -60,6 +62,7 @@ impl ErrorKind {
             ErrorKind::Stack => "stack",
             ErrorKind::Call => "call",
             ErrorKind::Convergence => "convergence",
+            ErrorKind::TensorMap => "tensor-map",
             ErrorKind::Memory => "memory",
         }
     }

@@ -62,6 +62,10 @@ pub struct Options {
     pub stack: u64,
     /// The most bytes that kernels may allocate; an allocation beyond gives null.
     pub heap: u64,
+    /// Asynchronous operations are kept to the last moment that PTX allows, in an order that follows from this seed: their writes, and
+    /// what signals their completion, are there once someone has waited for them. So a missing wait shows. Without a seed they are
+    /// performed at once, as PTX allows, too.
+    pub delay: Option<u64>,
     /// Takes what kernels print; standard output if there is none.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
     /// Is called when a block has ended, with the number of blocks that have ended and of all.
@@ -70,13 +74,25 @@ pub struct Options {
 
 impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Options").field("threads", &self.threads).field("limit", &self.limit).finish_non_exhaustive()
+        f.debug_struct("Options")
+            .field("threads", &self.threads)
+            .field("limit", &self.limit)
+            .field("delay", &self.delay)
+            .finish_non_exhaustive()
     }
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { threads: None, limit: u64::MAX, stack: 1 << 16, heap: 1 << 28, print: None, progress: None }
+        Options {
+            threads: None,
+            limit: u64::MAX,
+            stack: 1 << 16,
+            heap: 1 << 28,
+            delay: None,
+            print: None,
+            progress: None,
+        }
     }
 }
 
@@ -338,6 +354,8 @@ impl Kernel {
             together: 1,
             frames: code.routines.values().map(|routine| routine.frame).fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
+            next: AtomicU64::new(0),
+            cancelled: AtomicU64::new(0),
         };
         let launched = Launched { together: launched.in_lockstep(), ..launched };
         let start = Instant::now();
@@ -400,6 +418,10 @@ pub(crate) struct Launched<'l> {
     /// The bytes of all frames that one thread may have.
     pub frames: u64,
     pub ticks: AtomicU64,
+    /// The first cluster that has not begun.
+    next: AtomicU64,
+    /// Clusters that will not begin.
+    cancelled: AtomicU64,
 }
 
 /// The most bytes of shared memory that a block may have here: more than any device gives.
@@ -414,12 +436,11 @@ const SLICE: u64 = 1 << 15;
 /// How long one thread runs blocks before others help: about what starting them takes.
 const ALONE: Duration = Duration::from_micros(30);
 
-/// The clusters of a launch: which begin next, which wait for others, how many have not ended.
+/// The clusters of a launch that have begun: those that wait for others, and how many have ended.
 struct Queue<'l> {
-    next: AtomicU64,
-    clusters: u64,
     suspended: Mutex<VecDeque<Cluster<'l>>>,
-    left: AtomicU64,
+    /// Clusters that have ended.
+    ended: AtomicU64,
     /// Instructions that were executed.
     executed: AtomicU64,
     failed: Mutex<Option<Error>>,
@@ -458,6 +479,12 @@ impl Launched<'_> {
         self.grid.iter().map(|count| u64::from(*count)).product()
     }
 
+    /// How many clusters there are; blocks that run in lockstep count as one.
+    fn clusters(&self) -> u64 {
+        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
+        (self.blocks() / size).div_ceil(self.together as u64)
+    }
+
     /// The index of a block by its number, and its number by its index.
     pub(crate) fn index(&self, number: u64) -> [u32; 3] {
         let [x, y] = [self.grid[0], self.grid[1]].map(u64::from);
@@ -483,6 +510,23 @@ impl Launched<'_> {
         if self.checked { (0, 0) } else { (0, 1 << 48) }
     }
 
+    /// Takes the next cluster that has not begun.
+    fn claim(&self) -> Option<u64> {
+        let clusters = self.clusters();
+        if self.next.load(Ordering::Relaxed) >= clusters {
+            return None;
+        }
+        let next = |next| (next < clusters).then_some(next + 1);
+        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
+    }
+
+    /// Cancels a cluster that has not begun; gives the index of its first block.
+    pub(crate) fn cancel(&self) -> Option<[u32; 3]> {
+        let number = self.claim()?;
+        self.cancelled.fetch_add(1, Ordering::Relaxed);
+        Some(cluster::first_block(self, number))
+    }
+
     pub(crate) fn print(&self, text: &str) {
         match &self.options.print {
             Some(print) => print(text),
@@ -491,14 +535,10 @@ impl Launched<'_> {
     }
 
     fn run(&self) -> Result<u64, Error> {
-        let cluster: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
-        let clusters = (self.blocks() / cluster).div_ceil(self.together as u64);
-        let workers = self.options.threads.unwrap_or_else(host_threads).clamp(1, clusters.min(256) as usize);
+        let workers = self.options.threads.unwrap_or_else(host_threads).clamp(1, self.clusters().min(256) as usize);
         let queue = Queue {
-            next: AtomicU64::new(0),
-            clusters,
             suspended: Mutex::new(VecDeque::new()),
-            left: AtomicU64::new(clusters),
+            ended: AtomicU64::new(0),
             executed: AtomicU64::new(0),
             failed: Mutex::new(None),
             stop: AtomicBool::new(false),
@@ -535,16 +575,13 @@ impl Launched<'_> {
         let (mut spare, mut helped) = (Vec::new(), false);
         while !queue.stop.load(Ordering::Relaxed) {
             // A suspended cluster waits for others, perhaps: those that have not begun go first.
-            let number = match queue.next.load(Ordering::Relaxed) < queue.clusters {
-                true => queue.next.fetch_add(1, Ordering::Relaxed),
-                false => queue.clusters,
-            };
+            let next = self.claim();
             let suspended = || queue.suspended.lock().expect("no panic while it is held").pop_front();
-            let mut cluster = if number < queue.clusters {
+            let mut cluster = if let Some(number) = next {
                 Cluster::new(self, number, &mut spare)?
             } else if let Some(cluster) = suspended() {
                 cluster
-            } else if queue.left.load(Ordering::Acquire) == 0 {
+            } else if queue.ended.load(Ordering::Acquire) + self.cancelled.load(Ordering::Relaxed) >= self.clusters() {
                 return Ok(());
             } else {
                 std::thread::yield_now();
@@ -556,12 +593,13 @@ impl Launched<'_> {
             let all = queue.executed.fetch_add(since, Ordering::Relaxed) + since;
             match status? {
                 Status::Finished => {
+                    queue.ended.fetch_add(1, Ordering::Release);
                     if let Some(progress) = &self.options.progress {
                         let mut told = queue.told.lock().expect("no panic while it is held");
                         *told += cluster.len();
-                        progress(*told, self.blocks());
+                        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
+                        progress(*told + self.cancelled.load(Ordering::Relaxed) * size, self.blocks());
                     }
-                    queue.left.fetch_sub(1, Ordering::Release);
                     spare.extend(cluster.into_blocks());
                 }
                 Status::Suspended | Status::Waiting => {

@@ -60,10 +60,14 @@ mod effect;
 mod error;
 mod launch;
 mod memory;
+mod pending;
 mod raw;
 mod system;
+mod tensor;
+mod tensor_memory;
 
 pub use argument::Argument;
 pub use error::{Error, ErrorKind};
 pub use launch::{Grid, Kernel, Module, Options, Report};
 pub use memory::{Memory, Number};
+pub use tensor::{Fill, Interleave, Swizzle, SwizzleAtom, TensorElement, TensorMap, TensorPart};

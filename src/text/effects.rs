@@ -254,10 +254,20 @@ pub(super) fn collect<R: PartialEq>(
     // The results of a call are written, but are not destinations of its form.
     let calls = all.iter().filter(|effect| effect.kind == EffectKind::Call);
     let results: Vec<u8> = calls.filter_map(|effect| effect.arguments.first().copied()).collect();
-    let mut own = Vec::new();
+    let (mut own, mut addends) = (Vec::new(), Vec::new());
     for (place, info) in form.operands().iter().enumerate() {
         registers(place, info, &mut own);
         let written = info.destination || results.contains(&(place as u8));
+        let added = all.iter().any(|effect| effect.kind == EffectKind::MultiplyGroup && effect.result == place as u8);
+        if added {
+            // What it holds is an addend.
+            registers(place, info, &mut addends);
+            for register in addends.drain(..) {
+                if !reads.contains(&register) {
+                    reads.push(register);
+                }
+            }
+        }
         let all = if written { &mut writes } else { &mut reads };
         for register in own.drain(..) {
             if !all.contains(&register) {
@@ -280,7 +290,13 @@ pub(super) fn collect<R: PartialEq>(
     };
     for effect in all {
         let barrier = effect.arguments.first().filter(|place| **place != NO_OPERAND).map(|place| usize::from(*place));
-        effects.memory.extend(accesses(form, effect, &modifier));
+        // A reduction has an effect for each type of elements.
+        let again = effect.kind == EffectKind::BeginReduceTensor;
+        for access in accesses(form, effect, &modifier) {
+            if !again || !effects.memory.contains(&access) {
+                effects.memory.push(access);
+            }
+        }
         match effect.kind {
             EffectKind::Branch => effects.flow = Flow::Branch,
             EffectKind::BranchIndexed => effects.flow = Flow::IndirectBranch,
@@ -314,37 +330,65 @@ fn accesses<'m>(
     effect: &'m Effect,
     modifier: &'m impl Fn(u8) -> Option<&'static str>,
 ) -> impl Iterator<Item = Access> + 'm {
-    // Two addresses have a copy.
-    let (read, written) = match effect.kind {
-        EffectKind::CopyBytes => (true, true),
+    addresses(effect.kind).iter().filter_map(move |(index, read, written)| {
+        let operand = usize::from(*effect.arguments.get(*index)?);
+        let address = form.operands().iter().nth(operand)?;
+        let space = space(address, modifier);
+        let [order, scope] = ordering(effect, modifier);
+        Some(Access { space, operand, bytes: bytes(form, effect), read: *read, written: *written, order, scope })
+    })
+}
+
+/// The addresses among the arguments of an effect, and whether it reads and writes there. Effects on tensors write memory that the tensor map
+/// names, too.
+fn addresses(kind: EffectKind) -> &'static [(usize, bool, bool)] {
+    match kind {
+        EffectKind::CopyBytes | EffectKind::BeginCopy | EffectKind::BeginLoadTensor => {
+            &[(0, false, true), (1, true, false)]
+        }
+        EffectKind::BeginReduce => &[(0, true, true), (1, true, false)],
+        EffectKind::BeginStoreTensor | EffectKind::BeginReduceTensor => &[(0, true, false), (2, true, false)],
         EffectKind::Read
         | EffectKind::Inspect
         | EffectKind::ReadRows
         | EffectKind::ReadMatrix
-        | EffectKind::ReadColumns => (true, false),
-        EffectKind::Write | EffectKind::WriteRows | EffectKind::WriteMatrix | EffectKind::WriteColumns => (false, true),
-        EffectKind::Update => (true, true),
-        _ => (false, false),
-    };
-    let copies = effect.kind == EffectKind::CopyBytes;
-    let addresses = effect.arguments.iter().take(usize::from(read || written) + usize::from(copies));
-    addresses.enumerate().filter_map(move |(index, operand)| {
-        let operand = usize::from(*operand);
-        let address = form.operands().iter().nth(operand)?;
-        let space = space(address, modifier);
-        let [order, scope] = ordering(effect, modifier);
-        // The destination is the first address.
-        let (read, written) = if copies { (index == 1, index == 0) } else { (read, written) };
-        Some(Access { space, operand, bytes: bytes(form, effect), read, written, order, scope })
-    })
+        | EffectKind::ReadColumns => &[(0, true, false)],
+        EffectKind::Write
+        | EffectKind::WriteRows
+        | EffectKind::WriteMatrix
+        | EffectKind::WriteColumns
+        | EffectKind::BeginWrite
+        | EffectKind::BeginCancel => &[(0, false, true)],
+        EffectKind::Update
+        | EffectKind::BeginUpdate
+        | EffectKind::Signal
+        | EffectKind::AfterCopies
+        | EffectKind::ReplaceField => &[(0, true, true)],
+        _ => &[],
+    }
 }
 
-/// The bytes of all elements that an access moves.
+/// Whether a form reads memory, and whether it writes memory, whatever its free modifiers are.
+pub(super) fn memory_of(form: FormInfo) -> (bool, bool) {
+    let places = form.effects().effects.iter().flat_map(|effect| addresses(effect.kind));
+    places.fold((false, false), |all, (_, read, written)| (all.0 | read, all.1 | written))
+}
+
+/// The bytes of all elements that an access moves; 0 if something else says how many.
 fn bytes(form: FormInfo, effect: &Effect) -> u32 {
-    if effect.kind == EffectKind::CopyBytes {
-        return 0;
-    }
     let changed = form.changed_bits(effect).map(u32::from);
+    match effect.kind {
+        EffectKind::CopyBytes
+        | EffectKind::BeginCopy
+        | EffectKind::BeginReduce
+        | EffectKind::BeginLoadTensor
+        | EffectKind::BeginStoreTensor
+        | EffectKind::BeginReduceTensor => return 0,
+        EffectKind::Signal | EffectKind::AfterCopies => return changed.unwrap_or(0) / 8,
+        EffectKind::BeginCancel => return 16,
+        EffectKind::ReplaceField => return 128,
+        _ => {}
+    }
     moved(form, effect).map_or(changed.unwrap_or(0) / 8, |info| {
         let elements = if let OperandKind::Vector(count) = info.kind { count.into() } else { 1 };
         changed.unwrap_or(form.table().ty(info.ty).bits.into()) / 8 * elements
@@ -359,7 +403,13 @@ fn space(address: &Operand, modifier: impl Fn(u8) -> Option<&'static str>) -> Op
 
 /// The operand that an access moves to or from memory.
 fn moved(form: FormInfo, effect: &Effect) -> Option<&'static Operand> {
-    let writes = [EffectKind::Write, EffectKind::WriteRows, EffectKind::WriteMatrix, EffectKind::WriteColumns];
+    let writes = [
+        EffectKind::Write,
+        EffectKind::WriteRows,
+        EffectKind::WriteMatrix,
+        EffectKind::WriteColumns,
+        EffectKind::BeginWrite,
+    ];
     let written = effect.arguments.get(1).filter(|_| writes.contains(&effect.kind));
     let named = [effect.result].into_iter().chain(written.copied()).find(|place| *place != NO_OPERAND);
     match named {
@@ -453,6 +503,10 @@ fn sentences(
             let space = space.unwrap_or_else(|| ", a generic address".into());
             Some(format!("{verb} {} at `{}`{space}{ordering}", amount(effect), operand(info, place)))
         };
+        let name = |index: usize| {
+            let place = usize::from(*effect.arguments.get(index)?);
+            Some(operand(form.operands().iter().nth(place)?, place))
+        };
         let barrier = || first.map_or(String::new(), |(info, place)| format!(" `{}`", operand(info, place)));
         let text = match effect.kind {
             EffectKind::Read
@@ -464,17 +518,56 @@ fn sentences(
                 return access("Writes");
             }
             EffectKind::CopyBytes => {
-                let name = |index: usize| {
-                    let place = usize::from(*effect.arguments.get(index)?);
-                    Some(operand(form.operands().iter().nth(place)?, place))
-                };
                 let (to, from, size) = (name(0)?, name(1)?, name(2)?);
                 format!("Copies `{size}` bytes from `{from}` to `{to}`")
             }
+            EffectKind::BeginCopy => {
+                let (to, from, size) = (name(0)?, name(1)?, name(2)?);
+                format!("Copies `{size}` bytes from `{from}` to `{to}`, asynchronously")
+            }
+            EffectKind::BeginReduce => {
+                let (to, from, size) = (name(0)?, name(1)?, name(2)?);
+                format!("Combines `{size}` bytes at `{to}` with those at `{from}`, asynchronously")
+            }
+            EffectKind::BeginWrite => return access("Asynchronously writes"),
+            EffectKind::BeginUpdate => return access("Asynchronously and atomically reads and writes"),
+            EffectKind::BeginLoadTensor => {
+                format!("Copies a part of the tensor of `{}` to `{}`, asynchronously", name(1)?, name(0)?)
+            }
+            EffectKind::BeginStoreTensor => {
+                format!("Copies bytes at `{}` to a part of the tensor of `{}`, asynchronously", name(2)?, name(0)?)
+            }
+            EffectKind::BeginReduceTensor => {
+                format!("Combines a part of the tensor of `{}` with bytes at `{}`, asynchronously", name(0)?, name(2)?)
+            }
+            EffectKind::ReplaceField => format!("Replaces a field of the tensor map at `{}`", name(0)?),
+            EffectKind::BeginCancel => {
+                format!(
+                    "Cancels a cluster that has not started, and writes the response to `{}`, asynchronously",
+                    name(0)?
+                )
+            }
+            EffectKind::Signal => format!("Updates the object at `{}` when that is complete", name(0)?),
+            EffectKind::AfterCopies => {
+                format!("Updates the object at `{}` when all prior copies of the thread are complete", name(0)?)
+            }
+            EffectKind::CommitGroup => "Makes a group of the thread's prior asynchronous operations".into(),
+            EffectKind::WaitGroup => "Waits for asynchronous operations of the thread".into(),
+            EffectKind::PrefetchBytes | EffectKind::PrefetchTensor => "Nothing that a program can observe".into(),
             EffectKind::Multiply
             | EffectKind::MultiplySparse
             | EffectKind::MultiplyScaled
             | EffectKind::MultiplySparseScaled => "Multiplies matrices that the lanes of the warp hold".into(),
+            EffectKind::MultiplyGroup => {
+                "Multiplies matrices in shared memory or that the lanes of the warpgroup hold".into()
+            }
+            EffectKind::MultiplyTensor => "Multiplies matrices in shared and tensor memory".into(),
+            EffectKind::AllocateTensor => "Allocates tensor memory".into(),
+            EffectKind::FreeTensor => "Frees tensor memory".into(),
+            EffectKind::ReadTensor => "Reads tensor memory".into(),
+            EffectKind::WriteTensor => "Writes tensor memory".into(),
+            EffectKind::CopyToTensor => "Copies from shared memory to tensor memory".into(),
+            EffectKind::Unmodeled => "Cannot be executed with these modifiers".into(),
             EffectKind::Transpose => "Transposes a matrix that the lanes of the warp hold".into(),
             EffectKind::Update => return access("Atomically reads and writes"),
             EffectKind::Fence => format!("Orders accesses to memory{ordering}"),

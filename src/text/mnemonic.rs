@@ -519,7 +519,7 @@ impl Speller {
     /// A modifier that the instruction has, in a place where this line does not take it.
     fn refused(&self, syntax: &Syntax, item: &Item, token: &Token<'_>) -> Diagnostic {
         let slot = self.slot(item);
-        let message = format!("`.{}` is no `.{}` of `{}`", token.text, slot.name, syntax.text);
+        let message = format!("`.{}` is not a valid `.{}` of `{}`", token.text, slot.name, syntax.text);
         let help = format!("`.{}` is one of {}", slot.name, list(self.names(slot, item.members), "."));
         Diagnostic::error(Code::IllegalModifier, token.span.clone(), message).with_help(help)
     }

@@ -5,6 +5,7 @@
 //! so that memory is bounded by the text; nearly all names of a module are those of families, and are found by their stem
 //! alone. It does not know which types there are or what fits them.
 
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -106,12 +107,15 @@ pub(crate) struct Scopes<'a> {
     /// The stems of numbered names outside of all scopes, and of those in the outermost one that is open.
     outside: Stems,
     inside: Stems,
+    /// The least number above zero of single registers and variables, by their scope and the stem of their names.
+    singles: BTreeMap<(usize, &'a str), u64>,
 }
 
 impl<'a> Scopes<'a> {
     pub(crate) fn new() -> Scopes<'a> {
         let buckets = vec![0; 64];
-        Scopes { entries: Vec::new(), buckets, open: Vec::new(), outside: Stems::NONE, inside: Stems::NONE }
+        let (outside, inside, singles) = (Stems::NONE, Stems::NONE, BTreeMap::new());
+        Scopes { entries: Vec::new(), buckets, open: Vec::new(), outside, inside, singles }
     }
 
     /// How many scopes are open.
@@ -129,6 +133,9 @@ impl<'a> Scopes<'a> {
         if self.open.is_empty() {
             self.inside = Stems::NONE;
         }
+        if !self.singles.is_empty() {
+            self.singles.split_off(&(self.open.len() + 1, ""));
+        }
         while self.entries.len() > start as usize {
             if let Some(entry) = self.entries.pop() {
                 let bucket = self.bucket(Key::new(entry.name.as_bytes()));
@@ -143,11 +150,16 @@ impl<'a> Scopes<'a> {
         if self.entries.len() == self.buckets.len() {
             self.grow();
         }
-        if let (stem, Some(_)) = numbered(name.as_bytes())
+        if let (stem, Some(number)) = numbered(name.as_bytes())
             && count.is_none()
         {
             let stems = if self.open.is_empty() { &mut self.outside } else { &mut self.inside };
             stems.add(Key::new(stem));
+            let declares = matches!(symbol, Symbol::Register { .. } | Symbol::Variable { .. });
+            if declares && number > 0 && !has_leading_zeros(name.as_bytes(), stem) {
+                let least = self.singles.entry((self.open.len(), &name[..stem.len()])).or_insert(number);
+                *least = number.min(*least);
+            }
         }
         let [first, ..] = Key::new(name.as_bytes()).words();
         let count = count.map_or(SINGLE, |count| count.min(SINGLE - 1));
@@ -155,8 +167,13 @@ impl<'a> Scopes<'a> {
         self.link(self.entries.len() - 1);
     }
 
-    /// Whether the innermost scope has such a name, or such a family, already; or a family that has this name. A family
-    /// may come behind one of its names: it is what the name then means.
+    /// Whether the innermost scope has a single register or variable that a family with this many members has too. The family is
+    /// what the name then means. The assembler does not look at the member with number zero.
+    pub(crate) fn has_member(&self, stem: &str, count: u64) -> bool {
+        self.singles.get(&(self.open.len(), stem)).is_some_and(|least| *least < count)
+    }
+
+    /// Whether the innermost scope has such a name, or such a family, already; or a family that has this name.
     pub(crate) fn clashes(&self, name: &str, count: Option<u64>) -> bool {
         let start = self.open.last().copied().unwrap_or(0);
         // A function's own name stands in its scope, and may be declared as something else there.

@@ -32,12 +32,19 @@ impl Machine {
 
 /// Runs a test with a module, on one thread of the host and on several.
 pub fn on_threads(text: &str, test: impl Fn(&Machine)) {
-    for threads in [1, 3] {
-        let memory = Memory::new();
-        let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
-        let options = Options { threads: Some(threads), ..Options::default() };
-        test(&Machine { memory, module, options });
-    }
+    [1, 3].into_iter().for_each(|threads| with(threads, text, &test));
+}
+
+/// Runs a test with a module whose kernels have one block, on one thread of the host.
+pub fn on_one_thread(text: &str, test: impl Fn(&Machine)) {
+    with(1, text, test);
+}
+
+fn with(threads: usize, text: &str, test: impl Fn(&Machine)) {
+    let memory = Memory::new();
+    let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
+    let options = Options { threads: Some(threads), ..Options::default() };
+    test(&Machine { memory, module, options });
 }
 
 /// Numbers that look random.

@@ -81,6 +81,16 @@ def main():
         for target in targets:
             types = ["*" + element, "*" + element, "*fp32", "i32", "i32", "i32"]
             lines.append(compile(product, f"product-{element}", target, types, tile, 3))
+    # Products of warpgroups, and in tensor memory: of 128 and 64 rows.
+    for element in ["fp16", "bf16", "fp32", "fp8e4nv", "fp8e5"]:
+        for target, rows, part in [(90, 64, "group"), (100, 128, "tensor"), (100, 64, "half")]:
+            types = ["*" + element, "*" + element, "*fp32", "i32", "i32", "i32"]
+            tile = {"rows": rows, "columns": 32, "depth": 64}
+            lines.append(compile(product, f"{part}-{element}", target, types, tile, 2))
+    for target in [90, 100]:
+        types = ["*fp16", "*fp16", "*fp16", "*fp32", "i32", "fp32"]
+        tile = {"rows": 64 if target == 90 else 128, "columns": 32, "width": 64}
+        lines.append(compile(attention, "attention", target, types, tile, 2))
     for target in [80, 120]:
         types = ["*fp16", "*fp16", "*fp16", "*fp32", "i32", "fp32"]
         lines.append(compile(attention, "attention", target, types, {"rows": 32, "columns": 32, "width": 32}, 2))

@@ -12,12 +12,10 @@ use ptx_isa::table::{FormInfo, Kind, TypeInfo};
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The numbers of a text.
-    pub(crate) fn of(text: &str) -> Random {
-        Random(
-            text.bytes()
-                .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)),
-        )
+    /// The numbers of a text and a seed.
+    pub(crate) fn of(text: &str, seed: u64) -> Random {
+        let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        Random(text.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, fold))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -88,9 +86,12 @@ fn value(random: &mut Random, ty: &TypeInfo) -> u128 {
     (high | u128::from(random.next())) & low(bits)
 }
 
+/// The seed of the vectors whose results are recorded.
+pub(crate) const RECORDED: u64 = 0;
+
 /// So many input words for a form: sources in order, then selectors in order.
-pub(crate) fn of(form: FormInfo, count: usize) -> Vec<Vec<u128>> {
-    let mut random = Random::of(&form.name());
+pub(crate) fn of(form: FormInfo, seed: u64, count: usize) -> Vec<Vec<u128>> {
+    let mut random = Random::of(&form.name(), seed);
     let mut vectors = Vec::with_capacity(count);
     for number in 0..count {
         let mut words: Vec<u128> = Vec::new();

@@ -170,7 +170,7 @@ impl Values {
                 word: word.map_or_else(|| spelt(bits), str::to_owned),
                 usual: spelt(selector.default),
                 wrong: (parsed == Some(None))
-                    .then(|| format!("`{}` is no `.{}`", word.unwrap_or_default(), selector.name)),
+                    .then(|| format!("`{}` is not a valid `.{}`", word.unwrap_or_default(), selector.name)),
                 cells: Vec::new(),
             });
         }

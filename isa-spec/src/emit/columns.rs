@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use isa_table::constant::Content;
-use isa_table::matrix::{Fragment, Summation};
+use isa_table::matrix::{BitLayout, Fragment, Summation};
 use isa_table::program::{Evaluation, Shape};
 use isa_table::table::{
     Bounded, DataBuf, Declared, Directive, EffectList, Floors, Instruction, Name, Operand, OperandList, Space, Special,
@@ -48,7 +48,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     code.braces("mod data", |code| {
         code.line("#[allow(unused_imports, reason = \"a table need not use every shape\")]");
         code.line(format_args!(
-            "use {}::table::{{*, matrix::{{self, Fragment, Share, SumOf, Summation}}, program::*, selector::{{self, Permission, Selector}}, target::{{Floor, Removed, Target, Version}}}};",
+            "use {}::table::{{*, matrix::{{self, BitField, BitLayout, Fragment, Share, SumOf, Summation}}, program::*, selector::{{self, Permission, Selector}}, target::{{Floor, Removed, Target, Version}}}};",
             cx.support
         ));
         code.blank();
@@ -62,6 +62,7 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
         rows_of::<Directive>(code, "DIRECTIVES", "Directive", &data.directives);
         rows_of::<Fragment>(code, "FRAGMENTS", "Fragment", &data.fragments);
         rows_of::<Summation>(code, "SUMMATIONS", "Summation", &data.summations);
+        rows_of::<BitLayout>(code, "LAYOUTS", "BitLayout", &data.layouts);
         rows_of::<Declared>(code, "DECLARATIONS", "Declared", &data.declarations);
         rows_of::<Instruction>(code, "INSTRUCTIONS", "Instruction", &data.instructions);
         rows_of::<Syntax>(code, "SYNTAXES", "Syntax", &data.syntaxes);
@@ -137,6 +138,7 @@ fn structure(data: &DataBuf, code: &mut Code) {
         code.line("directives: DIRECTIVES,");
         code.line("fragments: FRAGMENTS,");
         code.line("summations: SUMMATIONS,");
+        code.line("layouts: LAYOUTS,");
         code.line("declarations: DECLARATIONS,");
     });
 }

@@ -151,8 +151,14 @@ impl<'a> Chunk<'a> {
         let value = self.value(index);
         match value.lane {
             Lane::Predicate => predicate.to_owned(),
-            _ => format!("[u{}; {WARP}]", self.bits(index) * value.lanes),
+            _ => format!("[u{}; {WARP}]", (self.bits(index) * value.lanes).max(16)),
         }
+    }
+
+    /// Returns true if a value is a byte for each thread, which a register of 16 bits holds.
+    fn is_byte(&self, index: usize) -> bool {
+        let value = self.value(index);
+        !value.is_predicate() && value.lanes == 1 && self.bits(index) == 8
     }
 
     fn emit(&self, name: &str, code: &mut Code) {
@@ -191,6 +197,7 @@ impl<'a> Chunk<'a> {
                 let outputs = self.shape.outputs.iter().map(|output| {
                     let value = self.value(*output);
                     match value.is_predicate() || value.lanes == 1 {
+                        _ if self.is_byte(*output) => format!("lanes::resized({})", self.by_reference(*output)),
                         true => self.by_value(*output),
                         false => format!("reinterpret({})", self.by_value(*output)),
                     }
@@ -203,15 +210,13 @@ impl<'a> Chunk<'a> {
     /// Returns true if the name of a value denotes a reference.
     fn is_reference(&self, index: usize) -> bool {
         let value = self.value(index);
-        matches!(value.op, Op::Source(_)) && !value.is_predicate() && value.lanes == 1
+        matches!(value.op, Op::Source(_)) && !value.is_predicate() && value.lanes == 1 && !self.is_byte(index)
     }
 
     /// Name of the array or mask of a value.
     fn name(&self, index: usize) -> String {
         match self.value(index).op {
-            Op::Source(number) if self.value(index).is_predicate() || self.value(index).lanes == 1 => {
-                format!("s{number}")
-            }
+            Op::Source(number) if self.value(index).is_predicate() || self.is_reference(index) => format!("s{number}"),
             _ => format!("v{index}"),
         }
     }
@@ -234,7 +239,8 @@ impl<'a> Chunk<'a> {
             return self.looped(index, code);
         }
         let text = match &value.op {
-            Op::Source(_) if value.is_predicate() || value.lanes == 1 => return,
+            Op::Source(_) if value.is_predicate() || self.is_reference(index) => return,
+            Op::Source(number) if self.is_byte(index) => format!("lanes::resized::<_, u8>(s{number})"),
             Op::Source(number) => {
                 return code.line(format_args!("let {name}: {} = reinterpret(*s{number});", self.array_type(index)));
             }

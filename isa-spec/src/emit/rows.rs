@@ -17,7 +17,9 @@ use super::Context;
 use super::pool::{Pool, Runs};
 use crate::check::{ABSENT, Form};
 use crate::model::choice::Scope;
-use crate::model::{Fragment, Kind, Model, NOT_DESCRIBED, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces};
+use crate::model::{
+    Fragment, Kind, Layout, Model, NOT_DESCRIBED, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces,
+};
 use crate::plan::Evaluation;
 use crate::program::effect::Argument;
 use crate::syntax::ast::Expr;
@@ -82,6 +84,7 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         directives: model.directives.clone(),
         fragments: model.fragments.iter().map(Fragment::buf).collect(),
         summations: model.summations.clone(),
+        layouts: model.layouts.iter().map(Layout::buf).collect(),
         declarations: model.declarations.clone(),
     };
     Rows { data, lines }
@@ -186,7 +189,7 @@ fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListB
         let argument = |argument: &Option<Argument>| match argument {
             Some(Argument::Operand(place)) => *place as u8,
             Some(Argument::Word(slot)) => *slot as u8,
-            Some(Argument::Summation(index)) => *index as u8,
+            Some(Argument::Summation(index) | Argument::Layout(index) | Argument::Type(index)) => *index as u8,
             Some(Argument::Number(number)) => *number,
             None => effect::NO_OPERAND,
         };

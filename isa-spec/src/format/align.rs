@@ -8,7 +8,7 @@ use super::structure::{Column, Place};
 #[derive(Default)]
 struct Line {
     text: String,
-    /// Bracket frame of its first statement.
+    /// Bracket frame of its first statement; of a hanging block, of the first one within.
     frame: usize,
     /// Columns with their offsets in characters.
     columns: Vec<(Column, usize)>,
@@ -50,9 +50,13 @@ fn lines(lexemes: &[Lexeme], places: &[Place]) -> Vec<Line> {
             let number = space::makes_a_number(&lexemes[at - 1], lexeme, behind.map_or("", |behind| behind.text));
             line.text += &" ".repeat(if number { 1 } else { blanks });
         }
+        let hangs = at > 0 && places[at - 1].hangs;
         behind_comment = lexeme.is_comment();
         token += usize::from(!behind_comment);
         let Some(line) = lines.last_mut() else { continue };
+        if hangs {
+            line.frame = place.frame;
+        }
         if let Some(column) = place.column {
             line.columns.push((column, line.text.chars().count()));
         }

@@ -3,11 +3,7 @@
 use proc_macro2::TokenStream;
 
 use super::lex::{Kind, Lexeme};
-use super::structure::{Mode, Place};
-
-/// Blocks of an entry whose braces are aligned, and the width of their names.
-const PADDED: [&str; 5] = ["operands", "legal", "requires", "semantics", "examples"];
-const WIDTH: usize = 9;
+use super::structure::{Mode, Place, WIDTH};
 
 /// Keywords after which an operand begins; not operands themselves.
 const WORDS: [&str; 11] = ["as", "in", "if", "else", "only", "where", "for", "default", "of", "within", "to"];
@@ -30,7 +26,7 @@ pub(super) fn makes_a_number(number: &Lexeme, dot: &Lexeme, behind: &str) -> boo
 pub(super) fn before(lexemes: &[Lexeme], places: &[Place], at: usize) -> usize {
     let (last, next, place) = (lexemes[at - 1], lexemes[at], places[at]);
     if next.is("{") && place.block {
-        return 1 + if PADDED.contains(&last.text) { WIDTH - last.text.len() } else { 0 };
+        return 1 + if place.hangs { WIDTH.saturating_sub(last.text.len()) } else { 0 };
     }
     if next.is(";") || next.is(",") && !last.is("{") {
         return 0;

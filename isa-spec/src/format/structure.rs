@@ -18,6 +18,9 @@ pub(super) struct Place<'a> {
     pub first: &'a str,
     /// True for the braces of a block of statements.
     pub block: bool,
+    /// True for the opening brace of a block of an entry on several lines: its statements begin behind the brace, in a
+    /// column, and the closing brace is behind the last one.
+    pub hangs: bool,
 }
 
 /// Notation of a statement.
@@ -72,6 +75,15 @@ struct Statement<'a> {
 
 const NEW: Statement =
     Statement { mode: Mode::Plain, first: "", begun: false, length: 0, begins_line: false, columns: 0 };
+
+/// Parts of an entry that may share a line.
+const SHORT: [&str; 4] = ["use", "section", "summary", "also"];
+
+/// Width of the longest names of blocks of an entry: `operands`, `fragments`.
+pub(super) const WIDTH: usize = 9;
+
+/// Indentation of the statements of a hanging block: its name, a space, the brace and a space.
+const HANGING: usize = WIDTH + 3;
 
 /// Virtual lexeme before the first one.
 const NOTHING: Lexeme = Lexeme { text: "", kind: Kind::Operator, breaks: 0 };
@@ -135,7 +147,7 @@ impl<'a> Walk<'a, '_> {
         let frame = self.block();
         let (number, Statement { mode, first, .. }) = (frame.number, frame.statement);
         let column = self.column(at);
-        self.places.push(Place { breaks, indent, frame: number, mode, column, first, block });
+        self.places.push(Place { breaks, indent, frame: number, mode, column, first, block, hangs: false });
     }
 
     /// Doc comments have lines of their own; a comment may follow code.
@@ -149,7 +161,8 @@ impl<'a> Walk<'a, '_> {
         if breaks > 0 && !begun && kind != Kind::Inline && self.entry_begins(at) {
             breaks = 2;
         }
-        self.place(at, if at == 0 { 0 } else { breaks }, indent, false);
+        let on_line = at == 0 || self.is_behind_hanging_brace(at);
+        self.place(at, if on_line { 0 } else { breaks }, indent, false);
     }
 
     /// Returns true if the last token is a line comment.
@@ -160,6 +173,11 @@ impl<'a> Walk<'a, '_> {
     /// Returns true if the last token opened a multi-line block.
     fn opened_block(&self, at: usize) -> bool {
         at > 0 && self.lexemes[at - 1].kind == Kind::Open && self.places[at - 1].block && self.is_broken(at - 1)
+    }
+
+    /// Returns true if the last token is the opening brace of a hanging block.
+    fn is_behind_hanging_brace(&self, at: usize) -> bool {
+        at > 0 && self.places[at - 1].hangs
     }
 
     /// Returns true if the content of a bracket spans several lines.
@@ -203,6 +221,7 @@ impl<'a> Walk<'a, '_> {
         let breaks = match block {
             // Empty block.
             _ if at == open + 1 => 0,
+            true if self.places[open].hangs => usize::from(self.is_behind_comment(at)),
             true => usize::from(broken),
             false => self.lexemes[at].breaks.min(1).max(usize::from(self.is_behind_comment(at))),
         };
@@ -221,8 +240,8 @@ impl<'a> Walk<'a, '_> {
         let breaks = self.breaks(at, begins);
         if begins {
             let mode = self.mode(at);
-            let statement =
-                Statement { mode, first: lexeme.text, begun: true, begins_line: breaks > 0 || at == 0, ..NEW };
+            let begins_line = breaks > 0 || at == 0 || self.is_behind_hanging_brace(at);
+            let statement = Statement { mode, first: lexeme.text, begun: true, begins_line, ..NEW };
             self.block().statement = statement;
         } else {
             self.goes_on(at);
@@ -233,6 +252,8 @@ impl<'a> Walk<'a, '_> {
         let opens_block =
             lexeme.is("{") && depth == self.frames.len() && self.opens_block(at, block.unwrap_or(""), first);
         self.place(at, breaks, indent, opens_block);
+        let hangs = opens_block && block.is_some_and(is_entry) && self.entry_is_broken(at);
+        self.places[at].hangs = hangs;
         self.block().statement.length += 1;
         if lexeme.kind == Kind::Open {
             self.count += 1;
@@ -240,7 +261,7 @@ impl<'a> Walk<'a, '_> {
                 "if" | "else" => block.unwrap_or(""),
                 first => first,
             };
-            let indent = self.block().indent + 4;
+            let indent = self.block().indent + if hangs { HANGING } else { 4 };
             let block = opens_block.then_some(name);
             self.frames.push(Frame { number: self.count, block, indent, statement: NEW });
         } else if lexeme.is(";") && self.in_block() && self.block().statement.mode != Mode::Angle {
@@ -250,15 +271,17 @@ impl<'a> Walk<'a, '_> {
 
     /// Number of line breaks before a token that is neither a closing bracket nor a comment.
     fn breaks(&mut self, at: usize, begins: bool) -> usize {
-        if at == 0 || self.lexemes[at].is("else") && self.lexemes[at - 1].is("}") {
+        let goes_on = at > 0 && self.lexemes[at].is("else") && self.lexemes[at - 1].is("}");
+        if at == 0 || goes_on || self.is_behind_hanging_brace(at) {
             return 0;
         }
         let least = usize::from(self.opened_block(at) || self.is_behind_comment(at));
         let describes = self.lexemes[at - 1].kind == Kind::Docs && !self.lexemes[at - 1].text.starts_with("//!");
         let most = if !begins || self.opened_block(at) || describes { 1 } else { 2 };
         let breaks = self.lexemes[at].breaks.clamp(least, most);
-        // Items and the parts of an entry are on lines of their own.
-        let part = self.block().block.is_some_and(is_entry) && self.entry_is_broken(at);
+        // Items and the blocks of an entry are on lines of their own.
+        let shares = self.lexemes[at - 1].is(";") && SHORT.contains(&self.lexemes[at].text);
+        let part = self.block().block.is_some_and(is_entry) && self.entry_is_broken(at) && !shares;
         match begins && (self.frames.len() == 1 || part) {
             true if self.entry_begins(at) => 2,
             true => breaks.max(1),
@@ -272,7 +295,7 @@ impl<'a> Walk<'a, '_> {
             return false;
         }
         match block {
-            "" => !matches!(first, "class" | "set" | "free"),
+            "" => !matches!(first, "class" | "set" | "condition" | "free"),
             "instruction" | "template" => first != "use",
             _ => self.last_two(at)[0].is(")") && first == "if" || self.last_two(at)[0].is("else"),
         }
@@ -354,7 +377,7 @@ impl<'a> Walk<'a, '_> {
         let named = match (*block)? {
             "syntax" => first == ".",
             "operator" => true,
-            "" => matches!(first, "class" | "set" | "free"),
+            "" => matches!(first, "class" | "set" | "condition" | "free"),
             _ => false,
         };
         let column = match *block {

@@ -17,7 +17,7 @@ mod resolve;
 use std::rc::Rc;
 
 pub(crate) use fragment::{Fragment, Held, Share};
-pub(crate) use isa_table::matrix::{Rounding, Sum, SumOfBuf, SummationBuf};
+pub(crate) use isa_table::matrix::{BitFieldBuf, BitLayoutBuf, Rounding, Sum, SumOfBuf, SummationBuf};
 use isa_table::notation::Around;
 pub(crate) use isa_table::page::{ChapterBuf, FieldBuf, ManualBuf};
 pub(crate) use isa_table::program::Own;
@@ -142,6 +142,10 @@ pub(crate) enum EffectParam {
     Word,
     /// A summation.
     Summation,
+    /// A bit layout.
+    Layout,
+    /// Types, any number of them: the last parameter.
+    Types,
     /// A number.
     Number,
     /// A computation from the sources and the old value.
@@ -344,6 +348,15 @@ pub(crate) struct Layout {
     pub docs: Docs,
     pub bits: u32,
     pub fields: Vec<FieldBuf>,
+}
+
+impl Layout {
+    /// Its fields for a table.
+    pub(crate) fn buf(&self) -> BitLayoutBuf {
+        let field =
+            |field: &FieldBuf| BitFieldBuf { name: field.name.clone(), low: field.low as u8, high: field.high as u8 };
+        BitLayoutBuf { name: self.name.clone(), fields: self.fields.iter().map(field).collect() }
+    }
 }
 
 /// Bit layout of an operand under a condition.

@@ -152,7 +152,11 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
 
 fn evaluation(form: &Form, operands: usize, below: u16, lifted: &Lifted, shape: usize, kept: &[bool]) -> Evaluation {
     let patterns = &form.patterns;
-    let read = |place: usize| patterns[..place].iter().filter(|pattern| !pattern.destination).count();
+    // Behind the operands is what an effect provides.
+    let read = |place: usize| {
+        let written = patterns.iter().take(place).filter(|pattern| !pattern.destination).count();
+        written + place.saturating_sub(patterns.len())
+    };
     let selectors = |place: usize| patterns[..place].iter().filter(|pattern| pattern.selector.is_some()).count();
     let data = lifted.data.iter().zip(kept).filter(|(_, kept)| **kept).map(|(datum, _)| match *datum {
         Datum::Constant(bits, _) => bits,
@@ -193,8 +197,8 @@ impl Operations {
     }
 }
 
-/// Register widths that a loop reads or writes, in bits; 1 for predicates.
-const REGISTERS: [u32; 4] = [1, 16, 32, 64];
+/// Operand widths that a loop reads or writes, in bits; 1 for predicates. Registers of 16 bits hold bytes.
+const REGISTERS: [u32; 5] = [1, 8, 16, 32, 64];
 
 /// Lane widths that a loop computes with, in bits.
 const LANES: [u32; 5] = [1, 8, 16, 32, 64];

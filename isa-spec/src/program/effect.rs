@@ -28,6 +28,10 @@ pub(crate) enum Argument {
     Word(usize),
     /// Index of a summation.
     Summation(usize),
+    /// Index of a bit layout.
+    Layout(usize),
+    /// Index of a type.
+    Type(usize),
     Number(u8),
 }
 
@@ -99,7 +103,8 @@ fn effect(
     if target.is_some() && !declared.result {
         return Err(Diagnostic::new(call.span, format!("the effect `{name}` gives no value")).into());
     }
-    if given.len() > declared.params.len() {
+    let more = declared.params.last() == Some(&EffectParam::Types);
+    if given.len() > declared.params.len() && !more {
         let message = format!("the effect `{name}` has {} parameters", declared.params.len());
         return Err(Diagnostic::new(call.span, message).into());
     }
@@ -111,8 +116,11 @@ fn effect(
         None => None,
     };
     let mut lowered = Lowered { kind: declared.kind, result, arguments: Vec::new(), change: None, when: Values::new() };
-    for (param, argument) in declared.params.iter().zip(given) {
+    // The types are all that follow.
+    for (param, argument) in declared.params.iter().chain(std::iter::repeat(&EffectParam::Types)).zip(given) {
         let found = match (param, &argument.kind) {
+            // What is left out before other arguments.
+            (EffectParam::Operand | EffectParam::Word, ExprKind::Name(name)) if name == "_" => None,
             (EffectParam::Operand, ExprKind::Name(name)) => operand(entry, patterns, name)?.map(Argument::Operand),
             (EffectParam::Word, ExprKind::Dotted(name)) => {
                 let slot = scope.slot(name.as_ref()).ok_or_else(|| {
@@ -132,14 +140,21 @@ fn effect(
                     }
                     _ => None,
                 };
+                let provided = match declared.kind {
+                    EffectKind::BeginReduce | EffectKind::BeginReduceTensor | EffectKind::ConvertElement => Some("new"),
+                    EffectKind::Signal => Some("moved"),
+                    _ => None,
+                };
                 let change =
-                    lower_change(scope, entry, patterns, (ty, own), argument).map_err(|error| match error {
-                        LowerError::Spec(diagnostic) => Errors::from(*diagnostic),
-                        LowerError::Mistakes(errors) => errors,
-                        LowerError::Domain(_) | LowerError::Broken => {
-                            Diagnostic::new(argument.span, "an operator does not work on this type").into()
-                        }
-                    })?;
+                    lower_change(scope, entry, patterns, (ty, own), provided, argument).map_err(
+                        |error| match error {
+                            LowerError::Spec(diagnostic) => Errors::from(*diagnostic),
+                            LowerError::Mistakes(errors) => errors,
+                            LowerError::Domain(_) | LowerError::Broken => {
+                                Diagnostic::new(argument.span, "an operator does not work on this type").into()
+                            }
+                        },
+                    )?;
                 lowered.change = Some(change);
                 None
             }
@@ -150,9 +165,32 @@ fn effect(
                     Diagnostic::new(name.span(), format!("unknown summation `{name}`")).suggest(name.as_ref(), names)
                 })?))
             }
+            (EffectParam::Layout, ExprKind::Name(name)) => {
+                let found = model.layouts.iter().position(|layout| name == &layout.name);
+                Some(Argument::Layout(found.ok_or_else(|| {
+                    let names = model.layouts.iter().map(|layout| layout.name.as_str());
+                    Diagnostic::new(name.span(), format!("unknown layout `{name}`")).suggest(name.as_ref(), names)
+                })?))
+            }
+            (EffectParam::Types, ExprKind::Dotted(name)) => {
+                let found = model.type_ids().find(|(_, ty)| name == &ty.name).map(|(id, _)| id.index());
+                Some(Argument::Type(
+                    found
+                        .filter(|index| *index < 255)
+                        .ok_or_else(|| Diagnostic::new(name.span(), format!("unknown type `.{name}`")))?,
+                ))
+            }
+            // A value that stands for no type.
+            (EffectParam::Types, ExprKind::Name(name)) if name == "_" => None,
             (EffectParam::Number, ExprKind::Integer(number)) if *number < 255 => Some(Argument::Number(*number as u8)),
             (EffectParam::Number, _) => {
                 return Err(Diagnostic::new(argument.span, "a literal number below 255 is expected here").into());
+            }
+            (EffectParam::Layout, _) => {
+                return Err(Diagnostic::new(argument.span, "the name of a layout is expected here").into());
+            }
+            (EffectParam::Types, _) => {
+                return Err(Diagnostic::new(argument.span, "a type, or `_` for none, is expected here").into());
             }
             (EffectParam::Summation, _) => {
                 return Err(Diagnostic::new(argument.span, "the name of a summation is expected here").into());
@@ -166,7 +204,8 @@ fn effect(
         };
         lowered.arguments.push(found);
     }
-    lowered.arguments.resize(declared.params.len(), None);
+    let count = lowered.arguments.len().max(declared.params.len());
+    lowered.arguments.resize(count, None);
     Ok(lowered)
 }
 

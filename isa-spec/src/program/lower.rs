@@ -107,12 +107,13 @@ pub(crate) fn lower(
 const OLD: &str = "old";
 
 /// Lowers the new value of an update, or the result of an inspection if it has a type of its own; the old value is an
-/// additional source.
+/// additional source, and behind it the value of the same type that the effect provides under a name.
 pub(crate) fn lower_change(
     scope: Scope<'_>,
     entry: &Entry,
     patterns: &[Pattern],
     (ty, result): (&Ident, Option<TypeId>),
+    provided: Option<&str>,
     value: &Expr,
 ) -> Result<Program> {
     let mut lowering = Lowering {
@@ -132,6 +133,10 @@ pub(crate) fn lower_change(
     let slot = None;
     let old = lowering.push(Op::Source(patterns.len()), ty, slot);
     lowering.locals.insert(OLD.to_owned(), Local::Value(old));
+    if let Some(name) = provided {
+        let value = lowering.push(Op::Source(patterns.len() + 1), ty, slot);
+        lowering.locals.insert(name.to_owned(), Local::Value(value));
+    }
     let expected = result.map_or(ty, |result| lowering.ty_of(result));
     let new = lowering.expr(value, Some(expected))?;
     if lowering.ty(new) != expected {

@@ -61,6 +61,8 @@ pub(crate) enum Item {
     Directives(Vec<Directive>),
     /// `set scope = { .cta, .gpu };`
     Set(NamedSet),
+    /// `condition generic = !.ss;`
+    Condition(NamedCondition),
     /// `modifiers { .ftz; }`
     Modifiers(Vec<Word>),
     Template(Template),
@@ -97,6 +99,7 @@ impl Item {
             Item::Summation(summation) => vec![&summation.name],
             Item::Layout(layout) => vec![&layout.name],
             Item::Set(set) => vec![&set.name],
+            Item::Condition(condition) => vec![&condition.name],
             Item::Template(template) => vec![&template.name],
             Item::Spaces(spaces) => spaces.iter().map(|space| &space.name).collect(),
             Item::Directives(directives) => directives.iter().map(|directive| &directive.name).collect(),

@@ -6,7 +6,7 @@ use alloc::string::String;
 use super::{Around, Constants, EffectList, Kind, Measure, Memory, NonFinite, OperandKind, Origin};
 use crate::constant::contents;
 use crate::hash::SHORT;
-use crate::matrix::{Fragment, Share, Summation};
+use crate::matrix::{BitLayout, Fragment, Share, Summation};
 use crate::program::Programs;
 use crate::selector::{Permission, Selector};
 use crate::target::{Floor, Target, Version};
@@ -88,6 +88,8 @@ contents! {
         fragments: &'static [Fragment],
         /// How products of matrices are summed.
         summations: &'static [Summation],
+        /// Bit layouts of operands.
+        layouts: &'static [BitLayout],
         /// Version-dependent parts of declarations and directives, those of the base first.
         declarations: &'static [Declared],
     }
@@ -114,6 +116,10 @@ contents! {
         attribute: bool,
         /// True if it is an option of `.target`, written without its dot after the target.
         option: bool,
+        /// True if a module with this option must have a `.section`.
+        sections: bool,
+        /// True if a function with results does not have it.
+        resultless: bool,
         /// Minimum number of integer arguments in a header.
         least: u8,
         /// Maximum number of integer arguments in a header.

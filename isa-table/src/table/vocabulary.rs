@@ -287,11 +287,13 @@ pub enum Feature {
     FileTimes,
     /// Inlined call sites: `.loc 1 2 3, function_name f, inlined_at 1 2 3`.
     InlinedLocations,
+    /// Lines of debug information: `@@DWARF …`.
+    DwarfLines,
 }
 
 impl Feature {
     /// All variants.
-    pub const ALL: [Feature; 15] = [
+    pub const ALL: [Feature; 16] = [
         Feature::ModuleRegisters,
         Feature::KernelParameters,
         Feature::KernelParameterBytes,
@@ -307,6 +309,7 @@ impl Feature {
         Feature::KernelValues,
         Feature::FileTimes,
         Feature::InlinedLocations,
+        Feature::DwarfLines,
     ];
 
     /// Name in a spec.
@@ -327,6 +330,7 @@ impl Feature {
             Feature::KernelValues => "kernel_values",
             Feature::FileTimes => "file_times",
             Feature::InlinedLocations => "inlined_locations",
+            Feature::DwarfLines => "dwarf_lines",
         }
     }
 }

@@ -41,7 +41,7 @@ int main(void) {
     uint32_t k = 5;
     const void *const given[3] = {&in, &out, &k};
     CHECK(ptx_copy_in(memory, in, x, sizeof x) == PTX_OK);
-    struct ptx_launch_config launch = {{1, 1, 1}, {8, 1, 1}, 0, 1, 0};
+    struct ptx_launch_config launch = {{1, 1, 1}, {8, 1, 1}, 0, 1, 0, 0};
     CHECK(ptx_launch(kernel, &launch, 3, (void *const *)given) == PTX_OK);
     CHECK(ptx_copy_out(memory, y, out, sizeof y) == PTX_OK);
     for (int i = 0; i < 8; i++) CHECK(y[i] == x[i] + 5);
@@ -54,6 +54,43 @@ int main(void) {
     CHECK(ptx_module_load(memory, ".version 8.0\n.target sm_80\n.entry k() { nonsense; }") == NULL);
     CHECK(ptx_last_error() == PTX_MODULE);
     CHECK(ptx_release(memory, in) == PTX_OK && ptx_release(memory, in) != PTX_OK);
+
+    /* A tensor map, by value: rows 2 to 5 of a matrix in boxes of 4 × 4. */
+    static const char TENSOR[] =
+        ".version 8.0\n.target sm_90\n.address_size 64\n"
+        ".visible .entry box(.param .align 64 .b8 map[128], .param .u64 y) {\n"
+        "    .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .pred %p<2>;\n"
+        "    .shared .align 128 .b8 data[64]; .shared .align 8 .b64 bar;\n"
+        "    mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [y]; mov.u32 %r1, %tid.x;\n"
+        "    mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 %rd3, [bar], 64;\n"
+        "    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [data], [%rd1, {0, 2}], [bar];\n"
+        "AGAIN: mbarrier.try_wait.shared.b64 %p1, [bar], %rd3; @!%p1 bra AGAIN;\n"
+        "    ld.shared.v4.b32 {%r1, %r2, %r3, %r4}, [data+48]; st.global.v4.b32 [%rd2], {%r1, %r2, %r3, %r4}; ret;\n"
+        "}\n";
+    uint32_t matrix[32];
+    for (int i = 0; i < 32; i++) matrix[i] = i;
+    uint64_t tensor = ptx_allocate(memory, sizeof matrix);
+    CHECK(ptx_copy_in(memory, tensor, matrix, sizeof matrix) == PTX_OK);
+    struct ptx_tensor_map map = {.element = PTX_TENSOR_U32, .rank = 2, .global_address = tensor, .global_dim = {4, 8},
+                                 .global_stride = {16}, .box_dim = {4, 4}};
+    unsigned char bytes[128];
+    CHECK(ptx_tensor_map_encode(&map, bytes) == PTX_OK);
+    ptx_module *tensors = ptx_module_load(memory, TENSOR);
+    ptx_kernel_handle *box = ptx_kernel(tensors, "box");
+    CHECK(box != NULL);
+    const void *const both[2] = {bytes, &out};
+    struct ptx_launch_config one = {{1, 1, 1}, {1, 1, 1}, 0, 1, 0, 0};
+    for (one.delay = 0; one.delay < 2; one.delay++) {
+        CHECK(ptx_launch(box, &one, 2, (void *const *)both) == PTX_OK);
+        CHECK(ptx_copy_out(memory, y, out, 16) == PTX_OK);
+        for (int i = 0; i < 4; i++) CHECK(y[i] == 20u + i);
+    }
+    memset(bytes, 7, sizeof bytes);
+    CHECK(ptx_launch(box, &one, 2, (void *const *)both) == PTX_TENSOR_MAP);
+    map.rank = 6;
+    CHECK(ptx_tensor_map_encode(&map, bytes) == PTX_TENSOR_MAP);
+    ptx_kernel_free(box);
+    ptx_module_free(tensors);
 
     ptx_kernel_free(kernel);
     ptx_module_free(module);

@@ -8,10 +8,18 @@ mod completion;
 mod definition;
 mod diagnostics;
 mod documents;
+mod folding;
+mod format;
+mod highlight;
+mod hints;
 mod hover;
+mod lens;
 mod positions;
 mod references;
+mod rename;
+mod signature;
 mod symbols;
+mod tokens;
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -21,15 +29,21 @@ use lsp_types::notification::{
     DidChangeTextDocument, DidCloseTextDocument, DidOpenTextDocument, LogMessage, Notification as _, PublishDiagnostics,
 };
 use lsp_types::request::{
-    CodeActionRequest, Completion, DocumentSymbolRequest, GotoDefinition, HoverRequest, Initialize, References,
-    Request as _, Shutdown,
+    CodeActionRequest, CodeLensRequest, Completion, DocumentHighlightRequest, DocumentSymbolRequest,
+    FoldingRangeRequest, Formatting, GotoDefinition, HoverRequest, Initialize, InlayHintRequest, PrepareRenameRequest,
+    References, Rename, Request as _, SemanticTokensFullRequest, Shutdown, SignatureHelpRequest,
+    WorkspaceSymbolRequest,
 };
 use lsp_types::{
-    CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionProviderCapability, CompletionOptions,
-    CompletionParams, DidChangeTextDocumentParams, DidCloseTextDocumentParams, DidOpenTextDocumentParams,
-    DocumentSymbolParams, GotoDefinitionParams, HoverParams, HoverProviderCapability, InitializeParams,
-    InitializeResult, LogMessageParams, MessageType, OneOf, PublishDiagnosticsParams, ReferenceParams,
-    ServerCapabilities, ServerInfo, TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
+    CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionProviderCapability, CodeLensOptions, CodeLensParams,
+    CompletionOptions, CompletionParams, DidChangeTextDocumentParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, DocumentFormattingParams, DocumentHighlightParams, DocumentSymbolParams,
+    FoldingRangeParams, FoldingRangeProviderCapability, GotoDefinitionParams, HoverParams, HoverProviderCapability,
+    InitializeParams, InitializeResult, InlayHintParams, LogMessageParams, MessageType, OneOf,
+    PublishDiagnosticsParams, ReferenceParams, RenameOptions, RenameParams, SemanticTokensFullOptions,
+    SemanticTokensOptions, SemanticTokensParams, ServerCapabilities, ServerInfo, SignatureHelpOptions,
+    SignatureHelpParams, TextDocumentPositionParams, TextDocumentSyncCapability, TextDocumentSyncKind, Uri,
+    WorkspaceEdit, WorkspaceSymbolParams,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -121,6 +135,28 @@ impl<W: Write> Server<W> {
             definition_provider: Some(OneOf::Left(true)),
             references_provider: Some(OneOf::Left(true)),
             document_symbol_provider: Some(OneOf::Left(true)),
+            workspace_symbol_provider: Some(OneOf::Left(true)),
+            document_highlight_provider: Some(OneOf::Left(true)),
+            document_formatting_provider: Some(OneOf::Left(true)),
+            folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
+            inlay_hint_provider: Some(OneOf::Left(true)),
+            code_lens_provider: Some(CodeLensOptions { resolve_provider: None }),
+            rename_provider: Some(OneOf::Right(RenameOptions {
+                prepare_provider: Some(true),
+                work_done_progress_options: Default::default(),
+            })),
+            signature_help_provider: Some(SignatureHelpOptions {
+                trigger_characters: Some([" ", ","].map(str::to_owned).into()),
+                ..SignatureHelpOptions::default()
+            }),
+            semantic_tokens_provider: Some(
+                SemanticTokensOptions {
+                    legend: tokens::legend(),
+                    full: Some(SemanticTokensFullOptions::Bool(true)),
+                    ..SemanticTokensOptions::default()
+                }
+                .into(),
+            ),
             code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
                 code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
                 ..CodeActionOptions::default()
@@ -161,6 +197,51 @@ impl<W: Write> Server<W> {
             DocumentSymbolRequest::METHOD => {
                 let DocumentSymbolParams { text_document, .. } = parse(params)?;
                 json(self.document(&text_document.uri).map(symbols::symbols))
+            }
+            WorkspaceSymbolRequest::METHOD => {
+                let WorkspaceSymbolParams { query, .. } = parse(params)?;
+                let documents = self.documents.iter();
+                let found = documents.flat_map(|(uri, document)| symbols::matching(document, uri, &query));
+                json(found.collect::<Vec<_>>())
+            }
+            DocumentHighlightRequest::METHOD => {
+                let DocumentHighlightParams { text_document_position_params: at, .. } = parse(params)?;
+                json(self.place(&at).map(|(document, offset)| highlight::highlight(document, offset)))
+            }
+            PrepareRenameRequest::METHOD => {
+                let at: TextDocumentPositionParams = parse(params)?;
+                json(self.place(&at).and_then(|(document, offset)| rename::prepare(document, offset)))
+            }
+            Rename::METHOD => {
+                let RenameParams { text_document_position: at, new_name, .. } = parse(params)?;
+                let Some((document, offset)) = self.place(&at) else { return Ok(serde_json::Value::Null) };
+                let edits = rename::rename(document, offset, &new_name)
+                    .map_err(|reason| Refusal(ErrorCode::RequestFailed, reason))?;
+                json(WorkspaceEdit::new(HashMap::from([(at.text_document.uri, edits)])))
+            }
+            Formatting::METHOD => {
+                let DocumentFormattingParams { text_document, .. } = parse(params)?;
+                json(self.document(&text_document.uri).map(format::edits))
+            }
+            FoldingRangeRequest::METHOD => {
+                let FoldingRangeParams { text_document, .. } = parse(params)?;
+                json(self.document(&text_document.uri).map(folding::ranges))
+            }
+            SemanticTokensFullRequest::METHOD => {
+                let SemanticTokensParams { text_document, .. } = parse(params)?;
+                json(self.document(&text_document.uri).map(tokens::tokens))
+            }
+            SignatureHelpRequest::METHOD => {
+                let SignatureHelpParams { text_document_position_params: at, .. } = parse(params)?;
+                json(self.place(&at).and_then(|(document, offset)| signature::signature(document, offset)))
+            }
+            InlayHintRequest::METHOD => {
+                let InlayHintParams { text_document, range, .. } = parse(params)?;
+                json(self.document(&text_document.uri).map(|document| hints::hints(document, range)))
+            }
+            CodeLensRequest::METHOD => {
+                let CodeLensParams { text_document, .. } = parse(params)?;
+                json(self.document(&text_document.uri).map(lens::lenses))
             }
             CodeActionRequest::METHOD => {
                 let CodeActionParams { text_document, range, context, .. } = parse(params)?;

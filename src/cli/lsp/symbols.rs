@@ -1,6 +1,6 @@
 //! What a document declares: functions with what stands in them.
 
-use lsp_types::{DocumentSymbol, DocumentSymbolResponse};
+use lsp_types::{DocumentSymbol, DocumentSymbolResponse, Location, SymbolInformation, Uri};
 use ptx_isa::text::module::{Symbol, SymbolKind};
 
 use super::documents::Document;
@@ -28,6 +28,24 @@ pub(super) fn symbols(document: &Document) -> DocumentSymbolResponse {
         DocumentSymbol { children, ..shown(document, symbol) }
     });
     DocumentSymbolResponse::Nested(nested.collect())
+}
+
+/// Functions and variables of the module whose names contain a text.
+pub(super) fn matching(document: &Document, uri: &str, query: &str) -> Vec<SymbolInformation> {
+    let Ok(uri) = uri.parse::<Uri>() else { return Vec::new() };
+    let query = query.to_ascii_lowercase();
+    let is_outermost = |symbol: &&Symbol| symbol.scope.end > document.text.len();
+    let all = document.index.symbols().iter().filter(is_outermost).map(|symbol| shown(document, symbol));
+    #[allow(deprecated, reason = "the field has to be given")]
+    let information = |symbol: DocumentSymbol| SymbolInformation {
+        name: symbol.name,
+        kind: symbol.kind,
+        tags: None,
+        deprecated: None,
+        location: Location { uri: uri.clone(), range: symbol.range },
+        container_name: None,
+    };
+    all.filter(|symbol| symbol.name.to_ascii_lowercase().contains(&query)).map(information).collect()
 }
 
 fn is_function(symbol: &Symbol) -> bool {

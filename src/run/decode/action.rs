@@ -242,6 +242,33 @@ impl Planning<'_> {
             | EffectKind::WriteMatrix
             | EffectKind::WriteColumns
             | EffectKind::Transpose => self.matrix(open, instruction, effect)?,
+            EffectKind::BeginCopy
+            | EffectKind::BeginReduce
+            | EffectKind::BeginWrite
+            | EffectKind::BeginUpdate
+            | EffectKind::BeginLoadTensor
+            | EffectKind::ConvertElement
+            | EffectKind::BeginStoreTensor
+            | EffectKind::BeginReduceTensor
+            | EffectKind::PrefetchBytes
+            | EffectKind::PrefetchTensor
+            | EffectKind::ReplaceField
+            | EffectKind::BeginCancel
+            | EffectKind::Signal
+            | EffectKind::AfterCopies
+            | EffectKind::CommitGroup
+            | EffectKind::WaitGroup => self.asynchronous(open, instruction, effect)?,
+            EffectKind::MultiplyGroup => self.group(open, instruction, effect)?,
+            EffectKind::AllocateTensor
+            | EffectKind::FreeTensor
+            | EffectKind::ReadTensor
+            | EffectKind::WriteTensor
+            | EffectKind::CopyToTensor
+            | EffectKind::MultiplyTensor => self.tensor(open, instruction, effect)?,
+            EffectKind::Unmodeled => {
+                let message = format!("`{}` cannot be executed with these modifiers", instruction.form.mnemonic());
+                return Err(Error::new(ErrorKind::Unsupported, message));
+            }
             EffectKind::ArriveCluster => Action::ArriveCluster,
             EffectKind::WaitCluster => Action::WaitCluster,
             _ => return Err(Error::new(ErrorKind::Unsupported, "an effect is not known")),

@@ -9,7 +9,9 @@ use ptx_isa::table::{EffectKind, Evaluator, Origin};
 use ptx_isa::warp::{Item, Moved, Program, Row};
 
 use super::System;
+use super::asynchronous::Asynchronous;
 use super::matrix::Matrix;
+use super::tensor::{Group, Tensor};
 
 /// What an effect reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +190,11 @@ pub(crate) enum Action {
         together: bool,
     },
     Matrix(Box<Matrix>),
+    Asynchronous(Box<Asynchronous>),
+    /// Waits for the warps of a warpgroup.
+    ConvergeGroup,
+    Group(Box<Group>),
+    Tensor(Box<Tensor>),
     Nothing,
 }
 
@@ -196,7 +203,7 @@ impl Action {
     fn is_apart(&self) -> bool {
         match self {
             Action::Read(access) | Action::Write(access) => !access.ordered,
-            Action::Update { access, .. } => access.place == Where::Block,
+            Action::Update { access, inspects, .. } => access.place == Where::Block && !inspects,
             Action::ToGeneric { .. }
             | Action::FromGeneric { .. }
             | Action::Evaluate { .. }

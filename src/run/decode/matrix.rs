@@ -20,6 +20,8 @@ pub(crate) enum Matrix {
         to: Vec<Cell>,
         /// Register, byte and lane of the scale factors of `a` and `b`.
         scales: Option<[[Cell; 3]; 2]>,
+        /// Sparsity metadata and its selector.
+        metadata: Option<[Cell; 2]>,
     },
     /// Reads or writes memory.
     Access {
@@ -29,6 +31,8 @@ pub(crate) enum Matrix {
         order: Order,
         transposed: bool,
         write: bool,
+        /// How elements in memory are widened.
+        narrow: Option<Narrow>,
         cells: Vec<Cell>,
     },
     Transpose {
@@ -36,6 +40,16 @@ pub(crate) enum Matrix {
         from: Vec<Cell>,
         to: Vec<Cell>,
     },
+}
+
+/// Elements in memory with fewer bits than those in registers, packed from the start of each row on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Narrow {
+    pub width: u8,
+    /// By how many bits they are shifted left.
+    pub shift: u8,
+    /// Whether they are sign-extended.
+    pub signed: bool,
 }
 
 /// How a matrix lies in memory.
@@ -73,7 +87,10 @@ impl Planning<'_> {
         };
         let result = || (effect.result != NONE).then(|| usize::from(effect.result)).ok_or_else(missing);
         let matrix = match effect.kind {
-            EffectKind::Multiply | EffectKind::MultiplyScaled => {
+            EffectKind::Multiply
+            | EffectKind::MultiplySparse
+            | EffectKind::MultiplyScaled
+            | EffectKind::MultiplySparseScaled => {
                 let sm = self.module.target.map_or(u16::MAX, |target| target.sm);
                 let product = Product::new(form, &instruction.free, sm).map_err(unsupported)?;
                 let scales = match product.is_scaled() {
@@ -91,10 +108,19 @@ impl Planning<'_> {
                 for (index, factor) in factors.iter_mut().enumerate() {
                     *factor = cells(self, operand(index)?)?;
                 }
-                Matrix::Multiply { product: Arc::new(product), factors, to: cells(self, result()?)?, scales }
-            }
-            EffectKind::MultiplySparse | EffectKind::MultiplySparseScaled => {
-                return Err(unsupported(format!("`{}` cannot be executed: sparse products are not", form.mnemonic())));
+                let metadata = match product.is_sparse() {
+                    true => {
+                        // Syntax lines have the selector by one of two names.
+                        let first = if scales.is_some() { 14 } else { 7 };
+                        let selector = given(first + 1).or_else(|| given(first + 2)).ok_or_else(missing)?;
+                        let [from, selector] = [operand(first)?, selector].map(|place| cells(self, place));
+                        let one = |cells: Vec<Cell>| cells.first().copied().ok_or_else(missing);
+                        Some([one(from?)?, one(selector?)?])
+                    }
+                    false => None,
+                };
+                let to = cells(self, result()?)?;
+                Matrix::Multiply { product: Arc::new(product), factors, to, scales, metadata }
             }
             EffectKind::Transpose => {
                 let from = operand(0)?;
@@ -104,7 +130,14 @@ impl Planning<'_> {
                 let write = matches!(kind, EffectKind::WriteRows | EffectKind::WriteMatrix | EffectKind::WriteColumns);
                 let addressed = matches!(kind, EffectKind::ReadRows | EffectKind::WriteRows);
                 let held = if write { operand(1)? } else { result()? };
-                let last = if write { 2 } else { 1 };
+                let last = match kind {
+                    EffectKind::ReadRows => 4,
+                    _ if write => 2,
+                    _ => 1,
+                };
+                let number = |index: usize| given(index).unwrap_or(0) as u8;
+                let narrow = Narrow { width: number(1), shift: number(2), signed: number(3) != 0 };
+                let narrow = (kind == EffectKind::ReadRows && narrow.width != 0).then_some(narrow);
                 let stride = given(last).filter(|_| !addressed);
                 let stride = stride.filter(|place| !matches!(instruction.operands[*place].value, Value::Absent));
                 let stride = match stride {
@@ -120,7 +153,7 @@ impl Planning<'_> {
                 let mut place = self.place(open, instruction, at);
                 let at = self.address(open, &instruction.operands[at].value, &mut place)?;
                 let order = if addressed { Order::Addressed } else { Order::Strided { stride, columns } };
-                Matrix::Access { layout, place, at, order, transposed, write, cells }
+                Matrix::Access { layout, place, at, order, transposed, write, narrow, cells }
             }
         };
         // All lanes of the warp take part.

@@ -84,6 +84,25 @@ impl Block<'_> {
         Ok(())
     }
 
+    /// Reads up to four bytes of the block's shared memory.
+    pub(super) fn shared_bytes(&self, offset: u64, bytes: u8) -> Option<u64> {
+        let end = offset.checked_add(bytes.into())?;
+        let fits = end <= self.shared_len as u64 && offset.is_multiple_of(bytes.into());
+        // SAFETY: the bytes are within the block's shared memory, aligned to their number.
+        fits.then(|| unsafe { raw::load(self.shared.address() + offset as usize, bytes) })
+    }
+
+    /// Writes 32 bits for a warp.
+    pub(super) fn write_word(&mut self, warp: usize, place: Where, address: u64, word: u32) -> Result<(), Fault> {
+        if !address.is_multiple_of(4) {
+            return Err((ErrorKind::Misaligned, address));
+        }
+        let at = self.resolve_one(warp, 0, place, address, 4)?;
+        // SAFETY: `resolve_one` found the bytes in an allocation of the launch, and they are aligned.
+        unsafe { raw::store(at as usize, 4, word.into()) };
+        Ok(())
+    }
+
     pub(super) fn resolve_one(
         &mut self,
         warp: usize,
@@ -318,6 +337,7 @@ impl Block<'_> {
                             })
                         }
                     };
+                    self.waits += u64::from(*inspects && found == 0);
                     self.set(warp, lane, *cell, found);
                 }
             }

@@ -5,7 +5,7 @@
 use std::prelude::rust_2024::*;
 use std::vec;
 
-use ptx_isa::matrix::{Lanes, Layout, ScaleSource};
+use ptx_isa::matrix::{Lanes, Layout, Metadata, ScaleSource};
 use ptx_isa::warp::Row;
 
 use super::super::block::{Block, Entry};
@@ -29,7 +29,7 @@ impl Block<'_> {
                 return Err(self.error(entry.at, warp, lane, Error::new(ErrorKind::Convergence, message)));
             }
             match matrix {
-                Matrix::Multiply { product, factors, to, scales } => {
+                Matrix::Multiply { product, factors, to, scales, metadata } => {
                     let [a, b, c] = [0, 1, 2].map(|index| self.held(warp, &factors[index]));
                     let scales = scales.map(|own| own.map(|cells| self.held(warp, &cells)));
                     let source = |held: &'_ Vec<Lanes>| (held[1][0] as u8, held[2][0] as u8);
@@ -39,7 +39,14 @@ impl Block<'_> {
                             ScaleSource { register: &own[side][0], byte, lane }
                         })
                     });
-                    let d = product.multiply([&a, &b, &c], scales);
+                    let metadata = metadata.map(|cells| self.held(warp, &cells));
+                    let d = match &metadata {
+                        Some(held) => {
+                            let metadata = Metadata { register: &held[0], selector: held[1][0] as u8 };
+                            product.multiply_sparse([&a, &b, &c], metadata, scales)
+                        }
+                        None => product.multiply([&a, &b, &c], scales),
+                    };
                     self.hold(warp, to, &d);
                 }
                 Matrix::Transpose { layout, from, to } => {
@@ -58,7 +65,7 @@ impl Block<'_> {
     }
 
     /// The registers of a warp.
-    fn held(&self, warp: usize, cells: &[Cell]) -> Vec<Lanes> {
+    pub(super) fn held(&self, warp: usize, cells: &[Cell]) -> Vec<Lanes> {
         let of = |cell: &Cell| match *cell {
             Cell::Row(Row { bits: 32, number }) => self.warps.b32(warp, number).map(u64::from),
             Cell::Row(Row { bits: 64, number }) => *self.warps.b64(warp, number),
@@ -68,7 +75,7 @@ impl Block<'_> {
     }
 
     /// Sets the registers of a warp.
-    fn hold(&mut self, warp: usize, cells: &[Cell], values: &[Lanes]) {
+    pub(super) fn hold(&mut self, warp: usize, cells: &[Cell], values: &[Lanes]) {
         for (cell, values) in cells.iter().zip(values) {
             match *cell {
                 Cell::Row(Row { bits: 32, number }) => {
@@ -80,7 +87,9 @@ impl Block<'_> {
     }
 
     fn matrix_access(&mut self, entry: &Entry, warp: usize, matrix: &Matrix) -> Result<(), Error> {
-        let Matrix::Access { layout, place, at, order, transposed, write, cells } = matrix else { return Ok(()) };
+        let Matrix::Access { layout, place, at, order, transposed, write, narrow, cells } = matrix else {
+            return Ok(());
+        };
         let lines = self.lines(entry, warp, (layout, *transposed), (*place, at), *order)?;
         let columns = matches!(order, Order::Strided { columns: true, .. });
         let mut registers = if *write { self.held(warp, cells) } else { vec![[0; 32]; layout.registers] };
@@ -91,11 +100,23 @@ impl Block<'_> {
             let (line, element) = if *transposed || columns { (column, row) } else { (row, column) };
             let count = if *transposed || columns { layout.columns } else { layout.rows };
             let start = lines[if lines.len() == count { line } else { matrix * count + line }];
-            let bit = element * layout.bits as usize;
+            let bits = narrow.map_or(layout.bits, |narrow| narrow.width.into()) as usize;
+            let bit = element * bits;
             let (byte, shift) = (start as usize + bit / 8, bit % 8);
-            let bytes = layout.bits.div_ceil(8) as u8;
+            let bytes = bits.div_ceil(8) as u8;
             // SAFETY: `lines` found the bytes of the whole line in an allocation of the launch.
-            let word = unsafe { raw::load(byte, bytes) };
+            let mut word = unsafe { raw::load(byte, bytes) };
+            if let Some(narrow) = narrow {
+                if shift + bits > 8 {
+                    // SAFETY: as above; the element ends in the next byte.
+                    word |= unsafe { raw::load(byte + 1, 1) } << 8;
+                }
+                let above = 64 - u32::from(narrow.width);
+                let value = word >> shift << above;
+                let value = if narrow.signed { (value.cast_signed() >> above).cast_unsigned() } else { value >> above };
+                layout.set(&mut registers, index, value << narrow.shift);
+                continue;
+            }
             if *write {
                 let mask = (u64::MAX >> (64 - layout.bits)) << shift;
                 let value = word & !mask | layout.get(&registers, index) << shift;

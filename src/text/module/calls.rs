@@ -51,13 +51,25 @@ pub(super) struct Shape {
     pub(super) memory: bool,
     /// Whether it is a parameter of the function itself, in memory.
     pub(super) own: bool,
+    /// Whether it is a result of the function itself, in memory.
+    pub(super) result: bool,
 }
 
 impl Shape {
     /// Returns the shape of a register, or of a vector of registers.
     pub(super) fn of_register(table: &Table, ty: TypeId, lanes: u8) -> Shape {
         let bytes = bytes_of(table.ty(ty), lanes);
-        Shape { ty: Some(ty), lanes, dimensions: 0, bytes, row: bytes, align: bytes, memory: false, own: false }
+        Shape {
+            ty: Some(ty),
+            lanes,
+            dimensions: 0,
+            bytes,
+            row: bytes,
+            align: bytes,
+            memory: false,
+            own: false,
+            result: false,
+        }
     }
 
     /// Returns whether another declaration of the same variable agrees. Either may leave out the length of an array.

@@ -34,12 +34,18 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
         let register = matches!(symbol, Symbol::Register { .. });
         let checked = self.scopes.depth() > 0 || register && !self.bare;
-        if checked && self.scopes.clashes(name, count) {
-            let message = format!("`{name}` is declared twice in this scope");
+        let clashes = checked && self.scopes.clashes(name, count);
+        let has_member = checked && count.is_some_and(|count| self.scopes.has_member(name, count));
+        if clashes || has_member {
+            let what = if clashes { "" } else { "a member of the family " };
+            let message = format!("{what}`{name}` is declared twice in this scope");
             let span = span_of(self.text(), name);
             self.error(Code::DuplicateName, span, message);
         }
-        self.introduce(name, count, symbol);
+        // The first declaration is the one that counts.
+        if !clashes {
+            self.introduce(name, count, symbol);
+        }
     }
 
     /// Declares a name, whatever else the scope has.
@@ -151,11 +157,11 @@ impl<'a> Checker<'_, '_, 'a> {
             self.stands(space, site, span.clone())?;
         }
         if site == Site::Body && linkage.is_some() && !self.bare {
-            return fail(Code::Syntax, begun..span.start, "what is declared within a function has no linkage");
+            return fail(Code::Syntax, span, "a declaration within a function has no linkage");
         }
         let Attributes { symbol, ty, lanes, align } = match space {
             Some(space) => self.variable_attributes(space, site)?,
-            None => self.register_attributes()?,
+            None => self.register_attributes(site)?,
         };
         self.cursor().skip_blanks();
         if registers && self.cursor().eat(b';') {
@@ -217,12 +223,18 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().word();
             return Ok(WARP);
         }
-        constant::literal(self.cursor())
-            .map_err(|error| Box::new(Diagnostic::error(Code::Syntax, error.span, format!("{}", error.kind))))
+        let start = self.cursor().at();
+        let count = constant::literal(self.cursor())
+            .map_err(|error| Box::new(Diagnostic::error(Code::Syntax, error.span, format!("{}", error.kind))))?;
+        if count > u32::MAX.into() {
+            let message = format!("a family has at most {} registers", u32::MAX);
+            return fail(Code::Syntax, start..self.reader.cursor.at(), message);
+        }
+        Ok(count)
     }
 
     /// Reads what stands between `.reg` and the names: `.v2 .f32`.
-    pub(super) fn register_attributes(&mut self) -> Read<Attributes> {
+    pub(super) fn register_attributes(&mut self, site: Site) -> Read<Attributes> {
         let mut ty: Option<TypeId> = None;
         let (mut lanes, mut align) = (1, 0);
         loop {
@@ -239,7 +251,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     return fail(Code::Syntax, start..self.reader.cursor.at(), "a name is expected here");
                 }
                 name => {
-                    ty = self.declared_type(name, start..self.reader.cursor.at());
+                    ty = self.declared_type(name, site, start..self.reader.cursor.at());
                     if ty.is_none() {
                         let message = format!("`.{name}` is no type of registers");
                         return fail(Code::Syntax, start..self.reader.cursor.at(), message);
@@ -250,7 +262,10 @@ impl<'a> Checker<'_, '_, 'a> {
         let Some(ty) = ty else {
             return fail(Code::Syntax, self.reader.cursor.token(), "a type is expected before this");
         };
-        self.is_vector(self.reader.table.ty(ty), lanes, self.reader.cursor.token())?;
+        // What is declared is a vector all the same.
+        if let Err(error) = self.is_vector(self.reader.table.ty(ty), lanes, self.reader.cursor.token()) {
+            self.reader.notes.push(*error);
+        }
         Ok(Attributes { symbol: Symbol::Register { ty, lanes }, ty: Some(ty), lanes, align })
     }
 
@@ -267,7 +282,7 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn has_option(&self, space: &'static Space, span: Range<usize>) -> Read<()> {
         match space.option {
             Some(option)
-                if self.target_options.iter().all(|given| given.name != option) && self.target_at.is_some() =>
+                if self.target_options.iter().all(|(given, _)| given.name != option) && self.target_at.is_some() =>
             {
                 let message = format!("`.{}` needs the option `{option}`", space.name);
                 let error = Diagnostic::error(Code::Target, span, message);
@@ -289,12 +304,19 @@ impl<'a> Checker<'_, '_, 'a> {
         Some(found)
     }
 
-    /// The type that a declaration names at a place, which a later version may have brought.
-    pub(super) fn declared_type(&mut self, name: &'a str, span: Range<usize>) -> Option<TypeId> {
+    /// The type that a declaration names at a place. Those of parameters are looked at when a body begins.
+    pub(super) fn declared_type(&mut self, name: &'a str, site: Site, span: Range<usize>) -> Option<TypeId> {
         let ty = self.register_type(name)?;
+        if !matches!(site, Site::Parameters { .. }) {
+            self.type_exists(name, span);
+        }
+        Some(ty)
+    }
+
+    /// Checks the floor of a type that a declaration names: a later version may have brought it.
+    pub(super) fn type_exists(&mut self, name: &'a str, span: Range<usize>) {
         if let Some((_, Some(declared))) = self.types.get(name) {
             self.asks(format_args!("a declaration of type `.{name}`"), &declared.floor, span);
         }
-        Some(ty)
     }
 }

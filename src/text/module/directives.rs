@@ -5,11 +5,14 @@ use alloc::format;
 use alloc::string::String;
 use core::ops::Range;
 
+use super::recovery::has_label;
 use super::{Checker, Item};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Table};
+use crate::text::constant;
+use crate::text::lexer::Cursor;
 use crate::text::mnemonic;
-use crate::text::reader::{Read, fail};
+use crate::text::reader::{Read, constant_error, fail};
 
 /// Who else sees what is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +44,10 @@ pub(super) fn begins_item(table: &Table, name: &str) -> bool {
     header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
 }
 
-/// Whether a directive, given without its dot, stands outside of functions only.
-pub(super) fn stands_outside(name: &str) -> bool {
-    Linkage::named(name).is_some() || matches!(name, "entry" | "func" | "alias" | "file" | "section")
+/// Whether a directive, given without its dot, begins something of a module that bodies of functions seldom have.
+pub(super) fn stands_outside(table: &Table, name: &str) -> bool {
+    let inside = matches!(name, "reg" | "loc") || table.space(name).is_some_and(|space| !space.values);
+    begins_item(table, name) && !inside
 }
 
 /// A name that no directive has at this place, where those with these names may stand.
@@ -58,6 +62,19 @@ pub(super) fn unknown_directive(
         Some(near) => error.with_help(format!("did you mean `.{near}`?")).with_fix(span, format!(".{near}")),
         None => error,
     }))
+}
+
+/// Whether a declaration that could not be read has a name behind the words that begin with dots.
+fn has_name(declaration: &str) -> bool {
+    let mut cursor = Cursor::new(declaration);
+    while !cursor.at_end() {
+        match cursor.peek() {
+            b'.' if cursor.at_dot_word() => drop(cursor.dot_word()),
+            _ if cursor.at_word() => return true,
+            _ => cursor.bump(),
+        }
+    }
+    false
 }
 
 impl<'a> Checker<'_, '_, 'a> {
@@ -76,10 +93,23 @@ impl<'a> Checker<'_, '_, 'a> {
                 // A list of parameters spans lines.
                 self.cursor().find(|byte| matches!(byte, b';' | b'{' | b'}'));
             }
-            while !self.cursor().at_end() && !matches!(self.cursor().peek(), b';' | b'{' | b'}' | b'\n') {
+            let registers = self.text()[start..].starts_with(".reg");
+            while !self.cursor().at_end() && !matches!(self.cursor().peek(), b';' | b'\n') {
+                if matches!(self.cursor().peek(), b'{' | b'}') && !registers {
+                    break;
+                }
                 self.cursor().bump();
             }
             self.cursor().eat(b';');
+            let passed = &self.text()[start..self.reader.cursor.at()];
+            self.lost_label |= has_label(passed);
+            if registers && self.scopes.depth() > 0 && !has_name(passed) {
+                self.lost_names.get_or_insert(start);
+            }
+            self.headless = head && self.cursor().peek() == b'{';
+            if self.scopes.depth() == 0 && !self.bare && !self.headless {
+                self.skip_to_item();
+            }
             self.unread.push(start..self.reader.cursor.at());
             self.cut_off = self.cursor().at_end();
         }
@@ -114,6 +144,9 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         if let Some(space) = self.reader.table.space(name).filter(|space| !space.opaque) {
             return self.declaration(begun, linkage, span, Some(space));
+        }
+        if linkage.is_some() {
+            return fail(Code::Syntax, span, "a function or a variable is expected here, behind its linkage");
         }
         match name {
             "version" => self.version_line(span),
@@ -159,16 +192,23 @@ impl<'a> Checker<'_, '_, 'a> {
         self.skip_directive(span)
     }
 
-    /// Passes so many integers.
-    pub(super) fn numbers(&mut self, span: Range<usize>, count: usize) -> Read<()> {
-        for _ in 0..count {
+    /// Reads so many integers.
+    pub(super) fn numbers<const COUNT: usize>(&mut self, span: &Range<usize>) -> Read<[u32; COUNT]> {
+        let mut numbers = [0; COUNT];
+        for number in &mut numbers {
             self.cursor().skip_blanks();
+            let start = self.cursor().at();
             if !self.cursor().at_digit() {
-                return fail(Code::Syntax, span, format!("this is followed by {count} numbers"));
+                let plural = if COUNT == 1 { "" } else { "s" };
+                return fail(Code::Syntax, span.clone(), format!("this is followed by {COUNT} number{plural}"));
             }
-            self.cursor().word_part();
+            let value = constant::literal(self.cursor()).map_err(constant_error)?;
+            let Ok(value) = u32::try_from(value) else {
+                return fail(Code::Constant, start..self.reader.cursor.at(), "this number has more than 32 bits");
+            };
+            *number = value;
         }
-        Ok(())
+        Ok(numbers)
     }
 
     /// Passes a comma, if there is one.
@@ -182,48 +222,70 @@ impl<'a> Checker<'_, '_, 'a> {
         found
     }
 
-    /// `.loc 1 2 3` and, behind commas, `function_name NAME` and `inlined_at 1 2 3`.
+    /// `.loc 1 2 3`, and of code that is inlined `, function_name NAME, inlined_at 1 2 3`.
     fn loc(&mut self, span: Range<usize>) -> Read<()> {
-        self.numbers(span.clone(), 3)?;
-        while self.comma() {
+        let location = self.numbers(&span)?;
+        if self.comma() {
+            self.location_word("function_name")?;
             self.cursor().skip_blanks();
-            if !self.cursor().at_word() {
-                return fail(Code::Syntax, self.reader.cursor.token(), "a name is expected here");
-            }
-            let start = self.cursor().at();
-            let word = self.cursor().word();
-            let place = start..self.cursor().at();
-            self.feature(Feature::InlinedLocations, format_args!("`{word}`"), place.clone());
-            match word {
-                "inlined_at" => {
-                    self.numbers(span.clone(), 3)?;
-                    continue;
-                }
-                "function_name" => {}
-                _ => return fail(Code::Syntax, place, "`function_name` or `inlined_at` is expected here"),
-            }
-            self.cursor().skip_blanks();
-            if self.cursor().at_word() {
+            let token = self.cursor().token();
+            // The name of a section, or a label in one.
+            if self.cursor().at_dot_word() {
+                self.cursor().dot_word();
+            } else if self.cursor().at_word() {
                 self.cursor().word();
+            } else {
+                return fail(Code::Syntax, token, "the label of a function's name is expected here");
             }
             self.cursor().skip_blanks();
             if self.cursor().eat(b'+') {
-                self.numbers(span.clone(), 1)?;
+                self.numbers::<1>(&span)?;
+            }
+            if !self.comma() {
+                return fail(Code::Syntax, self.reader.cursor.token(), "`,` and `inlined_at` are expected before this");
+            }
+            let place = self.location_word("inlined_at")?;
+            let call = self.numbers(&span)?;
+            if !self.locations.contains(&call) {
+                self.error(Code::Syntax, place, "no `.loc` before this one names the location of the call");
             }
         }
+        self.locations.insert(location);
         Ok(())
+    }
+
+    /// Reads one of the words of `.loc`.
+    fn location_word(&mut self, word: &str) -> Read<Range<usize>> {
+        self.cursor().skip_blanks();
+        let start = self.cursor().at();
+        let found = if self.cursor().at_word() { self.cursor().word() } else { "" };
+        if found != word {
+            let mut cursor = self.reader.cursor;
+            cursor.seek(start);
+            return fail(Code::Syntax, cursor.token(), format!("`{word}` is expected here"));
+        }
+        let place = start..self.cursor().at();
+        self.feature(Feature::InlinedLocations, format_args!("`{word}`"), place.clone());
+        Ok(place)
     }
 
     /// `.file 1 "name"` and, behind commas, a time and a size.
     fn file(&mut self, span: Range<usize>) -> Read<()> {
-        self.numbers(span.clone(), 1)?;
+        let [number] = self.numbers(&span)?;
         self.cursor().skip_blanks();
         if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
             return fail(Code::Syntax, span, "`.file` is followed by a number and a string");
         }
+        if !self.files.insert(number) {
+            self.error(Code::DuplicateName, span.clone(), format!("the number {number} is another file's"));
+        }
         while self.comma() {
             self.feature(Feature::FileTimes, "a time or size behind `.file`", span.clone());
-            self.numbers(span.clone(), 1)?;
+            self.cursor().skip_blanks();
+            if !self.cursor().at_digit() {
+                return fail(Code::Syntax, span, "this is followed by a number");
+            }
+            self.cursor().word_part();
         }
         Ok(())
     }

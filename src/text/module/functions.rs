@@ -52,6 +52,9 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn open_brace(&mut self) {
         let at = self.cursor().at();
         self.cursor().bump();
+        if self.scopes.depth() == 0 && !self.bare && !core::mem::take(&mut self.headless) {
+            self.error(Code::Syntax, at..at + 1, "a block is within a function");
+        }
         self.braces.push(at);
         self.enter();
     }
@@ -90,6 +93,8 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.scopes.depth() == 0 {
             self.jumps();
             self.lists.clear();
+            self.names_end(at);
+            self.lost_brace = false;
             self.record(|recorder, _| recorder.function_ends(at));
         }
         if self.scopes.depth() == 0
@@ -118,6 +123,9 @@ impl<'a> Checker<'_, '_, 'a> {
         if linkage == Some(Linkage::Common) {
             return fail(Code::Syntax, span, "a function is not `.common`");
         }
+        if self.scopes.depth() == 0 && !self.bare {
+            (self.lost_brace, self.broken) = (false, false);
+        }
         self.not_within_another(&span, kernel);
         self.enter();
         let mut name = None;
@@ -138,7 +146,7 @@ impl<'a> Checker<'_, '_, 'a> {
                         );
                     }
                     self.cursor().bump();
-                    let before = parameters.len();
+                    let (before, shapes) = (parameters.len(), self.shapes.len());
                     let head = if kernel { Head::Kernel } else { Head::Function };
                     let list = match self.parameters(head, &mut parameters) {
                         Ok(list) => list,
@@ -147,11 +155,20 @@ impl<'a> Checker<'_, '_, 'a> {
                             return Err(error);
                         }
                     };
+                    if kernel && !list.is_empty() {
+                        let end = self.reader.cursor.token();
+                        self.feature(Feature::KernelParameters, "a kernel's list of parameters", end);
+                    }
                     let read = &parameters[before..];
                     if let Err(error) = self.lengths(read, name.is_some()) {
                         self.reader.notes.push(*error);
                     }
-                    if name.is_none() { signature.results = list } else { signature.parameters = list }
+                    if name.is_none() {
+                        self.shapes[shapes..].iter_mut().for_each(|shape| shape.result = true);
+                        signature.results = list;
+                    } else {
+                        signature.parameters = list;
+                    }
                 }
                 b'{' => {
                     if linkage == Some(Linkage::Extern) {
@@ -180,7 +197,8 @@ impl<'a> Checker<'_, '_, 'a> {
                     return Ok(());
                 }
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
-                    if let Err(error) = self.head_directive(kernel, &mut said) {
+                    let results = !signature.results.is_empty();
+                    if let Err(error) = self.head_directive(kernel, results, &mut said) {
                         self.reader.notes.push(*error);
                     }
                     continue;
@@ -217,7 +235,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// A directive of a function's head: `.maxntid 32, 2`. `said` are those before it, each once.
-    fn head_directive(&mut self, kernel: bool, said: &mut Vec<&'static Directive>) -> Read<()> {
+    fn head_directive(&mut self, kernel: bool, results: bool, said: &mut Vec<&'static Directive>) -> Read<()> {
         let start = self.cursor().at();
         let name = self.cursor().dot_word();
         let span = start..self.cursor().at();
@@ -237,6 +255,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span, format!("`.{name}` does not stand in the head of a {what}"));
         }
         has_numbers(directive, numbers, &span)?;
+        goes_with_results(directive, results, &span)?;
         let against = |other: &&&Directive| directive.goes_without(other);
         if let Some(other) = said.iter().find(against) {
             return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
@@ -425,7 +444,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.pointer(head)?;
                     attributes
                 }
-                None => self.register_attributes()?,
+                None => self.register_attributes(Site::Parameters { kernel })?,
             };
             self.cursor().skip_blanks();
             let mut name = "";
@@ -454,14 +473,16 @@ impl<'a> Checker<'_, '_, 'a> {
                 Some(space) => {
                     let dimensions = self.dimensions()?;
                     let elements = elements(&dimensions);
+                    let predicate = ty.is_some_and(|ty| self.reader.table.ty(ty).kind == Kind::Predicate);
+                    if predicate && !dimensions.is_empty() {
+                        return fail(Code::Syntax, span_of(self.text(), name), "there are no arrays of predicates");
+                    }
                     if elements == 0 && kernel {
                         return fail(Code::Syntax, span_of(self.text(), name), "a kernel's parameter has a length");
                     }
                     let shape = self.shape(ty, lanes, align, &dimensions);
                     let span = start..self.reader.cursor.at();
-                    if kernel {
-                        self.feature(Feature::KernelParameters, "a kernel's parameter", span);
-                    } else {
+                    if !kernel {
                         self.feature(Feature::MemoryParameters, "a parameter in memory", span.clone());
                         if elements == 0 {
                             self.feature(Feature::OpenParameters, "an array without a length", span.clone());
@@ -512,6 +533,12 @@ impl<'a> Checker<'_, '_, 'a> {
         let table = self.reader.table;
         for (Declaration { ty, lanes, place, .. }, span) in list {
             let packed = ty.is_some_and(|ty| table.ty(ty).kind == Kind::Packed);
+            if let Some(ty) = ty.map(|ty| table.ty(ty)) {
+                self.type_exists(ty.name, span.clone());
+                if ty.kind == Kind::Predicate && matches!(place, Place::Memory { .. }) {
+                    self.error(Code::Syntax, span.clone(), format!("`.{}` is not a type of variables", ty.name));
+                }
+            }
             match place {
                 Place::Memory { space, .. } if (*lanes > 1 || packed) && !space.vectors => {
                     let message = format!("there are no vectors in `.{}`", space.name);
@@ -581,6 +608,14 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.alignment(span).map(|_| ())
     }
+}
+
+/// Whether a function with results, or one without, may have a directive.
+pub(super) fn goes_with_results(directive: &Directive, results: bool, span: &Range<usize>) -> Read<()> {
+    if !results || !directive.resultless {
+        return Ok(());
+    }
+    fail(Code::Syntax, span.clone(), format!("`.{}` is for functions without results", directive.name))
 }
 
 /// Whether as many numbers follow a directive as it takes.

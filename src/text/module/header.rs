@@ -94,7 +94,8 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             let name = self.cursor().word();
             match self.reader.table.directive(name).filter(|directive| directive.option && !first) {
-                Some(option) => self.target_option(option, span_of(self.text(), name))?,
+                // The span begins at `.target`, the line that is wrong.
+                Some(option) => self.target_option(option, span.start..self.reader.cursor.at())?,
                 // A table that knows no directives has no say.
                 None if !first && self.reader.table.directives.is_empty() => {}
                 None => self.target(name, first)?,
@@ -111,13 +112,22 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// An option behind a target.
     fn target_option(&mut self, option: &'static Directive, span: Range<usize>) -> Read<()> {
-        let against = |other: &&&Directive| option.goes_without(other);
-        if let Some(other) = self.target_options.iter().find(against) {
+        let against = |(other, _): &&(&Directive, Range<usize>)| option.goes_without(other);
+        if let Some((other, _)) = self.target_options.iter().find(against) {
             let message = format!("`{}` and `{}` do not stand together", option.name, other.name);
             return fail(Code::Target, span, message);
         }
-        self.target_options.push(option);
+        self.target_options.push((option, span.clone()));
         self.needs(format_args!("`{}`", option.name), &option.floor, span)
+    }
+
+    /// At the end of the text: an option may require a `.section`.
+    pub(super) fn missing_sections(&mut self) {
+        let options = core::mem::take(&mut self.target_options);
+        if let Some((option, span)) = options.into_iter().find(|(option, _)| option.sections && !self.sections) {
+            let message = format!("`{}` requires a `.section`, and the module has none", option.name);
+            self.error(Code::Target, span, message);
+        }
     }
 
     /// Takes the target of a `.target` line; the last one counts.

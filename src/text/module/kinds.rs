@@ -11,6 +11,7 @@ use super::labels::Missing;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, Kind, OperandKind, Space, TypeInfo};
 use crate::text::constant::{self, Constant};
+use crate::text::effects;
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
@@ -18,7 +19,7 @@ use crate::text::statement::{Element, Elements, Register, Statement, Value};
 
 /// What an element of a vector is to those beside it.
 #[derive(Clone, Copy)]
-enum Like {
+pub(super) enum Like {
     Register(&'static TypeInfo),
     /// A constant, of any width.
     Integer,
@@ -26,11 +27,12 @@ enum Like {
 }
 
 impl Like {
-    fn goes_with(self, other: Like) -> bool {
+    pub(super) fn goes_with(self, other: Like) -> bool {
         match (self, other) {
             (Like::Register(ty), Like::Register(other)) => ty.goes_with(other),
             (Like::Register(ty), constant) | (constant, Like::Register(ty)) => {
-                ty.kind == Kind::Bits || matches!(constant, Like::Float) == (ty.kind == Kind::Float)
+                let float = matches!(constant, Like::Float);
+                ty.kind == Kind::Bits || if float { ty.kind == Kind::Float } else { ty.is_word() }
             }
             (Like::Integer, other) => matches!(other, Like::Integer),
             (Like::Float, other) => matches!(other, Like::Float),
@@ -62,11 +64,14 @@ impl<'a> Checker<'_, '_, 'a> {
             (OperandKind::Address, Value::Constant(_)) => self.constant_address(statement, info, opcode),
             (OperandKind::Vector(_), Value::Vector(elements)) => self.elements(info, elements),
             (OperandKind::Address, Value::Register(Register { name, .. }) | Value::Sum { name, .. }) => {
-                self.address(statement, info, name)
+                match self.address(statement, info, name)? {
+                    Some(number) => self.own_parameter(statement, name, number),
+                    None => Ok(()),
+                }
             }
             (OperandKind::Address, Value::Element { name, .. }) => {
                 self.array(name)?;
-                self.address(statement, info, name)
+                self.address(statement, info, name).map(drop)
             }
             (OperandKind::Label, Value::Name(name)) => self.jump(name, None),
             (OperandKind::Branches, Value::Name(name)) => self.branches(name),
@@ -80,19 +85,27 @@ impl<'a> Checker<'_, '_, 'a> {
         self.reader.table.space(named.or_else(|| info.spaces.first().copied())?)
     }
 
-    fn address(&mut self, statement: &Statement<'a>, info: &'static table::Operand, name: &'a str) -> Read<()> {
+    /// A name in an address; returns the number of a variable.
+    fn address(
+        &mut self,
+        statement: &Statement<'a>,
+        info: &'static table::Operand,
+        name: &'a str,
+    ) -> Read<Option<u32>> {
         if self.scopes.register(name, false).is_some_and(|ty| info.registers.has(ty)) {
-            return Ok(());
+            return Ok(None);
         }
         let span = span_of(self.text(), name);
         let message = match self.find(name)? {
             None => return self.undeclared(name),
-            Some(Symbol::Register { ty, lanes: 1 }) if info.registers.has(ty) => return Ok(()),
+            Some(Symbol::Register { ty, lanes: 1 }) if info.registers.has(ty) => return Ok(None),
             Some(Symbol::Register { ty, lanes: 1 }) => {
                 format!("`{name}` is a `.{}` register, and no address", self.reader.table.ty(ty).name)
             }
             Some(Symbol::Register { .. }) => format!("`{name}` is a vector, and no address"),
-            Some(Symbol::Variable { space, .. }) => return self.in_space(statement, info, name, space),
+            Some(Symbol::Variable { space, number, .. }) => {
+                return self.in_space(statement, info, name, space).map(|()| Some(number));
+            }
             Some(Symbol::Function) => format!("`{name}` is a function, and no address"),
             Some(Symbol::Label | Symbol::List(_)) => format!("`{name}` is a label, and no address"),
         };
@@ -123,6 +136,18 @@ impl<'a> Checker<'_, '_, 'a> {
         let message = format!("`{name}` is in `.{}`, and the address is {wanted}", found.name);
         let help = format!("name the state space `.{}`, if there is such a form", found.name);
         Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)))
+    }
+
+    /// A function reads its parameters and writes its results.
+    fn own_parameter(&self, statement: &Statement<'a>, name: &'a str, number: u32) -> Read<()> {
+        let Some(shape) = self.shapes.get(number as usize).filter(|shape| shape.own) else { return Ok(()) };
+        let (reads, writes) = effects::memory_of(statement.form());
+        let message = match shape.result {
+            true if reads => format!("`{name}` is a result of this function, which cannot be read"),
+            false if writes => format!("`{name}` is a parameter of this function, which cannot be written"),
+            _ => return Ok(()),
+        };
+        fail(Code::OperandType, span_of(self.text(), name), message)
     }
 
     /// An address that is a constant.
@@ -269,6 +294,7 @@ impl<'a> Checker<'_, '_, 'a> {
         labels.end(self.text(), |jump, missing| {
             let span = span_of(self.text(), jump.name);
             let message = match missing {
+                Missing::Nowhere if self.lost_label => return,
                 Missing::Nowhere => format!("there is no label `{}` in this function", jump.name),
                 Missing::InOtherBlock => {
                     format!("the label `{}` is not visible here: it is in another block", jump.name)

@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use super::calls::List;
 use super::directives::unknown_directive;
-use super::functions::{Signature, has_numbers};
+use super::functions::{Signature, goes_with_results, has_numbers};
 use super::{Checker, Item};
 use crate::diagnostic::Code;
 use crate::table::Directive;
@@ -108,7 +108,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 b'.' if named && self.cursor().at_dot_word() => {
                     self.cursor().dot_word();
-                    self.prototype_directive(token, &mut said)?;
+                    self.prototype_directive(token, !signature.results.is_empty(), &mut said)?;
                 }
                 _ if !named && self.text()[token.clone()] == *"_" => {
                     self.cursor().word();
@@ -137,7 +137,12 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// A directive of a prototype: one that a function's head may have.
-    fn prototype_directive(&mut self, span: Range<usize>, said: &mut Vec<&'static Directive>) -> Read<()> {
+    fn prototype_directive(
+        &mut self,
+        span: Range<usize>,
+        results: bool,
+        said: &mut Vec<&'static Directive>,
+    ) -> Read<()> {
         let name = &self.text()[span.start + 1..span.end];
         let table = self.reader.table;
         let Some(directive) = table.directive(name).filter(|directive| directive.function) else {
@@ -150,6 +155,7 @@ impl<'a> Checker<'_, '_, 'a> {
         said.push(directive);
         let numbers = self.head_numbers()?;
         has_numbers(directive, numbers, &span)?;
+        goes_with_results(directive, results, &span)?;
         self.asks(format_args!("`.{name}`"), &directive.floor, span);
         Ok(())
     }

@@ -50,7 +50,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use calls::{List, Shape};
-use directives::Linkage;
+use directives::{Linkage, begins_item};
 use floors::Met;
 use functions::Signature;
 use header::Header;
@@ -60,6 +60,7 @@ pub use item::{Declaration, Function, Item, Place};
 use labels::Labels;
 use needs::Collector;
 pub use needs::{Minimum, Needs, Reason, needs};
+use recovery::has_label;
 pub use tree::{Module, Node, NodeKind};
 
 use super::encoding::decode;
@@ -70,7 +71,7 @@ use super::reader::{Opening, Read, Reader, fail};
 use super::scope::Scopes;
 use super::statement::Statement;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::table::{Declared, Directive, Free, Table, TypeId};
+use crate::table::{Declared, Directive, Feature, Free, Table, TypeId};
 use crate::target::{Target, Version};
 
 /// What is known of a text from elsewhere.
@@ -175,6 +176,7 @@ fn run<'a>(
         version_at: None,
         target_at: None,
         target_options: Vec::new(),
+        sections: false,
         externals: BTreeMap::new(),
         aliases: BTreeSet::new(),
         section_labels: BTreeSet::new(),
@@ -183,6 +185,16 @@ fn run<'a>(
         signatures: BTreeMap::new(),
         braces: Vec::new(),
         unread: Vec::new(),
+        lost_names: None,
+        without_names: Vec::new(),
+        lost_label: false,
+        lost_brace: false,
+        broken: false,
+        headless: false,
+        unbalanced: false,
+        dwarf: false,
+        files: BTreeSet::new(),
+        locations: BTreeSet::new(),
         head_end: 0,
         begun: None,
         cut_off: false,
@@ -222,8 +234,10 @@ struct Checker<'n, 'o, 'a> {
     /// Where the version and the target stand that statements are checked against, if the text has them.
     version_at: Option<Range<usize>>,
     target_at: Option<Range<usize>>,
-    /// The options behind the target.
-    target_options: Vec<&'static Directive>,
+    /// The options behind the target, and where each stands.
+    target_options: Vec<(&'static Directive, Range<usize>)>,
+    /// Whether a `.section` was read.
+    sections: bool,
     /// Whether `.address_size` was read.
     address_sized: bool,
     /// The function whose body is open.
@@ -240,6 +254,24 @@ struct Checker<'n, 'o, 'a> {
     braces: Vec<usize>,
     /// What could not be read: whatever it declares is not known.
     unread: Vec<Range<usize>>,
+    /// Where a declaration of registers stands in the open function whose names could not be read.
+    lost_names: Option<usize>,
+    /// What stands behind such declarations, up to the ends of their functions.
+    without_names: Vec<Range<usize>>,
+    /// Whether a label of the open function could not be read, or a bracket stands where a brace may be meant.
+    lost_label: bool,
+    lost_brace: bool,
+    /// Whether the body of a function was ended by another within it.
+    broken: bool,
+    /// Whether a block follows whose function could not be read.
+    headless: bool,
+    /// Whether an open brace was found to have no end.
+    unbalanced: bool,
+    /// Whether a line of debug information was read.
+    dwarf: bool,
+    /// The numbers of the source files, and the locations read so far.
+    files: BTreeSet<u32>,
+    locations: BTreeSet<[u32; 3]>,
     /// Where the head of the last function within another was found to end.
     head_end: usize,
     /// Where the linkage stands that belongs to what comes next: `.visible`.
@@ -283,11 +315,12 @@ impl<'a> Checker<'_, '_, 'a> {
                 break;
             }
             let start = self.cursor().at();
+            self.linkage_alone();
             match self.cursor().peek() {
                 b'{' => self.open_brace(),
                 b'}' => self.close_brace(),
                 b'.' if self.cursor().at_dot_word() => self.directive(),
-                b'@' if self.cursor().peek_at(1) == b'@' && self.scopes.depth() == 0 => self.cursor().skip_line(),
+                b'@' if self.cursor().peek_at(1) == b'@' && self.scopes.depth() == 0 => self.dwarf_line(),
                 b'#' => self.line_marker(),
                 b'\\' => self.backslash(),
                 SUBSTITUTE if self.cursor().at() + 1 == self.text().len() => self.cursor().bump(),
@@ -360,6 +393,24 @@ impl<'a> Checker<'_, '_, 'a> {
         self.reader.notes.push(Diagnostic::error(code, span, message));
     }
 
+    /// A line of debug information; of many the first one is reported.
+    fn dwarf_line(&mut self) {
+        let start = self.cursor().at();
+        self.cursor().skip_line();
+        if !core::mem::replace(&mut self.dwarf, true) {
+            self.feature(Feature::DwarfLines, "a line of debug information", start..start + 2);
+        }
+    }
+
+    /// A linkage that stands alone: no directive follows it.
+    fn linkage_alone(&mut self) {
+        if self.begun.is_some() && !self.cursor().at_dot_word() {
+            self.begun = None;
+            let token = self.reader.cursor.token();
+            self.error(Code::Syntax, token, "a function or a variable is expected here, behind its linkage");
+        }
+    }
+
     /// `# 3 "file"` tells where the text came from.
     fn line_marker(&mut self) {
         let start = self.cursor().at();
@@ -394,6 +445,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 Diagnostic::error(Code::Syntax, token.clone(), "a `;` stands behind a statement, and there is none");
             return self.reader.notes.push(error.with_fix(token, ""));
         }
+        // A bracket may be meant as a brace.
+        self.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');
         // Whatever may begin a statement is looked at again.
         self.cursor().bump();
         while !self.cursor().at_end()
@@ -403,6 +456,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().bump();
         }
         self.cut_off = self.cursor().at_end();
+        self.lost_label |= has_label(&self.text()[token.start..self.reader.cursor.at()]);
         if token.start >= self.rubbish {
             let rest = &self.text().as_bytes()[token.start..];
             self.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
@@ -414,14 +468,17 @@ impl<'a> Checker<'_, '_, 'a> {
 
     fn end(&mut self) {
         let length = self.text().len();
+        self.names_end(length);
         if let Some(at) = self.reader.cursor.unterminated {
             return self.error(Code::Syntax, at..at + 2, "this comment has no end");
         }
         if self.cut_off {
             return;
         }
+        self.linkage_alone();
         self.header_ends(length..length);
-        if !self.braces.is_empty() {
+        self.missing_sections();
+        if !self.braces.is_empty() && !self.lost_brace {
             self.missing_brace(length..length, "the end of the text");
         }
     }
@@ -434,12 +491,12 @@ impl<'a> Checker<'_, '_, 'a> {
         if let Err(error) = self.one_statement(place, &mut opcode) {
             self.reader.notes.truncate(before);
             let unread = matches!(error.code, Code::Syntax | Code::UnknownOpcode);
-            // A comment without an end is told of at the end.
-            if self.cursor().unterminated.is_none() {
+            let outside = self.scopes.depth() == 0 && !self.bare;
+            // A comment without an end is told of at the end, and a body that a function within ended was.
+            if self.cursor().unterminated.is_none() && !(outside && self.broken) {
                 self.reader.notes.push(*error);
             }
             self.recover(opcode);
-            let outside = self.scopes.depth() == 0 && !self.bare;
             if outside {
                 self.skip_to_item();
             }
@@ -448,6 +505,7 @@ impl<'a> Checker<'_, '_, 'a> {
             if unread && (outside || passed.trim_end().contains([':', '{', '}', '\n'])) {
                 self.unread.push(start..self.reader.cursor.at());
             }
+            self.lost_label |= has_label(passed);
             self.cut_off = self.cursor().at_end();
             let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
             (self.visit)(Item::Refused, start..end);
@@ -467,6 +525,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let form = match self.reader.opening(&mut free) {
             Ok(Opening::Form(form)) => form,
             Ok(Opening::Label(name)) => return self.label(guard, name),
+            Ok(Opening::Outside) if self.label_without_colon(*opcode) => return Ok(()),
             Ok(Opening::Outside) => return self.outside(*opcode),
             Err(error) => {
                 self.in_table += 1;
@@ -487,6 +546,28 @@ impl<'a> Checker<'_, '_, 'a> {
         self.floors(statement, *opcode)?;
         (self.visit)(Item::Statement(statement), start..self.reader.cursor.at());
         Ok(())
+    }
+
+    /// A name alone on its line, where the next one begins a statement, is taken for a label without its colon. Goes to the next line.
+    #[cold]
+    fn label_without_colon(&mut self, opcode: usize) -> bool {
+        let name = &self.text()[opcode..self.reader.cursor.at()];
+        let mut next = self.reader.cursor;
+        next.skip_blanks();
+        let between = &self.text()[self.reader.cursor.at()..next.at()];
+        let mut directive = next;
+        let begins = next.at_word()
+            || matches!(next.peek(), b'@' | b'{' | b'}')
+            || next.at_dot_word() && begins_item(self.reader.table, directive.dot_word());
+        if name.contains('.') || !between.contains('\n') || !begins || self.scopes.depth() == 0 {
+            return false;
+        }
+        let end = self.reader.cursor.at();
+        let message = format!("`:` is missing before this, behind the label `{name}`");
+        self.reader.notes.push(Diagnostic::error(Code::Syntax, next.token(), message).with_fix(end..end, ":"));
+        self.reader.cursor = next;
+        self.labels.place(name);
+        true
     }
 
     /// An opcode that the table does not have: the nearest one may be meant.

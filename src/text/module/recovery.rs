@@ -14,6 +14,11 @@ fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
+/// Whether text that could not be read has a colon on its first line, which may be that of a label.
+pub(super) fn has_label(text: &str) -> bool {
+    text.split(['\n', ';']).next().is_some_and(|line| line.replace("::", "").contains(':'))
+}
+
 impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn no_end<T>(&self, opcode: usize) -> Read<T> {
         fail(Code::Syntax, self.mnemonic_at(opcode), "the text ends within this statement")
@@ -132,18 +137,30 @@ impl<'a> Checker<'_, '_, 'a> {
         ahead.seek(self.head_end);
         let body = (!ahead.at_end() && ahead.peek() == b'{').then(|| ahead.at()..ahead.at() + 1);
         if let Some(place) = if kernel { Some(span.clone()) } else { body } {
-            self.missing_brace(place, if kernel { "this kernel" } else { "this function's body" });
+            if !self.lost_brace {
+                self.missing_brace(place, if kernel { "this kernel" } else { "this function's body" });
+                self.broken = true;
+            }
             while self.braces.pop().is_some() {
                 self.leave();
             }
             self.labels.forget();
             self.lists.clear();
             let end = self.cursor().at();
+            self.names_end(end);
             self.record(|recorder, _| recorder.function_ends(end));
             if let Some(name) = self.function.take() {
                 self.declare_function(name);
             }
         }
+    }
+
+    /// Ends the open function for what could not be read in it.
+    pub(super) fn names_end(&mut self, end: usize) {
+        if let Some(start) = self.lost_names.take() {
+            self.without_names.push(start..end);
+        }
+        self.lost_label = false;
     }
 
     pub(super) fn missing_brace(&mut self, place: Range<usize>, before: &str) {
@@ -165,10 +182,12 @@ impl<'a> Checker<'_, '_, 'a> {
             if self.cursor().at_dot_word() {
                 let mut ahead = self.reader.cursor;
                 let name = ahead.dot_word();
-                if directives::stands_outside(name) {
+                if directives::stands_outside(self.reader.table, name) {
                     return;
                 }
                 self.reader.cursor = ahead;
+            } else if self.cursor().peek() == b'{' {
+                self.skip_block();
             } else if self.cursor().at_word() {
                 self.cursor().dotted_word();
             } else if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
@@ -177,9 +196,19 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
+    /// Passes a block, or its brace where it has no end.
+    fn skip_block(&mut self) {
+        self.cursor().bump();
+        let inside = self.reader.cursor;
+        if !self.unbalanced && self.skip_braces(0..0).is_err() {
+            self.unbalanced = true;
+            self.reader.cursor = inside;
+        }
+    }
+
     /// Drops what is said of names that stand in text that could not be read: their declaration may be there.
     pub(super) fn drop_consequences(&mut self) {
-        if self.unread.is_empty() {
+        if self.unread.is_empty() && self.without_names.is_empty() {
             return;
         }
         let text = self.text();
@@ -195,9 +224,15 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
             }
         }
+        // Both are in the order of the text.
+        let without_names = core::mem::take(&mut self.without_names);
+        let unknown = |at: usize| {
+            let behind = without_names.partition_point(|range| range.start <= at);
+            without_names[..behind].last().is_some_and(|range| at < range.end)
+        };
         let follows = |finding: &Diagnostic| {
             matches!(finding.code, Code::UndeclaredRegister | Code::Guard)
-                && stems.contains(stem(&text[finding.span.clone()]))
+                && (stems.contains(stem(&text[finding.span.clone()])) || unknown(finding.span.start))
         };
         self.reader.notes.retain(|finding| !follows(finding));
     }

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::Checker;
+use super::kinds::Like;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, Kind, Lenient, OperandKind, TypeId, TypeSet};
 use crate::text::lexer::span_of;
@@ -91,7 +92,8 @@ impl<'a> Checker<'_, '_, 'a> {
                         self.variable(statement, info, register.name)?;
                     }
                     if !info.mixtures {
-                        self.alike(info, register, ty, &mut before)?;
+                        let like = ty.map(|ty| Like::Register(self.reader.table.ty(ty)));
+                        self.alike(info, Some(register.name), like, &mut before)?;
                     }
                 }
                 Value::Sum { name, .. } => {
@@ -101,6 +103,10 @@ impl<'a> Checker<'_, '_, 'a> {
                 Value::Element { name, .. } => {
                     self.array(name)?;
                     self.variable(statement, info, name)?;
+                }
+                Value::Constant(_) if !info.mixtures => {
+                    let float = self.reader.table.ty(info.ty).kind == Kind::Float;
+                    self.alike(info, None, Some(if float { Like::Float } else { Like::Integer }), &mut before)?;
                 }
                 Value::Constant(_) | Value::Sink | Value::Absent => {}
                 Value::Vector(_) | Value::Name(_) | Value::Arguments(_) => {}
@@ -153,25 +159,24 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// An element of a vector, with the type of its register: no integer stands beside a float. `before` is the last one that
-    /// is not just bits.
+    /// An element of a vector, which has the kind of the one before it, `before`: no integer stands beside a float. Registers of
+    /// bits go with all.
     fn alike(
         &self,
         info: &'static table::Operand,
-        register: Register<'a>,
-        ty: Option<TypeId>,
-        before: &mut Option<(&'a str, &'static table::TypeInfo)>,
+        name: Option<&'a str>,
+        like: Option<Like>,
+        before: &mut Option<(Option<&'a str>, Like)>,
     ) -> Read<()> {
         if info.around.opens {
             *before = None;
         }
-        let ty = ty.map(|ty| self.reader.table.ty(ty)).filter(|ty| ty.kind != Kind::Bits);
-        let Some(ty) = ty else { return Ok(()) };
-        match before.replace((register.name, ty)) {
-            Some((other, kind)) if !(kind.is_word() && ty.is_word()) && kind.name != ty.name => {
-                let span = span_of(self.text(), register.name);
-                let message =
-                    format!("`{register}` is a `.{}` register, and `{other}` beside it is a `.{}`", ty.name, kind.name);
+        let Some(like) = like else { return Ok(()) };
+        match before.replace((name, like)) {
+            Some((other, last)) if !like.goes_with(last) => {
+                let named = |name: Option<&str>| name.map_or("the constant".into(), |name| format!("`{name}`"));
+                let message = format!("{} is {like}, and {} beside it is {last}", named(name), named(other));
+                let span = name.or(other).map_or(0..0, |name| span_of(self.text(), name));
                 Err(Box::new(
                     Diagnostic::error(Code::OperandType, span, message)
                         .with_help("elements of this vector are of one kind; registers of bits go with all"),
@@ -271,7 +276,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let Register { name, element } = register;
         let table = self.reader.table;
         let Some(special) = table.special(name) else { return self.undeclared(name) };
-        let span = span_of(self.text(), name);
+        let (span, wanted_bits) = (span_of(self.text(), name), table.ty(place.ty).bits);
         if !place.specials {
             let message = format!("`{name}` is a special register, and the operand `{}` is none", place.name);
             return Err(Box::new(
@@ -292,7 +297,9 @@ impl<'a> Checker<'_, '_, 'a> {
                 false => diagnostic,
             }));
         }
-        if !special.types.has(place.ty) {
+        // The low bits of a wider one.
+        let wider = |ty: TypeId| place.registers.has(ty) && table.ty(ty).bits > wanted_bits && table.ty(ty).is_word();
+        if !special.types.has(place.ty) && !special.types.iter().any(wider) {
             let fits: Vec<String> = special.types.iter().map(|ty| format!("`.{}`", table.ty(ty).name)).collect();
             let wanted = table.ty(place.ty).name;
             let message = format!("`{register}` cannot be read as a `.{wanted}`");
@@ -374,7 +381,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if fits {
             return Ok(());
         }
-        let message = format!("`{name}` plus a constant is no `.{}`", wanted.name);
+        let message = format!("`{name}` plus a constant is not a valid `.{}`", wanted.name);
         fail(Code::OperandType, span_of(self.text(), name), message)
     }
 }

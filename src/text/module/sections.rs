@@ -20,6 +20,7 @@ impl<'a> Checker<'_, '_, 'a> {
     ///
     /// The first error is reported, and the rest of the section is skipped.
     pub(super) fn section(&mut self, span: Range<usize>) -> Read<()> {
+        self.sections = true;
         let mut read = self.section_name();
         if read.is_err() && self.cursor().at_word() {
             self.cursor().word();

@@ -133,12 +133,12 @@ impl<'a> Checker<'_, '_, 'a> {
             let symbol = Symbol::Variable { space: opaque, holds: None, number: 0 };
             return Ok(Attributes { symbol, ..attributes });
         }
-        let ty = self.declared_type(name, span.clone()).filter(|ty| table.ty(*ty).kind != Kind::Predicate);
-        let Some(ty) = ty else {
-            return fail(Code::Syntax, span, format!("`.{name}` is no type of variables"));
-        };
         // Parameters are looked at when a body begins.
         let parameter = matches!(site, Site::Parameters { .. });
+        let ty = self.declared_type(name, site, span.clone());
+        let Some(ty) = ty.filter(|ty| parameter || table.ty(*ty).kind != Kind::Predicate) else {
+            return fail(Code::Syntax, span, format!("`.{name}` is no type of variables"));
+        };
         if (lanes > 1 || table.ty(ty).kind == Kind::Packed) && !space.vectors && !parameter {
             return fail(Code::Syntax, span, format!("there are no vectors in `.{}`", space.name));
         }
@@ -168,6 +168,7 @@ impl<'a> Checker<'_, '_, 'a> {
             align: align.max(one),
             memory: true,
             own: false,
+            result: false,
         }
     }
 

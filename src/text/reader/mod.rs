@@ -319,6 +319,10 @@ impl<'a> Reader<'_, 'a> {
                 OperandKind::Scalar => self.operand(statement.form, index, info, operand)?,
                 // A register may stand for some vectors.
                 OperandKind::Vector(_) if info.bare && self.cursor.peek() != b'{' => {
+                    if info.around.closes_bracket && !at_name(&self.cursor) {
+                        let message = format!("the operand `{}` is a register, or a vector in braces", info.name);
+                        fail(Code::Syntax, self.cursor.token(), message)?;
+                    }
                     self.operand(statement.form, index, info, operand)?;
                 }
                 _ => self.of_kind(statement.form, info, bare, operand)?,

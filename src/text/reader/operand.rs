@@ -187,7 +187,7 @@ impl<'a> Reader<'_, 'a> {
         span: Range<usize>,
     ) -> Read<u32> {
         selector.parse(word).ok_or_else(|| {
-            let message = format!("`.{word}` is no `.{}` of the operand `{}`", selector.name, info.name);
+            let message = format!("`.{word}` is not a valid `.{}` of the operand `{}`", selector.name, info.name);
             Box::new(
                 Diagnostic::error(Code::Selector, span, message).with_help(selector.kind.describe(selector.letter)),
             )

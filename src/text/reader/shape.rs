@@ -130,7 +130,9 @@ impl Around {
             (OperandKind::Vector(_), found) => operand.longer && found > wanted.elements,
             _ => false,
         };
-        self == Around { elements: if other { self.elements } else { wanted.elements }, ..wanted }
+        // A constant may begin with a parenthesis.
+        let list = wanted.list || self.list && operand.constants && operand.kind != OperandKind::Arguments;
+        self == Around { elements: if other { self.elements } else { wanted.elements }, list, ..wanted }
     }
 }
 

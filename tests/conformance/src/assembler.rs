@@ -59,6 +59,8 @@ pub(crate) struct Run {
     pub(crate) passed: bool,
     /// Line, whether reading stopped there, message.
     pub(crate) complaints: Vec<(usize, bool, String)>,
+    /// How many complaints are about the module, and name no line.
+    pub(crate) unplaced: usize,
     /// All that was said.
     pub(crate) output: String,
 }
@@ -142,8 +144,10 @@ impl Assembler {
         let names: HashMap<String, usize> =
             files.iter().enumerate().map(|(index, file)| (file.path.to_string_lossy().into_owned(), index)).collect();
         let passed = output.status.success();
-        let mut runs: Vec<Run> =
-            modules.iter().map(|_| Run { passed: true, complaints: Vec::new(), output: String::new() }).collect();
+        let mut runs: Vec<Run> = modules
+            .iter()
+            .map(|_| Run { passed: true, complaints: Vec::new(), unplaced: 0, output: String::new() })
+            .collect();
         let mut clear = passed || modules.len() > 1;
         for line in said.lines() {
             let told = line.strip_prefix("ptxas ").and_then(|rest| {
@@ -167,6 +171,8 @@ impl Assembler {
         }
         if let [run] = &mut runs[..] {
             run.passed = passed;
+            let unplaced = |line: &&str| line.starts_with("ptxas error") || line.starts_with("ptxas <macro util>");
+            run.unplaced = said.lines().filter(unplaced).count();
             run.output = said.replace(&*files[0].path.to_string_lossy(), "FILE");
         } else if !clear || !passed && runs.iter().all(|run| run.passed) {
             // Halves, until it is clear which.

@@ -63,7 +63,8 @@ struct Arguments {
     /// How many differences with the same reasons, or of the same form, to print
     #[arg(long, default_value_t = 3)]
     show: usize,
-    /// In place of verdicts: compile every form, and write what its code computes to tests/machine/compiled.txt
+    /// In place of verdicts: compile every form, and write what its code computes to tests/machine/compiled.txt; with --seed
+    /// or --one-in other vectors or a part of the forms, and nothing is written
     #[arg(long)]
     record: bool,
     /// With --record: only forms whose names begin with this, and nothing is written
@@ -124,8 +125,10 @@ fn main() -> ExitCode {
         if arguments.record {
             let disassembler = path.with_file_name("nvdisasm");
             let file = root.join("tests/machine/compiled.txt");
-            let options = (&*today(), arguments.form.as_deref(), arguments.show);
-            return ExitCode::from(u8::from(!machine::record(&assembler, &disassembler, &file, options)));
+            let form = arguments.form.as_deref();
+            let choice = machine::Choice { form, seed: arguments.seed, one_in: arguments.one_in };
+            let show = (&*today(), arguments.show);
+            return ExitCode::from(u8::from(!machine::record(&assembler, &disassembler, &file, &choice, show)));
         }
         let tallies = hold(&assembler, &extent, &arguments, &known, &root);
         report::table(&assembler.version, &tallies);

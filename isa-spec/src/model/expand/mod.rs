@@ -4,16 +4,18 @@
 //! ```text
 //! use binary(x + y);      the blocks of `template binary($value)`, with `x + y` for `$value`
 //! .scope                  the members of `set scope`, where the entry has no set of its own
+//! wide                    the condition that `condition wide = …;` stands for, where no operand has this name
 //! .num.x of .b32          1 of .b32 where .num == .x1, 2 of .b32 where .num == .x2, …
 //! ```
 //!
 //! Later stages see fully expanded entries. This module depends on no types and no legality.
 
+mod conditions;
 mod count;
 mod sets;
 mod template;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use proc_macro2::Span;
 
@@ -25,6 +27,7 @@ use crate::text::{self, Errors};
 struct Named {
     templates: HashMap<String, Template>,
     sets: HashMap<String, NamedSet>,
+    conditions: BTreeMap<String, Expr>,
     classes: HashMap<String, Vec<Ident>>,
     words: HashMap<String, Word>,
     /// Members of word lists and operators.
@@ -39,6 +42,7 @@ pub(super) fn expand(spec: &mut Spec) -> Errors {
     let mut errors = Errors::new();
     let mut named = named(spec, &mut errors);
     sets::flatten_all(&mut named, &mut errors);
+    conditions::flatten_all(&mut named, &mut errors);
     let mut whole = |item: &mut Item, named: &Named| {
         let Item::Instruction(entry) = item else { return true };
         let before = errors.len();
@@ -47,6 +51,7 @@ pub(super) fn expand(spec: &mut Spec) -> Errors {
         if errors.len() > before {
             return false;
         }
+        conditions::fill(entry, named);
         sets::fill(entry, named, &mut errors);
         count::fill(entry, named, &mut errors);
         true
@@ -78,6 +83,7 @@ fn shadow(spec: &mut Spec) {
                 | Item::Fragment(_)
                 | Item::Layout(_)
                 | Item::Set(_)
+                | Item::Condition(_)
                 | Item::Template(_)
         )
     };
@@ -100,6 +106,10 @@ fn named(spec: &Spec, errors: &mut Errors) -> Named {
             Item::Set(set) => {
                 let known = named.sets.insert(set.name.to_string(), set.clone());
                 known.is_some().then(|| twice(&set.name, "set"));
+            }
+            Item::Condition(condition) => {
+                let known = named.conditions.insert(condition.name.to_string(), condition.value.clone());
+                known.is_some().then(|| twice(&condition.name, "condition"));
             }
             Item::Class(class) => drop(named.classes.insert(class.name.to_string(), class.types.clone())),
             Item::Modifiers(words) => {

@@ -65,7 +65,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
             // Already merged into entries: see `expand`.
             ast::Item::Set(set) => resolver.model.sets.push((set.name.to_string(), set.docs)),
             ast::Item::Modifiers(words) => resolver.modifiers(words),
-            ast::Item::Template(_) => {}
+            ast::Item::Template(_) | ast::Item::Condition(_) => {}
             ast::Item::Instruction(entry) => entries.push((entry, base)),
         }
     }

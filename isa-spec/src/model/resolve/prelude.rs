@@ -322,8 +322,18 @@ impl Resolver {
     }
 
     pub(super) fn directive(&mut self, directive: ast::Directive) {
-        const PLACES: [&str; 8] =
-            ["module", "branches", "targets", "prototype", "entry", "function", "attribute", "option"];
+        const PLACES: [&str; 10] = [
+            "module",
+            "branches",
+            "targets",
+            "prototype",
+            "entry",
+            "function",
+            "attribute",
+            "option",
+            "sections",
+            "resultless",
+        ];
         let ast::Directive { docs, name, places, numbers, without, until, lifetime } = directive;
         for place in &places {
             if !PLACES.iter().any(|known| place == known) {
@@ -349,6 +359,8 @@ impl Resolver {
             function: allowed_in("function"),
             attribute: allowed_in("attribute"),
             option: allowed_in("option"),
+            sections: allowed_in("sections"),
+            resultless: allowed_in("resultless"),
             least: numbers.as_ref().map_or(0, |(least, _)| least.value as u8),
             most: numbers.map_or(0, |(_, most)| most.value as u8),
             without: without.iter().map(ToString::to_string).collect(),
@@ -573,11 +585,13 @@ impl Resolver {
     }
 
     pub(super) fn effect(&mut self, effect: ast::Effect) {
-        const PARAMS: [(&str, EffectParam); 5] = [
+        const PARAMS: [(&str, EffectParam); 7] = [
             ("operand", EffectParam::Operand),
             ("word", EffectParam::Word),
             ("program", EffectParam::Program),
             ("summation", EffectParam::Summation),
+            ("layout", EffectParam::Layout),
+            ("types", EffectParam::Types),
             ("literal", EffectParam::Number),
         ];
         let ast::Effect { docs, name, params, result } = effect;

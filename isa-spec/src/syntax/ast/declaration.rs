@@ -317,6 +317,13 @@ pub(crate) struct NamedSet {
     pub body: SetBody,
 }
 
+/// `condition generic = !.ss;`: a condition on modifiers that entries refer to by name
+#[derive(Clone, Debug)]
+pub(crate) struct NamedCondition {
+    pub name: Ident,
+    pub value: Expr,
+}
+
 /// `.cluster "Threads of the cluster.": ptx 7.8, sm_90;`: a modifier word with its description
 #[derive(Clone, Debug)]
 pub(crate) struct Word {

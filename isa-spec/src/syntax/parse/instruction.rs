@@ -196,21 +196,19 @@ fn block(input: ParseStream, entry: &mut Instruction, seen: &mut Vec<String>, er
     Ok(())
 }
 
-/// `binary(x + y, { .f16, .f16x2 })` after `use`
+/// `binary(x + y, { .f16, .f16x2 })` after `use`; semicolons separate arguments that contain commas
 fn template_use(input: ParseStream) -> Result<Use> {
     let name = word(input)?;
     let mut args = Vec::new();
     if input.peek(token::Paren) {
         let content;
         syn::parenthesized!(content in input);
-        while !content.is_empty() {
-            let mut arg = TokenStream::new();
-            while !content.is_empty() && !content.peek(Token![,]) {
-                arg.extend([content.parse::<TokenTree>()?]);
-            }
-            content.parse::<Option<Token![,]>>()?;
-            args.push(arg);
-        }
+        let is = |token: &TokenTree, mark: char| matches!(token, TokenTree::Punct(punct) if punct.as_char() == mark);
+        let tokens: Vec<TokenTree> = content.parse::<TokenStream>()?.into_iter().collect();
+        let mark = if tokens.iter().any(|token| is(token, ';')) { ';' } else { ',' };
+        args.extend(tokens.split(|token| is(token, mark)).map(|arg| arg.iter().cloned().collect::<TokenStream>()));
+        // A separator may follow the last argument.
+        args.pop_if(|last| last.is_empty());
     }
     Ok(Use { name, args })
 }

@@ -11,12 +11,12 @@ use super::{
 };
 use crate::syntax::ast::{
     BitField, Builtin, Class, Declared, Directive, Docs, Effect, Fragment, Function, Ident, Item, Layout, LenientNote,
-    Manual, Map, NamedSet, Operator, OperatorMember, Own, ParamType, Scalarized, Signature, Space, Spec, Special,
-    SpecialName, SumRow, Summation, TargetGroup, Template, Type, TypeSet, TypeShape, Word, Words,
+    Manual, Map, NamedCondition, NamedSet, Operator, OperatorMember, Own, ParamType, Scalarized, Signature, Space,
+    Spec, Special, SpecialName, SumRow, Summation, TargetGroup, Template, Type, TypeSet, TypeShape, Word, Words,
 };
 use crate::text::Errors;
 
-const ITEMS: [&str; 29] = [
+const ITEMS: [&str; 30] = [
     "use",
     "bodies",
     "ptx",
@@ -40,6 +40,7 @@ const ITEMS: [&str; 29] = [
     "spaces",
     "directives",
     "set",
+    "condition",
     "free",
     "modifiers",
     "template",
@@ -93,6 +94,7 @@ fn directive(input: ParseStream) -> Result<Directive> {
             directive.places.push(word(input)?);
         }
     }
+    describe(input, &mut directive.docs)?;
     input.parse::<Token![:]>()?;
     directive.lifetime = Some(super::instruction::lifetime(input)?);
     Ok(directive)
@@ -100,7 +102,7 @@ fn directive(input: ParseStream) -> Result<Directive> {
 
 /// `.b128: ptx 8.3, sm_70;`
 fn declared(input: ParseStream) -> Result<Declared> {
-    let (docs, span) = (super::docs(input)?, input.span());
+    let (mut docs, span) = (super::docs(input)?, input.span());
     let name = if input.peek(Token![.]) {
         format!(".{}", dotted(input)?)
     } else if input.peek(LitStr) {
@@ -108,7 +110,8 @@ fn declared(input: ParseStream) -> Result<Declared> {
     } else {
         word(input)?.to_string()
     };
-    let most = if input.peek(Token![:]) { None } else { Some(number(input)?) };
+    let most = if input.peek(syn::LitInt) { Some(number(input)?) } else { None };
+    describe(input, &mut docs)?;
     input.parse::<Token![:]>()?;
     let lifetime = super::instruction::lifetime(input)?;
     Ok(Declared { docs, span, name, most, lifetime })
@@ -145,7 +148,7 @@ fn manual(input: ParseStream, span: Span, errors: &mut Errors) -> Result<Manual>
 
 /// `.local generic constants;`
 fn space(input: ParseStream) -> Result<Space> {
-    let (docs, name) = (super::docs(input)?, dotted(input)?);
+    let (mut docs, name) = (super::docs(input)?, dotted(input)?);
     let (mut memory, mut attributes, mut option, mut inside, mut until) = (None, Vec::new(), None, None, None);
     while input.peek(syn::Ident) {
         let attribute = word(input)?;
@@ -157,6 +160,7 @@ fn space(input: ParseStream) -> Result<Space> {
             _ => attributes.push(attribute),
         }
     }
+    describe(input, &mut docs)?;
     semicolon(input)?;
     Ok(Space { docs, name, memory, attributes, option, inside, until })
 }
@@ -244,14 +248,19 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             named_set(input, docs, true).map(Item::Set)
         }
         "set" => named_set(input, docs, false).map(Item::Set),
+        "condition" => {
+            let name = word(input)?;
+            input.parse::<Token![=]>()?;
+            let value = expr::expr(input)?;
+            semicolon(input)?;
+            Ok(Item::Condition(NamedCondition { name, value }))
+        }
         "modifiers" => {
             let content;
             syn::braced!(content in input);
             Ok(Item::Modifiers(statements(&content, errors, |input, _| {
                 let (mut docs, name) = (super::docs(input)?, dotted(input)?);
-                if input.peek(LitStr) {
-                    docs = input.parse::<LitStr>()?.value();
-                }
+                describe(input, &mut docs)?;
                 let mut floor = None;
                 if input.parse::<Option<Token![:]>>()?.is_some() {
                     floor = Some(super::instruction::requirement(input)?);
@@ -317,7 +326,8 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             let content;
             syn::braced!(content in input);
             Ok(Item::Lenient(statements(&content, errors, |input, _| {
-                let note = LenientNote { docs: super::docs(input)?, name: word(input)? };
+                let mut note = LenientNote { docs: super::docs(input)?, name: word(input)? };
+                describe(input, &mut note.docs)?;
                 semicolon(input)?;
                 Ok(note)
             })))
@@ -329,6 +339,23 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
             Err(syn::Error::new(name.span(), format!("`{other}` begins no item; expected {hint}")))
         }
     }
+}
+
+/// Parses the description that a member of a list or a short item may have behind it, in place of `///` lines before it: strings, each
+/// a paragraph.
+fn describe(input: ParseStream, docs: &mut Docs) -> Result<()> {
+    let mut paragraphs = Vec::new();
+    while input.peek(LitStr) {
+        let text = input.parse::<LitStr>()?;
+        if !docs.is_empty() {
+            return Err(syn::Error::new(text.span(), "duplicate description"));
+        }
+        paragraphs.push(text.value());
+    }
+    if !paragraphs.is_empty() {
+        *docs = paragraphs.join("\n\n");
+    }
+    Ok(())
 }
 
 /// `sm_75: fused fraction 24 step 16;`
@@ -350,7 +377,7 @@ fn sum_row(input: ParseStream) -> Result<SumRow> {
 }
 
 /// `update(at: operand, change: program) -> value;`
-fn effect(input: ParseStream, docs: Docs) -> Result<Effect> {
+fn effect(input: ParseStream, mut docs: Docs) -> Result<Effect> {
     let name = word(input)?;
     let content;
     syn::parenthesized!(content in input);
@@ -368,6 +395,7 @@ fn effect(input: ParseStream, docs: Docs) -> Result<Effect> {
         input.parse::<Token![->]>()?;
         keyword(input, "value")?;
     }
+    describe(input, &mut docs)?;
     semicolon(input)?;
     Ok(Effect { docs, name, params, result })
 }
@@ -397,8 +425,9 @@ fn template(input: ParseStream, docs: Docs) -> Result<Template> {
 
 /// `x2;`, or `m64n(8 to 256 by 8)k8;` for one word for each number, which replaces `{}` in the description.
 fn words_member(input: ParseStream) -> Result<Vec<(Docs, Ident)>> {
-    let (docs, first) = (super::docs(input)?, super::undotted(input)?);
+    let (mut docs, first) = (super::docs(input)?, super::undotted(input)?);
     let members = super::numbered(first, input)?;
+    describe(input, &mut docs)?;
     semicolon(input)?;
     let described = |(number, word): (Option<u32>, Ident)| match number {
         Some(number) => (docs.replace("{}", &number.to_string()), word),
@@ -409,7 +438,7 @@ fn words_member(input: ParseStream) -> Result<Vec<(Docs, Ident)>> {
 
 /// `0 to 13: start;`, `52: stride;`
 fn bit_field(input: ParseStream) -> Result<BitField> {
-    let (docs, low) = (super::docs(input)?, number(input)?);
+    let (mut docs, low) = (super::docs(input)?, number(input)?);
     let mut high = low;
     if peek_keyword(input, "to") {
         word(input)?;
@@ -417,6 +446,7 @@ fn bit_field(input: ParseStream) -> Result<BitField> {
     }
     input.parse::<Token![:]>()?;
     let name = word(input)?;
+    describe(input, &mut docs)?;
     semicolon(input)?;
     Ok(BitField { docs, low, high, name })
 }
@@ -474,12 +504,13 @@ fn type_item(input: ParseStream) -> Result<Type> {
         word(input)?;
         ty.constants = members(input)?;
     }
+    describe(input, &mut ty.docs)?;
     semicolon(input)?;
     Ok(ty)
 }
 
 fn special(input: ParseStream) -> Result<Special> {
-    let docs = super::docs(input)?;
+    let mut docs = super::docs(input)?;
     let names = punctuated(input, |input| {
         input.parse::<Token![%]>()?;
         let name = word(input)?;
@@ -496,6 +527,7 @@ fn special(input: ParseStream) -> Result<Special> {
         }
         Ok(SpecialName { name, count, origin })
     })?;
+    describe(input, &mut docs)?;
     input.parse::<Token![:]>()?;
     let mut elements = None;
     if input.peek(syn::LitInt) {
@@ -507,10 +539,11 @@ fn special(input: ParseStream) -> Result<Special> {
     Ok(Special { docs, names, elements, types, floor })
 }
 
-fn class(input: ParseStream, docs: Docs) -> Result<Class> {
+fn class(input: ParseStream, mut docs: Docs) -> Result<Class> {
     let name = word(input)?;
     input.parse::<Token![=]>()?;
     let types = members(input)?;
+    describe(input, &mut docs)?;
     semicolon(input)?;
     Ok(Class { docs, name, types })
 }
@@ -551,11 +584,12 @@ fn signature(input: ParseStream, docs: Docs) -> Result<Signature> {
 }
 
 fn builtin(input: ParseStream, docs: Docs) -> Result<Builtin> {
-    let signature = signature(input, docs)?;
+    let mut signature = signature(input, docs)?;
     let warp = peek_keyword(input, "warp");
     if warp {
         word(input)?;
     }
+    describe(input, &mut signature.docs)?;
     semicolon(input)?;
     Ok(Builtin { signature, warp })
 }
@@ -612,7 +646,7 @@ fn operator(input: ParseStream, docs: Docs, errors: &mut Errors) -> Result<Opera
 }
 
 fn operator_member(input: ParseStream) -> Result<OperatorMember> {
-    let docs = super::docs(input)?;
+    let mut docs = super::docs(input)?;
     let name: Ident = word(input)?;
     input.parse::<Token![=]>()?;
     let body = expr::expr(input)?;
@@ -621,6 +655,7 @@ fn operator_member(input: ParseStream) -> Result<OperatorMember> {
         input.parse::<Token![for]>()?;
         domain = type_set(input)?;
     }
+    describe(input, &mut docs)?;
     semicolon(input)?;
     Ok(OperatorMember { docs, name, body, domain })
 }

@@ -296,7 +296,7 @@ fn numbered(first: Ident, input: ParseStream) -> Result<Vec<(Option<u32>, Ident)
     if !content.is_empty() {
         return Err(content.error("expected `)`"));
     }
-    let ends = input.peek(Token![;]) || input.peek(Token![,]) || input.is_empty();
+    let ends = input.peek(Token![;]) || input.peek(Token![,]) || input.peek(LitStr) || input.is_empty();
     let behind = if ends { String::new() } else { undotted(input)?.to_string() };
     let word = |number: u32| (Some(number), Ident::new(format!("{first}{number}{behind}"), first.span()));
     Ok((least..=most).step_by(step).map(word).collect())

@@ -1,7 +1,8 @@
 //! Modules that compilers wrote, each with one change somewhere: is it refused, and on which lines?
 //!
 //! The assembler stops at the first mistake that breaks the grammar; on what stands behind it says nothing, and what it
-//! looks at last (such as names that nothing declares) it says nothing at all. Two figures tell how the lines compare:
+//! looks at last (such as names that nothing declares) it says nothing at all. Where it names no line, as for a target that the
+//! version does not know, one line of ours answers. Two figures tell how the lines compare:
 //! `lines` counts modules where both refuse exactly the same lines, wherever they stand, and `lines read` those where they
 //! do in the part that the assembler read.
 
@@ -22,6 +23,9 @@ use crate::report::{Difference, TAKEN, Tally};
 
 /// Lines of functions in one piece of a large module.
 const PIECE: usize = 250;
+
+/// What is said of a module that is refused as a whole.
+const MODULE: &str = "refused, on no line";
 
 /// The modules of some folders, large ones in pieces, by name.
 fn modules(folders: &[&Path]) -> Vec<(String, String)> {
@@ -135,7 +139,7 @@ fn theirs(run: Run) -> (BTreeMap<usize, String>, Option<usize>) {
     for (line, _, message) in run.complaints {
         refused.entry(line).or_insert(message);
     }
-    if refused.is_empty() && !run.passed {
+    if refused.is_empty() && !run.passed && run.unplaced == 0 {
         refused.insert(0, run.output);
     }
     (refused, stopped)
@@ -166,7 +170,9 @@ fn compare(assembler: &Assembler, name: &str, text: &str, random: &mut Random) -
         return None;
     }
     let mine = ours(&spoilt);
+    let unplaced = run.unplaced;
     let (yours, stopped) = theirs(run);
+    let taken = yours.is_empty() && unplaced == 0;
     let changed = text.lines().zip(spoilt.lines()).position(|(one, other)| one != other).unwrap_or(0);
     let lines = |text: &str| text.lines().nth(changed).unwrap_or_default().trim().to_owned();
     let said = |refused: &BTreeMap<usize, String>, others: &BTreeMap<usize, String>| {
@@ -189,18 +195,23 @@ fn compare(assembler: &Assembler, name: &str, text: &str, random: &mut Random) -
         line: line.clone(),
         smaller: None,
         ours: said(mine, &yours),
-        theirs: said(&yours, mine),
+        theirs: if yours.is_empty() && !taken { MODULE.to_owned() } else { said(&yours, mine) },
     };
     // What only we refuse behind the line at which the assembler stopped.
     let mut read = mine.clone();
     read.retain(|line, _| stopped.is_none_or(|stopped| *line <= stopped));
-    let verdict = mine.is_empty() == yours.is_empty();
+    let verdict = mine.is_empty() == taken;
+    // For each complaint that names no line there is one line more here.
+    let alike = |mine: &BTreeMap<usize, String>| {
+        let shared = yours.keys().filter(|line| mine.contains_key(line)).count();
+        shared == yours.len() && mine.len() == shared + unplaced
+    };
     let differs = [
         (!verdict).then(|| difference(&mine)),
-        (verdict && !mine.keys().eq(yours.keys())).then(|| difference(&mine)),
-        (verdict && !read.keys().eq(yours.keys())).then(|| difference(&read)),
+        (verdict && !alike(&mine)).then(|| difference(&mine)),
+        (verdict && !alike(&read)).then(|| difference(&read)),
     ];
-    Some(Compared { class, taken: yours.is_empty(), differs, place, line })
+    Some(Compared { class, taken, differs, place, line })
 }
 
 pub(crate) fn hold(assembler: &Assembler, folders: &[&Path], extent: &Extent) -> [Tally; 3] {

@@ -42,7 +42,9 @@ fn forms(sm: u16) -> Vec<FormInfo> {
 fn module(sm: u16, forms: &[FormInfo]) -> String {
     let kernels = forms.iter().enumerate();
     head(sm)
-        + &kernels.map(|(at, form)| guarded(&format!("k{at}"), *form, &vectors::of(*form, VECTORS))).collect::<String>()
+        + &kernels
+            .map(|(at, form)| guarded(&format!("k{at}"), *form, &vectors::of(*form, vectors::RECORDED, VECTORS)))
+            .collect::<String>()
 }
 
 /// Computes all forms on the first card and writes the results; whether all agree with the evaluators.
@@ -66,7 +68,9 @@ pub(crate) fn record(path: &Path, date: &str) -> Result<bool, String> {
             .enumerate()
             .map(|(at, form)| {
                 let sources = form.sources().count();
-                let input = vectors::of(*form, VECTORS).into_iter().flat_map(|words| words.into_iter().take(sources));
+                let input = vectors::of(*form, vectors::RECORDED, VECTORS)
+                    .into_iter()
+                    .flat_map(|words| words.into_iter().take(sources));
                 let input = input.map(|word| word as u64);
                 (format!("k{at}"), input.collect(), PHASES.collect())
             })
@@ -74,7 +78,7 @@ pub(crate) fn record(path: &Path, date: &str) -> Result<bool, String> {
         let results = card.run(&module(card.sm, forms), VECTORS, VECTORS * STRIDE as usize / 8, &work)?;
         for (form, phases) in forms.iter().zip(results) {
             let mut words = String::new();
-            for (thread, inputs) in vectors::of(*form, VECTORS).iter().enumerate() {
+            for (thread, inputs) in vectors::of(*form, vectors::RECORDED, VECTORS).iter().enumerate() {
                 let here = replay::word(*form, inputs, &form.evaluate(card.sm, inputs));
                 for (phase, written) in PHASES.zip(&phases) {
                     let found = [written[2 * thread], written[2 * thread + 1]].map(u128::from);

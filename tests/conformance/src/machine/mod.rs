@@ -33,6 +33,7 @@ use ptx_isa::target::{Floor, Target};
 use rayon::prelude::*;
 
 use crate::assembler::{Assembler, Temporary};
+use crate::random::hash;
 use interpreter::Memory;
 use registers::Origin;
 use sass::Instruction;
@@ -60,11 +61,13 @@ struct Way {
     architecture: Target,
     /// How many sources are written.
     sources: usize,
+    /// The seed of its vectors.
+    seed: u64,
 }
 
 impl Way {
     /// One for each evaluator of a form: for the highest target below its bound.
-    fn all(form: FormInfo) -> Vec<Way> {
+    fn all(form: FormInfo, seed: u64) -> Vec<Way> {
         let takes = |floor: &Floor, target| floor.takes(target, TABLE.families());
         let optional = form.operands().iter().filter_map(|operand| Some((operand.optional, operand.floor?)));
         let optional: Vec<&Floor> = optional.filter(|(optional, _)| *optional).map(|(_, floor)| floor).collect();
@@ -79,7 +82,13 @@ impl Way {
             let target = [architecture].into_iter().find(below);
             let target = target.or_else(|| plain.filter(|target| below(target) && knows(*target)).max())?;
             // What parts a destination has is written with all operands only.
-            (sources == all || form.selectors().next().is_none()).then_some(Way { form, target, architecture, sources })
+            (sources == all || form.selectors().next().is_none()).then_some(Way {
+                form,
+                target,
+                architecture,
+                sources,
+                seed,
+            })
         };
         let evaluations = form.evaluations().iter();
         evaluations.filter_map(|evaluation| way(evaluation.below, evaluation.sources.into())).collect()
@@ -94,7 +103,7 @@ impl Way {
 
     fn vectors(self) -> Vec<Vec<u128>> {
         let all = self.form.sources().count();
-        let mut vectors = vectors::of(self.form, VECTORS);
+        let mut vectors = vectors::of(self.form, self.seed, VECTORS);
         vectors.iter_mut().for_each(|inputs| drop(inputs.drain(self.sources..all)));
         vectors
     }
@@ -220,17 +229,41 @@ fn results(way: Way, inputs: &[u128], memory: &Memory, number: u64) -> Result<(S
     Ok((replay::word(way.form, inputs, &words), origin))
 }
 
-/// Computes all forms and writes the results; tells what is not covered, and whether all agree with the evaluators. With
-/// the beginning of a name only such forms are computed, and nothing is written.
+/// What is computed of all forms.
+pub(crate) struct Choice<'a> {
+    /// Only forms whose names begin with this.
+    pub(crate) form: Option<&'a str>,
+    /// Other vectors than those that are recorded.
+    pub(crate) seed: Option<u64>,
+    /// One form of so many.
+    pub(crate) one_in: u64,
+}
+
+impl Choice<'_> {
+    fn has(&self, form: FormInfo) -> bool {
+        let name = form.name();
+        let turn = hash(&name, self.seed.unwrap_or_default()).is_multiple_of(self.one_in.max(1));
+        turn && self.form.is_none_or(|begin| name.starts_with(begin))
+    }
+
+    fn is_all(&self) -> bool {
+        self.form.is_none() && self.seed.is_none() && self.one_in <= 1
+    }
+}
+
+/// Computes forms; tells what is not covered, and whether all agree with the evaluators. The results of all forms with the vectors
+/// that are replayed are written.
 pub(crate) fn record(
     assembler: &Assembler,
     disassembler: &Path,
     path: &Path,
-    (date, only, show): (&str, Option<&str>, usize),
+    choice: &Choice<'_>,
+    (date, show): (&str, usize),
 ) -> bool {
     let mut wanted: BTreeMap<(Target, Target), Vec<Way>> = BTreeMap::new();
-    let named = |form: &FormInfo| only.is_none_or(|only| form.name().starts_with(only));
-    for way in TABLE.forms().filter(|form| constants_reach(*form) && named(form)).flat_map(Way::all) {
+    let seed = choice.seed.unwrap_or(vectors::RECORDED);
+    let forms = TABLE.forms().filter(|form| constants_reach(*form) && choice.has(*form));
+    for way in forms.flat_map(|form| Way::all(form, seed)) {
         wanted.entry((way.architecture, way.target)).or_default().push(way);
     }
     let tools = Tools { assembler, disassembler };
@@ -298,7 +331,7 @@ pub(crate) fn record(
     for (kind, forms) in &missing {
         println!("  not covered ({kind}): {} forms, {} the first: {}", forms.len(), forms[0].0, forms[0].1);
     }
-    if only.is_none() {
+    if choice.is_all() {
         fs::write(path, text).expect("the file can be written");
     }
     differences == 0

@@ -1,0 +1,150 @@
+//! The rows: kernels against their rivals, ways to run them against each other, and what starting costs.
+
+use ptx_isa::run::{Grid, Memory, Module};
+
+use super::cases::{self, Case};
+use super::plot::Bar;
+use super::rival::Library;
+use super::{Ours, TEXT, Value, compare, ratio, report, seconds};
+
+/// Each kernel against clang's code and against ptoxide. Returns the ratios to clang.
+pub(crate) fn kernels(wanted: &str, library: Option<&Library>) -> Vec<Bar> {
+    let (mut clang, mut ptoxide) = (Vec::new(), Vec::new());
+    let beyond = cases::beyond_caches().into_iter().map(|case| (case, ", beyond the caches"));
+    for (case, place) in cases::cases().into_iter().map(|case| (case, "")).chain(beyond) {
+        let name = format!("{}{place}", case.name);
+        if !name.contains(wanted) {
+            continue;
+        }
+        let ours = Ours::new(&case, 1);
+        let instructions = ours.run(true);
+        if let Some(library) = library {
+            let mut buffers: Vec<Vec<u8>> = case.buffers.iter().map(|buffer| buffer.bytes.clone()).collect();
+            library.run(&case, &mut buffers);
+            compare(&case, &ours.outputs(), &buffers);
+            let (value, own) = ratio(|| _ = ours.run(true), || library.run(&case, &mut buffers));
+            let note = format!("({:.2} ms, {:.2} G/s)", own * 1e3, instructions as f64 / own / 1e9);
+            report(&format!("{name}, {}", library.compiler), value, case.goal, &note);
+            if place.is_empty() {
+                clang.push((case.name.to_owned(), value));
+            }
+        }
+        if place.is_empty()
+            && let Some(theirs) = self::ptoxide(&case)
+        {
+            let own = seconds(|| _ = ours.run(true));
+            report(&format!("{name}, ptoxide"), theirs / own, 60.0, &format!("({:.0} ms of theirs)", theirs * 1e3));
+            ptoxide.push(theirs / own);
+        }
+    }
+    if let (Some(library), 2..) = (library, clang.len()) {
+        let values: Vec<f64> = clang.iter().map(|(_, value)| *value).collect();
+        report(&format!("geometric mean, {}", library.compiler), mean(&values), 1.0, "");
+    }
+    if ptoxide.len() > 1 {
+        report("geometric mean, ptoxide", mean(&ptoxide), 60.0, &format!("({} kernels)", ptoxide.len()));
+    }
+    clang
+}
+
+fn mean(values: &[f64]) -> f64 {
+    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+/// Seconds that ptoxide takes for a kernel; `None` if it does not run it, or not right.
+fn ptoxide(case: &Case) -> Option<f64> {
+    use ptoxide::{Argument, Context, LaunchParams};
+    // It knows no module with more than it needs.
+    let head = TEXT.find(".visible .entry")?;
+    let start = TEXT.find(&format!(".visible .entry {}(", case.name))?;
+    let length = TEXT[start..].find("\n}\n")? + 3;
+    let directives = TEXT[..head].lines().filter(|line| line.starts_with(".version") || line.starts_with(".target"));
+    let text =
+        format!("{}\n.address_size 64\n{}", directives.collect::<Vec<_>>().join("\n"), &TEXT[start..start + length]);
+    // What it lacks is a panic.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let ran = std::panic::catch_unwind(|| {
+        let mut context = Context::new_with_module(&text).ok()?;
+        let pointers: Vec<_> = case
+            .buffers
+            .iter()
+            .map(|buffer| {
+                let pointer = context.alloc::<u8>(buffer.bytes.len());
+                context.write(pointer, &buffer.bytes);
+                pointer
+            })
+            .collect();
+        let arguments: Vec<Argument<'_>> = case
+            .arguments
+            .iter()
+            .map(|value| match value {
+                Value::Buffer(number) => Argument::ptr(pointers[*number]),
+                Value::Int(value) => Argument::U32(*value as u32),
+                Value::Float(value) => Argument::U32(value.to_bits()),
+            })
+            .collect();
+        let launch = LaunchParams::func_id(0).grid2d(case.blocks[0], case.blocks[1]);
+        let launch = launch.block2d(case.threads[0], case.threads[1]);
+        let mut done = false;
+        let time = seconds(|| done = context.run(launch, &arguments).is_ok());
+        let outputs: Vec<Vec<u8>> = case
+            .buffers
+            .iter()
+            .zip(&pointers)
+            .map(|(buffer, pointer)| {
+                let mut bytes = vec![0; buffer.bytes.len()];
+                context.read(*pointer, &mut bytes);
+                bytes
+            })
+            .collect();
+        let ours = Ours::new(case, 1);
+        ours.run(true);
+        compare(case, &ours.outputs(), &outputs);
+        done.then_some(time)
+    });
+    std::panic::set_hook(hook);
+    ran.ok().flatten()
+}
+
+/// Launches with checks against those without, and on two threads against one.
+pub(crate) fn modes(wanted: &str) {
+    if !"checked threads".contains(wanted) {
+        return;
+    }
+    let (mut checked, mut threads) = (Vec::new(), Vec::new());
+    for case in cases::cases().iter().filter(|case| case.name != "look_back") {
+        let (one, two) = (Ours::new(case, 1), Ours::new(case, 2));
+        one.run(true);
+        two.run(true);
+        checked.push(ratio(|| _ = one.run(true), || _ = one.run(false)).0);
+        threads.push(ratio(|| _ = two.run(true), || _ = one.run(true)).0);
+    }
+    report("checked, unchecked, geometric mean", mean(&checked), 0.9, "");
+    report("two threads, one, geometric mean", mean(&threads), 1.9, "");
+}
+
+/// From text to a kernel that runs, and a launch that does little.
+pub(crate) fn starts(wanted: &str) {
+    if !"start launch".contains(wanted) {
+        return;
+    }
+    let statements = TEXT.matches(';').count() as f64;
+    let memory = Memory::new();
+    let load = || {
+        let module = Module::load(TEXT, &memory).expect("the module of the other rows");
+        module.kernels().for_each(|kernel| kernel.prepare().expect("a kernel of the other rows"));
+    };
+    let mut times: Vec<f64> = (0..15).map(|_| seconds(load)).collect();
+    times.sort_by(f64::total_cmp);
+    let each = times[times.len() / 2] / statements * 1e6;
+    report("start, 2 µs a statement", 2.0 / each, 1.0, &format!("({each:.2} µs a statement)"));
+    let module = Module::load(TEXT, &memory).expect("the module of the other rows");
+    let kernel = module.kernel("copy").expect("a kernel of the other rows");
+    let (x, y) = (memory.upload(&[1.0_f32; 32]), memory.upload(&[0.0_f32; 32]));
+    let arguments = [x.into(), y.into(), 32_i32.into()];
+    let launch = || _ = kernel.launch(Grid::new(1, 32), &arguments).expect("a launch");
+    const LAUNCHES: u32 = 10_000;
+    let time = seconds(|| (0..LAUNCHES).for_each(|_| launch())) / f64::from(LAUNCHES) * 1e6;
+    report("launch, 1 µs", 1.0 / time, 1.0, &format!("({time:.2} µs)"));
+}

@@ -1,0 +1,97 @@
+//! Tensor maps: what tensor copies are told about an array and the part of it that they move.
+
+use ptx_isa::run::{Fill, Swizzle, SwizzleAtom, TensorElement, TensorMap as Map};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyMemoryView;
+
+use crate::array::Array;
+
+/// A tensor map of an array, for a parameter of 128 bytes.
+#[pyclass(frozen, module = "ptx_isa")]
+pub(crate) struct TensorMap {
+    array: Py<PyAny>,
+    map: Map,
+}
+
+/// The type of elements that a buffer's format or a name means.
+fn element(name: &str) -> Option<TensorElement> {
+    Some(match name {
+        "u8" | "B" | "?" => TensorElement::U8,
+        "u16" | "H" => TensorElement::U16,
+        "u32" | "I" => TensorElement::U32,
+        "s32" | "i" => TensorElement::S32,
+        "u64" | "L" | "Q" => TensorElement::U64,
+        "s64" | "l" | "q" => TensorElement::S64,
+        "f16" | "e" => TensorElement::F16,
+        "f32" | "f" => TensorElement::F32,
+        "f64" | "d" => TensorElement::F64,
+        "bf16" => TensorElement::Bf16,
+        "tf32" => TensorElement::Tf32,
+        _ => return None,
+    })
+}
+
+#[pymethods]
+impl TensorMap {
+    #[new]
+    #[pyo3(signature = (array, box_shape, *, element=None, element_strides=None, swizzle=0, atom=16, fill="zero"))]
+    fn new(
+        array: &Bound<'_, PyAny>,
+        box_shape: Vec<u32>,
+        element: Option<&str>,
+        element_strides: Option<Vec<u32>>,
+        swizzle: u32,
+        atom: u32,
+        fill: &str,
+    ) -> PyResult<TensorMap> {
+        let view = PyMemoryView::from(array)?;
+        let format: String = view.getattr("format")?.extract()?;
+        let name = element.unwrap_or(format.trim_start_matches(['<', '=', '@']));
+        let element = self::element(name).ok_or_else(|| {
+            PyTypeError::new_err(format!("tensors have no elements of the type `{name}`: pass `element=\"f16\"` or another"))
+        })?;
+        let mut shape: Vec<u64> = view.getattr("shape")?.extract()?;
+        let mut strides: Vec<u64> = view.getattr("strides")?.extract()?;
+        let (mut box_dim, mut steps) = (box_shape, element_strides.unwrap_or_else(|| vec![1; shape.len()]));
+        // Arrays have their adjacent dimension last, tensor maps first.
+        (shape.reverse(), strides.reverse(), box_dim.reverse(), steps.reverse());
+        if strides.first().is_none_or(|stride| *stride * 8 != u64::from(element.bits())) {
+            return Err(PyValueError::new_err("the elements of the array's last dimension are not adjacent"));
+        }
+        let unknown = |what: &str| PyValueError::new_err(what.to_owned());
+        let swizzle = match swizzle {
+            0 => Swizzle::None,
+            32 => Swizzle::Bytes32,
+            64 => Swizzle::Bytes64,
+            128 => Swizzle::Bytes128,
+            _ => return Err(unknown("a swizzle has 0, 32, 64 or 128 bytes")),
+        };
+        let atom = match atom {
+            16 => SwizzleAtom::Bytes16,
+            32 => SwizzleAtom::Bytes32,
+            64 => SwizzleAtom::Bytes64,
+            _ => return Err(unknown("a swizzle keeps 16, 32 or 64 bytes together")),
+        };
+        let fill = match fill {
+            "zero" => Fill::Zero,
+            "nan" => Fill::Nan,
+            _ => return Err(unknown("elements out of bounds are \"zero\" or \"nan\"")),
+        };
+        // The address is that of the launch.
+        let map = Map::tiled(element, 0, &shape, &strides[1..], &box_dim).element_stride(&steps);
+        let map = map.swizzle(swizzle).atom(atom).fill(fill);
+        map.encode().map_err(|error| PyValueError::new_err(error.message))?;
+        Ok(TensorMap { array: array.clone().unbind(), map })
+    }
+}
+
+impl TensorMap {
+    /// The array, and the bytes that a kernel gets.
+    pub(crate) fn encode(&self, py: Python<'_>) -> PyResult<(Array, [u8; 128])> {
+        let array = Array::of(self.array.bind(py))?.ok_or_else(|| PyTypeError::new_err("is a tensor map of no array"))?;
+        let map = Map { global_address: array.bytes.start as u64, ..self.map.clone() };
+        let bytes = map.encode().map_err(|error| PyValueError::new_err(format!("cannot be used: {}", error.message)))?;
+        Ok((array, bytes))
+    }
+}

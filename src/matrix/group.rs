@@ -1,0 +1,157 @@
+//! Products of warpgroups: four warps that hold 16 rows of the result each, with matrices in shared memory.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use alloc::{format, vec};
+
+use isa_table::matrix::{BitLayout, SumOf};
+
+use super::arithmetic::Arithmetic;
+use super::shared::{Reader, SharedMatrix, Stored, signed};
+use super::{Lanes, Layout, Metadata, Reading, numbers, positions};
+use crate::eval::product::{Format, Number, Rows};
+use crate::table::{EffectKind, FormInfo, Free};
+
+/// A matrix product that a statement computes across a warpgroup.
+#[derive(Clone, Debug)]
+pub struct GroupProduct {
+    /// Layout of `a`, if lanes hold it.
+    a: Option<Layout>,
+    d: Layout,
+    metadata: Option<Layout>,
+    place: &'static BitLayout,
+    sum: SumOf,
+    arithmetic: Arithmetic,
+}
+
+/// How a matrix in shared memory is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Side {
+    /// The word that describes it.
+    pub word: u64,
+    /// True if its elements are negated.
+    pub negative: bool,
+    /// True if it is transposed.
+    pub transposed: bool,
+}
+
+/// Bytes of the part of a row of `a` that one product takes.
+const DEPTH: usize = 32;
+
+impl GroupProduct {
+    /// Returns the product of a statement: a form, its free modifiers and the SM number of a target.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be computed.
+    pub fn new(form: FormInfo, free: &Free, sm: u16) -> Result<GroupProduct, String> {
+        let effect = form.effects_with(free).find(|effect| effect.kind == EffectKind::MultiplyGroup);
+        let effect = effect.ok_or_else(|| format!("`{}` is no matrix product of a warpgroup", form.mnemonic()))?;
+        let (of, table) = (Reading { form, free, effect }, form.table());
+        let format = |index| {
+            let name = of.word(index).unwrap_or_default();
+            Format::new(table, name).ok_or_else(|| format!("`.{name}` is no type of elements"))
+        };
+        let (a, b) = (format(5)?, format(6)?);
+        let (d, sums) = of.side(Some(effect.result), None)?;
+        let sum = of.sum(3, sm)?;
+        let place = of.place(7).map(|index| &table.layouts[usize::from(index)]).ok_or("a layout is missing")?;
+        let layout = |index| of.operand(of.place(index)).map(|operand| of.layout(operand)).transpose();
+        let arithmetic = Arithmetic::new([a, b, sums, sums], sum.sum, a.bits, of.word(4).is_some(), None);
+        Ok(GroupProduct { a: layout(0)?, d, metadata: layout(13)?, place, sum, arithmetic })
+    }
+
+    /// Returns how the target sums products.
+    pub fn sum(&self) -> SumOf {
+        self.sum
+    }
+
+    /// Returns true if `a` is sparse, and the product takes metadata.
+    pub fn is_sparse(&self) -> bool {
+        self.metadata.is_some()
+    }
+
+    /// Returns the number of columns of the result, the elements of a row of `a`, and the length of the sums.
+    pub fn shape(&self) -> [usize; 3] {
+        let stored = DEPTH * 8 / self.arithmetic.a.bits as usize;
+        [self.d.columns, stored, if self.is_sparse() { 2 * stored } else { stored }]
+    }
+
+    fn side(&self, side: Side, format: Format) -> Result<(SharedMatrix, Stored), String> {
+        let stored = Stored { transposed: side.transposed, negative: side.negative, ..Stored::new(format, false) };
+        Ok((SharedMatrix::new(self.place, side.word)?, stored))
+    }
+
+    /// Returns `b`, column by column.
+    ///
+    /// # Errors
+    ///
+    /// If its word is invalid, or shared memory does not have it.
+    pub fn right(&self, side: Side, read: Reader<'_>) -> Result<Vec<Number>, String> {
+        let [n, _, k] = self.shape();
+        let (matrix, stored) = self.side(side, self.arithmetic.b)?;
+        matrix.read(stored, 0..n, k, read).map_err(outside)
+    }
+
+    /// Returns the rows of `a` that belong to a warp of the warpgroup, from shared memory.
+    ///
+    /// # Errors
+    ///
+    /// As [`GroupProduct::right`].
+    pub fn left(&self, side: Side, warp: usize, read: Reader<'_>) -> Result<Vec<Number>, String> {
+        let [_, stored, _] = self.shape();
+        let rows = self.d.rows;
+        let (matrix, how) = self.side(side, self.arithmetic.a)?;
+        matrix.read(how, warp * rows..(warp + 1) * rows, stored, read).map_err(outside)
+    }
+
+    /// Returns the rows of `a` that belong to a warp, from its registers.
+    pub fn held(&self, registers: &[Lanes], negative: bool) -> Vec<Number> {
+        let Some(layout) = &self.a else { return Vec::new() };
+        let side = (layout.clone(), self.arithmetic.a);
+        numbers(&side, registers, 0..layout.size()).into_iter().map(|number| signed(number, negative)).collect()
+    }
+
+    /// Returns the registers of `d` of a warp: of the product of its rows of `a` and all columns of `b`, added to what
+    /// it held if `keep` is true.
+    pub fn multiply(
+        &self,
+        a: &[Number],
+        b: &[Number],
+        held: &[Lanes],
+        keep: bool,
+        metadata: Option<Metadata<'_>>,
+    ) -> Vec<Lanes> {
+        let [n, stored, k] = self.shape();
+        let rows = self.d.rows;
+        let chosen = self.metadata.as_ref().zip(metadata);
+        let chosen = chosen.map(|(layout, metadata)| positions(layout, metadata, [rows, stored, k]));
+        let mut d = vec![[0; 32]; self.d.registers];
+        let mut picked = Vec::with_capacity(stored);
+        let plain = chosen.is_none().then(|| (Rows::new(a, k), Rows::new(b, k)));
+        for (i, j) in (0..rows).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let (index, column) = (i * n + j, &b[j * k..][..k]);
+            let c = self.arithmetic.c.decode(if keep { self.d.get(held, index) } else { 0 });
+            let quick = plain.as_ref().and_then(|(a, b)| self.arithmetic.dot_rows((a, i), (b, j), k, c));
+            if let Some(bits) = quick {
+                self.d.set(&mut d, index, bits);
+                continue;
+            }
+            let column = match &chosen {
+                Some(chosen) => {
+                    picked.clear();
+                    picked.extend(chosen[i * stored..][..stored].iter().map(|place| column[*place]));
+                    &picked
+                }
+                None => column,
+            };
+            let row = &a[i * stored..][..stored];
+            self.d.set(&mut d, index, self.arithmetic.dot(row, column, c, None));
+        }
+        d
+    }
+}
+
+pub(super) fn outside(at: u64) -> String {
+    format!("shared memory has no element of a matrix at the offset {at:#x}")
+}

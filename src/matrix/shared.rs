@@ -1,0 +1,144 @@
+//! Matrices in shared memory that a word describes: where their elements are, with strides and swizzling.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use isa_table::matrix::BitLayout;
+
+use crate::eval::product::{Format, Number};
+
+/// Reads up to four bytes of shared memory at an offset; `None` if the block does not have them.
+pub type Reader<'r> = &'r dyn Fn(u64, u8) -> Option<u64>;
+
+/// Bytes of the units that swizzling permutes.
+const UNIT: usize = 16;
+
+/// A matrix in shared memory, as a word describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedMatrix {
+    /// Offset of the first element in bytes.
+    pub start: u64,
+    /// Distance between units, or between swizzled rows of units, in bytes.
+    pub leading: u64,
+    /// Distance between groups of eight rows in bytes.
+    pub stride: u64,
+    /// Where the swizzling pattern starts, in units of 128 bytes.
+    pub base: u64,
+    /// Bytes of a swizzled row; 16 without swizzling.
+    pub row: usize,
+    /// True if pairs of units are permuted.
+    pub pairs: bool,
+}
+
+/// How the elements of a matrix are stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Stored {
+    /// Their format.
+    pub format: Format,
+    /// Number of elements in 16 bytes.
+    pub unit: usize,
+    /// Width in bits; elements with fewer bits than a byte are packed from the lowest bit of the 16 bytes on.
+    pub width: u32,
+    /// True if units extend along the rows or columns of the result, not along the sums.
+    pub transposed: bool,
+    /// True if elements are negated.
+    pub negative: bool,
+}
+
+impl Stored {
+    /// Returns how elements are stored; those of less than a byte are two in a byte if they are `packed`, and one
+    /// otherwise.
+    pub fn new(format: Format, packed: bool) -> Stored {
+        let container = if packed || format.bits < 4 { format.bits } else { format.bits.next_power_of_two().max(8) };
+        let unit = 8 * UNIT / container as usize;
+        Stored { format, unit, width: format.bits, transposed: false, negative: false }
+    }
+}
+
+impl SharedMatrix {
+    /// Returns the matrix that a word describes, whose fields have the names `start`, `leading_distance`,
+    /// `stride_distance`, `base_offset` and `swizzle`.
+    ///
+    /// # Errors
+    ///
+    /// If the word has a swizzling mode or another mode that is not known.
+    pub fn new(layout: &BitLayout, word: u64) -> Result<SharedMatrix, String> {
+        let field = |name: &str| layout.get(name, word).unwrap_or(0);
+        if field("leading_mode") != 0 {
+            return Err("a matrix descriptor with an absolute leading dimension is not modeled".to_string());
+        }
+        let all = layout.get("swizzle", u64::MAX).unwrap_or(0);
+        // Three bits have two modes between those that two bits have.
+        let mode = field("swizzle");
+        let (row, pairs) = match if all == 7 { mode } else { 2 * mode } {
+            0 => (UNIT, false),
+            1 => (128, true),
+            2 => (128, false),
+            4 => (64, false),
+            6 => (32, false),
+            _ => return Err("a matrix descriptor has an invalid swizzling mode".to_string()),
+        };
+        let bytes = |name| field(name) * UNIT as u64;
+        let (start, leading, stride) = (bytes("start"), bytes("leading_distance"), bytes("stride_distance"));
+        Ok(SharedMatrix { start, leading, stride, base: field("base_offset"), row, pairs })
+    }
+
+    /// Returns the offset of the byte and the bit in it where an element is: of a row or column of the result, and
+    /// of a place in the sums.
+    pub fn place(&self, stored: Stored, line: usize, place: usize) -> (u64, u32) {
+        let (inner, outer) = if stored.transposed { (line, place) } else { (place, line) };
+        let (unit, within) = (inner / stored.unit, inner % stored.unit);
+        let (units, plain) = (self.row / UNIT, self.row == UNIT);
+        let high = if self.pairs { 4 } else { 8 };
+        let (group, row) = ((outer / high) as u64, (outer % high * self.row) as u64);
+        let bytes = |unit: usize| (unit * UNIT) as u64;
+        let offset = match (stored.transposed, plain) {
+            (false, true) => row + group * self.stride + unit as u64 * self.leading,
+            (false, false) => row + group * self.stride + bytes(unit),
+            (true, true) => row + group * self.leading + unit as u64 * self.stride,
+            (true, false) => row + group * self.stride + bytes(unit % units) + (unit / units) as u64 * self.leading,
+        };
+        let bit = within as u32 * stored.width;
+        let at = self.start + offset + u64::from(bit / 8);
+        let pattern = (at >> 7).wrapping_sub(self.base);
+        let swizzled = match self.pairs {
+            true => at ^ (pattern & 3) << 5,
+            false => at ^ (pattern & (units as u64 - 1)) << 4,
+        };
+        (swizzled, bit % 8)
+    }
+
+    /// Returns the elements of some lines, each of so many places.
+    ///
+    /// # Errors
+    ///
+    /// The offset of bytes that shared memory does not have.
+    pub fn read(
+        &self,
+        stored: Stored,
+        lines: core::ops::Range<usize>,
+        places: usize,
+        read: Reader<'_>,
+    ) -> Result<Vec<Number>, u64> {
+        let mut numbers = Vec::with_capacity(lines.len() * places);
+        for (line, place) in lines.flat_map(|line| (0..places).map(move |place| (line, place))) {
+            let (at, bit) = self.place(stored, line, place);
+            let bytes = (bit + stored.width).div_ceil(8).next_power_of_two() as u8;
+            // Elements that lie in two bytes need not be aligned.
+            let word = match bytes {
+                2 if bit != 0 => read(at, 1).and_then(|low| Some(low | read(at + 1, 1)? << 8)),
+                bytes => read(at, bytes),
+            };
+            numbers.push(signed(stored.format.decode(word.ok_or(at)? >> bit), stored.negative));
+        }
+        Ok(numbers)
+    }
+}
+
+/// A number, negated on demand.
+pub(super) fn signed(number: Number, negative: bool) -> Number {
+    match negative {
+        true => Number { significand: -number.significand, special: number.special.map(|special| -special), ..number },
+        false => number,
+    }
+}

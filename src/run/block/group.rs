@@ -1,0 +1,45 @@
+//! Warpgroups: four warps that execute together.
+
+use std::prelude::rust_2024::*;
+use std::vec;
+
+use super::{Block, Entry, Flow};
+
+/// Warps of a warpgroup.
+pub(crate) const WARPS: usize = 4;
+
+impl Block<'_> {
+    /// Lanes wait for those of their warpgroup.
+    pub(crate) fn converge_group(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>) -> Flow {
+        if std::mem::take(&mut entry.forced) {
+            return Flow::Next;
+        }
+        for held in std::mem::take(&mut self.held) {
+            if (held.depth, held.at) == (entry.depth, entry.at) {
+                entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
+            } else {
+                self.held.push(held);
+            }
+        }
+        let mut waits = Entry { masks: vec![0; entry.masks.len()], ..entry.clone() };
+        for first in (0..entry.masks.len()).step_by(WARPS) {
+            let group = first..(first + WARPS).min(entry.masks.len());
+            let own = |warp: usize| self.guarded(warp, entry.masks[warp], guard);
+            let any = group.clone().any(|warp| own(warp) != 0);
+            if any && group.clone().any(|warp| self.live[warp] & !own(warp) != 0) {
+                for warp in group {
+                    waits.masks[warp] = self.guarded(warp, entry.masks[warp], guard);
+                    entry.masks[warp] &= !waits.masks[warp];
+                }
+            }
+        }
+        if waits.masks.iter().any(|mask| *mask != 0) {
+            self.held.push(waits);
+        }
+        if entry.masks.iter().all(|mask| *mask == 0) {
+            return Flow::Aside;
+        }
+        self.activate(entry);
+        Flow::Next
+    }
+}

@@ -1,0 +1,193 @@
+//! Tensor memory: allocation, registers and shared memory to and from it, and products.
+
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
+use ptx_isa::eval::product::Format;
+use ptx_isa::matrix::Lanes;
+use ptx_isa::matrix::shared::{SharedMatrix, Stored};
+use ptx_isa::matrix::tensor::{Given, Left, TensorMemory};
+use ptx_isa::table::NonFinite;
+
+use super::super::block::{Block, Entry, GROUP};
+use super::super::decode::tensor::{LeftFactor, Tensor};
+use super::super::decode::{Address, Cell};
+use super::super::error::{Error, ErrorKind};
+use super::super::tensor_memory::TensorCells;
+use super::Guard;
+
+/// Lanes of tensor memory that a warp may access.
+const OWN: usize = 32;
+
+impl Block<'_> {
+    /// Does with tensor memory what a statement says.
+    pub(super) fn tensor(&mut self, entry: &Entry, guard: Guard, tensor: &Tensor) -> Result<(), Error> {
+        for warp in 0..entry.masks.len() {
+            let mask = self.guarded(warp, entry.masks[warp], guard);
+            let fail = |block: &Self, lane: usize, kind: ErrorKind, message: String| {
+                block.error(entry.at, warp, lane, Error::new(kind, message))
+            };
+            if let Tensor::Copy { .. } | Tensor::Multiply { .. } = tensor {
+                for lane in Self::lanes_of(mask) {
+                    let done = match tensor {
+                        Tensor::Copy { .. } => self.copy_to_tensor(warp, lane, tensor),
+                        _ => self.multiply_tensor(warp, lane, tensor),
+                    };
+                    done.map_err(|message| fail(self, lane, ErrorKind::Access, message))?;
+                }
+                continue;
+            }
+            if mask == 0 {
+                continue;
+            }
+            let lane = mask.trailing_zeros() as usize;
+            if mask != u32::MAX {
+                let message = "all 32 lanes of a warp have to execute this together";
+                return Err(fail(self, lane, ErrorKind::Convergence, message.into()));
+            }
+            match tensor {
+                Tensor::Allocate { place, at, columns } => {
+                    let columns = self.get(warp, lane, *columns) as usize;
+                    let valid = columns.is_power_of_two() && (32..=512).contains(&columns);
+                    let cells = self.cells.get_or_insert_with(|| Box::new(TensorCells::new()));
+                    let found = valid.then(|| cells.allocate(columns)).flatten();
+                    let message = || format!("there are no {columns} free columns of tensor memory");
+                    let found = found.ok_or_else(|| fail(self, lane, ErrorKind::Memory, message()))?;
+                    let address = self.addresses(warp, at)[lane];
+                    self.write_word(warp, *place, address, found as u32)
+                        .map_err(|fault| self.fault(entry, warp, (lane, fault), 4))?;
+                }
+                Tensor::Free { at, columns } => {
+                    let [at, columns] = [*at, *columns].map(|cell| self.get(warp, lane, cell) as usize);
+                    if !self.cells.as_mut().is_some_and(|cells| cells.free(at & 0xffff, columns)) {
+                        let message = format!("no {columns} columns were allocated at {at:#x} of tensor memory");
+                        return Err(fail(self, lane, ErrorKind::Access, message));
+                    }
+                }
+                _ => {
+                    self.access_tensor(warp, tensor).map_err(|message| fail(self, lane, ErrorKind::Access, message))?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tensor_address(&self, warp: usize, lane: usize, at: &Address) -> u32 {
+        self.addresses(warp, at)[lane] as u32
+    }
+
+    /// Reads or writes registers of a warp.
+    fn access_tensor(&mut self, warp: usize, tensor: &Tensor) -> Result<(), String> {
+        let Tensor::Access { layout, at, distance, packed, write, cells } = tensor else { return Ok(()) };
+        let address = self.tensor_address(warp, 0, at) as usize;
+        let (lane, first) = (address >> 16, address & 0xffff);
+        let part = warp % GROUP;
+        if lane / OWN != part || lane % OWN + layout.rows > OWN {
+            return Err(format!(
+                "warp {part} of a warpgroup accesses the lanes {} to {} of tensor memory, not {} from {lane} on",
+                part * OWN,
+                part * OWN + OWN - 1,
+                layout.rows
+            ));
+        }
+        let mut registers: Vec<Lanes> = if *write { self.held(warp, cells) } else { vec![[0; 32]; layout.registers] };
+        let missing = |column: usize| format!("the block has not allocated column {column} of tensor memory");
+        for index in 0..layout.matrices * layout.rows * layout.columns {
+            let (row, column) = (index / layout.columns % layout.rows, index % layout.columns);
+            let behind = index / layout.columns / layout.rows * *distance as usize;
+            // A register has the halves of two columns if they are packed.
+            let parts = if *packed { 2 } else { 1 };
+            let mut value = if *write { layout.get(&registers, index) } else { 0 };
+            for half in 0..parts {
+                let at = (lane + row, first + behind + column * parts + half);
+                let memory = self.cells.as_deref_mut().ok_or_else(|| missing(at.1))?;
+                match (*write, parts) {
+                    (true, 1) => memory.set(at.0, at.1, value as u32),
+                    (true, _) => memory.set(at.0, at.1, (value >> (16 * half)) as u32 & 0xffff),
+                    (false, _) => {
+                        let bits = u64::from(memory.get(at.0, at.1).ok_or_else(|| missing(at.1))?);
+                        value |= if parts == 1 { bits } else { (bits & 0xffff) << (16 * half) };
+                        true
+                    }
+                }
+                .then_some(())
+                .ok_or_else(|| missing(at.1))?;
+            }
+            if !*write {
+                layout.set(&mut registers, index, value);
+            }
+        }
+        if !*write {
+            self.hold(warp, cells, &registers);
+        }
+        Ok(())
+    }
+
+    /// Copies rows from shared memory for a thread.
+    fn copy_to_tensor(&mut self, warp: usize, lane: usize, tensor: &Tensor) -> Result<(), String> {
+        let Tensor::Copy { at, from, layout, rows, words, copies, step, spread, narrow } = tensor else {
+            return Ok(());
+        };
+        let address = self.tensor_address(warp, lane, at) as usize;
+        let matrix = SharedMatrix::new(layout, self.get(warp, lane, *from))?;
+        // Words of what is copied, or elements that are widened to bytes.
+        let format =
+            |bits: u32| Format { bits, exponent: 0, fraction: 0, signed: false, beyond: NonFinite::None, padding: 0 };
+        let (stored, shift) = match narrow {
+            Some(narrow) => (Stored::new(format(narrow.width.into()), false), narrow.shift),
+            None => (Stored::new(format(32), false), 0),
+        };
+        let each = if narrow.is_some() { 8 } else { 32 };
+        let count = words * 32 / each;
+        let read = |offset: u64, bytes: u8| self.shared_bytes(offset, bytes);
+        let outside = |at: u64| format!("shared memory has no element of a matrix at the offset {at:#x}");
+        let elements = matrix.read(stored, 0..*rows, count, &read).map_err(outside)?;
+        for (row, elements) in elements.chunks(count).enumerate() {
+            for (column, part) in elements.chunks(32 / each).enumerate() {
+                let word = part
+                    .iter()
+                    .rev()
+                    .fold(0_u64, |word, element| word << (each % 32) | element.significand.cast_unsigned() << shift);
+                for copy in 0..*copies {
+                    let to = (address >> 16) + row / OWN * spread + row % OWN + copy * step;
+                    let column = (address & 0xffff) + column;
+                    let done = self.cells.as_mut().is_some_and(|cells| cells.set(to, column, word as u32));
+                    if !done {
+                        return Err(format!("the block has not allocated column {column} of tensor memory"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes a product for a thread.
+    fn multiply_tensor(&mut self, warp: usize, lane: usize, tensor: &Tensor) -> Result<(), String> {
+        let Tensor::Multiply { product, d, left, right, shape, keep, off, power, zero, scales } = tensor else {
+            return Ok(());
+        };
+        let one = |cell: Option<Cell>| cell.map_or(0, |cell| self.get(warp, lane, cell));
+        if one(*zero) != 0 {
+            return Err("a mask of zero columns is not modeled".into());
+        }
+        let off = off.iter().rev().fold(0_u128, |mask, cell| mask << 32 | u128::from(one(Some(*cell)) as u32));
+        let given = Given {
+            d: self.tensor_address(warp, lane, d),
+            a: match left {
+                LeftFactor::Shared(word) => Left::Shared(one(Some(*word))),
+                LeftFactor::Tensor(at) => Left::Tensor(self.tensor_address(warp, lane, at)),
+            },
+            b: one(Some(*right)),
+            shape: one(Some(*shape)) as u32,
+            keep: one(Some(*keep)) & 1 != 0,
+            off,
+            power: one(*power) as u32,
+            scales: scales.map_or([0; 2], |scales| scales.map(|at| self.tensor_address(warp, lane, &at))),
+        };
+        let mut cells = self.cells.take().ok_or("the block has allocated no tensor memory")?;
+        let read = |offset: u64, bytes: u8| self.shared_bytes(offset, bytes);
+        let done = product.multiply(&given, &mut *cells, &read);
+        self.cells = Some(cells);
+        done
+    }
+}

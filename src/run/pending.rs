@@ -1,0 +1,266 @@
+//! Asynchronous operations: performed at once, or kept until someone waits for them.
+//!
+//! Both are what a machine may do. [`Options::delay`](super::Options::delay) keeps them to the last moment, so that whoever reads
+//! without having waited reads what was there before.
+
+#![allow(unsafe_code, reason = "operations hold addresses that were checked when they began")]
+
+use std::prelude::rust_2024::*;
+
+use std::collections::HashMap;
+
+use ptx_isa::table::{ALONE, COPIES, Evaluator};
+
+use super::raw;
+
+/// Where bytes come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// A host address.
+    Memory(usize),
+    /// The bytes themselves, over and over.
+    Value([u8; 16]),
+    /// The same, but as many as there are.
+    Read(Vec<u8>),
+}
+
+/// Bytes that go to a host address.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub to: usize,
+    pub from: Source,
+    pub bytes: usize,
+}
+
+/// A function of an element: of one in memory, of one that is moved, or both.
+#[derive(Clone, Debug)]
+pub(crate) struct Applied {
+    pub evaluator: Evaluator,
+    /// Values of the sources, then the old element and the one that is moved.
+    pub inputs: Vec<u128>,
+    /// Bytes of an element.
+    pub bytes: u8,
+    /// Whether it depends on what is in memory, and is atomic.
+    pub updates: bool,
+}
+
+impl Applied {
+    fn of(&mut self, old: u64, new: u64) -> u64 {
+        let count = self.inputs.len();
+        self.inputs[count - 2] = old.into();
+        self.inputs[count - 1] = new.into();
+        self.evaluator.evaluate(&self.inputs)[0] as u64
+    }
+}
+
+impl Piece {
+    /// Moves the bytes.
+    ///
+    /// # Safety
+    ///
+    /// The bytes at both addresses lie in allocations of the launch, and are aligned to elements where there is a function of them.
+    #[allow(clippy::cast_ptr_alignment, reason = "addresses are numbers")]
+    pub(crate) unsafe fn perform(&self, applied: Option<&mut Applied>) {
+        let Some(applied) = applied else {
+            match &self.from {
+                // SAFETY: the caller's promise.
+                Source::Memory(from) => unsafe { raw::copy(self.to, *from, self.bytes) },
+                Source::Value(value) => (0..self.bytes).for_each(|at| {
+                    // SAFETY: the caller's promise.
+                    unsafe { raw::store(self.to + at, 1, value[at % 16].into()) }
+                }),
+                Source::Read(bytes) => bytes.iter().enumerate().for_each(|(at, byte)| {
+                    // SAFETY: the caller's promise.
+                    unsafe { raw::store(self.to + at, 1, (*byte).into()) }
+                }),
+            }
+            return;
+        };
+        let size = applied.bytes;
+        for at in (0..self.bytes).step_by(size.into()) {
+            let element = |bytes: &mut dyn Iterator<Item = u8>| {
+                bytes.take(size.into()).enumerate().fold(0, |word, (place, byte)| word | u64::from(byte) << (8 * place))
+            };
+            let new = match &self.from {
+                // SAFETY: the caller's promise.
+                Source::Memory(from) => unsafe { raw::load(from + at, size) },
+                Source::Value(value) => element(&mut value.iter().copied().cycle().skip(at % 16)),
+                Source::Read(bytes) => element(&mut bytes[at..].iter().copied()),
+            };
+            // SAFETY: the caller's promise.
+            unsafe {
+                if applied.updates {
+                    raw::update(self.to + at, size, |old| applied.of(old, new));
+                } else {
+                    raw::store(self.to + at, size, applied.of(0, new));
+                }
+            }
+        }
+    }
+
+    /// Reads the bytes, so that the source may be overwritten.
+    fn read(&mut self) {
+        if let Source::Memory(from) = self.from {
+            // SAFETY: the address was checked when the operation began.
+            let byte = |at: usize| unsafe { raw::load(from + at, 1) } as u8;
+            self.from = Source::Read((0..self.bytes).map(byte).collect());
+        }
+    }
+}
+
+/// An update of memory when an operation is complete.
+#[derive(Clone, Debug)]
+pub(crate) struct Signal {
+    pub at: usize,
+    pub applied: Applied,
+    /// Bytes that were moved.
+    pub moved: u64,
+}
+
+impl Signal {
+    /// Updates memory.
+    ///
+    /// # Safety
+    ///
+    /// The address lies in an allocation of the launch, aligned to the width of the update.
+    pub(crate) unsafe fn perform(&mut self) {
+        let (applied, moved) = (&mut self.applied, self.moved);
+        // SAFETY: the caller's promise.
+        unsafe { raw::update(self.at, applied.bytes, |old| applied.of(old, moved)) };
+    }
+}
+
+/// A thread of a cluster: the rank of its block, and its number.
+pub(crate) type Thread = (usize, usize);
+
+/// An operation that was begun.
+#[derive(Debug)]
+struct Operation {
+    thread: Thread,
+    group: u8,
+    /// The number of its group, once that is made.
+    number: Option<u64>,
+    pieces: Vec<Piece>,
+    applied: Option<Applied>,
+    signals: Vec<Signal>,
+    /// Whether the copies before it, of the same thread, come first.
+    after: bool,
+}
+
+/// The operations of a cluster that are kept.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    operations: Vec<Operation>,
+    /// How many groups each thread has made.
+    groups: HashMap<(Thread, u8), u64>,
+    random: u64,
+}
+
+impl Pending {
+    pub(crate) fn new(seed: u64) -> Pending {
+        Pending { random: seed, ..Pending::default() }
+    }
+
+    /// Keeps an operation.
+    pub(crate) fn begin(&mut self, thread: Thread, group: u8, pieces: Vec<Piece>, applied: Option<Applied>) {
+        let operation = Operation { thread, group, number: None, pieces, applied, signals: Vec::new(), after: false };
+        self.operations.push(operation);
+    }
+
+    /// The thread's last operation signals.
+    pub(crate) fn signal(&mut self, thread: Thread, signals: Vec<Signal>) {
+        if let Some(last) = self.operations.iter_mut().rfind(|one| one.thread == thread) {
+            last.signals.extend(signals);
+        }
+    }
+
+    /// A signal when all copies of the thread are complete.
+    pub(crate) fn after(&mut self, thread: Thread, signal: Signal) {
+        self.begin(thread, ALONE, Vec::new(), None);
+        let last = self.operations.last_mut().expect("it was just pushed");
+        (last.after, last.signals) = (true, Vec::from([signal]));
+    }
+
+    /// Makes a group of what the thread began.
+    pub(crate) fn commit(&mut self, thread: Thread, group: u8) {
+        let count = self.groups.entry((thread, group)).or_default();
+        for one in &mut self.operations {
+            if (one.thread, one.group, one.number) == (thread, group, None) {
+                one.number = Some(*count);
+            }
+        }
+        *count += 1;
+    }
+
+    /// Completes all but the last groups of a thread, or all that it began; or only reads what they copy.
+    pub(crate) fn wait(&mut self, thread: Thread, group: u8, left: Option<u64>, reading: bool) {
+        let made = self.groups.get(&(thread, group)).copied().unwrap_or(0);
+        let due = |one: &Operation| {
+            let old = match (one.number, left) {
+                (_, None) => true,
+                (Some(number), Some(left)) => number.saturating_add(left) < made,
+                (None, Some(_)) => false,
+            };
+            one.thread == thread && one.group == group && old
+        };
+        if reading {
+            let due = self.operations.iter_mut().filter(|one| due(one));
+            due.flat_map(|one| &mut one.pieces).for_each(Piece::read);
+        } else {
+            self.complete(due, || false);
+        }
+    }
+
+    /// Completes what signals an object in memory, until the object is as it is awaited.
+    pub(crate) fn awaited(&mut self, at: usize, done: impl Fn() -> bool) {
+        self.complete(|one| one.signals.iter().any(|signal| signal.at == at), done);
+    }
+
+    /// Completes everything.
+    pub(crate) fn finish(&mut self) {
+        self.complete(|_| true, || false);
+    }
+
+    /// Completes operations in an order that the seed chooses, until they are enough.
+    fn complete(&mut self, due: impl Fn(&Operation) -> bool, done: impl Fn() -> bool) {
+        while !done() {
+            let due: Vec<usize> = (0..self.operations.len()).filter(|place| due(&self.operations[*place])).collect();
+            if due.is_empty() {
+                return;
+            }
+            // Numbers that look random: see Vigna, xorshift64*.
+            self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let place = due[(self.random >> 33) as usize % due.len()];
+            let mut one = self.operations.remove(place);
+            if one.after {
+                let before: Vec<Operation> = {
+                    let (earlier, thread) = (place, one.thread);
+                    let mut kept = Vec::new();
+                    let mut taken = Vec::new();
+                    for (index, other) in std::mem::take(&mut self.operations).into_iter().enumerate() {
+                        let copies = index < earlier && other.thread == thread && other.group == COPIES;
+                        if copies { taken.push(other) } else { kept.push(other) }
+                    }
+                    self.operations = kept;
+                    taken
+                };
+                before.into_iter().for_each(|mut copy| copy.perform());
+            }
+            one.perform();
+        }
+    }
+}
+
+impl Operation {
+    fn perform(&mut self) {
+        for piece in &self.pieces {
+            // SAFETY: the addresses were checked when the operation began, and memory stays as long as the launch runs.
+            unsafe { piece.perform(self.applied.as_mut()) };
+        }
+        for signal in &mut self.signals {
+            // SAFETY: as above.
+            unsafe { signal.perform() };
+        }
+        raw::order();
+    }
+}

@@ -1,0 +1,186 @@
+//! How tensor copies go through a tensor: which bytes of it are which of shared memory.
+
+use std::prelude::rust_2024::*;
+use std::{format, vec};
+
+use ptx_isa::table::Traversal;
+
+use super::{Fields, TensorElement};
+
+/// The most bytes of a box: no block has more shared memory.
+const MOST: u64 = 1 << 20;
+
+/// Bytes that are adjacent both in a tensor and in shared memory before the permutation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Offset in shared memory.
+    pub shared: u64,
+    /// Address of the tensor's bytes; nothing out of bounds.
+    pub tensor: Option<u64>,
+    pub bytes: u64,
+}
+
+/// A part of a tensor.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub lines: Vec<Line>,
+    /// Bytes that are moved.
+    pub moved: u64,
+    /// Bytes of shared memory that the part takes.
+    pub extent: u64,
+}
+
+impl Fields {
+    /// The part of the tensor that starts at some coordinates; `offsets` are those of columns.
+    pub(crate) fn part(&self, mode: Traversal, at: &[i32], offsets: &[u16], stores: bool) -> Result<Part, String> {
+        let rows = mode == Traversal::Rows;
+        let rank = if rows { at.len() - 3 } else { at.len() };
+        if rank != self.rank {
+            return Err(format!(
+                "the instruction is for tensors of {rank} dimensions, and the tensor map has {}",
+                self.rank
+            ));
+        }
+        let columns = !matches!(mode, Traversal::Tile | Traversal::Rows);
+        if columns != (self.mode == 1) {
+            let names = ["tiled", "im2col"];
+            let (own, other) = (names[usize::from(columns)], names[usize::from(!columns)]);
+            return Err(format!("the instruction needs a tensor map in {own} mode, not in {other} mode"));
+        }
+        if stores && !columns && at.iter().any(|coordinate| *coordinate < 0) {
+            return Err(format!("the coordinates {at:?} of a copy to a tensor are negative"));
+        }
+        if self.element() == TensorElement::B4x16 && at[0] % 2 != 0 {
+            return Err(format!("the coordinate {} is within a byte: elements have 4 bits", at[0]));
+        }
+        let size = self.tile[..self.rank]
+            .iter()
+            .fold(u64::from(self.element().bits()), |bits, size| bits.saturating_mul((*size).into()));
+        if !columns && size / 8 > MOST {
+            return Err(format!("the box has {} bytes, and the shared memory of a block at most {MOST}", size / 8));
+        }
+        let at: Vec<i64> = at.iter().copied().map(i64::from).collect();
+        let mut part = Part::default();
+        match mode {
+            Traversal::Tile => self.tile(&at, &mut part),
+            Traversal::Rows => {
+                if self.tile[1] != 1 {
+                    return Err(format!(
+                        "the box has {} rows; four rows of a tensor are boxes of one row each",
+                        self.tile[1]
+                    ));
+                }
+                at[1..].iter().for_each(|row| self.line(&[at[0], *row], &mut part));
+            }
+            _ => self.columns(mode, &at, offsets, stores, &mut part)?,
+        }
+        Ok(part)
+    }
+
+    fn tile(&self, at: &[i64], part: &mut Part) {
+        let mut index = vec![0_i64; at.len()];
+        loop {
+            let place: Vec<i64> = (0..at.len()).map(|axis| at[axis] + index[axis]).collect();
+            self.line(&place, part);
+            let mut axis = 1;
+            loop {
+                let Some(own) = index.get_mut(axis) else { return };
+                *own += i64::from(self.steps[axis]);
+                if *own < i64::from(self.tile[axis]) {
+                    break;
+                }
+                *own = 0;
+                axis += 1;
+            }
+        }
+    }
+
+    fn columns(
+        &self,
+        mode: Traversal,
+        at: &[i64],
+        offsets: &[u16],
+        stores: bool,
+        part: &mut Part,
+    ) -> Result<(), String> {
+        let images = at.len() - 1;
+        let mut count = self.tile[1];
+        let (mut shift, mut base) = (vec![0; at.len()], at.to_vec());
+        let (mut lower, mut upper) = (self.lower.map(i64::from), self.upper.map(i64::from));
+        // The dimensions that pixels are taken along.
+        let mut along = 1..images;
+        if mode == Traversal::Columns {
+            offsets.iter().enumerate().for_each(|(axis, offset)| shift[axis + 1] = i64::from(*offset));
+        } else {
+            along = 1..2;
+            if let [halo, offset] = *offsets {
+                if halo != 0 {
+                    return Err(format!("a halo of {halo} pixels cannot be copied: its order is not documented"));
+                }
+                let offset = i64::from(offset);
+                (lower[0], upper[0], base[1]) = (lower[0] + offset, upper[0] + offset, base[1] + offset);
+            }
+            if mode == Traversal::Row128 {
+                count = 128;
+            }
+        }
+        let first = |axis: usize| lower[axis - 1];
+        let last = |axis: usize| i64::from(self.sizes[axis]) - 1 + upper[axis - 1];
+        for axis in along.clone() {
+            let left = mode != Traversal::Columns || base[axis] >= first(axis);
+            if !left || base[axis] > last(axis) || first(axis) > last(axis) {
+                return Err(format!(
+                    "the coordinate {} of dimension {axis} is not in the bounding box from {} to {}",
+                    base[axis],
+                    first(axis),
+                    last(axis)
+                ));
+            }
+            if stores && (first(axis) < 0 || upper[axis - 1] > 0) {
+                return Err("the bounding box of a copy to a tensor goes beyond it".into());
+            }
+        }
+        for _ in 0..count {
+            let place: Vec<i64> = base.iter().zip(&shift).map(|(base, shift)| base + shift).collect();
+            self.line(&place, part);
+            let mut carry = true;
+            for axis in along.clone() {
+                if carry {
+                    base[axis] += i64::from(self.steps[axis]);
+                    carry = base[axis] > last(axis);
+                    if carry {
+                        base[axis] = first(axis);
+                    }
+                }
+            }
+            base[images] += i64::from(carry);
+        }
+        Ok(())
+    }
+
+    /// A row of the box, or the channels of a pixel.
+    fn line(&self, place: &[i64], part: &mut Part) {
+        let bits = i64::from(self.element().bits());
+        let bytes = |elements: i64| (elements * bits / 8) as u64;
+        let count = i64::from(self.tile[0]);
+        let inside = place.iter().zip(&self.sizes).skip(1).all(|(at, size)| (0..i64::from(*size)).contains(at));
+        let (mut from, mut to) = (place[0].max(0), (place[0] + count).min(self.sizes[0].into()));
+        if !inside || from >= to {
+            (from, to) = (place[0], place[0]);
+        }
+        let start = part.extent;
+        let mut push = |offset: i64, end: i64, tensor: Option<u64>| {
+            if end > offset {
+                let shared = start + bytes(offset - place[0]);
+                part.lines.push(Line { shared, tensor, bytes: bytes(end - offset) });
+            }
+        };
+        push(place[0], from, None);
+        let above = place.iter().skip(1).zip(&self.strides);
+        let row = above.fold(self.address, |sum, (at, stride)| sum.wrapping_add((*at as u64).wrapping_mul(*stride)));
+        push(from, to, Some(row.wrapping_add((from * bits / 8) as u64)));
+        push(to, place[0] + count, None);
+        part.moved += bytes(count);
+        part.extent += self.span().unwrap_or(bytes(count));
+    }
+}
