@@ -38,6 +38,8 @@ pub struct Diagnostic {
     pub note: Option<String>,
     /// Edits of which each, by itself, puts right what this is about; the likeliest first.
     pub fixes: Vec<Fix>,
+    /// The statement of a module that this is about, if it is about one.
+    pub statement: Option<Range<usize>>,
 }
 
 /// A part of a text, and what to write instead.
@@ -65,7 +67,7 @@ impl Diagnostic {
     /// A text that the assembler refuses.
     pub fn error(code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
         let (severity, message) = (Severity::Error, message.into());
-        Diagnostic { code, severity, span, message, help: None, note: None, fixes: Vec::new() }
+        Diagnostic { code, severity, span, message, help: None, note: None, fixes: Vec::new(), statement: None }
     }
 
     /// A text that the assembler takes and the manual does not list.
@@ -98,7 +100,7 @@ impl Diagnostic {
     #[must_use]
     pub fn shifted(mut self, offset: usize) -> Diagnostic {
         let places = self.fixes.iter_mut().map(|fix| &mut fix.span);
-        for place in places.chain([&mut self.span]) {
+        for place in places.chain([&mut self.span]).chain(&mut self.statement) {
             *place = place.start + offset..place.end + offset;
         }
         self
@@ -228,13 +230,23 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Where the lines of a text begin.
+/// Where the lines of a text begin. It takes an eighth of the text's memory at most, however short the lines are.
 #[derive(Clone, Debug)]
 pub struct LineIndex<'a> {
     text: &'a [u8],
-    starts: Vec<usize>,
-    /// How much stands before each block of the text; nothing where each byte is a character.
-    before: Vec<Size>,
+    /// What stands before each block of the text, and before its end.
+    before: Vec<Before>,
+    ascii: bool,
+}
+
+/// What stands before a place of a text.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    /// The line ends.
+    lines: usize,
+    /// Where the line of the place begins.
+    start: usize,
+    size: Size,
 }
 
 /// The length of a text.
@@ -257,25 +269,40 @@ impl Size {
     }
 }
 
-/// Bytes of a block whose characters are counted once.
+/// Bytes of a block whose lines and characters are counted once.
 const BLOCK: usize = 256;
 
 impl<'a> LineIndex<'a> {
     /// Finds the lines of a text, which end at `\n`. The text need not be UTF-8.
     pub fn new(text: &'a (impl AsRef<[u8]> + ?Sized)) -> LineIndex<'a> {
         let text = text.as_ref();
-        let starts = core::iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|at| at + 1)).collect();
-        let mut index = LineIndex { text, starts, before: Vec::new() };
-        if !text.is_ascii() {
-            let mut before = Size::default();
-            for block in text.chunks(BLOCK) {
-                index.before.push(before);
-                before = before.plus(Size::of(block));
-            }
-            // A text may end where a block would begin.
+        let ascii = text.is_ascii();
+        let mut index = LineIndex { text, before: Vec::with_capacity(text.len() / BLOCK + 1), ascii };
+        let mut before = Before::default();
+        for (number, block) in text.chunks(BLOCK).enumerate() {
             index.before.push(before);
+            before = index.behind(before, number * BLOCK, block);
         }
+        // A text may end where a block would begin.
+        index.before.push(before);
         index
+    }
+
+    /// What stands before the end of a piece of the text, of which it is known what stands before its begin at `at`.
+    fn behind(&self, before: Before, at: usize, piece: &[u8]) -> Before {
+        let mut behind = before;
+        for end in memchr::memchr_iter(b'\n', piece) {
+            behind.lines += 1;
+            behind.start = at + end + 1;
+        }
+        let size = if self.ascii { Size { characters: piece.len(), wide: 0 } } else { Size::of(piece) };
+        Before { size: before.size.plus(size), ..behind }
+    }
+
+    /// What stands before a byte offset, which is not behind the end.
+    fn before(&self, offset: usize) -> Before {
+        let block = offset / BLOCK;
+        self.behind(self.before[block], block * BLOCK, &self.text[block * BLOCK..offset])
     }
 
     /// The line and column of a byte offset; an offset behind the end counts as the end.
@@ -296,29 +323,32 @@ impl<'a> LineIndex<'a> {
     }
 
     fn counted(&self, offset: usize, length: fn(Size) -> usize) -> Position {
-        let offset = offset.min(self.text.len());
-        let line = self.starts.partition_point(|&start| start <= offset);
-        let before = |offset| length(self.size_before(offset));
-        Position { line, column: 1 + before(offset) - before(self.starts[line - 1]) }
+        let Before { lines, start, size } = self.before(offset.min(self.text.len()));
+        Position { line: lines + 1, column: 1 + length(size) - length(self.before(start).size) }
     }
 
     /// How many characters begin before a byte offset, which is not behind the end.
     pub fn characters_before(&self, offset: usize) -> usize {
-        self.size_before(offset).characters
-    }
-
-    fn size_before(&self, offset: usize) -> Size {
-        let block = offset / BLOCK;
-        match self.before.get(block) {
-            Some(before) => before.plus(Size::of(&self.text[block * BLOCK..offset])),
-            None => Size { characters: offset, wide: 0 },
-        }
+        self.before(offset).size.characters
     }
 
     /// The bytes of a line, counted from 1, without its line end; empty for a line that the text does not have.
     pub fn line(&self, line: usize) -> &'a [u8] {
-        let Some(&start) = line.checked_sub(1).and_then(|index| self.starts.get(index)) else { return &[] };
-        let end = self.starts.get(line).map_or(self.text.len(), |&next| next - 1);
-        self.text[start..end].strip_suffix(b"\r").unwrap_or(&self.text[start..end])
+        let Some(start) = line.checked_sub(1).and_then(|ends| self.start_behind(ends)) else { return &[] };
+        let rest = &self.text[start..];
+        let line = memchr::memchr(b'\n', rest).map_or(rest, |end| &rest[..end]);
+        line.strip_suffix(b"\r").unwrap_or(line)
+    }
+
+    /// Where the line begins that stands behind so many line ends.
+    fn start_behind(&self, ends: usize) -> Option<usize> {
+        if ends == 0 {
+            return Some(0);
+        }
+        self.before.last().filter(|all| all.lines >= ends)?;
+        let block = self.before.partition_point(|before| before.lines < ends).checked_sub(1)?;
+        let from = block * BLOCK;
+        let end = memchr::memchr_iter(b'\n', &self.text[from..]).nth(ends - self.before[block].lines - 1)?;
+        Some(from + end + 1)
     }
 }

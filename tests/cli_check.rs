@@ -4,6 +4,8 @@
 mod command;
 
 use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
 
 use command::{Run, folder, run, run_with};
 use serde_json::{Value, json};
@@ -300,5 +302,66 @@ fn a_finding_far_to_the_right_has_its_true_column() {
         let head = ".version 8.0\n.target sm_80\n.entry k() {";
         fs::write(&path, format!("{head}{}rot; }}", " ".repeat(blanks))).expect("written");
         assert_eq!(place(file), format!("3:{}", 13 + blanks));
+    }
+}
+
+/// A kernel with so many statements that have an error.
+fn mistakes(count: usize) -> String {
+    let head = ".version 8.0\n.target sm_80\n.entry k() {\n.reg .b32 %r<4>;\n";
+    format!("{head}{}}}", "add.s33 %r1, %r2, %r3;\n".repeat(count))
+}
+
+#[test]
+fn findings_beyond_the_limit_are_counted() {
+    let output = run_with(&["check", "--error-limit", "2", "-"], &mistakes(5000));
+    assert_eq!(output.out.matches("error[unknown-modifier]").count(), 2);
+    let expected = "5000 statements: 5000 in the table, 0 outside it, 5000 errors, 0 warnings\n\
+                    4998 findings are left out: `--error-limit 0` shows all\n";
+    assert!(output.out.ends_with(expected), "{}", output.out);
+    let all = run_with(&["check", "--format", "json", "-"], &mistakes(5000)).out;
+    let lines = all.lines().map(|line| serde_json::from_str::<Value>(line).expect("an object"));
+    let places: Vec<u64> =
+        lines.filter(|it| it["fixes"][0]["text"] == "add.s32").flat_map(|it| it["line"].as_u64()).collect();
+    assert_eq!(places, (5..5005).collect::<Vec<u64>>(), "each in order, and with its edit");
+}
+
+#[test]
+fn files_are_reported_in_order_however_much_is_found_in_each() {
+    let folder = folder("in_order");
+    let name = |number: usize| folder.join(format!("{number}.ptx")).to_str().expect("text").to_owned();
+    let names: Vec<String> = (0..80).map(name).collect();
+    for (number, name) in names.iter().enumerate() {
+        fs::write(name, mistakes(if number % 9 == 0 { 2000 } else { 1 })).expect("written");
+    }
+    let missing = name(99);
+    let mut arguments = vec!["check", "--format", "json"];
+    arguments.extend(names.iter().chain([&missing]).map(String::as_str));
+    let Run { status, out, err } = run(&arguments);
+    assert_eq!(status, 2);
+    assert!(err.starts_with(&format!("error: cannot read {missing}")), "{err}");
+    let files = out.lines().map(|line| serde_json::from_str::<Value>(line).expect("an object")["file"].clone());
+    let mut expected = Vec::new();
+    for (number, name) in names.iter().enumerate() {
+        expected.extend(vec![json!(name); if number % 9 == 0 { 2000 } else { 1 }]);
+    }
+    assert!(files.eq(expected));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_it() {
+    let path = folder("closed").join("k.ptx");
+    fs::write(&path, mistakes(20_000)).expect("written");
+    for format in ["json", "sarif", "github"] {
+        let arguments = ["check", "--format", format, path.to_str().expect("text")];
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ptx-isa"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let mut first = [0; 10];
+        child.stdout.take().expect("it is piped").read_exact(&mut first).expect("there is output");
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), [].as_slice()), "{format}");
     }
 }

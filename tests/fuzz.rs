@@ -5,6 +5,7 @@ mod command;
 #[allow(unreachable_pub, reason = "the fuzz targets call these functions")]
 #[path = "../fuzz/src/lib.rs"]
 mod properties;
+mod shapes;
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -325,6 +326,17 @@ fn findings_are_well_formed_in_every_format() {
 #[test]
 fn requests_have_answers_of_their_own() {
     replay("batch", properties::batch, 2_000);
+}
+
+#[test]
+fn texts_of_unpleasant_shapes_take_little_memory() {
+    for shape in shapes::SHAPES {
+        let text = shape.text(1 << 18);
+        catch_unwind(|| properties::shape(&text)).unwrap_or_else(|panic| {
+            eprintln!("the shape is: {}", shape.name);
+            resume_unwind(panic)
+        });
+    }
 }
 
 /// What is long because it says something again and again takes as long as it is long.

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use ptx_isa::TABLE;
-use ptx_isa::diagnostic::{Code, LineIndex, Severity};
+use ptx_isa::diagnostic::{Code, Diagnostic, LineIndex, Severity};
 use ptx_isa::selector::Permission;
 use ptx_isa::table::{FormInfo, Operand};
 use ptx_isa::target::{Target, Version};
-use ptx_isa::text::module::{Item, Module, Node, NodeKind, Place, read};
+use ptx_isa::text::module::{Item, Module, Node, NodeKind, Place, Proceed, Visitor, read, visit};
 use ptx_isa::text::{Options, Report, check};
 
 /// Modules as compilers wrote them, each with how many instructions it has.
@@ -1262,4 +1262,67 @@ fn locations_of_inlined_code_name_a_function_and_a_call() {
         check(&TABLE, text.as_bytes(), &Options::default()).errors()
     };
     assert_eq!([dwarf("1.5"), dwarf("2.0")], [0, 1]);
+}
+
+/// Counts what is found, in full or for its number only.
+struct Counting {
+    proceed: Proceed,
+    findings: Vec<(Severity, usize)>,
+}
+
+impl Visitor<'_> for Counting {
+    fn finding(&mut self, finding: Diagnostic) -> Proceed {
+        self.findings.push((finding.severity, finding.span.start));
+        self.proceed
+    }
+}
+
+#[test]
+fn counted_findings_are_those_that_are_explained() {
+    let mut found = 0;
+    for (name, text, _) in MODULES {
+        // Every third statement with a letter of its mnemonic doubled, every third operand's register with another number.
+        let spoil = |(number, line): (usize, &str)| match (number % 3, line.trim_start().split_once('.')) {
+            (0, Some((opcode, rest))) if !opcode.is_empty() => format!("{opcode}.{}{rest}\n", &rest[..1]),
+            (1, _) => line.replacen("%r1", "%q1", 1) + "\n",
+            _ => format!("{line}\n"),
+        };
+        let spoilt: String = text.lines().enumerate().map(spoil).collect();
+        let of = |proceed| {
+            let mut counting = Counting { proceed, findings: Vec::new() };
+            let report = visit(&TABLE, spoilt.as_bytes(), &Options::default(), &mut counting);
+            counting.findings.sort_by_key(|(_, start)| *start);
+            (counting.findings, report.in_table, report.outside)
+        };
+        let (explained, counted) = (of(Proceed::Explain), of(Proceed::Count));
+        let number = |findings: &[(Severity, usize)]| {
+            (findings.len(), findings.iter().filter(|it| it.0 == Severity::Error).count())
+        };
+        assert_eq!(
+            (number(&explained.0), explained.1, explained.2),
+            (number(&counted.0), counted.1, counted.2),
+            "{name}"
+        );
+        assert_eq!(explained.0.len(), report(&spoilt).diagnostics.len(), "{name}");
+        found += explained.0.len();
+    }
+    assert!(found > 1000, "{found}");
+}
+
+#[test]
+fn what_follows_an_unfinished_statement_is_read() {
+    let unfinished = [
+        ("add.u32 u32a, u32b", "the statement before this is not finished: `,` is expected here"),
+        ("add.u32 u32a, u32b,", "the statement before this is not finished: an operand is expected here"),
+        ("ld.global.u32 u32a, [u64a", "the statement before this is not finished: `]` is expected here"),
+        ("add.u32 u32a, u32b, u32c", "`;` is missing before this"),
+        (".reg .b32 x", "`;` or `,` is expected behind a declaration"),
+    ];
+    for (line, message) in unfinished {
+        let text = kernel(&format!("{line}\nadd.u32 u32a, f32a, u32c;\nadd.u32 u32a, u32b, f32b;"));
+        let report = report(&text);
+        let found: Vec<&str> = report.diagnostics.iter().map(|found| &text[found.span.clone()]).collect();
+        assert_eq!(found, ["add", "f32a", "f32b"], "{line}");
+        assert_eq!(report.diagnostics[0].message, message, "{line}");
+    }
 }

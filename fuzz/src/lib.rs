@@ -18,7 +18,7 @@ use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, Severity};
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::text::Terminal;
-use ptx_isa::text::module::{Context, Index, Item, Module, Part, read};
+use ptx_isa::text::module::{Context, Index, Item, Module, Part, Proceed, Visitor, read, visit};
 use ptx_isa::text::{Options, Statement, check, completion, effects, mnemonic, spelling};
 
 /// The front end of the spec: a table or a report, the same each time, and no longer than the spec accounts for.
@@ -75,6 +75,20 @@ pub fn module(input: &[u8]) {
     assert_eq!(Module::read(&TABLE, text, &options).0.to_string(), text);
     indexed(text, &report.diagnostics);
     independent(text);
+}
+
+/// Reading a text takes at most so many bytes of memory for each of its own, and some for what waits to be handed on, whatever
+/// is found in it.
+pub fn shape(text: &str) {
+    struct Counting;
+
+    impl Visitor<'_> for Counting {
+        fn finding(&mut self, _: Diagnostic) -> Proceed {
+            Proceed::Count
+        }
+    }
+
+    memory::bounded(1 << 20, 12, text.len(), || visit(&TABLE, text.as_bytes(), &Options::default(), &mut Counting));
 }
 
 /// An index comes with the same findings; its places are in the text and in order, and each offset is in something.

@@ -1,132 +1,99 @@
 //! `ptx-isa check`: the verdict on every statement of whole modules, several files at once, reported in order.
 
 use std::borrow::Cow;
-use std::io::{self, BufWriter, Read, Write};
-use std::ops::Range;
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use ptx_isa::TABLE;
-use ptx_isa::diagnostic::{Diagnostic, LineIndex, Severity};
-use ptx_isa::table::FormInfo;
-use ptx_isa::text::module::{self, Item};
-use ptx_isa::text::{Options, Report, decode};
+use ptx_isa::diagnostic::{Diagnostic, Severity};
+use ptx_isa::text::module::{self, Proceed, Visitor};
+use ptx_isa::text::{Options, decode};
 
 use super::findings::{self, Source};
 use super::names::count;
+use super::ordered::{Ordered, Part};
 use super::progress::Progress;
-use super::sarif::Log;
+use super::sarif;
 use super::{CheckArguments, FindingsFormat, Outcome, floor, report};
 
-/// So many errors of a file are shown as text.
+/// So many errors, and as many warnings, of a file are shown as text.
 const MOST_ERRORS: usize = 100;
 
-/// A file and what was found in it.
-struct Checked {
-    name: String,
-    text: Vec<u8>,
-    report: Report,
-    /// Where its statements stand, where that is wanted: see [`Source::statements`].
-    statements: Vec<(Range<usize>, Option<FormInfo>)>,
-}
-
 pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome> {
-    let CheckArguments { format, floor: with_floor, error_limit, .. } = arguments;
+    let CheckArguments { format, floor: with_floor, .. } = arguments;
     if *with_floor && !matches!(format, FindingsFormat::Text | FindingsFormat::Json) {
         super::complain("`--floor` is printed as text or as JSON");
         return Ok(Outcome::Unusable);
     }
-    let checked = check_all(arguments, quiet);
-    let mut outcome = Outcome::Fine;
-    let mut totals = Totals::default();
-    let mut log = Log::new();
-    let mut out = BufWriter::new(anstream::stdout().lock());
-    let limit = error_limit.unwrap_or(match format {
-        FindingsFormat::Text => MOST_ERRORS,
-        FindingsFormat::Json | FindingsFormat::Sarif | FindingsFormat::Github => 0,
-    });
-    let mut left_out = 0;
-    for file in &checked {
-        match file {
-            Ok(file) => {
-                totals.add(&file.report);
-                let all = &file.report.diagnostics;
-                let shown = &all[..shown(all, limit)];
-                left_out += all.len() - shown.len();
-                let lines = LineIndex::new(&file.text);
-                let Checked { name, text, statements, .. } = file;
-                let source = Source { name, text, lines, statements };
-                // Tools that ask for floors read nothing else.
-                let shown = if *with_floor && *format == FindingsFormat::Json { &[] } else { shown };
-                for finding in shown {
-                    match format {
-                        FindingsFormat::Text => {
-                            report::write(&mut out, source.name, source.text, &source.lines, finding)?;
-                        }
-                        FindingsFormat::Json => findings::json(&mut out, &source, finding)?,
-                        FindingsFormat::Github => findings::github(&mut out, &source, finding)?,
-                        FindingsFormat::Sarif => log.add(&source, finding),
-                    }
-                }
-                match format {
-                    FindingsFormat::Text if *with_floor => floor::text(&mut out, &source)?,
-                    FindingsFormat::Json if *with_floor => floor::json(&mut out, &source)?,
-                    _ => {}
-                }
-            }
-            Err(problem) => {
-                out.flush()?;
-                log.failed(problem);
-                super::complain(problem);
-                outcome = Outcome::Unusable;
+    let progress = Progress::new("files", quiet);
+    let ordered = match format {
+        FindingsFormat::Sarif => Ordered::new(&progress, &sarif::begin()?, sarif::SEPARATOR.len()),
+        _ => Ordered::new(&progress, "", 0),
+    };
+    let totals = check_all(arguments, &ordered, &progress);
+    progress.finish();
+    let mut out = ordered.finish()?;
+    let mut totals = totals?;
+    totals.failed.sort();
+    match format {
+        FindingsFormat::Sarif => sarif::end(&mut out, &totals.failed)?,
+        FindingsFormat::Text if !quiet && totals.files > 0 => {
+            writeln!(out, "{totals}")?;
+            if totals.left_out > 0 {
+                let are = if totals.left_out == 1 { "is" } else { "are" };
+                let left_out = count(totals.left_out, "finding");
+                writeln!(out, "{left_out} {are} left out: `--error-limit 0` shows all")?;
             }
         }
-    }
-    if *format == FindingsFormat::Sarif {
-        serde_json::to_writer_pretty(&mut out, &log)?;
-        writeln!(out)?;
-    }
-    if *format == FindingsFormat::Text && !quiet && checked.iter().any(Result::is_ok) {
-        writeln!(out, "{totals}")?;
-        if left_out > 0 {
-            let are = if left_out == 1 { "is" } else { "are" };
-            writeln!(out, "{} {are} left out: `--error-limit 0` shows all", count(left_out, "finding"))?;
-        }
+        _ => {}
     }
     out.flush()?;
+    let outcome = if totals.failed.is_empty() { Outcome::Fine } else { Outcome::Unusable };
     Ok(outcome.max(if totals.errors > 0 { Outcome::InputErrors } else { Outcome::Fine }))
 }
 
-/// Every file's verdict, in order; several files are read at once.
-fn check_all(arguments: &CheckArguments, quiet: bool) -> Vec<Result<Checked, String>> {
+/// Checks every file, several at once, and writes what is found in order.
+fn check_all(arguments: &CheckArguments, ordered: &Ordered<'_>, progress: &Progress) -> io::Result<Totals> {
     let files = &arguments.files;
-    let options = Options { target: arguments.target, ptx: arguments.ptx };
-    let progress = Progress::new("files", quiet);
     let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let worker = || {
-        let mut done = Vec::new();
+        let mut totals = Totals::default();
         while let Some((index, path)) =
             Some(next.fetch_add(1, Relaxed)).and_then(|index| Some((index, files.get(index)?)))
         {
-            done.push((index, check(path, &options, arguments)));
+            let mut part = ordered.part(index);
+            if let Err(problem) = check(path, arguments, &mut part, &mut totals)? {
+                part.alone(|| super::complain(&problem))?;
+                totals.failed.push((index, problem));
+            }
+            part.end()?;
             progress.show(ended.fetch_add(1, Relaxed) as u64 + 1, files.len() as u64);
         }
-        done
+        Ok(totals)
     };
     let workers = thread::available_parallelism().map_or(1, usize::from).min(files.len());
-    let mut checked: Vec<_> = thread::scope(|scope| {
+    thread::scope(|scope| {
         let others: Vec<_> = (1..workers).map(|_| scope.spawn(worker)).collect();
         let own = worker();
-        own.into_iter().chain(others.into_iter().flat_map(|other| other.join().expect("no worker panics"))).collect()
-    });
-    progress.finish();
-    checked.sort_by_key(|(index, _)| *index);
-    checked.into_iter().map(|(_, checked)| checked).collect()
+        let others = others.into_iter().map(|other| other.join().expect("no worker panics"));
+        others.fold(own, |all: io::Result<Totals>, other| {
+            let mut all = all?;
+            all.add(other?);
+            Ok(all)
+        })
+    })
 }
 
-fn check(path: &Path, options: &Options, arguments: &CheckArguments) -> Result<Checked, String> {
+/// Checks a file; tells why it could not be read.
+fn check(
+    path: &Path,
+    arguments: &CheckArguments,
+    out: &mut Part<'_, '_>,
+    totals: &mut Totals,
+) -> io::Result<Result<(), String>> {
     let standard_input = path.as_os_str() == "-";
     let name = if standard_input { "<stdin>".to_owned() } else { path.display().to_string() };
     let read = if standard_input {
@@ -135,55 +102,120 @@ fn check(path: &Path, options: &Options, arguments: &CheckArguments) -> Result<C
     } else {
         std::fs::read(path)
     };
-    let text = read.map_err(|error| format!("cannot read {name}: {error}"))?;
+    let text = match read {
+        Ok(text) => text,
+        Err(error) => return Ok(Err(format!("cannot read {name}: {error}"))),
+    };
     let decoded = match decode(&text) {
         Cow::Owned(decoded) => Some(decoded),
         Cow::Borrowed(_) => None,
     };
     let text = decoded.unwrap_or(text);
-    let mut statements = Vec::new();
-    let located = arguments.format == FindingsFormat::Json;
-    let mut report = module::read(&TABLE, &text, options, |item, span| match item {
-        Item::Statement(statement) if located => statements.push((span, Some(statement.form()))),
-        Item::Refused if located => statements.push((span, None)),
-        _ => {}
+    let source = Source::new(&name, &text);
+    let limit = arguments.error_limit.unwrap_or(match arguments.format {
+        FindingsFormat::Text => MOST_ERRORS,
+        FindingsFormat::Json | FindingsFormat::Sarif | FindingsFormat::Github => 0,
     });
-    if arguments.strict {
-        report.diagnostics.iter_mut().for_each(|finding| finding.severity = Severity::Error);
+    let mut findings =
+        Findings { arguments, source: &source, out, limit, full: false, totals: Totals::default(), failed: None };
+    let options = Options { target: arguments.target, ptx: arguments.ptx };
+    let report = module::visit(&TABLE, &text, &options, &mut findings);
+    let Findings { totals: own, failed, .. } = findings;
+    failed.map_or(Ok(()), Err)?;
+    totals.add(Totals { files: 1, in_table: report.in_table, outside: report.outside, ..own });
+    match arguments.format {
+        FindingsFormat::Text if arguments.floor => floor::text(out, &source)?,
+        FindingsFormat::Json if arguments.floor => floor::json(out, &source)?,
+        _ => {}
     }
-    Ok(Checked { name, text, report, statements })
+    Ok(Ok(()))
 }
 
-/// How many findings come up to the last error within a limit; 0 is none.
-fn shown(findings: &[Diagnostic], limit: usize) -> usize {
-    let mut errors = findings.iter().enumerate().filter(|(_, finding)| finding.severity == Severity::Error);
-    match limit {
-        0 => findings.len(),
-        _ => errors.nth(limit).map_or(findings.len(), |(first, _)| first),
+/// Writes the findings of a file, as many as are wanted, and counts all.
+struct Findings<'f, 'o, 'p, 'a> {
+    arguments: &'f CheckArguments,
+    source: &'f Source<'a>,
+    out: &'f mut Part<'o, 'p>,
+    /// How many errors are shown, and how many warnings; 0 for all.
+    limit: usize,
+    /// Whether there were more errors.
+    full: bool,
+    totals: Totals,
+    failed: Option<io::Error>,
+}
+
+impl Findings<'_, '_, '_, '_> {
+    fn write(&mut self, finding: &Diagnostic) -> io::Result<()> {
+        let Findings { source, out, .. } = self;
+        match self.arguments.format {
+            FindingsFormat::Text => report::write(out, source.name, source.text, source.lines(), finding),
+            FindingsFormat::Json => findings::json(out, source, finding),
+            FindingsFormat::Github => findings::github(out, source, finding),
+            FindingsFormat::Sarif => sarif::write(out, source, finding),
+        }
+    }
+}
+
+impl Visitor<'_> for Findings<'_, '_, '_, '_> {
+    fn finding(&mut self, mut finding: Diagnostic) -> Proceed {
+        if self.arguments.strict {
+            finding.severity = Severity::Error;
+        }
+        let error = finding.severity == Severity::Error;
+        self.full |= error && self.limit > 0 && self.totals.errors == self.limit;
+        *(if error { &mut self.totals.errors } else { &mut self.totals.warnings }) += 1;
+        // Tools that ask for floors read nothing else.
+        if self.arguments.floor && self.arguments.format == FindingsFormat::Json {
+            return Proceed::Count;
+        }
+        if self.full {
+            self.totals.left_out += 1;
+            return Proceed::Count;
+        }
+        if !error && self.limit > 0 && self.totals.warnings > self.limit {
+            self.totals.left_out += 1;
+            return Proceed::Explain;
+        }
+        match self.write(&finding) {
+            Ok(()) => Proceed::Explain,
+            Err(error) => {
+                self.failed = Some(error);
+                Proceed::Stop
+            }
+        }
     }
 }
 
 /// Counts over all files.
 #[derive(Default)]
 struct Totals {
+    /// Files that could be read.
+    files: usize,
     in_table: usize,
     outside: usize,
     errors: usize,
     warnings: usize,
+    /// Findings that are not shown.
+    left_out: usize,
+    /// Why files could not be read, each with its number.
+    failed: Vec<(usize, String)>,
 }
 
 impl Totals {
-    fn add(&mut self, report: &Report) {
-        self.in_table += report.in_table;
-        self.outside += report.outside;
-        self.errors += report.errors();
-        self.warnings += report.warnings();
+    fn add(&mut self, other: Totals) {
+        self.files += other.files;
+        self.in_table += other.in_table;
+        self.outside += other.outside;
+        self.errors += other.errors;
+        self.warnings += other.warnings;
+        self.left_out += other.left_out;
+        self.failed.extend(other.failed);
     }
 }
 
 impl std::fmt::Display for Totals {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Totals { in_table, outside, errors, warnings } = self;
+        let Totals { in_table, outside, errors, warnings, .. } = self;
         let all = in_table + outside;
         let (all, errors, warnings) = (count(all, "statement"), count(*errors, "error"), count(*warnings, "warning"));
         write!(f, "{all}: {in_table} in the table, {outside} outside it, {errors}, {warnings}")

@@ -1,11 +1,10 @@
 //! Findings as tools read them: JSON, an object a line, and annotations of GitHub's workflows.
 
+use std::cell::OnceCell;
 use std::io::{self, Write};
-use std::ops::Range;
 
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Diagnostic, LineIndex, Position, Severity};
-use ptx_isa::table::FormInfo;
 use ptx_isa::text::mnemonic;
 use serde::Serialize;
 
@@ -13,9 +12,18 @@ use serde::Serialize;
 pub(super) struct Source<'a> {
     pub name: &'a str,
     pub text: &'a [u8],
-    pub lines: LineIndex<'a>,
-    /// Its statements, where that is wanted: the bytes of each, and the form of those that have no error.
-    pub statements: &'a [(Range<usize>, Option<FormInfo>)],
+    lines: OnceCell<LineIndex<'a>>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(name: &'a str, text: &'a [u8]) -> Source<'a> {
+        Source { name, text, lines: OnceCell::new() }
+    }
+
+    /// Where its lines begin, which only a text with findings is asked for.
+    pub(super) fn lines(&self) -> &LineIndex<'a> {
+        self.lines.get_or_init(|| LineIndex::new(self.text))
+    }
 }
 
 #[derive(Serialize)]
@@ -60,15 +68,11 @@ enum Subject {
 
 impl Subject {
     fn of(source: &Source<'_>, finding: &Diagnostic) -> Option<Subject> {
-        let at = source.statements.partition_point(|(span, _)| span.end < finding.span.start);
-        let (span, form) = source.statements.get(at).filter(|(span, _)| span.start <= finding.span.start)?;
-        if let Some(form) = form {
-            return Some(Subject::Form(form.mnemonic()));
-        }
-        let statement = std::str::from_utf8(source.text.get(span.clone())?).ok()?;
+        let span = finding.statement.clone()?;
+        let statement = std::str::from_utf8(source.text.get(span)?).ok()?;
         let mnemonic = &statement[mnemonic::place(statement)?];
-        if let Ok(resolved) = mnemonic::resolve(&TABLE, mnemonic) {
-            return Some(Subject::Form(resolved.form.mnemonic()));
+        if let Some(form) = mnemonic::form(&TABLE, mnemonic) {
+            return Some(Subject::Form(form.mnemonic()));
         }
         TABLE.instruction_of(mnemonic).map(|instruction| Subject::Opcode(instruction.opcode))
     }
@@ -76,8 +80,8 @@ impl Subject {
 
 pub(super) fn json(out: &mut impl Write, source: &Source<'_>, finding: &Diagnostic) -> io::Result<()> {
     let Diagnostic { code, severity, span, message, help, note, fixes, .. } = finding;
-    let utf16 = |offset| source.lines.utf16_position(offset).column;
-    let (start, Position { line, column }) = (source.lines.position(span.start), source.lines.position(span.end));
+    let utf16 = |offset| source.lines().utf16_position(offset).column;
+    let (start, Position { line, column }) = (source.lines().position(span.start), source.lines().position(span.end));
     let finding = Finding {
         file: source.name,
         line: start.line,
@@ -113,7 +117,7 @@ pub(super) fn github(out: &mut impl Write, source: &Source<'_>, finding: &Diagno
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let (start, end) = (source.lines.position(finding.span.start), source.lines.position(finding.span.end));
+    let (start, end) = (source.lines().position(finding.span.start), source.lines().position(finding.span.end));
     let place = match start.line == end.line {
         true => format!("line={},col={},endColumn={}", start.line, start.column, end.column),
         // Columns are for findings on one line only.

@@ -33,7 +33,7 @@ struct Reason {
 
 impl Reason {
     fn new(source: &Source<'_>, span: &Range<usize>, needs: impl Display) -> Reason {
-        let position = source.lines.position(span.start);
+        let position = source.lines().position(span.start);
         Reason {
             line: position.line,
             column: position.column,

@@ -16,6 +16,7 @@ mod folder;
 mod lsp;
 mod names;
 mod npy;
+mod ordered;
 mod progress;
 mod report;
 mod run;
@@ -104,7 +105,7 @@ struct CheckArguments {
     /// Print the minimum PTX version and target of each kernel and each module, and what needs them, as text or JSON
     #[arg(long)]
     floor: bool,
-    /// How many errors of a file to show, 0 for all [default: 100, for tools all]
+    /// How many errors of a file to show, and how many warnings; 0 for all [default: 100, for tools all]
     #[arg(long, value_name = "N")]
     error_limit: Option<usize>,
     /// Check for this target, whatever the module says

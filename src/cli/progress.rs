@@ -37,6 +37,14 @@ impl Progress {
         bar.set_position(done.max(bar.position()));
     }
 
+    /// Does something with the bar, if it is there, out of the way: writing to the terminal.
+    pub(super) fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &*self.bar.lock().expect("no step panics") {
+            Some(bar) => bar.suspend(work),
+            None => work(),
+        }
+    }
+
     /// Clears the bar.
     pub(super) fn finish(&self) {
         if let Some(bar) = self.bar.lock().expect("no step panics").take() {

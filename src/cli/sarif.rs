@@ -1,6 +1,7 @@
 //! Findings as a SARIF 2.1.0 log, the format in which code scanners hand them on.
 
 use std::fmt::Write as _;
+use std::io::{self, Write};
 use std::ops::Range;
 
 use ptx_isa::diagnostic::{Code, Diagnostic, Severity};
@@ -10,23 +11,8 @@ use super::findings::{Source, in_full};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// What one run of `check` says.
-#[derive(Serialize)]
-pub(super) struct Log {
-    #[serde(rename = "$schema")]
-    schema: &'static str,
-    version: &'static str,
-    runs: [Run; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Run {
-    tool: Tool,
-    invocations: [Invocation; 1],
-    column_kind: &'static str,
-    results: Vec<Finding>,
-}
+/// What stands between two results.
+pub(super) const SEPARATOR: &str = ",";
 
 #[derive(Serialize)]
 struct Tool {
@@ -130,70 +116,69 @@ struct Replacement {
     inserted_content: Message,
 }
 
-impl Log {
-    /// Nothing found yet.
-    pub(super) fn new() -> Log {
-        let rule = |code: &Code| Rule {
-            id: code.as_str(),
-            short_description: Message { text: code.description().to_owned() },
-        };
-        let driver = Driver {
-            name: env!("CARGO_PKG_NAME"),
-            version: env!("CARGO_PKG_VERSION"),
-            information_uri: env!("CARGO_PKG_REPOSITORY"),
-            rules: Code::ALL.iter().map(rule).collect(),
-        };
-        let invocation = Invocation { execution_successful: true, tool_execution_notifications: Vec::new() };
-        let run = Run {
-            tool: Tool { driver },
-            invocations: [invocation],
-            column_kind: "utf16CodeUnits",
-            results: Vec::new(),
-        };
-        Log { schema: SCHEMA, version: "2.1.0", runs: [run] }
-    }
+/// The begin of a log, up to where its results are.
+pub(super) fn begin() -> io::Result<String> {
+    let rule =
+        |code: &Code| Rule { id: code.as_str(), short_description: Message { text: code.description().to_owned() } };
+    let driver = Driver {
+        name: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+        information_uri: env!("CARGO_PKG_REPOSITORY"),
+        rules: Code::ALL.iter().map(rule).collect(),
+    };
+    let tool = serde_json::to_string(&Tool { driver })?;
+    let run = format!("{{\"tool\":{tool},\"columnKind\":\"utf16CodeUnits\",\"results\":[");
+    Ok(format!("{{\"$schema\":\"{SCHEMA}\",\"version\":\"2.1.0\",\"runs\":[{run}"))
+}
 
-    /// A file could not be read.
-    pub(super) fn failed(&mut self, problem: &str) {
-        let [Run { invocations: [invocation], .. }] = &mut self.runs;
-        invocation.execution_successful = false;
-        let message = Message { text: problem.to_owned() };
-        invocation.tool_execution_notifications.push(Notification { level: "error", message });
-    }
+/// The end of a log: which files could not be read.
+pub(super) fn end(out: &mut impl Write, failed: &[(usize, String)]) -> io::Result<()> {
+    let notification =
+        |(_, problem): &(usize, String)| Notification { level: "error", message: Message { text: problem.clone() } };
+    let invocation = Invocation {
+        execution_successful: failed.is_empty(),
+        tool_execution_notifications: failed.iter().map(notification).collect(),
+    };
+    write!(out, "\n],\"invocations\":[")?;
+    serde_json::to_writer(&mut *out, &invocation)?;
+    writeln!(out, "]}}]}}")
+}
 
-    pub(super) fn add(&mut self, source: &Source<'_>, finding: &Diagnostic) {
-        let fix = |fix: &ptx_isa::diagnostic::Fix| Fix {
-            description: Message {
-                text: match fix.text.is_empty() {
-                    true => "leave it out".to_owned(),
-                    false => format!("write `{}`", fix.text),
-                },
+/// A result, behind the separator.
+pub(super) fn write(out: &mut impl Write, source: &Source<'_>, finding: &Diagnostic) -> io::Result<()> {
+    let fix = |fix: &ptx_isa::diagnostic::Fix| Fix {
+        description: Message {
+            text: match fix.text.is_empty() {
+                true => "leave it out".to_owned(),
+                false => format!("write `{}`", fix.text),
             },
-            artifact_changes: [ArtifactChange {
-                artifact_location: location(source),
-                replacements: [Replacement {
-                    deleted_region: region(source, &fix.span),
-                    inserted_content: Message { text: fix.text.clone() },
-                }],
+        },
+        artifact_changes: [ArtifactChange {
+            artifact_location: location(source),
+            replacements: [Replacement {
+                deleted_region: region(source, &fix.span),
+                inserted_content: Message { text: fix.text.clone() },
             }],
-        };
-        let place = PhysicalLocation { artifact_location: location(source), region: region(source, &finding.span) };
-        self.runs[0].results.push(Finding {
-            rule_id: finding.code.as_str(),
-            rule_index: Code::ALL.iter().position(|code| *code == finding.code).unwrap_or_default(),
-            level: match finding.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-            },
-            message: Message { text: in_full(finding) },
-            locations: [Location { physical_location: place }],
-            fixes: finding.fixes.iter().map(fix).collect(),
-        });
-    }
+        }],
+    };
+    let place = PhysicalLocation { artifact_location: location(source), region: region(source, &finding.span) };
+    let result = Finding {
+        rule_id: finding.code.as_str(),
+        rule_index: Code::ALL.iter().position(|code| *code == finding.code).unwrap_or_default(),
+        level: match finding.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        },
+        message: Message { text: in_full(finding) },
+        locations: [Location { physical_location: place }],
+        fixes: finding.fixes.iter().map(fix).collect(),
+    };
+    write!(out, "{SEPARATOR}\n")?;
+    Ok(serde_json::to_writer(out, &result)?)
 }
 
 fn region(source: &Source<'_>, span: &Range<usize>) -> Region {
-    let (start, end) = (source.lines.utf16_position(span.start), source.lines.utf16_position(span.end));
+    let (start, end) = (source.lines().utf16_position(span.start), source.lines().utf16_position(span.end));
     Region {
         start_line: start.line,
         start_column: start.column,

@@ -22,6 +22,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::alike::{closest, distance};
 use super::lexer::Cursor;
 use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Slot, Syntax, Table};
@@ -113,12 +114,22 @@ pub fn matches(pattern: &str, mnemonic: &str) -> bool {
 pub fn resolve(table: &'static Table, mnemonic: &str) -> Result<Resolved, Refusal> {
     let mut cursor = Cursor::new(mnemonic);
     cursor.skip_blanks();
-    let found = read(table, &mut cursor);
+    let found = read(table, &mut cursor, Depth::Reasons);
     cursor.skip_blanks();
     if found.is_ok() && !cursor.at_end() {
         return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "this is no part of a mnemonic")));
     }
     found
+}
+
+/// The form that a mnemonic means, its modifiers in any order the assembler takes; `None` where it means none, without the reason
+/// that takes [`resolve`] most of its time.
+pub fn form(table: &'static Table, mnemonic: &str) -> Option<FormInfo> {
+    let mut cursor = Cursor::new(mnemonic);
+    cursor.skip_blanks();
+    let found = read(table, &mut cursor, Depth::Verdict).ok()?;
+    cursor.skip_blanks();
+    cursor.at_end().then_some(found.form)
 }
 
 /// Where the mnemonic of a statement stands, behind its guard; `None` where no word is.
@@ -145,8 +156,17 @@ pub fn place(text: &str) -> Option<Range<usize>> {
     Some(start..tokens(&mut cursor).map_or(end, |_| cursor.at()))
 }
 
+/// How much is said of a mnemonic that means no form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Depth {
+    /// That it is refused.
+    Verdict,
+    /// Why, and what may be meant, which takes a hundred times as long.
+    Reasons,
+}
+
 /// Reads a mnemonic where it stands, and goes to its end. The cursor must not be at a blank.
-pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Resolved, Refusal> {
+pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>, depth: Depth) -> Result<Resolved, Refusal> {
     if !cursor.at_word() {
         return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "an opcode is expected here")));
     }
@@ -155,6 +175,9 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
     let Some(instruction) = table.instruction_of(whole.dotted_word()) else {
         let opcode = cursor.word();
         let span = start..cursor.at();
+        if depth == Depth::Verdict {
+            return Err(Refusal::of(not_in_table(opcode, span)));
+        }
         let behind = tokens(&mut cursor.clone()).map_or_else(|_| Vec::new(), |(tokens, _)| tokens);
         let reason =
             unknown_member(table, opcode, &span, &behind).unwrap_or_else(|| unknown_opcode(table, opcode, span));
@@ -164,7 +187,8 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
     cursor.seek(opcode_span.end);
     let (tokens, blanks) = tokens(cursor).map_err(Refusal::of)?;
     let speller = Speller { table, instruction, opcode: opcode_span };
-    match speller.legal(&tokens) {
+    let legal = if speller.has(&tokens) { speller.legal(&tokens) } else { None };
+    match legal {
         Some((form, free)) => {
             let canonical = form.mnemonic_with(&free);
             let modifiers = canonical[instruction.opcode.len()..].split('.').skip(1);
@@ -178,6 +202,10 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>) -> Result<Res
             }
             Ok(Resolved { form, free, reordered, blanks })
         }
+        None if depth == Depth::Verdict => {
+            let whole = start..tokens.last().map_or(cursor.at(), |token| token.span.end);
+            Err(Refusal::of(Diagnostic::error(Code::IllegalModifier, whole, "this mnemonic means no instruction")))
+        }
         None => Err(speller.refusal(&tokens)),
     }
 }
@@ -189,8 +217,12 @@ pub(crate) fn nearest_with_operands(form: FormInfo, operands: usize) -> Option<F
     speller.nearest(form.values(), &[], fits).first().copied()
 }
 
+fn not_in_table(opcode: &str, span: Range<usize>) -> Diagnostic {
+    Diagnostic::error(Code::UnknownOpcode, span, format!("`{opcode}` is not in the table"))
+}
+
 fn unknown_opcode(table: &'static Table, opcode: &str, span: Range<usize>) -> Diagnostic {
-    let diagnostic = Diagnostic::error(Code::UnknownOpcode, span.clone(), format!("`{opcode}` is not in the table"));
+    let diagnostic = not_in_table(opcode, span.clone());
     match closest(opcode, table.instructions().map(|instruction| instruction.data().opcode)) {
         Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")).with_fix(span, near),
         None => diagnostic,
@@ -390,6 +422,12 @@ impl Speller {
             let free = Free::of(self.instruction, &fit.values);
             form.shapes().find(|form| form.takes(&free)).map(|form| (form, free))
         })
+    }
+
+    /// Whether each modifier is one of the instruction's.
+    fn has(&self, tokens: &[Token<'_>]) -> bool {
+        let slots = self.instruction.data().slots;
+        tokens.iter().all(|token| slots.iter().any(|slot| slot.members.contains(&token.text)))
     }
 
     /// Whether a mnemonic of the instruction means a form.
@@ -641,45 +679,4 @@ fn list(names: impl Iterator<Item = &'static str>, prefix: &str) -> String {
         text.push_str(&format!("`{prefix}{name}`"));
     }
     text
-}
-
-/// The name that is spelt most like `text`, if one is much like it. Case does not count.
-pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    let lower = text.to_ascii_lowercase();
-    let allowed = (text.len() / 2).min(2);
-    // Of two that are alike, the one with the same letters.
-    let letters = |word: &str| {
-        let mut letters = word.as_bytes().to_vec();
-        letters.sort_unstable();
-        letters
-    };
-    let own = letters(&lower);
-    let alike = |name: &'static str| (distance(&lower, name), name.len() != own.len() || letters(name) != own, name);
-    // Words that differ more in length are not alike: each letter more is one edit.
-    let names = names.filter(|name| name.len().abs_diff(lower.len()) <= allowed);
-    let (distance, _, near) = names.map(alike).min_by_key(|&(distance, others, _)| (distance, others))?;
-    (distance <= allowed).then_some(near)
-}
-
-/// How many letters are to be inserted, removed, replaced, or to change places with the next, to make one word of another.
-/// Words of more than 32 bytes are alike to none.
-fn distance(a: &str, b: &str) -> usize {
-    const LONGEST: usize = 32;
-    if a.len() > LONGEST || b.len() > LONGEST {
-        return LONGEST;
-    }
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    let mut older = [0; LONGEST + 1];
-    let mut old: [usize; LONGEST + 1] = core::array::from_fn(|index| index);
-    for (i, x) in a.iter().enumerate() {
-        let mut row = [i + 1; LONGEST + 1];
-        for (j, y) in b.iter().enumerate() {
-            row[j + 1] = (old[j] + usize::from(x != y)).min(old[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && (x, y) == (&b[j - 1], &a[i - 1]) {
-                row[j + 1] = row[j + 1].min(older[j - 1] + 1);
-            }
-        }
-        (older, old) = (old, row);
-    }
-    old[b.len()]
 }

@@ -21,6 +21,7 @@
 //! |---|---|
 //! | `encoding` | bytes of comments that are not UTF-8 |
 //! | `lexer` | bytes: words, blanks, comments |
+//! | `alike` | which of some words is spelt most like another |
 //! | [`constant`] | constant expressions, and the bits they give an operand |
 //! | [`mnemonic`] | which form a mnemonic means, or why it means none |
 //! | [`spelling`] | which free modifiers go with a form, and since when it exists |
@@ -37,6 +38,7 @@
 //!
 //! None of them names an opcode, a type, a version or a target.
 
+mod alike;
 pub mod completion;
 pub mod constant;
 pub mod effects;

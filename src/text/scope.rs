@@ -145,8 +145,16 @@ impl<'a> Scopes<'a> {
         true
     }
 
-    /// Declares a name in the innermost scope; with a count, a family of numbered names.
+    /// Declares a name in the innermost scope; with a count, a family of numbered names. One that the scope has already takes no
+    /// more memory.
     pub(crate) fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
+        let count_or_single = count.map_or(SINGLE, |count| count.min(SINGLE - 1));
+        let same = |entry: &Entry<'_>| entry.count == count_or_single;
+        let known = self.newest(Key::new(name.as_bytes()), name.as_bytes(), same);
+        if known > self.open.last().copied().unwrap_or(0) {
+            self.entries[known as usize - 1].symbol = symbol;
+            return;
+        }
         if self.entries.len() == self.buckets.len() {
             self.grow();
         }
@@ -162,8 +170,7 @@ impl<'a> Scopes<'a> {
             }
         }
         let [first, ..] = Key::new(name.as_bytes()).words();
-        let count = count.map_or(SINGLE, |count| count.min(SINGLE - 1));
-        self.entries.push(Entry { name, first, count, symbol, next: 0 });
+        self.entries.push(Entry { name, first, count: count_or_single, symbol, next: 0 });
         self.link(self.entries.len() - 1);
     }
 

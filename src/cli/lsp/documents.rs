@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use lsp_types::{Position, TextDocumentContentChangeEvent};
 use ptx_isa::TABLE;
-use ptx_isa::text::module::Index;
+use ptx_isa::diagnostic::Diagnostic;
+use ptx_isa::text::module::{Index, Proceed, Visitor};
 use ptx_isa::text::{Options, Report};
 
 use super::positions::{Encoding, Lines};
@@ -18,9 +19,32 @@ pub(super) struct Document {
     encoding: Encoding,
 }
 
+/// How many findings of a document are shown: nobody looks at more, and editors are slow with them.
+const MOST_FINDINGS: usize = 1000;
+
+/// Keeps the first findings.
+struct First(Vec<Diagnostic>);
+
+impl Visitor<'_> for First {
+    fn finding(&mut self, finding: Diagnostic) -> Proceed {
+        if self.0.len() == MOST_FINDINGS {
+            return Proceed::Count;
+        }
+        self.0.push(finding);
+        Proceed::Explain
+    }
+}
+
+/// Reads a text, with as many findings as are shown.
+fn read(text: &str) -> (Index, Report) {
+    let mut first = First(Vec::new());
+    let (index, report) = Index::visit(&TABLE, text, &Options::default(), &mut first);
+    (index, Report { diagnostics: first.0, ..report })
+}
+
 impl Document {
     pub(super) fn new(text: String, version: i32, encoding: Encoding) -> Document {
-        let (index, report) = Index::read(&TABLE, &text, &Options::default());
+        let (index, report) = read(&text);
         Document { lines: Lines::new(&text), text, version, index, report, encoding }
     }
 
@@ -37,7 +61,7 @@ impl Document {
             self.lines = Lines::new(&self.text);
         }
         self.version = version;
-        (self.index, self.report) = Index::read(&TABLE, &self.text, &Options::default());
+        (self.index, self.report) = read(&self.text);
     }
 
     pub(super) fn offset(&self, position: Position) -> usize {

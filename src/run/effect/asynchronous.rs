@@ -60,7 +60,7 @@ impl Block<'_> {
                 let applied = self.applied(at, change, true);
                 self.begin(at, ALONE, Some(applied), bytes, [piece]);
             }
-            Asynchronous::Tensor(tensor) => self.tensor(at, tensor)?,
+            Asynchronous::Tensor(tensor) => self.copy_tensor(at, tensor)?,
             Asynchronous::Cancel { to, all } => {
                 let mut value = [0; 16];
                 if let Some(index) = self.launched.cancel() {
@@ -278,7 +278,7 @@ impl Block<'_> {
     }
 
     /// A copy of a part of a tensor.
-    fn tensor(&mut self, at: At<'_>, tensor: &Tensor) -> Result<(), Error> {
+    fn copy_tensor(&mut self, at: At<'_>, tensor: &Tensor) -> Result<(), Error> {
         let (_, warp, lane) = at;
         let address = self.address_of(at, &tensor.map.1);
         if address >> 48 == BLOCK >> 48 || tensor.map.0 == Where::Block {

@@ -243,6 +243,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn argument(&mut self, element: Element<'a>) -> Read<Argument<'a>> {
+        self.make_room();
         let Register { name, element } = match element {
             Element::Register(register) => register,
             Element::Constant(text) => return Ok(Argument::Constant(text)),
@@ -274,7 +275,7 @@ impl<'a> Checker<'_, '_, 'a> {
         signature: &Signature,
         (results, arguments): &(Vec<Argument<'a>>, Vec<Argument<'a>>),
     ) -> Read<()> {
-        let lists = [("result", &signature.results, results), ("parameter", &signature.parameters, arguments)];
+        let lists = [("result", signature.results(), results), ("parameter", signature.parameters(), arguments)];
         for (what, formal, given) in lists {
             let open = what == "parameter" && formal.last().is_some_and(|last| last.dimensions > 0 && last.bytes == 0);
             if formal.len() != given.len() && !(open && formal.len() == given.len() + 1) {

@@ -126,14 +126,20 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.record(|recorder, text| recorder.label(name, span_of(text, name)));
         let span = span_of(self.text(), name);
-        (self.visit)(Item::Label(name), span);
+        self.visitor.item(Item::Label(name), span);
         let (mut symbol, mut listed) = (Symbol::Label, Ok(()));
         match self.listed() {
             Some(directive) => {
                 symbol = Symbol::List(self.lists.len() as u32);
                 listed = self.list(name, directive);
             }
-            None => self.labels.place(name),
+            // One that is declared twice in a block was placed there.
+            None => {
+                let label = self.scopes.find(name).is_some_and(|found| found.symbol == Symbol::Label);
+                if !label || !self.scopes.clashes(name, None) {
+                    self.labels.place(name);
+                }
+            }
         }
         // Labels have names of their own: a register of a family is what it was.
         if !self.scopes.is_of_family(name) {
@@ -206,7 +212,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
             };
             let end = self.cursor().at();
-            (self.visit)(Item::Declaration(Declaration { name, ty, lanes, place }), begun..end);
+            self.make_room();
+            self.visitor.item(Item::Declaration(Declaration { name, ty, lanes, place }), begun..end);
             if self.cursor().eat(b';') {
                 return Ok(());
             }

@@ -9,9 +9,9 @@ use super::recovery::has_label;
 use super::{Checker, Item};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Table};
+use crate::text::alike;
 use crate::text::constant;
 use crate::text::lexer::Cursor;
-use crate::text::mnemonic;
 use crate::text::reader::{Read, constant_error, fail};
 
 /// Who else sees what is declared.
@@ -58,7 +58,7 @@ pub(super) fn unknown_directive(
     names: impl Iterator<Item = &'static str>,
 ) -> Read<()> {
     let error = Diagnostic::error(Code::Syntax, span.clone(), message);
-    Err(Box::new(match mnemonic::closest(name, names) {
+    Err(Box::new(match alike::closest(name, names) {
         Some(near) => error.with_help(format!("did you mean `.{near}`?")).with_fix(span, format!(".{near}")),
         None => error,
     }))
@@ -94,7 +94,9 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.cursor().find(|byte| matches!(byte, b';' | b'{' | b'}'));
             }
             let registers = self.text()[start..].starts_with(".reg");
-            while !self.cursor().at_end() && !matches!(self.cursor().peek(), b';' | b'\n') {
+            // Where the next line begins something of its own it is read.
+            let ended = self.line_begins_item(start);
+            while !ended && !self.cursor().at_end() && !matches!(self.cursor().peek(), b';' | b'\n') {
                 if matches!(self.cursor().peek(), b'{' | b'}') && !registers {
                     break;
                 }
@@ -163,7 +165,7 @@ impl<'a> Checker<'_, '_, 'a> {
             "pragma" => self.pragma(span),
             _ => self.other_directive(name, span),
         }?;
-        (self.visit)(Item::Directive(name), start..self.reader.cursor.at());
+        self.visitor.item(Item::Directive(name), start..self.reader.cursor.at());
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Functions and their scopes: braces, names, parameters.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::collections::btree_map::Entry;
 use alloc::format;
 use alloc::vec::Vec;
@@ -25,10 +26,13 @@ pub(super) struct Signature {
     pub(super) kernel: bool,
     /// Whether it has a body: behind that there is no other, and no prototype.
     body: bool,
-    pub(super) results: Vec<Shape>,
-    pub(super) parameters: Vec<Shape>,
+    /// The results and the parameters: most of many functions have none.
+    lists: Option<Box<[Box<[Shape]>; 2]>>,
     linkage: Option<Linkage>,
 }
+
+/// How deep blocks nest, a function's body included, before the assembler gives up.
+const MOST_BLOCKS: usize = 1664;
 
 /// What parameters are declared in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,9 +46,29 @@ pub(super) enum Head {
 }
 
 impl Signature {
+    /// Whether all that can be said of calls of one function is said of those of another.
+    pub(super) fn is_called_as(&self, other: &Signature) -> bool {
+        self.kernel == other.kernel && self.results() == other.results() && self.parameters() == other.parameters()
+    }
+
+    pub(super) fn results(&self) -> &[Shape] {
+        self.lists.as_ref().map_or(&[], |lists| &lists[0])
+    }
+
+    pub(super) fn parameters(&self) -> &[Shape] {
+        self.lists.as_ref().map_or(&[], |lists| &lists[1])
+    }
+
+    /// Replaces the parameters, or the results.
+    pub(super) fn put(&mut self, parameters: bool, list: Vec<Shape>) {
+        if self.lists.is_some() || !list.is_empty() {
+            self.lists.get_or_insert_default()[usize::from(parameters)] = list.into_boxed_slice();
+        }
+    }
+
     fn function<'a>(&self, name: &'a str) -> Function<'a> {
-        let Signature { kernel, results, parameters, .. } = self;
-        Function { name, kernel: *kernel, results: results.len(), parameters: parameters.len() }
+        let (results, parameters) = (self.results().len(), self.parameters().len());
+        Function { name, kernel: self.kernel, results, parameters }
     }
 }
 
@@ -55,7 +79,15 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.scopes.depth() == 0 && !self.bare && !core::mem::take(&mut self.headless) {
             self.error(Code::Syntax, at..at + 1, "a block is within a function");
         }
-        self.braces.push(at);
+        if self.scopes.depth() == MOST_BLOCKS {
+            if self.too_deep == 0 {
+                let message = format!("blocks nest at most {MOST_BLOCKS} deep: the assembler has no memory for more");
+                self.error(Code::Syntax, at..at + 1, message);
+            }
+            self.too_deep += 1;
+            return;
+        }
+        self.braces += 1;
         self.enter();
     }
 
@@ -86,9 +118,14 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn close_brace(&mut self) {
         let at = self.cursor().at();
         self.cursor().bump();
-        if self.braces.pop().is_none() {
-            return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`");
+        if self.too_deep > 0 {
+            self.too_deep -= 1;
+            return;
         }
+        self.braces = match self.braces.checked_sub(1) {
+            Some(braces) => braces,
+            None => return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`"),
+        };
         self.leave();
         if self.scopes.depth() == 0 {
             self.jumps();
@@ -96,12 +133,15 @@ impl<'a> Checker<'_, '_, 'a> {
             self.names_end(at);
             self.lost_brace = false;
             self.record(|recorder, _| recorder.function_ends(at));
+            if let Some(collector) = &mut self.collector {
+                collector.function();
+            }
         }
         if self.scopes.depth() == 0
             && let Some(name) = self.function.take()
         {
             self.declare_function(name);
-            (self.visit)(Item::End, at..at + 1);
+            self.visitor.item(Item::End, at..at + 1);
         }
     }
 
@@ -127,6 +167,9 @@ impl<'a> Checker<'_, '_, 'a> {
             (self.lost_brace, self.broken) = (false, false);
         }
         self.not_within_another(&span, kernel);
+        if let Some(collector) = &mut self.collector {
+            collector.function();
+        }
         self.enter();
         let mut name = None;
         let mut signature = Signature { kernel, linkage, ..Signature::default() };
@@ -165,10 +208,8 @@ impl<'a> Checker<'_, '_, 'a> {
                     }
                     if name.is_none() {
                         self.shapes[shapes..].iter_mut().for_each(|shape| shape.result = true);
-                        signature.results = list;
-                    } else {
-                        signature.parameters = list;
                     }
+                    signature.put(name.is_some(), list);
                 }
                 b'{' => {
                     if linkage == Some(Linkage::Extern) {
@@ -176,13 +217,13 @@ impl<'a> Checker<'_, '_, 'a> {
                     }
                     self.has_room(&parameters);
                     if kernel {
-                        self.parameter_space(&signature.parameters, name.unwrap_or_default());
+                        self.parameter_space(signature.parameters(), name.unwrap_or_default());
                     }
-                    self.braces.push(self.reader.cursor.at());
+                    self.braces += 1;
                     self.cursor().bump();
                     self.function = name;
                     let function = signature.function(name.unwrap_or_default());
-                    (self.visit)(Item::Function(function), begun..self.reader.cursor.at());
+                    self.visitor.item(Item::Function(function), begun..self.reader.cursor.at());
                     self.show_parameters(parameters);
                     self.said_before(name, Signature { body: true, ..signature });
                     return Ok(());
@@ -197,9 +238,10 @@ impl<'a> Checker<'_, '_, 'a> {
                     return Ok(());
                 }
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
-                    let results = !signature.results.is_empty();
+                    let results = !signature.results().is_empty();
                     if let Err(error) = self.head_directive(kernel, results, &mut said) {
                         self.reader.notes.push(*error);
+                        self.make_room();
                     }
                     continue;
                 }
@@ -316,7 +358,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.feature(Feature::KernelPrototypes, "a kernel without a body", span);
         }
         let function = signature.function(name.unwrap_or_default());
-        (self.visit)(Item::Prototype(function), start..self.reader.cursor.at());
+        self.visitor.item(Item::Prototype(function), start..self.reader.cursor.at());
         self.show_parameters(parameters);
         self.said_before(name, signature);
         self.leave();
@@ -326,7 +368,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn show_parameters(&mut self, parameters: Vec<(Declaration<'a>, Range<usize>)>) {
-        parameters.into_iter().for_each(|(parameter, span)| (self.visit)(Item::Parameter(parameter), span));
+        parameters.into_iter().for_each(|(parameter, span)| self.visitor.item(Item::Parameter(parameter), span));
     }
 
     /// What is said of a function again is what was said of it before, and stands before its body.
@@ -341,7 +383,7 @@ impl<'a> Checker<'_, '_, 'a> {
         };
         let linkage = now.linkage == before.linkage
             || now.linkage.is_none() && matches!(before.linkage, Some(Linkage::Visible | Linkage::Weak));
-        let alike = now.kernel == before.kernel && now.results == before.results && now.parameters == before.parameters;
+        let alike = now.is_called_as(before);
         let other = match !alike {
             true => Some("results and parameters"),
             false => (!linkage).then_some("linkage"),
@@ -379,7 +421,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         let (Some(own), Some(of)) = (self.signatures.get(alias), self.signatures.get(function)) else { return Ok(()) };
-        let alike = own.results == of.results && own.parameters == of.parameters;
+        let alike = own.results() == of.results() && own.parameters() == of.parameters();
         let (name, message) = if own.kernel || of.kernel {
             (if own.kernel { alias } else { function }, "is a kernel, and a kernel has no alias".to_owned())
         } else if own.body || self.aliases.contains(alias) {
@@ -416,6 +458,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let kernel = head == Head::Kernel;
         let mut list = Vec::new();
         loop {
+            self.make_room();
             self.cursor().skip_blanks();
             if self.cursor().peek() == b')' {
                 return Ok(list);

@@ -4,7 +4,8 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Item, Options, Report, run};
+use super::{Item, Options, Proceed, Report, Visitor, collected, run};
+use crate::diagnostic::Diagnostic;
 use crate::table::{Space, Table, TypeId};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::scope;
@@ -111,24 +112,30 @@ pub enum Context<'i> {
 impl Index {
     /// Reads a module and keeps what stands where, beside what is to be said of it.
     pub fn read(table: &'static Table, text: &str, options: &Options) -> (Index, Report) {
+        let mut index = Index::default();
+        let report = collected(
+            |_, _| {},
+            |visitor| {
+                let (own, report) = Index::visit(table, text, options, visitor);
+                index = own;
+                report
+            },
+        );
+        (index, report)
+    }
+
+    /// Reads a module and keeps what stands where; the visitor takes what is to be said of it, and its parts. The report has all
+    /// but the findings.
+    pub fn visit<'a>(
+        table: &'static Table,
+        text: &'a str,
+        options: &Options,
+        visitor: &mut dyn Visitor<'a>,
+    ) -> (Index, Report) {
         let mut recorder = Recorder::default();
-        let mut spans: Vec<(usize, Range<usize>)> = Vec::new();
-        let mut bodies: Vec<(usize, usize)> = Vec::new();
-        let mut function = 0;
-        let visit = &mut |item: Item<'_, '_>, span: Range<usize>| {
-            let start = |name: &str| span_of(text, name).start;
-            match item {
-                Item::Declaration(declaration) => spans.push((start(declaration.name), span)),
-                Item::Prototype(head) if !head.name.is_empty() => spans.push((start(head.name), span)),
-                Item::Function(head) if !head.name.is_empty() => {
-                    function = start(head.name);
-                    spans.push((function, span.start..span.end - 1));
-                }
-                Item::End => bodies.push((function, span.end)),
-                _ => {}
-            }
-        };
-        let report = run(table, text.as_bytes(), options, visit, Some(&mut recorder), None);
+        let mut extents = Extents { text, visitor, spans: Vec::new(), bodies: Vec::new(), function: 0 };
+        let report = run(table, text.as_bytes(), options, &mut extents, Some(&mut recorder), None);
+        let Extents { spans, bodies, .. } = extents;
         let mut index = recorder.finish(text.len());
         for (name, span) in spans {
             if let Some(symbol) = index.declared_at(name) {
@@ -212,6 +219,39 @@ impl Index {
             None if text.as_bytes().get(part.span.start) == Some(&b'.') => Context::Directive(part),
             _ => Context::Operands(part),
         }
+    }
+}
+
+/// Where declarations and bodies stand that a visitor is shown.
+struct Extents<'v, 'a> {
+    text: &'a str,
+    visitor: &'v mut dyn Visitor<'a>,
+    /// The place of each name, and the extent of what declares it.
+    spans: Vec<(usize, Range<usize>)>,
+    /// The place of the name of each function, and the end of its body.
+    bodies: Vec<(usize, usize)>,
+    /// The place of the name of the last function.
+    function: usize,
+}
+
+impl<'a> Visitor<'a> for Extents<'_, 'a> {
+    fn item(&mut self, item: Item<'_, 'a>, span: Range<usize>) {
+        let start = |name: &str| span_of(self.text, name).start;
+        match item {
+            Item::Declaration(declaration) => self.spans.push((start(declaration.name), span.clone())),
+            Item::Prototype(head) if !head.name.is_empty() => self.spans.push((start(head.name), span.clone())),
+            Item::Function(head) if !head.name.is_empty() => {
+                self.function = start(head.name);
+                self.spans.push((self.function, span.start..span.end - 1));
+            }
+            Item::End => self.bodies.push((self.function, span.end)),
+            _ => {}
+        }
+        self.visitor.item(item, span);
+    }
+
+    fn finding(&mut self, finding: Diagnostic) -> Proceed {
+        self.visitor.finding(finding)
     }
 }
 

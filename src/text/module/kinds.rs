@@ -277,7 +277,8 @@ impl<'a> Checker<'_, '_, 'a> {
         let what = match found {
             Some(Symbol::Label) if count.is_none() => return Ok(()),
             None | Some(Symbol::Label) => {
-                self.labels.jump(name, count);
+                let behind = span_of(self.text(), name).start - self.statement_at;
+                self.labels.jump(name, count, behind);
                 return Ok(());
             }
             Some(Symbol::Register { .. }) => "a register",
@@ -300,7 +301,13 @@ impl<'a> Checker<'_, '_, 'a> {
                     format!("the label `{}` is not visible here: it is in another block", jump.name)
                 }
             };
-            self.error(Code::UndeclaredRegister, span, message);
+            let mut end = self.reader.cursor;
+            end.seek(span.end);
+            let end = end.find(|byte| byte == b';').map_or(self.text().len(), |_| end.at() + 1);
+            let mut error = Diagnostic::error(Code::UndeclaredRegister, span, message);
+            error.statement = Some(jump.statement(self.text())..end);
+            self.reader.notes.push(error);
+            self.make_room();
         });
         self.labels = labels;
     }

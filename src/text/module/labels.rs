@@ -12,17 +12,27 @@ use crate::text::lexer::span_of;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Jump<'a> {
     pub(super) name: &'a str,
-    /// The number of labels that are named: `L<2>` names `L0` and `L1`.
-    pub(super) count: Option<u64>,
+    /// The number of labels that are named, `L<2>` names `L0` and `L1`; 0 for one by its own name. No text has more labels.
+    count: u32,
+    /// How many bytes before the name its statement begins, if it is not far.
+    behind: u32,
 }
 
-/// A label where it stands, with the end of what it and its namesakes before it cover.
+impl Jump<'_> {
+    /// Where the statement begins that names the label.
+    pub(super) fn statement(&self, text: &str) -> usize {
+        span_of(text, self.name).start - self.behind as usize
+    }
+}
+
+/// A label where it stands.
 #[derive(Debug)]
 struct Placed<'a> {
     name: &'a str,
     /// The block that declares it.
     block: u32,
-    covered: usize,
+    /// Of the blocks of this label and its namesakes before it, the one that ends last.
+    covering: u32,
 }
 
 /// The labels of the open function.
@@ -60,29 +70,35 @@ impl<'a> Labels<'a> {
     /// A label of the innermost open block; outside of all blocks it is visible everywhere.
     pub(super) fn place(&mut self, name: &'a str) {
         let block = self.open.last().copied().unwrap_or(u32::MAX);
-        self.placed.push(Placed { name, block, covered: 0 });
+        self.placed.push(Placed { name, block, covering: block });
     }
 
-    pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>) {
-        self.jumps.push(Jump { name, count });
+    /// A statement, which begins so many bytes before, names a label.
+    pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>, behind: usize) {
+        if count == Some(0) {
+            return;
+        }
+        let count = count.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX));
+        self.jumps.push(Jump { name, count, behind: u32::try_from(behind).unwrap_or(0) });
     }
 
     /// Ends the function: reports each jump whose label is not visible to it, and forgets all.
     pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(Jump<'a>, Missing)) {
-        let extent = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).cloned().unwrap_or(0..usize::MAX);
-        self.placed.sort_by_key(|placed| (placed.name, extent(placed).start));
-        let mut before: Option<(&str, usize)> = None;
+        let blocks = &self.blocks;
+        let end = |block: u32| blocks.get(block as usize).map_or(usize::MAX, |block| block.end);
+        // The order of blocks is that of their begins, but what is outside of all comes first.
+        self.placed.sort_unstable_by_key(|placed| (placed.name, placed.block.wrapping_add(1)));
+        let mut before: Option<(&str, u32)> = None;
         for placed in &mut self.placed {
-            let end = self.blocks.get(placed.block as usize).map_or(usize::MAX, |block| block.end);
-            placed.covered =
-                before.filter(|(name, _)| *name == placed.name).map_or(end, |(_, covered)| covered.max(end));
-            before = Some((placed.name, placed.covered));
+            let namesake = before.filter(|(name, _)| *name == placed.name).map(|(_, covering)| covering);
+            placed.covering = namesake.filter(|other| end(*other) > end(placed.block)).unwrap_or(placed.block);
+            before = Some((placed.name, placed.covering));
         }
         for jump in core::mem::take(&mut self.jumps) {
             let at = span_of(text, jump.name).start;
             let found = match jump.count {
-                None => self.visible(jump.name, at),
-                Some(count) => {
+                0 => self.visible(jump.name, at),
+                count => {
                     let names = (0..count).map(|number| alloc::format!("{}{number}", jump.name));
                     names.map(|name| self.visible(&name, at)).find(Result::is_err).unwrap_or(Ok(()))
                 }
@@ -102,13 +118,18 @@ impl<'a> Labels<'a> {
         self.jumps.clear();
     }
 
+    /// Where a block ends.
+    fn end_of(&self, block: u32) -> usize {
+        self.blocks.get(block as usize).map_or(usize::MAX, |block| block.end)
+    }
+
     /// Whether a label is visible at a place of the text. Labels are sorted.
     fn visible(&self, name: &str, at: usize) -> Result<(), Missing> {
         let start = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).map_or(0, |block| block.start);
         let behind = self.placed.partition_point(|placed| (placed.name, start(placed)) <= (name, at));
         let last = self.placed[..behind].last().filter(|placed| placed.name == name);
         match last {
-            Some(placed) if placed.covered >= at => Ok(()),
+            Some(placed) if self.end_of(placed.covering) >= at => Ok(()),
             Some(_) => Err(Missing::InOtherBlock),
             None if self.placed.get(behind).is_some_and(|placed| placed.name == name) => Err(Missing::InOtherBlock),
             None => Err(Missing::Nowhere),

@@ -16,6 +16,9 @@ use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
 use crate::text::scope::Symbol;
 
+/// With how many functions of a list another one is compared.
+const MOST_COMPARED: usize = 16;
+
 impl<'a> Checker<'_, '_, 'a> {
     /// The directive behind a label whose name it takes, if there is one.
     pub(super) fn listed(&mut self) -> Option<&'static Directive> {
@@ -43,10 +46,18 @@ impl<'a> Checker<'_, '_, 'a> {
             self.names(|checker, name, count| if name == own { Ok(()) } else { checker.jump(name, count) })?;
             List::Branches
         } else {
-            let mut functions = Vec::new();
+            let mut functions: Vec<&str> = Vec::new();
             self.names(|checker, name, count| {
                 let function = matches!(checker.find(name)?, Some(Symbol::Function)) && count.is_none();
-                functions.push(name);
+                // Of functions that are called alike one stands for all: calls are compared with each that is kept.
+                let own = checker.signatures.get(name);
+                let alike = |other: &&str| {
+                    let other = checker.signatures.get(other);
+                    own.zip(other).is_some_and(|(own, other)| own.is_called_as(other))
+                };
+                if !functions.iter().rev().take(MOST_COMPARED).any(alike) {
+                    functions.push(name);
+                }
                 let message = || format!("`{name}` is not a function");
                 if function { Ok(()) } else { fail(Code::OperandType, span_of(checker.text(), name), message()) }
             })?;
@@ -59,7 +70,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.reader.notes.len() == before {
             self.lists[number] = list;
         }
-        (self.visit)(Item::Directive(directive.name), start..self.reader.cursor.at());
+        self.visitor.item(Item::Directive(directive.name), start..self.reader.cursor.at());
         Ok(())
     }
 
@@ -100,15 +111,15 @@ impl<'a> Checker<'_, '_, 'a> {
             let token = self.cursor().token();
             match self.cursor().peek() {
                 b'(' => {
-                    if named && !signature.parameters.is_empty() || !said.is_empty() {
+                    if named && !signature.parameters().is_empty() || !said.is_empty() {
                         return fail(Code::Syntax, token, "`;` is missing before this");
                     }
                     let list = self.prototype_parameters(named, token)?;
-                    if named { signature.parameters = list } else { signature.results = list }
+                    signature.put(named, list);
                 }
                 b'.' if named && self.cursor().at_dot_word() => {
                     self.cursor().dot_word();
-                    self.prototype_directive(token, !signature.results.is_empty(), &mut said)?;
+                    self.prototype_directive(token, !signature.results().is_empty(), &mut said)?;
                 }
                 _ if !named && self.text()[token.clone()] == *"_" => {
                     self.cursor().word();

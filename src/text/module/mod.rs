@@ -66,7 +66,7 @@ pub use tree::{Module, Node, NodeKind};
 use super::encoding::decode;
 use super::lexer::{Cursor, has_directive};
 use super::memo::Memo;
-use super::mnemonic;
+use super::mnemonic::{self, Depth};
 use super::reader::{Opening, Read, Reader, fail};
 use super::scope::Scopes;
 use super::statement::Statement;
@@ -137,34 +137,112 @@ pub fn read<'a>(
     table: &'static Table,
     source: &'a [u8],
     options: &Options,
-    mut visit: impl FnMut(Item<'_, 'a>, Range<usize>),
+    visit: impl FnMut(Item<'_, 'a>, Range<usize>),
 ) -> Report {
-    run(table, source, options, &mut visit, None, None)
+    collected(visit, |visitor| run(table, source, options, visitor, None, None))
 }
 
-/// Reads a module, and tells the recorder, if there is one, what stands where. With a collector no version and no target is too
+/// Takes what is read of a module, while it is read.
+pub trait Visitor<'a> {
+    /// A part of the text, with the bytes it takes. Of what has an error only statements are shown.
+    fn item(&mut self, _item: Item<'_, 'a>, _span: Range<usize>) {}
+
+    /// A finding, and how reading goes on. The findings of a function come at its end, in the order of the text, those of a
+    /// function that has thousands by the thousand, as memory is bounded: the order is then that of each thousand.
+    fn finding(&mut self, finding: Diagnostic) -> Proceed;
+}
+
+/// How reading goes on behind a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proceed {
+    /// In full.
+    Explain,
+    /// For the number of findings and their severity alone: there are as many, and what would be right is no longer looked for,
+    /// which takes nearly all of the time that a finding takes.
+    Count,
+    /// Not at all: nothing more is read.
+    Stop,
+}
+
+/// Checks every statement of a text, and hands its parts and what it finds to a visitor, which may end it. Memory is bounded
+/// however many findings there are. The report has all but the findings.
+///
+/// ```
+/// use ptx_isa::diagnostic::Diagnostic;
+/// use ptx_isa::text::module::{Options, Proceed, Visitor, visit};
+///
+/// struct First(Option<Diagnostic>);
+///
+/// impl Visitor<'_> for First {
+///     fn finding(&mut self, finding: Diagnostic) -> Proceed {
+///         self.0 = Some(finding);
+///         Proceed::Stop
+///     }
+/// }
+///
+/// let module = b".version 7.0 .target sm_80 .func f() { bogus; } .func g() { add.s33 %r1, %r1; }";
+/// let mut first = First(None);
+/// let report = visit(&ptx_isa::TABLE, module, &Options::default(), &mut first);
+/// assert_eq!(first.0.unwrap().message, "`bogus` is not in the table");
+/// assert_eq!(report.in_table, 0, "the second function was not read");
+/// ```
+pub fn visit<'a>(table: &'static Table, source: &'a [u8], options: &Options, visitor: &mut dyn Visitor<'a>) -> Report {
+    run(table, source, options, visitor, None, None)
+}
+
+/// A visitor that keeps all findings.
+struct Collecting<F> {
+    item: F,
+    findings: Vec<Diagnostic>,
+}
+
+impl<'a, F: FnMut(Item<'_, 'a>, Range<usize>)> Visitor<'a> for Collecting<F> {
+    fn item(&mut self, item: Item<'_, 'a>, span: Range<usize>) {
+        (self.item)(item, span);
+    }
+
+    fn finding(&mut self, finding: Diagnostic) -> Proceed {
+        self.findings.push(finding);
+        Proceed::Explain
+    }
+}
+
+/// Collects the findings that something hands to a visitor.
+fn collected<'a>(
+    item: impl FnMut(Item<'_, 'a>, Range<usize>),
+    read: impl FnOnce(&mut dyn Visitor<'a>) -> Report,
+) -> Report {
+    let mut collecting = Collecting { item, findings: Vec::new() };
+    let report = read(&mut collecting);
+    let mut diagnostics = collecting.findings;
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
+    Report { diagnostics, ..report }
+}
+
+/// Reads a module for a visitor, and tells the recorder, if there is one, what stands where. With a collector no version and no target is too
 /// low for anything: it collects what asks for them.
 fn run<'a>(
     table: &'static Table,
     source: &'a [u8],
     options: &Options,
-    visit: &mut dyn FnMut(Item<'_, 'a>, Range<usize>),
+    visitor: &mut dyn Visitor<'a>,
     recorder: Option<&mut Recorder<'a>>,
     collector: Option<&mut Collector>,
 ) -> Report {
-    let mut report = Report { version: options.ptx, target: options.target, ..Report::default() };
+    let report = Report { version: options.ptx, target: options.target, ..Report::default() };
     let text = match core::str::from_utf8(source) {
         Ok(text) => text,
         Err(error) => {
             let at = error.valid_up_to();
             let message = "the text is not UTF-8 from here on, so that none of it was read";
-            report.diagnostics.push(Diagnostic::error(Code::Encoding, at..at + 1, message));
+            visitor.finding(Diagnostic::error(Code::Encoding, at..at + 1, message));
             return report;
         }
     };
     let bare = !has_directive(text, ".version") && !has_directive(text, ".target");
+    let mut notes = Vec::new();
     let mut checker = Checker {
-        reader: Reader::new(table, text, &mut report.diagnostics),
+        reader: Reader::new(table, text, &mut notes),
         scopes: Scopes::new(),
         types: Memo::default(),
         bare,
@@ -183,8 +261,12 @@ fn run<'a>(
         address_sized: false,
         function: None,
         signatures: BTreeMap::new(),
-        braces: Vec::new(),
+        braces: 0,
+        too_deep: 0,
         unread: Vec::new(),
+        unread_names: BTreeSet::new(),
+        strings: (!text.is_ascii()).then(|| Cursor::new(text)),
+        stopped: false,
         lost_names: None,
         without_names: Vec::new(),
         lost_label: false,
@@ -200,6 +282,7 @@ fn run<'a>(
         cut_off: false,
         rubbish: 0,
         met: Met::default(),
+        statement_at: 0,
         special: false,
         collector,
         labels: Labels::default(),
@@ -209,12 +292,11 @@ fn run<'a>(
         named: Vec::new(),
         in_table: 0,
         outside: 0,
-        visit,
+        visitor,
         recorder,
     };
     checker.module();
     let Checker { version, target, in_table, outside, .. } = checker;
-    report.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     Report { version, target, in_table, outside, ..report }
 }
 
@@ -250,10 +332,17 @@ struct Checker<'n, 'o, 'a> {
     aliases: BTreeSet<&'a str>,
     /// The labels of the `.section`s read so far.
     section_labels: BTreeSet<&'a str>,
-    /// Where each open brace stands.
-    braces: Vec<usize>,
-    /// What could not be read: whatever it declares is not known.
+    /// How many braces are open, and how many more that are nested too deep for the assembler.
+    braces: usize,
+    too_deep: usize,
+    /// What could not be read since findings were last handed on: whatever it declares is not known.
     unread: Vec<Range<usize>>,
+    /// The names that stand in what could not be read before, without the numbers at their ends.
+    unread_names: BTreeSet<&'a str>,
+    /// How far strings were looked at, in a text that is not ASCII.
+    strings: Option<Cursor<'a>>,
+    /// Whether the visitor has seen enough.
+    stopped: bool,
     /// Where a declaration of registers stands in the open function whose names could not be read.
     lost_names: Option<usize>,
     /// What stands behind such declarations, up to the ends of their functions.
@@ -282,6 +371,8 @@ struct Checker<'n, 'o, 'a> {
     rubbish: usize,
     /// What version and target were found to have.
     met: Met,
+    /// Where the statement that is read begins.
+    statement_at: usize,
     /// Whether the statement may name special registers.
     special: bool,
     /// Collects what asks for a version or a target, in place of checking it.
@@ -298,9 +389,13 @@ struct Checker<'n, 'o, 'a> {
     named: Vec<&'a str>,
     in_table: usize,
     outside: usize,
-    visit: &'o mut dyn FnMut(Item<'_, 'a>, Range<usize>),
+    visitor: &'o mut dyn Visitor<'a>,
     recorder: Option<&'o mut Recorder<'a>>,
 }
+
+/// How many findings wait at most for the end of their function: what stands behind them may explain them, and be in order
+/// before them.
+const MOST_WAITING: usize = 1000;
 
 /// What old systems end a text with.
 const SUBSTITUTE: u8 = 0x1a;
@@ -311,7 +406,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let mut statement = None;
         loop {
             self.cursor().skip_blanks();
-            if self.cursor().at_end() {
+            if self.cursor().at_end() || self.stopped {
                 break;
             }
             let start = self.cursor().at();
@@ -329,14 +424,49 @@ impl<'a> Checker<'_, '_, 'a> {
                 _ => self.rubbish(),
             }
             self.record_part(start);
+            if self.scopes.depth() == 0 && !self.bare {
+                self.hand_on();
+            } else {
+                self.make_room();
+            }
         }
-        self.strings();
+        self.record(|recorder, text| recorder.function_ends(text.len() + 1));
+        if self.stopped {
+            return;
+        }
         if self.bare {
             self.jumps();
         }
-        self.record(|recorder, text| recorder.function_ends(text.len() + 1));
         self.end();
+        self.hand_on();
+    }
+
+    /// Hands findings on where too many wait for the end of their function.
+    #[inline]
+    pub(super) fn make_room(&mut self) {
+        if self.reader.notes.len() >= MOST_WAITING {
+            self.hand_on();
+        }
+    }
+
+    /// Hands on what was found in the text read so far: names that follow are not known to it.
+    fn hand_on(&mut self) {
+        self.strings();
+        if self.reader.notes.is_empty() {
+            return;
+        }
         self.drop_consequences();
+        self.reader.notes.sort_by_key(|finding| finding.span.start);
+        for finding in self.reader.notes.drain(..) {
+            match self.visitor.finding(finding) {
+                Proceed::Explain => self.reader.brief = false,
+                Proceed::Count => self.reader.brief = true,
+                Proceed::Stop => {
+                    self.stopped = true;
+                    break;
+                }
+            }
+        }
     }
 
     /// Tells the recorder something, if there is one.
@@ -359,14 +489,11 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Comments may hold anything, strings ASCII only.
+    /// Comments may hold anything, strings ASCII only. Those read so far are looked at.
     fn strings(&mut self) {
-        let text = self.text();
-        if text.is_ascii() {
-            return;
-        }
-        let mut cursor = Cursor::new(text);
-        while !cursor.at_end() {
+        let (text, end) = (self.text(), self.reader.cursor.at());
+        let Some(mut cursor) = self.strings else { return };
+        while cursor.at() < end {
             cursor.skip_blanks();
             let start = cursor.at();
             if cursor.peek() != b'"' || !cursor.skip_string() {
@@ -379,6 +506,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.error(Code::Encoding, span, "a string holds ASCII only");
             }
         }
+        self.strings = Some(cursor);
     }
 
     fn cursor(&mut self) -> &mut Cursor<'a> {
@@ -478,7 +606,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.linkage_alone();
         self.header_ends(length..length);
         self.missing_sections();
-        if !self.braces.is_empty() && !self.lost_brace {
+        if self.braces > 0 && !self.lost_brace {
             self.missing_brace(length..length, "the end of the text");
         }
     }
@@ -486,17 +614,19 @@ impl<'a> Checker<'_, '_, 'a> {
     fn statement(&mut self, place: &mut Option<Statement<'a>>) {
         let before = self.reader.notes.len();
         let start = self.cursor().at();
+        self.statement_at = start;
         self.header_ends(start..start + 1);
         let mut opcode = start;
-        if let Err(error) = self.one_statement(place, &mut opcode) {
+        if let Err(mut error) = self.one_statement(place, &mut opcode) {
             self.reader.notes.truncate(before);
             let unread = matches!(error.code, Code::Syntax | Code::UnknownOpcode);
+            self.recover(opcode);
+            self.unfinished(&mut error);
             let outside = self.scopes.depth() == 0 && !self.bare;
             // A comment without an end is told of at the end, and a body that a function within ended was.
             if self.cursor().unterminated.is_none() && !(outside && self.broken) {
                 self.reader.notes.push(*error);
             }
-            self.recover(opcode);
             if outside {
                 self.skip_to_item();
             }
@@ -508,7 +638,11 @@ impl<'a> Checker<'_, '_, 'a> {
             self.lost_label |= has_label(passed);
             self.cut_off = self.cursor().at_end();
             let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
-            (self.visit)(Item::Refused, start..end);
+            self.visitor.item(Item::Refused, start..end);
+        }
+        let end = self.reader.cursor.at();
+        for finding in self.reader.notes.iter_mut().skip(before) {
+            finding.statement = Some(start..end);
         }
     }
 
@@ -544,7 +678,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.guard_is_predicate(guard)?;
         self.registers(statement, *opcode)?;
         self.floors(statement, *opcode)?;
-        (self.visit)(Item::Statement(statement), start..self.reader.cursor.at());
+        self.visitor.item(Item::Statement(statement), start..self.reader.cursor.at());
         Ok(())
     }
 
@@ -577,7 +711,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.stands_in_function(opcode)?;
         let mut cursor = self.reader.cursor;
         cursor.seek(opcode);
-        match mnemonic::read(self.reader.table, &mut cursor) {
+        match mnemonic::read(self.reader.table, &mut cursor, Depth::Verdict) {
             Err(refusal) => {
                 cursor.seek(opcode);
                 self.reader.refused(cursor, refusal)

@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Function, Item, Options, run};
+use super::{Function, Item, Options, Proceed, Visitor, run};
+use crate::diagnostic::Diagnostic;
 use crate::table::{Least, Requirement, Table};
 use crate::target::{Target, Version};
 
@@ -59,26 +60,18 @@ pub struct Reason<T> {
 /// assert_eq!(&module[minimum.target_reasons[0].span.clone()], b".reqnctapercluster");
 /// ```
 pub fn needs<'a>(table: &'static Table, source: &'a [u8]) -> Vec<Needs<'a>> {
-    let mut functions: Vec<(Function<'a>, Range<usize>)> = Vec::new();
+    let mut functions = Functions { all: Vec::new(), length: source.len() };
     let mut collector = Collector::default();
-    let visit = &mut |item: Item<'_, 'a>, span: Range<usize>| match item {
-        Item::Function(function) => functions.push((function, span.start..source.len())),
-        Item::End => {
-            if let Some((_, whole)) = functions.last_mut() {
-                whole.end = span.end;
-            }
-        }
-        _ => {}
-    };
-    run(table, source, &Options::default(), visit, None, Some(&mut collector));
+    run(table, source, &Options::default(), &mut functions, None, Some(&mut collector));
     let mut all = collector.asked;
     all.sort_by_key(|(_, span)| span.start);
     let of = |function, asked: &[(Requirement, Range<usize>)]| {
         let mut needs = Needs { table, function, asked: Vec::new() };
         asked.iter().for_each(|(requirement, span)| needs.add(*requirement, span));
+        needs.asked.shrink_to_fit();
         needs
     };
-    let own = functions.into_iter().map(|(function, whole)| {
+    let own = functions.all.into_iter().map(|(function, whole)| {
         let first = all.partition_point(|(_, span)| span.start < whole.start);
         let end = all.partition_point(|(_, span)| span.start < whole.end);
         of(Some(function), &all[first..end])
@@ -132,14 +125,49 @@ impl Needs<'_> {
     }
 }
 
+/// The functions with a body, each with its extent.
+struct Functions<'a> {
+    all: Vec<(Function<'a>, Range<usize>)>,
+    /// Where a function ends whose end is missing.
+    length: usize,
+}
+
+impl<'a> Visitor<'a> for Functions<'a> {
+    fn item(&mut self, item: Item<'_, 'a>, span: Range<usize>) {
+        match item {
+            Item::Function(function) => self.all.push((function, span.start..self.length)),
+            Item::End => {
+                if let Some((_, whole)) = self.all.last_mut() {
+                    whole.end = span.end;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn finding(&mut self, _: Diagnostic) -> Proceed {
+        Proceed::Count
+    }
+}
+
 /// Collects what the checker asks of the version and the target.
 #[derive(Default)]
 pub(super) struct Collector {
     asked: Vec<(Requirement, Range<usize>)>,
+    /// How many there were where the head of the last function began, or where its body ended: what is asked for from there on
+    /// is collected once.
+    before: usize,
 }
 
 impl Collector {
     pub(super) fn add(&mut self, requirement: Requirement, span: Range<usize>) {
-        self.asked.push((requirement, span));
+        if !self.asked[self.before..].iter().any(|(known, _)| *known == requirement) {
+            self.asked.push((requirement, span));
+        }
+    }
+
+    /// A function begins or ends here.
+    pub(super) fn function(&mut self) {
+        self.before = self.asked.len();
     }
 }

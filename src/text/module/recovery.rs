@@ -1,12 +1,13 @@
 //! How reading goes on behind what could not be read.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::BTreeSet;
 use alloc::format;
 use core::ops::Range;
 
 use super::{Checker, directives};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::text::lexer::Cursor;
+use crate::text::mnemonic::{self, Depth};
 use crate::text::reader::{Read, fail, missing_semicolon};
 
 /// A name without the number at its end: a family declares them all.
@@ -93,15 +94,21 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Whether the brace here closes nothing: the statement, whose last character is before `end`, goes on around it, as in
-    /// `add.u32 a, }b;` and `add.u32 a}, b;`.
+    /// `add.u32 a, }b;`, `add.u32 a}, b;` and `add.u32 %a} %b;`.
     fn is_stray_brace(&self, end: usize) -> bool {
         let behind = self.text()[self.reader.cursor.at() + 1..].trim_start_matches([' ', '\t']);
-        self.text()[..end].ends_with([',', '[', '(']) || behind.starts_with([',', ';', ']', ')'])
+        self.text()[..end].ends_with([',', '[', '(']) || behind.starts_with([',', ';', ']', ')', '%'])
     }
 
     /// The first token behind the line end here, if a statement begins there although the one before, whose last
     /// character is before `end`, has no semicolon.
     fn next_statement(&self, opcode: usize, end: usize) -> Option<Range<usize>> {
+        let mut next = self.reader.cursor;
+        next.skip_blanks();
+        let token = next.token();
+        if self.has_mnemonic(next) {
+            return Some(token);
+        }
         let mut operands = self.reader.cursor;
         operands.seek(end);
         if !operands.is_behind_value() {
@@ -113,14 +120,51 @@ impl<'a> Checker<'_, '_, 'a> {
         if operands.at() >= end || operands.at_dot_word() {
             return None;
         }
-        let mut next = self.reader.cursor;
-        next.skip_blanks();
-        let token = next.token();
         // A short word behind a dot may be an element or a selector.
         let directive = next.at_dot_word()
             && token.len() > 3
             && !self.text()[token.clone()].ends_with(|c: char| c.is_ascii_digit());
         (next.at_word() || directive || matches!(next.peek(), b'@' | b'{')).then_some(token)
+    }
+
+    /// Whether a legal mnemonic stands here, one that is no name of something else: it has modifiers.
+    fn has_mnemonic(&self, cursor: Cursor<'a>) -> bool {
+        let (table, mut start) = (self.reader.table, cursor);
+        cursor.at_word() && {
+            let mut end = cursor;
+            let word = end.dotted_word();
+            word.contains('.')
+                && (table.form(word).is_some() || mnemonic::read(table, &mut start, Depth::Verdict).is_ok())
+        }
+    }
+
+    /// Whether the cursor is where a line begins, behind `start`, and a statement or directive begins the line.
+    pub(super) fn line_begins_item(&self, start: usize) -> bool {
+        let at = self.reader.cursor.at();
+        let Some(end) = self.text().as_bytes()[start..at].iter().rposition(|byte| *byte == b'\n') else { return false };
+        let line = start + end + 1;
+        let mut first = self.reader.cursor;
+        first.seek(line);
+        first.skip_blanks();
+        let directive = |mut cursor: Cursor<'a>| {
+            cursor.at_dot_word() && {
+                let name = cursor.dot_word();
+                directives::begins_item(self.reader.table, name) || self.reader.table.directive(name).is_some()
+            }
+        };
+        first.at() == at && (self.has_mnemonic(first) || directive(first) || first.peek() == b'@')
+    }
+
+    /// What is said of a statement that ends where the next one begins, although `error` was found there.
+    pub(super) fn unfinished(&self, error: &mut Diagnostic) {
+        let next = self.reader.cursor.token();
+        // Where only a semicolon is missing it says so.
+        if error.span.start < next.start || !error.fixes.is_empty() && error.span == next {
+            return;
+        }
+        let expected = if error.span == next { &*error.message } else { "an operand is expected here" };
+        let message = format!("the statement before this is not finished: {expected}");
+        *error = Diagnostic::error(Code::Syntax, next, message);
     }
 
     /// A kernel, or a function with a body, never stands within another: where one does, the body that is open lacks its `}`.
@@ -141,9 +185,10 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.missing_brace(place, if kernel { "this kernel" } else { "this function's body" });
                 self.broken = true;
             }
-            while self.braces.pop().is_some() {
+            for _ in 0..core::mem::take(&mut self.braces) {
                 self.leave();
             }
+            self.too_deep = 0;
             self.labels.forget();
             self.lists.clear();
             let end = self.cursor().at();
@@ -208,31 +253,32 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Drops what is said of names that stand in text that could not be read: their declaration may be there.
     pub(super) fn drop_consequences(&mut self) {
-        if self.unread.is_empty() && self.without_names.is_empty() {
-            return;
-        }
         let text = self.text();
-        let mut stems = BTreeSet::new();
         for unread in core::mem::take(&mut self.unread) {
             let mut cursor = self.reader.cursor;
             cursor.seek(unread.start);
             while cursor.at() < unread.end {
                 match cursor.at_word() {
-                    true => drop(stems.insert(stem(cursor.word()))),
+                    true => drop(self.unread_names.insert(stem(cursor.word()))),
                     false if cursor.peek() == b'/' && cursor.skip_comment() => {}
                     false => cursor.bump(),
                 }
             }
         }
-        // Both are in the order of the text.
         let without_names = core::mem::take(&mut self.without_names);
+        if self.unread_names.is_empty() && without_names.is_empty() && self.lost_names.is_none() {
+            return;
+        }
+        // Both are in the order of the text.
         let unknown = |at: usize| {
             let behind = without_names.partition_point(|range| range.start <= at);
             without_names[..behind].last().is_some_and(|range| at < range.end)
+                || self.lost_names.is_some_and(|start| start <= at)
         };
+        let names = &self.unread_names;
         let follows = |finding: &Diagnostic| {
             matches!(finding.code, Code::UndeclaredRegister | Code::Guard)
-                && (stems.contains(stem(&text[finding.span.clone()])) || unknown(finding.span.start))
+                && (names.contains(stem(&text[finding.span.clone()])) || unknown(finding.span.start))
         };
         self.reader.notes.retain(|finding| !follows(finding));
     }

@@ -11,6 +11,7 @@ use shape::Shapes;
 
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::rc::Rc;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -18,7 +19,7 @@ use core::ops::Range;
 use super::constant::at_name;
 use super::lexer::Cursor;
 use super::memo::Memo;
-use super::mnemonic::{self, Refusal};
+use super::mnemonic::{self, Depth, Refusal};
 use super::statement::{Guard, MAX_OPERANDS, NOTHING, Operand, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
 use crate::selector::{Permission, Selector};
@@ -57,13 +58,18 @@ pub(crate) struct Reader<'n, 'a> {
     pub(crate) notes: &'n mut Vec<Diagnostic>,
     /// What mnemonics that are no canonical ones of forms were found to mean.
     known: Memo<'a, (FormInfo, Free)>,
+    /// Why mnemonics without blanks were found to mean none; places count from where the mnemonic begins.
+    refused: Memo<'a, (Depth, Rc<Diagnostic>)>,
+    /// Whether findings only count: what would be right is not looked for.
+    pub(crate) brief: bool,
     /// What forms were found to be meant by operands.
     shapes: Shapes,
 }
 
 impl<'n, 'a> Reader<'n, 'a> {
     pub(crate) fn new(table: &'static Table, text: &'a str, notes: &'n mut Vec<Diagnostic>) -> Reader<'n, 'a> {
-        Reader { table, cursor: Cursor::new(text), notes, known: Memo::default(), shapes: Shapes::default() }
+        let (known, refused, shapes) = (Memo::default(), Memo::default(), Shapes::default());
+        Reader { table, cursor: Cursor::new(text), notes, known, refused, brief: false, shapes }
     }
 }
 
@@ -81,7 +87,7 @@ impl<'a> Reader<'_, 'a> {
             Opening::Label(_) => return fail(Code::Syntax, start.token(), "a label is no part of a statement"),
             Opening::Outside => {
                 let mut cursor = start;
-                return match mnemonic::read(self.table, &mut cursor) {
+                return match mnemonic::read(self.table, &mut cursor, Depth::Verdict) {
                     Err(refusal) => self.refused(start, refusal),
                     Ok(_) => fail(Code::Syntax, start.token(), "an opcode is expected here"),
                 };
@@ -166,7 +172,10 @@ impl<'a> Reader<'_, 'a> {
             return Ok(Opening::Outside);
         }
         self.cursor = start;
-        match mnemonic::read(self.table, &mut self.cursor) {
+        if let Some(known) = self.known_refusal(start) {
+            return self.with_meant(start, known);
+        }
+        match mnemonic::read(self.table, &mut self.cursor, Depth::Verdict) {
             Ok(resolved) => {
                 let span = start.at()..self.cursor.at();
                 let canonical = resolved.form.mnemonic_with(&resolved.free);
@@ -196,10 +205,42 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// A mnemonic that means no form. Of the mnemonics that may be meant those stay that the operands go with.
+    /// A mnemonic that means no form, refused so far without a reason.
     #[cold]
-    pub(crate) fn refused<T>(&self, start: Cursor<'a>, refusal: Refusal) -> Read<T> {
-        let mut diagnostic = refusal.into_diagnostic();
+    pub(crate) fn refused<T>(&mut self, start: Cursor<'a>, refusal: Refusal) -> Read<T> {
+        if let Some(known) = self.known_refusal(start) {
+            return self.with_meant(start, known);
+        }
+        let mut behind = start;
+        let word = behind.dotted_word();
+        behind.skip_blanks();
+        // With blanks in it a mnemonic is not looked up.
+        let whole = behind.peek() != b'.';
+        let depth = if self.brief { Depth::Verdict } else { Depth::Reasons };
+        let mut alone = Cursor::new(word);
+        let read = if whole { &mut alone } else { &mut start.clone() };
+        let reasons = mnemonic::read(self.table, read, depth).err().unwrap_or(refusal).into_diagnostic();
+        if !whole {
+            return self.with_meant(start, reasons);
+        }
+        self.refused.insert(word, (depth, Rc::new(reasons.clone())));
+        self.with_meant(start, reasons.shifted(start.at()))
+    }
+
+    /// Why a mnemonic means no form, if that is known: many statements have the same mistake.
+    fn known_refusal(&self, start: Cursor<'a>) -> Option<Diagnostic> {
+        let mut behind = start;
+        let (depth, known) = self.refused.get(behind.dotted_word())?;
+        behind.skip_blanks();
+        let enough = self.brief || *depth == Depth::Reasons;
+        (enough && behind.peek() != b'.').then(|| Diagnostic::clone(known).shifted(start.at()))
+    }
+
+    /// Of the mnemonics that may be meant those stay that the operands go with.
+    fn with_meant<T>(&self, start: Cursor<'a>, mut diagnostic: Diagnostic) -> Read<T> {
+        if self.brief || diagnostic.fixes.is_empty() {
+            return Err(Box::new(diagnostic));
+        }
         let text = start.text();
         let mut end = Cursor::new(&text[..text.floor_char_boundary(start.at() + LONGEST_STATEMENT)]);
         end.seek(start.at());
@@ -208,7 +249,10 @@ impl<'a> Reader<'_, 'a> {
         let statement = start.at()..end.at();
         let goes = |fix: &Fix| {
             let span = fix.span.start - statement.start..fix.span.end - statement.start;
-            Statement::parse(self.table, &Fix::new(span, &*fix.text).apply(&text[statement.clone()])).is_ok()
+            let (edited, mut notes) = (Fix::new(span, &*fix.text).apply(&text[statement.clone()]), Vec::new());
+            let mut reader = Reader::new(self.table, &edited, &mut notes);
+            reader.brief = true;
+            reader.statement().is_ok()
         };
         // Behind an opcode that is none there may be more to put right.
         if diagnostic.code != Code::UnknownOpcode || diagnostic.fixes.iter().any(goes) {
@@ -469,7 +513,9 @@ impl<'a> Reader<'_, 'a> {
         let message = format!("`{}` takes {takes} operands, not {count}", form.mnemonic());
         let mut diagnostic = Diagnostic::error(Code::OperandCount, span, message);
         diagnostic.note = Some(format!("it is written `{} {}`", form.mnemonic(), form.signature()));
-        if let Some(near) = mnemonic::nearest_with_operands(form, count) {
+        if !self.brief
+            && let Some(near) = mnemonic::nearest_with_operands(form, count)
+        {
             diagnostic.help = Some(format!("with {count} operands it is `{} {}`", near.mnemonic(), near.signature()));
         }
         Err(Box::new(diagnostic))

@@ -1,0 +1,50 @@
+//! Words that are spelt alike: what a misspelt one may mean.
+
+/// The name that is spelt most like `text`, if one is much like it. Case does not count.
+pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    let allowed = (text.len() / 2).min(2);
+    // Of two that are alike, the one with the same letters.
+    let letters = |word: &str| {
+        let mut letters = word.as_bytes().to_vec();
+        letters.sort_unstable();
+        letters
+    };
+    let own = letters(&lower);
+    let alike = |name: &'static str| (distance(&lower, name), name.len() != own.len() || letters(name) != own, name);
+    // Words that differ more in length are not alike: each letter more is one edit. Nor are those that have many letters each
+    // that the other has not: an edit changes two of them at most.
+    let names = names.filter(|name| name.len().abs_diff(lower.len()) <= allowed);
+    let own_set = letter_set(&lower);
+    let names = names.filter(|name| (letter_set(name) ^ own_set).count_ones() as usize <= 2 * allowed);
+    let (distance, _, near) = names.map(alike).min_by_key(|&(distance, others, _)| (distance, others))?;
+    (distance <= allowed).then_some(near)
+}
+
+/// A bit for each letter that a word has.
+fn letter_set(word: &str) -> u64 {
+    word.bytes().fold(0, |set, letter| set | 1 << (letter & 63))
+}
+
+/// How many letters are to be inserted, removed, replaced, or to change places with the next, to make one word of another.
+/// Words of more than 32 bytes are alike to none.
+pub(super) fn distance(a: &str, b: &str) -> usize {
+    const LONGEST: usize = 32;
+    if a.len() > LONGEST || b.len() > LONGEST {
+        return LONGEST;
+    }
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut older = [0; LONGEST + 1];
+    let mut old: [usize; LONGEST + 1] = core::array::from_fn(|index| index);
+    for (i, x) in a.iter().enumerate() {
+        let mut row = [i + 1; LONGEST + 1];
+        for (j, y) in b.iter().enumerate() {
+            row[j + 1] = (old[j] + usize::from(x != y)).min(old[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && (x, y) == (&b[j - 1], &a[i - 1]) {
+                row[j + 1] = row[j + 1].min(older[j - 1] + 1);
+            }
+        }
+        (older, old) = (old, row);
+    }
+    old[b.len()]
+}
