@@ -394,12 +394,14 @@ impl Kernel {
             dynamic_shared: grid.shared.into(),
             parameters,
             workspace,
+            together: 1,
             frames: code.routines.values().map(|routine| routine.frame).fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
             number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
         };
+        let launched = Launched { together: launched.in_lockstep(), ..launched };
         let start = Instant::now();
         let running = self.loaded.memory.running();
         let ran = launched.run().map_err(named);
@@ -453,6 +455,8 @@ pub(crate) struct Launched<'l> {
     pub block: [u32; 3],
     pub grid: [u32; 3],
     pub cluster: [u32; 3],
+    /// How many blocks run in lockstep.
+    pub together: usize,
     pub dynamic_shared: u64,
     pub parameters: Bytes,
     /// The address of the memory in which the blocks of a cooperative grid meet; zero if the kernel does not ask for it.
@@ -480,15 +484,74 @@ const WORKSPACE: usize = 256;
 /// Steps after which a cluster lets another one run.
 const SLICE: u64 = 1 << 15;
 
-/// Clusters that run, and those that have not begun.
+/// How long one thread runs blocks before others help: about what starting them takes.
+const ALONE: Duration = Duration::from_micros(30);
+
+/// The clusters of a launch that have begun: those that wait for others, and how many have ended.
 struct Queue<'l> {
-    suspended: VecDeque<Cluster<'l>>,
-    running: usize,
-    /// Blocks that have ended.
-    ended: u64,
+    suspended: Mutex<VecDeque<Cluster<'l>>>,
+    /// Clusters that have ended.
+    ended: AtomicU64,
+    /// Instructions that were executed.
+    executed: AtomicU64,
+    failed: Mutex<Option<Error>>,
+    stop: AtomicBool,
+    /// Blocks whose end was told.
+    told: Mutex<u64>,
 }
 
+/// The threads that the host runs at once.
+fn host_threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// As many warps make an instruction as cheap as it becomes, and so many bytes of shared and local memory stay in a cache.
+const WARPS: usize = 8;
+const CACHED: u64 = 1 << 18;
+
 impl Launched<'_> {
+    /// How many blocks of the launch run in lockstep: as many as have enough warps, if nothing tells in which order they run.
+    fn in_lockstep(&self) -> usize {
+        let per = self.threads().div_ceil(32);
+        if !self.code.lockstep || self.cluster != [1; 3] || per >= WARPS {
+            return 1;
+        }
+        let bytes =
+            (self.code.static_shared + self.dynamic_shared).max(1) + self.frames.saturating_mul(32 * per as u64);
+        let workers = self.options.threads.unwrap_or_else(host_threads) as u64;
+        // Each thread of the host has several turns, so that all end at about the same time.
+        let turns = if workers == 1 { 1 } else { 4 * workers };
+        (WARPS / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1)
+    }
+
+    /// How many blocks there are.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.grid.iter().map(|count| u64::from(*count)).product()
+    }
+
+    /// How many clusters there are; blocks that run in lockstep count as one.
+    fn clusters(&self) -> u64 {
+        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
+        (self.blocks() / size).div_ceil(self.together as u64)
+    }
+
+    /// The index of a block by its number, and its number by its index.
+    pub(crate) fn index(&self, number: u64) -> [u32; 3] {
+        let [x, y] = [self.grid[0], self.grid[1]].map(u64::from);
+        [number % x, number / x % y, number / x / y].map(|index| index as u32)
+    }
+
+    pub(crate) fn number(&self, index: [u32; 3]) -> u64 {
+        let ([x, y, z], [gx, gy]) = (index.map(u64::from), [self.grid[0], self.grid[1]].map(u64::from));
+        x + gx * (y + gy * z)
+    }
+
+    /// Bytes of the frame of the kernel.
+    pub(crate) fn frame(&self) -> u64 {
+        self.code.routines[&self.kernel].frame
+    }
+
     pub(crate) fn threads(&self) -> usize {
         self.block.iter().map(|count| *count as usize).product()
     }
@@ -500,8 +563,10 @@ impl Launched<'_> {
 
     /// Takes the next cluster that has not begun.
     fn claim(&self) -> Option<u64> {
-        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
-        let clusters = self.grid.iter().map(|count| u64::from(*count)).product::<u64>() / size;
+        let clusters = self.clusters();
+        if self.next.load(Ordering::Relaxed) >= clusters {
+            return None;
+        }
         let next = |next| (next < clusters).then_some(next + 1);
         self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
     }
@@ -525,81 +590,82 @@ impl Launched<'_> {
     }
 
     fn run(&self) -> Result<u64, Error> {
-        let count = |shape: &[u32; 3]| -> u64 { shape.iter().map(|count| u64::from(*count)).product() };
-        let clusters = count(&self.grid) / count(&self.cluster);
-        let host = || std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = self.options.threads.unwrap_or_else(host).clamp(1, clusters.min(256) as usize);
-        let queue = Mutex::new(Queue { suspended: VecDeque::new(), running: 0, ended: 0 });
-        let (failed, executed) = (Mutex::new(None), AtomicU64::new(0));
-        let stop = AtomicBool::new(false);
-        let work = || {
-            if let Err(error) = self.work(&queue, &executed, &stop) {
-                stop.store(true, Ordering::Relaxed);
-                failed.lock().expect("no panic while it is held").get_or_insert(error);
-            }
+        let workers = self.options.threads.unwrap_or_else(host_threads).clamp(1, self.clusters().min(256) as usize);
+        let queue = Queue {
+            suspended: Mutex::new(VecDeque::new()),
+            ended: AtomicU64::new(0),
+            executed: AtomicU64::new(0),
+            failed: Mutex::new(None),
+            stop: AtomicBool::new(false),
+            told: Mutex::new(0),
         };
         match workers {
-            1 => work(),
-            _ => std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work)))),
+            1 => self.work(&queue, || false),
+            _ => std::thread::scope(|scope| {
+                let start = Instant::now();
+                self.work(&queue, || {
+                    let helped = start.elapsed() >= ALONE;
+                    if helped {
+                        (1..workers).for_each(|_| drop(scope.spawn(|| self.work(&queue, || true))));
+                    }
+                    helped
+                });
+            }),
         }
-        match failed.into_inner().expect("no panic while it was held") {
+        match queue.failed.into_inner().expect("no panic while it was held") {
             Some(error) => Err(error),
-            None => Ok(executed.into_inner()),
+            None => Ok(queue.executed.into_inner()),
         }
     }
 
-    fn work<'l>(&'l self, queue: &Mutex<Queue<'l>>, executed: &AtomicU64, stop: &AtomicBool) -> Result<(), Error> {
-        let mut spare = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
-            let taken = {
-                let mut queue = queue.lock().expect("no panic while it is held");
-                let next = self.claim().map(Err);
-                // A suspended cluster waits for others, perhaps: those that have not begun go first.
-                let taken = match next {
-                    Some(next) => Some(next),
-                    None => queue.suspended.pop_front().map(Ok),
-                };
-                match taken {
-                    Some(taken) => {
-                        queue.running += 1;
-                        Some(taken)
-                    }
-                    None if queue.running == 0 => return Ok(()),
-                    None => None,
-                }
-            };
-            let mut cluster = match taken {
-                Some(Ok(cluster)) => cluster,
-                Some(Err(number)) => Cluster::new(self, number, &mut spare)?,
-                None => {
-                    std::thread::yield_now();
-                    continue;
-                }
+    /// Runs clusters until none is left. `help` lets other threads join, and tells whether that is done.
+    fn work<'l>(&'l self, queue: &Queue<'l>, help: impl FnMut() -> bool) {
+        if let Err(error) = self.run_clusters(queue, help) {
+            queue.stop.store(true, Ordering::Relaxed);
+            queue.failed.lock().expect("no panic while it is held").get_or_insert(error);
+        }
+    }
+
+    fn run_clusters<'l>(&'l self, queue: &Queue<'l>, mut help: impl FnMut() -> bool) -> Result<(), Error> {
+        let (mut spare, mut helped) = (Vec::new(), false);
+        while !queue.stop.load(Ordering::Relaxed) {
+            // A suspended cluster waits for others, perhaps: those that have not begun go first.
+            let next = self.claim();
+            let suspended = || queue.suspended.lock().expect("no panic while it is held").pop_front();
+            let mut cluster = if let Some(number) = next {
+                Cluster::new(self, number, &mut spare)?
+            } else if let Some(cluster) = suspended() {
+                cluster
+            } else if queue.ended.load(Ordering::Acquire) + self.cancelled.load(Ordering::Relaxed) >= self.clusters() {
+                return Ok(());
+            } else {
+                std::thread::yield_now();
+                continue;
             };
             let before = cluster.executed();
             let status = cluster.run(SLICE);
             let since = cluster.executed() - before;
-            let all = executed.fetch_add(since, Ordering::Relaxed) + since;
-            let mut queue = queue.lock().expect("no panic while it is held");
-            queue.running -= 1;
+            let all = queue.executed.fetch_add(since, Ordering::Relaxed) + since;
             match status? {
                 Status::Finished => {
-                    let blocks = self.cluster.iter().map(|count| u64::from(*count)).product::<u64>();
-                    queue.ended += blocks;
+                    queue.ended.fetch_add(1, Ordering::Release);
                     if let Some(progress) = &self.options.progress {
-                        progress(
-                            queue.ended + self.cancelled.load(Ordering::Relaxed) * blocks,
-                            self.grid.iter().map(|count| u64::from(*count)).product(),
-                        );
+                        let mut told = queue.told.lock().expect("no panic while it is held");
+                        *told += cluster.len();
+                        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
+                        progress(*told + self.cancelled.load(Ordering::Relaxed) * size, self.blocks());
                     }
-                    spare.extend(cluster.into_warps());
+                    spare.extend(cluster.into_blocks());
                 }
-                Status::Suspended | Status::Waiting => queue.suspended.push_back(cluster),
+                Status::Suspended | Status::Waiting => {
+                    queue.suspended.lock().expect("no panic while it is held").push_back(cluster);
+                }
             }
             if all > self.options.limit {
                 let message = format!("the launch executed more than {} instructions", self.options.limit);
                 return Err(Error::new(ErrorKind::Limit, message));
             }
+            helped = helped || help();
         }
         Ok(())
     }

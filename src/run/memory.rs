@@ -237,7 +237,8 @@ impl Memory {
 
     /// An allocation with the bytes of some numbers.
     pub fn upload<T: Number>(&self, numbers: &[T]) -> u64 {
-        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.bytes()).collect();
+        let mut bytes = Vec::with_capacity(size_of_val(numbers));
+        numbers.iter().for_each(|number| number.append(&mut bytes));
         let pointer = self.allocate(bytes.len());
         self.write(pointer, &bytes).expect("it was just allocated");
         pointer
@@ -265,6 +266,8 @@ fn overlap((start, one): (&usize, &Allocation), address: usize, bytes: usize) ->
 pub trait Number: Copy + sealed::Sealed {
     /// The bytes, the lowest first.
     fn bytes(self) -> Vec<u8>;
+    /// Appends the bytes, the lowest first.
+    fn append(self, to: &mut Vec<u8>);
     /// The number with these bytes.
     fn from_bytes(bytes: &[u8]) -> Self;
 }
@@ -278,6 +281,7 @@ macro_rules! numbers {
         impl sealed::Sealed for $ty {}
         impl Number for $ty {
             fn bytes(self) -> Vec<u8> { self.to_le_bytes().to_vec() }
+            fn append(self, to: &mut Vec<u8>) { to.extend_from_slice(&self.to_le_bytes()); }
             fn from_bytes(bytes: &[u8]) -> $ty { $ty::from_le_bytes(bytes.try_into().expect("as many as it has")) }
         }
         impl From<$ty> for super::Argument {

@@ -115,7 +115,7 @@ impl Planning<'_> {
                     let message = "an element has more than 128 bits";
                     return Err(Error::new(ErrorKind::Unsupported, message));
                 }
-                Access { place, at, bytes, signed, ordered: word($order).is_some(), cells }
+                Access { place, at, bytes, signed, ordered: word($order).is_some(), cells, transfer: None }
             }};
         }
         let space = |index: usize| where_of(word(index).and_then(|name| table.space(name)).and_then(|s| s.memory));

@@ -251,6 +251,7 @@ impl Block<'_> {
             System::Free => {
                 self.launched.memory.free_on_heap(given[0]);
                 self.around = self.launched.everywhere();
+                self.bounds.fill(self.around);
                 0
             }
         };
