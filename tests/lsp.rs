@@ -227,7 +227,10 @@ fn findings_come_as_one_types() {
     assert_eq!((part(SPOILT, &lo["range"]).as_str(), lo["severity"].as_i64()), ("lo", Some(1)));
     assert_eq!((&lo["code"], &lo["source"]), (&json!("illegal-modifier"), &json!("ptx-isa")));
     let message = lo["message"].as_str().unwrap();
-    assert!(message.starts_with("`.lo` is not a valid `.CmpOp`") && message.contains("\nhelp: `.CmpOp` is one of"), "{message}");
+    assert!(
+        message.starts_with("`.lo` is not a valid `.CmpOp`") && message.contains("\nhelp: `.CmpOp` is one of"),
+        "{message}"
+    );
     assert_eq!((part(SPOILT, &guard["range"]).as_str(), &guard["code"]), ("%rd4", &json!("operand-type")));
     assert_eq!((order["severity"].as_i64(), &order["code"]), (Some(2), &json!("modifier-order")));
 
