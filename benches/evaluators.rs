@@ -42,7 +42,7 @@ const GOALS: &[(&str, f64)] = &[
     ("min.f64", 60.0),
     ("fma.rn.f64", 60.0),
     ("add.bf16x2", 40.0),
-    ("fma.rn.bf16x2", 40.0),
+    ("fma.rn.bf16x2", 20.0),
     ("cvt.rn.bf16x2.f32", 60.0),
     ("cvt.f64.f32", 60.0),
     ("cvt.rn.f32.f64", 60.0),

@@ -37,6 +37,7 @@
 //! # Ok::<(), ptx_isa::warp::DecodeError>(())
 //! ```
 
+mod memory;
 mod operands;
 
 use alloc::vec::Vec;
@@ -50,6 +51,7 @@ use crate::lanes::{Code, Convert, File, Step, WARP, words};
 use crate::table::{self, Evaluator, FormInfo, Kind, TypeId, TypeInfo};
 use crate::text::statement::{Register, Second, Statement, Value};
 
+pub(crate) use memory::{Item, Moved};
 pub use operands::{DecodeError, Operands, Row, Source};
 use operands::{Place, held};
 
@@ -465,9 +467,15 @@ impl Program {
     /// If there are not as many of either, or the block is another program's.
     #[inline]
     pub fn run_range(&self, instructions: Range<usize>, warps: Range<usize>, block: &mut Warps) {
+        self.run_steps(instructions, warps, false, block);
+    }
+
+    #[inline]
+    fn run_steps(&self, instructions: Range<usize>, warps: Range<usize>, whole: bool, block: &mut Warps) {
         assert!(instructions.end <= self.len(), "there are fewer instructions");
         let step = |number: usize| self.starts.get(number).map_or(self.code.len(), |start| *start as usize);
-        self.code.run(step(instructions.start)..step(instructions.end), warps, &mut block.file, block.stride);
+        let steps = step(instructions.start)..step(instructions.end);
+        self.code.run(steps, warps, whole, &mut block.file, block.stride);
     }
 }
 

@@ -82,6 +82,7 @@ impl Signature {
 fn read(warps: &Warps, bits: u32, register: u32, (warp, lane): (usize, usize)) -> u128 {
     match bits {
         1 => u128::from(warps.pred(warp, register) >> lane & 1),
+        8 => u128::from(warps.b16(warp, register)[lane] & 0xff),
         16 => warps.b16(warp, register)[lane].into(),
         32 => warps.b32(warp, register)[lane].into(),
         _ => warps.b64(warp, register)[lane].into(),
@@ -94,7 +95,7 @@ fn write(warps: &mut Warps, bits: u32, register: u32, (warp, lane): (usize, usiz
             let word = warps.pred_mut(warp, register);
             *word = *word & !(1 << lane) | ((value & 1) as u32) << lane;
         }
-        16 => warps.b16_mut(warp, register)[lane] = value as u16,
+        8 | 16 => warps.b16_mut(warp, register)[lane] = value as u16,
         32 => warps.b32_mut(warp, register)[lane] = value as u32,
         _ => warps.b64_mut(warp, register)[lane] = value as u64,
     }
@@ -227,12 +228,19 @@ fn assert_same(warps: &Warps, expected: &Warps, what: impl Fn() -> String) {
     }
 }
 
-/// Under Miri some forms stand for all. Warps have registers of 16, 32 and 64 bits, and predicates.
-fn forms() -> impl Iterator<Item = FormInfo> {
+/// Under Miri some forms stand for all. Warps have registers of 16, 32 and 64 bits, and predicates; bytes are in registers
+/// of 16 bits.
+fn warp_forms() -> impl Iterator<Item = FormInfo> {
     let step = if cfg!(miri) { 997 } else { 1 };
-    let held =
-        |form: &FormInfo| form.operands().iter().all(|operand| matches!(TABLE.ty(operand.ty).bits, 1 | 16 | 32 | 64));
+    let held = |form: &FormInfo| {
+        form.operands().iter().all(|operand| matches!(TABLE.ty(operand.ty).bits, 1 | 8 | 16 | 32 | 64))
+    };
     TABLE.forms().filter(|form| form.has_evaluator()).filter(held).step_by(step)
+}
+
+/// Slices have no bytes.
+fn forms() -> impl Iterator<Item = FormInfo> {
+    warp_forms().filter(|form| form.operands().iter().all(|operand| TABLE.ty(operand.ty).bits != 8))
 }
 
 #[test]
@@ -242,7 +250,7 @@ fn warps_compute_what_scalar_functions_do() {
         // Forms of one shape share their code: the first one stands for all but their data.
         let mut shapes = BTreeSet::new();
         // A state is the program's own: see the tests of decoded statements.
-        for form in forms().filter(|form| form.states().is_empty()) {
+        for form in warp_forms().filter(|form| form.states().is_empty()) {
             let evaluator = form.evaluator(90, form.sources().count());
             let first = evaluator.is_some_and(|evaluator| shapes.insert(std::ptr::from_ref(evaluator.shape())));
             let rounds = if cfg!(miri) {
@@ -263,7 +271,7 @@ fn warps_compute_what_scalar_functions_do() {
 #[test]
 fn a_program_is_its_instructions_one_after_the_other() {
     let mut random = Random(8);
-    let forms: Vec<FormInfo> = forms().filter(|form| form.states().is_empty()).collect();
+    let forms: Vec<FormInfo> = warp_forms().filter(|form| form.states().is_empty()).collect();
     let length = if cfg!(miri) { 18 } else { 3_000 };
     for (level, count) in Level::available().flat_map(|level| [(level, 1), (level, 3)]) {
         let mut program = Program::at_level(REGISTERS, 90, level);

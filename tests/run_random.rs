@@ -31,6 +31,10 @@ enum Statement {
     Keep(usize),
     /// From the thread's own place.
     Recall(usize),
+    /// `d = mix(a, b)`, which loops as often as `b & 3` says.
+    Call(usize, usize, usize),
+    /// One of three, or none, by `a & 3`.
+    Switch(usize, [Vec<Statement>; 3]),
 }
 
 /// What all threads do together.
@@ -40,6 +44,10 @@ enum Part {
     Exchange(usize, u32, u32),
     /// Threads end where `a & 15 < k`.
     Leave(usize, u32),
+    /// The sum of a register over all threads, by atomic updates between barriers.
+    Sum(usize, usize),
+    /// So often, with its barriers.
+    Repeat(u32, Vec<Part>),
 }
 
 /// Numbers that look random.
@@ -61,14 +69,16 @@ impl Random {
 
     fn statement(&mut self, depth: u32) -> Statement {
         use Operation::{Add, Min, Mul, Shift, Sub, Xor};
-        match self.next(if depth == 0 { 8 } else { 12 }) {
+        match self.next(if depth == 0 { 9 } else { 14 }) {
             0..6 => {
                 let operation = [Add, Sub, Mul, Xor, Min, Shift][self.next(6) as usize];
                 Statement::Compute(operation, self.register(), self.register(), self.register())
             }
             6 => Statement::Keep(self.register()),
             7 => Statement::Recall(self.register()),
-            8 | 9 => {
+            8 => Statement::Call(self.register(), self.register(), self.register()),
+            9 => Statement::Switch(self.register(), std::array::from_fn(|_| self.block(depth - 1))),
+            10 | 11 => {
                 let otherwise = if self.next(2) == 0 { Vec::new() } else { self.block(depth - 1) };
                 Statement::If(self.register(), 1 + self.next(7), self.block(depth - 1), otherwise)
             }
@@ -76,12 +86,14 @@ impl Random {
         }
     }
 
-    fn kernel(&mut self) -> Vec<Part> {
-        (0..3 + self.next(4))
-            .map(|_| match self.next(6) {
+    fn kernel(&mut self, depth: u32) -> Vec<Part> {
+        (0..2 + self.next(4))
+            .map(|_| match self.next(if depth == 0 { 7 } else { 8 }) {
                 0 => Part::Leave(self.register(), self.next(4)),
                 1 | 2 => Part::Exchange(self.register(), self.next(5), self.next(40)),
-                _ => Part::Alone(self.block(3)),
+                3 => Part::Sum(self.register(), self.register()),
+                7 => Part::Repeat(1 + self.next(3), self.kernel(depth - 1)),
+                _ => Part::Alone(self.block(2)),
             })
             .collect()
     }
@@ -135,6 +147,22 @@ impl Writer {
                     self.line(format_args!("and.b32 %t, %r{b}, 7; setp.ge.u32 %p, %t, {k}; @%p bra {head};"));
                     self.line(format_args!("{end}:"));
                 }
+                Statement::Call(d, a, b) => self.line(format_args!(
+                    "{{ .param .b32 a; .param .b32 b; .param .b32 d; st.param.b32 [a], %r{a}; st.param.b32 [b], %r{b};
+                    call.uni (d), mix, (a, b); ld.param.b32 %r{d}, [d]; }}"
+                )),
+                Statement::Switch(a, blocks) => {
+                    let labels: Vec<String> = (0..4).map(|_| self.label()).collect();
+                    let (list, end) = (self.label(), &labels[3]);
+                    self.line(format_args!("{list}: .branchtargets {};", labels.join(", ")));
+                    self.line(format_args!("and.b32 %t, %r{a}, 3; brx.idx %t, {list};"));
+                    for (label, block) in labels.iter().zip(blocks) {
+                        self.line(format_args!("{label}:"));
+                        self.block(block);
+                        self.line(format_args!("bra {end};"));
+                    }
+                    self.line(format_args!("{end}:"));
+                }
                 Statement::Keep(a) => self.line(format_args!("st.shared.u32 [%own], %r{a};")),
                 Statement::Recall(d) => self.line(format_args!("ld.shared.u32 %r{d}, [%own];")),
             }
@@ -148,8 +176,7 @@ impl Writer {
     }
 }
 
-fn ptx(parts: &[Part], threads: u32) -> String {
-    let mut writer = Writer::default();
+fn parts_of(parts: &[Part], threads: u32, writer: &mut Writer) {
     for part in parts {
         match part {
             Part::Alone(list) => writer.block(list),
@@ -164,14 +191,37 @@ fn ptx(parts: &[Part], threads: u32) -> String {
                 writer.results();
                 writer.line(format_args!("exit; {stay}:"));
             }
+            Part::Sum(d, a) => {
+                writer.line(format_args!("bar.sync 0; st.shared.u32 [sum], 0; bar.sync 0;"));
+                writer.line(format_args!("red.shared.add.u32 [sum], %r{a}; bar.sync 0; ld.shared.u32 %r{d}, [sum];"));
+            }
+            Part::Repeat(count, body) => {
+                writer.counters += 1;
+                let (counter, head) = (format!("%c{}", writer.counters), writer.label());
+                writer.line(format_args!("mov.u32 {counter}, 0; {head}:"));
+                parts_of(body, threads, writer);
+                writer.line(format_args!("add.u32 {counter}, {counter}, 1; setp.lt.u32 %p, {counter}, {count};"));
+                writer.line(format_args!("@%p bra {head};"));
+            }
         }
     }
+}
+
+fn ptx(parts: &[Part], threads: u32) -> String {
+    let mut writer = Writer::default();
+    parts_of(parts, threads, &mut writer);
     writer.results();
     let Writer { text, counters, .. } = writer;
     format!(
         ".version 8.0 .target sm_80 .address_size 64
+.func (.param .b32 d) mix(.param .b32 a, .param .b32 b) {{
+    .reg .b32 %a, %b; .reg .pred %p;
+    ld.param.b32 %a, [a]; ld.param.b32 %b, [b]; and.b32 %b, %b, 3;
+    NEXT: mad.lo.u32 %a, %a, 3, %b; setp.eq.u32 %p, %b, 0; @%p bra DONE; sub.u32 %b, %b, 1; bra NEXT;
+    DONE: st.param.b32 [d], %a; ret;
+}}
 .entry k(.param .u64 out) {{
-    .shared .align 4 .b8 tile[{}];
+    .shared .align 4 .b32 sum; .shared .align 4 .b8 tile[{}];
     .reg .b32 %r<{REGISTERS}>, %c<{}>, %t, %u, %own, %id; .reg .pred %p; .reg .b64 %out, %wide;
     mov.u32 %id, %tid.x; mov.u32 %own, tile; mad.lo.u32 %own, %id, 4, %own; st.shared.u32 [%own], %id;
     ld.param.u64 %out, [out]; mul.wide.u32 %wide, %id, {}; add.u64 %out, %out, %wide;
@@ -217,8 +267,40 @@ impl Thread {
                         }
                     }
                 }
+                Statement::Call(d, a, b) => {
+                    let (mut a, b) = (self.registers[*a], self.registers[*b] & 3);
+                    (0..=b).rev().for_each(|b| a = a.wrapping_mul(3).wrapping_add(b));
+                    self.registers[*d] = a;
+                }
+                Statement::Switch(a, blocks) => {
+                    if let Some(block) = blocks.get(self.registers[*a] as usize & 3) {
+                        self.block(block);
+                    }
+                }
                 Statement::Keep(a) => self.own = self.registers[*a],
                 Statement::Recall(d) => self.registers[*d] = self.own,
+            }
+        }
+    }
+}
+
+fn together(parts: &[Part], threads: u32, all: &mut [Thread]) {
+    for part in parts {
+        if let Part::Repeat(count, body) = part {
+            (0..*count).for_each(|_| together(body, threads, all));
+            continue;
+        }
+        let shared: Vec<u32> = all.iter().map(|thread| thread.own).collect();
+        let live = || all.iter().filter(|thread| !thread.ended);
+        let sum = |a: usize| live().fold(0_u32, |sum, thread| sum.wrapping_add(thread.registers[a]));
+        let sum = if let Part::Sum(_, a) = part { sum(*a) } else { 0 };
+        for (id, thread) in (0..).zip(&mut *all).filter(|(_, thread)| !thread.ended) {
+            match part {
+                Part::Alone(list) => thread.block(list),
+                Part::Exchange(d, k, c) => thread.registers[*d] = shared[((id * k + c) % threads) as usize],
+                Part::Leave(a, k) => thread.ended = thread.registers[*a] & 15 < *k,
+                Part::Sum(d, _) => thread.registers[*d] = sum,
+                Part::Repeat(..) => {}
             }
         }
     }
@@ -230,16 +312,7 @@ fn interpret(parts: &[Part], threads: u32) -> Vec<u32> {
         Thread { registers: [id, product, !id, 3, product ^ id], own: id, ended: false }
     };
     let mut all: Vec<Thread> = (0..threads).map(begin).collect();
-    for part in parts {
-        let shared: Vec<u32> = all.iter().map(|thread| thread.own).collect();
-        for (id, thread) in (0..).zip(&mut all).filter(|(_, thread)| !thread.ended) {
-            match part {
-                Part::Alone(list) => thread.block(list),
-                Part::Exchange(d, k, c) => thread.registers[*d] = shared[((id * k + c) % threads) as usize],
-                Part::Leave(a, k) => thread.ended = thread.registers[*a] & 15 < *k,
-            }
-        }
-    }
+    together(parts, threads, &mut all);
     all.iter().flat_map(|thread| thread.registers).collect()
 }
 
@@ -247,7 +320,7 @@ fn interpret(parts: &[Part], threads: u32) -> Vec<u32> {
 fn random_kernels_compute_what_threads_compute_one_by_one() {
     let mut random = Random(1);
     for round in 0..300 {
-        let parts = random.kernel();
+        let parts = random.kernel(2);
         let threads = [1, 7, 32, 33, 64, 96, 130][random.next(7) as usize];
         let text = ptx(&parts, threads);
         let memory = Memory::new();

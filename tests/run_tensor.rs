@@ -303,7 +303,7 @@ fn check(case: Case) {
         format!("tcgen05.mma{ws}.cta_group::1.kind::{kind}{block} [%r7], {left}, %rd5, %r6, {scales}{off}%p6{power};");
     let text = kernel(&(once + &line), "");
     let mut random = Random(bits as u64 * 131 + m as u64 + n as u64);
-    for round in [1, 0, 3] {
+    for round in [1, 0] {
         // Quotients and products with scale factors are exact if they are not subnormal.
         let round = if count > 0 || case.power != 0 { 1 } else { round };
         let mut fill = |count: usize, ty: &str| -> Vec<u64> {

@@ -227,3 +227,12 @@ instruction other { }
 "#;
     assert_eq!(formatted("a.isa", written), wanted);
 }
+
+/// Parameters of templates are parts of mnemonics where more of one follows, and operands elsewhere.
+#[test]
+fn parameters_are_parts_of_mnemonics() {
+    let written = "template t($a, $b, $c) {\n    syntax { $opcode $a .x $b d , e; $opcode . y $c; $opcode $a { .z } $b [ d$c ] ; }\n}\n";
+    let wanted =
+        "template t($a, $b, $c) {\n    syntax    { $opcode$a.x$b  d, e; $opcode.y  $c; $opcode$a{.z}$b  [d$c]; }\n}\n";
+    assert_eq!(formatted("a.isa", written), wanted);
+}

@@ -248,6 +248,8 @@ kinds! {
         Workspace = "workspace",
         /// Bits 32 to 63 of that address.
         WorkspaceHigh = "workspace_high",
+        /// Number of the launch, counted from one.
+        LaunchNumber = "launch_number",
         /// The constant 1.
         One = "one",
         /// The constant 0, for features that the emulated machine does not have.

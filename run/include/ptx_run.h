@@ -28,7 +28,9 @@ enum ptx_error {
     PTX_LIMIT,       /* the launch executed more instructions than it may */
     PTX_STACK,       /* the stack of a thread is exhausted */
     PTX_CALL,        /* a call of what is no function */
-    PTX_TENSOR_MAP   /* a tensor map that is none, or that an instruction cannot use */
+    PTX_TENSOR_MAP,  /* a tensor map that is none, or that an instruction cannot use */
+    PTX_CONVERGENCE, /* lanes of a warp are missing that have to execute a statement together */
+    PTX_MEMORY       /* the host has no memory for an allocation, variables, stacks or shared memory */
 };
 
 /* The number and the text of the error of this thread's last call; the text lasts until the next one. */
@@ -46,16 +48,20 @@ typedef struct ptx_kernel_handle ptx_kernel_handle;
 
 ptx_memory *ptx_memory_new(void);
 void ptx_memory_free(ptx_memory *memory);
+/* 0 if the host has no memory for so many bytes. */
 uint64_t ptx_allocate(const ptx_memory *memory, size_t bytes);
 int ptx_release(const ptx_memory *memory, uint64_t pointer);
 int ptx_copy_in(const ptx_memory *memory, uint64_t to, const void *from, size_t bytes);
 int ptx_copy_out(const ptx_memory *memory, void *to, uint64_t from, size_t bytes);
 
 ptx_module *ptx_module_load(const ptx_memory *memory, const char *source);
+/* Several modules as one program: what one declares .extern, another defines. */
+ptx_module *ptx_module_link(const ptx_memory *memory, int count, const char *const *sources);
 void ptx_module_free(ptx_module *module);
 ptx_kernel_handle *ptx_kernel(const ptx_module *module, const char *name);
 void ptx_kernel_free(ptx_kernel_handle *kernel);
 
+/* Zeros are defaults, but for the grid and the block. */
 struct ptx_launch_config {
     uint32_t grid[3];
     uint32_t block[3];
@@ -63,6 +69,12 @@ struct ptx_launch_config {
     uint32_t threads; /* of the host; 0 for all that it has, 1 for launches that are deterministic */
     uint64_t limit;   /* the most thread-instructions; 0 for any number */
     uint64_t delay;   /* 0 performs asynchronous operations at once; other numbers keep them until a thread waits, in an order that they choose */
+    uint32_t cluster[3]; /* blocks of a cluster; zeros for what the kernel's head says */
+    uint64_t stack;      /* bytes of a thread's stack, where functions call themselves or reserve stack */
+    uint64_t heap;       /* the most bytes that kernels may allocate */
+    /* Takes what kernels print, on any thread but one call at a time; standard output if it is null. */
+    void (*print)(const char *text, void *data);
+    void *data; /* passed to print */
 };
 
 /* Each argument points to the value of a parameter. */

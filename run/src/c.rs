@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::{
     Argument, Error, ErrorKind, Fill, Grid, Kernel, Memory, Module, Options, Swizzle, SwizzleAtom, TensorElement,
@@ -21,7 +21,7 @@ thread_local! {
 
 /// The number of a kind of errors.
 fn number(kind: &ErrorKind) -> c_int {
-    const KINDS: [&str; 14] = [
+    const KINDS: [&str; 16] = [
         "module",
         "no-kernel",
         "unsupported",
@@ -36,6 +36,8 @@ fn number(kind: &ErrorKind) -> c_int {
         "stack",
         "call",
         "tensor-map",
+        "convergence",
+        "memory",
     ];
     KINDS.iter().position(|known| *known == kind.name()).map_or(99, |place| place as c_int + 1)
 }
@@ -92,7 +94,7 @@ pub unsafe extern "C" fn ptx_memory_free(memory: *mut Memory) {
     }
 }
 
-/// So many zeros on the device.
+/// So many zeros on the device; 0 if the host has no memory for them.
 ///
 /// # Safety
 ///
@@ -100,10 +102,12 @@ pub unsafe extern "C" fn ptx_memory_free(memory: *mut Memory) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_allocate(memory: *const Memory, bytes: usize) -> u64 {
     // SAFETY: the caller's promise.
-    unsafe { &*memory }.allocate(bytes)
+    let allocated = unsafe { &*memory }.try_allocate(bytes);
+    let missing = || Error::new(ErrorKind::Memory, format!("the host has no memory for {bytes} bytes"));
+    noted(allocated.ok_or_else(missing)).unwrap_or(0)
 }
 
-/// Ends an allocation.
+/// Ends an allocation; 0, or the number of an error.
 ///
 /// # Safety
 ///
@@ -111,7 +115,9 @@ pub unsafe extern "C" fn ptx_allocate(memory: *const Memory, bytes: usize) -> u6
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_release(memory: *const Memory, pointer: u64) -> c_int {
     // SAFETY: the caller's promise.
-    c_int::from(!unsafe { &*memory }.free(pointer))
+    let freed = unsafe { &*memory }.free(pointer);
+    let missing = || Error::new(ErrorKind::Access, format!("no allocation begins at {pointer:#x}"));
+    noted(freed.then_some(()).ok_or_else(missing)).err().unwrap_or(0)
 }
 
 /// Copies to the device; 0, or the number of an error.
@@ -148,6 +154,25 @@ pub unsafe extern "C" fn ptx_module_load(memory: *const Memory, source: *const c
     // SAFETY: the caller's promise.
     let memory = unsafe { &*memory };
     let loaded = text(source).and_then(|source| Module::load(source, memory));
+    noted(loaded).map_or(std::ptr::null_mut(), |module| Box::into_raw(Box::new(module)))
+}
+
+/// Reads several modules as one program: what one declares `.extern`, another defines; null if that fails.
+///
+/// # Safety
+///
+/// The handle is of [`ptx_memory_new`]; there are as many texts as the count says, and each ends with zero.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ptx_module_link(
+    memory: *const Memory,
+    count: c_int,
+    sources: *const *const c_char,
+) -> *mut Module {
+    // SAFETY: the caller's promises.
+    let memory = unsafe { &*memory };
+    // SAFETY: the same.
+    let texts = (0..count.max(0) as usize).map(|index| text(unsafe { *sources.add(index) }));
+    let loaded = texts.collect::<Result<Vec<&str>, _>>().and_then(|texts| Module::link(&texts, memory));
     noted(loaded).map_or(std::ptr::null_mut(), |module| Box::into_raw(Box::new(module)))
 }
 
@@ -190,7 +215,7 @@ pub unsafe extern "C" fn ptx_kernel_free(kernel: *mut Kernel) {
     }
 }
 
-/// How [`ptx_launch`] launches.
+/// How [`ptx_launch`] launches. Zeros are defaults, but for the grid and the block.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Launch {
@@ -206,13 +231,40 @@ pub struct Launch {
     pub limit: u64,
     /// 0 performs asynchronous operations at once; other numbers are the seed of [`Options::delay`].
     pub delay: u64,
+    /// Blocks of a cluster, by dimension; zeros for what the kernel's head says.
+    pub cluster: [u32; 3],
+    /// Bytes of a thread's stack, where functions call themselves or reserve stack.
+    pub stack: u64,
+    /// The most bytes that kernels may allocate.
+    pub heap: u64,
+    /// Takes what kernels print, piece by piece, on whichever thread runs the block; standard output if it is null.
+    pub print: Option<unsafe extern "C" fn(text: *const c_char, data: *mut c_void)>,
+    /// Passed to `print`.
+    pub data: *mut c_void,
+}
+
+/// The function that takes what kernels print, and its data.
+struct Printer(unsafe extern "C" fn(*const c_char, *mut c_void), *mut c_void);
+
+// SAFETY: the interface asks for a function that may be called on any thread of the host.
+unsafe impl Send for Printer {}
+// SAFETY: the same; calls take turns, by the mutex around it.
+unsafe impl Sync for Printer {}
+
+impl Printer {
+    fn print(&self, text: &str) {
+        let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+        // SAFETY: the interface asks for a function that takes a string, and for data that it understands.
+        unsafe { self.0(text.as_ptr(), self.1) };
+    }
 }
 
 /// Launches a kernel and waits for its end; 0, or the number of an error. Each argument points to the value of a parameter.
 ///
 /// # Safety
 ///
-/// The handle is of [`ptx_kernel`], and there are as many pointers as the count says, each to as many bytes as its parameter has.
+/// The handle is of [`ptx_kernel`], and there are as many pointers as the count says, each to as many bytes as its parameter
+/// has. The function that prints may be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_launch(
     kernel: *const Kernel,
@@ -230,8 +282,21 @@ pub unsafe extern "C" fn ptx_launch(
         Argument::bytes(bytes)
     });
     let given: Vec<Argument> = given.collect();
-    let grid = Grid { blocks: launch.grid, threads: launch.block, shared: launch.shared, ..Grid::new(1, 1) };
+    let cluster = launch.cluster.map(|count| count.max(1));
+    let grid = Grid { blocks: launch.grid, threads: launch.block, cluster, shared: launch.shared };
     let mut options = Options::default();
+    if launch.stack > 0 {
+        options.stack = launch.stack;
+    }
+    if launch.heap > 0 {
+        options.heap = launch.heap;
+    }
+    if let Some(print) = launch.print {
+        let printer = Mutex::new(Printer(print, launch.data));
+        options.print = Some(Arc::new(move |text: &str| {
+            printer.lock().unwrap_or_else(std::sync::PoisonError::into_inner).print(text);
+        }));
+    }
     if launch.threads > 0 {
         options.threads = Some(launch.threads as usize);
     }
@@ -368,12 +433,11 @@ pub unsafe extern "C" fn ptx_run(
             });
         }
         let shape = |axes: [c_int; 3]| axes.map(|axis| axis.max(0) as u32);
-        let cluster = kernel.directive("reqnctapercluster").unwrap_or_default();
         let grid = Grid {
             blocks: shape([grid_x, grid_y, grid_z]),
             threads: shape([block_x, block_y, block_z]),
-            cluster: std::array::from_fn(|axis| cluster.get(axis).map_or(1, |count| *count as u32)),
             shared: shared.max(0) as u32,
+            ..Grid::new(1, 1)
         };
         // SAFETY: the caller's promise.
         unsafe { kernel.launch_unchecked(grid, &given, &Options::default()) }.map(|_| ())

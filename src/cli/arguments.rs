@@ -130,7 +130,7 @@ pub(super) fn read(texts: &[String], kernel: &Kernel, memory: &Memory) -> Result
     let (mut arguments, mut buffers) = (Vec::new(), Vec::new());
     for (position, (parameter, text)) in parameters.iter().zip(places).enumerate() {
         let of = |message: String| format!("argument {position}, the parameter `{}`: {message}", parameter.name);
-        let (bytes, buffer) = argument(text, parameter, position, memory).map_err(of)?;
+        let (bytes, buffer) = argument(text, parameter, position, kernel.address_bits(), memory).map_err(of)?;
         arguments.push(Argument::bytes(bytes));
         buffers.extend(buffer);
     }
@@ -178,6 +178,7 @@ fn argument(
     text: &str,
     parameter: &Variable,
     position: usize,
+    address_bits: u32,
     memory: &Memory,
 ) -> Result<(Vec<u8>, Option<Buffer>), String> {
     if let Some(text) = text.strip_prefix("tensor:") {
@@ -216,7 +217,7 @@ fn argument(
                 None => wrong(format!("is a number, and the parameter has {size} bytes")),
             }
         }
-        Given::Array { .. } if size != 8 || kind == Kind::Float => {
+        Given::Array { .. } if 8 * size != address_bits as usize || kind == Kind::Float => {
             wrong(format!("is an array, and the parameter no pointer but a `.{name}`"))
         }
         Given::Array { name, element, format, shape, bytes, back } => {
@@ -225,7 +226,7 @@ fn argument(
             let count = bytes.len() / element.bytes;
             let names = vec![name, parameter.name.clone(), position.to_string()];
             let buffer = Buffer { names, pointer, element, format, shape, count, back };
-            Ok((pointer.to_le_bytes().to_vec(), Some(buffer)))
+            Ok((pointer.to_le_bytes()[..size].to_vec(), Some(buffer)))
         }
     }
 }

@@ -20,6 +20,9 @@ pub(super) struct RunArguments {
     /// A PTX module
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    /// Another module of the program, which defines what the first declares `.extern`
+    #[arg(long, value_name = "FILE")]
+    link: Vec<PathBuf>,
     /// The kernel; needed where the module has several
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
@@ -58,6 +61,18 @@ pub(super) struct RunArguments {
     format: RunFormat,
 }
 
+impl RunArguments {
+    /// The files of all modules.
+    fn files(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.file).chain(&self.link)
+    }
+
+    /// The file that an error is about.
+    fn file_of(&self, error: &Error) -> String {
+        self.files().nth(error.module.unwrap_or(0)).unwrap_or(&self.file).display().to_string()
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum RunFormat {
     /// For people
@@ -78,18 +93,21 @@ fn shape(text: &str) -> Result<[u32; 3], String> {
 }
 
 pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> {
-    let text = match fs::read(&arguments.file) {
-        Ok(text) => String::from_utf8_lossy(&decode(&text)).into_owned(),
-        Err(error) => {
-            complain(format!("{}: {error}", arguments.file.display()));
-            return Ok(Outcome::Unusable);
+    let mut texts = Vec::new();
+    for file in arguments.files() {
+        match fs::read(file) {
+            Ok(text) => texts.push(String::from_utf8_lossy(&decode(&text)).into_owned()),
+            Err(error) => {
+                complain(format!("{}: {error}", file.display()));
+                return Ok(Outcome::Unusable);
+            }
         }
-    };
+    }
     let memory = Memory::new();
-    let module = match Module::load(&text, &memory) {
+    let module = match Module::link(&texts.iter().map(String::as_str).collect::<Vec<_>>(), &memory) {
         Ok(module) => module,
         Err(error) => {
-            unreadable(arguments, &text, &error)?;
+            unreadable(arguments, &texts[error.module.unwrap_or(0)], &error)?;
             return Ok(Outcome::Unusable);
         }
     };
@@ -228,7 +246,7 @@ fn failed(arguments: &RunArguments, error: &Error) -> io::Result<()> {
     }
     let file = error.source.as_ref().map(|(file, ..)| file.as_str());
     let object = json!({ "error": {
-        "kind": error.kind.name(), "message": error.message, "file": arguments.file.display().to_string(),
+        "kind": error.kind.name(), "message": error.message, "file": arguments.file_of(error),
         "kernel": error.kernel, "line": error.line, "column": error.column, "statement": error.statement,
         "source": error.source.as_ref().map(|(_, line, column)| json!({ "file": file, "line": line, "column": column })),
         "block": error.block, "thread": error.thread, "address": error.address,
@@ -239,6 +257,9 @@ fn failed(arguments: &RunArguments, error: &Error) -> io::Result<()> {
 /// Tells of a module that is none: as `check` does, or as one error.
 fn unreadable(arguments: &RunArguments, text: &str, error: &Error) -> io::Result<()> {
     let ErrorKind::Module(findings) = &error.kind else { return failed(arguments, error) };
+    if findings.is_empty() {
+        return failed(arguments, error);
+    }
     let lines = LineIndex::new(text.as_bytes());
     if arguments.format == RunFormat::Json {
         let first = findings.first();
@@ -251,7 +272,7 @@ fn unreadable(arguments: &RunArguments, text: &str, error: &Error) -> io::Result
         };
         return failed(arguments, &error);
     }
-    let (mut out, file) = (anstream::stderr().lock(), arguments.file.display().to_string());
+    let (mut out, file) = (anstream::stderr().lock(), arguments.file_of(error));
     findings.iter().try_for_each(|finding| report::write(&mut out, &file, text.as_bytes(), &lines, finding))?;
     drop(out);
     complain(&error.message);

@@ -12,6 +12,7 @@
 //! | `level`, `portable`, `x86` | SIMD levels: which ones a machine has, and what each does with instructions of its own |
 //! | `run` | how a loop runs: the code of a level around the generated body |
 //! | `step` | decoded instructions, and the register files they run over |
+//! | `memory` | loads and stores of whole warps, by what their addresses have in common |
 //! | `convert` | steps that copy a register to one of another width |
 //! | `slice` | the same over slices |
 //! | `thread` | the level that needs no vectors: programs on bits, thread by thread |
@@ -33,6 +34,7 @@
 
 mod convert;
 mod level;
+mod memory;
 mod params;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 mod portable;
@@ -47,6 +49,7 @@ mod x86;
 pub(crate) use convert::Convert;
 pub use isa_table::program::{Run, WARP};
 pub use level::{Kernel, Level, Simd, spread, whole};
+pub(crate) use memory::{ELEMENTS, Element, Transfer, Window};
 pub(crate) use params::words;
 pub use params::{MaskWord, OneParam, Params, Pick, Subset, Truth1, Truth2, Truth3};
 pub use run::code;

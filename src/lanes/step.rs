@@ -10,7 +10,7 @@ use isa_table::program::RunWarp;
 
 use super::convert::Convert;
 use super::thread::Thread;
-use super::{Level, Run, WARP, Width, Word};
+use super::{Level, Run, Transfer, WARP, Width, Window, Word};
 
 /// What a step begins with. Behind it are the offsets of its operands in the registers of a warp, in bytes, destinations
 /// first; then the parameters of its loop.
@@ -247,12 +247,13 @@ impl Code {
     }
 
     /// Runs some of the instructions over some of the warps of a block, whose registers are `stride` bytes behind each other.
+    /// `whole` says that nobody reads what lanes hold that are not active, so that they may be written.
     ///
     /// # Panics
     ///
     /// If there are not as many instructions or warps, or the block is another program's.
     #[inline]
-    pub(crate) fn run(&self, steps: Range<usize>, warps: Range<usize>, file: &mut File, stride: usize) {
+    pub(crate) fn run(&self, steps: Range<usize>, warps: Range<usize>, whole: bool, file: &mut File, stride: usize) {
         assert!(self.bytes <= stride && warps.end * stride <= file.bytes(), "a block of another program");
         assert!(steps.end <= self.len(), "there are fewer instructions");
         // SAFETY: the file has the warps.
@@ -262,7 +263,32 @@ impl Code {
             // SAFETY: a warp of the file, with all that a step uses.
             1 => unsafe { self.over_warp(steps, first) },
             // SAFETY: as above, for each of them.
-            count => unsafe { self.over_warps(steps, first, count, stride) },
+            count => unsafe { self.over_warps(steps, first, whole, count, stride) },
+        }
+    }
+
+    /// Loads or stores for some of the warps of a block, a mask for each; returns how many are done.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many warps.
+    ///
+    /// # Safety
+    ///
+    /// As [`Transfer::run`]; the registers of the transfer lie inside the stride.
+    pub(crate) unsafe fn transfer<const WRITE: bool>(
+        (transfer, window): (&Transfer, &Window),
+        level: Level,
+        first: usize,
+        masks: &[u32],
+        file: &mut File,
+        stride: usize,
+    ) -> usize {
+        assert!((first + masks.len()) * stride <= file.bytes(), "warps of the block");
+        // SAFETY: the caller's promises; the file has the warps.
+        unsafe {
+            let registers = file.lines.as_mut_ptr().cast::<u8>().add(first * stride);
+            transfer.run::<WRITE>(level, window, registers, stride, masks)
         }
     }
 
@@ -287,16 +313,16 @@ impl Code {
     }
 
     /// Runs some of the instructions over several warps: each at once over all of them, where it has no guard and all lanes
-    /// are active.
+    /// are active, or `whole` says that nobody reads what the others hold.
     ///
     /// # Safety
     ///
     /// From `first` on are the registers of so many warps of this program, and there are so many instructions.
-    unsafe fn over_warps(&self, steps: Range<usize>, first: *mut u8, count: usize, stride: usize) {
+    unsafe fn over_warps(&self, steps: Range<usize>, first: *mut u8, whole: bool, count: usize, stride: usize) {
         // SAFETY: the caller's promises; the rest is as in `over_warp`.
         unsafe {
             let warps = || (0..count).map(|warp| first.add(warp * stride));
-            let all = warps().all(|registers| registers.cast::<u32>().read() == u32::MAX);
+            let all = whole || warps().all(|registers| registers.cast::<u32>().read() == u32::MAX);
             let strides = [stride; Width::COUNT];
             for (start, wide) in self.starts[steps.clone()].iter().zip(&self.wide[steps]) {
                 let step = self.lines.as_ptr().add(*start as usize).cast::<u8>();

@@ -5,10 +5,11 @@
 //! each of them goes on.
 
 mod group;
+mod wait;
 pub(crate) use group::WARPS as GROUP;
 
 use std::prelude::rust_2024::*;
-use std::{format, vec};
+use std::vec;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,12 +17,13 @@ use std::sync::{Arc, Mutex};
 
 use ptx_isa::warp::{Row, Warps};
 
-use super::decode::{Action, Cell, Code, Op};
+use super::decode::{Cell, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::pending::Pending;
 use super::raw::Bytes;
 use super::tensor_memory::TensorCells;
+use wait::{Barrier, Waiter};
 
 /// How often lanes may go back in a loop before the lanes that have waited longest take a turn, and how many operations that
 /// turn has.
@@ -41,23 +43,6 @@ pub(crate) struct Entry {
     pub picked: u64,
     /// Whether it goes on although lanes are missing.
     pub forced: bool,
-}
-
-/// Lanes at a barrier.
-#[derive(Debug)]
-struct Waiter {
-    barrier: u32,
-    entry: Entry,
-}
-
-/// What is known at a barrier of the block.
-#[derive(Debug, Default)]
-struct Barrier {
-    /// The lanes that have arrived, and those of them whose predicate is true.
-    arrived: Vec<u32>,
-    yes: Vec<u32>,
-    /// How many threads are awaited; none for all of the block.
-    threads: Option<u64>,
 }
 
 /// A call that a thread is in.
@@ -90,10 +75,25 @@ pub(crate) enum Flow {
     Aside,
 }
 
+/// Which block of a launch, or which blocks that run in lockstep: the index of the first one, its number, and how many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub index: [u32; 3],
+    pub first: u64,
+    pub count: usize,
+}
+
 pub(crate) struct Block<'l> {
     pub launched: &'l Launched<'l>,
     pub code: &'l Code,
+    /// Its index; of several blocks in lockstep that of the first one, whose number among all is this.
     pub index: [u32; 3],
+    first: u64,
+    members: usize,
+    /// The warps of a block: those of several blocks follow each other.
+    pub per: usize,
+    /// The error of one of several blocks, of which those before it go on: theirs would come first.
+    failed: Option<Error>,
     /// Its rank in its cluster, and where the shared memory of each block of the cluster is, with its length.
     pub rank: usize,
     pub peers: Arc<[(usize, usize)]>,
@@ -104,11 +104,15 @@ pub(crate) struct Block<'l> {
     /// Lanes that wait for others of their warp.
     held: Vec<Entry>,
     waiting: Vec<Waiter>,
-    barriers: HashMap<u32, Barrier>,
+    /// By the number of the block among those in lockstep, and the name.
+    barriers: HashMap<(usize, u32), Barrier>,
     /// Lanes that have arrived at the barrier of the cluster in its current phase, and those that wait there.
     arrived: Vec<u32>,
     at_cluster: Vec<Entry>,
+    /// The shared memory: how many bytes a block has, and how far those of several blocks are apart.
     pub shared: Bytes,
+    pub shared_len: usize,
+    span: usize,
     /// Asynchronous operations of the cluster that are kept; none if they are performed at once.
     pub pending: Option<Arc<Mutex<Pending>>>,
     /// How many bytes the last asynchronous operation of each thread moves.
@@ -129,44 +133,58 @@ pub(crate) struct Block<'l> {
     rounds: u64,
     starved: bool,
     pub executed: u64,
-    /// The allocation that was accessed last.
+    /// The allocation that was accessed last, and the one that each operation accessed last.
     pub around: (usize, usize),
-    ranges: Vec<Range<usize>>,
+    pub bounds: Vec<(usize, usize)>,
+    /// The warps that execute, those together that follow each other: whether all their live lanes do.
+    ranges: Vec<(Range<usize>, bool)>,
     lanes: u64,
+    /// Masks that nothing uses.
+    spare: Vec<Vec<u32>>,
 }
 
 impl<'l> Block<'l> {
-    pub(crate) fn new(launched: &'l Launched<'l>, index: [u32; 3], warps: Option<Warps>) -> Result<Block<'l>, Error> {
+    /// A block of a launch, or several that run in lockstep; it may take over what another one had.
+    pub(crate) fn new(launched: &'l Launched<'l>, place: Place, other: Option<Block<'l>>) -> Result<Block<'l>, Error> {
+        if let Some(mut block) = other {
+            block.start(place, true);
+            return Ok(block);
+        }
         let code = launched.code;
-        let threads = launched.threads();
-        let count = threads.div_ceil(32);
-        let mask = |warp: usize| u32::MAX >> (32 - (threads - 32 * warp).min(32));
-        let live: Vec<u32> = (0..count).map(mask).collect();
-        let frame = code.routines[&launched.kernel].frame;
-        let stack = if code.grows { launched.options.stack.max(frame) } else { launched.frames };
-        let again = warps.is_some();
+        let per = launched.threads().div_ceil(32);
+        let count = per * launched.together;
+        let threads = 32 * count;
+        let stack = if code.grows { launched.options.stack.max(launched.frame()) } else { launched.frames };
         let bytes = |len: Option<u64>| {
             let message = "the host has no memory for the shared and local memory of a block";
             let bytes = len.and_then(|len| Bytes::try_zeroed(usize::try_from(len).ok()?));
             bytes.ok_or_else(|| Error::new(ErrorKind::Memory, message))
         };
-        let shared = bytes(code.static_shared.checked_add(launched.dynamic_shared))?;
+        let shared_len = code.static_shared.checked_add(launched.dynamic_shared);
+        let span = shared_len.and_then(|len| len.checked_next_multiple_of(128));
+        let shared = bytes(span.and_then(|span| span.checked_mul(launched.together as u64)))?;
         let local = bytes(stack.checked_mul(threads as u64))?;
         let mut block = Block {
             launched,
             code,
-            index,
+            index: place.index,
+            first: place.first,
+            members: place.count,
+            per,
+            failed: None,
             rank: 0,
             peers: Arc::new([]),
-            warps: warps.unwrap_or_else(|| code.program.warps(count)),
-            ready: vec![Entry { depth: 0, at: code.entry, masks: live.clone(), picked: 0, forced: false }],
-            live,
+            warps: code.program.warps(count),
+            ready: Vec::new(),
+            live: Vec::new(),
             held: Vec::new(),
             waiting: Vec::new(),
             barriers: HashMap::new(),
-            arrived: vec![0; count],
+            arrived: Vec::new(),
             at_cluster: Vec::new(),
             shared,
+            shared_len: shared_len.unwrap_or_default() as usize,
+            span: span.unwrap_or_default() as usize,
             pending: None,
             moved: Vec::new(),
             waits: 0,
@@ -174,18 +192,133 @@ impl<'l> Block<'l> {
             local,
             stack,
             frames: vec![0; threads],
-            tops: vec![frame; threads],
-            calls: vec![Vec::new(); threads],
+            tops: vec![0; threads],
+            calls: vec![Vec::new(); if code.calls { threads } else { 0 }],
             picks: 0,
             rounds: 0,
             starved: false,
             executed: 0,
             around: launched.everywhere(),
+            bounds: vec![launched.everywhere(); code.ops.len()],
             ranges: Vec::new(),
             lanes: 0,
+            spare: Vec::new(),
         };
-        block.specials(again);
+        block.start(place, false);
+        block.prelude()?;
         Ok(block)
+    }
+
+    /// Lets the threads of the block begin, perhaps in place of those of another one that have all ended.
+    fn start(&mut self, place: Place, again: bool) {
+        (self.index, self.first, self.members) = (place.index, place.first, place.count);
+        let threads = self.launched.threads();
+        let (per, count) = (self.per, self.warps.len());
+        let mask = |warp: usize| match warp / per < place.count {
+            true => u32::MAX >> (32 - (threads - 32 * (warp % per)).min(32)),
+            false => 0,
+        };
+        self.live.clear();
+        self.live.extend((0..count).map(mask));
+        self.arrived.clear();
+        self.arrived.resize(count, 0);
+        self.tops.fill(self.launched.frame());
+        if again {
+            self.shared.clear();
+            self.local.clear();
+            self.frames.fill(0);
+            self.barriers.clear();
+            (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
+            self.moved.clear();
+            self.cells = None;
+        }
+        let mut masks = self.masks();
+        masks.copy_from_slice(&self.live);
+        self.ready.push(Entry { depth: 0, at: self.code.entry, masks, picked: 0, forced: false });
+        self.specials(again);
+    }
+
+    /// Computes what is the same in all blocks.
+    fn prelude(&mut self) -> Result<(), Error> {
+        // Blocks that come later may be more than those that come now.
+        let mut masks = self.masks();
+        masks.fill(u32::MAX);
+        let mut entry = Entry { depth: 0, at: 0, masks, picked: 0, forced: false };
+        let code = self.code;
+        self.activate(&entry);
+        for (at, op) in code.ops[..code.prelude].iter().enumerate() {
+            entry.at = at;
+            match op {
+                Op::Run { from, to, .. } => self.steps(*from, *to),
+                Op::Effect { guard, action, .. } => drop(self.effect(&mut entry, *guard, action)?),
+            }
+        }
+        self.spare.push(entry.masks);
+        Ok(())
+    }
+
+    /// Runs instructions in the warps that execute.
+    #[inline]
+    fn steps(&mut self, from: u32, to: u32) {
+        for (warps, whole) in &self.ranges {
+            let (steps, warps) = (from as usize..to as usize, warps.clone());
+            match whole {
+                true => self.code.program.run_whole(steps, warps, &mut self.warps),
+                false => self.code.program.run_range(steps, warps, &mut self.warps),
+            }
+        }
+    }
+
+    /// The index of the block that a warp is in.
+    pub(crate) fn index_of(&self, warp: usize) -> [u32; 3] {
+        match warp / self.per {
+            0 => self.index,
+            other => self.launched.index(self.first + other as u64),
+        }
+    }
+
+    /// How many blocks it is.
+    pub(crate) fn count(&self) -> usize {
+        self.members
+    }
+
+    /// The shared memory of the block that a warp is in.
+    #[inline]
+    pub(crate) fn shared_of(&self, warp: usize) -> (usize, usize) {
+        (self.shared.address() + warp / self.per * self.span, self.shared_len)
+    }
+
+    /// One of several blocks has failed: those before it go on, and the others end.
+    fn contain(&mut self, entry: &mut Entry, error: Error) -> Result<Flow, Error> {
+        let Some(block) = error.block.filter(|_| self.members > 1) else { return Err(error) };
+        let first = (self.launched.number(block) - self.first) as usize * self.per;
+        if first == 0 {
+            return Err(error);
+        }
+        self.failed = Some(error);
+        let waiting = self.waiting.iter_mut().map(|waiter| &mut waiter.entry);
+        let entries = self.ready.iter_mut().chain(&mut self.held).chain(waiting);
+        entries.for_each(|entry| entry.masks[first..].fill(0));
+        entry.masks[first..].fill(0);
+        self.live[first..].fill(0);
+        let some = |entry: &Entry| entry.masks.iter().any(|mask| *mask != 0);
+        self.ready.retain(some);
+        self.held.retain(some);
+        self.waiting.retain(|waiter| some(&waiter.entry));
+        self.barriers.retain(|(block, _), _| block * self.per < first);
+        if !some(entry) {
+            return Ok(Flow::Aside);
+        }
+        self.activate(entry);
+        Ok(Flow::Next)
+    }
+
+    /// Masks of no lanes.
+    fn masks(&mut self) -> Vec<u32> {
+        let mut masks = self.spare.pop().unwrap_or_default();
+        masks.clear();
+        masks.resize(self.live.len(), 0);
+        masks
     }
 
     /// Runs until all threads have ended, or so many steps were done, however many lanes took part.
@@ -194,31 +327,32 @@ impl<'l> Block<'l> {
         self.waits = 0;
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
-            let program = &self.code.program;
+            let code = self.code;
             // Who goes on because it has waited long is not put aside at once for those before it.
             let mut turn = if std::mem::take(&mut self.starved) { TURN } else { 0 };
             loop {
-                let code = self.code;
                 match &code.ops[entry.at] {
-                    Op::Run { from, to } => {
-                        for range in &self.ranges {
-                            program.run_range(*from as usize..*to as usize, range.clone(), &mut self.warps);
-                        }
-                        self.executed += self.lanes * u64::from(to - from);
+                    Op::Run { from, to, count } => {
+                        self.steps(*from, *to);
+                        self.executed += self.lanes * u64::from(*count);
                         steps += u64::from(to - from);
                         entry.at += 1;
                     }
-                    Op::Effect { guard, action, .. } => {
-                        self.executed += self.lanes;
+                    Op::Effect { guard, action, count, .. } => {
+                        self.executed += self.lanes * u64::from(*count);
                         steps += 1;
-                        match self.effect(&mut entry, *guard, action)? {
+                        let flow = match self.effect(&mut entry, *guard, action) {
+                            Ok(flow) => flow,
+                            Err(error) => self.contain(&mut entry, error)?,
+                        };
+                        match flow {
                             Flow::Next => entry.at += 1,
                             Flow::Jump(to) => {
                                 let back = to <= entry.at;
                                 entry.at = to;
                                 if steps >= budget || self.waits >= WAITS && self.peers.len() > 1 {
                                     self.aside(entry);
-                                    return Ok(Status::Suspended);
+                                    return self.suspended();
                                 }
                                 // A loop may wait for lanes that are behind it.
                                 self.rounds += u64::from(back && !self.ready.is_empty());
@@ -244,18 +378,33 @@ impl<'l> Block<'l> {
                 }
             }
             if steps >= budget && !self.ready.is_empty() {
-                return Ok(Status::Suspended);
+                return self.suspended();
             }
+        }
+        if let Some(error) = self.failed.take() {
+            return Err(error);
         }
         Ok(if self.at_cluster.is_empty() { Status::Finished } else { Status::Waiting })
     }
 
-    /// Puts lanes aside until they are picked.
+    /// It has run long enough: an error of one of several blocks is not kept any longer.
+    fn suspended(&mut self) -> Result<Status, Error> {
+        self.failed.take().map_or(Ok(Status::Suspended), Err)
+    }
+
+    /// Puts lanes aside until they are picked, with those that are at the same place.
     pub(crate) fn aside(&mut self, mut entry: Entry) {
-        if entry.masks.iter().any(|mask| *mask != 0) {
-            entry.picked = self.picks;
-            self.ready.push(entry);
+        if entry.masks.iter().all(|mask| *mask == 0) {
+            return self.spare.push(entry.masks);
         }
+        let place = (entry.depth, entry.at);
+        if let Some(other) = self.ready.iter_mut().find(|other| (other.depth, other.at) == place) {
+            other.masks.iter_mut().zip(&entry.masks).for_each(|(mask, more)| *mask |= more);
+            other.forced &= entry.forced;
+            return self.spare.push(entry.masks);
+        }
+        entry.picked = self.picks;
+        self.ready.push(entry);
     }
 
     /// The entry that runs next; none when all threads have ended.
@@ -279,16 +428,7 @@ impl<'l> Block<'l> {
             false => (u64::from(u32::MAX - entry.depth), entry.at),
         };
         let place = (0..self.ready.len()).min_by_key(|place| key(&self.ready[*place])).expect("there is one");
-        let mut entry = self.ready.swap_remove(place);
-        self.ready.retain(|other| {
-            let same = (other.depth, other.at) == (entry.depth, entry.at);
-            if same {
-                entry.masks.iter_mut().zip(&other.masks).for_each(|(mask, more)| *mask |= more);
-                entry.forced &= other.forced;
-            }
-            !same
-        });
-        Ok(Some(entry))
+        Ok(Some(self.ready.swap_remove(place)))
     }
 
     /// Lets the lanes of an entry be the ones that execute.
@@ -298,10 +438,12 @@ impl<'l> Block<'l> {
         for (warp, mask) in entry.masks.iter().enumerate() {
             *self.warps.active_mut(warp) = *mask;
             self.lanes += u64::from(mask.count_ones());
+            // What lanes hold that have ended nobody reads.
+            let whole = *mask == self.live[warp];
             match self.ranges.last_mut() {
                 _ if *mask == 0 => {}
-                Some(last) if last.end == warp => last.end += 1,
-                _ => self.ranges.push(warp..warp + 1),
+                Some((last, same)) if last.end == warp && *same == whole => last.end += 1,
+                _ => self.ranges.push((warp..warp + 1, whole)),
             }
         }
     }
@@ -375,21 +517,33 @@ impl<'l> Block<'l> {
     }
 
     /// A branch: the lanes that take it and those that do not part.
-    pub(crate) fn branch(&mut self, entry: &Entry, guard: Option<(u32, bool)>, to: usize) -> Flow {
-        let (mut taken, mut rest) = (entry.clone(), entry.clone());
-        let (mut any_taken, mut any_rest) = (false, false);
-        for (warp, mask) in entry.masks.iter().enumerate() {
-            let own = self.guarded(warp, *mask, guard);
-            (taken.masks[warp], rest.masks[warp]) = (own, mask & !own);
-            any_taken |= own != 0;
-            any_rest |= mask & !own != 0;
+    pub(crate) fn branch(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>, to: usize) -> Flow {
+        let Some((register, not)) = guard else { return Flow::Jump(to) };
+        let mut taken = self.masks();
+        let flip = if not { u32::MAX } else { 0 };
+        let (mut any_taken, mut any_rest) = (0, 0);
+        let predicates = self.warps.predicate(register);
+        for (warp, (mask, taken)) in entry.masks.iter().zip(&mut taken).enumerate() {
+            *taken = mask & (predicates(warp) ^ flip);
+            any_taken |= *taken;
+            any_rest |= mask & !*taken;
         }
+        drop(predicates);
         match (any_taken, any_rest) {
-            (false, _) => Flow::Next,
-            (true, false) => Flow::Jump(to),
-            (true, true) => {
-                self.aside(Entry { at: to, ..taken });
-                self.aside(Entry { at: entry.at + 1, ..rest });
+            (0, _) => {
+                self.spare.push(taken);
+                Flow::Next
+            }
+            (_, 0) => {
+                self.spare.push(taken);
+                Flow::Jump(to)
+            }
+            _ => {
+                let mut rest = std::mem::take(&mut entry.masks);
+                rest.iter_mut().zip(&taken).for_each(|(mask, taken)| *mask &= !taken);
+                let (depth, picked, forced) = (entry.depth, entry.picked, entry.forced);
+                self.aside(Entry { at: to, masks: taken, depth, picked, forced });
+                self.aside(Entry { at: entry.at + 1, masks: rest, depth, picked, forced });
                 Flow::Aside
             }
         }
@@ -427,7 +581,7 @@ impl<'l> Block<'l> {
         // Whoever waits looks again: fewer are awaited.
         let held = std::mem::take(&mut self.held);
         held.into_iter().for_each(|held| self.aside(held));
-        let waited: Vec<u32> = self.barriers.keys().copied().collect();
+        let waited: Vec<(usize, u32)> = self.barriers.keys().copied().collect();
         waited.into_iter().for_each(|barrier| self.release(barrier));
         self.go_on(entry)
     }
@@ -440,223 +594,12 @@ impl<'l> Block<'l> {
         Flow::Aside
     }
 
-    /// Lanes arrive at a barrier, and wait there or do not.
-    pub(crate) fn arrive(
-        &mut self,
-        entry: &mut Entry,
-        guard: Option<(u32, bool)>,
-        barrier: Cell,
-        threads: Option<Cell>,
-        test: Option<Cell>,
-        waits: bool,
-    ) -> Flow {
-        let mut names: Vec<(u32, Entry)> = Vec::new();
-        for warp in 0..entry.masks.len() {
-            let own = self.guarded(warp, entry.masks[warp], guard);
-            for lane in Self::lanes_of(own) {
-                let name = self.get(warp, lane, barrier) as u32;
-                let place = names.iter().position(|(other, _)| *other == name).unwrap_or_else(|| {
-                    names.push((name, Entry { masks: vec![0; entry.masks.len()], ..entry.clone() }));
-                    names.len() - 1
-                });
-                names[place].1.masks[warp] |= 1 << lane;
-                let awaited =
-                    threads.map(|threads| self.get(warp, lane, threads) & 0xffff_ffff).filter(|count| *count != 0);
-                let yes = test.is_some_and(|test| self.get(warp, lane, test) & 1 != 0);
-                let count = entry.masks.len();
-                let barrier = self.barriers.entry(name).or_default();
-                barrier.arrived.resize(count, 0);
-                barrier.yes.resize(count, 0);
-                barrier.arrived[warp] |= 1 << lane;
-                barrier.yes[warp] |= u32::from(yes) << lane;
-                barrier.threads = awaited;
-            }
-            if waits {
-                entry.masks[warp] &= !own;
-            }
-        }
-        let flow = self.go_on(entry);
-        let called: Vec<u32> = names.iter().map(|(name, _)| *name).collect();
-        if waits {
-            self.waiting.extend(names.into_iter().map(|(barrier, entry)| Waiter { barrier, entry }));
-        }
-        called.into_iter().for_each(|barrier| self.release(barrier));
-        flow
-    }
-
-    /// Lanes arrive at the barrier of the cluster.
-    pub(crate) fn arrive_cluster(&mut self, entry: &Entry, guard: Option<(u32, bool)>) {
-        for warp in 0..entry.masks.len() {
-            self.arrived[warp] |= self.guarded(warp, entry.masks[warp], guard);
-        }
-    }
-
-    /// Lanes wait at the barrier of the cluster, unless the phase in which they arrived is over.
-    pub(crate) fn wait_cluster(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>) -> Flow {
-        let mut waits = entry.clone();
-        for warp in 0..entry.masks.len() {
-            waits.masks[warp] = self.guarded(warp, entry.masks[warp], guard) & self.arrived[warp];
-            entry.masks[warp] &= !waits.masks[warp];
-        }
-        if waits.masks.iter().all(|mask| *mask == 0) {
-            return Flow::Next;
-        }
-        self.at_cluster.push(waits);
-        self.go_on(entry)
-    }
-
-    /// Whether all lanes that have not ended have arrived at the barrier of the cluster.
-    pub(crate) fn has_arrived(&self) -> bool {
-        self.arrived.iter().zip(&self.live).all(|(arrived, live)| live & !arrived == 0)
-    }
-
-    /// The next phase of the barrier of the cluster begins.
-    pub(crate) fn release_cluster(&mut self) {
-        self.arrived.fill(0);
-        for entry in std::mem::take(&mut self.at_cluster) {
-            self.aside(Entry { at: entry.at + 1, ..entry });
-        }
-    }
-
-    /// Lets the lanes at a barrier go on if all have arrived.
-    fn release(&mut self, name: u32) {
-        let Some(barrier) = self.barriers.get(&name) else { return };
-        let complete = match barrier.threads {
-            None => barrier.arrived.iter().zip(&self.live).all(|(arrived, live)| live & !arrived == 0),
-            // A warp counts as a whole once all its lanes have come.
-            Some(threads) => {
-                let count = |(arrived, live): (&u32, &u32)| match live & !arrived == 0 && *arrived != 0 {
-                    true => 32,
-                    false => u64::from(arrived.count_ones()),
-                };
-                barrier.arrived.iter().zip(&self.live).map(count).sum::<u64>() >= threads
-            }
-        };
-        if !complete {
-            return;
-        }
-        let barrier = self.barriers.remove(&name).expect("it was just found");
-        let yes: u64 = barrier.yes.iter().map(|mask| u64::from(mask.count_ones())).sum();
-        let all = barrier.yes == barrier.arrived;
-        let (mut released, mut rest) = (Vec::new(), Vec::new());
-        for waiter in std::mem::take(&mut self.waiting) {
-            if waiter.barrier == name { released.push(waiter) } else { rest.push(waiter) }
-        }
-        self.waiting = rest;
-        for Waiter { mut entry, .. } in released {
-            if let Op::Effect { action: Action::Wait { test: Some(test), .. }, .. } = &self.code.ops[entry.at] {
-                use ptx_isa::table::EffectKind;
-                let value = match test.kind {
-                    EffectKind::WaitCount => yes,
-                    EffectKind::WaitAll => all.into(),
-                    _ => u64::from(yes != 0),
-                };
-                for warp in 0..entry.masks.len() {
-                    for lane in Self::lanes_of(entry.masks[warp]) {
-                        self.set(warp, lane, test.to, value);
-                    }
-                }
-            }
-            entry.at += 1;
-            self.aside(entry);
-        }
-    }
-
-    /// Lanes wait for those that a mask names, of which only live ones count.
-    pub(crate) fn converge(
-        &mut self,
-        entry: &mut Entry,
-        guard: Option<(u32, bool)>,
-        mask: Cell,
-        together: bool,
-    ) -> Flow {
-        if std::mem::take(&mut entry.forced) {
-            return Flow::Next;
-        }
-        // The usual case: every warp has all that it names.
-        let complete = |block: &Self, entry: &Entry, warp: usize| {
-            let own = block.guarded(warp, entry.masks[warp], guard);
-            let named = Self::lanes_of(own).fold(0, |all, lane| all | block.get(warp, lane, mask) as u32);
-            named & block.live[warp] & !own == 0
-        };
-        if (0..entry.masks.len()).all(|warp| complete(self, entry, warp)) {
-            return Flow::Next;
-        }
-        // Those that wait at this place join; at a barrier of the warp the place does not matter.
-        let (depth, at) = (entry.depth, entry.at);
-        let mut joined = Vec::new();
-        let mut rest = Vec::new();
-        for held in std::mem::take(&mut self.held) {
-            if (held.depth, held.at) == (depth, at) {
-                entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
-            } else if !together
-                && matches!(self.code.ops[held.at], Op::Effect { action: Action::Converge { together: false, .. }, .. })
-            {
-                joined.push(held);
-            } else {
-                rest.push(held);
-            }
-        }
-        self.held = rest;
-        let mut waits = Entry { masks: vec![0; entry.masks.len()], ..entry.clone() };
-        let mut released = vec![0; entry.masks.len()];
-        for warp in 0..entry.masks.len() {
-            let own = self.guarded(warp, entry.masks[warp], guard);
-            let elsewhere = joined.iter().fold(0, |all, held| all | held.masks[warp]);
-            let named = Self::lanes_of(own).fold(0, |all, lane| all | self.get(warp, lane, mask) as u32);
-            if named & self.live[warp] & !(own | elsewhere) != 0 {
-                waits.masks[warp] = own;
-                entry.masks[warp] &= !own;
-            } else if own != 0 {
-                released[warp] = named;
-            }
-        }
-        for mut held in joined {
-            let mut free = Entry { at: held.at + 1, masks: vec![0; held.masks.len()], ..held.clone() };
-            for warp in 0..held.masks.len() {
-                free.masks[warp] = held.masks[warp] & released[warp];
-                held.masks[warp] &= !released[warp];
-            }
-            self.aside(free);
-            if held.masks.iter().any(|mask| *mask != 0) {
-                self.held.push(held);
-            }
-        }
-        if waits.masks.iter().any(|mask| *mask != 0) {
-            self.held.push(waits);
-        }
-        // The lanes that go on execute what follows at once.
-        if entry.masks.iter().all(|mask| *mask == 0) {
-            return Flow::Aside;
-        }
-        self.activate(entry);
-        Flow::Next
-    }
-
-    /// The error of a block in which nothing can go on.
-    pub(crate) fn deadlock(&self) -> Error {
-        let mut places = Vec::new();
-        let at_barriers = self.waiting.iter().map(|Waiter { barrier, entry }| (format!("barrier {barrier}"), entry));
-        let at_cluster = self.at_cluster.iter().map(|entry| ("the barrier of the cluster".to_owned(), entry));
-        for (barrier, entry) in at_barriers.chain(at_cluster).take(4) {
-            let lanes: u32 = entry.masks.iter().map(|mask| mask.count_ones()).sum();
-            let (statement, line) = self.launched.statement(entry.at);
-            places.push(format!("{lanes} threads at {barrier}, line {line}: {statement}"));
-        }
-        let live: u32 = self.live.iter().map(|mask| mask.count_ones()).sum();
-        let message = format!("deadlock: of {live} threads none can go on; {}", places.join("; "));
-        let first = self.waiting.first().map_or_else(|| &self.at_cluster[0], |waiter| &waiter.entry);
-        let warp = first.masks.iter().position(|mask| *mask != 0).unwrap_or(0);
-        let lane = first.masks[warp].trailing_zeros() as usize;
-        self.error(first.at, warp, lane.min(31), Error::new(ErrorKind::Deadlock, message))
-    }
-
     /// An error at an operation of a lane.
     pub(crate) fn error(&self, at: usize, warp: usize, lane: usize, error: Error) -> Error {
         let error = self.launched.located(at, error);
-        let thread = (32 * warp + lane) as u32;
+        let thread = (32 * (warp % self.per) + lane) as u32;
         let [x, y, _] = self.launched.block;
         let thread = [thread % x, thread / x % y, thread / x / y];
-        Error { block: Some(self.index), thread: Some(thread), ..error }
+        Error { block: Some(self.index_of(warp)), thread: Some(thread), ..error }
     }
 }

@@ -5,9 +5,7 @@ use std::{format, vec};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use ptx_isa::warp::Warps;
-
-use super::block::{Block, Status};
+use super::block::{Block, Place, Status};
 use super::error::{Error, ErrorKind};
 use super::launch::{Grid, Launched};
 use super::pending::Pending;
@@ -28,22 +26,37 @@ pub(crate) struct Cluster<'l> {
 }
 
 impl<'l> Cluster<'l> {
-    /// The cluster with this number in a launch; its blocks take over registers that others had.
-    pub(crate) fn new(launched: &'l Launched<'l>, number: u64, spare: &mut Vec<Warps>) -> Result<Cluster<'l>, Error> {
+    /// The cluster with this number in a launch; its blocks take over what others had.
+    pub(crate) fn new(
+        launched: &'l Launched<'l>,
+        number: u64,
+        spare: &mut Vec<Block<'l>>,
+    ) -> Result<Cluster<'l>, Error> {
+        if launched.together > 1 {
+            let (first, together) = (number * launched.together as u64, launched.together as u64);
+            let count = together.min(launched.blocks() - first) as usize;
+            let block = Block::new(launched, Place { index: launched.index(first), first, count }, spare.pop())?;
+            return Ok(Cluster { pending: None, turns: 0, blocks: vec![block], status: vec![Status::Suspended] });
+        }
         let [cx, cy, cz] = launched.cluster;
         let first = first_block(launched, number);
         let ranks = (0..cz).flat_map(|z| (0..cy).flat_map(move |y| (0..cx).map(move |x| [x, y, z])));
         let mut blocks: Vec<Block<'l>> = ranks
             .map(|within| {
                 let index = std::array::from_fn(|axis| first[axis] + within[axis]);
-                Block::new(launched, index, spare.pop())
+                Block::new(launched, Place { index, first: 0, count: 1 }, spare.pop())
             })
             .collect::<Result<_, _>>()?;
-        let shared: Arc<[(usize, usize)]> =
-            blocks.iter().map(|block| (block.shared.address(), block.shared.len())).collect();
         let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
-        for (rank, block) in blocks.iter_mut().enumerate() {
-            (block.rank, block.peers, block.pending) = (rank, shared.clone(), pending.clone());
+        blocks.iter_mut().for_each(|block| block.pending.clone_from(&pending));
+        let memory = |block: &Block<'_>| block.shared_of(0);
+        // Blocks that are taken over mostly know each other.
+        let known = |block: &Block<'_>| block.peers.iter().copied().eq(blocks.iter().map(memory));
+        if !blocks.iter().enumerate().all(|(rank, block)| block.rank == rank && known(block)) {
+            let peers: Arc<[(usize, usize)]> = blocks.iter().map(memory).collect();
+            for (rank, block) in blocks.iter_mut().enumerate() {
+                (block.rank, block.peers) = (rank, peers.clone());
+            }
         }
         Ok(Cluster { pending, turns: 0, status: vec![Status::Suspended; blocks.len()], blocks })
     }
@@ -85,14 +98,19 @@ impl<'l> Cluster<'l> {
         }
     }
 
+    /// How many blocks it is of.
+    pub(crate) fn len(&self) -> u64 {
+        self.blocks.iter().map(|block| block.count() as u64).sum()
+    }
+
     /// The instructions that its blocks have executed.
     pub(crate) fn executed(&self) -> u64 {
         self.blocks.iter().map(|block| block.executed).sum()
     }
 
-    /// The registers, for other blocks.
-    pub(crate) fn into_warps(self) -> impl Iterator<Item = Warps> {
-        self.blocks.into_iter().map(|block| block.warps)
+    /// The blocks, for others to take over.
+    pub(crate) fn into_blocks(self) -> Vec<Block<'l>> {
+        self.blocks
     }
 }
 

@@ -3,6 +3,7 @@
 mod action;
 pub(super) mod asynchronous;
 mod code;
+mod hoist;
 pub(super) mod matrix;
 mod reach;
 pub(super) mod tensor;
@@ -13,12 +14,13 @@ use std::{format, vec};
 use std::collections::HashMap;
 
 use ptx_isa::table::{Memory as Belongs, Origin, Special};
-use ptx_isa::text::resolved::{Function, Instruction, Module, Parameter, Symbol, Value, Variable};
+use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
 use ptx_isa::warp::{Operands, Program, Registers, Row, Source};
 
 use super::error::{Error, ErrorKind};
 use super::system::System;
 pub(crate) use code::*;
+pub(crate) use hoist::differs;
 use reach::{calls, mentioned};
 
 pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Result<Code, Error> {
@@ -40,7 +42,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     let mut shared = HashMap::new();
     // Shared variables outside of functions lie before those within.
     for (number, variable) in module.variables.iter().enumerate() {
-        if memory(variable) == Some(Belongs::Block) && variable.size > 0 && !variable.external {
+        if memory(variable) == Some(Belongs::Block) && variable.size > 0 && !external(variable) {
             static_shared = aligned(static_shared, variable.align);
             shared.insert((usize::MAX, number), static_shared);
             static_shared = static_shared.saturating_add(variable.size);
@@ -73,7 +75,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         layouts.insert(*number, Layout { rows: own, offsets, frame: aligned(frame, 16) });
     }
     // Dynamic shared memory lies behind all that is static.
-    let dynamic = |variable: &Variable| variable.external || variable.size == 0;
+    let dynamic = |variable: &Variable| external(variable) || variable.size == 0;
     let align =
         module.variables.iter().filter(|variable| memory(variable) == Some(Belongs::Block) && dynamic(variable));
     let align = align.map(|variable| variable.align).max().unwrap_or(16).max(16);
@@ -90,13 +92,16 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
             program: Program::new(plan.rows.registers(), sm),
             ops: Vec::new(),
             entry: 0,
+            prelude: 0,
             routines: HashMap::new(),
             specials: Vec::new(),
             static_shared,
             grows: false,
+            calls: false,
+            lockstep: false,
         };
         for number in &reached {
-            plan.function(*number, &mut code, pass == 1)?;
+            plan.function(*number, *number == kernel, &mut code, pass == 1)?;
         }
         if pass == 1 {
             code.entry = code.routines[&kernel].entry;
@@ -111,6 +116,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
                 }
             }
             code.grows |= !recursive.is_empty();
+            code.link();
             return Ok(code);
         }
     }
@@ -119,6 +125,11 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
 
 fn is_parameter(function: &Function, variable: usize) -> bool {
     function.parameters.contains(&Parameter::Variable(variable))
+}
+
+/// Whether another module, or the launch, provides a variable.
+pub(crate) fn external(variable: &Variable) -> bool {
+    variable.linkage == Some(Linkage::Extern)
 }
 
 pub(crate) fn memory(variable: &Variable) -> Option<Belongs> {
@@ -147,6 +158,11 @@ impl Rows {
         let of = |bits| self.counts.get(&bits).copied().unwrap_or_default();
         Registers { b16: of(16), b32: of(32), b64: of(64), pred: of(1) }
     }
+}
+
+/// Which of several linked modules an offset is in; none if there is one.
+pub(super) fn linked(module: &Module, offset: usize) -> Option<usize> {
+    (module.parts.len() > 1).then(|| module.part(offset))
 }
 
 /// The rows that hold a register.
@@ -194,17 +210,20 @@ struct Open<'c> {
     scratch: HashMap<u8, usize>,
     /// Whether the next instruction begins a run of its own.
     apart: bool,
+    /// How many instructions before the next operation are computed before all others.
+    pending: u32,
 }
 
 impl Open<'_> {
     fn effect(&mut self, guard: Option<(u32, bool)>, action: Action) {
         let (instruction, function) = (self.instruction as u32, self.number as u32);
-        self.code.ops.push(Op::Effect { guard, action, instruction, function });
+        let count = 1 + std::mem::take(&mut self.pending);
+        self.code.ops.push(Op::Effect { guard, action, instruction, function, count });
     }
 }
 
 impl Planning<'_> {
-    fn function(&mut self, number: usize, code: &mut Code, whole: bool) -> Result<(), Error> {
+    fn function(&mut self, number: usize, kernel: bool, code: &mut Code, whole: bool) -> Result<(), Error> {
         let function = &self.module.functions[number];
         let layout = &self.layouts[&number];
         let slot = |parameter: &Parameter| match parameter {
@@ -224,13 +243,26 @@ impl Planning<'_> {
         if !function.body {
             routine.system = System::named(&function.name);
             if routine.system.is_none() {
-                let message = format!("the function `{}` has no body in this module", function.name);
+                let message = format!("no module defines the function `{}`", function.name);
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
             code.routines.insert(number, routine);
             return Ok(());
         }
-        code.routines.insert(number, routine);
+        let hoisted = if kernel { self.hoisted(number) } else { vec![false; function.instructions.len()] };
+        let mut open = Open { number, instruction: 0, code, scratch: HashMap::new(), apart: true, pending: 0 };
+        if kernel {
+            for index in (0..hoisted.len()).filter(|index| hoisted[*index]) {
+                open.instruction = index;
+                open.scratch.clear();
+                self.instruction(&mut open, function, &function.instructions[index], whole)
+                    .map_err(|error| self.at(&function.instructions[index], error))?;
+            }
+            open.code.prelude = open.code.ops.len();
+            routine.entry = open.code.prelude;
+            open.apart = true;
+        }
+        open.code.routines.insert(number, routine);
         let mut targets = vec![false; function.instructions.len() + 1];
         for instruction in &function.instructions {
             for operand in &instruction.operands {
@@ -241,27 +273,28 @@ impl Planning<'_> {
                 }
             }
         }
-        let first = code.ops.len();
+        let first = open.code.ops.len();
         let mut starts = Vec::with_capacity(function.instructions.len() + 1);
-        let mut open = Open { number, instruction: 0, code, scratch: HashMap::new(), apart: true };
         for (index, instruction) in function.instructions.iter().enumerate() {
             open.instruction = index;
             open.scratch.clear();
             open.apart |= targets[index];
+            if targets[index] && open.pending > 0 {
+                // Who jumps to here has not executed what stands before.
+                let (at, count) = (open.code.program.len() as u32, std::mem::take(&mut open.pending));
+                open.code.ops.push(Op::Run { from: at, to: at, count });
+            }
             // A target begins where its first operation will be.
             starts.push(open.code.ops.len());
+            if hoisted[index] {
+                match open.code.ops.last_mut() {
+                    Some(Op::Run { count, .. }) if !open.apart => *count += 1,
+                    _ => open.pending += 1,
+                }
+                continue;
+            }
             let before = open.code.ops.len();
-            self.instruction(&mut open, function, instruction, whole).map_err(|error| Error {
-                statement: Some(
-                    self.module.text[instruction.at.clone()].split_whitespace().collect::<Vec<_>>().join(" "),
-                ),
-                line: Some(self.module.line(instruction.at.start)),
-                column: Some(self.module.column(instruction.at.start)),
-                source: instruction
-                    .location
-                    .and_then(|(file, line, column)| Some((self.module.file(file)?.to_owned(), line, column))),
-                ..error
-            })?;
+            self.instruction(&mut open, function, instruction, whole).map_err(|error| self.at(instruction, error))?;
             if open.code.ops.len() == before && targets[index] {
                 unreachable!("an instruction behind a label has an operation of its own");
             }
@@ -269,7 +302,7 @@ impl Planning<'_> {
         open.instruction = function.instructions.len().saturating_sub(1);
         starts.push(open.code.ops.len());
         open.effect(None, Action::Return);
-        for op in &mut code.ops[first..] {
+        for op in &mut open.code.ops[first..] {
             match op {
                 Op::Effect { action: Action::Branch(target), .. } => *target = starts[*target],
                 Op::Effect { action: Action::BranchIndexed { targets, .. }, .. } => {
@@ -279,6 +312,21 @@ impl Planning<'_> {
             }
         }
         Ok(())
+    }
+
+    /// An error with the statement that it is about.
+    fn at(&self, instruction: &Instruction, error: Error) -> Error {
+        let text = &self.module.text[instruction.at.clone()];
+        Error {
+            statement: Some(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+            line: Some(self.module.line(instruction.at.start)),
+            module: linked(self.module, instruction.at.start),
+            column: Some(self.module.column(instruction.at.start)),
+            source: instruction
+                .location
+                .and_then(|(file, line, column)| Some((self.module.file(file)?.to_owned(), line, column))),
+            ..error
+        }
     }
 
     fn scratch(&mut self, open: &mut Open<'_>, bits: u8) -> Row {
@@ -309,6 +357,10 @@ impl Planning<'_> {
             Symbol::Function(number) => Symbolic::Constant(FUNCTIONS + number as u64 * FUNCTION),
             Symbol::Module(number) => match self.shared.get(&(usize::MAX, number)) {
                 Some(offset) => Symbolic::Constant(*offset),
+                None if external(&self.module.variables[number]) => {
+                    let message = format!("no module defines the variable `{}`", self.module.variables[number].name);
+                    return Err(Error::new(ErrorKind::Unsupported, message));
+                }
                 None => Symbolic::Constant(self.addresses[number]),
             },
             Symbol::Local(number) => {
@@ -459,8 +511,14 @@ impl Planning<'_> {
         }
         let to = open.code.program.len() as u32;
         match open.code.ops.last_mut() {
-            Some(Op::Run { to: last, .. }) if !open.apart => *last = to,
-            _ => open.code.ops.push(Op::Run { from, to }),
+            Some(Op::Run { to: last, count, .. }) if !open.apart => {
+                *last = to;
+                *count += 1;
+            }
+            _ => {
+                let count = 1 + std::mem::take(&mut open.pending);
+                open.code.ops.push(Op::Run { from, to, count });
+            }
         }
         open.apart = false;
         Ok(())

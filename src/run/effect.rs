@@ -44,7 +44,8 @@ impl Block<'_> {
                 for (warp, mask) in entry.masks.iter().enumerate() {
                     let mask = self.guarded(warp, *mask, guard);
                     let from = *self.warps.b64(warp, at.number);
-                    merge(self.warps.b64_mut(warp, to.number), &from, mask);
+                    let whole = mask == self.live[warp];
+                    merge(self.warps.b64_mut(warp, to.number), &from, if whole { u32::MAX } else { mask });
                 }
             }
             Action::ToGeneric { place, at, to } => {

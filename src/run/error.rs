@@ -79,6 +79,8 @@ pub struct Error {
     pub kernel: Option<String>,
     /// The statement, as it stands in the module.
     pub statement: Option<String>,
+    /// Of several linked modules the one that the statement stands in, counted from zero.
+    pub module: Option<usize>,
     /// The statement's line in the module, counted from one.
     pub line: Option<usize>,
     /// The column of its first character, counted from one.
@@ -101,6 +103,7 @@ impl Error {
             message: message.into(),
             kernel: None,
             statement: None,
+            module: None,
             line: None,
             column: None,
             source: None,
@@ -118,7 +121,10 @@ impl fmt::Display for Error {
             write!(f, "\n  in kernel `{kernel}`")?;
         }
         if let (Some(statement), Some(line)) = (&self.statement, self.line) {
-            write!(f, "\n  at line {line}: {statement}")?;
+            match self.module {
+                Some(module) => write!(f, "\n  at line {line} of module {}: {statement}", module + 1)?,
+                None => write!(f, "\n  at line {line}: {statement}")?,
+            }
         }
         if let Some((file, line, column)) = &self.source {
             write!(f, "\n  from {file}:{line}:{column}")?;

@@ -1,9 +1,10 @@
 //! Kernels, their launches, and the threads of the host that run blocks.
 
 use std::prelude::rust_2024::*;
-use std::{format, print, vec};
+use std::{format, vec};
 
 use std::collections::VecDeque;
+use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -128,17 +129,37 @@ impl Module {
     ///
     /// [`ErrorKind::Module`] with the findings if the text is no module.
     pub fn load(text: &str, memory: &Memory) -> Result<Module, Error> {
-        let module = resolved::Module::read(&ptx_isa::TABLE, text).map_err(|diagnostics| {
-            let message = match diagnostics.len() {
-                1 => "the module has an error".to_owned(),
-                count => format!("the module has {count} errors"),
-            };
-            Error::new(ErrorKind::Module(diagnostics), message)
-        })?;
+        Module::link(&[text], memory)
+    }
+
+    /// Reads several modules as one program: what one declares `.extern`, another defines.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Module`] with the findings in the first text that is no module, whose number the error has, or without any
+    /// if two modules define the same.
+    pub fn link(texts: &[&str], memory: &Memory) -> Result<Module, Error> {
+        let read = |(number, text): (usize, &&str)| {
+            resolved::Module::read(&ptx_isa::TABLE, text).map_err(|diagnostics| {
+                let message = match diagnostics.len() {
+                    1 => "the module has an error".to_owned(),
+                    count => format!("the module has {count} errors"),
+                };
+                let module = (texts.len() > 1).then_some(number);
+                Error { module, ..Error::new(ErrorKind::Module(diagnostics), message) }
+            })
+        };
+        let modules = texts.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        let linked = resolved::Module::link(modules);
+        let module = linked.map_err(|error| Error::new(ErrorKind::Module(Vec::new()), error.to_string()))?;
         let mut addresses = vec![0; module.variables.len()];
+        if module.address_bits == 32 {
+            memory.tell_apart();
+        }
         for (variable, address) in module.variables.iter().zip(&mut addresses) {
             use ptx_isa::table::Memory as Belongs;
-            if matches!(decode::memory(variable), Some(Belongs::Device | Belongs::Constant)) && variable.size > 0 {
+            let own = matches!(decode::memory(variable), Some(Belongs::Device | Belongs::Constant));
+            if own && variable.size > 0 && !decode::external(variable) {
                 *address = memory.try_allocate(variable.size as usize).ok_or_else(|| {
                     let message = format!("there is no memory for the {} bytes of `{}`", variable.size, variable.name);
                     Error::new(ErrorKind::Memory, message)
@@ -214,11 +235,17 @@ impl Loaded {
             let bytes = &variable.initial[..variable.initial.len().min(variable.size as usize)];
             self.memory.write(*address, bytes)?;
             for relocation in &variable.relocations {
-                let named = |name: &str| self.module.variables.iter().position(|variable| variable.name == name);
-                let target = match (named(&relocation.name), self.module.function(&relocation.name)) {
-                    (Some(number), _) => self.addresses[number],
-                    (None, Some(number)) => decode::FUNCTIONS + number as u64 * decode::FUNCTION,
-                    (None, None) => continue,
+                use resolved::Symbol;
+                let target = match relocation.symbol {
+                    Some(Symbol::Module(number)) if !decode::external(&self.module.variables[number]) => {
+                        self.addresses[number]
+                    }
+                    Some(Symbol::Function(number)) => decode::FUNCTIONS + number as u64 * decode::FUNCTION,
+                    _ => {
+                        let message =
+                            format!("no module defines `{}`, whose address `{}` holds", relocation.name, variable.name);
+                        return Err(Error::new(ErrorKind::Unsupported, message));
+                    }
                 };
                 let value = target.wrapping_add(relocation.addend);
                 let value = (value & relocation.mask) >> relocation.mask.trailing_zeros().min(63);
@@ -251,6 +278,11 @@ impl Kernel {
     pub fn parameters(&self) -> impl Iterator<Item = &resolved::Variable> {
         let function = self.function();
         function.parameters.iter().filter_map(|parameter| function.parameter(parameter))
+    }
+
+    /// Bits of an address: 64, or 32 if its module says so. Then a pointer parameter takes the low half of a pointer.
+    pub fn address_bits(&self) -> u32 {
+        self.loaded.module.address_bits
     }
 
     /// The numbers behind a directive of its head.
@@ -333,6 +365,16 @@ impl Kernel {
             let message = format!("a block has up to {MOST_SHARED} bytes of shared memory, not {all}");
             return Err(named(Error::new(ErrorKind::Shape, message)));
         }
+        let narrow = self.loaded.module.address_bits == 32;
+        if narrow && !checked {
+            let message = "addresses of 32 bits mean allocations of the launch's memory: launch the kernel with checks";
+            return Err(named(Error::new(ErrorKind::Unsupported, message)));
+        }
+        if narrow && !self.loaded.memory.tell_apart() {
+            let message =
+                "two allocations have pointers with the same low 32 bits; load the module before they are made";
+            return Err(named(Error::new(ErrorKind::Memory, message)));
+        }
         let no_memory = || named(Error::new(ErrorKind::Memory, "the host has no memory for the launch"));
         let parameters = Bytes::try_zeroed(bytes.len()).ok_or_else(no_memory)?;
         parameters.write(0, &bytes);
@@ -345,17 +387,21 @@ impl Kernel {
             memory: &self.loaded.memory,
             options,
             checked,
+            narrow,
             block: grid.threads,
             grid: grid.blocks,
             cluster,
             dynamic_shared: grid.shared.into(),
             parameters,
             workspace,
+            together: 1,
             frames: code.routines.values().map(|routine| routine.frame).fold(0, u64::saturating_add),
             ticks: AtomicU64::new(0),
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
+            number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
         };
+        let launched = Launched { together: launched.in_lockstep(), ..launched };
         let start = Instant::now();
         let running = self.loaded.memory.running();
         let ran = launched.run().map_err(named);
@@ -404,9 +450,13 @@ pub(crate) struct Launched<'l> {
     pub options: &'l Options,
     /// Whether global addresses must lie in an allocation.
     pub checked: bool,
+    /// Whether addresses have 32 bits.
+    pub narrow: bool,
     pub block: [u32; 3],
     pub grid: [u32; 3],
     pub cluster: [u32; 3],
+    /// How many blocks run in lockstep.
+    pub together: usize,
     pub dynamic_shared: u64,
     pub parameters: Bytes,
     /// The address of the memory in which the blocks of a cooperative grid meet; zero if the kernel does not ask for it.
@@ -418,7 +468,12 @@ pub(crate) struct Launched<'l> {
     next: AtomicU64,
     /// Clusters that will not begin.
     cancelled: AtomicU64,
+    /// The number of the launch, counted from one.
+    pub number: u64,
 }
+
+/// How many launches the process has had.
+static LAUNCHES: AtomicU64 = AtomicU64::new(0);
 
 /// The most bytes of shared memory that a block may have here: more than any device gives.
 const MOST_SHARED: u64 = 1 << 20;
@@ -429,15 +484,74 @@ const WORKSPACE: usize = 256;
 /// Steps after which a cluster lets another one run.
 const SLICE: u64 = 1 << 15;
 
-/// Clusters that run, and those that have not begun.
+/// How long one thread runs blocks before others help: about what starting them takes.
+const ALONE: Duration = Duration::from_micros(30);
+
+/// The clusters of a launch that have begun: those that wait for others, and how many have ended.
 struct Queue<'l> {
-    suspended: VecDeque<Cluster<'l>>,
-    running: usize,
-    /// Blocks that have ended.
-    ended: u64,
+    suspended: Mutex<VecDeque<Cluster<'l>>>,
+    /// Clusters that have ended.
+    ended: AtomicU64,
+    /// Instructions that were executed.
+    executed: AtomicU64,
+    failed: Mutex<Option<Error>>,
+    stop: AtomicBool,
+    /// Blocks whose end was told.
+    told: Mutex<u64>,
 }
 
+/// The threads that the host runs at once.
+fn host_threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+/// As many warps make an instruction as cheap as it becomes, and so many bytes of shared and local memory stay in a cache.
+const WARPS: usize = 8;
+const CACHED: u64 = 1 << 18;
+
 impl Launched<'_> {
+    /// How many blocks of the launch run in lockstep: as many as have enough warps, if nothing tells in which order they run.
+    fn in_lockstep(&self) -> usize {
+        let per = self.threads().div_ceil(32);
+        if !self.code.lockstep || self.cluster != [1; 3] || per >= WARPS {
+            return 1;
+        }
+        let bytes =
+            (self.code.static_shared + self.dynamic_shared).max(1) + self.frames.saturating_mul(32 * per as u64);
+        let workers = self.options.threads.unwrap_or_else(host_threads) as u64;
+        // Each thread of the host has several turns, so that all end at about the same time.
+        let turns = if workers == 1 { 1 } else { 4 * workers };
+        (WARPS / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1)
+    }
+
+    /// How many blocks there are.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.grid.iter().map(|count| u64::from(*count)).product()
+    }
+
+    /// How many clusters there are; blocks that run in lockstep count as one.
+    fn clusters(&self) -> u64 {
+        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
+        (self.blocks() / size).div_ceil(self.together as u64)
+    }
+
+    /// The index of a block by its number, and its number by its index.
+    pub(crate) fn index(&self, number: u64) -> [u32; 3] {
+        let [x, y] = [self.grid[0], self.grid[1]].map(u64::from);
+        [number % x, number / x % y, number / x / y].map(|index| index as u32)
+    }
+
+    pub(crate) fn number(&self, index: [u32; 3]) -> u64 {
+        let ([x, y, z], [gx, gy]) = (index.map(u64::from), [self.grid[0], self.grid[1]].map(u64::from));
+        x + gx * (y + gy * z)
+    }
+
+    /// Bytes of the frame of the kernel.
+    pub(crate) fn frame(&self) -> u64 {
+        self.code.routines[&self.kernel].frame
+    }
+
     pub(crate) fn threads(&self) -> usize {
         self.block.iter().map(|count| *count as usize).product()
     }
@@ -449,8 +563,10 @@ impl Launched<'_> {
 
     /// Takes the next cluster that has not begun.
     fn claim(&self) -> Option<u64> {
-        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
-        let clusters = self.grid.iter().map(|count| u64::from(*count)).product::<u64>() / size;
+        let clusters = self.clusters();
+        if self.next.load(Ordering::Relaxed) >= clusters {
+            return None;
+        }
         let next = |next| (next < clusters).then_some(next + 1);
         self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
     }
@@ -465,86 +581,91 @@ impl Launched<'_> {
     pub(crate) fn print(&self, text: &str) {
         match &self.options.print {
             Some(print) => print(text),
-            None => print!("{text}"),
+            // Other languages have their own buffers: nothing stays in Rust's, and a closed output is no reason to stop.
+            None => {
+                let mut out = std::io::stdout().lock();
+                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            }
         }
     }
 
     fn run(&self) -> Result<u64, Error> {
-        let count = |shape: &[u32; 3]| -> u64 { shape.iter().map(|count| u64::from(*count)).product() };
-        let clusters = count(&self.grid) / count(&self.cluster);
-        let host = || std::thread::available_parallelism().map_or(1, usize::from);
-        let workers = self.options.threads.unwrap_or_else(host).clamp(1, clusters.min(256) as usize);
-        let queue = Mutex::new(Queue { suspended: VecDeque::new(), running: 0, ended: 0 });
-        let (failed, executed) = (Mutex::new(None), AtomicU64::new(0));
-        let stop = AtomicBool::new(false);
-        let work = || {
-            if let Err(error) = self.work(&queue, &executed, &stop) {
-                stop.store(true, Ordering::Relaxed);
-                failed.lock().expect("no panic while it is held").get_or_insert(error);
-            }
+        let workers = self.options.threads.unwrap_or_else(host_threads).clamp(1, self.clusters().min(256) as usize);
+        let queue = Queue {
+            suspended: Mutex::new(VecDeque::new()),
+            ended: AtomicU64::new(0),
+            executed: AtomicU64::new(0),
+            failed: Mutex::new(None),
+            stop: AtomicBool::new(false),
+            told: Mutex::new(0),
         };
         match workers {
-            1 => work(),
-            _ => std::thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work)))),
+            1 => self.work(&queue, || false),
+            _ => std::thread::scope(|scope| {
+                let start = Instant::now();
+                self.work(&queue, || {
+                    let helped = start.elapsed() >= ALONE;
+                    if helped {
+                        (1..workers).for_each(|_| drop(scope.spawn(|| self.work(&queue, || true))));
+                    }
+                    helped
+                });
+            }),
         }
-        match failed.into_inner().expect("no panic while it was held") {
+        match queue.failed.into_inner().expect("no panic while it was held") {
             Some(error) => Err(error),
-            None => Ok(executed.into_inner()),
+            None => Ok(queue.executed.into_inner()),
         }
     }
 
-    fn work<'l>(&'l self, queue: &Mutex<Queue<'l>>, executed: &AtomicU64, stop: &AtomicBool) -> Result<(), Error> {
-        let mut spare = Vec::new();
-        while !stop.load(Ordering::Relaxed) {
-            let taken = {
-                let mut queue = queue.lock().expect("no panic while it is held");
-                let next = self.claim().map(Err);
-                // A suspended cluster waits for others, perhaps: those that have not begun go first.
-                let taken = match next {
-                    Some(next) => Some(next),
-                    None => queue.suspended.pop_front().map(Ok),
-                };
-                match taken {
-                    Some(taken) => {
-                        queue.running += 1;
-                        Some(taken)
-                    }
-                    None if queue.running == 0 => return Ok(()),
-                    None => None,
-                }
-            };
-            let mut cluster = match taken {
-                Some(Ok(cluster)) => cluster,
-                Some(Err(number)) => Cluster::new(self, number, &mut spare)?,
-                None => {
-                    std::thread::yield_now();
-                    continue;
-                }
+    /// Runs clusters until none is left. `help` lets other threads join, and tells whether that is done.
+    fn work<'l>(&'l self, queue: &Queue<'l>, help: impl FnMut() -> bool) {
+        if let Err(error) = self.run_clusters(queue, help) {
+            queue.stop.store(true, Ordering::Relaxed);
+            queue.failed.lock().expect("no panic while it is held").get_or_insert(error);
+        }
+    }
+
+    fn run_clusters<'l>(&'l self, queue: &Queue<'l>, mut help: impl FnMut() -> bool) -> Result<(), Error> {
+        let (mut spare, mut helped) = (Vec::new(), false);
+        while !queue.stop.load(Ordering::Relaxed) {
+            // A suspended cluster waits for others, perhaps: those that have not begun go first.
+            let next = self.claim();
+            let suspended = || queue.suspended.lock().expect("no panic while it is held").pop_front();
+            let mut cluster = if let Some(number) = next {
+                Cluster::new(self, number, &mut spare)?
+            } else if let Some(cluster) = suspended() {
+                cluster
+            } else if queue.ended.load(Ordering::Acquire) + self.cancelled.load(Ordering::Relaxed) >= self.clusters() {
+                return Ok(());
+            } else {
+                std::thread::yield_now();
+                continue;
             };
             let before = cluster.executed();
             let status = cluster.run(SLICE);
             let since = cluster.executed() - before;
-            let all = executed.fetch_add(since, Ordering::Relaxed) + since;
-            let mut queue = queue.lock().expect("no panic while it is held");
-            queue.running -= 1;
+            let all = queue.executed.fetch_add(since, Ordering::Relaxed) + since;
             match status? {
                 Status::Finished => {
-                    let blocks = self.cluster.iter().map(|count| u64::from(*count)).product::<u64>();
-                    queue.ended += blocks;
+                    queue.ended.fetch_add(1, Ordering::Release);
                     if let Some(progress) = &self.options.progress {
-                        progress(
-                            queue.ended + self.cancelled.load(Ordering::Relaxed) * blocks,
-                            self.grid.iter().map(|count| u64::from(*count)).product(),
-                        );
+                        let mut told = queue.told.lock().expect("no panic while it is held");
+                        *told += cluster.len();
+                        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
+                        progress(*told + self.cancelled.load(Ordering::Relaxed) * size, self.blocks());
                     }
-                    spare.extend(cluster.into_warps());
+                    spare.extend(cluster.into_blocks());
                 }
-                Status::Suspended | Status::Waiting => queue.suspended.push_back(cluster),
+                Status::Suspended | Status::Waiting => {
+                    queue.suspended.lock().expect("no panic while it is held").push_back(cluster);
+                }
             }
             if all > self.options.limit {
                 let message = format!("the launch executed more than {} instructions", self.options.limit);
                 return Err(Error::new(ErrorKind::Limit, message));
             }
+            helped = helped || help();
         }
         Ok(())
     }
@@ -581,6 +702,7 @@ impl Launched<'_> {
             .and_then(|one| one.location)
             .and_then(|(file, line, column)| Some((module.file(file)?.to_owned(), line, column)));
         let column = one.map(|one| module.column(one.at.start));
-        Error { statement: Some(statement), line: Some(line), column, source, ..error }
+        let module = one.and_then(|one| decode::linked(module, one.at.start));
+        Error { statement: Some(statement), module, line: Some(line), column, source, ..error }
     }
 }

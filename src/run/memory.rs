@@ -4,6 +4,7 @@ use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use super::error::{Error, ErrorKind};
@@ -11,7 +12,8 @@ use super::raw::Bytes;
 
 /// The device's memory. Copies are the same memory.
 ///
-/// Pointers are numbers that kernels compute with. Outside of a launch the bytes are read and written through this.
+/// Pointers are numbers that kernels compute with. Outside of a launch the bytes are read and written through this. A kernel whose
+/// module has `.address_size 32` gets the low 32 bits of a pointer.
 ///
 /// ```
 /// use ptx_isa::run::Memory;
@@ -28,6 +30,8 @@ use super::raw::Bytes;
 pub struct Memory {
     allocations: Arc<RwLock<BTreeMap<usize, Allocation>>>,
     ended: Arc<Mutex<Ended>>,
+    /// Whether modules with addresses of 32 bits use it: then the low halves of pointers tell allocations apart.
+    narrow: Arc<AtomicBool>,
 }
 
 /// Allocations that have ended while a launch runs. Its blocks may still hold their bounds, so that the bytes stay until it has ended.
@@ -84,11 +88,39 @@ impl Memory {
     }
 
     /// The same; none if the host has no memory for them.
-    pub(crate) fn try_allocate(&self, bytes: usize) -> Option<u64> {
-        let bytes = Arc::new(Bytes::try_zeroed(bytes)?);
-        let address = bytes.address();
-        self.allocations.write().expect("no panic while it is held").insert(address, Allocation::Owned(bytes));
+    pub fn try_allocate(&self, bytes: usize) -> Option<u64> {
+        let mut new = Bytes::try_zeroed(bytes)?;
+        let mut allocations = self.allocations.write().expect("no panic while it is held");
+        if self.narrow.load(Ordering::Relaxed) {
+            const TRIES: usize = 64;
+            let mut refused = Vec::new();
+            while refused.len() < TRIES && allocations.iter().any(|one| overlap(one, new.address(), new.len())) {
+                refused.push(std::mem::replace(&mut new, Bytes::try_zeroed(bytes)?));
+            }
+        }
+        let address = new.address();
+        allocations.insert(address, Allocation::Owned(Arc::new(new)));
         Some(address as u64)
+    }
+
+    /// From now on the low 32 bits of pointers tell allocations apart; tells whether they do for those that there are.
+    pub(crate) fn tell_apart(&self) -> bool {
+        self.narrow.store(true, Ordering::Relaxed);
+        let allocations = self.allocations.read().expect("no panic while it is held");
+        let mut low: Vec<(u32, u64)> =
+            allocations.iter().map(|(start, one)| (*start as u32, one.len() as u64)).collect();
+        low.sort_unstable();
+        let apart = |pair: &[(u32, u64)]| u64::from(pair[0].0) + pair[0].1 <= pair[1].0.into();
+        low.windows(2).all(apart)
+    }
+
+    /// The pointer with these low 32 bits that lies in an allocation.
+    pub(crate) fn widened(&self, low: u32) -> Option<u64> {
+        let allocations = self.allocations.read().expect("no panic while it is held");
+        allocations.iter().find_map(|(start, one)| {
+            let offset = low.wrapping_sub(*start as u32) as usize;
+            (offset < one.len()).then_some((start + offset) as u64)
+        })
     }
 
     /// An allocation that a kernel asks for; zero if all of them together would have more bytes than a limit.
@@ -205,7 +237,8 @@ impl Memory {
 
     /// An allocation with the bytes of some numbers.
     pub fn upload<T: Number>(&self, numbers: &[T]) -> u64 {
-        let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.bytes()).collect();
+        let mut bytes = Vec::with_capacity(size_of_val(numbers));
+        numbers.iter().for_each(|number| number.append(&mut bytes));
         let pointer = self.allocate(bytes.len());
         self.write(pointer, &bytes).expect("it was just allocated");
         pointer
@@ -223,10 +256,18 @@ impl Memory {
     }
 }
 
+/// Whether the low 32 bits of addresses do not tell an allocation from so many bytes at another address.
+fn overlap((start, one): (&usize, &Allocation), address: usize, bytes: usize) -> bool {
+    let distance = |from: usize, to: usize| (to as u32).wrapping_sub(from as u32) as usize;
+    distance(*start, address) < one.len() || distance(address, *start) < bytes
+}
+
 /// Numbers that are copied to and from the device.
 pub trait Number: Copy + sealed::Sealed {
     /// The bytes, the lowest first.
     fn bytes(self) -> Vec<u8>;
+    /// Appends the bytes, the lowest first.
+    fn append(self, to: &mut Vec<u8>);
     /// The number with these bytes.
     fn from_bytes(bytes: &[u8]) -> Self;
 }
@@ -240,6 +281,7 @@ macro_rules! numbers {
         impl sealed::Sealed for $ty {}
         impl Number for $ty {
             fn bytes(self) -> Vec<u8> { self.to_le_bytes().to_vec() }
+            fn append(self, to: &mut Vec<u8>) { to.extend_from_slice(&self.to_le_bytes()); }
             fn from_bytes(bytes: &[u8]) -> $ty { $ty::from_le_bytes(bytes.try_into().expect("as many as it has")) }
         }
         impl From<$ty> for super::Argument {

@@ -228,7 +228,7 @@ impl Pending {
             if due.is_empty() {
                 return;
             }
-            // Numbers that look random: see Vigna, xorshift64*.
+            // A linear congruential generator: its upper bits look random.
             self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let place = due[(self.random >> 33) as usize % due.len()];
             let mut one = self.operations.remove(place);

@@ -28,16 +28,18 @@ impl System {
 
 /// Formats as C does, with arguments that lie behind each other in memory, each at a multiple of its size.
 ///
-/// `read` gives the bytes at an offset behind the first argument, `string` the text at an address.
+/// `read` gives the bytes at an offset behind the first argument, `string` the text at an address. The result is the text, and
+/// how many arguments it has.
 pub(crate) fn print(
     format: &str,
     mut read: impl FnMut(u64, u8) -> Option<u64>,
     mut string: impl FnMut(u64) -> Option<String>,
-) -> Option<String> {
+) -> Option<(String, u64)> {
     let mut out = String::new();
-    let mut offset = 0_u64;
+    let (mut offset, mut count) = (0_u64, 0);
     let mut rest = format.chars().peekable();
     let mut next = |offset: &mut u64, bytes: u8| {
+        count += 1;
         *offset = offset.next_multiple_of(bytes.into());
         let value = read(*offset, bytes);
         *offset += u64::from(bytes);
@@ -71,12 +73,16 @@ pub(crate) fn print(
         if rest.next_if_eq(&'.').is_some() {
             precision = Some(number(&mut rest, &mut offset).unwrap_or(0).max(0) as usize);
         }
-        let mut size = 4;
+        // Bytes that the argument takes, and the bits of it that count.
+        let (mut size, mut bits) = (4, 32);
         while let Some(letter) = rest.next_if(|letter| "hljztL".contains(*letter)) {
-            if letter != 'h' && letter != 'L' {
-                size = 8;
+            match letter {
+                'h' => bits /= 2,
+                'L' => {}
+                _ => (size, bits) = (8, 64),
             }
         }
+        let above = 64 - u32::from(bits.clamp(8_u8, 64));
         let kind = rest.next()?;
         let text = match kind {
             '%' => {
@@ -84,13 +90,12 @@ pub(crate) fn print(
                 continue;
             }
             'd' | 'i' => {
-                let value = next(&mut offset, size)?;
-                let value = if size == 8 { value as i64 } else { value as i32 as i64 };
+                let value = (next(&mut offset, size)? << above) as i64 >> above;
                 signed(value < 0, digits(value.unsigned_abs().to_string(), precision), &flags)
             }
-            'u' => digits(next(&mut offset, size)?.to_string(), precision),
+            'u' => digits((next(&mut offset, size)? << above >> above).to_string(), precision),
             'x' | 'X' | 'o' => {
-                let value = next(&mut offset, size)?;
+                let value = next(&mut offset, size)? << above >> above;
                 let (text, prefix) = match kind {
                     'x' => (format!("{value:x}"), "0x"),
                     'X' => (format!("{value:X}"), "0X"),
@@ -127,7 +132,7 @@ pub(crate) fn print(
             out += &text;
         }
     }
-    Some(out)
+    Some((out, count))
 }
 
 fn signed(negative: bool, text: String, flags: &str) -> String {
@@ -160,14 +165,14 @@ fn float(value: f64, kind: char, precision: Option<usize>, keep: bool) -> String
     let exponential = |mantissa: &str, exponent: i32| {
         format!("{mantissa}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
     };
-    let precision = precision.unwrap_or(6);
+    let (given, precision) = (precision, precision.unwrap_or(6));
     cased(match kind.to_ascii_lowercase() {
         'f' => format!("{value:.precision$}"),
         'e' => {
             let (mantissa, exponent) = scientific(precision);
             exponential(&mantissa, exponent)
         }
-        'a' => format!("{value:e}"),
+        'a' => hexadecimal(value, given),
         _ => {
             let precision = precision.max(1);
             let (mantissa, exponent) = scientific(precision - 1);
@@ -183,4 +188,32 @@ fn float(value: f64, kind: char, precision: Option<usize>, keep: bool) -> String
             }
         }
     })
+}
+
+/// The digits of a finite number in hex, rounded to so many behind the point; all that there are without a number.
+fn hexadecimal(value: f64, precision: Option<usize>) -> String {
+    const FRACTION: u32 = 52;
+    let bits = value.to_bits();
+    let (mut exponent, mut digits) = ((bits >> FRACTION) as i64 - 1023, bits & ((1 << FRACTION) - 1));
+    match exponent {
+        -1023 if digits == 0 => exponent = 0,
+        -1023 => exponent = -1022,
+        _ => digits |= 1 << FRACTION,
+    }
+    if let Some(dropped) =
+        precision.and_then(|places| (FRACTION as usize / 4).checked_sub(places)).filter(|_| digits != 0)
+    {
+        // To the nearest, ties to even.
+        let unit = 1_u64 << (4 * dropped);
+        let (rest, half) = (digits % unit, unit / 2);
+        let up = rest > half || rest == half && dropped > 0 && digits / unit % 2 == 1;
+        digits = digits - rest + if up { unit } else { 0 };
+    }
+    let fraction = format!("{:013x}", digits & ((1 << FRACTION) - 1));
+    let fraction = match precision {
+        None => fraction.trim_end_matches('0').to_owned(),
+        Some(places) => format!("{fraction:0<places$}")[..places].to_owned(),
+    };
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("0x{:x}{point}{fraction}p{exponent:+}", digits >> FRACTION)
 }

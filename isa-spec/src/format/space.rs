@@ -38,7 +38,10 @@ pub(super) fn before(lexemes: &[Lexeme], places: &[Place], at: usize) -> usize {
         // Braces of an entry and their content.
         _ if (next.is("}") && place.block) || (last.is("{") && places[at - 1].block) => 1,
         Mode::Mnemonic if last.is(":") => 1,
-        Mode::Mnemonic => usize::from(last.kind == Kind::Word && (next.kind == Kind::Word || next.is("$"))),
+        Mode::Mnemonic => {
+            let word = next.kind == Kind::Word || next.is("$") && last.is("refused");
+            usize::from(last.kind == Kind::Word && word)
+        }
         Mode::Operands { before } if before > 0 => before,
         Mode::Operands { .. } => usize::from(last.is(",") || last.kind == Kind::Word && next.kind == Kind::Word),
         Mode::Section => usize::from(last.is("section")),

@@ -340,7 +340,8 @@ impl<'a> Walk<'a, '_> {
             _ if example && direct && lexeme.is(":") => Mode::Operands { before: 0 },
             _ if example && direct && last.is(":") => Mode::Mnemonic,
             Mode::Mnemonic if direct => {
-                let part = [".", "::", "$"].iter().any(|mark| last.is(mark) || lexeme.is(mark) && !lexeme.is("$"));
+                let part = [".", "::"].iter().any(|mark| last.is(mark) || lexeme.is(mark));
+                let part = part || last.is("$") || lexeme.is("$") && goes_on_behind_argument(inside);
                 let guard = last.is("@") || last.is("!") || lexeme.is("!") && last.is("@");
                 let guarded = before.is("@") || before.is("!");
                 let opcode = lexeme.kind == Kind::Word && (guarded || length == 1 && last.is("refused"));
@@ -398,6 +399,17 @@ impl<'a> Walk<'a, '_> {
 /// Returns true if a keyword introduces an item with the blocks of an entry.
 fn is_entry(word: &str) -> bool {
     matches!(word, "instruction" | "template")
+}
+
+/// Returns true if a parameter of a template, whose name begins `inside`, is a part of a mnemonic: more of it follows, or
+/// the first operand without a comma.
+fn goes_on_behind_argument(inside: &[Lexeme]) -> bool {
+    let mut behind = inside.iter().enumerate().filter(|(_, lexeme)| !lexeme.is_comment()).skip(1);
+    behind.next().is_some_and(|(at, next)| match next.kind {
+        Kind::Word => !next.is("where"),
+        Kind::Open => next.is("[") || is_modifier(&inside[at + 1..]),
+        _ => [".", "::", "$"].iter().any(|mark| next.is(mark)),
+    })
 }
 
 /// Returns true if braces after a mnemonic contain a modifier: `{.ftz}`.

@@ -22,6 +22,28 @@ static const char SOURCE[] =
     "    ld.global.u32 %r3, [%rd4]; add.u32 %r4, %r3, %r1; st.global.u32 [%rd5], %r4; ret;\n"
     "}\n";
 
+/* Prints the rank of each block in its cluster, and a number by the argument. */
+static const char PRINTS[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
+    ".global .align 1 .b8 format[4] = {37, 100, 32, 0};\n"
+    ".visible .entry prints() {\n"
+    "    .local .align 8 .b8 given[8]; .reg .b64 %rd<4>; .reg .b32 %r<3>;\n"
+    "    mov.u32 %r1, %cluster_ctarank; cvta.local.u64 %rd1, given; st.local.u32 [given], %r1;\n"
+    "    mov.u64 %rd2, format; cvta.global.u64 %rd3, %rd2;\n"
+    "    { .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %rd3; st.param.b64 [a], %rd1;\n"
+    "    call.uni (r), vprintf, (f, a); ld.param.b32 %r2, [r]; } ret;\n"
+    "}\n";
+
+/* A program of two modules. */
+static const char *const PROGRAM[2] = {
+    ".version 8.0\n.target sm_90\n.address_size 64\n.extern .global .u32 x;\n"
+    ".visible .entry store() { .reg .b32 %r<2>; mov.u32 %r1, %tid.x; st.global.u32 [x], %r1; ret; }\n",
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .u32 x;\n",
+};
+
+static void collect(const char *text, void *data) { strcat(data, text); }
+
 int main(void) {
     uint32_t x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[8] = {0};
 
@@ -41,7 +63,7 @@ int main(void) {
     uint32_t k = 5;
     const void *const given[3] = {&in, &out, &k};
     CHECK(ptx_copy_in(memory, in, x, sizeof x) == PTX_OK);
-    struct ptx_launch_config launch = {{1, 1, 1}, {8, 1, 1}, 0, 1, 0, 0};
+    struct ptx_launch_config launch = {.grid = {1, 1, 1}, .block = {8, 1, 1}, .threads = 1};
     CHECK(ptx_launch(kernel, &launch, 3, (void *const *)given) == PTX_OK);
     CHECK(ptx_copy_out(memory, y, out, sizeof y) == PTX_OK);
     for (int i = 0; i < 8; i++) CHECK(y[i] == x[i] + 5);
@@ -53,7 +75,29 @@ int main(void) {
     CHECK(ptx_launch(kernel, &launch, 2, (void *const *)given) == PTX_ARGUMENTS);
     CHECK(ptx_module_load(memory, ".version 8.0\n.target sm_80\n.entry k() { nonsense; }") == NULL);
     CHECK(ptx_last_error() == PTX_MODULE);
-    CHECK(ptx_release(memory, in) == PTX_OK && ptx_release(memory, in) != PTX_OK);
+    CHECK(ptx_release(memory, in) == PTX_OK && ptx_release(memory, in) == PTX_ACCESS);
+    CHECK(ptx_allocate(memory, SIZE_MAX / 2) == 0 && ptx_last_error() == PTX_MEMORY);
+
+    /* What kernels print goes where the caller says, and clusters have the caller's shape. */
+    char printed[64] = "";
+    ptx_module *prints = ptx_module_load(memory, PRINTS);
+    CHECK(prints != NULL);
+    ptx_kernel_handle *printing = ptx_kernel(prints, "prints");
+    struct ptx_launch_config clusters = {.grid = {4, 1, 1}, .block = {1, 1, 1}, .threads = 1, .cluster = {2, 0, 0}};
+    clusters.print = collect, clusters.data = printed;
+    CHECK(ptx_launch(printing, &clusters, 0, NULL) == PTX_OK);
+    CHECK(strcmp(printed, "0 1 0 1 ") == 0);
+    clusters.cluster[0] = 3;
+    CHECK(ptx_launch(printing, &clusters, 0, NULL) == PTX_SHAPE);
+    ptx_module *program = ptx_module_link(memory, 2, PROGRAM), *half = ptx_module_link(memory, 1, PROGRAM);
+    ptx_kernel_handle *stores = ptx_kernel(program, "store"), *lacks = ptx_kernel(half, "store");
+    struct ptx_launch_config single = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    CHECK(ptx_launch(stores, &single, 0, NULL) == PTX_OK);
+    CHECK(ptx_launch(lacks, &single, 0, NULL) == PTX_UNSUPPORTED && strstr(ptx_error_text(), "`x`") != NULL);
+    ptx_kernel_free(stores), ptx_kernel_free(lacks);
+    ptx_module_free(program), ptx_module_free(half);
+    ptx_kernel_free(printing);
+    ptx_module_free(prints);
 
     /* A tensor map, by value: rows 2 to 5 of a matrix in boxes of 4 × 4. */
     static const char TENSOR[] =
@@ -79,7 +123,7 @@ int main(void) {
     ptx_kernel_handle *box = ptx_kernel(tensors, "box");
     CHECK(box != NULL);
     const void *const both[2] = {bytes, &out};
-    struct ptx_launch_config one = {{1, 1, 1}, {1, 1, 1}, 0, 1, 0, 0};
+    struct ptx_launch_config one = {.grid = {1, 1, 1}, .block = {1, 1, 1}, .threads = 1};
     for (one.delay = 0; one.delay < 2; one.delay++) {
         CHECK(ptx_launch(box, &one, 2, (void *const *)both) == PTX_OK);
         CHECK(ptx_copy_out(memory, y, out, 16) == PTX_OK);

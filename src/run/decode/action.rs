@@ -115,7 +115,7 @@ impl Planning<'_> {
                     let message = "an element has more than 128 bits";
                     return Err(Error::new(ErrorKind::Unsupported, message));
                 }
-                Access { place, at, bytes, signed, ordered: word($order).is_some(), cells }
+                Access { place, at, bytes, signed, ordered: word($order).is_some(), cells, transfer: None }
             }};
         }
         let space = |index: usize| where_of(word(index).and_then(|name| table.space(name)).and_then(|s| s.memory));
@@ -171,7 +171,14 @@ impl Planning<'_> {
                 Action::CopyBytes(Box::new(CopyBytes { to, from, size: cell!(2), count }))
             }
             EffectKind::Fence => Action::Fence,
-            EffectKind::ToGeneric => Action::ToGeneric { place: space(1), at: cell!(0), to: to!() },
+            EffectKind::ToGeneric => {
+                let (place, to) = (space(1), to!());
+                if matches!((place, to), (Where::Block | Where::Thread, Cell::Row(row)) if row.bits < 64) {
+                    let message = "generic addresses of 32 bits have no room for the state space";
+                    return Err(Error::new(ErrorKind::Unsupported, message));
+                }
+                Action::ToGeneric { place, at: cell!(0), to }
+            }
             EffectKind::FromGeneric => Action::FromGeneric { place: space(1), at: cell!(0), to: to!() },
             EffectKind::IsInSpace => Action::IsInSpace { place: space(1), at: cell!(0), to: to!() },
             EffectKind::IsInCluster => Action::IsInCluster { at: cell!(0), to: to!() },
@@ -299,7 +306,7 @@ impl Planning<'_> {
             Some(Callee::Direct(number)) if !self.module.functions[number].body => {
                 let name = &self.module.functions[number].name;
                 Callee::System(System::named(name).ok_or_else(|| {
-                    Error::new(ErrorKind::Unsupported, format!("the function `{name}` has no body in this module"))
+                    Error::new(ErrorKind::Unsupported, format!("no module defines the function `{name}`"))
                 })?)
             }
             Some(callee) => callee,

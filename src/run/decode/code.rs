@@ -4,8 +4,9 @@ use std::prelude::rust_2024::*;
 
 use std::collections::HashMap;
 
+use ptx_isa::lanes::Transfer;
 use ptx_isa::table::{EffectKind, Evaluator, Origin};
-use ptx_isa::warp::{Program, Row};
+use ptx_isa::warp::{Item, Moved, Program, Row};
 
 use super::System;
 use super::asynchronous::Asynchronous;
@@ -57,6 +58,8 @@ pub(crate) struct Access {
     pub ordered: bool,
     /// The elements.
     pub cells: Vec<Cell>,
+    /// The same for whole warps, if they can move the elements together.
+    pub transfer: Option<Transfer>,
 }
 
 /// A value that a call passes: bytes in a frame, or a register.
@@ -195,6 +198,32 @@ pub(crate) enum Action {
     Nothing,
 }
 
+impl Action {
+    /// Returns true if it concerns the threads of a block alone, but for plain accesses to memory.
+    fn is_apart(&self) -> bool {
+        match self {
+            Action::Read(access) | Action::Write(access) => !access.ordered,
+            Action::Update { access, inspects, .. } => access.place == Where::Block && !inspects,
+            Action::ToGeneric { .. }
+            | Action::FromGeneric { .. }
+            | Action::Evaluate { .. }
+            | Action::Copy { .. }
+            | Action::FrameAddress { .. }
+            | Action::Branch(_)
+            | Action::BranchIndexed { .. }
+            | Action::Return
+            | Action::Exit
+            | Action::Trap
+            | Action::Wait { .. }
+            | Action::Arrive { .. }
+            | Action::Converge { .. }
+            | Action::Matrix(_)
+            | Action::Nothing => true,
+            _ => false,
+        }
+    }
+}
+
 /// A copy of bytes between memories.
 #[derive(Clone, Debug)]
 pub(crate) struct CopyBytes {
@@ -211,12 +240,15 @@ pub(crate) enum Op {
     Run {
         from: u32,
         to: u32,
+        /// How many instructions a thread executes that comes here: those that the prelude has computed, too.
+        count: u32,
     },
     Effect {
         guard: Option<(u32, bool)>,
         action: Action,
         instruction: u32,
         function: u32,
+        count: u32,
     },
 }
 
@@ -248,12 +280,45 @@ pub(crate) struct Code {
     pub program: Program,
     pub ops: Vec<Op>,
     pub entry: usize,
+    /// How many operations come before all others: they compute what is the same in all blocks.
+    pub prelude: usize,
     /// By the number of the module's function; nothing of those that the kernel does not reach.
     pub routines: HashMap<usize, Routine>,
     pub specials: Vec<Read>,
     pub static_shared: u64,
     /// Whether the stack of a thread may grow while it runs.
     pub grows: bool,
+    /// Whether it calls functions.
+    pub calls: bool,
+    /// Whether blocks neither wait for each other nor tell in which order they run, so that several may run in lockstep.
+    pub lockstep: bool,
+}
+
+impl Code {
+    /// Decodes loads and stores for whole warps, once the program is complete, and notes what the code does.
+    pub(super) fn link(&mut self) {
+        self.lockstep =
+            self.ops.iter().all(|op| if let Op::Effect { action, .. } = op { action.is_apart() } else { true });
+        for op in &mut self.ops {
+            let Op::Effect { guard, action, .. } = op else { continue };
+            self.calls |= matches!(action, Action::Call { .. });
+            let (access, write) = match action {
+                Action::Read(access) => (access, false),
+                Action::Write(access) => (access, true),
+                _ => continue,
+            };
+            let item = |cell: &Cell| match *cell {
+                Cell::Row(row) => Some(Item::Row(row)),
+                Cell::Constant(bits) => Some(Item::Constant(bits)),
+                Cell::Sink => Some(Item::Sink),
+                Cell::Not(_) => None,
+            };
+            let Some(elements) = access.cells.iter().map(item).collect::<Option<Vec<_>>>() else { continue };
+            let Access { at: Address { base, frame, offset }, bytes, signed, .. } = *access;
+            let moved = Moved { guard: *guard, base, offset, bytes, signed, elements: &elements, write };
+            access.transfer = if frame { None } else { self.program.transfer(&moved) };
+        }
+    }
 }
 
 /// Where addresses of functions begin, and how far they are apart.

@@ -36,8 +36,11 @@ pub(super) fn mentioned(module: &Module, number: usize) -> Vec<usize> {
         }
     }
     if indirect {
-        let names = module.variables.iter().flat_map(|variable| &variable.relocations).map(|one| &one.name);
-        found.extend(names.filter_map(|name| module.function(name)));
+        for relocation in module.variables.iter().flat_map(|variable| &variable.relocations) {
+            if let Some(Symbol::Function(callee)) = relocation.symbol {
+                found.push(callee);
+            }
+        }
         // A function that a register holds may come from wherever an address was taken.
         for function in &module.functions {
             for instruction in &function.instructions {

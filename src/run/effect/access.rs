@@ -5,13 +5,14 @@
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
+use ptx_isa::lanes::Window;
 use ptx_isa::warp::Row;
 
 use super::super::block::{Block, Entry};
 use super::super::decode::{Access, Action, Address, BLOCK, Cell, CopyBytes, PARAMETERS, THREAD, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::raw;
-use super::{Guard, OFFSET, WITHIN, merge};
+use super::{Guard, OFFSET, WITHIN};
 
 /// Why an access is none, and of which address.
 type Fault = (ErrorKind, u64);
@@ -69,8 +70,8 @@ impl Block<'_> {
                     }
                 }
             }
-            Where::Block if end <= self.shared.len() as u64 => {
-                let base = self.shared.address() as u64;
+            Where::Block if end <= self.shared_len as u64 => {
+                let base = self.shared_of(warp).0 as u64;
                 addresses.iter_mut().for_each(|address| *address = address.wrapping_add(base));
                 return Ok(());
             }
@@ -86,7 +87,7 @@ impl Block<'_> {
     /// Reads up to four bytes of the block's shared memory.
     pub(super) fn shared_bytes(&self, offset: u64, bytes: u8) -> Option<u64> {
         let end = offset.checked_add(bytes.into())?;
-        let fits = end <= self.shared.len() as u64 && offset.is_multiple_of(bytes.into());
+        let fits = end <= self.shared_len as u64 && offset.is_multiple_of(bytes.into());
         // SAFETY: the bytes are within the block's shared memory, aligned to their number.
         fits.then(|| unsafe { raw::load(self.shared.address() + offset as usize, bytes) })
     }
@@ -126,13 +127,20 @@ impl Block<'_> {
         };
         match place {
             Where::Block => {
-                let (base, len) = self.peers.get(self.owner(address)).copied().unwrap_or((0, 0));
+                let (base, len) = match self.owner(address) {
+                    rank if rank == self.rank => self.shared_of(warp),
+                    rank => self.peers.get(rank).copied().unwrap_or((0, 0)),
+                };
                 let offset = address & WITHIN;
                 (offset + bytes <= len as u64).then_some(base as u64 + offset).ok_or(fault.clone())
             }
             Where::Thread => within(self.local.address() + (32 * warp + lane) * self.stack as usize, self.stack),
             Where::Parameters => within(self.launched.parameters.address(), self.launched.parameters.len() as u64),
             Where::Device | Where::Generic => {
+                let address = match self.launched.narrow {
+                    true => self.launched.memory.widened(address as u32).unwrap_or(address),
+                    false => address,
+                };
                 let inside = |(start, end): (usize, usize)| {
                     address >= start as u64 && address.checked_add(bytes).is_some_and(|last| last <= end as u64)
                 };
@@ -162,110 +170,125 @@ impl Block<'_> {
     }
 
     pub(super) fn read(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
+        self.access(entry, access, Self::moved::<false>, |block, warp| block.read_warp(entry, guard, access, warp))
+    }
+
+    pub(super) fn write(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
+        self.access(entry, access, Self::moved::<true>, |block, warp| block.write_warp(entry, guard, access, warp))
+    }
+
+    /// Loads or stores: for whole warps as far as that goes, and lane by lane for the warp behind them.
+    fn access(
+        &mut self,
+        entry: &Entry,
+        access: &Access,
+        moved: impl Fn(&mut Self, &Entry, &Access, usize) -> (usize, usize),
+        one: impl Fn(&mut Self, usize) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         if access.ordered {
             raw::order();
         }
-        let size = u64::from(access.bytes);
-        let whole = size * access.cells.len() as u64;
-        for warp in 0..entry.masks.len() {
-            let mask = self.guarded(warp, entry.masks[warp], guard);
-            if mask == 0 {
-                continue;
-            }
-            let mut addresses = self.addresses(warp, &access.at);
-            self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
-                .map_err(|fault| self.fault(entry, warp, fault, whole))?;
-            for (index, cell) in access.cells.iter().enumerate() {
-                let Cell::Row(row) = *cell else { continue };
-                if access.bytes == 16 {
-                    for lane in Self::lanes_of(mask) {
-                        // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
-                        let value = unsafe { raw::update_wide(addresses[lane] as usize, |old| old) };
-                        self.set_wide(warp, lane, *cell, value);
-                    }
-                    continue;
-                }
-                let from = index as u64 * size;
-                let load = |lane: usize| {
-                    // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
-                    unsafe { raw::load((addresses[lane] + from) as usize, access.bytes) }
-                };
-                // What is the same for all lanes is read once.
-                let same = access.at.base.is_none() && !access.at.frame && mask != 0;
-                let once = if same { load(mask.trailing_zeros() as usize) } else { 0 };
-                match row.bits {
-                    32 if access.bytes == 4 => {
-                        let to = self.warps.b32_mut(warp, row.number);
-                        match mask {
-                            _ if same => merge(to, &[once as u32; 32], mask),
-                            u32::MAX => (0..32).for_each(|lane| to[lane] = load(lane) as u32),
-                            mask => Self::lanes_of(mask).for_each(|lane| to[lane] = load(lane) as u32),
-                        }
-                    }
-                    64 if access.bytes == 8 => {
-                        let to = self.warps.b64_mut(warp, row.number);
-                        match mask {
-                            _ if same => merge(to, &[once; 32], mask),
-                            u32::MAX => (0..32).for_each(|lane| to[lane] = load(lane)),
-                            mask => Self::lanes_of(mask).for_each(|lane| to[lane] = load(lane)),
-                        }
-                    }
-                    _ => {
-                        for lane in Self::lanes_of(mask) {
-                            let value = extended(load(lane), access.bytes * 8, access.signed);
-                            self.set(warp, lane, *cell, value);
-                        }
-                    }
-                }
+        // What a statement accesses is mostly in one allocation.
+        self.around = self.bounds[entry.at];
+        let mut warp = 0;
+        while warp < entry.masks.len() {
+            let (done, end) = moved(self, entry, access, warp);
+            warp += done;
+            if warp < end {
+                one(self, warp)?;
+                warp += 1;
             }
         }
+        self.bounds[entry.at] = self.around;
         if access.ordered {
             raw::order();
         }
         Ok(())
     }
 
-    pub(super) fn write(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
-        if access.ordered {
-            raw::order();
-        }
+    /// Loads or stores for the warps from one on; returns how many are done, and the last one that was tried.
+    fn moved<const WRITE: bool>(&mut self, entry: &Entry, access: &Access, first: usize) -> (usize, usize) {
+        let mut to = entry.masks.len();
+        let Some(transfer) = &access.transfer else { return (0, to) };
+        let (start, end, host, lane) = match access.place {
+            Where::Generic | Where::Device => (self.around.0, self.around.1, 0, 0),
+            Where::Block => {
+                // Blocks in lockstep have their own.
+                to = to.min((first / self.per + 1) * self.per);
+                let (address, len) = self.shared_of(first);
+                (0, len, address, 0)
+            }
+            Where::Thread => {
+                let stack = self.stack as usize;
+                (0, stack, self.local.address() + 32 * first * stack, stack)
+            }
+            Where::Parameters => (0, self.launched.parameters.len(), self.launched.parameters.address(), 0),
+        };
+        let [start, end, host, lane] = [start, end, host, lane].map(|number| number as u64);
+        let window = Window { start, end, host, warp: 32 * lane, lane };
+        // SAFETY: the program of the block decoded the transfer. The window is an allocation of the launch, the memory of the
+        // block, the stacks of its threads, of which lanes have their own, or the parameters; whoever accesses them does so by
+        // relaxed atomics or by what is as good.
+        let done = unsafe {
+            self.code.program.move_elements::<WRITE>(transfer, &window, first, &entry.masks[first..to], &mut self.warps)
+        };
+        (done, to)
+    }
+
+    fn read_warp(&mut self, entry: &Entry, guard: Guard, access: &Access, warp: usize) -> Result<(), Error> {
         let size = u64::from(access.bytes);
         let whole = size * access.cells.len() as u64;
-        for warp in 0..entry.masks.len() {
-            let mask = self.guarded(warp, entry.masks[warp], guard);
-            if mask == 0 {
-                continue;
-            }
-            let mut addresses = self.addresses(warp, &access.at);
-            self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
-                .map_err(|fault| self.fault(entry, warp, fault, whole))?;
-            for (index, cell) in access.cells.iter().enumerate() {
-                if *cell == Cell::Sink {
-                    continue;
-                }
-                if access.bytes == 16 {
-                    for lane in Self::lanes_of(mask) {
-                        let value = self.get_wide(warp, lane, *cell);
-                        // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
-                        unsafe { raw::update_wide(addresses[lane] as usize, |_| value) };
+        let mask = self.guarded(warp, entry.masks[warp], guard);
+        if mask == 0 {
+            return Ok(());
+        }
+        let mut addresses = self.addresses(warp, &access.at);
+        self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
+            .map_err(|fault| self.fault(entry, warp, fault, whole))?;
+        for (index, cell) in access.cells.iter().enumerate() {
+            let from = index as u64 * size;
+            for lane in Self::lanes_of(mask) {
+                // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
+                unsafe {
+                    if access.bytes == 16 {
+                        let value = raw::update_wide(addresses[lane] as usize, |old| old);
+                        self.set_wide(warp, lane, *cell, value);
+                    } else {
+                        let value = raw::load((addresses[lane] + from) as usize, access.bytes);
+                        self.set(warp, lane, *cell, extended(value, access.bytes * 8, access.signed));
                     }
-                    continue;
-                }
-                let values: [u64; 32] = match *cell {
-                    Cell::Row(Row { bits: 32, number }) => self.warps.b32(warp, number).map(u64::from),
-                    Cell::Row(Row { bits: 64, number }) => *self.warps.b64(warp, number),
-                    Cell::Constant(value) => [value; 32],
-                    cell => std::array::from_fn(|lane| self.get(warp, lane, cell)),
-                };
-                for lane in Self::lanes_of(mask) {
-                    let at = (addresses[lane] + index as u64 * size) as usize;
-                    // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
-                    unsafe { raw::store(at, access.bytes, values[lane]) };
                 }
             }
         }
-        if access.ordered {
-            raw::order();
+        Ok(())
+    }
+
+    fn write_warp(&mut self, entry: &Entry, guard: Guard, access: &Access, warp: usize) -> Result<(), Error> {
+        let size = u64::from(access.bytes);
+        let whole = size * access.cells.len() as u64;
+        let mask = self.guarded(warp, entry.masks[warp], guard);
+        if mask == 0 {
+            return Ok(());
+        }
+        let mut addresses = self.addresses(warp, &access.at);
+        self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
+            .map_err(|fault| self.fault(entry, warp, fault, whole))?;
+        for (index, cell) in access.cells.iter().enumerate() {
+            if *cell == Cell::Sink {
+                continue;
+            }
+            let from = index as u64 * size;
+            for lane in Self::lanes_of(mask) {
+                let value = self.get_wide(warp, lane, *cell);
+                // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
+                unsafe {
+                    if access.bytes == 16 {
+                        raw::update_wide(addresses[lane] as usize, |_| value);
+                    } else {
+                        raw::store((addresses[lane] + from) as usize, access.bytes, value as u64);
+                    }
+                }
+            }
         }
         Ok(())
     }

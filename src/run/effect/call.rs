@@ -233,9 +233,9 @@ impl Block<'_> {
                     )
                 });
                 match text {
-                    Some(text) => {
+                    Some((text, arguments)) => {
                         self.launched.print(&text);
-                        text.len() as u64
+                        arguments
                     }
                     None => u64::MAX,
                 }
@@ -251,6 +251,7 @@ impl Block<'_> {
             System::Free => {
                 self.launched.memory.free_on_heap(given[0]);
                 self.around = self.launched.everywhere();
+                self.bounds.fill(self.around);
                 0
             }
         };

@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 use std::time::SystemTime;
 
 use ptx_isa::table::Origin;
+use ptx_isa::warp::Row;
 
 use super::super::block::Block;
-use super::super::decode::Cell;
+use super::super::decode::{Cell, differs};
 
 impl Block<'_> {
     pub(super) fn clock(&self, origin: Origin) -> u64 {
@@ -28,23 +29,16 @@ impl Block<'_> {
     pub(crate) fn specials(&mut self, again: bool) {
         let launched = self.launched;
         let (block, grid, cluster) = (launched.block, launched.grid, launched.cluster);
-        let differs = |origin: Origin| {
-            matches!(origin, Origin::BlockIndex | Origin::ClusterIndex | Origin::BlockInCluster | Origin::BlockRank)
-        };
+        let (per, shared) = (self.per, self.shared_len);
         for read in self.code.specials.iter().filter(|read| !again || differs(read.origin)) {
             let of = |shape: [u32; 3]| shape.get(usize::from(read.element)).copied().unwrap_or(0);
-            let in_cluster: [u32; 3] = std::array::from_fn(|axis| self.index[axis] % cluster[axis]);
-            for thread in 0..32 * self.warps.len() {
-                let (warp, lane) = (thread / 32, thread % 32);
-                let id = thread as u32;
-                let value: u64 = match read.origin {
-                    Origin::ThreadIndex => {
-                        of([id % block[0], id / block[0] % block[1], id / block[0] / block[1]]).into()
-                    }
+            let same = |index: [u32; 3]| -> u64 {
+                let in_cluster: [u32; 3] = std::array::from_fn(|axis| index[axis] % cluster[axis]);
+                match read.origin {
                     Origin::BlockShape => of(block).into(),
-                    Origin::BlockIndex => of(self.index).into(),
+                    Origin::BlockIndex => of(index).into(),
                     Origin::GridShape => of(grid).into(),
-                    Origin::ClusterIndex => of(std::array::from_fn(|axis| self.index[axis] / cluster[axis])).into(),
+                    Origin::ClusterIndex => of(std::array::from_fn(|axis| index[axis] / cluster[axis])).into(),
                     Origin::GridClusters => of(std::array::from_fn(|axis| grid[axis].div_ceil(cluster[axis]))).into(),
                     Origin::BlockInCluster => of(in_cluster).into(),
                     Origin::ClusterShape => of(cluster).into(),
@@ -53,22 +47,49 @@ impl Block<'_> {
                     }
                     Origin::ClusterSize => cluster.iter().product::<u32>().into(),
                     Origin::HasClusters => (cluster != [1; 3]).into(),
-                    Origin::Lane => lane as u64,
-                    Origin::Warp => warp as u64,
-                    Origin::Warps => self.warps.len() as u64,
-                    Origin::MaskEqual => 1 << lane,
-                    Origin::MaskUpTo => (2 << lane) - 1,
-                    Origin::MaskBelow => (1 << lane) - 1,
-                    Origin::MaskFrom => u64::from(u32::MAX << lane),
-                    Origin::MaskAbove => u64::from((u32::MAX << lane) & !(1 << lane)),
+                    Origin::Warps => per as u64,
                     Origin::DynamicShared => launched.dynamic_shared,
-                    Origin::TotalShared => self.shared.len() as u64,
+                    Origin::TotalShared => shared as u64,
                     Origin::Workspace => launched.workspace,
                     Origin::WorkspaceHigh => launched.workspace >> 32,
+                    Origin::LaunchNumber => launched.number,
                     Origin::One => 1,
                     _ => 0,
-                };
-                self.set(warp, lane, Cell::Row(read.to), value);
+                }
+            };
+            let id = |thread: u32| match block {
+                [_, 1, 1] => of([thread, 0, 0]),
+                [x, y, _] => of([thread % x, thread / x % y, thread / x / y]),
+            };
+            for number in 0..self.warps.len() {
+                let warp = number % self.per;
+                let mut values = [same(self.index_of(number)); 32];
+                let mut each =
+                    |value: &dyn Fn(u32) -> u64| (0..).zip(&mut values).for_each(|(lane, to)| *to = value(lane));
+                match read.origin {
+                    Origin::ThreadIndex => each(&|lane| id(32 * warp as u32 + lane).into()),
+                    Origin::Lane => each(&|lane| lane.into()),
+                    Origin::Warp => each(&|_| warp as u64),
+                    Origin::MaskEqual => each(&|lane| 1 << lane),
+                    Origin::MaskUpTo => each(&|lane| (2 << lane) - 1),
+                    Origin::MaskBelow => each(&|lane| (1 << lane) - 1),
+                    Origin::MaskFrom => each(&|lane| u64::from(u32::MAX << lane)),
+                    Origin::MaskAbove => each(&|lane| u64::from((u32::MAX << lane) & !(1 << lane))),
+                    _ => {}
+                }
+                // Plain loops: closures over arrays are called lane by lane.
+                match read.to {
+                    Row { bits: 16, number: row } => {
+                        let to = self.warps.b16_mut(number, row).iter_mut();
+                        to.zip(&values).for_each(|(to, value)| *to = *value as u16);
+                    }
+                    Row { bits: 32, number: row } => {
+                        let to = self.warps.b32_mut(number, row).iter_mut();
+                        to.zip(&values).for_each(|(to, value)| *to = *value as u32);
+                    }
+                    Row { bits: 64, number: row } => *self.warps.b64_mut(number, row) = values,
+                    row => (0..32).for_each(|lane| self.set(number, lane, Cell::Row(row), values[lane])),
+                }
             }
         }
     }

@@ -16,16 +16,21 @@ use crate::text::reader::{Read, constant_error, fail};
 
 /// Who else sees what is declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Linkage {
+#[non_exhaustive]
+pub enum Linkage {
+    /// Other modules see it.
     Visible,
+    /// Another module defines it.
     Extern,
+    /// Other modules see it, and may replace it.
     Weak,
+    /// Other modules see it, and those that declare it as well share it.
     Common,
 }
 
 impl Linkage {
     /// The linkage that a directive, given without its dot, says.
-    fn named(name: &str) -> Option<Linkage> {
+    pub(crate) fn named(name: &str) -> Option<Linkage> {
         Some(match name {
             "visible" => Linkage::Visible,
             "extern" => Linkage::Extern,

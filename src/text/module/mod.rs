@@ -50,7 +50,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use calls::{List, Shape};
-use directives::{Linkage, begins_item};
+pub use directives::Linkage;
+use directives::begins_item;
 use floors::Met;
 use functions::Signature;
 use header::Header;

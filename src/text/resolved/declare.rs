@@ -8,6 +8,7 @@ use super::Relocation;
 use crate::table::{Table, TypeInfo};
 use crate::text::constant::{self, Constant};
 use crate::text::lexer::Cursor;
+use crate::text::module::Linkage;
 
 /// The number behind `.align` in the text of a declaration, if it has one.
 pub(super) fn alignment(text: &str) -> Option<u64> {
@@ -26,6 +27,13 @@ pub(super) fn alignment(text: &str) -> Option<u64> {
         cursor.skip_blanks();
     }
     None
+}
+
+/// The linkage that a declaration begins with.
+pub(super) fn linkage(text: &str) -> Option<Linkage> {
+    let mut cursor = Cursor::new(text);
+    cursor.skip_blanks();
+    if !cursor.at_end() && cursor.at_dot_word() { Linkage::named(cursor.dot_word()) } else { None }
 }
 
 /// The text of a declaration up to what is said of the memory that a pointer points to.
@@ -130,7 +138,8 @@ pub(super) fn initial(text: &str, ty: Option<&TypeInfo>) -> (Vec<u8>, Vec<Reloca
         }
         cursor.eat(b')');
         let (offset, size) = (bytes.len() as u64, width as u32);
-        relocations.push(Relocation { offset, bytes: size, mask, generic, name: name.to_owned(), addend: value });
+        let name = name.to_owned();
+        relocations.push(Relocation { offset, bytes: size, mask, generic, name, symbol: None, addend: value });
         bytes.resize(bytes.len() + width, 0);
     }
 }

@@ -18,6 +18,7 @@
 
 mod declare;
 mod effects;
+mod link;
 mod read;
 
 use alloc::string::String;
@@ -27,14 +28,18 @@ use core::ops::Range;
 use crate::diagnostic::Diagnostic;
 use crate::table::{FormInfo, Free, Space, Special, Table, TypeId};
 use crate::target::{Target, Version};
+pub use crate::text::module::Linkage;
+pub use link::LinkError;
 
 /// A module that owns everything.
 #[derive(Clone, Debug)]
 pub struct Module {
     /// The table that its instructions are of.
     pub table: &'static Table,
-    /// The text it was read from.
+    /// The text it was read from; of linked modules, one text behind the other.
     pub text: String,
+    /// Where the text of each linked module begins; 0 for a module that was read alone.
+    pub parts: Vec<usize>,
     /// The PTX version.
     pub version: Option<Version>,
     /// The target.
@@ -58,6 +63,8 @@ pub struct Function {
     pub kernel: bool,
     /// Whether it has a body.
     pub body: bool,
+    /// Who else sees it; none if only its module does.
+    pub linkage: Option<Linkage>,
     /// What it gives.
     pub results: Vec<Parameter>,
     /// What it is called with.
@@ -128,8 +135,8 @@ pub struct Variable {
     pub align: u64,
     /// Where it begins among the parameters of a kernel; 0 for others.
     pub offset: u64,
-    /// Whether another module, or the launch, provides it.
-    pub external: bool,
+    /// Who else sees it; none if only its module does. Another module, or the launch, provides what is `.extern`.
+    pub linkage: Option<Linkage>,
     /// The first bytes of its initial contents; zeros follow.
     pub initial: Vec<u8>,
     /// Addresses in its initial contents.
@@ -147,8 +154,10 @@ pub struct Relocation {
     pub mask: u64,
     /// Whether it is a generic address.
     pub generic: bool,
-    /// The variable or function.
+    /// The name of the variable or function.
     pub name: String,
+    /// The variable or function; none if the module does not declare it.
+    pub symbol: Option<Symbol>,
     /// What is added.
     pub addend: u64,
 }
@@ -257,14 +266,43 @@ impl Module {
         read::read(table, text)
     }
 
+    /// Makes one module of several: a function or variable that is `.extern` in one is what another defines under its name,
+    /// and definitions that are `.weak` or `.common` give way to others. What is neither visible nor `.extern` stays its
+    /// module's own.
+    ///
+    /// ```
+    /// use ptx_isa::text::resolved::Module;
+    ///
+    /// let read = |text: &str| Module::read(&ptx_isa::TABLE, text).unwrap();
+    /// let head = ".version 8.0 .target sm_90 .address_size 64 ";
+    /// let caller = read(&format!("{head} .extern .func f; .entry k() {{ call f; ret; }}"));
+    /// let callee = read(&format!("{head} .visible .func f() {{ ret; }}"));
+    /// let linked = Module::link(vec![caller, callee]).unwrap();
+    /// assert!(linked.functions.iter().all(|function| function.body));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Two modules define the same, or declare it differently.
+    pub fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
+        link::link(modules)
+    }
+
+    /// The linked module that an offset in the text is in, counted from zero.
+    pub fn part(&self, offset: usize) -> usize {
+        self.parts.iter().rposition(|start| *start <= offset).unwrap_or(0)
+    }
+
     /// The function with a name.
     pub fn function(&self, name: &str) -> Option<usize> {
         self.functions.iter().position(|function| function.name == name)
     }
 
-    /// The line of an offset in the text, counted from one.
+    /// The line of an offset in the text, counted from one at the beginning of its module.
     pub fn line(&self, offset: usize) -> usize {
-        1 + memchr::memchr_iter(b'\n', &self.text.as_bytes()[..offset.min(self.text.len())]).count()
+        let start = self.parts.get(self.part(offset)).copied().unwrap_or(0);
+        let before = self.text.as_bytes().get(start..offset.min(self.text.len())).unwrap_or_default();
+        1 + memchr::memchr_iter(b'\n', before).count()
     }
 
     /// The column of a byte of the text, in characters from one.

@@ -6,7 +6,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Function, Instruction, Module, Operand, Parameter, Register, Symbol, Value, Variable, declare};
+use super::{Function, Instruction, Linkage, Module, Operand, Parameter, Register, Symbol, Value, Variable, declare};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::table::{Table, TypeId};
 use crate::text::constant;
@@ -56,6 +56,8 @@ struct Reading<'a> {
     /// The function whose body or head is read, and whether its statements are.
     function: Option<usize>,
     inside: bool,
+    /// Whether the function is declared behind its definition, and is dropped at its end.
+    repeated: bool,
     /// Parameters that are still to come: results first.
     awaited: (usize, usize),
     /// Whether these are of a prototype of the open function.
@@ -73,6 +75,7 @@ pub(super) fn read(table: &'static Table, text: &str) -> Result<Module, Vec<Diag
     let module = Module {
         table,
         text: text.to_owned(),
+        parts: vec![0],
         version: None,
         target: None,
         address_bits: 64,
@@ -87,6 +90,7 @@ pub(super) fn read(table: &'static Table, text: &str) -> Result<Module, Vec<Diag
         variables: BTreeMap::new(),
         function: None,
         inside: false,
+        repeated: false,
         awaited: (0, 0),
         of_prototype: false,
         scopes: Vec::new(),
@@ -102,6 +106,7 @@ pub(super) fn read(table: &'static Table, text: &str) -> Result<Module, Vec<Diag
         return Err(report.diagnostics.into_iter().filter(errors).collect());
     }
     reading.finish();
+    reading.relocations();
     reading.module.version = report.version;
     reading.module.target = report.target;
     Ok(reading.module)
@@ -131,6 +136,12 @@ impl<'a> Reading<'a> {
                 self.finish();
                 let function = self.head(&head, text, span);
                 let number = match self.functions.get(head.name) {
+                    // A declaration behind the definition says nothing new.
+                    Some(number) if self.module.functions[*number].body => {
+                        self.repeated = true;
+                        self.module.functions.push(function);
+                        self.module.functions.len() - 1
+                    }
                     Some(number) => {
                         self.module.functions[*number] = function;
                         *number
@@ -172,6 +183,7 @@ impl<'a> Reading<'a> {
         Function {
             name: head.name.to_owned(),
             kernel: head.kernel,
+            linkage: declare::linkage(text),
             directives: declare::directives(self.module.table, text),
             at,
             ..Function::default()
@@ -247,7 +259,7 @@ impl<'a> Reading<'a> {
             size: elements.saturating_mul(lanes).saturating_mul(bytes),
             align: said.unwrap_or((bytes * lanes).next_power_of_two()).max(1),
             offset: 0,
-            external: text.trim_start().starts_with(".extern"),
+            linkage: declare::linkage(text),
             initial,
             relocations,
         })
@@ -318,6 +330,8 @@ impl<'a> Reading<'a> {
                     self.scopes[self.scope].names.insert(name, Named::Variable(number));
                 } else {
                     match self.variables.get(name) {
+                        // Whatever is known of it already is more than that it is elsewhere.
+                        Some(_) if variable.linkage == Some(Linkage::Extern) => {}
                         Some(number) => self.module.variables[*number] = variable,
                         None => {
                             self.module.variables.push(variable);
@@ -380,6 +394,17 @@ impl<'a> Reading<'a> {
             }
         }
         None
+    }
+
+    /// Resolves the names in initial contents, which may be declared behind them.
+    fn relocations(&mut self) {
+        for variable in &mut self.module.variables {
+            for relocation in &mut variable.relocations {
+                let named = self.variables.get(&*relocation.name).map(|number| Symbol::Module(*number));
+                let function = || self.functions.get(&*relocation.name).map(|number| Symbol::Function(*number));
+                relocation.symbol = named.or_else(function);
+            }
+        }
     }
 
     fn symbol(&self, name: &str) -> Option<Symbol> {
@@ -502,6 +527,9 @@ impl<'a> Reading<'a> {
             if let Some(value) = value {
                 self.own().instructions[instruction].operands[operand].value = value;
             }
+        }
+        if core::mem::take(&mut self.repeated) {
+            self.module.functions.pop();
         }
         self.function = None;
         self.inside = false;

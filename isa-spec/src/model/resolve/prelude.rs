@@ -555,7 +555,7 @@ impl Resolver {
             return self.error(Diagnostic::new(span, message).help("write `ptx 1.0, sm_10` after its types"));
         };
         for ast::SpecialName { name, count, origin } in names {
-            let origin = origin.and_then(|word| self.known(&word, Origin::ALL, Origin::name, "origin of a value"));
+            let origin = self.known(&origin, Origin::ALL, Origin::name, "origin of a value");
             self.model.specials.push(SpecialBuf {
                 name: format!("%{name}"),
                 count: count.map_or(0, |count| count.value as u8),

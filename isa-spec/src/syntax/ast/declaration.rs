@@ -282,7 +282,7 @@ pub(crate) struct Effect {
 pub(crate) struct SpecialName {
     pub name: Ident,
     /// Source of its value.
-    pub origin: Option<Ident>,
+    pub origin: Ident,
     /// Number of registers with this name, numbered from zero.
     pub count: Option<Number>,
 }

@@ -520,11 +520,8 @@ fn special(input: ParseStream) -> Result<Special> {
             count = Some(number(input)?);
             input.parse::<Token![>]>()?;
         }
-        let mut origin = None;
-        if input.peek(Token![=]) {
-            input.parse::<Token![=]>()?;
-            origin = Some(word(input)?);
-        }
+        input.parse::<Token![=]>()?;
+        let origin = word(input)?;
         Ok(SpecialName { name, count, origin })
     })?;
     describe(input, &mut docs)?;

@@ -1,0 +1,149 @@
+//! Instructions of a kernel whose results are the same in every block of a launch: they read parameters, constants, and special
+//! registers in which blocks do not differ. Registers keep what they compute while one block after the other runs.
+
+use std::prelude::rust_2024::*;
+use std::vec;
+
+use ptx_isa::table::{EffectKind, Memory as Belongs, Origin};
+use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
+
+use super::{Planning, Symbolic, is_parameter, memory};
+
+/// Returns true if blocks of a launch differ in a special register.
+pub(crate) fn differs(origin: Origin) -> bool {
+    matches!(origin, Origin::BlockIndex | Origin::ClusterIndex | Origin::BlockInCluster | Origin::BlockRank)
+}
+
+/// Where a function uses and writes a register.
+#[derive(Clone, Copy)]
+struct Register {
+    /// The first instruction that reads it.
+    read: usize,
+    /// How often it is written.
+    writes: u32,
+    /// Whether its value is the same in all blocks.
+    same: bool,
+}
+
+impl Planning<'_> {
+    /// For each instruction of a kernel whether one block computes it for all of a launch.
+    pub(super) fn hoisted(&self, number: usize) -> Vec<bool> {
+        let function = &self.module.functions[number];
+        let mut registers = vec![Register { read: usize::MAX, writes: 0, same: false }; function.registers.len()];
+        for (index, instruction) in function.instructions.iter().enumerate() {
+            let mut read = |register: usize| registers[register].read = registers[register].read.min(index);
+            if let Some((guard, _)) = instruction.guard {
+                read(guard);
+            }
+            // What a call gives is in a list like what it is given.
+            let calls = instruction.form.effects().effects.iter().any(|effect| effect.kind == EffectKind::Call);
+            for (info, operand) in instruction.form.operands().iter().zip(&instruction.operands) {
+                if calls || !info.destination {
+                    named(&operand.value, &mut |register| {
+                        registers[register].read = registers[register].read.min(index);
+                    });
+                }
+                if calls || info.destination {
+                    named(&operand.value, &mut |register| registers[register].writes += 1);
+                    operand.second.into_iter().for_each(|register| registers[register].writes += 1);
+                }
+            }
+        }
+        let mut hoisted = Vec::with_capacity(function.instructions.len());
+        for (index, instruction) in function.instructions.iter().enumerate() {
+            let mut written = Vec::new();
+            for (info, operand) in instruction.form.operands().iter().zip(&instruction.operands) {
+                if info.destination {
+                    named(&operand.value, &mut |register| written.push(register));
+                    written.extend(operand.second);
+                }
+            }
+            let once = |register: &usize| registers[*register].writes == 1 && registers[*register].read > index;
+            let same = !written.is_empty()
+                && written.iter().all(once)
+                && self.is_same(number, function, instruction, |register| registers[register].same);
+            if same {
+                written.into_iter().for_each(|register| registers[register].same = true);
+            }
+            hoisted.push(same);
+        }
+        hoisted
+    }
+
+    /// Returns true if an instruction has the same results in all blocks, nothing else happens, and nothing can fail.
+    fn is_same(
+        &self,
+        number: usize,
+        function: &Function,
+        instruction: &Instruction,
+        same: impl Fn(usize) -> bool + Copy,
+    ) -> bool {
+        let form = instruction.form;
+        if instruction.guard.is_some() || form.is_collective() || form.states().iter().next().is_some() {
+            return false;
+        }
+        let mut effects = form.effects_with(&instruction.free);
+        let reads = match (effects.next(), effects.next()) {
+            (None, _) if form.evaluations().is_empty() => return false,
+            (None, _) => false,
+            (Some(effect), None) if form.evaluations().is_empty() => match effect.kind {
+                EffectKind::Read => true,
+                EffectKind::ToGeneric | EffectKind::FromGeneric | EffectKind::Copy => false,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let bytes: u64 = form
+            .operands()
+            .iter()
+            .zip(&instruction.operands)
+            .filter(|(info, _)| info.destination)
+            .map(|(info, operand)| {
+                let count = if let Value::List(list) = &operand.value { list.len() } else { 1 };
+                count as u64 * u64::from(self.module.table.ty(info.ty).bits) / 8
+            })
+            .sum();
+        form.operands().iter().zip(&instruction.operands).filter(|(info, _)| !info.destination).all(|(_, operand)| {
+            match &operand.value {
+                // A load is of a parameter as it is declared.
+                Value::Address { symbol: Symbol::Local(variable), addend } if reads => {
+                    let own = &function.variables[*variable];
+                    let at = own.offset.wrapping_add(*addend);
+                    memory(own) == Some(Belongs::Call)
+                        && is_parameter(function, *variable)
+                        && at.checked_add(bytes).is_some_and(|end| end <= function.parameter_bytes)
+                        && at.is_multiple_of(bytes.next_power_of_two())
+                }
+                Value::Absent => true,
+                _ if reads => false,
+                value => self.is_same_value(number, value, same),
+            }
+        })
+    }
+
+    fn is_same_value(&self, number: usize, value: &Value, same: impl Fn(usize) -> bool + Copy) -> bool {
+        match value {
+            Value::Register(register) | Value::Not(register) => same(*register),
+            Value::Constant(_) | Value::Absent => true,
+            Value::Special { special, .. } => {
+                let clock =
+                    matches!(special.origin, Origin::Clock | Origin::ClockHigh | Origin::Timer | Origin::TimerHigh);
+                !clock && !differs(special.origin)
+            }
+            Value::Address { symbol, addend } => {
+                matches!(self.symbol(number, *symbol, *addend), Ok(Symbolic::Constant(_)))
+            }
+            Value::List(list) => list.iter().all(|value| self.is_same_value(number, value, same)),
+            _ => false,
+        }
+    }
+}
+
+/// Visits the registers that a value names.
+fn named(value: &Value, visit: &mut impl FnMut(usize)) {
+    match value {
+        Value::Register(register) | Value::Not(register) | Value::Offset { register, .. } => visit(*register),
+        Value::List(list) => list.iter().for_each(|value| named(value, visit)),
+        _ => {}
+    }
+}

@@ -1,0 +1,178 @@
+//! What makes kernels fast must not be seen: blocks in lockstep, instructions that one block computes for all, and loads and
+//! stores of whole warps.
+
+use ptx_isa::run::{Grid, Memory, Module, Options};
+
+const HEAD: &str = ".version 8.0 .target sm_80 .address_size 64\n";
+
+fn one_thread() -> Options {
+    Options { threads: Some(1), ..Options::default() }
+}
+
+/// Each block of 40 threads turns its part of an array around.
+const TURN: &str = "
+    .visible .entry turn(.param .u64 x, .param .u32 n) {
+        .reg .pred %p<2>; .reg .b32 %r<12>; .reg .b64 %rd<6>;
+        .shared .align 4 .b8 part[160];
+        mov.u32 %r1, %tid.x;
+        mov.u32 %r2, %ctaid.x;
+        mov.u32 %r3, %ntid.x;
+        mad.lo.s32 %r4, %r2, %r3, %r1;
+        ld.param.u64 %rd1, [x];
+        mul.wide.u32 %rd2, %r4, 4;
+        add.s64 %rd3, %rd1, %rd2;
+        ld.global.u32 %r5, [%rd3];
+        shl.b32 %r6, %r1, 2;
+        mov.u32 %r7, part;
+        add.s32 %r8, %r7, %r6;
+        st.shared.u32 [%r8], %r5;
+        bar.sync 0;
+        ld.param.u32 %r11, [n];
+        setp.ge.u32 %p1, %r4, %r11;
+        @%p1 bra END;
+        sub.s32 %r9, %r7, %r6;
+        ld.shared.u32 %r10, [%r9+156];
+        st.global.u32 [%rd3], %r10;
+    END:
+        ret;
+    }";
+
+#[test]
+fn small_blocks_have_their_own_memory_barriers_and_indices() {
+    let memory = Memory::new();
+    let module = Module::load(&format!("{HEAD}{TURN}"), &memory).unwrap();
+    // More blocks than run in lockstep, and not a multiple of them; the last one ends early.
+    let (blocks, n) = (23, 23 * 40 - 10);
+    for threads in [1, 2] {
+        let options = Options { threads: Some(threads), ..Options::default() };
+        let numbers: Vec<u32> = (0..blocks * 40).collect();
+        let x = memory.upload(&numbers);
+        let report =
+            module.kernel("turn").unwrap().launch_with(Grid::new(blocks, 40), &[x.into(), n.into()], &options).unwrap();
+        let expected = numbers.iter().map(|index| match index {
+            index if *index < n => index / 40 * 40 + 39 - index % 40,
+            index => *index,
+        });
+        assert_eq!(memory.download::<u32>(x, numbers.len()).unwrap(), expected.collect::<Vec<_>>());
+        // Sixteen statements of each thread, three of those that do not jump over them, and the last.
+        assert_eq!(report.instructions, u64::from(17 * blocks * 40 + 3 * n));
+    }
+}
+
+#[test]
+fn the_first_block_that_fails_is_reported() {
+    let text = format!(
+        "{HEAD}.visible .entry fails(.param .u64 x) {{
+            .reg .pred %p<5>; .reg .b32 %r<3>; .reg .b64 %rd<3>;
+            mov.u32 %r1, %ctaid.x;
+            mov.u32 %r2, %tid.x;
+            setp.eq.u32 %p1, %r1, 5;
+            setp.eq.u32 %p2, %r2, 7;
+            and.pred %p3, %p1, %p2;
+            ld.param.u64 %rd1, [x];
+            @%p3 trap;
+            st.global.u32 [%rd1], %r1;
+            setp.eq.u32 %p4, %r1, 2;
+            @%p4 st.global.u32 [%rd1+4000], %r1;
+            ret;
+        }}"
+    );
+    let memory = Memory::new();
+    let module = Module::load(&text, &memory).unwrap();
+    let x = memory.allocate(4);
+    let error = module.kernel("fails").unwrap().launch_with(Grid::new(8, 32), &[x.into()], &one_thread()).unwrap_err();
+    assert_eq!((error.kind.name(), error.block, error.thread), ("access", Some([2, 0, 0]), Some([0, 0, 0])));
+    assert_eq!(error.statement.as_deref(), Some("@%p4 st.global.u32 [%rd1+4000], %r1;"));
+}
+
+/// Where a thread loads from.
+type Pattern = fn(u32) -> u32;
+
+const PATTERNS: [(&str, Pattern); 6] = [
+    ("adjacent", |thread| thread),
+    ("same", |_| 17),
+    ("rows of 16", |thread| thread % 16 + thread / 16 * 40),
+    ("a column for each 16", |thread| thread / 16 * 3),
+    ("backwards", |thread| 120 - thread),
+    ("scattered", |thread| thread * 37 % 128),
+];
+
+#[test]
+fn loads_and_stores_move_what_each_lane_addresses() {
+    let memory = Memory::new();
+    let bytes: Vec<u8> = (0..16 * 512_u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let x = memory.upload(&bytes);
+    for (ty, size, signed) in [
+        ("u8", 1, false),
+        ("s8", 1, true),
+        ("u16", 2, false),
+        ("s16", 2, true),
+        ("u32", 4, false),
+        ("s32", 4, true),
+        ("b64", 8, false),
+    ] {
+        for count in [1, 2, 4_usize].into_iter().filter(|count| count * size <= 16) {
+            let whole = size * count;
+            let vector = if count == 1 { String::new() } else { format!("v{count}.") };
+            let registers = (0..count).map(|index| format!("%v{index}")).collect::<Vec<_>>().join(", ");
+            let list = if count == 1 { registers } else { format!("{{{registers}}}") };
+            let stores: String =
+                (0..count).map(|index| format!("st.global.b64 [%rd8+{}], %v{index};\n", 8 * index)).collect();
+            // Threads of the guard load; all of them store what they have, and copy the elements as they are.
+            let text = format!(
+                "{HEAD}.visible .entry moves(.param .u64 x, .param .u64 places, .param .u64 out, .param .u64 copy, .param .u32 m) {{
+                    .reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<12>; .reg .b64 %v<4>;
+                    mov.u32 %r1, %tid.x;
+                    ld.param.u64 %rd1, [x];
+                    ld.param.u64 %rd2, [places];
+                    ld.param.u64 %rd3, [out];
+                    ld.param.u64 %rd4, [copy];
+                    ld.param.u32 %r2, [m];
+                    mul.wide.u32 %rd5, %r1, 4;
+                    add.s64 %rd5, %rd2, %rd5;
+                    ld.global.u32 %r3, [%rd5];
+                    mul.wide.u32 %rd6, %r3, {whole};
+                    add.s64 %rd7, %rd1, %rd6;
+                    mul.wide.u32 %rd8, %r1, 32;
+                    add.s64 %rd8, %rd3, %rd8;
+                    add.s64 %rd9, %rd4, %rd6;
+                    mov.b64 %v0, 0; mov.b64 %v1, 0; mov.b64 %v2, 0; mov.b64 %v3, 0;
+                    and.b32 %r4, %r1, %r2;
+                    setp.eq.u32 %p1, %r4, 0;
+                    @%p1 ld.global.{vector}{ty} {list}, [%rd7];
+                    {stores}
+                    @%p1 st.global.{vector}{ty} [%rd9], {list};
+                    ret;
+                }}"
+            );
+            let module = Module::load(&text, &memory).unwrap_or_else(|error| panic!("{error}\n{text}"));
+            // All lanes, and every other one; a whole number of warps, and not.
+            for ((name, pattern), mask, threads) in
+                PATTERNS.iter().flat_map(|pattern| [(pattern, 0, 96_u32), (pattern, 1, 96), (pattern, 0, 100)])
+            {
+                let places: Vec<u32> = (0..threads).map(pattern).collect();
+                let (at, out) = (memory.upload(&places), memory.allocate(32 * threads as usize));
+                let copy = memory.allocate(bytes.len());
+                let arguments = [x.into(), at.into(), out.into(), copy.into(), mask.into()];
+                let kernel = module.kernel("moves").unwrap();
+                kernel.launch_with(Grid::new(1, threads), &arguments, &one_thread()).unwrap();
+                let element = |place: usize| {
+                    let mut word = [0; 8];
+                    word[..size].copy_from_slice(&bytes[place..][..size]);
+                    let above = 64 - 8 * size as u32;
+                    let word = u64::from_le_bytes(word) << above;
+                    if signed { ((word as i64) >> above) as u64 } else { word >> above }
+                };
+                let (mut expected, mut copied) = (vec![0; 4 * threads as usize], vec![0; bytes.len()]);
+                for (thread, place) in places.iter().enumerate().filter(|(thread, _)| *thread as u32 & mask == 0) {
+                    let from = *place as usize * whole;
+                    (0..count).for_each(|index| expected[4 * thread + index] = element(from + index * size));
+                    copied[from..][..whole].copy_from_slice(&bytes[from..][..whole]);
+                }
+                let what = format!("{vector}{ty}, {name}, {threads} threads, mask {mask}");
+                assert_eq!(memory.download::<u64>(out, expected.len()).unwrap(), expected, "{what}");
+                assert_eq!(memory.download::<u8>(copy, copied.len()).unwrap(), copied, "{what}");
+            }
+        }
+    }
+}

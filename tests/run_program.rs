@@ -1,0 +1,211 @@
+//! Programs of several modules, addresses of 32 bits, and what kernels print.
+
+use std::sync::{Arc, Mutex};
+
+use ptx_isa::run::{ErrorKind, Grid, Memory, Module, Options};
+
+const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+fn module(body: &str) -> String {
+    format!("{HEAD}{body}")
+}
+
+const CALLER: &str = "
+.extern .func (.param .b32 r) scaled(.param .b32 x);
+.extern .global .align 4 .u32 total;
+.visible .global .align 8 .u64 pointer = total;
+.visible .func (.param .b32 r) factor() { st.param.b32 [r], 2; ret; }
+.global .align 4 .u32 own = 1000;
+.visible .entry k(.param .u64 out) {
+    .reg .b32 %r<6>; .reg .b64 %rd<5>;
+    mov.u32 %r1, %tid.x;
+    { .param .b32 x; .param .b32 r; st.param.b32 [x], %r1; call.uni (r), scaled, (x); ld.param.b32 %r2, [r]; }
+    atom.global.add.u32 %r3, [total], %r2;
+    ld.global.u32 %r4, [own]; add.u32 %r2, %r2, %r4;
+    ld.param.u64 %rd1, [out]; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2; ret;
+}";
+
+const CALLEE: &str = "
+.visible .global .align 4 .u32 total = 5;
+.global .align 4 .u32 own = 7;
+.weak .func (.param .b32 r) factor() { st.param.b32 [r], 3; ret; }
+.visible .func (.param .b32 r) scaled(.param .b32 x) {
+    .reg .b32 %r<5>;
+    { .param .b32 f; call.uni (f), factor; ld.param.b32 %r1, [f]; }
+    ld.param.b32 %r2, [x]; ld.global.u32 %r3, [own]; mad.lo.u32 %r4, %r1, %r2, %r3; st.param.b32 [r], %r4; ret;
+}";
+
+#[test]
+fn modules_link_by_name() {
+    let (caller, callee) = (module(CALLER), module(CALLEE));
+    for texts in [[&*caller, &*callee], [&*callee, &*caller]] {
+        let memory = Memory::new();
+        let program = Module::link(&texts, &memory).unwrap_or_else(|error| panic!("{error}"));
+        let out = memory.upload(&[0_u32; 8]);
+        program.kernel("k").unwrap().launch(Grid::new(1, 8), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
+        // The definition that is not weak counts, and each module has its own `own`.
+        let scaled: Vec<u32> = (0..8).map(|x| 2 * x + 7).collect();
+        let expected: Vec<u32> = scaled.iter().map(|x| x + 1000).collect();
+        assert_eq!(memory.download::<u32>(out, 8).unwrap(), expected);
+        let (total, _) = program.variable("total").unwrap();
+        assert_eq!(memory.download::<u32>(total, 1).unwrap(), [5 + scaled.iter().sum::<u32>()]);
+        let (pointer, _) = program.variable("pointer").unwrap();
+        assert_eq!(memory.download::<u64>(pointer, 1).unwrap(), [total]);
+    }
+}
+
+#[test]
+fn what_no_module_defines_is_an_error_before_the_launch() {
+    let memory = Memory::new();
+    let caller = module(CALLER);
+    // An address in initial contents is needed at once, the function only by the kernel.
+    let error = Module::load(&caller, &memory).unwrap_err();
+    assert_eq!((error.kind.name(), error.message.contains("`total`")), ("unsupported", true), "{error}");
+    let defined = module(".visible .global .align 4 .u32 total;");
+    let program = Module::link(&[&defined, &caller], &memory).unwrap();
+    let error = program.kernel("k").unwrap().prepare().unwrap_err();
+    assert_eq!((error.kind.name(), error.message.contains("`scaled`")), ("unsupported", true), "{error}");
+
+    let twice = Module::link(&[&defined, &defined], &memory).unwrap_err();
+    assert!(twice.message.contains("`total` is defined in module 1 and again in module 2"), "{twice}");
+    let other = module(".visible .func total() { ret; }");
+    assert!(Module::link(&[&defined, &other], &memory).is_err());
+    let broken = Module::link(&[&defined, "nonsense"], &memory).unwrap_err();
+    assert_eq!(
+        (broken.module, matches!(broken.kind, ErrorKind::Module(ref found) if !found.is_empty())),
+        (Some(1), true)
+    );
+}
+
+#[test]
+fn errors_in_linked_modules_name_module_and_line() {
+    let memory = Memory::new();
+    let empty = module("\n\n");
+    let traps = module(".visible .entry k() {\n trap;\n }");
+    let program = Module::link(&[&empty, &traps], &memory).unwrap();
+    let error = program.kernel("k").unwrap().launch(Grid::new(1, 1), &[]).unwrap_err();
+    assert_eq!((error.module, error.line, error.statement.as_deref()), (Some(1), Some(5), Some("trap;")));
+    assert!(error.to_string().contains("at line 5 of module 2"), "{error}");
+}
+
+#[test]
+fn a_declaration_behind_a_definition_changes_nothing() {
+    let text = module(
+        ".visible .global .u32 x = 4;
+        .visible .func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<3>; ld.param.b32 %r1, [a]; ld.global.u32 %r2, [x];
+            add.u32 %r1, %r1, %r2; st.param.b32 [r], %r1; ret; }
+        .extern .global .u32 x;
+        .visible .func (.param .b32 r) f(.param .b32 a);
+        .visible .entry k(.param .u64 out) { .reg .b32 %r<2>; .reg .b64 %rd1; .param .b32 a; .param .b32 r;
+            st.param.b32 [a], 30; call.uni (r), f, (a); ld.param.b32 %r1, [r]; ld.param.u64 %rd1, [out];
+            st.global.u32 [%rd1], %r1; ret; }",
+    );
+    let memory = Memory::new();
+    let program = Module::load(&text, &memory).unwrap_or_else(|error| panic!("{error}"));
+    let out = memory.upload(&[0_u32]);
+    program.kernel("k").unwrap().launch(Grid::new(1, 1), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(memory.download::<u32>(out, 1).unwrap(), [34]);
+}
+
+#[test]
+fn addresses_of_32_bits_wrap_and_reach_every_memory() {
+    // Each thread adds its neighbour's number by way of shared memory, with an offset that wraps.
+    let text = ".version 6.0 .target sm_30 .address_size 32
+        .global .align 4 .u32 table[4] = {10, 20, 30, 40};
+        .global .align 4 .u32 there = table;
+        .visible .entry k(.param .u32 in, .param .u32 out) {
+            .shared .align 4 .b32 tile[64]; .local .align 4 .b32 kept[2]; .reg .b32 %r<12>; .reg .b32 %a<8>;
+            mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2;
+            ld.param.u32 %a1, [in]; ld.param.u32 %a2, [out];
+            add.u32 %a3, %a1, %r2; ld.global.u32 %r3, [%a3];
+            mov.u32 %a4, tile; sub.u32 %a5, %a4, 252; add.u32 %a5, %a5, %r2; st.shared.u32 [%a5+252], %r3;
+            bar.sync 0;
+            xor.b32 %r4, %r2, 4; add.u32 %a5, %a4, %r4; ld.shared.u32 %r5, [%a5];
+            st.local.u32 [kept+4], %r5; ld.local.u32 %r6, [kept+4];
+            and.b32 %r7, %r2, 12; ld.global.u32 %a6, [there]; add.u32 %a6, %a6, %r7; ld.global.u32 %r8, [%a6];
+            ld.global.u32 %r9, [table+4];
+            add.u32 %r10, %r6, %r8; add.u32 %r10, %r10, %r9;
+            add.u32 %a7, %a2, %r2; st.u32 [%a7], %r10; ret;
+        }";
+    let memory = Memory::new();
+    let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
+    let (input, out) = (memory.upload(&(0..64_u32).map(|x| x * x).collect::<Vec<_>>()), memory.upload(&[0_u32; 64]));
+    let kernel = module.kernel("k").unwrap();
+    let launch = |input: u64| kernel.launch(Grid::new(1, 64), &[(input as u32).into(), (out as u32).into()]);
+    launch(input).unwrap_or_else(|error| panic!("{error}"));
+    let expected: Vec<u32> = (0..64_u32).map(|t| (t ^ 1).pow(2) + [10, 20, 30, 40][t as usize % 4] + 20).collect();
+    assert_eq!(memory.download::<u32>(out, 64).unwrap(), expected);
+    assert_eq!(launch(input + 4).unwrap_err().kind, ErrorKind::Access);
+
+    // A generic address would need more bits.
+    let generic = ".version 6.0 .target sm_30 .address_size 32
+        .visible .entry k() { .shared .b32 tile; .reg .b32 %r<3>; mov.u32 %r1, tile; cvta.shared.u32 %r2, %r1; ret; }";
+    let error = Module::load(generic, &memory).unwrap().kernel("k").unwrap().prepare().unwrap_err();
+    assert_eq!((error.kind.name(), error.statement.as_deref()), ("unsupported", Some("cvta.shared.u32 %r2, %r1;")));
+}
+
+/// What a kernel prints with a format and one argument of 64 bits, and what it gets back.
+fn printed(format: &str, bits: u64) -> (String, u32) {
+    let bytes: Vec<String> = format.bytes().chain([0]).map(|byte| byte.to_string()).collect();
+    let text = module(&format!(
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+        .global .align 1 .b8 format[{}] = {{{}}};
+        .visible .entry k(.param .u64 x, .param .u64 out) {{
+            .local .align 8 .b8 given[8]; .reg .b64 %rd<5>; .reg .b32 %r<2>;
+            ld.param.u64 %rd1, [x]; st.local.u64 [given], %rd1; cvta.local.u64 %rd2, given;
+            mov.u64 %rd3, format; cvta.global.u64 %rd3, %rd3;
+            {{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %rd3; st.param.b64 [a], %rd2;
+            call.uni (r), vprintf, (f, a); ld.param.b32 %r1, [r]; }}
+            ld.param.u64 %rd4, [out]; st.global.u32 [%rd4], %r1; ret;
+        }}",
+        bytes.len(),
+        bytes.join(", ")
+    ));
+    let memory = Memory::new();
+    let module = Module::load(&text, &memory).unwrap_or_else(|error| panic!("{error}"));
+    let out = memory.upload(&[0_u32]);
+    let taken = Arc::new(Mutex::new(String::new()));
+    let own = taken.clone();
+    let print = Arc::new(move |part: &str| own.lock().unwrap().push_str(part));
+    let options = Options { print: Some(print), ..Options::default() };
+    let kernel = module.kernel("k").unwrap();
+    kernel.launch_with(Grid::new(1, 1), &[bits.into(), out.into()], &options).unwrap();
+    let text = taken.lock().unwrap().clone();
+    (text, memory.download::<u32>(out, 1).unwrap()[0])
+}
+
+#[test]
+fn kernels_print_as_c_does() {
+    let double = |x: f64| x.to_bits();
+    // The texts are those of the C library.
+    let cases: &[(&str, u64, &str)] = &[
+        ("%d|", -7_i64 as u64, "-7|"),
+        ("%+05d|", 42, "+0042|"),
+        ("%-6d|", 42, "42    |"),
+        ("%6.3d|", 7, "   007|"),
+        ("% d", 7, " 7"),
+        ("%#x %%", 255, "0xff %"),
+        ("%o", 8, "10"),
+        ("%lld", i64::MIN as u64, "-9223372036854775808"),
+        ("%hhd", 0xfc, "-4"),
+        ("%hd", 0xfffd, "-3"),
+        ("%hhu", 0x1fc, "252"),
+        ("%c", 66, "B"),
+        ("%f", double(1.5), "1.500000"),
+        ("%10.3f", double(-2.5), "    -2.500"),
+        ("%e", double(12345.678), "1.234568e+04"),
+        ("%g", double(1e-7), "1e-07"),
+        ("%g", double(100_000.0), "100000"),
+        ("%.0f", double(2.5), "2"),
+        ("%f", double(f64::NEG_INFINITY), "-inf"),
+        ("%a", double(1.0), "0x1p+0"),
+        ("%A", double(0.5), "0X1P-1"),
+        ("%a", double(-3.140_625), "-0x1.92p+1"),
+        ("%.1a", double(1.968_75), "0x2.0p+0"),
+        ("%a", double(5e-324), "0x0.0000000000001p-1022"),
+    ];
+    for (format, bits, text) in cases {
+        assert_eq!(printed(format, *bits), ((*text).to_owned(), 1), "{format}");
+    }
+    assert_eq!(printed("none\n", 0), ("none\n".to_owned(), 0));
+}
