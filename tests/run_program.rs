@@ -95,7 +95,6 @@ fn a_declaration_behind_a_definition_changes_nothing() {
         .visible .func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<3>; ld.param.b32 %r1, [a]; ld.global.u32 %r2, [x];
             add.u32 %r1, %r1, %r2; st.param.b32 [r], %r1; ret; }
         .extern .global .u32 x;
-        .visible .func (.param .b32 r) f(.param .b32 a);
         .visible .entry k(.param .u64 out) { .reg .b32 %r<2>; .reg .b64 %rd1; .param .b32 a; .param .b32 r;
             st.param.b32 [a], 30; call.uni (r), f, (a); ld.param.b32 %r1, [r]; ld.param.u64 %rd1, [out];
             st.global.u32 [%rd1], %r1; ret; }",

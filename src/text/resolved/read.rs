@@ -56,8 +56,6 @@ struct Reading<'a> {
     /// The function whose body or head is read, and whether its statements are.
     function: Option<usize>,
     inside: bool,
-    /// Whether the function is declared behind its definition, and is dropped at its end.
-    repeated: bool,
     /// Parameters that are still to come: results first.
     awaited: (usize, usize),
     /// Whether these are of a prototype of the open function.
@@ -90,7 +88,6 @@ pub(super) fn read(table: &'static Table, text: &str) -> Result<Module, Vec<Diag
         variables: BTreeMap::new(),
         function: None,
         inside: false,
-        repeated: false,
         awaited: (0, 0),
         of_prototype: false,
         scopes: Vec::new(),
@@ -136,12 +133,6 @@ impl<'a> Reading<'a> {
                 self.finish();
                 let function = self.head(&head, text, span);
                 let number = match self.functions.get(head.name) {
-                    // A declaration behind the definition says nothing new.
-                    Some(number) if self.module.functions[*number].body => {
-                        self.repeated = true;
-                        self.module.functions.push(function);
-                        self.module.functions.len() - 1
-                    }
                     Some(number) => {
                         self.module.functions[*number] = function;
                         *number
@@ -527,9 +518,6 @@ impl<'a> Reading<'a> {
             if let Some(value) = value {
                 self.own().instructions[instruction].operands[operand].value = value;
             }
-        }
-        if core::mem::take(&mut self.repeated) {
-            self.module.functions.pop();
         }
         self.function = None;
         self.inside = false;
