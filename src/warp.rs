@@ -37,6 +37,7 @@
 //! # Ok::<(), ptx_isa::warp::DecodeError>(())
 //! ```
 
+#[cfg(feature = "run")]
 mod memory;
 mod operands;
 
@@ -51,6 +52,7 @@ use crate::lanes::{Code, Convert, File, Step, WARP, words};
 use crate::table::{self, Evaluator, FormInfo, Kind, TypeId, TypeInfo};
 use crate::text::statement::{Register, Second, Statement, Value};
 
+#[cfg(feature = "run")]
 pub(crate) use memory::{Item, Moved};
 pub use operands::{DecodeError, Operands, Row, Source};
 use operands::{Place, held};

@@ -34,6 +34,7 @@
 
 mod convert;
 mod level;
+#[cfg(feature = "run")]
 mod memory;
 mod params;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
@@ -49,6 +50,7 @@ mod x86;
 pub(crate) use convert::Convert;
 pub use isa_table::program::{Run, WARP};
 pub use level::{Kernel, Level, Simd, spread, whole};
+#[cfg(feature = "run")]
 pub(crate) use memory::{ELEMENTS, Element, Transfer, Window};
 pub(crate) use params::words;
 pub use params::{MaskWord, OneParam, Params, Pick, Subset, Truth1, Truth2, Truth3};

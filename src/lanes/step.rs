@@ -10,7 +10,9 @@ use isa_table::program::RunWarp;
 
 use super::convert::Convert;
 use super::thread::Thread;
-use super::{Level, Run, Transfer, WARP, Width, Window, Word};
+use super::{Level, Run, WARP, Width, Word};
+#[cfg(feature = "run")]
+use super::{Transfer, Window};
 
 /// What a step begins with. Behind it are the offsets of its operands in the registers of a warp, in bytes, destinations
 /// first; then the parameters of its loop.
@@ -276,6 +278,7 @@ impl Code {
     /// # Safety
     ///
     /// As [`Transfer::run`]; the registers of the transfer lie inside the stride.
+    #[cfg(feature = "run")]
     pub(crate) unsafe fn transfer<const WRITE: bool>(
         (transfer, window): (&Transfer, &Window),
         level: Level,

@@ -476,7 +476,7 @@ impl Fields {
                 return Err(format!("element stride {axis} is {step}, not 1 to 8"));
             }
         }
-        if self.sizes[0] as u64 * u64::from(element.bits()) % 8 != 0 {
+        if !(u64::from(self.sizes[0]) * u64::from(element.bits())).is_multiple_of(8) {
             return Err(format!("a row of the tensor has {} elements, not a whole number of bytes", self.sizes[0]));
         }
         let inner = u64::from(self.tile[0]) * u64::from(element.bits());

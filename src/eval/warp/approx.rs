@@ -106,13 +106,7 @@ fn scale(p: f64, shifted: f64) -> f64 {
 
 #[inline(always)]
 fn exp2(x: f32) -> f64 {
-    let x = f64::from(if x > 200.0 {
-        200.0
-    } else if x < -200.0 {
-        -200.0
-    } else {
-        x
-    });
+    let x = f64::from(x.clamp(-200.0, 200.0));
     let shifted = x + SHIFT;
     let y = x - (shifted - SHIFT);
     let power = polynomial! { y;
