@@ -173,7 +173,7 @@ pub(super) fn write(out: &mut impl Write, source: &Source<'_>, finding: &Diagnos
         locations: [Location { physical_location: place }],
         fixes: finding.fixes.iter().map(fix).collect(),
     };
-    write!(out, "{SEPARATOR}\n")?;
+    writeln!(out, "{SEPARATOR}")?;
     Ok(serde_json::to_writer(out, &result)?)
 }
 

@@ -266,7 +266,7 @@ impl Rows {
         let right = (fraction + left) as i32 - i32::from(how.fraction) + greatest;
         let significands = self.significands[own].iter().zip(&other.significands[theirs]);
         let terms = significands.zip(exponents).map(|((a, b), (e, f))| {
-            let product = a * b << left;
+            let product = (a * b) << left;
             let kept = product.abs() >> (right - (e + f)).min(31);
             i64::from(if product < 0 { -kept } else { kept })
         });

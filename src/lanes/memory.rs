@@ -579,8 +579,8 @@ impl<A: Address> Warp<'_, A> {
                 match self.transfer.elements[index] {
                     Element::Register(at) => {
                         let from = &*self.registers.add(at as usize).cast::<[W; WARP]>();
-                        for lane in 0..WARP {
-                            to.add(lane * COUNT + index).write(E::truncate(from[lane].into()));
+                        for (lane, value) in from.iter().enumerate() {
+                            to.add(lane * COUNT + index).write(E::truncate((*value).into()));
                         }
                     }
                     Element::Constant(bits) => {

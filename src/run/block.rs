@@ -250,7 +250,7 @@ impl<'l> Block<'l> {
             entry.at = at;
             match op {
                 Op::Run { from, to, .. } => self.steps(*from, *to),
-                Op::Effect { guard, action, .. } => drop(self.effect(&mut entry, *guard, action)?),
+                Op::Effect { guard, action, .. } => _ = self.effect(&mut entry, *guard, action)?,
             }
         }
         self.spare.push(entry.masks);

@@ -191,8 +191,10 @@ pub(crate) unsafe fn copy(to: usize, from: usize, bytes: usize) {
     let together = to | from;
     let mut at = 0;
     while at < bytes {
-        let width =
-            [8, 4, 2].into_iter().find(|width| (together | at) % width == 0 && at + width <= bytes).unwrap_or(1);
+        let width = [8, 4, 2]
+            .into_iter()
+            .find(|width| (together | at).is_multiple_of(*width) && at + width <= bytes)
+            .unwrap_or(1);
         // SAFETY: the caller's promise; both addresses are multiples of the width.
         unsafe { store(to + at, width as u8, load(from + at, width as u8)) };
         at += width;

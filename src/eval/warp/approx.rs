@@ -181,6 +181,7 @@ fn cos(x: f32) -> f64 {
     turned(x, shifted - SHIFT - 0.5, shifted)
 }
 
+#[allow(clippy::approx_constant, reason = "the first coefficient is nearly the logarithm of two")]
 #[inline(always)]
 fn tanh(x: f32) -> f64 {
     // e / (e + 2), where e + 1 is a power of two.

@@ -234,6 +234,7 @@ pub(crate) struct CopyBytes {
     pub count: Option<(Cell, bool)>,
 }
 
+#[allow(clippy::large_enum_variant, reason = "operations lie behind each other, most of them effects")]
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     /// Decoded instructions, by their numbers.
