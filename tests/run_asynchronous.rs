@@ -86,7 +86,7 @@ fn boxes_are_permuted_on_the_way_and_back() {
             let flips = atom == SwizzleAtom::Bytes32Flip8;
             for (place, found) in machine.download::<u32>(raw, plain.len()).into_iter().enumerate() {
                 let (line, place) = (place / 32, place % 32);
-                let half = if flips && line % 2 == 1 { place % 4 ^ 2 } else { place % 4 };
+                let half = if flips && line % 2 == 1 { (place % 4) ^ 2 } else { place % 4 };
                 let expected = plain[32 * line + 4 * chunk(swizzle, atom, line, place / 4) + half];
                 assert_eq!(found, expected, "{swizzle:?} {atom:?}, line {line}, word {place}");
             }

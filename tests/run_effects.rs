@@ -8,6 +8,7 @@ use ptx_isa::table::EffectKind;
 use ptx_isa::text::resolved;
 
 /// What a thread computes in `%r1`, and what that is by the thread's number `%t`.
+#[allow(clippy::type_complexity, reason = "a list of pairs")]
 const KERNELS: [(&str, fn(u32) -> u32); 10] = [
     (
         "stacksave.u64 %a; alloca.u64 %b, 16; st.local.u32 [%b+4], %t; ld.local.u32 %r1, [%b+4];

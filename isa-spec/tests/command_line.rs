@@ -95,7 +95,7 @@ fn a_first_spec_is_mended_as_the_reports_say() {
     assert_eq!(run(&["fmt", "first.isa"], &folder), all_well);
     assert_eq!(run(&["fmt", "--check", "first.isa"], &folder), all_well);
     let formatted = fs::read_to_string(&path).unwrap();
-    assert!(formatted.contains("\n        .type = { .b32, .b64 };\n"), "{formatted}");
+    assert!(formatted.contains("\n                .type = { .b32, .b64 }; }\n"), "{formatted}");
 
     let table = isa_spec::Build::new().file(&path).with_scalar().generate().unwrap();
     assert!(table.contains("pub const fn tally_b64(a: u64, limit: u32) -> u32"), "{table}");
@@ -107,7 +107,7 @@ fn several_files_are_one_spec() {
     let folder = folder("several");
     let entry = |name: &str, value: &str| {
         format!(
-            "/// Gives it back.\ninstruction {name} {{\n    section 1.1;\n    syntax {{ {name}.type  d, a; .type = {{ .b32 }}; }}\n    \
+            "/// Gives it back.\ninstruction {name} {{\n    section 1.1;\n    syntax    {{ {name}.type  d, a; .type = {{ .b32 }}; }}\n    \
              operands  {{ d, a: .type; }}\n    requires  {{ ptx 1.0, sm_10; }}\n    semantics {{ d = {value}; }}\n    \
              examples  {{ {name}.b32 d, a; }}\n}}\n"
         )

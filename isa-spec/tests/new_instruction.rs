@@ -126,7 +126,9 @@ fn a_new_operator_takes_an_item_and_no_rust() {
 fn an_entry_of_the_table_may_get_another_form_by_one_word() {
     let file = |name: &str| isa_spec::PTX.iter().find(|(other, _)| *other == name).map(|(_, text)| *text).unwrap();
     let video = file("video.isa").replace("{ .eq, .ne, .lt, .le, .gt, .ge }", "{ .eq, .ne, .lt, .le, .gt, .ge, .nan }");
-    let report = Build::new().prelude().text("video.isa", &video).generate().map(drop);
+    let templates = file("video_arithmetic.isa");
+    let report = Build::new().prelude().text("video_arithmetic.isa", templates).text("video.isa", &video);
+    let report = report.generate().map(drop);
     assert_eq!(report, Ok(()), "a member that no type fits gives no form");
     let comparison =
         file("comparison.isa").replace(".dtype = { .u32, .s32, .f32 };", ".dtype = { .u32, .s32, .f32, .f64 };");
