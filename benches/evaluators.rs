@@ -5,7 +5,7 @@
 //! Both compute the same registers; they are compared before anything is timed.
 #![allow(missing_docs, reason = "a bench")]
 
-#[allow(dead_code, reason = "the goals use all of it")]
+#[allow(dead_code, unsafe_code, reason = "the goals use all of it")]
 #[path = "goals/measure.rs"]
 mod measure;
 

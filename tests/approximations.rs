@@ -11,6 +11,7 @@ use ptx_isa::slice::{Evaluator, Slice, SliceMut};
 use ptx_isa::warp::Level;
 
 /// Forms with a source and a destination of 32 bits, and their evaluators.
+#[allow(clippy::type_complexity, reason = "a list of pairs")]
 const FUNCTIONS: [(&str, fn(f32) -> f32); 8] = [
     ("ex2.approx.f32", eval::exp2_f32),
     ("lg2.approx.f32", eval::log2_f32),
