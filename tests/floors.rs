@@ -185,13 +185,14 @@ fn modules_have_a_minimum() {
 #[test]
 fn directives_have_a_minimum() {
     let text = |directive: &Directive| {
-        let Directive { name, module, entry, function, attribute, option, least, .. } = *directive;
+        let Directive { name, module, entry, function, attribute, option, sections, least, .. } = *directive;
         let numbers = vec!["1"; usize::from(least)].join(", ");
         let option = if option { format!(", {name}") } else { String::new() };
         let before = match (attribute, module) {
             (true, _) if least > 0 => format!(".global .attribute(.{name}({numbers})) .u32 v;"),
             (true, _) => format!(".global .attribute(.{name}) .u32 v;"),
             (_, true) => format!(".{name} \"x\";"),
+            _ if sections => ".section .debug_str { .b8 0 }".to_owned(),
             _ => String::new(),
         };
         let head = if entry { format!(".{name} {numbers}") } else { String::new() };

@@ -29,16 +29,19 @@ pub(super) struct Head {
 
 impl Head {
     /// Where the offset of a place stands in a step.
+    #[inline(always)]
     pub(super) const fn place(place: usize) -> usize {
         size_of::<Head>() + 4 * place
     }
 
     /// Where the parameters of a step with so many places stand.
+    #[inline(always)]
     pub(super) const fn params(places: usize) -> usize {
         Head::place(places)
     }
 
     /// How many bytes a step has with so many places and words of parameters: whole lines. The next one is behind them.
+    #[inline(always)]
     pub(super) const fn size(places: usize, words: usize) -> usize {
         (Head::params(places) + 4 * words).next_multiple_of(size_of::<Line>())
     }

@@ -517,8 +517,8 @@ impl Launched<'_> {
         if !self.code.lockstep || self.cluster != [1; 3] || per >= WARPS {
             return 1;
         }
-        let bytes =
-            (self.code.static_shared + self.dynamic_shared).max(1) + self.frames.saturating_mul(32 * per as u64);
+        let shared = (self.code.static_shared + self.dynamic_shared).max(1);
+        let bytes = shared.saturating_add(self.frames.saturating_mul(32 * per as u64));
         let workers = self.options.threads.unwrap_or_else(host_threads) as u64;
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 4 * workers };

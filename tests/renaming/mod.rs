@@ -14,20 +14,23 @@ pub(crate) fn spec() -> Vec<(String, String)> {
         .map(|entry| {
             let path = entry.unwrap().path();
             let text = std::fs::read_to_string(&path).unwrap();
+            // Strings that end as sentences do are descriptions.
+            let shorten = |(at, part): (usize, &str)| match (at % 2, part.ends_with('.')) {
+                (0, _) => part.to_owned(),
+                (_, true) => "\"0.\"".to_owned(),
+                (_, false) => format!("\"{part}\""),
+            };
             let described = |line: &str| match line.trim_start() {
                 comment if comment.starts_with("///") => line.replace(comment, "/// 0."),
                 // The phrases of `also` may go on in the next lines.
-                prose if ["//", "also ", "\""].iter().any(|start| prose.starts_with(start)) => String::new(),
-                // `.sync "Waits until …";`, `summary "Converts …";`
-                word if word.split(' ').nth(1).is_some_and(|next| next.starts_with('"'))
-                    && (word.starts_with('.') || word.starts_with("summary ")) =>
-                {
-                    line.split('"').enumerate().map(|(at, part)| if at % 2 == 0 { part } else { "\"0.\"" }).collect()
+                own if own.starts_with('"') && own.split('"').nth(1).is_some_and(|first| first.ends_with('.')) => {
+                    line.split('"').enumerate().map(shorten).collect()
                 }
+                prose if ["//", "also ", "\""].iter().any(|start| prose.starts_with(start)) => String::new(),
                 // A phrase may be the opcode of a copy.
                 _ => match line.split_once(" also \"") {
                     Some((before, also)) => before.to_owned() + also.split_once(';').map_or("", |(_, behind)| behind),
-                    None => line.to_owned(),
+                    None => line.split('"').enumerate().map(shorten).collect(),
                 },
             };
             let text = text.lines().map(described).collect::<Vec<_>>().join("\n");
