@@ -196,13 +196,19 @@ fn items(text: &str) -> Vec<(bool, String)> {
     items
 }
 
-/// Words of opcodes that are words of the language, too.
-const LANGUAGE: [&str; 2] = ["to", "warp"];
+/// Words of PTX that are words of the language, too.
+const LANGUAGE: [&str; 3] = ["layout", "to", "warp"];
 
 /// The words of every opcode of the table, and their parts, but for those of the language.
 pub(crate) fn opcodes() -> BTreeSet<String> {
     let words = TABLE.instructions().flat_map(|instruction| instruction.opcode.split(['.', '_']));
     words.filter(|word| !LANGUAGE.contains(word)).map(str::to_owned).collect()
+}
+
+/// A number with at most a letter beside it, from which the language derives counts: `v2`, `1d`.
+fn counts(word: &str) -> bool {
+    let letters = word.bytes().filter(|byte| !byte.is_ascii_digit()).count();
+    letters <= 1 && letters < word.len()
 }
 
 /// The words of opcodes that have several parts: `ld_reduce`.
@@ -219,7 +225,7 @@ fn computes(instruction: &InstructionInfo) -> bool {
     instruction.forms().any(|form| !form.evaluations().is_empty())
 }
 
-/// Every word of a modifier that is no type, and every operand's name.
+/// Every word of a modifier that is neither a type nor a count, and every operand's name.
 pub(crate) fn words() -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for form in TABLE.instructions().filter(computes).flat_map(|instruction| instruction.forms()) {
@@ -229,9 +235,10 @@ pub(crate) fn words() -> BTreeSet<String> {
         }
         words.extend(instruction.slots.iter().flat_map(|slot| slot.members.iter().map(|word| (*word).to_owned())));
     }
-    // `NaN` is a word with capitals, by which names are told apart here.
+    // By capitals and underscores names are told apart here: `NaN`, `is_canceled`.
     words.retain(|word| {
-        TABLE.types.iter().all(|ty| ty.name != word) && !word.contains(|c: char| c.is_ascii_uppercase())
+        let parted = word.contains(|c: char| c.is_ascii_uppercase() || c == '_');
+        !parted && !counts(word) && !LANGUAGE.contains(&word.as_str()) && TABLE.types.iter().all(|ty| ty.name != word)
     });
     words
 }
@@ -240,7 +247,7 @@ pub(crate) fn words() -> BTreeSet<String> {
 pub(crate) fn later(text: &str) -> String {
     let mut new = String::new();
     let mut rest = text;
-    // Whether versions go on: `ptx 1.0, 1.1;`
+    // Whether versions go on: `ptx 1.0, 1.1;`, also as arguments of a template: `use carry_in(1.2, sm_10);`
     let mut versions = false;
     while let Some(first) = rest.chars().next() {
         let digits = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
@@ -257,7 +264,10 @@ pub(crate) fn later(text: &str) -> String {
             _ => new.push_str(&rest[..length]),
         }
         rest = &rest[length..];
-        versions = ["ptx", "manual", "inside", "until"].iter().any(|word| new.ends_with(word))
+        let argument =
+            first == '(' && rest.split_once(", sm_").is_some_and(|(version, _)| version.parse::<f64>().is_ok());
+        versions = argument
+            || ["ptx", "manual", "inside", "until"].iter().any(|word| new.ends_with(word))
             || versions && matches!(first, '0'..='9' | '.' | ',' | ' ' | '\n');
     }
     new
