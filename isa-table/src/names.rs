@@ -36,13 +36,19 @@ pub fn identifier(name: &str) -> String {
     if KEYWORDS.contains(&name) { format!("r#{name}") } else { name.to_owned() }
 }
 
-/// Name of a type or variant: `bool_op` and `cp.async` become `BoolOp` and `CpAsync`.
+/// Name of a type or variant: `bool_op`, `cp.async` and `2d` become `BoolOp`, `CpAsync` and `D2`.
 pub fn camel(text: &str) -> String {
     let mut name = String::new();
     for part in text.split(|letter: char| !letter.is_ascii_alphanumeric()) {
         let mut letters = part.chars();
         name.extend(letters.next().map(|first| first.to_ascii_uppercase()));
         name.push_str(letters.as_str());
+    }
+    // Names do not begin with digits.
+    let letters = name.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    if letters.len() < name.len() && letters.starts_with(|first: char| first.is_ascii_alphabetic()) {
+        let digits = &name[..name.len() - letters.len()];
+        name = letters[..1].to_ascii_uppercase() + &letters[1..] + digits;
     }
     identifier(&name)
 }
@@ -102,7 +108,7 @@ mod tests {
     fn names_are_identifiers_whatever_they_come_from() {
         assert_eq!([snake("type"), snake("match"), snake("immLut")], ["ty", "r#match", "imm_lut"]);
         assert_eq!([snake("self"), snake("_"), snake("2d")], ["self_", "__", "_2d"]);
-        assert_eq!([camel("sp::2:4"), camel("2d"), camel("self")], ["Sp24", "_2d", "Self_"]);
+        assert_eq!([camel("sp::2:4"), camel("2d"), camel("self")], ["Sp24", "D2", "Self_"]);
         assert_eq!([constant("exit"), constant("tex.2d.v4.f32.s32")], ["FORM", "_2D_V4_F32_S32"]);
         assert_eq!((snake("NaN"), snake("CmpOp")), ("nan".to_owned(), "cmp_op".to_owned()));
         assert_eq!(marker("u32", None), "U32");

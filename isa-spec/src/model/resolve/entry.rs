@@ -8,7 +8,7 @@ use isa_table::table::Measure;
 use proc_macro2::Span;
 
 use crate::model::{
-    Bound, BoundBuf, Entry, Erratum, Held, Item, Laid, LenientForms, NOT_DESCRIBED, OnlyIf, Opcode, Operand,
+    Bound, BoundBuf, Entry, Erratum, Held, Item, Laid, LenientForms, Model, NOT_DESCRIBED, OnlyIf, Opcode, Operand,
     Requirement, Syntax,
 };
 use crate::syntax::ast;
@@ -341,6 +341,17 @@ impl Resolver {
                 self.requirement(floor);
             }
             self.model.vocabulary.push((name.to_string(), docs));
+        }
+    }
+
+    /// Gives members of `words` without a description that of the modifier word.
+    pub(super) fn describe_words(&mut self) {
+        let Model { operators, vocabulary, .. } = &mut self.model;
+        let members = operators.iter_mut().flat_map(|operator| &mut operator.members);
+        for member in members.filter(|member| member.docs.is_empty()) {
+            if let Some((_, docs)) = vocabulary.iter().find(|(word, _)| *word == member.name) {
+                member.docs.clone_from(docs);
+            }
         }
     }
 

@@ -82,6 +82,7 @@ pub fn resolve(mut spec: Spec) -> Result<Model, Errors> {
     signatures.into_iter().for_each(|item| resolver.callable(item));
     operators.into_iter().for_each(|(operator, base)| resolver.operator(operator, base));
     entries.into_iter().for_each(|(entry, base)| resolver.entry(entry, base));
+    resolver.describe_words();
     resolver.model.opcodes.sort_by(|a, b| a.name.cmp(&b.name));
     resolver.model.has_base = resolver.model.opcodes.iter().any(Opcode::is_base);
     resolver.errors.finish(resolver.model)
