@@ -62,6 +62,11 @@ impl Resolver {
             self.error(Diagnostic::new(entry.opcode.span(), message));
         }
         self.operands(&entry, &slots, &mut operands);
+        // As statements have them: templates declare some before others.
+        let order: Vec<usize> = lines.iter().flat_map(|(_, line)| self.names(line, &operands)).collect();
+        let mut numbered: Vec<(usize, Operand)> = operands.into_iter().enumerate().collect();
+        numbered.sort_by_key(|(index, _)| order.iter().position(|other| other == index).unwrap_or(usize::MAX));
+        let operands: Vec<Operand> = numbered.into_iter().map(|(_, operand)| operand).collect();
         let mut syntaxes: Vec<Syntax> = Vec::new();
         let mut written = HashSet::new();
         let strict = entry.syntax.len();
