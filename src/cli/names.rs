@@ -14,7 +14,7 @@ pub(super) fn known_version(text: &str) -> Result<Version, String> {
     TABLE.version(text).map_err(|error| error.to_string())
 }
 
-/// The forms of the opcode with this name, in the table's order; none where there is no such opcode.
+/// Returns the forms of an opcode in the table's order; empty if the opcode is unknown.
 pub(super) fn forms_of(opcode: &str) -> impl Iterator<Item = FormInfo> {
     TABLE.instruction(opcode).into_iter().flat_map(|info| info.forms())
 }

@@ -19,12 +19,12 @@ use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::{Found, Symbol};
 
-/// What a function is called with.
+/// Results, parameters and linkage of a function.
 #[derive(Debug, Default)]
 pub(super) struct Signature {
-    /// Whether it is a kernel, which no function calls.
+    /// True if it is a kernel, which cannot be called.
     pub(super) kernel: bool,
-    /// Whether it has a body: behind that there is no other, and no prototype.
+    /// True if it has a body, after which neither another body nor a prototype may follow.
     body: bool,
     /// The results and the parameters: most of many functions have none.
     lists: Option<Box<[Box<[Shape]>; 2]>>,
@@ -34,7 +34,7 @@ pub(super) struct Signature {
 /// How deep blocks nest, a function's body included, before the assembler gives up.
 const MOST_BLOCKS: usize = 1664;
 
-/// What parameters are declared in.
+/// Kind of the list in which parameters are declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
     /// The head of a kernel.
@@ -46,7 +46,7 @@ pub(super) enum Head {
 }
 
 impl Signature {
-    /// Whether all that can be said of calls of one function is said of those of another.
+    /// Returns true if both functions have the same kind, results and parameters.
     pub(super) fn is_called_as(&self, other: &Signature) -> bool {
         self.kernel == other.kernel && self.results() == other.results() && self.parameters() == other.parameters()
     }
@@ -339,7 +339,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Whether something else of a module, or its end, comes next: a prototype needs no semicolon then.
+    /// Returns true if another item of the module or its end follows: the prototype then needs no semicolon.
     fn item_follows(&mut self) -> bool {
         let mut cursor = self.reader.cursor;
         cursor.at_end() || cursor.at_dot_word() && begins_item(self.reader.table, cursor.dot_word())
@@ -371,7 +371,7 @@ impl<'a> Checker<'_, '_, 'a> {
         parameters.into_iter().for_each(|(parameter, span)| self.visitor.item(Item::Parameter(parameter), span));
     }
 
-    /// What is said of a function again is what was said of it before, and stands before its body.
+    /// Checks that a repeated declaration agrees with the previous one, and that the function has no body yet.
     fn said_before(&mut self, name: Option<&'a str>, mut now: Signature) {
         let Some(name) = name else { return };
         let before = match self.signatures.entry(name) {
@@ -559,7 +559,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// The parameters of a kernel take so many bytes together.
+    /// Checks the total size of a kernel's parameters.
     fn parameter_space(&mut self, parameters: &[Shape], name: &'a str) {
         let place = |end: u64, shape: &Shape| {
             let start = end.checked_next_multiple_of(shape.align.max(1)).unwrap_or(u64::MAX);
@@ -653,7 +653,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 }
 
-/// Whether a function with results, or one without, may have a directive.
+/// Checks that the directive is valid for a function with results, or without.
 pub(super) fn goes_with_results(directive: &Directive, results: bool, span: &Range<usize>) -> Read<()> {
     if !results || !directive.resultless {
         return Ok(());
@@ -661,7 +661,7 @@ pub(super) fn goes_with_results(directive: &Directive, results: bool, span: &Ran
     fail(Code::Syntax, span.clone(), format!("`.{}` is for functions without results", directive.name))
 }
 
-/// Whether as many numbers follow a directive as it takes.
+/// Checks the number of arguments of a directive.
 pub(super) fn has_numbers(directive: &Directive, numbers: usize, span: &Range<usize>) -> Read<()> {
     let (name, least, most) = (directive.name, usize::from(directive.least), usize::from(directive.most));
     if (least..=most).contains(&numbers) {

@@ -11,7 +11,7 @@ use crate::text::constant;
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
 
-/// The least and the most bits of a datum, and the least of one that is an address.
+/// Permitted widths of a datum in bits, and the minimum width of an address.
 const BITS: core::ops::RangeInclusive<u16> = 8..=64;
 const ADDRESS_BITS: u16 = 32;
 

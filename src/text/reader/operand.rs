@@ -15,7 +15,8 @@ use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Operand, Register, Second, Value, element_index};
 
 impl<'a> Reader<'_, 'a> {
-    /// Reads the usual operand, a register and nothing else, and what stands before it; tells whether it is one.
+    /// Fast path for the usual operand: reads a single register, with the comma and blanks before it. Returns false if
+    /// the operand is anything else.
     #[inline]
     pub(super) fn register_alone(
         &mut self,
@@ -97,7 +98,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Reads a name, and the element, selector or sum behind it.
+    /// Reads a name, and any element, selector or addend after it.
     fn named(&mut self, info: &'static table::Operand, operand: &mut Operand<'a>) -> Read<()> {
         let name = self.cursor.word();
         if info.registers.is_empty() {
@@ -152,7 +153,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Reads `[1]` behind the name of an array.
+    /// Reads an index, such as `[1]`, after the name of an array.
     pub(super) fn index(&mut self) -> Read<u64> {
         self.cursor.bump();
         let index = constant::integer(&mut self.cursor).map_err(constant_error)?;
@@ -167,7 +168,7 @@ impl<'a> Reader<'_, 'a> {
         &self.cursor.text()[start..self.cursor.at()]
     }
 
-    /// Whether the word behind a dot may belong to the operand before it.
+    /// Returns true if the word after a dot may belong to the preceding operand.
     fn is_element_or_selector(&self, info: &table::Operand, span: Range<usize>) -> bool {
         let word = &self.cursor.text()[span.start + 1..span.end];
         element_index(word).is_some()
@@ -214,7 +215,7 @@ impl<'a> Reader<'_, 'a> {
                 None => diagnostic.with_help("it takes registers only"),
             })
         })?;
-        // An integer is not cut to its type first.
+        // The range check uses the integer before truncation to the operand's type.
         let whole = match value {
             Constant::Integer { bits, .. } => bits,
             _ => bits,
@@ -232,7 +233,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Reads the second destination, if there is one, and checks that there may be one, or none.
+    /// Reads the second destination, if any, and checks that it is permitted or may be omitted.
     pub(super) fn second(
         &mut self,
         form: FormInfo,
@@ -311,7 +312,7 @@ fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
     }
 }
 
-/// The constants that a type takes, in words, if it takes any.
+/// Describes the constants that a type accepts; `None` if it accepts none.
 fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
     let takes = ty.constants;
     Some(match (takes.integer, takes.float, takes.single) {
@@ -324,7 +325,7 @@ fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
     })
 }
 
-/// Where an operand stands, of those that begin at a place.
+/// Returns the byte range of an operand. `cursor` is at the start of the first operand.
 pub(super) fn operand_span(mut cursor: Cursor<'_>, index: usize) -> Range<usize> {
     for _ in 0..index {
         while !cursor.at_end() && cursor.peek() != b',' {
