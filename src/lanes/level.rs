@@ -4,13 +4,42 @@ use super::params::{WHOLE_FIRST, WHOLE_SECOND};
 use super::values::sealed;
 use super::{Pick, WARP, Word};
 
-/// Names of levels, portable first. On x86-64 that level has no vectors: machines without AVX2 are rare, and vectors of the
-/// instructions that every such machine has were most of the code of all levels together.
+/// Calls a macro with each level that has vectors, in ascending order: its name, its type, and the CPU features that it
+/// needs. Portable code has none on x86-64: machines without AVX2 are rare, and vectors of the instructions that every such
+/// machine has were most of the code of all levels together.
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
-const LEVELS: [&str; 3] = ["portable", "avx2", "avx512"];
-/// Names of levels, portable first.
-#[cfg(any(not(target_arch = "x86_64"), not(feature = "simd")))]
-const LEVELS: [&str; 1] = ["portable"];
+macro_rules! levels {
+    ($each:ident) => {
+        $each! {
+            avx2 Avx2 ["avx2" "bmi1" "bmi2" "f16c" "fma"];
+            avx512 Avx512 ["avx2" "bmi1" "bmi2" "f16c" "fma" "avx512f" "avx512bw" "avx512dq" "avx512vl"];
+        }
+    };
+}
+#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
+macro_rules! levels {
+    ($each:ident) => {
+        $each! { portable Portable []; }
+    };
+}
+#[cfg(not(feature = "simd"))]
+macro_rules! levels {
+    ($each:ident) => {
+        $each! {}
+    };
+}
+#[cfg(feature = "simd")]
+pub(super) use levels;
+
+macro_rules! names {
+    ($($name:ident $simd:ident [$($feature:tt)*];)*) => { &[$(stringify!($name)),*] };
+}
+
+/// Names of the levels that have vectors.
+const VECTORS: &[&str] = levels!(names);
+
+/// Number of levels before them, at which threads run one by one.
+const FIRST: u8 = cfg!(any(target_arch = "x86_64", not(feature = "simd"))) as u8;
 
 /// A SIMD level that this machine has.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,7 +51,7 @@ impl Level {
 
     /// The levels that this machine has, the best one last. Without the feature `std` the compiler's flags decide.
     pub fn available() -> impl Iterator<Item = Level> + Clone {
-        (0..LEVELS.len() as u8).filter(|level| Level::has(*level)).map(Level)
+        (0..FIRST + VECTORS.len() as u8).map(Level).filter(|level| level.vectors().is_none_or(has))
     }
 
     /// The best level that this machine has.
@@ -32,36 +61,35 @@ impl Level {
 
     /// `portable`, `avx2` or `avx512`.
     pub fn name(self) -> &'static str {
-        LEVELS[self.0 as usize]
+        self.vectors().map_or("portable", |index| VECTORS[index])
     }
 
     /// The index of its code among that of a loop; `None` where threads run one by one.
     pub(super) fn vectors(self) -> Option<usize> {
-        let first = u8::from(cfg!(any(target_arch = "x86_64", not(feature = "simd"))));
-        self.0.checked_sub(first).map(usize::from)
+        self.0.checked_sub(FIRST).map(usize::from)
     }
+}
 
-    #[cfg(all(target_arch = "x86_64", feature = "simd"))]
-    fn has(level: u8) -> bool {
-        #[cfg(all(feature = "std", not(miri)))]
-        macro_rules! has {
-            ($($feature:tt)*) => { true $(&& std::arch::is_x86_feature_detected!($feature))* };
-        }
-        #[cfg(not(all(feature = "std", not(miri))))]
-        macro_rules! has {
-            ($($feature:tt)*) => { cfg!(not(miri)) $(&& cfg!(target_feature = $feature))* };
-        }
-        match level {
-            0 => true,
-            1 => has!("avx2" "bmi1" "bmi2" "f16c" "fma"),
-            _ => has!("avx2" "bmi1" "bmi2" "f16c" "fma" "avx512f" "avx512bw" "avx512dq" "avx512vl"),
-        }
-    }
+#[cfg(all(target_arch = "x86_64", feature = "simd", feature = "std", not(miri)))]
+macro_rules! feature {
+    ($feature:tt) => {
+        std::arch::is_x86_feature_detected!($feature)
+    };
+}
+#[cfg(all(target_arch = "x86_64", feature = "simd", not(all(feature = "std", not(miri)))))]
+macro_rules! feature {
+    ($feature:tt) => {
+        cfg!(all(target_feature = $feature, not(miri)))
+    };
+}
 
-    #[cfg(any(not(target_arch = "x86_64"), not(feature = "simd")))]
-    fn has(level: u8) -> bool {
-        level == 0
+/// Returns true if the machine has the features of a level with vectors.
+fn has(vectors: usize) -> bool {
+    macro_rules! detected {
+        ($($name:ident $simd:ident [$($feature:tt)*];)*) => { [$(true $(&& feature!($feature))*),*] };
     }
+    let levels: [bool; VECTORS.len()] = levels!(detected);
+    levels[vectors]
 }
 
 impl core::fmt::Debug for Level {

@@ -17,7 +17,7 @@
 //! | `slice` | the same over slices |
 //! | `thread` | the level that needs no vectors: programs on bits, thread by thread |
 //!
-//! A new SIMD level is a type that implements [`Simd`], a line in `run`, and its name in `level`.
+//! A new SIMD level is a type that implements [`Simd`], and a line in `level`.
 //!
 //! Two promises hold all of it, and `step` and `slice` keep them:
 //!

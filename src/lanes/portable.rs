@@ -12,9 +12,10 @@ impl sealed::Sealed for Portable {}
 impl Simd for Portable {
     const MASKS: bool = false;
 
-    #[inline(never)]
+    #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
-        kernel.run(self)
+        // SAFETY: the level needs no features.
+        unsafe { super::run::portable::call(kernel) }
     }
 
     #[inline(always)]

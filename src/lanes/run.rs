@@ -6,6 +6,8 @@ use isa_table::program::RunWarp;
 
 #[cfg(feature = "simd")]
 use super::Kernel;
+#[cfg(feature = "simd")]
+use super::level::levels;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::portable::Portable;
 use super::step::{Head, Next};
@@ -14,15 +16,12 @@ use super::x86::{Avx2, Avx512};
 use super::{Loop, Outputs, Params, Run, Simd, Sources, Width};
 
 /// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.
-#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+#[cfg(feature = "simd")]
 pub const fn code<K: Loop>() -> &'static [Run] {
-    const { &[avx2::run::<K>(), avx512::run::<K>()] }
-}
-
-/// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.
-#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
-pub const fn code<K: Loop>() -> &'static [Run] {
-    const { &[portable::run::<K>()] }
+    macro_rules! runs {
+        ($($name:ident $simd:ident [$($feature:tt)*];)*) => { const { &[$($name::run::<K>()),*] } };
+    }
+    levels!(runs)
 }
 
 /// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.
@@ -31,20 +30,20 @@ pub const fn code<K: Loop>() -> &'static [Run] {
     &[]
 }
 
-#[cfg(feature = "simd")]
 /// The functions of each level. Inlining brings the body into functions that have the features.
-macro_rules! levels {
-    ($($name:ident $simd:expr, $(#[$feature:meta])*;)*) => {$(
+#[cfg(feature = "simd")]
+macro_rules! functions {
+    ($($name:ident $simd:ident [$($feature:tt)*];)*) => {$(
         pub(super) mod $name {
             use super::*;
 
             /// # Safety
             ///
             /// The module's first promise.
-            $(#[$feature])*
+            $(#[target_feature(enable = $feature)])*
             #[inline(never)]
             pub(in crate::lanes) unsafe fn call<K: Kernel>(kernel: K) -> K::Output {
-                kernel.run($simd)
+                kernel.run($simd(()))
             }
 
             pub(super) const fn run<K: Loop>() -> Run {
@@ -68,29 +67,29 @@ macro_rules! levels {
             /// # Safety
             ///
             /// The module's promises: see [`over_warp`]. Selectors pick what they mostly do.
-            $(#[$feature])*
+            $(#[target_feature(enable = $feature)])*
             unsafe fn warp<K: Loop>(registers: *mut u8, step: *const u8, more: usize) {
                 // SAFETY: the caller's promises; by the first one the features are there, by the last one selectors are known,
                 // and where there are none, all is usual.
                 unsafe {
                     let params = params::<K>(step).usual().unwrap_unchecked();
-                    over_warp::<K, _>($simd, params, registers, step, more);
+                    over_warp::<K, _>($simd(()), params, registers, step, more);
                 }
             }
 
             /// # Safety
             ///
             /// The module's promises: see [`over_warp`].
-            $(#[$feature])*
+            $(#[target_feature(enable = $feature)])*
             unsafe fn unusual<K: Loop>(registers: *mut u8, step: *const u8, more: usize) {
                 // SAFETY: the caller's promises; by the first one the features are there.
-                unsafe { over_warp::<K, _>($simd, params::<K>(step).unusual(), registers, step, more) }
+                unsafe { over_warp::<K, _>($simd(()), params::<K>(step).unusual(), registers, step, more) }
             }
 
             /// # Safety
             ///
             /// The module's promises: see [`over_chunks`].
-            $(#[$feature])*
+            $(#[target_feature(enable = $feature)])*
             unsafe fn chunks<K: Loop>(
                 registers: *mut u8,
                 at: *const *mut u8,
@@ -99,21 +98,14 @@ macro_rules! levels {
                 strides: *const usize,
             ) {
                 // SAFETY: the caller's promises; by the first one the features are there.
-                unsafe { over_chunks::<K, _>($simd, registers, at, step, count, strides) }
+                unsafe { over_chunks::<K, _>($simd(()), registers, at, step, count, strides) }
             }
         }
     )*};
 }
 
-#[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
-levels! {
-    portable Portable(()),;
-}
-#[cfg(all(target_arch = "x86_64", feature = "simd"))]
-levels! {
-    avx2 Avx2(()), #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma")];
-    avx512 Avx512(()), #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma,avx512f,avx512bw,avx512dq,avx512vl")];
-}
+#[cfg(feature = "simd")]
+levels!(functions);
 
 /// Runs a loop with the given parameters over one warp, then runs the steps that follow. The operands are at the step's
 /// offsets in `registers`. Only lanes that are active and enabled by the step's guard are written.
