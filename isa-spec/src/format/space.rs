@@ -28,7 +28,7 @@ pub(super) fn before(lexemes: &[Lexeme], places: &[Place], at: usize) -> usize {
     if next.is("{") && place.block {
         return 1 + if place.hangs { WIDTH.saturating_sub(last.text.len()) } else { 0 };
     }
-    if next.is(";") || next.is(",") && !last.is("{") {
+    if next.is(";") || next.is(",") && !last.is("{") && !last.is(";") {
         return 0;
     }
     if last.is(";") {
