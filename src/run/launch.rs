@@ -1,24 +1,23 @@
-//! Kernels, their launches, and the threads of the host that run blocks.
+//! Kernels and their launches.
 
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
-use std::collections::VecDeque;
 use std::io::Write as _;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use ptx_isa::table::Origin;
 use ptx_isa::text::resolved;
 
 use super::argument::Argument;
-use super::block::Status;
-use super::cluster::{self, Cluster};
+use super::cluster;
 use super::decode::{self, Code, Op};
 use super::error::{Error, ErrorKind};
 use super::memory::Memory;
 use super::raw::Bytes;
+use super::schedule;
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -405,7 +404,7 @@ impl Kernel {
         let launched = Launched { together: launched.in_lockstep(), ..launched };
         let start = Instant::now();
         let running = self.loaded.memory.running();
-        let ran = launched.run().map_err(named);
+        let ran = schedule::run(&launched).map_err(named);
         drop(running);
         if meets {
             self.loaded.memory.free(workspace);
@@ -468,7 +467,7 @@ pub(crate) struct Launched<'l> {
     /// The first cluster that has not begun.
     next: AtomicU64,
     /// Clusters that will not begin.
-    cancelled: AtomicU64,
+    pub cancelled: AtomicU64,
     /// The number of the launch, counted from one.
     pub number: u64,
 }
@@ -482,27 +481,8 @@ const MOST_SHARED: u64 = 1 << 20;
 /// Bytes of the memory in which the blocks of a cooperative grid meet.
 const WORKSPACE: usize = 256;
 
-/// Steps after which a cluster lets another one run.
-const SLICE: u64 = 1 << 15;
-
-/// How long one thread runs blocks before others help: about what starting them takes.
-const ALONE: Duration = Duration::from_micros(30);
-
-/// The clusters of a launch that have begun: those that wait for others, and how many have ended.
-struct Queue<'l> {
-    suspended: Mutex<VecDeque<Cluster<'l>>>,
-    /// Clusters that have ended.
-    ended: AtomicU64,
-    /// Instructions that were executed.
-    executed: AtomicU64,
-    failed: Mutex<Option<Error>>,
-    stop: AtomicBool,
-    /// Number of finished blocks that were reported to the progress callback.
-    told: Mutex<u64>,
-}
-
 /// The threads that the host runs at once.
-fn host_threads() -> usize {
+pub(super) fn host_threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
@@ -534,7 +514,7 @@ impl Launched<'_> {
     }
 
     /// Returns the number of clusters. Blocks that run in lockstep count as one cluster.
-    fn clusters(&self) -> u64 {
+    pub(super) fn clusters(&self) -> u64 {
         let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
         (self.blocks() / size).div_ceil(self.together as u64)
     }
@@ -565,7 +545,7 @@ impl Launched<'_> {
     }
 
     /// Takes the next cluster that has not begun.
-    fn claim(&self) -> Option<u64> {
+    pub(super) fn claim(&self) -> Option<u64> {
         let clusters = self.clusters();
         if self.next.load(Ordering::Relaxed) >= clusters {
             return None;
@@ -591,87 +571,6 @@ impl Launched<'_> {
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             }
         }
-    }
-
-    fn run(&self) -> Result<u64, Error> {
-        let workers = self.options.threads.unwrap_or_else(host_threads).clamp(1, self.clusters().min(256) as usize);
-        let queue = Queue {
-            suspended: Mutex::new(VecDeque::new()),
-            ended: AtomicU64::new(0),
-            executed: AtomicU64::new(0),
-            failed: Mutex::new(None),
-            stop: AtomicBool::new(false),
-            told: Mutex::new(0),
-        };
-        match workers {
-            1 => self.work(&queue, || false),
-            _ => std::thread::scope(|scope| {
-                let start = Instant::now();
-                self.work(&queue, || {
-                    let helped = start.elapsed() >= ALONE;
-                    if helped {
-                        (1..workers).for_each(|_| drop(scope.spawn(|| self.work(&queue, || true))));
-                    }
-                    helped
-                });
-            }),
-        }
-        match queue.failed.into_inner().expect("no panic while it was held") {
-            Some(error) => Err(error),
-            None => Ok(queue.executed.into_inner()),
-        }
-    }
-
-    /// Runs clusters until none is left. `help` lets other threads join, and tells whether that is done.
-    fn work<'l>(&'l self, queue: &Queue<'l>, help: impl FnMut() -> bool) {
-        if let Err(error) = self.run_clusters(queue, help) {
-            queue.stop.store(true, Ordering::Relaxed);
-            queue.failed.lock().expect("no panic while it is held").get_or_insert(error);
-        }
-    }
-
-    fn run_clusters<'l>(&'l self, queue: &Queue<'l>, mut help: impl FnMut() -> bool) -> Result<(), Error> {
-        let (mut spare, mut helped) = (Vec::new(), false);
-        while !queue.stop.load(Ordering::Relaxed) {
-            // A suspended cluster waits for others, perhaps: those that have not begun go first.
-            let next = self.claim();
-            let suspended = || queue.suspended.lock().expect("no panic while it is held").pop_front();
-            let mut cluster = if let Some(number) = next {
-                Cluster::new(self, number, &mut spare)?
-            } else if let Some(cluster) = suspended() {
-                cluster
-            } else if queue.ended.load(Ordering::Acquire) + self.cancelled.load(Ordering::Relaxed) >= self.clusters() {
-                return Ok(());
-            } else {
-                std::thread::yield_now();
-                continue;
-            };
-            let before = cluster.executed();
-            let status = cluster.run(SLICE);
-            let since = cluster.executed() - before;
-            let all = queue.executed.fetch_add(since, Ordering::Relaxed) + since;
-            match status? {
-                Status::Finished => {
-                    queue.ended.fetch_add(1, Ordering::Release);
-                    if let Some(progress) = &self.options.progress {
-                        let mut told = queue.told.lock().expect("no panic while it is held");
-                        *told += cluster.len();
-                        let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
-                        progress(*told + self.cancelled.load(Ordering::Relaxed) * size, self.blocks());
-                    }
-                    spare.extend(cluster.into_blocks());
-                }
-                Status::Suspended | Status::Waiting => {
-                    queue.suspended.lock().expect("no panic while it is held").push_back(cluster);
-                }
-            }
-            if all > self.options.limit {
-                let message = format!("the launch executed more than {} instructions", self.options.limit);
-                return Err(Error::new(ErrorKind::Limit, message));
-            }
-            helped = helped || help();
-        }
-        Ok(())
     }
 
     /// The statement of an operation, and its line.

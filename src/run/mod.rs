@@ -62,6 +62,7 @@ mod launch;
 mod memory;
 mod pending;
 mod raw;
+mod schedule;
 mod system;
 mod tensor;
 mod tensor_memory;

@@ -1,0 +1,121 @@
+//! The threads of the host that run the clusters of a launch.
+
+use std::prelude::rust_2024::*;
+use std::format;
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use super::block::Status;
+use super::cluster::Cluster;
+use super::error::{Error, ErrorKind};
+use super::launch::{Launched, host_threads};
+
+/// Steps after which a cluster lets another one run.
+const SLICE: u64 = 1 << 15;
+
+/// How long one thread runs blocks before others help: about what starting them takes.
+const ALONE: Duration = Duration::from_micros(30);
+
+/// The clusters of a launch that have begun: those that wait for others, and how many have ended.
+struct Queue<'l> {
+    suspended: Mutex<VecDeque<Cluster<'l>>>,
+    /// Clusters that have ended.
+    ended: AtomicU64,
+    /// Instructions that were executed.
+    executed: AtomicU64,
+    failed: Mutex<Option<Error>>,
+    stop: AtomicBool,
+    /// Number of finished blocks that were reported to the progress callback.
+    told: Mutex<u64>,
+}
+
+/// Runs all clusters of a launch; gives the number of instructions that were executed.
+pub(super) fn run(launched: &Launched<'_>) -> Result<u64, Error> {
+    let workers = launched.options.threads.unwrap_or_else(host_threads).clamp(1, launched.clusters().min(256) as usize);
+    let queue = Queue {
+        suspended: Mutex::new(VecDeque::new()),
+        ended: AtomicU64::new(0),
+        executed: AtomicU64::new(0),
+        failed: Mutex::new(None),
+        stop: AtomicBool::new(false),
+        told: Mutex::new(0),
+    };
+    match workers {
+        1 => work(launched, &queue, || false),
+        _ => std::thread::scope(|scope| {
+            let start = Instant::now();
+            work(launched, &queue, || {
+                let helped = start.elapsed() >= ALONE;
+                if helped {
+                    (1..workers).for_each(|_| drop(scope.spawn(|| work(launched, &queue, || true))));
+                }
+                helped
+            });
+        }),
+    }
+    match queue.failed.into_inner().expect("no panic while it was held") {
+        Some(error) => Err(error),
+        None => Ok(queue.executed.into_inner()),
+    }
+}
+
+/// Runs clusters until none is left. `help` lets other threads join, and tells whether that is done.
+fn work<'l>(launched: &'l Launched<'l>, queue: &Queue<'l>, help: impl FnMut() -> bool) {
+    if let Err(error) = run_clusters(launched, queue, help) {
+        queue.stop.store(true, Ordering::Relaxed);
+        queue.failed.lock().expect("no panic while it is held").get_or_insert(error);
+    }
+}
+
+fn run_clusters<'l>(
+    launched: &'l Launched<'l>,
+    queue: &Queue<'l>,
+    mut help: impl FnMut() -> bool,
+) -> Result<(), Error> {
+    let (mut spare, mut helped) = (Vec::new(), false);
+    while !queue.stop.load(Ordering::Relaxed) {
+        // A suspended cluster waits for others, perhaps: those that have not begun go first.
+        let next = launched.claim();
+        let suspended = || queue.suspended.lock().expect("no panic while it is held").pop_front();
+        let mut cluster = if let Some(number) = next {
+            Cluster::new(launched, number, &mut spare)?
+        } else if let Some(cluster) = suspended() {
+            cluster
+        } else if queue.ended.load(Ordering::Acquire) + launched.cancelled.load(Ordering::Relaxed)
+            >= launched.clusters()
+        {
+            return Ok(());
+        } else {
+            std::thread::yield_now();
+            continue;
+        };
+        let before = cluster.executed();
+        let status = cluster.run(SLICE);
+        let since = cluster.executed() - before;
+        let all = queue.executed.fetch_add(since, Ordering::Relaxed) + since;
+        match status? {
+            Status::Finished => {
+                queue.ended.fetch_add(1, Ordering::Release);
+                if let Some(progress) = &launched.options.progress {
+                    let mut told = queue.told.lock().expect("no panic while it is held");
+                    *told += cluster.len();
+                    let size: u64 = launched.cluster.iter().map(|count| u64::from(*count)).product();
+                    progress(*told + launched.cancelled.load(Ordering::Relaxed) * size, launched.blocks());
+                }
+                spare.extend(cluster.into_blocks());
+            }
+            Status::Suspended | Status::Waiting => {
+                queue.suspended.lock().expect("no panic while it is held").push_back(cluster);
+            }
+        }
+        if all > launched.options.limit {
+            let message = format!("the launch executed more than {} instructions", launched.options.limit);
+            return Err(Error::new(ErrorKind::Limit, message));
+        }
+        helped = helped || help();
+    }
+    Ok(())
+}
