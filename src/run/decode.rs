@@ -17,7 +17,7 @@ use ptx_isa::table::{Memory as Belongs, Origin, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
 use ptx_isa::warp::{Operands, Program, Registers, Row, Source};
 
-use super::error::{Error, ErrorKind};
+use super::error::Error;
 use super::system::System;
 pub(crate) use code::*;
 pub(crate) use hoist::differs;
@@ -223,6 +223,11 @@ impl Open<'_> {
 }
 
 impl Planning<'_> {
+    /// Number of the module's target; the greatest if it has none.
+    fn sm(&self) -> u16 {
+        self.module.target.map_or(u16::MAX, |target| target.sm)
+    }
+
     fn function(&mut self, number: usize, kernel: bool, code: &mut Code, whole: bool) -> Result<(), Error> {
         let function = &self.module.functions[number];
         let layout = &self.layouts[&number];
@@ -244,7 +249,7 @@ impl Planning<'_> {
             routine.system = System::named(&function.name);
             if routine.system.is_none() {
                 let message = format!("no module defines the function `{}`", function.name);
-                return Err(Error::new(ErrorKind::Unsupported, message));
+                return Err(Error::unsupported(message));
             }
             code.routines.insert(number, routine);
             return Ok(());
@@ -359,7 +364,7 @@ impl Planning<'_> {
                 Some(offset) => Symbolic::Constant(*offset),
                 None if external(&self.module.variables[number]) => {
                     let message = format!("no module defines the variable `{}`", self.module.variables[number].name);
-                    return Err(Error::new(ErrorKind::Unsupported, message));
+                    return Err(Error::unsupported(message));
                 }
                 None => Symbolic::Constant(self.addresses[number]),
             },
@@ -375,7 +380,7 @@ impl Planning<'_> {
                     (None, Some(Belongs::Thread)) => Symbolic::Frame { offset, generic: false },
                     (None, _) => {
                         let message = format!("`{}` has no memory here", own.variables[number].name);
-                        return Err(Error::new(ErrorKind::Unsupported, message));
+                        return Err(Error::unsupported(message));
                     }
                 }
             }
@@ -407,11 +412,11 @@ impl Planning<'_> {
             Value::Offset { register, addend } => {
                 let message = format!("a register plus {addend} is no value here");
                 let _ = register;
-                return Err(Error::new(ErrorKind::Unsupported, message));
+                return Err(Error::unsupported(message));
             }
             Value::Sink | Value::Absent => Cell::Sink,
             Value::List(list) if list.len() == 1 => self.cell(open, &list[0], bits)?,
-            _ => return Err(Error::new(ErrorKind::Unsupported, "this operand has no single value")),
+            _ => return Err(Error::unsupported("this operand has no single value")),
         })
     }
 
@@ -432,7 +437,7 @@ impl Planning<'_> {
         };
         if !lacks.is_empty() {
             let message = format!("`{}` cannot be executed: {lacks}", form.mnemonic());
-            return Err(Error::new(ErrorKind::Unsupported, message));
+            return Err(Error::unsupported(message));
         }
         let layout = &self.layouts[&open.number];
         let guard = instruction.guard.map(|(register, not)| (layout.rows[register].number, not));
@@ -456,8 +461,7 @@ impl Planning<'_> {
         whole: bool,
     ) -> Result<(), Error> {
         let form = instruction.form;
-        let unsupported =
-            |why: &str| Error::new(ErrorKind::Unsupported, format!("`{}` cannot be executed: {why}", form.mnemonic()));
+        let unsupported = |why: &str| Error::unsupported(format!("`{}` cannot be executed: {why}", form.mnemonic()));
         let operands = || form.operands().iter().zip(&instruction.operands);
         let (mut sources, mut destinations) = (Vec::new(), Vec::new());
         for (info, operand) in operands() {

@@ -96,6 +96,11 @@ pub struct Error {
 }
 
 impl Error {
+    /// An error about something that cannot be executed.
+    pub(super) fn unsupported(message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Unsupported, message)
+    }
+
     /// An error that is about no place.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
         Error {

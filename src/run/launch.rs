@@ -243,7 +243,7 @@ impl Loaded {
                     _ => {
                         let message =
                             format!("no module defines `{}`, whose address `{}` holds", relocation.name, variable.name);
-                        return Err(Error::new(ErrorKind::Unsupported, message));
+                        return Err(Error::unsupported(message));
                     }
                 };
                 let value = target.wrapping_add(relocation.addend);
@@ -368,7 +368,7 @@ impl Kernel {
         let narrow = self.loaded.module.address_bits == 32;
         if narrow && !checked {
             let message = "addresses of 32 bits mean allocations of the launch's memory: launch the kernel with checks";
-            return Err(named(Error::new(ErrorKind::Unsupported, message)));
+            return Err(named(Error::unsupported(message)));
         }
         if narrow && !self.loaded.memory.tell_apart() {
             let message =

@@ -1,7 +1,7 @@
 //! The threads of the host that run the clusters of a launch.
 
-use std::prelude::rust_2024::*;
 use std::format;
+use std::prelude::rust_2024::*;
 
 use std::collections::VecDeque;
 use std::sync::Mutex;

@@ -6,7 +6,7 @@ use std::{format, vec};
 use ptx_isa::table::{self, Effect, EffectKind, Kind, Memory as Belongs};
 use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
 
-use super::super::error::{Error, ErrorKind};
+use super::super::error::Error;
 use super::super::system::System;
 use super::code::{Access, Action, Address, Callee, Cell, CopyBytes, PARAMETERS, Slot, Test, Where};
 use super::{Open, Planning, Symbolic, memory};
@@ -53,7 +53,7 @@ impl Planning<'_> {
                     Address { base: None, frame: true, offset }
                 }
             },
-            _ => return Err(Error::new(ErrorKind::Unsupported, "this operand is no address")),
+            _ => return Err(Error::unsupported("this operand is no address")),
         })
     }
 
@@ -80,7 +80,7 @@ impl Planning<'_> {
             (!matches!(operand.value, Value::Absent)).then_some((place, operand))
         };
         let word = |index: usize| given(index).and_then(|slot| instruction.modifier(slot as u8));
-        let missing = || Error::new(ErrorKind::Unsupported, "an operand is missing");
+        let missing = || Error::unsupported("an operand is missing");
         let bits_of = |place: usize| table.ty(form_operand(instruction, place).ty).bits.min(128) as u8;
         let result = (effect.result != NONE).then(|| usize::from(effect.result));
         macro_rules! cell {
@@ -113,7 +113,7 @@ impl Planning<'_> {
                 };
                 if bytes > 16 {
                     let message = "an element has more than 128 bits";
-                    return Err(Error::new(ErrorKind::Unsupported, message));
+                    return Err(Error::unsupported(message));
                 }
                 Access { place, at, bytes, signed, ordered: word($order).is_some(), cells, transfer: None }
             }};
@@ -145,7 +145,7 @@ impl Planning<'_> {
                 access.bytes = instruction.form.changed_bits(effect).ok_or_else(missing)? / 8;
                 if access.bytes > 16 {
                     let message = "an element has more than 128 bits";
-                    return Err(Error::new(ErrorKind::Unsupported, message));
+                    return Err(Error::unsupported(message));
                 }
                 let old = sources.len();
                 Action::Update { access, change, sources, old, inspects }
@@ -175,7 +175,7 @@ impl Planning<'_> {
                 let (place, to) = (space(1), to!());
                 if matches!((place, to), (Where::Block | Where::Thread, Cell::Row(row)) if row.bits < 64) {
                     let message = "generic addresses of 32 bits have no room for the state space";
-                    return Err(Error::new(ErrorKind::Unsupported, message));
+                    return Err(Error::unsupported(message));
                 }
                 Action::ToGeneric { place, at: cell!(0), to }
             }
@@ -209,11 +209,11 @@ impl Planning<'_> {
             EffectKind::Opaque => Action::Copy { from: vec![Cell::Constant(0)], to: vec![to!()] },
             EffectKind::Branch => match operand(0).map(|(_, operand)| &operand.value) {
                 Some(Value::Label(label)) => Action::Branch(*label),
-                _ => return Err(Error::new(ErrorKind::Unsupported, "the label is not in this function")),
+                _ => return Err(Error::unsupported("the label is not in this function")),
             },
             EffectKind::BranchIndexed => match operand(1).map(|(_, operand)| &operand.value) {
                 Some(Value::Labels(labels)) => Action::BranchIndexed { index: cell!(0), targets: labels.clone() },
-                _ => return Err(Error::new(ErrorKind::Unsupported, "the list of labels is not in this function")),
+                _ => return Err(Error::unsupported("the list of labels is not in this function")),
             },
             EffectKind::Call => self.call(
                 open,
@@ -274,11 +274,11 @@ impl Planning<'_> {
             | EffectKind::MultiplyTensor => self.tensor(open, instruction, effect)?,
             EffectKind::Unmodeled => {
                 let message = format!("`{}` cannot be executed with these modifiers", instruction.form.mnemonic());
-                return Err(Error::new(ErrorKind::Unsupported, message));
+                return Err(Error::unsupported(message));
             }
             EffectKind::ArriveCluster => Action::ArriveCluster,
             EffectKind::WaitCluster => Action::WaitCluster,
-            _ => return Err(Error::new(ErrorKind::Unsupported, "an effect is not known")),
+            _ => return Err(Error::unsupported("an effect is not known")),
         })
     }
 
@@ -305,12 +305,13 @@ impl Planning<'_> {
         let callee = match callee {
             Some(Callee::Direct(number)) if !self.module.functions[number].body => {
                 let name = &self.module.functions[number].name;
-                Callee::System(System::named(name).ok_or_else(|| {
-                    Error::new(ErrorKind::Unsupported, format!("no module defines the function `{name}`"))
-                })?)
+                Callee::System(
+                    System::named(name)
+                        .ok_or_else(|| Error::unsupported(format!("no module defines the function `{name}`")))?,
+                )
             }
             Some(callee) => callee,
-            None => return Err(Error::new(ErrorKind::Unsupported, "the function that is called is not known")),
+            None => return Err(Error::unsupported("the function that is called is not known")),
         };
         if let Callee::Indirect(_) = callee {
             open.code.grows = true;

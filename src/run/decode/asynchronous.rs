@@ -5,7 +5,7 @@ use std::prelude::rust_2024::*;
 use ptx_isa::table::{Effect, EffectKind, Evaluator, Traversal};
 use ptx_isa::text::resolved::{Instruction, Value};
 
-use super::super::error::{Error, ErrorKind};
+use super::super::error::Error;
 use super::action::{NONE, form_operand};
 use super::{Action, Address, Cell, Open, Planning, Where};
 
@@ -122,7 +122,7 @@ impl Planning<'_> {
         effect: &'static Effect,
     ) -> Result<Action, Error> {
         let literal = |index: usize| effect.arguments.get(index).copied().filter(|number| *number != NONE).unwrap_or(0);
-        let missing = || Error::new(ErrorKind::Unsupported, "an operand is missing");
+        let missing = || Error::unsupported("an operand is missing");
         let given = |index: usize| {
             let place = effect.arguments.get(index).copied().filter(|place| *place != NONE).map(usize::from)?;
             let operand = instruction.operands.get(place)?;
@@ -177,7 +177,7 @@ impl Planning<'_> {
             Traversal::ALL
                 .get(usize::from(literal(index)))
                 .copied()
-                .ok_or_else(|| Error::new(ErrorKind::Unsupported, "a way through tensors is not known"))
+                .ok_or_else(|| Error::unsupported("a way through tensors is not known"))
         };
         let same =
             |kind: EffectKind| instruction.form.effects_with(&instruction.free).filter(move |other| other.kind == kind);
@@ -286,7 +286,7 @@ impl Planning<'_> {
             }
             // Decoded together with the tensor load that it belongs to.
             EffectKind::ConvertElement => return Ok(Action::Nothing),
-            _ => return Err(Error::new(ErrorKind::Unsupported, "an effect is not known")),
+            _ => return Err(Error::unsupported("an effect is not known")),
         };
         Ok(Action::Asynchronous(Box::new(made)))
     }
@@ -297,7 +297,7 @@ impl Planning<'_> {
         instruction: &Instruction,
         effect: &'static Effect,
     ) -> Result<Change, Error> {
-        let missing = || Error::new(ErrorKind::Unsupported, "what an effect computes is not known");
+        let missing = || Error::unsupported("what an effect computes is not known");
         let evaluator = instruction.form.change(effect).ok_or_else(missing)?;
         let bytes = instruction.form.changed_bits(effect).ok_or_else(missing)? / 8;
         let mut sources = Vec::new();

@@ -8,7 +8,7 @@ use ptx_isa::table::{Effect, EffectKind};
 use ptx_isa::text::resolved::{Instruction, Value};
 
 use super::action::{NONE, form_operand};
-use super::{Action, Address, Cell, Error, ErrorKind, Open, Planning, Where};
+use super::{Action, Address, Cell, Error, Open, Planning, Where};
 
 /// An operation of a warp on matrices.
 #[derive(Clone, Debug)]
@@ -69,17 +69,16 @@ impl Planning<'_> {
         instruction: &Instruction,
         effect: &'static Effect,
     ) -> Result<Action, Error> {
-        let unsupported = |message: String| Error::new(ErrorKind::Unsupported, message);
         let form = instruction.form;
         let given = |index: usize| effect.arguments.get(index).copied().filter(|place| *place != NONE).map(usize::from);
         let layout = |place: usize| {
             let operand = form_operand(instruction, place);
             let layout = Layout::new(form, operand, &instruction.free);
-            layout
-                .map(Arc::new)
-                .ok_or_else(|| unsupported(format!("where the elements of `{}` are is not described", operand.name)))
+            layout.map(Arc::new).ok_or_else(|| {
+                Error::unsupported(format!("where the elements of `{}` are is not described", operand.name))
+            })
         };
-        let missing = || unsupported("an operand is missing".into());
+        let missing = || Error::unsupported("an operand is missing");
         let operand = |index: usize| given(index).ok_or_else(missing);
         let mut cells = |this: &mut Self, place: usize| {
             let bits = this.module.table.ty(form_operand(instruction, place).ty).bits.min(64) as u8;
@@ -91,8 +90,7 @@ impl Planning<'_> {
             | EffectKind::MultiplySparse
             | EffectKind::MultiplyScaled
             | EffectKind::MultiplySparseScaled => {
-                let sm = self.module.target.map_or(u16::MAX, |target| target.sm);
-                let product = Product::new(form, &instruction.free, sm).map_err(unsupported)?;
+                let product = Product::new(form, &instruction.free, self.sm()).map_err(Error::unsupported)?;
                 let scales = match product.is_scaled() {
                     true => {
                         let mut all = Vec::new();

@@ -13,7 +13,7 @@ use ptx_isa::text::resolved::{Instruction, Value};
 
 use super::action::{NONE, form_operand};
 use super::matrix::Narrow;
-use super::{Action, Address, Cell, Error, ErrorKind, Open, Planning, Where};
+use super::{Action, Address, Cell, Error, Open, Planning, Where};
 
 /// A product of a warpgroup.
 #[derive(Clone, Debug)]
@@ -103,7 +103,7 @@ struct Given<'p, 'm, 'o, 'c> {
 }
 
 fn missing() -> Error {
-    Error::new(ErrorKind::Unsupported, "an operand is missing")
+    Error::unsupported("an operand is missing")
 }
 
 impl Given<'_, '_, '_, '_> {
@@ -163,9 +163,7 @@ impl Planning<'_> {
         instruction: &Instruction,
         effect: &'static Effect,
     ) -> Result<Action, Error> {
-        let unsupported = |message: String| Error::new(ErrorKind::Unsupported, message);
-        let sm = self.module.target.map_or(u16::MAX, |target| target.sm);
-        let product = GroupProduct::new(instruction.form, &instruction.free, sm).map_err(unsupported)?;
+        let product = GroupProduct::new(instruction.form, &instruction.free, self.sm()).map_err(Error::unsupported)?;
         let mut given = Given { planning: self, open, instruction, effect };
         let left = match given.cells(0)? {
             Some(cells) => Left::Held(cells),
@@ -196,8 +194,6 @@ impl Planning<'_> {
         instruction: &Instruction,
         effect: &'static Effect,
     ) -> Result<Action, Error> {
-        let unsupported = |message: String| Error::new(ErrorKind::Unsupported, message);
-        let sm = self.module.target.map_or(u16::MAX, |target| target.sm);
         let mut given = Given { planning: self, open, instruction, effect };
         let tensor = match effect.kind {
             EffectKind::AllocateTensor => {
@@ -215,7 +211,8 @@ impl Planning<'_> {
                 Tensor::Copy { at, from: given.cell(1)?, layout, rows, words, copies, step, spread, narrow }
             }
             EffectKind::MultiplyTensor => {
-                let product = TensorProduct::new(instruction.form, &instruction.free, sm).map_err(unsupported)?;
+                let product = TensorProduct::new(instruction.form, &instruction.free, given.planning.sm())
+                    .map_err(Error::unsupported)?;
                 let left = match given.address(2)? {
                     Some((_, at)) => LeftFactor::Tensor(at),
                     None => LeftFactor::Shared(given.cell(1)?),
@@ -246,7 +243,7 @@ impl Planning<'_> {
                 let operand = form_operand(instruction, held);
                 let layout = Layout::new(instruction.form, operand, &instruction.free);
                 let layout = layout.ok_or_else(|| {
-                    unsupported(format!("where the elements of `{}` are is not described", operand.name))
+                    Error::unsupported(format!("where the elements of `{}` are is not described", operand.name))
                 })?;
                 let last = if write { 2 } else { 1 };
                 let distance = match given.optional(last)? {
