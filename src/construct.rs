@@ -66,7 +66,7 @@ pub trait TakesIntegers: Type {}
 pub trait TakesFloats: Type {}
 
 /// A predicate type: the type of guards, and of operands that `!` may negate.
-#[diagnostic::on_unimplemented(message = "`{Self}` is no predicate")]
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a predicate")]
 pub trait Truth: Type {}
 
 /// A register of type `T`, by name.

@@ -9,8 +9,8 @@
 //! use ptx_isa::diagnostic::{Code, Diagnostic, LineIndex, Position};
 //!
 //! let text = "// a comment\nadd.u33 %r1, %r2;\n";
-//! let diagnostic = Diagnostic::error(Code::UnknownModifier, 16..20, "`.u33` is no modifier").with_help("write `.u32`");
-//! assert_eq!(diagnostic.to_string(), "`.u33` is no modifier");
+//! let diagnostic = Diagnostic::error(Code::UnknownModifier, 16..20, "`.u33` is not a modifier").with_help("write `.u32`");
+//! assert_eq!(diagnostic.to_string(), "`.u33` is not a modifier");
 //! assert_eq!(diagnostic.code.as_str(), "unknown-modifier");
 //! assert_eq!(LineIndex::new(text).position(diagnostic.span.start), Position { line: 2, column: 4 });
 //! ```

@@ -202,7 +202,7 @@ impl Product {
             EffectKind::MultiplySparseScaled,
         ];
         let effect = form.effects_with(free).find(|effect| kinds.contains(&effect.kind));
-        let effect = effect.ok_or_else(|| format!("`{}` is no matrix product that is modeled", form.mnemonic()))?;
+        let effect = effect.ok_or_else(|| format!("`{}` is not a matrix product that is modeled", form.mnemonic()))?;
         let of = Reading { form, free, effect };
         let sum = of.sum(3, sm)?;
         let scaled = matches!(effect.kind, EffectKind::MultiplyScaled | EffectKind::MultiplySparseScaled);
@@ -386,5 +386,5 @@ fn scale_format(table: &Table, form: FormInfo, word: Option<&str>, slot: Option<
     let only = || slot.and_then(|slot| form.instruction().slots.get(usize::from(slot))?.members.first().copied());
     let name = word.or_else(only).unwrap_or_default();
     let found = Format::new(table, name).filter(Format::is_float);
-    found.ok_or_else(|| format!("`.{name}` is no type of scale factors"))
+    found.ok_or_else(|| format!("`.{name}` is not a type of scale factors"))
 }

@@ -35,7 +35,7 @@ pub fn parse(text: &str, ty: &TypeInfo) -> Result<u128, String> {
             Kind::Float => format!("a float literal like `1.5`, `nan` or `-inf`, or {} bits in hex", ty.bits),
             Kind::Packed => format!("the {} bits of all lanes in hex", ty.bits),
         };
-        format!("`{text}` is no value of type `.{}`: it should be {expected}", ty.name)
+        format!("`{text}` is not a value of type `.{}`: it should be {expected}", ty.name)
     })
 }
 

@@ -146,10 +146,10 @@ fn what_is_left_out_or_dropped_is_no_register() {
 #[test]
 fn operands_that_are_no_registers_of_the_program_are_refused() {
     for (text, message) in [
-        ("set.lt.u32.f32 r0, a, r1;", "`a` of `set.lt.u32.f32` is no constant and no register that is known"),
-        ("setp.lt.f32 r0|q, r1, r1;", "`q` of `setp.lt.f32` is no constant and no register that is known"),
-        ("@p selp.b32 r0, r1, r1, r2;", "`guard` of `selp.b32` is no constant and no register that is known"),
-        ("selp.u32 r0, r1+4, r1, r2;", "`a` of `selp.u32` is no constant and no register that is known"),
+        ("set.lt.u32.f32 r0, a, r1;", "`a` of `set.lt.u32.f32` is neither a constant nor a known register"),
+        ("setp.lt.f32 r0|q, r1, r1;", "`q` of `setp.lt.f32` is neither a constant nor a known register"),
+        ("@p selp.b32 r0, r1, r1, r2;", "`guard` of `selp.b32` is neither a constant nor a known register"),
+        ("selp.u32 r0, r1+4, r1, r2;", "`a` of `selp.u32` is neither a constant nor a known register"),
         ("selp.u32 r0, r1, p1, r2;", "`selp.u32` has a register of 1 bits for an operand of 32"),
         ("setp.lt.s32 p0|w1, r1, r2;", "`setp.lt.s32` has a register of 32 bits for an operand of 1"),
         ("@w1 not.b32 r1, r2;", "`not.b32` has a register of 32 bits for an operand of 1"),

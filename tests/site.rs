@@ -910,7 +910,7 @@ fn evaluates(browser: &Browser, site: &Path) {
     assert!(browser.text(".steps").contains("t = a < b;"));
     browser.shot("evaluated.png");
     browser.replace("#in0", "two");
-    browser.wait("document.querySelector('#wrong').innerText.includes('is no value of type')");
+    browser.wait("document.querySelector('#wrong').innerText.includes('is not a value of type')");
     browser.assert_holds("document.querySelector('#in0').getAttribute('aria-invalid') === 'true'");
     browser.replace("#in0", "0");
     browser.wait("document.querySelector('#outs')");

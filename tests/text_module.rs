@@ -814,7 +814,7 @@ fn names_and_heads_are_read_as_the_assembler_reads_them() {
         (kernel(".reg .u32 n<4>; .reg .u32 n0;"), "`n0` is declared twice in this scope"),
         (kernel(".reg .u32 a1<5>; mov.u32 a13, 1;"), "`a13` is not declared here"),
         (kernel(".pragma \"é\";"), "a string holds ASCII only"),
-        (module(".loc 1 1 1\n.entry k() { ret; }"), "`.loc` stands within a function"),
+        (module(".loc 1 1 1\n.entry k() { ret; }"), "`.loc` must be in a function"),
     ];
     for (text, message) in &refused {
         assert_eq!(errors(text), [*message], "{text}");
@@ -1124,7 +1124,7 @@ fn what_follows_from_a_mistake_is_not_reported() {
         report.diagnostics.into_iter().map(|error| error.message).collect::<Vec<String>>()
     };
     let early = ".entry k() { .reg .u32 r<3>; .reg .pred p; @p bra L; }\nmov.u32 r1, r2;\nmov.u32 r1, r2;\nL: ret; }";
-    assert_eq!(module(early), ["an instruction stands within a function"]);
+    assert_eq!(module(early), ["an instruction must be in a function"]);
     let list = ".func f(\n.param .param .u32 a,\n.param .u32 b)\n{ .reg .u32 r; ld.param.u32 r, [b]; ret; }\n.entry k() { call f, (1); }";
     assert_eq!(module(list).len(), 1, "{:?}", module(list));
     let guards = ".entry k() { .reg .reg .pred p<8>; @p1 ret; @!p2 ret; }";
@@ -1132,7 +1132,7 @@ fn what_follows_from_a_mistake_is_not_reported() {
     let declaration = ".entry k() { .reg .reg .f32 f<8>; add.f32 f1, f2, f3; }";
     assert_eq!(module(declaration).len(), 1, "{:?}", module(declaration));
     let labels = ".entry k() { .reg .pred p; @p bra L;\nbra M;\n_:\nret;\n}";
-    assert_eq!(module(labels), ["`_` is no name"]);
+    assert_eq!(module(labels), ["`_` is not a name"]);
     for (text, message) in [
         // Names that cannot be read.
         (".entry k() { .reg .pred %<3>; @%p1 ret; }", "a name is expected here"),

@@ -242,7 +242,7 @@ fn tensor(
     let wrong = |what: &str| format!("`tensor:{text}` {what}; write {example}");
     let mut parts = text.splitn(3, ':');
     let (Some(shape), Some(swizzle), Some(array)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(wrong("is no tensor map"));
+        return Err(wrong("is not a tensor map"));
     };
     if parameter.size != 128 {
         return Err(format!("`tensor:{text}` is a tensor map of 128 bytes, and the parameter has {}", parameter.size));
@@ -320,7 +320,7 @@ fn given(text: &str, own: Option<Element>, example: &str) -> Result<Given, Strin
 fn unknown(ty: &str) -> String {
     let mut names: Vec<_> = ELEMENTS.iter().map(|element| format!("`{}`", element.name)).collect();
     names.dedup();
-    format!("there are no elements of the type `{ty}`, but of {}", names.join(", "))
+    format!("unknown element type `{ty}`; known are {}", names.join(", "))
 }
 
 /// The bytes of an array.

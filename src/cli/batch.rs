@@ -165,7 +165,7 @@ impl Given for u128 {
     fn read(json: &str, ty: &TypeInfo) -> Result<u128, String> {
         let text: Cow<'_, str> = match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
             Some(plain) if !plain.contains('\\') => Cow::Borrowed(plain),
-            _ => serde_json::from_str(json).map_err(|_| format!("`{json}` is no string"))?,
+            _ => serde_json::from_str(json).map_err(|_| format!("`{json}` is not a string"))?,
         };
         names::bits(&text)
             .filter(|bits| ty.bits >= 128 || bits >> ty.bits == 0)

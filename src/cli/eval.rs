@@ -122,7 +122,7 @@ fn evaluate_named<W: Written>(statement: &Statement<'_>, arguments: &EvalArgumen
                     problems.push(format!("`{}` is given twice", name.trim()));
                 }
             }
-            None => problems.push(format!("`{input}` is no input: write NAME=VALUE, as in `a=5`")),
+            None => problems.push(format!("`{input}` is not an input: write NAME=VALUE, as in `a=5`")),
         }
     }
     let mut used = Vec::new();

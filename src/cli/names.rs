@@ -22,7 +22,7 @@ pub(super) fn forms_of(opcode: &str) -> impl Iterator<Item = FormInfo> {
 /// A mask of the threads of a warp: `0xffff`.
 pub(super) fn mask(text: &str) -> Result<u32, String> {
     let found = bits(text).and_then(|bits| u32::try_from(bits).ok());
-    found.ok_or_else(|| format!("`{text}` is no mask of 32 bits in hex or decimal"))
+    found.ok_or_else(|| format!("`{text}` is not a mask of 32 bits in hex or decimal"))
 }
 
 /// Bits in hex or decimal: `0x1f`, `31`.

@@ -95,7 +95,7 @@ impl TensorProduct {
     /// Why it cannot be computed.
     pub fn new(form: FormInfo, free: &Free, sm: u16) -> Result<TensorProduct, String> {
         let effect = form.effects_with(free).find(|effect| effect.kind == EffectKind::MultiplyTensor);
-        let effect = effect.ok_or_else(|| format!("`{}` is no product in tensor memory", form.mnemonic()))?;
+        let effect = effect.ok_or_else(|| format!("`{}` is not a product in tensor memory", form.mnemonic()))?;
         let (of, table) = (Reading { form, free, effect }, form.table());
         let layout = |index| {
             of.place(index).map(|index| &table.layouts[usize::from(index)]).ok_or("a layout is missing".to_string())

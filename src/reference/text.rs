@@ -170,7 +170,7 @@ impl<W: Write> Terminal<W> {
         let unwritten = |floor: &&target::Floor| needs.iter().all(|need| need.floor != *floor);
         for operand in form.operands() {
             if let Some(floor) = operand.floor.filter(unwritten) {
-                let kind = if operand.optional { "" } else { " that is no variable" };
+                let kind = if operand.optional { "" } else { " that is not a variable" };
                 self.item("", &format!("With an operand `{}`{kind}: {floor}", operand.name))?;
             }
         }

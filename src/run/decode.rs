@@ -410,7 +410,7 @@ impl Planning<'_> {
                 }
             },
             Value::Offset { register, addend } => {
-                let message = format!("a register plus {addend} is no value here");
+                let message = format!("a register plus {addend} is not a value here");
                 let _ = register;
                 return Err(Error::unsupported(message));
             }

@@ -388,7 +388,7 @@ impl Fields {
         let array = |at: usize| -> [u8; 8] { bytes[at..at + 8].try_into().expect("eight bytes") };
         let number = |at: usize, count: usize| u64::from_le_bytes(array(at)) & (u64::MAX >> (64 - 8 * count));
         if bytes[..4] != MAGIC {
-            return Err("the 128 bytes are no tensor map: make one with `TensorMap::encode`, or by `tensormap.replace` from zeros".into());
+            return Err("the 128 bytes are not a tensor map: make one with `TensorMap::encode`, or by `tensormap.replace` from zeros".into());
         }
         if bytes[4] != VERSION {
             return Err(format!("the tensor map has version {} of the encoding, not {VERSION}", bytes[4]));

@@ -66,7 +66,8 @@ impl Refusal {
     /// One diagnostic for all reasons: the first, the others in its note, the nearest forms in its help.
     pub fn into_diagnostic(self) -> Diagnostic {
         let mut reasons = self.reasons.into_iter();
-        let mut first = reasons.next().unwrap_or_else(|| Diagnostic::error(Code::Syntax, 0..0, "this is no mnemonic"));
+        let mut first =
+            reasons.next().unwrap_or_else(|| Diagnostic::error(Code::Syntax, 0..0, "this is not a mnemonic"));
         first.fixes = self.fixes;
         for other in reasons {
             let note = first.note.get_or_insert_default();
@@ -117,7 +118,7 @@ pub fn resolve(table: &'static Table, mnemonic: &str) -> Result<Resolved, Refusa
     let found = read(table, &mut cursor, Depth::Reasons);
     cursor.skip_blanks();
     if found.is_ok() && !cursor.at_end() {
-        return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "this is no part of a mnemonic")));
+        return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "this is not part of a mnemonic")));
     }
     found
 }
@@ -448,7 +449,7 @@ impl Speller {
             return None;
         }
         let opcode = self.instruction.opcode;
-        let message = format!("`.{own}` belongs to `{opcode}` and stands right behind it");
+        let message = format!("`.{own}` belongs to `{opcode}` and must follow it directly");
         Some(Diagnostic::error(Code::IllegalModifier, token.span.clone(), message))
     }
 
@@ -462,8 +463,7 @@ impl Speller {
         if first.text == to {
             return None;
         }
-        let message =
-            format!("`.{}` stands before `.{}` in `{canonical}`: that is where it goes", second.text, first.text);
+        let message = format!("`.{}` must precede `.{}`, as in `{canonical}`", second.text, first.text);
         Some(Diagnostic::error(Code::ModifierOrder, first.span.clone(), message))
     }
 
@@ -580,7 +580,7 @@ impl Speller {
             let first = before.iter().rev().find(|first| self.member(item, first.text, Members::Slot).is_some());
             let first = first.map_or("", |first| first.text);
             let message = if first == token.text {
-                format!("`.{first}` stands twice")
+                format!("duplicate modifier `.{first}`")
             } else {
                 format!("`.{}` is a second `.{}`: `.{first}` is one already", token.text, slot.name)
             };

@@ -139,12 +139,12 @@ impl fmt::Display for DecodeError {
                 write!(f, "`{form}` names register {register} of {count} with {bits} bits")
             }
             DecodeError::NoRegister { form, operand } => {
-                write!(f, "`{operand}` of `{form}` is no constant and no register that is known")
+                write!(f, "`{operand}` of `{form}` is neither a constant nor a known register")
             }
             DecodeError::Width { form, register, operand } => {
                 write!(f, "`{form}` has a register of {register} bits for an operand of {operand}")
             }
-            DecodeError::Not(name) => write!(f, "`{name}` has `!` before an operand that is no predicate"),
+            DecodeError::Not(name) => write!(f, "`{name}` has `!` before an operand that is not a predicate"),
         }
     }
 }

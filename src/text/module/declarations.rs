@@ -122,7 +122,7 @@ impl<'a> Checker<'_, '_, 'a> {
             );
         }
         if matches!(name, "_" | WARP_NAME) {
-            return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is no name"));
+            return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is not a name"));
         }
         self.record(|recorder, text| recorder.label(name, span_of(text, name)));
         let span = span_of(self.text(), name);
@@ -260,7 +260,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 name => {
                     ty = self.declared_type(name, site, start..self.reader.cursor.at());
                     if ty.is_none() {
-                        let message = format!("`.{name}` is no type of registers");
+                        let message = format!("`.{name}` is not a type of registers");
                         return fail(Code::Syntax, start..self.reader.cursor.at(), message);
                     }
                 }

@@ -160,12 +160,10 @@ impl<'a> Checker<'_, '_, 'a> {
             "version" => self.version_line(span),
             "target" => self.target_line(span),
             "address_size" => self.address_size(span),
-            "loc" if self.scopes.depth() == 0 && !self.bare => {
-                fail(Code::Syntax, span, "`.loc` stands within a function")
-            }
+            "loc" if self.scopes.depth() == 0 && !self.bare => fail(Code::Syntax, span, "`.loc` must be in a function"),
             "loc" => self.loc(span),
             "file" if self.scopes.depth() == 0 => self.file(span),
-            "file" => fail(Code::Syntax, span, "`.file` stands outside of functions"),
+            "file" => fail(Code::Syntax, span, "`.file` must be outside of functions"),
             "section" if self.scopes.depth() == 0 => self.section(span),
             "alias" => self.alias(),
             "pragma" => self.pragma(span),
@@ -184,12 +182,12 @@ impl<'a> Checker<'_, '_, 'a> {
             match table.directive(name) {
                 Some(directive) if outside && directive.module || self.bare => {}
                 Some(directive) if directive.is_labeled() && !outside => {
-                    let message = format!("`.{name}` stands behind the label that names it: `list: .{name} …`");
+                    let message = format!("`.{name}` must follow the label that names it: `list: .{name} …`");
                     return fail(Code::Syntax, span, message);
                 }
                 Some(_) => {
                     let place = if outside { "outside of functions" } else { "in a function's body" };
-                    return fail(Code::Syntax, span, format!("`.{name}` does not stand {place}"));
+                    return fail(Code::Syntax, span, format!("`.{name}` is not allowed {place}"));
                 }
                 None => {
                     let names = table.directives.iter().map(|directive| directive.name);

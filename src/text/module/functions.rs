@@ -149,7 +149,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.bare || self.scopes.depth() > 0 {
             return Ok(());
         }
-        fail(Code::Syntax, self.mnemonic_at(opcode), "an instruction stands within a function")
+        fail(Code::Syntax, self.mnemonic_at(opcode), "an instruction must be in a function")
     }
 
     /// The head of a function: `(.reg .u32 r) name (.param .u64 p, …) .maxntid 128`, and a body or a semicolon.
@@ -290,17 +290,17 @@ impl<'a> Checker<'_, '_, 'a> {
         let Some(directive) = table.directive(name) else {
             let stands = |directive: &&Directive| if kernel { directive.entry } else { directive.function };
             let names = table.directives.iter().filter(stands).map(|directive| directive.name);
-            let message = format!("`.{name}` is no directive of a {what}'s head");
+            let message = format!("`.{name}` is not a directive of a {what}'s head");
             return unknown_directive(name, span, message, names);
         };
         if !(if kernel { directive.entry } else { directive.function }) {
-            return fail(Code::Syntax, span, format!("`.{name}` does not stand in the head of a {what}"));
+            return fail(Code::Syntax, span, format!("`.{name}` is not allowed in the head of a {what}"));
         }
         has_numbers(directive, numbers, &span)?;
         goes_with_results(directive, results, &span)?;
         let against = |other: &&&Directive| directive.goes_without(other);
         if let Some(other) = said.iter().find(against) {
-            return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
+            return fail(Code::Syntax, span, format!("`.{name}` and `.{}` cannot be combined", other.name));
         }
         if !said.iter().any(|known| core::ptr::eq(*known, directive)) {
             said.push(directive);
@@ -647,7 +647,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let span = start..self.cursor().at();
         if word != "align" {
-            return fail(Code::Syntax, span, format!("`.{word}` is no state space and no `.align`"));
+            return fail(Code::Syntax, span, format!("`.{word}` is neither a state space nor `.align`"));
         }
         self.alignment(span).map(|_| ())
     }

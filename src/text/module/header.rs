@@ -33,12 +33,12 @@ impl<'a> Checker<'_, '_, 'a> {
     #[cold]
     fn header_ends_here(&mut self, span: Range<usize>) {
         if self.header == Header::Version && self.options.ptx.is_none() {
-            let error = Diagnostic::error(Code::PtxVersion, span.clone(), "no `.version` stands before this");
+            let error = Diagnostic::error(Code::PtxVersion, span.clone(), "missing `.version` before this");
             self.reader.notes.push(
                 error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
             );
         } else if self.header <= Header::Target && self.options.target.is_none() {
-            let error = Diagnostic::error(Code::Target, span, "no `.target` stands before this");
+            let error = Diagnostic::error(Code::Target, span, "missing `.target` before this");
             self.reader.notes.push(
                 error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
             );
@@ -114,7 +114,7 @@ impl<'a> Checker<'_, '_, 'a> {
     fn target_option(&mut self, option: &'static Directive, span: Range<usize>) -> Read<()> {
         let against = |(other, _): &&(&Directive, Range<usize>)| option.goes_without(other);
         if let Some((other, _)) = self.target_options.iter().find(against) {
-            let message = format!("`{}` and `{}` do not stand together", option.name, other.name);
+            let message = format!("`{}` and `{}` cannot be combined", option.name, other.name);
             return fail(Code::Target, span, message);
         }
         self.target_options.push((option, span.clone()));
@@ -135,8 +135,11 @@ impl<'a> Checker<'_, '_, 'a> {
         let span = span_of(self.text(), name);
         let targets = self.reader.table.targets;
         let Some(target) = target_of(name) else {
-            let message =
-                if first { format!("`{name}` is no target") } else { format!("`{name}` is no target and no option") };
+            let message = if first {
+                format!("`{name}` is not a target")
+            } else {
+                format!("`{name}` is neither a target nor an option")
+            };
             return fail(Code::Target, span, message);
         };
         let Some(known) = targets.iter().find(|known| known.target == target) else {
@@ -171,7 +174,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.cursor().seek(token.end);
         if core::mem::replace(&mut self.address_sized, true) {
-            return fail(Code::Syntax, span, "`.address_size` stands once");
+            return fail(Code::Syntax, span, "duplicate `.address_size`");
         }
         if !matches!(bits, "32" | "64") {
             return fail(Code::Syntax, token, "an address has 32 or 64 bits");

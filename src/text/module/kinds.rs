@@ -184,9 +184,11 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 self.fits_vector(info, name, self.reader.table.ty(ty))
             }
-            Some(_) => {
-                fail(Code::OperandType, span, format!("`{name}` is no vector, and the operand `{}` is one", info.name))
-            }
+            Some(_) => fail(
+                Code::OperandType,
+                span,
+                format!("`{name}` is not a vector, and the operand `{}` is one", info.name),
+            ),
         }
     }
 
@@ -210,7 +212,7 @@ impl<'a> Checker<'_, '_, 'a> {
                                 ty
                             }
                             Some(_) => {
-                                let message = format!("`{name}` is no register that is one value");
+                                let message = format!("`{name}` is not a register with a single value");
                                 return fail(Code::OperandType, span_of(self.text(), name), message);
                             }
                         },

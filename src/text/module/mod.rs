@@ -573,8 +573,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().skip_blanks();
         }
         if empty {
-            let error =
-                Diagnostic::error(Code::Syntax, token.clone(), "a `;` stands behind a statement, and there is none");
+            let error = Diagnostic::error(Code::Syntax, token.clone(), "`;` without a statement");
             return self.reader.notes.push(error.with_fix(token, ""));
         }
         // A bracket may be meant as a brace.

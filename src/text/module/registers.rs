@@ -27,7 +27,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         match self.find(name)? {
             Some(Symbol::Register { ty, lanes: 1 }) if types[ty.index()].kind == Kind::Predicate => Ok(()),
-            Some(_) => fail(Code::Guard, span_of(self.text(), name), format!("`{name}` is no predicate register")),
+            Some(_) => fail(Code::Guard, span_of(self.text(), name), format!("`{name}` is not a predicate register")),
             None => fail(
                 Code::Guard,
                 span_of(self.text(), name),
@@ -237,7 +237,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     place.name,
                     wanted.name
                 );
-                let help = format!("the operand `{}` stands in a register of type {}", place.name, fits.join(", "));
+                let help = format!("the operand `{}` requires a register of type {}", place.name, fits.join(", "));
                 return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
             }
             Some(Symbol::Register { lanes: 2.., .. }) => {
@@ -246,7 +246,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 let error = Diagnostic::error(Code::OperandType, span.clone(), message).with_help(help);
                 return Err(Box::new(error.with_fix(span.end..span.end, ".x")));
             }
-            Some(Symbol::Register { .. }) => format!("`{name}` is no vector"),
+            Some(Symbol::Register { .. }) => format!("`{name}` is not a vector"),
             Some(Symbol::Variable { .. } | Symbol::Function)
                 if place.addresses && wanted.is_word() && element.is_none() =>
             {
@@ -287,7 +287,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if special.vector != element.is_some() {
             let message = match special.vector {
                 true => format!("`{name}` is a vector, not a register"),
-                false => format!("`{name}` is no vector"),
+                false => format!("`{name}` is not a vector"),
             };
             let diagnostic = Diagnostic::error(Code::OperandType, span.clone(), message);
             return Err(Box::new(match special.vector {
@@ -346,7 +346,7 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn array(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
             Some(Symbol::Variable { .. }) => Ok(()),
-            Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is no variable")),
+            Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is not a variable")),
             None => self.undeclared(name),
         }
     }

@@ -55,7 +55,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     return fail(Code::Syntax, self.reader.cursor.token(), "`:` is expected behind a label");
                 }
                 if !self.section_labels.insert(name) {
-                    let message = format!("the label `{name}` stands twice in the sections of this module");
+                    let message = format!("duplicate label `{name}` in the sections of this module");
                     self.error(Code::DuplicateName, span_of(self.text(), name), message);
                 }
             } else {

@@ -126,8 +126,9 @@ impl<'a> Checker<'_, '_, 'a> {
                 let spaces = table.spaces.iter().filter(|space| space.opaques);
                 let spaces: Vec<String> = spaces.map(|space| format!("`.{}`", space.name)).collect();
                 let spaces = spaces.join(" or ");
-                let message =
-                    format!("a `.{name}` stands alone, in {spaces} outside of functions or as a kernel's parameter");
+                let message = format!(
+                    "a `.{name}` must be declared alone, in {spaces} outside of functions or as a kernel's parameter"
+                );
                 return fail(Code::Syntax, span, message);
             }
             let symbol = Symbol::Variable { space: opaque, holds: None, number: 0 };
@@ -137,7 +138,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let parameter = matches!(site, Site::Parameters { .. });
         let ty = self.declared_type(name, site, span.clone());
         let Some(ty) = ty.filter(|ty| parameter || table.ty(*ty).kind != Kind::Predicate) else {
-            return fail(Code::Syntax, span, format!("`.{name}` is no type of variables"));
+            return fail(Code::Syntax, span, format!("`.{name}` is not a type of variables"));
         };
         if (lanes > 1 || table.ty(ty).kind == Kind::Packed) && !space.vectors && !parameter {
             return fail(Code::Syntax, span, format!("there are no vectors in `.{}`", space.name));
@@ -200,7 +201,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let attributes = || table.directives.iter().filter(|directive| directive.attribute);
         let Some(attribute) = attributes().find(|attribute| attribute.name == name) else {
             let names = attributes().map(|attribute| attribute.name);
-            return unknown_directive(name, span, format!("`.{name}` is no attribute"), names);
+            return unknown_directive(name, span, format!("`.{name}` is not an attribute"), names);
         };
         self.cursor().skip_blanks();
         let numbers = if self.cursor().eat(b'(') {
@@ -389,7 +390,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.cursor().eat(b'(') {
             let byte = |bits: u64| (0..8).any(|byte| bits == 0xff << (8 * byte));
             if !matches!(value, Constant::Integer { bits, .. } if byte(bits)) {
-                return fail(Code::Constant, span, "this is no byte of an address: `0xff`, `0xff00` …");
+                return fail(Code::Constant, span, "this is not a byte of an address: `0xff`, `0xff00` …");
             }
             self.feature(Feature::AddressByteValues, "a byte of an address as a value", span.clone());
             self.cursor().skip_blanks();
@@ -462,7 +463,7 @@ impl<'a> Checker<'_, '_, 'a> {
             Some(Symbol::Function) => {
                 fail(Code::Constant, span, format!("`{name}` is a function: its name alone is its address"))
             }
-            Some(_) => fail(Code::Constant, span, format!("`{name}` is no variable and no function")),
+            Some(_) => fail(Code::Constant, span, format!("`{name}` is neither a variable nor a function")),
             None => self.undeclared(name),
         }
     }

@@ -126,7 +126,7 @@ impl<'a> Reader<'_, 'a> {
 
     /// Reads call arguments: `(a, b)`, `(a)`, `()`.
     fn arguments(&mut self, info: &'static table::Operand) -> Read<Value<'a>> {
-        let message = || format!("the operand `{}` stands in parentheses: `(` is expected here", info.name);
+        let message = || format!("the operand `{}` must be in parentheses: `(` is expected here", info.name);
         Ok(Value::Arguments(self.list(info, b'(', b')', message)?.elements))
     }
 
@@ -173,7 +173,7 @@ impl<'a> Reader<'_, 'a> {
         let element = element(&mut self.cursor).map_err(constant_error)?;
         match element {
             Element::Sink if !info.sink => {
-                fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot stand in the operand `{}`", info.name))
+                fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot be part of the operand `{}`", info.name))
             }
             Element::Constant(_) if info.kind != OperandKind::Arguments && (!info.constants || info.destination) => {
                 let message = format!("the operand `{}` holds registers, not constants", info.name);

@@ -84,7 +84,7 @@ impl<'a> Reader<'_, 'a> {
         let mut free = Free::NONE;
         let form = match self.opening(&mut free)? {
             Opening::Form(form) => form,
-            Opening::Label(_) => return fail(Code::Syntax, start.token(), "a label is no part of a statement"),
+            Opening::Label(_) => return fail(Code::Syntax, start.token(), "a label is not part of a statement"),
             Opening::Outside => {
                 let mut cursor = start;
                 return match mnemonic::read(self.table, &mut cursor, Depth::Verdict) {
@@ -188,12 +188,12 @@ impl<'a> Reader<'_, 'a> {
                     finding.with_help(format!("write `{canonical}`")).with_fix(span.clone(), &*canonical)
                 };
                 if resolved.reordered {
-                    let message = format!("the modifiers of `{canonical}` stand in another order than the manual's");
+                    let message = format!("the modifiers of `{canonical}` are not in the manual's order");
                     let note = self.table.takes(Lenient::ModifierOrder);
                     self.tolerated(note, canonically(Code::ModifierOrder, message))?;
                 }
                 if resolved.blanks {
-                    let message = format!("blanks stand before a modifier of `{canonical}`");
+                    let message = format!("blanks before a modifier of `{canonical}`");
                     let note = self.table.takes(Lenient::BlankBeforeModifier);
                     self.tolerated(note, canonically(Code::BlankBeforeModifier, message))?;
                 }

@@ -63,7 +63,7 @@ impl<'a> Reader<'_, 'a> {
             _ if self.is_sink() => {
                 self.cursor.word();
                 if !info.sink || info.kind != OperandKind::Scalar {
-                    let message = format!("`_` cannot stand for the operand `{}` of `{}`", info.name, form.mnemonic());
+                    let message = format!("`_` cannot replace the operand `{}` of `{}`", info.name, form.mnemonic());
                     return fail(Code::Sink, start..start + 1, message);
                 }
             }
@@ -71,10 +71,18 @@ impl<'a> Reader<'_, 'a> {
                 self.named(info, operand)?;
             }
             b'[' => {
-                return fail(Code::OperandType, start..start + 1, format!("the operand `{}` is no address", info.name));
+                return fail(
+                    Code::OperandType,
+                    start..start + 1,
+                    format!("the operand `{}` is not an address", info.name),
+                );
             }
             b'{' => {
-                return fail(Code::OperandType, start..start + 1, format!("the operand `{}` is no vector", info.name));
+                return fail(
+                    Code::OperandType,
+                    start..start + 1,
+                    format!("the operand `{}` is not a vector", info.name),
+                );
             }
             b';' if index > 0 => return fail(Code::Syntax, self.cursor.token(), "an operand is expected here"),
             b';' | 0 => return self.wrong_count(form, index, self.cursor.token()),
@@ -117,7 +125,7 @@ impl<'a> Reader<'_, 'a> {
             }
             if apart {
                 let note = self.table.takes(Lenient::BlankBeforeModifier);
-                let message = format!("blanks stand before `{}`", &self.cursor.text()[span.clone()]);
+                let message = format!("blanks before `{}`", &self.cursor.text()[span.clone()]);
                 let finding = Diagnostic::error(Code::BlankBeforeModifier, span.clone(), message);
                 self.tolerated(note, finding.with_fix(end.at()..span.start, ""))?;
             }
@@ -137,7 +145,7 @@ impl<'a> Reader<'_, 'a> {
             }
             if !info.addresses {
                 let note = self.table.takes(Lenient::RegisterPlusConstant);
-                let message = "a register or variable plus a constant is no operand";
+                let message = "a register or variable plus a constant is not an operand";
                 self.lenient(note, Code::RegisterPlusConstant, span, message)?;
             }
             operand.value = Value::Sum { name, addend };
@@ -276,10 +284,10 @@ impl<'a> Reader<'_, 'a> {
                 return fail(Code::Destination, bar..span.end, message);
             }
             Some(_) if sink && operand.value == Value::Sink => {
-                return fail(Code::Sink, span, "`_` may stand for one destination, not for both");
+                return fail(Code::Sink, span, "`_` may replace one destination, not both");
             }
             Some(second) if sink && second.optional == Permission::No => {
-                let message = format!("`_` cannot stand for the operand `{}` of `{}`", second.name, form.mnemonic());
+                let message = format!("`_` cannot replace the operand `{}` of `{}`", second.name, form.mnemonic());
                 return fail(Code::Sink, span, message);
             }
             Some(_) if operand.value == Value::Register(Register { name, element: None }) => {
@@ -308,7 +316,7 @@ fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
         None if word.bytes().any(|byte| byte.is_ascii_digit()) => {
             fail(Code::Selector, span, format!("the operand `{}` takes no selector", info.name))
         }
-        None => fail(Code::OperandType, span, format!("`.{word}` is no element of a vector")),
+        None => fail(Code::OperandType, span, format!("`.{word}` is not an element of a vector")),
     }
 }
 

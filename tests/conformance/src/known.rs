@@ -63,7 +63,7 @@ impl Known {
                 _ if line.is_empty() => {}
                 (_, Ok(key), Some(heading)) => {
                     if known.entries.insert(key, heading.clone()).is_some() {
-                        return wrong("this line stands twice");
+                        return wrong("duplicate line");
                     }
                 }
                 (_, Ok(_), None) => return wrong("no heading says why the verdicts differ"),

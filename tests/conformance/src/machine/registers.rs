@@ -65,12 +65,12 @@ impl Registers {
 
     pub(super) fn predicate(&self, operand: &str) -> Result<bool> {
         let (name, negated) = operand.strip_prefix('!').map_or((operand, false), |name| (name, true));
-        let (file, number) = place(name, 'P').ok_or_else(|| format!("`{operand}` is no predicate"))?;
+        let (file, number) = place(name, 'P').ok_or_else(|| format!("`{operand}` is not a predicate"))?;
         Ok(number.is_none_or(|number| self.predicates[file][number]) != negated)
     }
 
     pub(super) fn set_predicate(&mut self, operand: &str, value: bool) -> Result<()> {
-        let (file, number) = place(operand, 'P').ok_or_else(|| format!("`{operand}` is no predicate"))?;
+        let (file, number) = place(operand, 'P').ok_or_else(|| format!("`{operand}` is not a predicate"))?;
         if let Some(number) = number {
             self.predicates[file][number] = value;
         }
@@ -84,7 +84,7 @@ impl Registers {
 
     /// Reads the register `behind` places after the named one.
     pub(super) fn word(&self, operand: &str, behind: usize) -> Result<u32> {
-        let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is no register"))?;
+        let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is not a register"))?;
         let Some(number) = number else { return Ok(0) };
         let (word, origin) = self.words[file][number + behind];
         self.saw(origin);
@@ -92,7 +92,7 @@ impl Registers {
     }
 
     pub(super) fn set_word(&mut self, operand: &str, behind: usize, value: u32) -> Result<()> {
-        let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is no register"))?;
+        let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is not a register"))?;
         if let Some(number) = number {
             self.words[file][number + behind] = (value, self.origin.get());
         }
@@ -135,7 +135,7 @@ impl Registers {
         match (part.split_at_checked(1), part.get(1..).and_then(|place| place.parse::<u32>().ok())) {
             (Some(("B", _)), Some(place @ 0..4)) => Ok(word >> (8 * place) & 0xff),
             (Some(("H", _)), Some(place @ 0..2)) => Ok(word >> (16 * place) & 0xffff),
-            _ => Err(format!("`{operand}` is no part of a register")),
+            _ => Err(format!("`{operand}` is not part of a register")),
         }
     }
 
@@ -150,7 +150,7 @@ impl Registers {
             "H1_H1" => [(word >> 16) as u16; 2],
             "H1_H0" => [(word >> 16) as u16, word as u16],
             "H0_NH1" => [word as u16, (word >> 16) as u16 ^ 0x8000],
-            _ => return Err(format!("`{operand}` is no pair of halves")),
+            _ => return Err(format!("`{operand}` is not a pair of halves")),
         };
         Ok(if negated { pair.map(|half| half ^ 0x8000) } else { pair })
     }
