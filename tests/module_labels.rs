@@ -62,6 +62,8 @@ fn lists_behind_labels_have_members_that_exist() {
     for body in [
         "L: .branchtargets A, B; A: B: brx.idx r, L;",
         "L: .branchtargets A<2>, B; A0: A1: B: brx.idx r, L;",
+        "A0: ret; { L: .branchtargets A<3>; A1: A1x: { A0: ret; } brx.idx r, L; } A2: ret;",
+        "L: .branchtargets A<1>, A1<2>; A0: A10: A11: brx.idx r, L;",
         "L: .branchtargets A; A: ret; { brx.idx r, L; }",
         "A: { L: .branchtargets A; brx.idx r, L; }",
         "{ L: .branchtargets A; brx.idx r, L; } A: ret;",
@@ -77,6 +79,9 @@ fn lists_behind_labels_have_members_that_exist() {
         ("L: .branchtargets A, B; A: brx.idx r, L;", "undeclared-register", "B"),
         ("L: .branchtargets A; { A: brx.idx r, L; }", "undeclared-register", "A"),
         ("L: .branchtargets A<3>; A0: A1: brx.idx r, L;", "undeclared-register", "A"),
+        ("L: .branchtargets A<3>; A0: A1: A02: brx.idx r, L;", "undeclared-register", "A"),
+        ("L: .branchtargets A<3>; A0: { A1: ret; } A2: brx.idx r, L;", "undeclared-register", "A"),
+        ("L: .branchtargets A<4294967295>; A0: A1: brx.idx r, L;", "undeclared-register", "A"),
         ("L: .branchtargets r; brx.idx r, L;", "operand-type", "r"),
         ("L: .branchtargets %r<2>; brx.idx r, L;", "operand-type", "%r"),
         ("L: .branchtargets fn; brx.idx r, L;", "operand-type", "fn"),

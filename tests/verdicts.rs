@@ -347,3 +347,93 @@ fn conversions_read_the_low_bits_of_wider_special_registers() {
         9.5 sm_90 | mov.u16 u16_3, %clock64;",
     );
 }
+
+#[test]
+fn a_vector_register_stands_for_its_elements_in_braces() {
+    taken(
+        "9.5 sm_90 | mov.b64 b64_0, v2_b32;
+        9.5 sm_90 | mov.b64 v2_f32, f64_0;
+        9.5 sm_90 | mov.b32 v2_u16, %tid.x;
+        9.5 sm_90 | mov.b64 v2_b64.x, v2_s32;
+        9.5 sm_90 | mov.b64 b64_0, v4_b16;
+        9.5 sm_90 | @!pred_0 mov.b128 b128_0, v2_u64;",
+    );
+    refused(
+        "9.5 sm_90 | mov.b64 v2_b32, v2_b32;
+        9.5 sm_90 | mov.b64 b64_0, v2_b64;
+        9.5 sm_90 | mov.b64 v2_b16, b64_0;
+        9.5 sm_90 | mov.u64 u64_0, v2_u32;
+        9.5 sm_90 | add.u32 u32_0, v2_u32, u32_1;
+        8.2 sm_90 | mov.b128 v2_b64, v2_b64;",
+    );
+}
+
+#[test]
+fn elements_of_vectors_do_not_stand_beside_constants() {
+    taken(
+        "9.5 sm_90 | st.global.v2.b32 [b64_0], {b32_0, 1};
+        9.5 sm_90 | st.global.v2.b32 [b64_0], {v2_b32.x, b32_0};
+        9.5 sm_90 | mov.b64 b64_0, {1, b32_0};
+        9.5 sm_90 | tex.a1d.v4.f32.f32 {f32_0, f32_1, f32_2, f32_3}, [b64_0, {1, f32_0}];",
+    );
+    refused(
+        "9.5 sm_90 | st.global.v2.b32 [b64_0], {v2_b32.x, 1};
+        9.5 sm_90 | st.global.v4.b32 [b64_0], {1, b32_0, v2_b32.y, b32_1};
+        9.5 sm_90 | mov.v2.b32 {b32_0, b32_1}, {v2_b32.x, 1};
+        9.5 sm_90 | mov.b64 b64_0, {v2_b32.x, 1};
+        9.5 sm_90 | mov.b64 b64_0, {1, %tid.x};
+        9.5 sm_90 | tex.a1d.v4.f32.f32 {f32_0, f32_1, f32_2, f32_3}, [b64_0, {1, v2_f32.x}];",
+    );
+}
+
+#[test]
+fn nothing_stands_behind_a_register_in_place_of_coordinates() {
+    taken(
+        "9.5 sm_90 | suld.b.1d.b32.trap b32_0, [b64_0, {v2_s32.x}];
+        9.5 sm_90 | tex.1d.v4.f32.s32 v4_f32, [b64_0, s32_0];",
+    );
+    refused(
+        "9.5 sm_90 | suld.b.1d.b32.trap b32_0, [b64_0, v2_s32.x];
+        9.5 sm_90 | suld.b.1d.b32.trap b32_0, [b64_0, s32_0+1];
+        9.5 sm_90 | tex.1d.v4.f32.s32 v4_f32, [b64_0, v4_s32.w];
+        9.5 sm_90 | tex.1d.v4.f32.s32 v4_f32, [b64_0, gv+4];",
+    );
+}
+
+#[test]
+fn conversions_that_flush_and_involve_64_bits_take_no_wider_registers() {
+    taken(
+        "9.5 sm_90 | cvt.rni.s64.f32 b128_0, f32_0;
+        9.5 sm_90 | cvt.rni.ftz.s32.f32 b128_0, f32_0;
+        9.5 sm_90 | cvt.rn.ftz.f32.s64 f32_0, b128_0;
+        9.5 sm_90 | cvt.rn.ftz.f32.f64 b64_0, b64_1;",
+    );
+    refused(
+        "9.5 sm_90 | cvt.rni.ftz.s64.f32 b128_0, f32_0;
+        9.5 sm_90 | cvt.rzi.ftz.sat.u64.f32 u64_0, b128_0;
+        9.5 sm_90 | cvt.rn.ftz.f32.f64 f32_0, b128_0;
+        9.5 sm_90 | cvt.ftz.f64.f32 b128_0, f32_0;
+        9.5 sm_90 | cvt.rz.ftz.f32.f64 b64_0, f64_0;",
+    );
+}
+
+#[test]
+fn an_integer_behind_coordinates_is_an_offset() {
+    taken(
+        "9.5 sm_90 | tex.1d.v4.f32.f32 v4_f32, [b64_0, {f32_0}], 1;
+        9.5 sm_90 | tex.2d.v4.f32.f32 v4_f32, [b64_0, b64_1, {f32_0, f32_1}], 1?2:3;
+        9.5 sm_90 | tex.1d.v4.f32.f32 v4_f32, [b64_0, {f32_0}], 1.0;",
+    );
+    refused("9.5 sm_90 | tex.1d.v4.f32.f32 v4_f32, [b64_0, {f32_0}], 0x;");
+}
+
+#[test]
+fn variables_of_calls_and_windows_of_spaces_are_declared_as_the_assembler_wants() {
+    taken("2.0 sm_13 | .param .b32 x;\n9.5 sm_90 | P: .callprototype _ (.param .texref t);");
+    refused(
+        "1.5 sm_13 | .param .b32 x;
+        9.5 sm_90 | .shared::cta .u32 x;
+        9.5 sm_90 | .param::func .u32 x;
+        9.5 sm_90 | P: .callprototype _ (.reg .texref t);",
+    );
+}

@@ -97,6 +97,8 @@ pub(crate) const SHAPES: &[Shape] = &[
     shape("calls", ".version 8.6 .target sm_90 .func f() { ret; } .entry k() {", "call f;\n", "}"),
     shape("calls of unknown functions", BODY, "call f#, (a, b);\n", "}"),
     shape("lists of targets", BODY, "t#: .branchtargets A, B;\n", "}"),
+    shape("lists of families", BODY, "L#: t#: .branchtargets L<#>;\n", "}"),
+    shape("lists of families in blocks", BODY, "L#: { L0: .branchtargets L<#>; }\n", "}"),
     shape("vectors", BODY, "mov.b64 {%r1, %r2, %r3}, 1;\n", "}"),
     shape("elements of a vector", ".version 8.6 .target sm_90 .entry k() { mov.b64 {a", ", b", "}, c; }"),
     shape("statements without an end", BODY, "add.s32 %r1, %r2, %r3\n", "}"),
@@ -114,10 +116,7 @@ impl Shape {
         let mut text = self.head.to_owned();
         let mut number = 0;
         while text.len() + self.tail.len() < bytes {
-            match self.part.split_once('#') {
-                Some((before, behind)) => text += &format!("{before}{number}{behind}"),
-                None => text += self.part,
-            }
+            text += &self.part.replace('#', &number.to_string());
             number += 1;
         }
         text + self.tail

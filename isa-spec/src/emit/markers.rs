@@ -41,12 +41,16 @@ fn narrowed(model: &Model) -> BTreeMap<String, (TypeId, TypeSet)> {
         for operand in opcode.entries.iter().flat_map(|entry| &entry.operands) {
             let scalars = operand.cases.iter().filter(|case| case.kind == OperandKind::Scalar);
             for ty in scalars.flat_map(|case| opcode.types_of(&case.ty)) {
-                let registers = model.registers_of(operand, OperandKind::Scalar, ty);
-                if registers == model.ty(ty).registers {
-                    continue;
+                let mut accepted = vec![model.registers_of(operand, OperandKind::Scalar, ty)];
+                // Each condition may hold beside the others.
+                for rule in operand.substitutes.iter().filter(|rule| !rule.registers.is_empty()) {
+                    let without = |all: &TypeSet| all.iter().filter(|ty| !rule.registers.has(*ty)).collect();
+                    accepted.extend(accepted.iter().map(without).collect::<Vec<TypeSet>>());
                 }
-                let names: Vec<&str> = registers.iter().map(|register| model.ty(register).name.as_str()).collect();
-                found.insert(marker(&model.ty(ty).name, Some(&names)), (ty, registers));
+                for registers in accepted.into_iter().filter(|registers| *registers != model.ty(ty).registers) {
+                    let names: Vec<&str> = registers.iter().map(|register| model.ty(register).name.as_str()).collect();
+                    found.insert(marker(&model.ty(ty).name, Some(&names)), (ty, registers));
+                }
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Contents of a table's columns and pools.
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use isa_table::constant::Content;
 use isa_table::matrix::ShareBuf;
@@ -19,10 +18,10 @@ use crate::check::{ABSENT, Form};
 use crate::model::choice::Scope;
 use crate::model::{
     Fragment, Kind, Layout, Model, NOT_DESCRIBED, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces,
+    SubstituteRule,
 };
 use crate::plan::Evaluation;
 use crate::program::effect::Argument;
-use crate::syntax::ast::Expr;
 
 /// Joins the lines of a note.
 pub(super) fn one_line(text: &str) -> String {
@@ -380,10 +379,15 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
     let case = opcode.operand_case(model, operand, &form.choice).expect("checked");
     let (case, ty) = case.expect("checked: operands have types");
     let scope = Scope { model, opcode, choice: &form.choice, sm: None, free: false };
+    let holds = |rule: &&SubstituteRule| {
+        rule.condition.as_ref().is_none_or(|condition| scope.holds(condition).expect("checked"))
+    };
     let said = |substitute: Substitute| {
         let said = operand.substitutes.iter().rev().filter(|rule| rule.kinds.contains(&substitute));
-        let holds = |condition: &Rc<Expr>| scope.holds(condition).expect("checked");
-        said.filter(|rule| rule.condition.as_ref().is_none_or(holds)).map(|rule| rule.with).next()
+        said.filter(holds).map(|rule| rule.with).next()
+    };
+    let refused = |register: &TypeId| {
+        operand.substitutes.iter().filter(|rule| rule.registers.has(*register)).any(|rule| holds(&rule))
     };
     let may = |substitute: Substitute| said(substitute).unwrap_or(substitute.is_usual());
     let floor_of = |operand: Option<usize>| {
@@ -407,7 +411,11 @@ fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> Op
             Spaces::Slot(_) => Vec::new(),
             Spaces::Listed(list) => list.clone(),
         },
-        registers: model.registers_of(operand, case.kind, ty).iter().filter(number).collect(),
+        registers: model
+            .registers_of(operand, case.kind, ty)
+            .iter()
+            .filter(|register| number(register) && !refused(register))
+            .collect(),
         destination,
         second: pattern.second.as_ref().map(|(second, optional)| {
             let second = &entry.operands[*second];

@@ -459,6 +459,8 @@ impl Operand {
 pub(crate) struct SubstituteRule {
     pub with: bool,
     pub kinds: Vec<Substitute>,
+    /// Types of registers that are refused.
+    pub registers: TypeSet,
     pub condition: Option<Rc<Expr>>,
 }
 

@@ -265,6 +265,8 @@ pub enum Feature {
     KernelParameterBytes,
     /// Parameters and results of functions in memory.
     MemoryParameters,
+    /// Variables of function bodies that hold arguments.
+    ArgumentVariables,
     /// Alignment in bytes of function parameters.
     ParameterAlignment,
     /// Last parameter that is an array of unspecified length.
@@ -293,11 +295,12 @@ pub enum Feature {
 
 impl Feature {
     /// All variants.
-    pub const ALL: [Feature; 16] = [
+    pub const ALL: [Feature; 17] = [
         Feature::ModuleRegisters,
         Feature::KernelParameters,
         Feature::KernelParameterBytes,
         Feature::MemoryParameters,
+        Feature::ArgumentVariables,
         Feature::ParameterAlignment,
         Feature::OpenParameters,
         Feature::Pointers,
@@ -319,6 +322,7 @@ impl Feature {
             Feature::KernelParameters => "kernel_parameters",
             Feature::KernelParameterBytes => "kernel_parameter_bytes",
             Feature::MemoryParameters => "memory_parameters",
+            Feature::ArgumentVariables => "argument_variables",
             Feature::ParameterAlignment => "parameter_alignment",
             Feature::OpenParameters => "open_parameters",
             Feature::Pointers => "pointers",

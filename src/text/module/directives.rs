@@ -8,7 +8,7 @@ use core::ops::Range;
 use super::recovery::has_label;
 use super::{Checker, Item};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{Feature, Table};
+use crate::table::{Feature, Space, Table};
 use crate::text::alike;
 use crate::text::constant;
 use crate::text::lexer::Cursor;
@@ -41,12 +41,17 @@ impl Linkage {
     }
 }
 
+/// The space in which a directive, given without its dot, declares variables; a window of a space is for addresses only.
+fn declares_in(table: &Table, name: &str) -> Option<&'static Space> {
+    table.space(name).filter(|space| space.name == name && !space.opaque)
+}
+
 /// Returns true if a directive, given without its dot, begins an item of a module rather than a part of a function's
 /// head.
 pub(super) fn begins_item(table: &Table, name: &str) -> bool {
     let header = matches!(name, "version" | "target" | "address_size");
     let linkage = Linkage::named(name).is_some();
-    let declaration = name == "reg" || table.space(name).is_some_and(|space| !space.opaque);
+    let declaration = name == "reg" || declares_in(table, name).is_some();
     header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
 }
 
@@ -150,7 +155,7 @@ impl<'a> Checker<'_, '_, 'a> {
             "reg" => return self.declaration(begun, linkage, span, None),
             _ => {}
         }
-        if let Some(space) = self.reader.table.space(name).filter(|space| !space.opaque) {
+        if let Some(space) = declares_in(self.reader.table, name) {
             return self.declaration(begun, linkage, span, Some(space));
         }
         if linkage.is_some() {

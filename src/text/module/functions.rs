@@ -456,6 +456,7 @@ impl<'a> Checker<'_, '_, 'a> {
         shown: &mut Vec<(Declaration<'a>, Range<usize>)>,
     ) -> Read<Vec<Shape>> {
         let kernel = head == Head::Kernel;
+        let site = Site::Parameters { opaques: head != Head::Function };
         let mut list = Vec::new();
         loop {
             self.make_room();
@@ -483,11 +484,11 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             let Attributes { symbol, ty, lanes, align } = match space {
                 Some(space) => {
-                    let attributes = self.variable_attributes(space, Site::Parameters { kernel })?;
+                    let attributes = self.variable_attributes(space, site)?;
                     self.pointer(head)?;
                     attributes
                 }
-                None => self.register_attributes(Site::Parameters { kernel })?,
+                None => self.register_attributes(site)?,
             };
             self.cursor().skip_blanks();
             let mut name = "";

@@ -8,6 +8,7 @@ use core::fmt;
 use super::Checker;
 use super::calls::List;
 use super::labels::Missing;
+use super::registers::Group;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, Kind, OperandKind, Space, TypeInfo};
 use crate::text::constant::{self, Constant};
@@ -197,7 +198,14 @@ impl<'a> Checker<'_, '_, 'a> {
     fn elements(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
         let mut before: Option<(&'a str, Like)> = None;
         let mut own: Option<(&'a str, &'static TypeInfo)> = None;
+        let mut group = Group::default();
         for element in elements.iter() {
+            match element {
+                Element::Register(register) => group.register(register),
+                Element::Constant(_) => group.constant = true,
+                Element::Sink => {}
+            }
+            self.no_element_beside_constant(&group)?;
             let (text, like) = match element {
                 Element::Register(Register { name, element }) => {
                     let ty = match self.scopes.register(name, element.is_some()) {

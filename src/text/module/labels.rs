@@ -3,6 +3,8 @@
 //! A label is visible in its block and in nested blocks, before and after its declaration. A forward reference is
 //! resolved at the end of the function.
 
+use alloc::collections::BTreeMap;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -96,16 +98,14 @@ impl<'a> Labels<'a> {
             placed.covering = namesake.filter(|other| end(*other) > end(placed.block)).unwrap_or(placed.block);
             before = Some((placed.name, placed.covering));
         }
-        for jump in core::mem::take(&mut self.jumps) {
-            let at = span_of(text, jump.name).start;
+        let jumps = core::mem::take(&mut self.jumps);
+        let families = self.families(text, &jumps);
+        for (index, jump) in jumps.into_iter().enumerate() {
             let found = match jump.count {
-                0 => self.visible(jump.name, at),
-                count => {
-                    let names = (0..count).map(|number| alloc::format!("{}{number}", jump.name));
-                    names.map(|name| self.visible(&name, at)).find(Result::is_err).unwrap_or(Ok(()))
-                }
+                0 => self.visible(jump.name, span_of(text, jump.name).start).err(),
+                _ => families.get(&index).cloned(),
             };
-            if let Err(why) = found {
+            if let Some(why) = found {
                 missing(jump, why);
             }
         }
@@ -125,6 +125,44 @@ impl<'a> Labels<'a> {
         self.blocks.get(block as usize).map_or(usize::MAX, |block| block.end)
     }
 
+    /// Why families of labels cannot be named, by the index of the jump that does. Labels are sorted.
+    fn families(&self, text: &str, jumps: &[Jump<'a>]) -> BTreeMap<usize, Missing> {
+        let mut lists: Vec<usize> = (0..jumps.len()).filter(|index| jumps[*index].count > 0).collect();
+        lists.sort_by_key(|index| jumps[*index].name);
+        let mut found = BTreeMap::new();
+        for lists in lists.chunk_by(|one, other| jumps[*one].name == jumps[*other].name) {
+            let stem = jumps[lists[0]].name;
+            let first = self.placed.partition_point(|placed| placed.name < stem);
+            let named = self.placed[first..].iter().take_while(|placed| placed.name.starts_with(stem));
+            let members: Vec<(usize, u32)> =
+                named.filter_map(|placed| Some((member(placed.name, stem)?, placed.block))).collect();
+            let mut events = Vec::with_capacity(2 * members.len() + lists.len());
+            // Of more numbers than there are labels one is missing.
+            for (number, block) in members.iter().filter(|(number, _)| *number < members.len()) {
+                let start = self.blocks.get(*block as usize).map_or(0, |block| block.start);
+                events.push((start, Event::Begins(*number)));
+                events.push((self.end_of(*block), Event::Ends(*number)));
+            }
+            events.extend(lists.iter().map(|index| (span_of(text, jumps[*index].name).start, Event::Named(*index))));
+            events.sort_unstable();
+            let mut visible = Visible::new(members.len());
+            for (at, event) in events {
+                match event {
+                    Event::Begins(number) => visible.add(number, 1),
+                    Event::Ends(number) => visible.add(number, -1),
+                    Event::Named(index) => {
+                        let count = visible.complete();
+                        if count < jumps[index].count as usize {
+                            let lacks = self.visible(&alloc::format!("{stem}{count}"), at);
+                            found.insert(index, lacks.err().unwrap_or(Missing::Nowhere));
+                        }
+                    }
+                }
+            }
+        }
+        found
+    }
+
     /// Checks that a label is visible at an offset. The labels must be sorted.
     fn visible(&self, name: &str, at: usize) -> Result<(), Missing> {
         let start = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).map_or(0, |block| block.start);
@@ -136,5 +174,59 @@ impl<'a> Labels<'a> {
             None if self.placed.get(behind).is_some_and(|placed| placed.name == name) => Err(Missing::InOtherBlock),
             None => Err(Missing::Nowhere),
         }
+    }
+}
+
+/// The number of a label of a family.
+fn member(name: &str, stem: &str) -> Option<usize> {
+    let number = name.strip_prefix(stem)?;
+    let canonical = number == "0" || number.starts_with(|first: char| matches!(first, '1'..='9'));
+    number.parse().ok().filter(|_| canonical)
+}
+
+/// What happens at a place of the text, those of one place in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// A block begins that has the label of this number.
+    Begins(usize),
+    /// A jump names the family.
+    Named(usize),
+    /// Such a block ends.
+    Ends(usize),
+}
+
+/// The labels of a family that are visible: a Fenwick tree of their numbers.
+struct Visible {
+    /// How often each is.
+    times: Vec<u32>,
+    /// How many are, of those that a node of the tree counts.
+    counts: Vec<u32>,
+}
+
+impl Visible {
+    fn new(labels: usize) -> Visible {
+        Visible { times: vec![0; labels], counts: vec![0; labels + 1] }
+    }
+
+    fn add(&mut self, number: usize, times: i32) {
+        let before = self.times[number] > 0;
+        self.times[number] = self.times[number].wrapping_add_signed(times);
+        let more = i32::from(self.times[number] > 0) - i32::from(before);
+        let mut node = number + 1;
+        while more != 0 && node < self.counts.len() {
+            self.counts[node] = self.counts[node].wrapping_add_signed(more);
+            node += node & node.wrapping_neg();
+        }
+    }
+
+    /// The first number that is not visible.
+    fn complete(&self) -> usize {
+        let mut number = 0;
+        for step in (0..usize::BITS).rev().map(|bit| 1 << bit) {
+            if self.counts.get(number + step).is_some_and(|count| *count as usize == step) {
+                number += step;
+            }
+        }
+        number
     }
 }

@@ -42,6 +42,7 @@ mod registers;
 mod sections;
 mod tree;
 mod variables;
+mod vectors;
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -680,7 +681,7 @@ impl<'a> Checker<'_, '_, 'a> {
         read?;
         self.stands_in_function(*opcode)?;
         self.guard_is_predicate(guard)?;
-        self.registers(statement, *opcode)?;
+        self.fits(statement, *opcode)?;
         self.floors(statement, *opcode)?;
         self.visitor.item(Item::Statement(statement), start..self.reader.cursor.at());
         Ok(())

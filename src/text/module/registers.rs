@@ -59,15 +59,18 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         let (mut before, mut called) = (None, None);
-        // True while the operands are elements of an open vector.
-        let mut open = false;
+        // Whether the operand is an element of a vector that is open, and what stands in it.
+        let (mut open, mut group) = (false, Group::default());
         for (info, operand) in statement.operands_with_info() {
-            open |= info.around.opens;
+            if info.around.opens {
+                (open, group) = (true, Group::default());
+            }
             let inside = open;
             open &= !info.around.closes;
             // Fast path: a register whose type fits.
             if let (OperandKind::Scalar, Value::Register(register), None) = (info.kind, &operand.value, operand.second)
                 && info.mixtures
+                && !inside
                 && let Some(ty) = self.scopes.register(register.name, register.element.is_some())
                 && info.registers.has(ty)
             {
@@ -110,6 +113,14 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 Value::Constant(_) | Value::Sink | Value::Absent => {}
                 Value::Vector(_) | Value::Name(_) | Value::Arguments(_) => {}
+            }
+            if inside {
+                match operand.value {
+                    Value::Register(register) => group.register(register),
+                    Value::Constant(_) => group.constant = true,
+                    _ => {}
+                }
+                self.no_element_beside_constant(&group)?;
             }
             if let (Some(Second::Register(name)), Some(second)) = (operand.second, info.second) {
                 let table::Second { name: own, ty, registers, .. } = *second;
@@ -157,6 +168,16 @@ impl<'a> Checker<'_, '_, 'a> {
             },
             _ => Ok(()),
         }
+    }
+
+    /// The elements of vector registers and constants do not stand in the same braces.
+    pub(super) fn no_element_beside_constant(&self, group: &Group<'a>) -> Read<()> {
+        let (Some(register), true) = (group.element, group.constant) else { return Ok(()) };
+        let message = format!("`{register}` is an element of a vector, and a constant stands in the same braces");
+        Err(Box::new(
+            Diagnostic::error(Code::OperandType, span_of(self.text(), register.name), message)
+                .with_help("move one of them to a register first"),
+        ))
     }
 
     /// Checks that an element of a vector is of the same kind as the previous one, `before`: integers and floats cannot
@@ -383,6 +404,20 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let message = format!("`{name}` plus a constant is not a valid `.{}`", wanted.name);
         fail(Code::OperandType, span_of(self.text(), name), message)
+    }
+}
+
+/// What stands in braces.
+#[derive(Default)]
+pub(super) struct Group<'a> {
+    /// An element of a vector register.
+    element: Option<Register<'a>>,
+    pub(super) constant: bool,
+}
+
+impl<'a> Group<'a> {
+    pub(super) fn register(&mut self, register: Register<'a>) {
+        self.element = self.element.or(register.element.map(|_| register));
     }
 }
 

@@ -11,7 +11,7 @@ use super::declarations::Attributes;
 use super::directives::unknown_directive;
 use super::functions::has_numbers;
 use crate::diagnostic::Code;
-use crate::table::{Feature, Kind, Space, TypeId, TypeInfo};
+use crate::table::{Feature, Kind, Memory, Space, TypeId, TypeInfo};
 use crate::text::constant::{self, Constant, WARP, WARP_NAME, at_name};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
@@ -33,8 +33,8 @@ pub(super) enum Site {
     Module,
     /// Among the statements of a function.
     Body,
-    /// Among the parameters of a kernel, or of another function.
-    Parameters { kernel: bool },
+    /// Among parameters; those of kernels and prototypes may be textures and the like.
+    Parameters { opaques: bool },
 }
 
 /// The part of a variable declaration that precedes the name.
@@ -119,7 +119,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.has_option(opaque, span.clone())?;
             let there = match site {
                 Site::Module => space.opaques,
-                Site::Parameters { kernel } => kernel,
+                Site::Parameters { opaques } => opaques,
                 Site::Body => false,
             };
             if !there || lanes > 1 {
@@ -228,6 +228,9 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         if site == Site::Module && !self.bare && self.is_gone(space.inside, &span) {
             return fail(Code::Syntax, span, format!("variables in `.{}` are declared within a function", space.name));
+        }
+        if site == Site::Body && space.memory == Some(Memory::Call) {
+            self.feature(Feature::ArgumentVariables, "a variable that holds an argument", span);
         }
         Ok(())
     }

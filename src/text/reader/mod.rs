@@ -20,7 +20,7 @@ use super::constant::at_name;
 use super::lexer::Cursor;
 use super::memo::Memo;
 use super::mnemonic::{self, Depth, Refusal};
-use super::statement::{Guard, MAX_OPERANDS, NOTHING, Operand, Statement, Value};
+use super::statement::{Guard, MAX_OPERANDS, NOTHING, Operand, Register, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
 use crate::selector::{Permission, Selector};
 use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
@@ -364,11 +364,17 @@ impl<'a> Reader<'_, 'a> {
                 OperandKind::Scalar => self.operand(statement.form, index, info, operand)?,
                 // Some vector operands accept a scalar register.
                 OperandKind::Vector(_) if info.bare && self.cursor.peek() != b'{' => {
-                    if info.around.closes_bracket && !at_name(&self.cursor) {
-                        let message = format!("the operand `{}` is a register, or a vector in braces", info.name);
-                        fail(Code::Syntax, self.cursor.token(), message)?;
+                    let named = at_name(&self.cursor);
+                    if named || !info.around.closes_bracket {
+                        self.operand(statement.form, index, info, operand)?;
                     }
-                    self.operand(statement.form, index, info, operand)?;
+                    // Within brackets nothing stands behind a name.
+                    let alone = matches!(operand.value, Value::Register(Register { element: None, .. }));
+                    if info.around.closes_bracket && !(named && alone) {
+                        let message = format!("the operand `{}` is a register, or a vector in braces", info.name);
+                        let span = if named { start..self.cursor.at() } else { self.cursor.token() };
+                        fail(Code::Syntax, span, message)?;
+                    }
                 }
                 _ => self.of_kind(statement.form, info, bare, operand)?,
             }

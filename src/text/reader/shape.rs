@@ -172,34 +172,50 @@ impl<'a> Reader<'_, 'a> {
     ) -> Read<()> {
         let tried = statement.form;
         let one = tried.all_shapes().nth(1).is_none();
-        let found = if one { Some(tried) } else { self.meant(tried, statement.free, Written::from(first)) };
-        if let Some(form) = found.filter(|form| *form != tried) {
-            self.cursor = first;
-            statement.form = form;
-            self.operands_of(statement, false).map_err(said)?;
-            // The mnemonic also has forms that the manual does list.
-            let note = form.lenient().filter(|_| tried.lenient().is_none());
-            return note.map_or(Ok(()), |note| {
-                let message = format!("the manual does not list `{} {}`", form.mnemonic(), form.signature());
-                self.lenient(Some(note), Code::UnlistedForm, first.token(), &message)
-            });
-        }
+        let written = if one { Written::default() } else { Written::from(first) };
+        let found = if one { Some(tried) } else { self.meant(tried, statement.free, written) };
         let error = match error {
-            Some(error) => error,
-            None => {
-                self.cursor = first;
-                match self.operands_of(statement, false) {
-                    Ok(()) => return Ok(()),
-                    Err(error) => said(error),
-                }
-            }
+            Some(error) if found.is_none_or(|form| form == tried) => error,
+            _ => match self.read_as(statement, found.unwrap_or(tried), first) {
+                Ok(()) => return self.is_listed(tried, statement.form, first),
+                Err(error) => error,
+            },
         };
-        if found.is_some() {
+        if let Some(found) = found {
+            let notes = self.notes.len();
+            // A constant may be of another kind than this form takes.
+            let others = tried.all_shapes().filter(|form| error.code == Code::Constant && *form != found);
+            for form in others {
+                if form.takes(&statement.free)
+                    && written.goes_with(form)
+                    && self.read_as(statement, form, first).is_ok()
+                {
+                    return self.is_listed(tried, form, first);
+                }
+                self.notes.truncate(notes);
+            }
             return Err(error);
         }
         let mnemonic = tried.mnemonic();
         let shapes: Vec<String> = tried.all_shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
         Err(Box::new(error.with_note(format!("it is written {}", shapes.join(" or ")))))
+    }
+
+    /// Reads the operands that begin here as those of a form.
+    fn read_as(&mut self, statement: &mut Statement<'a>, form: FormInfo, first: Cursor<'a>) -> Read<()> {
+        self.cursor = first;
+        statement.form = form;
+        self.operands_of(statement, false).map_err(said)
+    }
+
+    /// A form that only the assembler takes is told of, unless the form that was read first is one, too.
+    fn is_listed(&mut self, tried: FormInfo, form: FormInfo, first: Cursor<'a>) -> Read<()> {
+        // The mnemonic has shapes that the manual lists, too.
+        let note = form.lenient().filter(|_| tried.lenient().is_none());
+        note.map_or(Ok(()), |note| {
+            let message = format!("the manual does not list `{} {}`", form.mnemonic(), form.signature());
+            self.lenient(Some(note), Code::UnlistedForm, first.token(), &message)
+        })
     }
 
     /// Returns the form of the same mnemonic that the shapes of the operands select.

@@ -8,7 +8,7 @@ use isa_table::notation::Around;
 use super::{Declared, Resolver};
 use crate::model::{
     ADDRESS, Item, Kind, Operand, OperandKind, OperandType, Pairs, Pattern, Permission, RangeBuf, Slot, SlotKind,
-    Spaces, State, Substitute, SubstituteRule, Syntax, TypeCase, TypeId,
+    Spaces, State, Substitute, SubstituteRule, Syntax, TypeCase, TypeId, TypeSet,
 };
 use crate::syntax::ast::{self, Ident};
 use crate::syntax::walk;
@@ -50,9 +50,9 @@ impl Resolver {
                     !matches!(substitute, Substitute::Mixtures | Substitute::Bare | Substitute::Longer)
                 };
                 let kinds = Substitute::ALL.iter().copied().filter(other).collect();
-                substitutes.push(SubstituteRule { with: false, kinds, condition: None });
+                substitutes.push(SubstituteRule { with: false, kinds, registers: TypeSet::default(), condition: None });
             }
-            for ast::SubstituteRule { with, kinds, condition } in &group.substitutes {
+            for ast::SubstituteRule { with, kinds, registers, condition } in &group.substitutes {
                 let mut found = Vec::new();
                 for kind in kinds {
                     let text = kind.to_string();
@@ -64,7 +64,15 @@ impl Resolver {
                         ),
                     }
                 }
-                substitutes.push(SubstituteRule { with: *with, kinds: found, condition: condition.clone() });
+                if let Some(first) = registers.first().filter(|_| *with || condition.is_none()) {
+                    let message = "types of registers are refused under a condition: `without { .b128 } where …`";
+                    self.error(
+                        Diagnostic::new(first.span(), message)
+                            .help("list those that are always accepted in `registers { … }`"),
+                    );
+                }
+                let registers = registers.iter().filter_map(|register| self.type_id(register)).collect();
+                substitutes.push(SubstituteRule { with: *with, kinds: found, registers, condition: condition.clone() });
             }
             let has = |name: &str| group.attributes.iter().any(|attribute| attribute == name);
             let within: Vec<RangeBuf> = group.within.iter().map(|constants| self.constants(constants)).collect();

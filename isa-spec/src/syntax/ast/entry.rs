@@ -167,11 +167,13 @@ pub(crate) struct LenientForms {
     pub condition: Expr,
 }
 
-/// `without { constants } where .type == .bf16`, `with { addresses }`: accepted and refused substitutes of an operand
+/// `without { constants, .b128 } where .type == .bf16`, `with { addresses }`: accepted and refused substitutes of an operand
 #[derive(Clone, Debug)]
 pub(crate) struct SubstituteRule {
     pub with: bool,
     pub kinds: Vec<Ident>,
+    /// Types of registers: `.b128`.
+    pub registers: Vec<Ident>,
     pub condition: Option<Rc<Expr>>,
 }
 

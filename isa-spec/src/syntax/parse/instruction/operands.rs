@@ -38,13 +38,22 @@ pub(super) fn operand_type(input: ParseStream) -> Result<OperandType> {
             let with = word(input)? == "with";
             let content;
             syn::braced!(content in input);
-            let kinds = content.parse_terminated(word, Token![,])?.into_iter().collect();
+            let (mut kinds, mut registers) = (Vec::new(), Vec::new());
+            while !content.is_empty() {
+                match content.peek(Token![.]) {
+                    true => registers.push(dotted(&content)?),
+                    false => kinds.push(word(&content)?),
+                }
+                if !content.is_empty() {
+                    content.parse::<Token![,]>()?;
+                }
+            }
             let mut condition = None;
             if input.peek(Token![where]) {
                 input.parse::<Token![where]>()?;
                 condition = Some(Rc::new(expr::expr(input)?));
             }
-            substitutes.push(SubstituteRule { with, kinds, condition });
+            substitutes.push(SubstituteRule { with, kinds, registers, condition });
         } else if input.peek(Token![if]) {
             input.parse::<Token![if]>()?;
             condition = Some(expr::expr(input)?);
