@@ -55,6 +55,7 @@ mod scope;
 pub mod spelling;
 pub mod statement;
 
+pub(crate) use alike::closest;
 pub use encoding::decode;
 pub use module::{Options, Report, check};
 pub use statement::Statement;
