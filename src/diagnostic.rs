@@ -20,6 +20,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
+use crate::text::closest;
+
 /// One finding about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -49,12 +51,20 @@ pub struct Fix {
     pub span: Range<usize>,
     /// Replacement text.
     pub text: String,
+    /// Whether the text means the same with the edit: it spells what the assembler reads there anyway, or is the only
+    /// reading of what it refuses. Any other edit is a guess at what was meant.
+    pub safe: bool,
 }
 
 impl Fix {
-    /// Creates an edit that replaces `span` with `text`.
+    /// Writes `text` in place of what is there: a guess.
     pub fn new(span: Range<usize>, text: impl Into<String>) -> Fix {
-        Fix { span, text: text.into() }
+        Fix { span, text: text.into(), safe: false }
+    }
+
+    /// Writes `text` in place of what is there, which means the same.
+    pub fn safe(span: Range<usize>, text: impl Into<String>) -> Fix {
+        Fix { safe: true, ..Fix::new(span, text) }
     }
 
     /// Returns the text with the edit applied.
@@ -89,10 +99,20 @@ impl Diagnostic {
         self
     }
 
-    /// Adds an edit that fixes the problem.
+    /// The same with another edit that makes it right, a guess at what was meant.
     #[must_use]
-    pub fn with_fix(mut self, span: Range<usize>, text: impl Into<String>) -> Diagnostic {
-        self.fixes.push(Fix::new(span, text));
+    pub fn with_fix(self, span: Range<usize>, text: impl Into<String>) -> Diagnostic {
+        self.with(Fix::new(span, text))
+    }
+
+    /// The same with another edit that makes it right and keeps its meaning.
+    #[must_use]
+    pub fn with_safe_fix(self, span: Range<usize>, text: impl Into<String>) -> Diagnostic {
+        self.with(Fix::safe(span, text))
+    }
+
+    fn with(mut self, fix: Fix) -> Diagnostic {
+        self.fixes.push(fix);
         self
     }
 
@@ -213,6 +233,54 @@ codes! {
     Destination = "destination",
     /// The guard is not a predicate register.
     Guard = "guard",
+    /// A comment silences a finding that its line does not have.
+    UnusedIgnore = "unused-ignore",
+}
+
+/// What is said of each code beyond a sentence: a section for each, with a text that has the finding and one that has not.
+const EXPLANATIONS: &str = include_str!("findings.md");
+
+impl Code {
+    /// The code with this name.
+    ///
+    /// ```
+    /// use ptx_isa::diagnostic::Code;
+    ///
+    /// assert_eq!(Code::from_name("guard"), Some(Code::Guard));
+    /// ```
+    pub fn from_name(name: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|code| code.as_str() == name)
+    }
+
+    /// The code whose name is spelt most like this one.
+    pub fn nearest(name: &str) -> Option<Code> {
+        closest(name, Code::ALL.iter().map(|code| code.as_str())).and_then(Code::from_name)
+    }
+
+    /// What the code means, with an example and its cure.
+    pub fn explanation(self) -> Explanation {
+        let name = self.as_str();
+        let section = EXPLANATIONS.split("\n## ").find_map(|section| section.strip_prefix(name)?.strip_prefix('\n'));
+        let mut parts = section.unwrap_or_default().split("```").map(str::trim);
+        let mut next = || parts.next().unwrap_or_default();
+        let (text, wrong, cure, right) = (next(), next(), next(), next());
+        let module = |part: &'static str| part.strip_prefix("ptx\n").unwrap_or(part);
+        Explanation { text, wrong: module(wrong), cure, right: module(right) }
+    }
+}
+
+/// What a [`Code`] means, with an example and its cure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Explanation {
+    /// When there is such a finding, and why.
+    pub text: &'static str,
+    /// A module that has it, and no other finding.
+    pub wrong: &'static str,
+    /// How to put it right.
+    pub cure: &'static str,
+    /// The same module put right.
+    pub right: &'static str,
 }
 
 impl fmt::Display for Code {

@@ -54,13 +54,13 @@ fn json_says_where_in_bytes_and_in_words_and_how_to_put_it_right() {
     assert_eq!(found[0]["bytes"], json!([at, at + 2]));
     assert_eq!(found[0]["utf16"], json!([22, 24]));
     assert_eq!(found[0]["opcode"], "setp");
-    assert_eq!(found[0]["fixes"][0], json!({"bytes": [mnemonic, mnemonic + 11], "text": "setp.lt.s32"}));
+    assert_eq!(found[0]["fixes"][0], json!({"bytes": [mnemonic, mnemonic + 11], "text": "setp.lt.s32", "safe": false}));
 
     // An opcode that is none has nothing to name; a statement that is one names its form.
     assert_eq!((&found[1]["form"], &found[1]["opcode"]), (&Value::Null, &Value::Null));
     assert_eq!(found[1]["fixes"][0]["text"], "add");
     assert_eq!((&found[2]["form"], &found[2]["opcode"]), (&json!("setp.lt.s32"), &Value::Null));
-    assert_eq!(found[2]["severity"], "warning");
+    assert_eq!((&found[2]["severity"], &found[2]["fixes"][0]["safe"]), (&json!("warning"), &json!(true)));
     assert_eq!(found[2]["help"], "write `setp.lt.s32`");
     assert!(found[2]["note"].as_str().is_some_and(|note| !note.is_empty()));
 }

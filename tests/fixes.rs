@@ -2,7 +2,9 @@
 
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, Diagnostic};
-use ptx_isa::text::{Options, check};
+use ptx_isa::target::{Target, Version};
+use ptx_isa::text::module::fix;
+use ptx_isa::text::{Options, Statement, check};
 
 /// A module with this body; its registers are `%r`, `%f`, `%p`, `%h`, `%rd` and the vector `v`.
 fn module(body: &str) -> String {
@@ -26,35 +28,74 @@ fn fixed(text: &str) -> String {
     text
 }
 
-/// Erroneous statement, the code of its diagnostic, and the corrected statement.
-const CASES: &[(&str, Code, &str)] = &[
-    ("add.u33 %r1, %r1, %r2;", Code::UnknownModifier, "add.u32 %r1, %r1, %r2;"),
-    ("sept.lt.s32 %p1, %r1, %r2;", Code::UnknownOpcode, "setp.lt.s32 %p1, %r1, %r2;"),
-    ("setp.lo.s32 %p1, %r1, %r2;", Code::IllegalModifier, "setp.lt.s32 %p1, %r1, %r2;"),
-    ("setp.lt.lt.s32 %p1, %r1, %r2;", Code::DuplicateModifier, "setp.lt.s32 %p1, %r1, %r2;"),
-    ("setp.s32.lt %p1, %r1, %r2;", Code::ModifierOrder, "setp.lt.s32 %p1, %r1, %r2;"),
-    ("setp .lt.s32 %p1, %r1, %r2;", Code::BlankBeforeModifier, "setp.lt.s32 %p1, %r1, %r2;"),
-    ("add.s32 %r1, %r1, %r2", Code::Syntax, "add.s32 %r1, %r1, %r2;"),
-    ("add.s32 %r1, %r1, %r2;;", Code::Syntax, "add.s32 %r1, %r1, %r2;"),
-    ("add.s32 %r1, %r01, %r2;", Code::LeadingZeros, "add.s32 %r1, %r1, %r2;"),
-    ("add.s32 %r1, %r1, v;", Code::OperandType, "add.s32 %r1, %r1, v.x;"),
-    ("mov.u32 %r1, %tid;", Code::OperandType, "mov.u32 %r1, %tid.x;"),
-    ("add.f32 %f1, %f1, 1;", Code::Constant, "add.f32 %f1, %f1, 1.0;"),
-    ("add.s32 %r1|_, %r1, %r2;", Code::Destination, "add.s32 %r1, %r1, %r2;"),
-    ("ld.globl.u32 %r1, [%rd1];", Code::UnknownModifier, "ld.global.u32 %r1, [%rd1];"),
-    ("ld.global.relaxd.gpu.u32 %r1, [%rd1];", Code::UnknownModifier, "ld.relaxed.gpu.global.u32 %r1, [%rd1];"),
+/// What is wrong, what is said, what is right, and whether that is what it means anyway.
+const CASES: &[(&str, Code, &str, bool)] = &[
+    ("add.u33 %r1, %r1, %r2;", Code::UnknownModifier, "add.u32 %r1, %r1, %r2;", false),
+    ("sept.lt.s32 %p1, %r1, %r2;", Code::UnknownOpcode, "setp.lt.s32 %p1, %r1, %r2;", false),
+    ("setp.lo.s32 %p1, %r1, %r2;", Code::IllegalModifier, "setp.lt.s32 %p1, %r1, %r2;", false),
+    ("setp.lt.lt.s32 %p1, %r1, %r2;", Code::DuplicateModifier, "setp.lt.s32 %p1, %r1, %r2;", false),
+    ("setp.s32.lt %p1, %r1, %r2;", Code::ModifierOrder, "setp.lt.s32 %p1, %r1, %r2;", true),
+    ("setp .lt.s32 %p1, %r1, %r2;", Code::BlankBeforeModifier, "setp.lt.s32 %p1, %r1, %r2;", true),
+    ("mul.s32.wide %rd1, %r1, %r2;", Code::IllegalModifier, "mul.wide.s32 %rd1, %r1, %r2;", true),
+    ("add.s32 %r1, %r1, %r2", Code::Syntax, "add.s32 %r1, %r1, %r2;", true),
+    ("add.s32 %r1, %r1, %r2;;", Code::Syntax, "add.s32 %r1, %r1, %r2;", true),
+    ("add.s32 %r1, %r01, %r2;", Code::LeadingZeros, "add.s32 %r1, %r1, %r2;", true),
+    ("add.s32 %r1, %r1, v;", Code::OperandType, "add.s32 %r1, %r1, v.x;", false),
+    ("mov.u32 %r1, %tid;", Code::OperandType, "mov.u32 %r1, %tid.x;", false),
+    ("add.f32 %f1, %f1, 1;", Code::Constant, "add.f32 %f1, %f1, 1.0;", false),
+    ("add.s32 %r1|_, %r1, %r2;", Code::Destination, "add.s32 %r1, %r1, %r2;", true),
+    ("ld.globl.u32 %r1, [%rd1];", Code::UnknownModifier, "ld.global.u32 %r1, [%rd1];", false),
+    ("ld.global.relaxd.gpu.u32 %r1, [%rd1];", Code::UnknownModifier, "ld.relaxed.gpu.global.u32 %r1, [%rd1];", false),
 ];
 
 #[test]
 fn an_edit_makes_it_right() {
-    for (wrong, code, right) in CASES {
+    for (wrong, code, right, safe) in CASES {
         let (text, expected) = (module(wrong), module(right));
         let found = findings(&text);
         assert_eq!(found.first().map(|finding| finding.code), Some(*code), "{wrong}: {found:?}");
+        assert_eq!(found[0].fixes.first().map(|fix| fix.safe), Some(*safe), "{wrong}: {found:?}");
         let fixed = fixed(&text);
         assert_eq!(fixed, expected, "{wrong}: {found:?}");
         assert_eq!(findings(&fixed), [], "{wrong}");
     }
+}
+
+/// What keeps the meaning is made by default, whatever else stands beside it.
+#[test]
+fn safe_edits_are_made_together_and_others_on_request() {
+    let with = |take: fn(&(&str, Code, &str, bool)) -> bool| {
+        let lines: Vec<&str> = CASES.iter().map(|case| if take(case) { case.2 } else { case.0 }).collect();
+        module(&lines.join("\n    "))
+    };
+    let text = with(|_| false);
+    let made = |safe: bool| fix(&TABLE, &text, &Options::default(), |_, fix| fix.safe || !safe);
+    assert_eq!(made(true).text, with(|case| case.3));
+    assert_eq!(made(true).edits, CASES.iter().filter(|case| case.3).count());
+    assert_eq!(made(true).report.diagnostics.len(), CASES.iter().filter(|case| !case.3).count());
+    let all = made(false);
+    assert_eq!((all.text, all.report.diagnostics), (with(|_| true), Vec::new()));
+}
+
+/// A safe edit of what the assembler takes leaves the statement that it read.
+#[test]
+fn a_safe_edit_leaves_the_statement_as_it_was_read() {
+    let statements = ["setp.s32.lt p, a, b;", "add .s32 d, a, b;", "ld.gpu.relaxed.u32 d, [a];"];
+    for text in statements {
+        let options = Options { ptx: Some(Version::new(8, 6)), target: Some(Target::sm(90)) };
+        let fixed = fix(&TABLE, text, &options, |_, fix| fix.safe);
+        assert!(fixed.edits > 0 && fixed.text != text, "{text}");
+        let printed = |text: &str| Statement::parse(&TABLE, text).expect("the assembler takes it").to_string();
+        assert_eq!(printed(text), printed(&fixed.text));
+    }
+}
+
+#[test]
+fn two_directions_are_no_safe_edit() {
+    let found = findings(&module(
+        "cp.async.bulk.mbarrier::complete_tx::bytes.global.shared::cluster [%r1], [%rd1], %r1, [%r2];",
+    ));
+    assert!(found.iter().flat_map(|finding| &finding.fixes).all(|fix| !fix.safe), "{found:?}");
 }
 
 #[test]

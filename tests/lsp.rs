@@ -289,6 +289,29 @@ fn quick_fixes_make_it_right() {
 }
 
 #[test]
+fn one_action_makes_all_safe_fixes() {
+    let body = "setp.s32.lt %p1, %r1, %r2;\nad.s32 %r1, %r1, %r2;\nadd.s32 %r1, %r1, %r2";
+    let (text, _) = in_kernel(&format!("{body}|"));
+    let (mut client, found) = Client::with(&text);
+    let all = json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 99, "character": 0 } });
+    let mut ask = |only: &str| {
+        let context = json!({ "diagnostics": [], "only": [only] });
+        client
+            .ask("textDocument/codeAction", json!({ "textDocument": { "uri": URI }, "range": all, "context": context }))
+    };
+    let safe: Vec<Value> =
+        ask("quickfix").as_array().expect("actions").iter().map(|it| it["data"]["safe"].clone()).collect();
+    assert_eq!((safe, found.len()), (vec![json!(true), json!(false), json!(true)], 3));
+    for kind in ["source", "source.fixAll"] {
+        let actions = ask(kind);
+        let edits = actions[0]["edit"]["changes"][URI].as_array().expect("edits").clone();
+        let texts: Vec<&str> = edits.iter().filter_map(|edit| edit["newText"].as_str()).collect();
+        assert_eq!((texts, actions.as_array().map(Vec::len)), (vec!["setp.lt.s32", ";"], Some(1)));
+    }
+    assert_eq!(ask("refactor"), json!([]));
+}
+
+#[test]
 fn a_second_declaration_tells_of_the_first() {
     let (text, _) = in_kernel(".reg .b32 %q;\n.reg .f32 %q;|");
     let (_client, found) = Client::with(&text);

@@ -49,7 +49,9 @@ impl TensorMap {
         let format: String = view.getattr("format")?.extract()?;
         let name = element.unwrap_or(format.trim_start_matches(['<', '=', '@']));
         let element = self::element(name).ok_or_else(|| {
-            PyTypeError::new_err(format!("tensors have no elements of the type `{name}`: pass `element=\"f16\"` or another"))
+            PyTypeError::new_err(format!(
+                "tensors have no elements of the type `{name}`: pass `element=\"f16\"` or another"
+            ))
         })?;
         let mut shape: Vec<u64> = view.getattr("shape")?.extract()?;
         let mut strides: Vec<u64> = view.getattr("strides")?.extract()?;
@@ -89,9 +91,11 @@ impl TensorMap {
 impl TensorMap {
     /// The array, and the bytes that a kernel gets.
     pub(crate) fn encode(&self, py: Python<'_>) -> PyResult<(Array, [u8; 128])> {
-        let array = Array::of(self.array.bind(py))?.ok_or_else(|| PyTypeError::new_err("is a tensor map of no array"))?;
+        let array =
+            Array::of(self.array.bind(py))?.ok_or_else(|| PyTypeError::new_err("is a tensor map of no array"))?;
         let map = Map { global_address: array.bytes.start as u64, ..self.map.clone() };
-        let bytes = map.encode().map_err(|error| PyValueError::new_err(format!("cannot be used: {}", error.message)))?;
+        let bytes =
+            map.encode().map_err(|error| PyValueError::new_err(format!("cannot be used: {}", error.message)))?;
         Ok((array, bytes))
     }
 }

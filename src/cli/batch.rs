@@ -9,7 +9,7 @@ use ptx_isa::TABLE;
 use ptx_isa::table::{Bound, Measure, TypeInfo};
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
-use ptx_isa::text::evaluate::{Outputs, Problem, WARP, Words, described, evaluate, one_each};
+use ptx_isa::text::evaluate::{Lanes as _, Outputs, Problem, WARP, Words, described, evaluate, one_each};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

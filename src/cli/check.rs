@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use ptx_isa::TABLE;
-use ptx_isa::diagnostic::{Diagnostic, Severity};
+use ptx_isa::diagnostic::{Diagnostic, Fix, Severity};
 use ptx_isa::text::module::{self, Proceed, Visitor};
 use ptx_isa::text::{Options, decode};
 
@@ -17,7 +17,7 @@ use super::names::count;
 use super::ordered::{Ordered, Part};
 use super::progress::Progress;
 use super::sarif;
-use super::{CheckArguments, FindingsFormat, Outcome, floor, report};
+use super::{CheckArguments, FindingsFormat, Fixes, Outcome, floor, report};
 
 /// Default maximum number of errors, and of warnings, shown per file in text output.
 const MOST_ERRORS: usize = 100;
@@ -26,6 +26,10 @@ pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome
     let CheckArguments { format, floor: with_floor, .. } = arguments;
     if *with_floor && !matches!(format, FindingsFormat::Text | FindingsFormat::Json) {
         super::complain("`--floor` is printed as text or as JSON");
+        return Ok(Outcome::Unusable);
+    }
+    if arguments.fix.is_some() && arguments.files.iter().any(|path| path.as_os_str() == "-") {
+        super::complain("`--fix` rewrites files, and standard input is not one");
         return Ok(Outcome::Unusable);
     }
     let progress = Progress::new("files", quiet);
@@ -42,6 +46,9 @@ pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome
         FindingsFormat::Sarif => sarif::end(&mut out, &totals.failed)?,
         FindingsFormat::Text if !quiet && totals.files > 0 => {
             writeln!(out, "{totals}")?;
+            if arguments.fix.is_some() {
+                writeln!(out, "{} made", count(totals.edits, "edit"))?;
+            }
             if totals.left_out > 0 {
                 let are = if totals.left_out == 1 { "is" } else { "are" };
                 let left_out = count(totals.left_out, "finding");
@@ -110,7 +117,15 @@ fn check(
         Cow::Owned(decoded) => Some(decoded),
         Cow::Borrowed(_) => None,
     };
-    let text = decoded.unwrap_or(text);
+    let options = Options { target: arguments.target, ptx: arguments.ptx };
+    let (text, edits) = match (arguments.fix, decoded) {
+        (None, decoded) => (decoded.unwrap_or(text), 0),
+        (Some(_), Some(_)) => return Ok(Err(format!("cannot fix {name}: it is not UTF-8"))),
+        (Some(which), None) => match fix(path, text, which, arguments, &options) {
+            Ok(fixed) => fixed,
+            Err(error) => return Ok(Err(format!("cannot write {name}: {error}"))),
+        },
+    };
     let source = Source::new(&name, &text);
     let limit = arguments.error_limit.unwrap_or(match arguments.format {
         FindingsFormat::Text => MOST_ERRORS,
@@ -118,17 +133,39 @@ fn check(
     });
     let mut findings =
         Findings { arguments, source: &source, out, limit, full: false, totals: Totals::default(), failed: None };
-    let options = Options { target: arguments.target, ptx: arguments.ptx };
     let report = module::visit(&TABLE, &text, &options, &mut findings);
     let Findings { totals: own, failed, .. } = findings;
     failed.map_or(Ok(()), Err)?;
-    totals.add(Totals { files: 1, in_table: report.in_table, outside: report.outside, ..own });
+    totals.add(Totals { files: 1, edits, in_table: report.in_table, outside: report.outside, ..own });
     match arguments.format {
         FindingsFormat::Text if arguments.floor => floor::text(out, &source)?,
         FindingsFormat::Json if arguments.floor => floor::json(out, &source)?,
         _ => {}
     }
     Ok(Ok(()))
+}
+
+/// Rewrites a file with the edits that are wanted, and gives its text and their number.
+fn fix(
+    path: &Path,
+    text: Vec<u8>,
+    which: Fixes,
+    arguments: &CheckArguments,
+    options: &Options,
+) -> io::Result<(Vec<u8>, usize)> {
+    let text = match String::from_utf8(text) {
+        Ok(text) => text,
+        // The check says where it is not.
+        Err(error) => return Ok((error.into_bytes(), 0)),
+    };
+    let wanted = |finding: &Diagnostic, fix: &Fix| {
+        !arguments.ignore.contains(&finding.code) && (fix.safe || which == Fixes::Unsafe)
+    };
+    let fixed = module::fix(&TABLE, &text, options, wanted);
+    if fixed.edits > 0 {
+        std::fs::write(path, &fixed.text)?;
+    }
+    Ok((fixed.text.into_bytes(), fixed.edits))
 }
 
 /// Writes the findings of a file up to the limit, and counts all of them.
@@ -158,6 +195,11 @@ impl Findings<'_, '_, '_, '_> {
 
 impl Visitor<'_> for Findings<'_, '_, '_, '_> {
     fn finding(&mut self, mut finding: Diagnostic) -> Proceed {
+        // Of one that only counts the code may be another.
+        let count = if self.arguments.ignore.is_empty() { Proceed::Count } else { Proceed::Explain };
+        if self.arguments.ignore.contains(&finding.code) {
+            return Proceed::Explain;
+        }
         if self.arguments.strict {
             finding.severity = Severity::Error;
         }
@@ -166,11 +208,11 @@ impl Visitor<'_> for Findings<'_, '_, '_, '_> {
         *(if error { &mut self.totals.errors } else { &mut self.totals.warnings }) += 1;
         // Tools that ask for floors read nothing else.
         if self.arguments.floor && self.arguments.format == FindingsFormat::Json {
-            return Proceed::Count;
+            return count;
         }
         if self.full {
             self.totals.left_out += 1;
-            return Proceed::Count;
+            return count;
         }
         if !error && self.limit > 0 && self.totals.warnings > self.limit {
             self.totals.left_out += 1;
@@ -191,6 +233,8 @@ impl Visitor<'_> for Findings<'_, '_, '_, '_> {
 struct Totals {
     /// Files that could be read.
     files: usize,
+    /// Edits made.
+    edits: usize,
     in_table: usize,
     outside: usize,
     errors: usize,
@@ -204,6 +248,7 @@ struct Totals {
 impl Totals {
     fn add(&mut self, other: Totals) {
         self.files += other.files;
+        self.edits += other.edits;
         self.in_table += other.in_table;
         self.outside += other.outside;
         self.errors += other.errors;

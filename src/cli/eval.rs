@@ -10,7 +10,7 @@ use ptx_isa::diagnostic::LineIndex;
 use ptx_isa::table::TypeInfo;
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
-use ptx_isa::text::evaluate::{Outputs, Problem, WARP, Words, described, evaluate, one_each};
+use ptx_isa::text::evaluate::{Lanes as _, Outputs, Problem, WARP, Words, described, evaluate, one_each};
 use ptx_isa::value;
 
 use super::{EvalArguments, Outcome, batch, report};

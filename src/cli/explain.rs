@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use ptx_isa::TABLE;
-use ptx_isa::diagnostic::LineIndex;
+use ptx_isa::diagnostic::{Code, Explanation, LineIndex};
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::page::Page;
 use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
@@ -12,17 +12,17 @@ use ptx_isa::text::mnemonic::{self, Refusal, Resolved, matches};
 use ptx_isa::text::statement::Need;
 use ptx_isa::text::{Statement, effects, find, spelling};
 
-use super::names::forms_of;
-use super::{ExplainArguments, Machine, Outcome, report};
+use super::{ExplainArguments, Machine, Outcome, names, report};
 
 pub(super) fn run(arguments: &ExplainArguments) -> io::Result<Outcome> {
     let ExplainArguments { machine, mnemonic } = arguments;
     let mnemonic = mnemonic.trim();
     let mut out = BufWriter::new(anstream::stdout().lock());
-    let outcome = match mnemonic.contains('*') {
-        true => Found::by(mnemonic, machine).write(&mut out, mnemonic, machine),
-        false => write(&mut out, mnemonic, machine),
-    }?;
+    let outcome = match Code::from_name(mnemonic) {
+        Some(code) => finding(&mut Terminal { out: &mut out }, code)?,
+        None if mnemonic.contains('*') => Found::by(mnemonic, machine).write(&mut out, mnemonic, machine)?,
+        None => write(&mut out, mnemonic, machine)?,
+    };
     out.flush()?;
     Ok(outcome)
 }
@@ -54,12 +54,31 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
             // An opcode may be known by another name.
             let called = Found::called(mnemonic);
             match &*called.pages {
+                [] if mnemonic.contains('-') && Code::nearest(mnemonic).is_some() => {
+                    super::complain(names::known_code(mnemonic).err().unwrap_or_default());
+                    Ok(Outcome::InputErrors)
+                }
                 [] => print_refusal(&mut out, mnemonic, &refusal).map(|()| Outcome::InputErrors),
                 [page] => opcode(&mut out, page, machine).map(|()| Outcome::Fine),
                 _ => called.list(out.out).map(|()| Outcome::Fine),
             }
         }
     }
+}
+
+/// Tells what the code of a finding means.
+fn finding(out: &mut Terminal<impl Write>, code: Code) -> io::Result<Outcome> {
+    let Explanation { text, wrong, cure, right, .. } = code.explanation();
+    writeln!(out.out, "{NAME}{code}{NAME:#}\n")?;
+    out.item("", &format!("{} {text}", code.description()))?;
+    for (title, before, module) in [("Example", "", wrong), ("Cure", cure, right)] {
+        out.heading(title)?;
+        if !before.is_empty() {
+            out.item("", before)?;
+        }
+        module.lines().try_for_each(|line| writeln!(out.out, "  {CODE}{line}{CODE:#}"))?;
+    }
+    Ok(Outcome::Fine)
 }
 
 /// Tells what a statement is, operands included, or why it is none.
@@ -111,7 +130,7 @@ impl<'a> Explained<'a> {
 fn opcode(out: &mut Terminal<impl Write>, page: &Page, machine: &Machine) -> io::Result<()> {
     out.page(page)?;
     if let Some(words) = machine.in_words() {
-        let forms = || forms_of(page.opcode);
+        let forms = || names::forms_of(page.opcode);
         let there = forms().filter(|form| machine.has(*form)).count();
         out.heading(&words)?;
         out.item("", &format!("{there} of {} forms", forms().count()))?;

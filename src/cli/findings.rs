@@ -56,6 +56,13 @@ struct End {
 struct Fix<'a> {
     bytes: [usize; 2],
     text: &'a str,
+    safe: bool,
+}
+
+impl<'a> Fix<'a> {
+    fn new(fix: &'a ptx_isa::diagnostic::Fix) -> Fix<'a> {
+        Fix { bytes: [fix.span.start, fix.span.end], text: &fix.text, safe: fix.safe }
+    }
 }
 
 /// Subject of a finding.
@@ -95,7 +102,7 @@ pub(super) fn json(out: &mut impl Write, source: &Source<'_>, finding: &Diagnost
         bytes: [span.start, span.end],
         utf16: [utf16(span.start), utf16(span.end)],
         subject: Subject::of(source, finding),
-        fixes: fixes.iter().map(|fix| Fix { bytes: [fix.span.start, fix.span.end], text: &fix.text }).collect(),
+        fixes: fixes.iter().map(Fix::new).collect(),
     };
     serde_json::to_writer(&mut *out, &finding)?;
     writeln!(out)

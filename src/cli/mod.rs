@@ -32,6 +32,7 @@ use std::process::ExitCode;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use ptx_isa::TABLE;
+use ptx_isa::diagnostic::Code;
 use ptx_isa::table::{FormInfo, Free};
 use ptx_isa::target::{Target, Version};
 use ptx_isa::text::spelling;
@@ -61,7 +62,7 @@ enum Command {
     #[command(after_help = include_str!("help/eval.txt"))]
     Eval(EvalArguments),
 
-    /// Tell what a mnemonic or an opcode is; for an illegal mnemonic why, and which legal ones are near
+    /// Tell what a mnemonic, an opcode or a finding is; for an illegal mnemonic why, and which legal ones are near
     #[command(after_help = include_str!("help/explain.txt"))]
     Explain(ExplainArguments),
 
@@ -105,6 +106,12 @@ struct CheckArguments {
     /// Print the minimum PTX version and target of each kernel and each module, and what needs them, as text or JSON
     #[arg(long)]
     floor: bool,
+    /// Rewrite the files with the edits that findings come with: those that keep the meaning, or all
+    #[arg(long, value_enum, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "safe")]
+    fix: Option<Fixes>,
+    /// Leave out the findings of a code, which `ptx-isa explain CODE` explains; may be given several times
+    #[arg(long, value_name = "CODE", value_parser = names::known_code, value_delimiter = ',')]
+    ignore: Vec<Code>,
     /// Maximum number of errors, and of warnings, to show for a file; 0 for no limit [default: 100, for tools no limit]
     #[arg(long, value_name = "N")]
     error_limit: Option<usize>,
@@ -142,7 +149,7 @@ struct EvalArguments {
 struct ExplainArguments {
     #[command(flatten)]
     machine: Machine,
-    /// A mnemonic like `setp.lt.ftz.f16`, an opcode, or a pattern of either; `*` matches any text
+    /// A mnemonic like `setp.lt.ftz.f16`, an opcode, a pattern of either, in which `*` stands for any text, or the code of a finding
     mnemonic: String,
 }
 
@@ -207,6 +214,14 @@ impl Machine {
         let asked: Vec<String> = ptx.into_iter().chain(target).collect();
         (!asked.is_empty()).then(|| asked.join(", "))
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Fixes {
+    /// Those that keep the meaning of the text
+    Safe,
+    /// All: of a guess at what was meant the likeliest
+    Unsafe,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,7 @@
 //! Targets, versions and opcodes by name, as arguments and requests give them, and counts in words.
 
 use ptx_isa::TABLE;
+use ptx_isa::diagnostic::Code;
 use ptx_isa::table::FormInfo;
 use ptx_isa::target::{Target, Version};
 
@@ -12,6 +13,12 @@ pub(super) fn known_target(text: &str) -> Result<Target, String> {
 /// The version with this name, if the table knows it.
 pub(super) fn known_version(text: &str) -> Result<Version, String> {
     TABLE.version(text).map_err(|error| error.to_string())
+}
+
+/// The code of findings with this name.
+pub(super) fn known_code(text: &str) -> Result<Code, String> {
+    let near = || Code::nearest(text).map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    Code::from_name(text).ok_or_else(|| format!("`{text}` is not the code of a finding{}", near()))
 }
 
 /// Returns the forms of an opcode in the table's order; empty if the opcode is unknown.

@@ -26,17 +26,17 @@ pub use crate::table::program::WARP;
 use crate::table::{FormInfo, Kind, Table, TypeInfo};
 use crate::target::{Floor, Target};
 
-/// Maximum number of input words of a statement: its sources and its selectors.
-const MAX_INPUTS: usize = 16;
-
-/// A word of one thread, or one of each thread of a warp.
-pub trait Words: Copy {
+/// The words of some threads.
+pub trait Lanes: Sized {
     /// Returns the same word for every thread.
     fn same(word: u128) -> Self;
 
     /// Applies a function to each word.
     fn map(self, change: impl Fn(u128) -> u128) -> Self;
+}
 
+/// A word of one thread, or one of each thread of a warp.
+pub trait Words: Lanes + Copy {
     /// Returns the lowest bit of each thread's word as a mask.
     fn mask(self) -> u32;
 
@@ -45,7 +45,7 @@ pub trait Words: Copy {
     fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<(Self, u32)>;
 }
 
-impl Words for u128 {
+impl Lanes for u128 {
     fn same(word: u128) -> u128 {
         word
     }
@@ -53,7 +53,9 @@ impl Words for u128 {
     fn map(self, change: impl Fn(u128) -> u128) -> u128 {
         change(self)
     }
+}
 
+impl Words for u128 {
     fn mask(self) -> u32 {
         self as u32 & 1
     }
@@ -64,7 +66,7 @@ impl Words for u128 {
     }
 }
 
-impl Words for [u128; WARP] {
+impl Lanes for [u128; WARP] {
     fn same(word: u128) -> Self {
         [word; WARP]
     }
@@ -72,7 +74,9 @@ impl Words for [u128; WARP] {
     fn map(self, change: impl Fn(u128) -> u128) -> Self {
         self.map(change)
     }
+}
 
+impl Words for [u128; WARP] {
     fn mask(self) -> u32 {
         self.iter().rev().fold(0, |mask, word| mask << 1 | *word as u32 & 1)
     }
@@ -172,8 +176,42 @@ pub fn evaluate<'a, W: Words>(
     statement: &Statement<'a>,
     target: Option<Target>,
     active: u32,
-    mut input: impl FnMut(Cow<'a, str>, &'static TypeInfo) -> Result<W, String>,
+    input: impl FnMut(Cow<'a, str>, &'static TypeInfo) -> Result<W, String>,
 ) -> Result<Outputs<W>, Vec<Problem>> {
+    let Operands { words, guard, destinations } = operands(statement, target, input)?;
+    let executing = guard.map_or(active, |(word, negated)| active & if negated { !word.mask() } else { word.mask() });
+    if executing == 0 {
+        return Ok(Outputs { list: Vec::new(), words, written: 0 });
+    }
+    let results = W::compute(statement.form(), sm(target), executing, &words);
+    let outputs = destinations.into_iter().zip(results).filter_map(|(destination, (bits, unspecified))| {
+        let (name, ty) = destination?;
+        Some(Output { name: name.into_owned(), bits, ty, unspecified })
+    });
+    Ok(Outputs { list: outputs.collect(), words, written: executing })
+}
+
+/// The number of a target, or of the newest.
+pub(super) fn sm(target: Option<Target>) -> u16 {
+    target.map_or(u16::MAX, |target| target.sm)
+}
+
+/// What a statement computes from, and where results go.
+pub(super) struct Operands<'a, W> {
+    /// A word for each source that is written, and for each selector.
+    pub(super) words: Vec<W>,
+    /// The guard, and whether it is negated.
+    pub(super) guard: Option<(W, bool)>,
+    /// In the order of the form's results: nothing for a sink.
+    pub(super) destinations: Vec<Option<(Cow<'a, str>, &'static TypeInfo)>>,
+}
+
+/// Reads what a statement computes from.
+pub(super) fn operands<'a, W: Lanes>(
+    statement: &Statement<'a>,
+    target: Option<Target>,
+    mut input: impl FnMut(Cow<'a, str>, &'static TypeInfo) -> Result<W, String>,
+) -> Result<Operands<'a, W>, Vec<Problem>> {
     let (table, form) = (statement.table(), statement.form());
     let mut problems = Vec::new();
     if form.evaluations().is_empty() {
@@ -184,12 +222,7 @@ pub fn evaluate<'a, W: Words>(
         let problem = |need: Need<'_>| Problem::Target { what: format!("{need}"), needs: need.listed(), target };
         problems.extend(statement.needs().find(lacks).map(problem));
     }
-    let mut words = [W::same(0); MAX_INPUTS];
-    let mut count = 0;
-    let mut push = |word| {
-        words[count] = word;
-        count += 1;
-    };
+    let mut words = Vec::with_capacity(form.operands().len());
     let mut read = |name, ty| {
         input(name, ty).unwrap_or_else(|problem| {
             problems.push(Problem::Input(problem));
@@ -198,7 +231,7 @@ pub fn evaluate<'a, W: Words>(
     };
     for (info, operand) in statement.operands_with_info().filter(|(info, _)| !info.destination) {
         let ty = table.ty(info.ty);
-        push(match operand.value {
+        words.push(match operand.value {
             Value::Register(register) => read(name_of(register), ty),
             Value::Negated(register) => read(name_of(register), ty).map(|word| word ^ 1),
             Value::Sum { name, addend } => read(Cow::Borrowed(name), ty).map(|word| word.wrapping_add(addend.into())),
@@ -210,56 +243,35 @@ pub fn evaluate<'a, W: Words>(
         });
     }
     for state in form.states().iter().filter(|state| !state.destination) {
-        push(read(Cow::Borrowed(state.name), table.ty(state.ty)));
+        words.push(read(Cow::Borrowed(state.name), table.ty(state.ty)));
     }
-    statement
-        .operands()
-        .iter()
-        .filter_map(|operand| operand.selector)
-        .for_each(|selector| push(W::same(selector.into())));
-    let executing = match statement.guard() {
-        Some(guard) => {
-            let mask = read(Cow::Borrowed(guard.register), predicate(table)).mask();
-            active & if guard.negated { !mask } else { mask }
-        }
-        None => active,
-    };
-    // Results, in the order in which the evaluator gives them: nothing for a sink.
-    let mut written = Vec::new();
+    let selectors = statement.operands().iter().filter_map(|operand| operand.selector);
+    words.extend(selectors.map(|selector| W::same(selector.into())));
+    let guard = statement.guard();
+    let guard = guard.map(|guard| (read(Cow::Borrowed(guard.register), predicate(table)), guard.negated));
+    let mut destinations = Vec::new();
     for (info, operand) in statement.operands_with_info().filter(|(info, _)| info.destination) {
         let ty = table.ty(info.ty);
-        written.push(match operand.value {
+        destinations.push(match operand.value {
             Value::Register(register) => Some((name_of(register), ty)),
             _ => None,
         });
         if let Some(second) = &info.second {
             let ty = table.ty(second.ty);
-            written.push(match operand.second {
+            destinations.push(match operand.second {
                 Some(Second::Register(name)) => Some((Cow::Borrowed(name), ty)),
                 Some(Second::Sink) | None => None,
             });
         }
     }
     let states = form.states().iter().filter(|state| state.destination);
-    written.extend(states.map(|state| Some((Cow::Borrowed(state.name), table.ty(state.ty)))));
-    for (index, (name, _)) in written.iter().flatten().enumerate() {
-        if written.iter().flatten().take(index).any(|(other, _)| other == name) {
+    destinations.extend(states.map(|state| Some((Cow::Borrowed(state.name), table.ty(state.ty)))));
+    for (index, (name, _)) in destinations.iter().flatten().enumerate() {
+        if destinations.iter().flatten().take(index).any(|(other, _)| other == name) {
             problems.push(Problem::Destinations(name.clone().into_owned()));
         }
     }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    if executing == 0 {
-        return Ok(Outputs { list: Vec::new(), words: words[..count].to_vec(), written: 0 });
-    }
-    let (sm, words) = (target.map_or(u16::MAX, |target| target.sm), &words[..count]);
-    let results = W::compute(form, sm, executing, words);
-    let outputs = written.into_iter().zip(results).filter_map(|(destination, (bits, unspecified))| {
-        let (name, ty) = destination?;
-        Some(Output { name: name.into_owned(), bits, ty, unspecified })
-    });
-    Ok(Outputs { list: outputs.collect(), words: words.to_vec(), written: executing })
+    if problems.is_empty() { Ok(Operands { words, guard, destinations }) } else { Err(problems) }
 }
 
 /// A register's name as the statement writes it: `r` or `v.x`.

@@ -195,10 +195,13 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>, depth: Depth)
             let modifiers = canonical[instruction.opcode.len()..].split('.').skip(1);
             let reordered = !modifiers.eq(tokens.iter().map(|token| token.text));
             let swapped = || if reordered { speller.swapped(&canonical, &tokens) } else { None };
-            if let Some(reason) = speller.torn_off(form, &tokens).or_else(swapped) {
+            let torn_off = speller.torn_off(form, &tokens);
+            // The other way round may be meant.
+            let safe = torn_off.is_some();
+            if let Some(reason) = torn_off.or_else(swapped) {
                 let read = Some((instruction, form.values_with(&free)));
                 let written = start..tokens.last().map_or(cursor.at(), |token| token.span.end);
-                let fixes = vec![Fix::new(written, &*canonical)];
+                let fixes = vec![Fix { safe, ..Fix::new(written, &*canonical) }];
                 return Err(Refusal { reasons: vec![reason], nearest: vec![form], fixes, read });
             }
             Ok(Resolved { form, free, reordered, blanks })

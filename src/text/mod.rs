@@ -30,15 +30,16 @@
 //! | [`statement`] | one statement, and how it is written |
 //! | [`effects`] | what one statement reads and writes, and does to control flow and other threads |
 //! | [`mod@evaluate`] | what one statement computes |
+//! | [`columns`] | what one statement computes in any number of threads |
 //! | `reader` | how one statement is read, and what is wrong where it cannot be |
 //! | `scope` | which names a scope declares, and as what |
 //! | [`module`] | whole files: directives, functions, scopes, floors |
-//! | [`evaluate`] | what a statement computes, from words for the names it reads |
 //! | [`resolved`] | modules with every name resolved: registers, labels, layouts, initial values |
 //!
 //! None of them names an opcode, a type, a version or a target.
 
 mod alike;
+pub mod columns;
 pub mod completion;
 pub mod constant;
 pub mod effects;
@@ -55,6 +56,7 @@ mod scope;
 pub mod spelling;
 pub mod statement;
 
+pub(crate) use alike::closest;
 pub use encoding::decode;
 pub use module::{Options, Report, check};
 pub use statement::Statement;

@@ -7,7 +7,7 @@ use ptx_isa::selector::Kind;
 use ptx_isa::table::{self, FormInfo, TypeInfo};
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
-use ptx_isa::text::evaluate::{Output, Outputs, Problem, WARP, Words, evaluate, one_each};
+use ptx_isa::text::evaluate::{Lanes as _, Output, Outputs, Problem, WARP, Words, evaluate, one_each};
 use ptx_isa::text::statement::Value;
 use ptx_isa::value;
 use serde::Serialize;

@@ -158,7 +158,7 @@ impl<W: Write> Server<W> {
                 .into(),
             ),
             code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
-                code_action_kinds: Some(vec![CodeActionKind::QUICKFIX]),
+                code_action_kinds: Some(vec![CodeActionKind::QUICKFIX, CodeActionKind::SOURCE_FIX_ALL]),
                 ..CodeActionOptions::default()
             })),
             ..ServerCapabilities::default()

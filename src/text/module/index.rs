@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use super::silence::silenced;
 use super::{Item, Options, Proceed, Report, Visitor, collected, run};
 use crate::diagnostic::Diagnostic;
 use crate::table::{Space, Table, TypeId};
@@ -135,7 +136,9 @@ impl Index {
     ) -> (Index, Report) {
         let mut recorder = Recorder::default();
         let mut extents = Extents { text, visitor, spans: Vec::new(), bodies: Vec::new(), function: 0 };
-        let report = run(table, text.as_bytes(), options, &mut extents, Some(&mut recorder), None);
+        let report = silenced(text.as_bytes(), &mut extents, |visitor| {
+            run(table, text.as_bytes(), options, visitor, Some(&mut recorder), None)
+        });
         let Extents { spans, bodies, .. } = extents;
         let mut index = recorder.finish(text.len());
         for (name, span) in spans {

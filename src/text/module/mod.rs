@@ -28,6 +28,7 @@ mod calls;
 mod declarations;
 mod directives;
 mod features;
+mod fixes;
 mod floors;
 mod functions;
 mod header;
@@ -40,6 +41,7 @@ mod needs;
 mod recovery;
 mod registers;
 mod sections;
+mod silence;
 mod tree;
 mod variables;
 mod vectors;
@@ -53,6 +55,7 @@ use core::ops::Range;
 use calls::{List, Shape};
 pub use directives::Linkage;
 use directives::begins_item;
+pub use fixes::{Fixed, edits, fix};
 use floors::Met;
 use functions::Signature;
 use header::Header;
@@ -116,8 +119,21 @@ impl Report {
 ///
 /// A text without `.version` and `.target` is read as bare statements, outside of any function. Their registers must be
 /// declared only if the text declares any. Comments may contain bytes that are not UTF-8: see [`decode`].
+///
+/// A comment `// ptx-isa: ignore CODE` silences the findings of that [`Code`] on its line, or on the next line if it stands alone:
+/// they are not reported. [`read`] and all that executes modules know no silence.
+///
+/// ```
+/// use ptx_isa::text::{Options, check};
+///
+/// let module = |comment| format!(".version 8.0 .target sm_80 .entry k() {{\nadd.u33 a, b, c; {comment}\nret; }}");
+/// let findings = |comment| check(&ptx_isa::TABLE, module(comment).as_bytes(), &Options::default()).diagnostics.len();
+/// assert_eq!(findings(""), 1);
+/// assert_eq!(findings("// ptx-isa: ignore unknown-modifier"), 0);
+/// ```
 pub fn check(table: &'static Table, source: &[u8], options: &Options) -> Report {
-    read(table, &decode(source), options, |_, _| {})
+    let source = decode(source);
+    collected(|_, _| {}, |visitor| visit(table, &source, options, visitor))
 }
 
 /// Checks every statement of a text, and passes each part and its byte range to `visit`, in text order. Of the parts
@@ -168,8 +184,8 @@ pub enum Proceed {
     Stop,
 }
 
-/// Checks every statement of a text, and passes its parts and findings to a visitor, which may stop the reading. Memory
-/// use is bounded, however many findings there are. The report holds everything but the findings.
+/// Checks every statement of a text, and hands its parts and what it finds to a visitor, which may end it. Memory is bounded
+/// however many findings there are. The report has all but the findings. Silenced findings are not handed on, as with [`check`].
 ///
 /// ```
 /// use ptx_isa::diagnostic::Diagnostic;
@@ -191,7 +207,7 @@ pub enum Proceed {
 /// assert_eq!(report.in_table, 0, "the second function was not read");
 /// ```
 pub fn visit<'a>(table: &'static Table, source: &'a [u8], options: &Options, visitor: &mut dyn Visitor<'a>) -> Report {
-    run(table, source, options, visitor, None, None)
+    silence::silenced(source, visitor, |visitor| run(table, source, options, visitor, None, None))
 }
 
 /// A visitor that collects all findings.
@@ -575,7 +591,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         if empty {
             let error = Diagnostic::error(Code::Syntax, token.clone(), "`;` without a statement");
-            return self.reader.notes.push(error.with_fix(token, ""));
+            return self.reader.notes.push(error.with_safe_fix(token, ""));
         }
         // A bracket may be meant as a brace.
         self.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');

@@ -62,7 +62,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 b'{' => braces += 1,
                 b'}' if braces == 0 && !self.is_stray_brace(end) => {
-                    return missing_semicolon(end, self.reader.cursor.token());
+                    return missing_semicolon(self.text(), end, self.reader.cursor.token());
                 }
                 b'}' => {
                     braces = braces.saturating_sub(1);
@@ -73,7 +73,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 b'\n' if braces == 0 => {
                     if let Some(next) = self.next_statement(opcode, end) {
                         self.cursor().seek(next.start);
-                        return missing_semicolon(end, next);
+                        return missing_semicolon(self.text(), end, next);
                     }
                 }
                 b'/' => {

@@ -47,8 +47,8 @@ impl<'a> Checker<'_, '_, 'a> {
             let (stem, number) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
             let number = number.trim_start_matches('0');
             let plain = format!("{stem}{}", if number.is_empty() { "0" } else { number });
-            self.reader
-                .tolerated(note, Diagnostic::error(Code::LeadingZeros, span.clone(), message).with_fix(span, plain))?;
+            let finding = Diagnostic::error(Code::LeadingZeros, span.clone(), message);
+            self.reader.tolerated(note, finding.with_safe_fix(span, plain))?;
         }
         Ok(Some(found.symbol))
     }

@@ -32,9 +32,13 @@ pub(crate) fn fail<T>(code: Code, span: Range<usize>, message: impl Into<String>
     Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
-/// Reports the token at `next`, which does not belong to the statement that ends at `end`.
-pub(crate) fn missing_semicolon<T>(end: usize, next: Range<usize>) -> Read<T> {
-    Err(Box::new(Diagnostic::error(Code::Syntax, next, "`;` is missing before this").with_fix(end..end, ";")))
+/// What stands at `next` is not part of the statement that ends before it. On the same line something else may be missing.
+pub(crate) fn missing_semicolon<T>(text: &str, end: usize, next: Range<usize>) -> Read<T> {
+    let apart = text[end..next.start].contains('\n') || text[next.start..].starts_with('}');
+    let fix = Fix { safe: apart, ..Fix::new(end..end, ";") };
+    let mut error = Diagnostic::error(Code::Syntax, next, "`;` is missing before this");
+    error.fixes.push(fix);
+    Err(Box::new(error))
 }
 
 /// Classification of a statement by its first word.
@@ -185,7 +189,7 @@ impl<'a> Reader<'_, 'a> {
                 }
                 let canonically = |code, message| {
                     let finding = Diagnostic::error(code, span.clone(), message);
-                    finding.with_help(format!("write `{canonical}`")).with_fix(span.clone(), &*canonical)
+                    finding.with_help(format!("write `{canonical}`")).with_safe_fix(span.clone(), &*canonical)
                 };
                 if resolved.reordered {
                     let message = format!("the modifiers of `{canonical}` are not in the manual's order");
@@ -492,7 +496,7 @@ impl<'a> Reader<'_, 'a> {
     #[cold]
     fn no_semicolon<T>(&self, form: FormInfo, end: usize) -> Read<T> {
         if self.cursor.peek() != b',' {
-            return missing_semicolon(end, self.cursor.token());
+            return missing_semicolon(self.cursor.text(), end, self.cursor.token());
         }
         let mut cursor = self.cursor;
         let mut count = form.operands().len();

@@ -121,13 +121,13 @@ impl<'a> Reader<'_, 'a> {
             let span = self.cursor.at()..self.cursor.at() + 1 + self.cursor_dot_word_len();
             let apart = self.cursor.at() > end.at();
             if apart && self.text_between(end.at()).contains('\n') && !self.is_element_or_selector(info, span.clone()) {
-                return missing_semicolon(end.at(), span);
+                return missing_semicolon(self.cursor.text(), end.at(), span);
             }
             if apart {
                 let note = self.table.takes(Lenient::BlankBeforeModifier);
                 let message = format!("blanks before `{}`", &self.cursor.text()[span.clone()]);
                 let finding = Diagnostic::error(Code::BlankBeforeModifier, span.clone(), message);
-                self.tolerated(note, finding.with_fix(end.at()..span.start, ""))?;
+                self.tolerated(note, finding.with_safe_fix(end.at()..span.start, ""))?;
             }
             let word = self.cursor.dot_word();
             match &info.selector {
@@ -274,7 +274,7 @@ impl<'a> Reader<'_, 'a> {
                 match (info.trailing_sink, self.table.takes(Lenient::SinkBehindDestination)) {
                     (Permission::No, note @ Some(_)) if !selector => {
                         let finding = Diagnostic::error(Code::Destination, bar..span.end, message);
-                        self.tolerated(note, finding.with_fix(bar..span.end, ""))?;
+                        self.tolerated(note, finding.with_safe_fix(bar..span.end, ""))?;
                     }
                     (permission, _) => self.permitted(permission, Code::Destination, bar..span.end, &message)?,
                 }
