@@ -77,7 +77,11 @@ function choices() {
 function roving() {
   for (const table of document.querySelectorAll(".matrix")) {
     const links = [...table.querySelectorAll("td a")];
-    links.forEach((a, place) => (a.tabIndex = place ? -1 : 0));
+    links.forEach((a, place) => {
+      a.tabIndex = place ? -1 : 0;
+      // Heard without its row and column, it says its form.
+      a.ariaLabel = `${a.textContent} ${a.hash.slice(1)}`;
+    });
     table.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
       const cell = event.target.closest("td");
@@ -112,7 +116,14 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   $("main").focus();
 });
 
+/** Cells without forms say why: each reason stands once on a page. */
+function reasons() {
+  const list = JSON.parse($("whys")?.textContent ?? "[]");
+  for (const cell of document.querySelectorAll("[data-why]")) cell.title = list[cell.dataset.why];
+}
+
 choices();
+reasons();
 filter();
 roving();
 scrolling();

@@ -1,21 +1,29 @@
 //! What the scripts of every page read: opcodes, their forms and floors, and the words that find them.
 //!
-//! It must be small, since it comes before the first answer: a form is a few letters of base 64, two for its floor, two for its
-//! line of syntax, and one for what stands in each place of the line; free modifiers are in no form.
+//! It must be small, since it comes before the first answer: a form is a few letters of base 64, two for its floor and two for its
+//! line of syntax where these change, and one for what stands in each place of the line; of free modifiers only those that a form cannot do without.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use ptx_isa::TABLE;
 use ptx_isa::reference::page::{Manual, Page};
-use ptx_isa::table::{FormInfo, InstructionInfo, Least};
-use ptx_isa::target::{Removed, Target, Version};
+use ptx_isa::table::{ABSENT, FormInfo, InstructionInfo, Least};
+use ptx_isa::target::{Floor, Removed, Target, Version};
 use ptx_isa::text::spelling;
 use serde::Serialize;
 
 use super::shared::Shared;
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// In place of a floor and a line that are those of the form before.
+const SAME: char = '.';
+
+/// The last digit of a number in base 64.
+fn digit(number: usize) -> char {
+    char::from(DIGITS[number & 63])
+}
 
 /// Requirements of forms.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,6 +47,12 @@ impl Need {
             low.since.ptx <= high.since.ptx && low.removed.is_none() && targets
         };
         all.iter().filter(|need| !all.iter().any(|other| other != *need && is_below(other, need))).cloned().collect()
+    }
+}
+
+impl From<&Floor> for Need {
+    fn from(floor: &Floor) -> Need {
+        Need { since: Least { ptx: floor.ptx, targets: floor.targets.to_vec() }, removed: floor.removed }
     }
 }
 
@@ -68,6 +82,10 @@ impl Floors {
     }
 }
 
+/// Something with a name and a place on a page: its kind, name, description and address.
+#[derive(Serialize)]
+pub(super) struct Named(pub(super) &'static str, pub(super) String, pub(super) &'static str, pub(super) String);
+
 #[derive(Serialize)]
 struct Index<'a> {
     versions: Vec<String>,
@@ -77,6 +95,8 @@ struct Index<'a> {
     /// Number and title.
     chapters: Vec<(&'static str, &'static str)>,
     opcodes: Vec<Opcode>,
+    /// Everything else that has a name: special registers, directives, types, state spaces.
+    names: Vec<Named>,
     /// For each word the opcodes that it says something of, four times their number and how much it says, from 1 to 3.
     words: BTreeMap<String, Vec<usize>>,
 }
@@ -87,9 +107,11 @@ struct Opcode {
     /// The numbers of its chapters.
     chapters: Vec<usize>,
     summary: &'static str,
+    /// What it is called elsewhere.
+    also: BTreeSet<&'static str>,
     /// Name, whether it is free, and members.
     slots: Vec<(&'static str, bool, &'static [&'static str])>,
-    /// The places of each line of syntax that are no free ones.
+    /// The places of each line of syntax that some form cannot do without.
     lines: Vec<Vec<u8>>,
     forms: String,
 }
@@ -98,6 +120,7 @@ struct Opcode {
 pub(super) fn script(
     manual: &'static Manual,
     pages: &[&'static Page],
+    names: Vec<Named>,
     floors: &mut Floors,
 ) -> serde_json::Result<String> {
     let opcodes = TABLE.instructions().zip(pages).map(|(info, page)| opcode(info, page, manual, floors)).collect();
@@ -107,6 +130,7 @@ pub(super) fn script(
         families: TABLE.families,
         chapters: manual.chapters.iter().map(|chapter| (chapter.number, chapter.title)).collect(),
         opcodes,
+        names,
         words: words(manual, pages),
         floors: floors.0.list(),
     };
@@ -115,37 +139,44 @@ pub(super) fn script(
 
 fn opcode(info: InstructionInfo, page: &'static Page, manual: &'static Manual, floors: &mut Floors) -> Opcode {
     let slots = &info.data().slots;
-    let lines = info.syntaxes().iter().map(|line| {
-        line.items.iter().map(|item| item.slot).filter(|slot| !slots[usize::from(*slot)].free).collect::<Vec<u8>>()
+    let mut spelt: BTreeSet<String> = BTreeSet::new();
+    let forms: Vec<(FormInfo, Vec<u8>)> = info
+        .forms()
+        .filter(|form| spelt.insert(spelling::mnemonic(*form).into_owned()))
+        .map(|form| (form, form.values_with(&spelling::needed(form))))
+        .collect();
+    let lines = info.syntaxes().iter().enumerate().map(|(line, syntax)| {
+        let is_there = |slot: &u8| {
+            let needed =
+                |(form, values): &(FormInfo, Vec<u8>)| form.line() == line && values[usize::from(*slot)] != ABSENT;
+            !slots[usize::from(*slot)].free || forms.iter().any(needed)
+        };
+        syntax.items.iter().map(|item| item.slot).filter(is_there).collect::<Vec<u8>>()
     });
     let lines: Vec<Vec<u8>> = lines.collect();
     let mut text = String::new();
-    let mut push = |digit: usize| text.push(char::from(DIGITS[digit & 63]));
-    let mut last = None;
-    for form in info.forms().filter(is_first) {
-        let floor = floors.place(&Need::of(form));
-        // The line is said where it is another one.
-        for number in [floor, form.line()] {
-            push(number >> 6);
-            push(number);
+    let mut before = None;
+    for (form, values) in &forms {
+        let head = (floors.place(&Need::of(*form)), form.line());
+        if before.replace(head) == Some(head) {
+            text.push(SAME);
+        } else {
+            [head.0, head.1]
+                .iter()
+                .flat_map(|number| [number >> 6, *number])
+                .for_each(|number| text.push(digit(number)));
         }
-        lines[form.line()].iter().for_each(|slot| push(form.values()[usize::from(*slot)].into()));
-        last = Some(form);
+        text.extend(lines[form.line()].iter().map(|slot| digit(values[usize::from(*slot)].into())));
     }
-    debug_assert!(last.is_some());
     Opcode {
         name: info.data().opcode,
         chapters: chapters(manual, page),
         summary: page.summary,
+        also: page.entries.iter().flat_map(|entry| entry.also.iter().copied()).collect(),
         slots: slots.iter().map(|slot| (slot.name, slot.free, slot.members)).collect(),
         lines,
         forms: text,
     }
-}
-
-/// Of forms of one mnemonic, which have other operands each, the first.
-fn is_first(form: &FormInfo) -> bool {
-    TABLE.form(form.mnemonic()) == Some(*form)
 }
 
 /// The numbers of the chapters that describe an opcode.
@@ -163,7 +194,7 @@ pub(super) fn chapters(manual: &Manual, page: &Page) -> Vec<usize> {
 /// Words of two letters tell nothing.
 const SHORTEST: usize = 3;
 
-/// The words of what opcodes are called elsewhere, of summaries, of titles, and of all else that is said of opcodes.
+/// The words of summaries, of titles, and of all else that is said of opcodes; what they are called elsewhere is said whole.
 fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
     let mut found: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, page) in pages.iter().enumerate() {
@@ -178,7 +209,6 @@ fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
             }
         };
         // What says most comes first: a word counts once.
-        page.entries.iter().flat_map(|entry| entry.also).for_each(|phrase| add(phrase, 3));
         add(page.summary, 3);
         page.entries.iter().for_each(|entry| add(entry.summary, 3));
         for chapter in chapters(manual, page) {
