@@ -6,6 +6,9 @@ const HITS = 40, FORMS_OF_ONE = 6, ABSENT = 63;
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const DIGIT = Object.fromEntries([...DIGITS].map((letter, value) => [letter, value]));
 
+// Lists of members are shared by what has the same.
+for (const { slots } of PTX.opcodes) for (const slot of slots) slot[2] = PTX.members[slot[2]];
+
 /** What opcodes are called elsewhere: each phrase with their numbers, and its words as they would be among those of prose. */
 const CALLED = new Map();
 PTX.opcodes.forEach(({ also }, number) => {

@@ -8,8 +8,14 @@ const $ = (id) => document.getElementById(id);
 const machine = (() => {
   const query = new URLSearchParams(location.search);
   const known = (list, name) => (list.includes(name) ? name : "");
-  return { ptx: known(PTX.versions, query.get("ptx")), target: known(PTX.targets, query.get("target")) };
+  const asked = { ptx: known(PTX.versions, query.get("ptx")), target: known(PTX.targets, query.get("target")) };
+  return exists(asked.ptx, asked.target) ? asked : { ...asked, ptx: "" };
 })();
+
+/** Whether there is such a machine: a version knows the target. */
+function exists(ptx, target) {
+  return !ptx || !target || PTX.versions.indexOf(ptx) >= PTX.since[PTX.targets.indexOf(target)];
+}
 
 const smOf = (target) => parseInt(target.slice(3), 10);
 const letterOf = (target) => target.replace(/^sm_\d+/, "");
@@ -65,12 +71,20 @@ function choices() {
     $(id).value = machine[id];
     $(id).addEventListener("change", () => {
       machine[id] = $(id).value;
+      possible();
       history.replaceState(null, "", link(location.pathname.replace(/.*\//, "") + location.hash));
       filter();
       dispatchEvent(new Event("machine"));
     });
   }
+  possible();
   document.querySelector(".machine").hidden = false;
+}
+
+/** What makes no machine with the other choice cannot be chosen. */
+function possible() {
+  for (const option of $("ptx").options) option.disabled = !exists(option.value, machine.target);
+  for (const option of $("target").options) option.disabled = !exists(machine.ptx, option.value);
 }
 
 /** One stop for the tab key in each matrix; arrows go from cell to cell. */

@@ -90,11 +90,14 @@ pub(super) struct Named(pub(super) &'static str, pub(super) String, pub(super) &
 struct Index<'a> {
     versions: Vec<String>,
     targets: Vec<String>,
+    /// For each target the place of the first version that has it.
+    since: Vec<Option<usize>>,
     families: &'static [&'static [u16]],
     floors: &'a [Wanted],
     /// Number and title.
     chapters: Vec<(&'static str, &'static str)>,
     opcodes: Vec<Opcode>,
+    members: &'a [&'static [&'static str]],
     /// Everything else that has a name: special registers, directives, types, state spaces.
     names: Vec<Named>,
     /// For each word the opcodes that it says something of, four times their number and how much it says, from 1 to 3.
@@ -109,8 +112,8 @@ struct Opcode {
     summary: &'static str,
     /// What it is called elsewhere.
     also: BTreeSet<&'static str>,
-    /// Name, whether it is free, and members.
-    slots: Vec<(&'static str, bool, &'static [&'static str])>,
+    /// Name, whether it is free, and the place of its members among all lists of members.
+    slots: Vec<(&'static str, u8, usize)>,
     /// The places of each line of syntax that some form cannot do without.
     lines: Vec<Vec<u8>>,
     forms: String,
@@ -123,13 +126,17 @@ pub(super) fn script(
     names: Vec<Named>,
     floors: &mut Floors,
 ) -> serde_json::Result<String> {
-    let opcodes = TABLE.instructions().zip(pages).map(|(info, page)| opcode(info, page, manual, floors)).collect();
+    let mut members = Shared::new();
+    let described = TABLE.instructions().zip(pages);
+    let opcodes = described.map(|(info, page)| opcode(info, page, manual, floors, &mut members)).collect();
     let index = Index {
         versions: TABLE.versions.iter().map(Version::to_string).collect(),
         targets: TABLE.targets.iter().map(|info| info.target.to_string()).collect(),
+        since: TABLE.targets.iter().map(|info| TABLE.versions.iter().position(|known| *known == info.since)).collect(),
         families: TABLE.families,
         chapters: manual.chapters.iter().map(|chapter| (chapter.number, chapter.title)).collect(),
         opcodes,
+        members: members.list(),
         names,
         words: words(manual, pages),
         floors: floors.0.list(),
@@ -137,7 +144,13 @@ pub(super) fn script(
     Ok(format!("const PTX={};\n", serde_json::to_string(&index)?))
 }
 
-fn opcode(info: InstructionInfo, page: &'static Page, manual: &'static Manual, floors: &mut Floors) -> Opcode {
+fn opcode(
+    info: InstructionInfo,
+    page: &'static Page,
+    manual: &'static Manual,
+    floors: &mut Floors,
+    members: &mut Shared<&'static [&'static str]>,
+) -> Opcode {
     let slots = &info.data().slots;
     let mut spelt: BTreeSet<String> = BTreeSet::new();
     let forms: Vec<(FormInfo, Vec<u8>)> = info
@@ -173,7 +186,7 @@ fn opcode(info: InstructionInfo, page: &'static Page, manual: &'static Manual, f
         chapters: chapters(manual, page),
         summary: page.summary,
         also: page.entries.iter().flat_map(|entry| entry.also.iter().copied()).collect(),
-        slots: slots.iter().map(|slot| (slot.name, slot.free, slot.members)).collect(),
+        slots: slots.iter().map(|slot| (slot.name, slot.free.into(), members.place(slot.members))).collect(),
         lines,
         forms: text,
     }

@@ -168,6 +168,12 @@ impl<'a> Site<'a> {
         vocabulary::FILES.into_iter().chain([news::FILE])
     }
 
+    /// The places of some needs, as the script knows them.
+    fn places(&self, needs: &[Need]) -> String {
+        let mut floors = self.floors.borrow_mut();
+        needs.iter().map(|need| floors.place(need).to_string()).collect::<Vec<_>>().join(" ")
+    }
+
     fn chapter(&self, section: &str) -> &'static str {
         self.manual.chapter(section).map_or("", |chapter| chapter.title)
     }
@@ -187,6 +193,11 @@ struct Index<'a> {
 impl Index<'_> {
     fn forms(&self) -> usize {
         TABLE.forms().count()
+    }
+
+    /// What some form of an opcode needs, as the script knows it.
+    fn needs(&self, page: &Page) -> String {
+        self.site.places(&Need::lowest(forms_of(page.opcode)))
     }
 }
 
@@ -311,12 +322,6 @@ impl Instruction<'_> {
     /// How the first form of a cell is spelt.
     fn spelt(&self, mnemonic: &str) -> Cow<'static, str> {
         TABLE.form(mnemonic).map_or_else(|| mnemonic.to_owned().into(), spelling::mnemonic)
-    }
-
-    /// The places of some needs, as the script knows them.
-    fn places(&self, needs: &[Need]) -> String {
-        let mut floors = self.site.floors.borrow_mut();
-        needs.iter().map(|need| floors.place(need).to_string()).collect::<Vec<_>>().join(" ")
     }
 
     /// The modifiers of a line that are more than a word, with what may stand there.

@@ -97,8 +97,10 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
     (sheets, names)
 }
 
+/// The types of a set with which registers are declared.
 fn names_of(types: TypeSet) -> String {
-    types.iter().map(|id| code(&format!(".{}", TABLE.ty(id).name))).collect::<Vec<_>>().join(" ")
+    let declared = types.iter().filter(|id| TABLE.ty(*id).registers.iter().any(|own| own == *id));
+    declared.map(|id| code(&format!(".{}", TABLE.ty(id).name))).collect::<Vec<_>>().join(" ")
 }
 
 fn register(special: &'static Special, file: &str, floors: &mut Floors, names: &mut Vec<Named>) -> Row {
