@@ -70,7 +70,8 @@ macro_rules! forms {
                 ::core::ptr::eq(info.table(), &$table).then(|| $form(info.index() as u16))
             }
 
-            /// The canonical mnemonic.
+            /// The name in the table: the mnemonic without free modifiers. [`Display`](::core::fmt::Display) writes a legal
+            /// spelling, which has those that the form cannot do without.
             pub fn mnemonic(self) -> &'static str {
                 self.info().mnemonic()
             }
@@ -129,13 +130,13 @@ macro_rules! forms {
 
         impl ::core::fmt::Display for $form {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.pad(self.mnemonic())
+                f.pad(&$crate::text::spelling::mnemonic(self.info()))
             }
         }
 
         impl ::core::fmt::Debug for $form {
             fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-                f.write_str(self.mnemonic())
+                ::core::fmt::Display::fmt(self, f)
             }
         }
 

@@ -7,6 +7,20 @@ const HITS = 40, FORMS_OF_ONE = 6, ABSENT = 63;
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const DIGIT = Object.fromEntries([...DIGITS].map((letter, value) => [letter, value]));
 
+// Lists of members are shared by what has the same.
+for (const { slots } of PTX.opcodes) for (const slot of slots) slot[2] = PTX.members[slot[2]];
+
+/** What opcodes are called elsewhere: each phrase with their numbers, and its words as they would be among those of prose. */
+const CALLED = new Map();
+PTX.opcodes.forEach(({ also }, number) => {
+  const add = (list, entry) => list.some((other) => other >> 2 === number) || list.push(entry);
+  for (const phrase of also) {
+    if (!CALLED.has(phrase)) CALLED.set(phrase, []);
+    CALLED.get(phrase).push(number);
+    for (const word of phrase.split(" ")) add((PTX.words[word] ??= []), number * 4 + 3);
+  }
+});
+
 const VOCABULARY = Object.keys(PTX.words);
 const OPCODES = new Map(PTX.opcodes.map((opcode, number) => [opcode.name, number]));
 
@@ -15,9 +29,11 @@ function formsOf(opcode) {
   if (opcode.list) return opcode.list;
   opcode.list = [];
   const text = opcode.forms, two = (at) => DIGIT[text[at]] * 64 + DIGIT[text[at + 1]];
+  let floor, line;
   for (let at = 0; at < text.length; ) {
-    const [floor, line] = [two(at), opcode.lines[two(at + 2)]];
-    at += 4;
+    // A dot stands for the floor and the line of the form before.
+    if (text[at] === ".") at++;
+    else [floor, line, at] = [two(at), opcode.lines[two(at + 2)], at + 4];
     const tokens = [];
     for (const slot of line) {
       const value = DIGIT[text[at++]];
@@ -94,12 +110,18 @@ function said(word) {
 const TOKENS = new Set(PTX.opcodes.flatMap((opcode) => opcode.slots.flatMap((slot) => slot[2])));
 const SEGMENTS = new Set(PTX.opcodes.flatMap((opcode) => opcode.name.split(".")));
 
-const KNOWN = [...SEGMENTS, ...TOKENS, ...VOCABULARY], MEANT = new Map();
+/** Special registers, directives, types and state spaces by their names without punctuation. */
+const bare = (name) => name.toLowerCase().replace(/^[%.]/, "");
+const NAMES = new Map(PTX.names.map((entry) => [bare(entry[1]), entry]));
+const partsOf = (text) => text.toLowerCase().split(/[^a-z0-9]+/).filter(Boolean);
+const TOLD_OF_NAMES = new Set(PTX.names.flatMap(([, , note]) => partsOf(note)));
+
+const KNOWN = [...NAMES.keys(), ...TOLD_OF_NAMES, ...SEGMENTS, ...TOKENS, ...VOCABULARY], MEANT = new Map();
 
 /** Replaces a word without any match by the closest known word. */
 function meant(word) {
   if (!MEANT.has(word)) {
-    const known = KNOWN.some((other) => other.startsWith(word) || alike(word, other));
+    const known = KNOWN.some((other) => other.startsWith(word)) || VOCABULARY.some((other) => alike(word, other));
     MEANT.set(word, known ? word : closest(word, SEGMENTS) ?? closest(word, TOKENS) ?? closest(word, VOCABULARY) ?? word);
   }
   return MEANT.get(word);
@@ -108,14 +130,27 @@ function meant(word) {
 const formHit = ({ mnemonic, floor }) =>
   ({ kind: "form", name: mnemonic, floor, note: floorWords(floor), href: `explorer.html#${mnemonic}` });
 
+/** The words of a text. A name of C++ is several: `__shfl_up_sync`, `atomicAdd`, `wmma::load_matrix_sync(…)`. */
+function wordsOf(text) {
+  const known = (word) => SEGMENTS.has(word) || TOKENS.has(word) || NAMES.has(word);
+  return text.replace(/\(.*$/, "").replace(/\.[xyzw]\s*$/, "").split(/[\s.,;]+/).filter(Boolean).flatMap((word) => {
+    const own = word.toLowerCase();
+    if (known(own)) return own;
+    const parts = word.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase().split(/[\s_:<>&*%-]+/).filter(Boolean);
+    const whole = parts.join("");
+    return parts.length > 1 && (VOCABULARY.includes(whole) || CALLED.has(whole) || TOLD_OF_NAMES.has(whole)) ? whole : parts;
+  });
+}
+
 /** Searches for instructions, forms and sections, best match first. */
 function search(text) {
-  const all = text.toLowerCase().split(/[\s.,;]+/).filter(Boolean);
+  const all = wordsOf(text);
   // In a query of several words, words of one or two letters that name nothing are ignored.
   const typed = all.filter((word) => word.length > 2 || all.length === 1 || SEGMENTS.has(word) || TOKENS.has(word) || KNOWN.includes(word));
   if (!all.length) return [];
   const words = typed.map(meant), prose = words.map(said), hits = [];
   let complete = false;
+  const called = new Set(CALLED.get(all.join(" ")) ?? CALLED.get(all.join("")) ?? []);
   if (words.length) PTX.opcodes.forEach((opcode, number) => {
     const parts = opcode.name.split("."), wanted = [];
     let score = 0, named = 0, missed = 0;
@@ -132,6 +167,11 @@ function search(text) {
       else if (++missed * 2 > words.length) return;
     }
     score -= 30 * missed;
+    // What others call it is its name, too.
+    if (called.has(number)) {
+      hits.push({ score: score + 90, kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${opcode.name}.html` });
+      return;
+    }
     complete ||= !missed;
     // Prefer opcodes all of whose parts are in the query.
     score += named === parts.length ? 20 : -2 * (parts.length - named);
@@ -152,6 +192,16 @@ function search(text) {
     const whole = number === text.trim() || typed.length > 0 && typed.every((word) => own.some((other) => other.startsWith(word)));
     if (whole) hits.push({ score: 20 * typed.length + (typed.length > 2 ? 100 : 0), kind: "section", name: title, note: number, href: `index.html#c${number}` });
   }
+  for (const [kind, name, note, href] of PTX.names) {
+    const own = bare(name), parts = partsOf(name), told = partsOf(note);
+    const begins = (word) => parts.some((part) => part.startsWith(word)) || own.startsWith(word);
+    // What is written with its punctuation is meant.
+    const score = name.toLowerCase() === text.trim().toLowerCase().replace(/\.[xyzw]$/, "") ? 500
+      : own === all.join(" ") || own === all.join("_") ? 85
+      : all.length && all.every((word) => begins(word) || word.length > 2 && told.includes(word)) ? 22 * all.length + (all.every(begins) ? 20 : 0)
+      : 0;
+    if (score) hits.push({ score, kind, name, note, href });
+  }
   const exact = formNamed(text.trim().toLowerCase());
   if (exact && !OPCODES.has(text.trim()))
     hits.push({ ...formHit(exact.form), score: 1000 });
@@ -160,8 +210,13 @@ function search(text) {
   return hits.filter((hit) => !(complete && hit.missed)).sort((a, b) => b.score - a.score).filter((hit) => !seen.has(hit.href) && seen.add(hit.href)).slice(0, HITS);
 }
 
-/** Returns true if a text looks like PTX rather than words. */
-const isStatement = (text) => /[,;@%[\]{}|]|[^\s.]\.[^\s.]/.test(text);
+/** Whether a text is meant as PTX rather than as words: `threadIdx.x` and `%tid.x` are none. */
+function isStatement(text) {
+  if (/^\s*%[\w.]*\s*$/.test(text)) return false;
+  if (/[,;@%[\]{}|]/.test(text)) return true;
+  const [, first] = text.match(/^\s*([^\s.]+)\.[^\s.]/) ?? [];
+  return first !== undefined && (SEGMENTS.has(first) || closest(first, SEGMENTS) !== undefined || !/[A-Z]/.test(first));
+}
 
 const escape = (text) => text.replace(/[&<>"]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[char]);
 const prose = (text) => text.split("`").map((part, index) => (index % 2 ? `<code>${escape(part)}</code>` : escape(part))).join("");

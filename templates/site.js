@@ -8,8 +8,14 @@ const $ = (id) => document.getElementById(id);
 const machine = (() => {
   const query = new URLSearchParams(location.search);
   const known = (list, name) => (list.includes(name) ? name : "");
-  return { ptx: known(PTX.versions, query.get("ptx")), target: known(PTX.targets, query.get("target")) };
+  const asked = { ptx: known(PTX.versions, query.get("ptx")), target: known(PTX.targets, query.get("target")) };
+  return exists(asked.ptx, asked.target) ? asked : { ...asked, ptx: "" };
 })();
+
+/** Whether there is such a machine: a version knows the target. */
+function exists(ptx, target) {
+  return !ptx || !target || PTX.versions.indexOf(ptx) >= PTX.since[PTX.targets.indexOf(target)];
+}
 
 const smOf = (target) => parseInt(target.slice(3), 10);
 const letterOf = (target) => target.replace(/^sm_\d+/, "");
@@ -65,19 +71,31 @@ function choices() {
     $(id).value = machine[id];
     $(id).addEventListener("change", () => {
       machine[id] = $(id).value;
+      possible();
       history.replaceState(null, "", link(location.pathname.replace(/.*\//, "") + location.hash));
       filter();
       dispatchEvent(new Event("machine"));
     });
   }
+  possible();
   document.querySelector(".machine").hidden = false;
+}
+
+/** What makes no machine with the other choice cannot be chosen. */
+function possible() {
+  for (const option of $("ptx").options) option.disabled = !exists(option.value, machine.target);
+  for (const option of $("target").options) option.disabled = !exists(machine.ptx, option.value);
 }
 
 /** Makes each matrix a single tab stop; arrow keys move between its cells. */
 function roving() {
   for (const table of document.querySelectorAll(".matrix")) {
     const links = [...table.querySelectorAll("td a")];
-    links.forEach((a, place) => (a.tabIndex = place ? -1 : 0));
+    links.forEach((a, place) => {
+      a.tabIndex = place ? -1 : 0;
+      // Heard without its row and column, it says its form.
+      a.ariaLabel = `${a.textContent} ${a.hash.slice(1)}`;
+    });
     table.addEventListener("keydown", (event) => {
       const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
       const cell = event.target.closest("td");
@@ -112,7 +130,14 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   $("main").focus();
 });
 
+/** Cells without forms say why: each reason stands once on a page. */
+function reasons() {
+  const list = JSON.parse($("whys")?.textContent ?? "[]");
+  for (const cell of document.querySelectorAll("[data-why]")) cell.title = list[cell.dataset.why];
+}
+
 choices();
+reasons();
 filter();
 roving();
 scrolling();

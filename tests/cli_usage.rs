@@ -114,7 +114,7 @@ fn forms_are_found_by_any_legal_spelling() {
         |target: &str| run(&["table", "--target", target, "cp.async.bulk.tensor.2d*gather4*"]).out.lines().count();
     assert_eq!(["sm_90", "sm_90a", "sm_100", "sm_100f"].map(gather), [1, 1, 3, 5]);
     let missed = run(&["table", "ld.globl.u64"]);
-    assert!(missed.status == 1 && missed.err.contains("near: `ld{"), "{}", missed.err);
+    assert!(missed.status == 1 && missed.err.contains("near: `ld.global.u64`"), "{}", missed.err);
     let form: ptx_isa::Form = "ld.global.u64".parse().expect("a form");
     assert_eq!(form.mnemonic(), "ld.u64");
     assert!("ld.globl.u64".parse::<ptx_isa::Form>().is_err());

@@ -12,10 +12,11 @@ use std::net::{TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use ptx_isa::reference::REFERENCE;
-use ptx_isa::text::{Statement, mnemonic};
+use ptx_isa::text::{Statement, mnemonic, spelling};
 use ptx_isa::{Form, TABLE};
 use serde_json::{Value, json};
 
@@ -39,6 +40,12 @@ fn write_site(name: &str, module: Option<&str>) -> PathBuf {
     out
 }
 
+/// The site without the module, which tests share.
+fn plain() -> &'static Path {
+    static SITE: OnceLock<PathBuf> = OnceLock::new();
+    SITE.get_or_init(|| write_site("plain", None))
+}
+
 fn size(folder: &Path) -> u64 {
     fs::read_dir(folder)
         .expect("the site")
@@ -52,20 +59,20 @@ const BEFORE: [&str; 7] =
 
 #[test]
 fn the_site_is_small_and_has_a_page_for_each_opcode_and_a_link_to_each_form() {
-    let site = write_site("small", None);
+    let site = plain();
     let size_of = |name: &str| fs::metadata(site.join(name)).unwrap_or_else(|error| panic!("{name}: {error}")).len();
-    let all = size(&site);
+    let all = size(site);
     let told = TABLE.instructions.iter().map(|info| size_of(&format!("o-{}.js", info.opcode))).max();
     let before = BEFORE.iter().map(|name| size_of(name)).sum::<u64>() + told.unwrap_or_default();
     println!("{all} bytes in all, at most {before} before the first answer");
     // The budget excludes the WebAssembly module.
-    assert!(all < 13_000_000 && before <= 310_000);
+    assert!(all < 11_000_000 && before <= 310_000);
     for instruction in TABLE.instructions() {
         let opcode = instruction.data().opcode;
         assert!(site.join(format!("i-{opcode}.html")).exists());
         let forms = fs::read_to_string(site.join(format!("f-{opcode}.html"))).expect("a page");
         for form in instruction.forms() {
-            assert!(forms.contains(&format!("explorer.html#{}\"", form.mnemonic())), "{form:?}");
+            assert!(forms.contains(&format!("explorer.html#{}\"", spelling::mnemonic(form))), "{form:?}");
         }
         // A page names its section, and leads to the manual's and to its line of the spec.
         let page = fs::read_to_string(site.join(format!("i-{opcode}.html"))).expect("a page");
@@ -89,6 +96,47 @@ fn the_site_is_small_and_has_a_page_for_each_opcode_and_a_link_to_each_form() {
     assert!(fs::read_to_string(site.join("explorer.html")).expect("a page").contains("without the module"));
 }
 
+#[test]
+fn what_has_a_name_has_a_row_and_what_is_new_has_a_page() {
+    let site = plain();
+    let read = |name: &str| fs::read_to_string(site.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let [registers, directives, types, spaces] =
+        ["special-registers.html", "directives.html", "types.html", "spaces.html"].map(read);
+    let row = |page: &str, id: &str| page.contains(&format!("<tr id=\"{id}\""));
+    assert!(TABLE.specials.iter().all(|special| row(&registers, special.name.trim_start_matches('%'))));
+    assert!(TABLE.directives.iter().all(|directive| row(&directives, directive.name)));
+    assert!(TABLE.spaces.iter().all(|space| row(&spaces, space.name)));
+    let described = TABLE.types.iter().filter(|ty| !ty.description.is_empty());
+    assert!(described.count() > 40 && row(&types, "bf16x2"));
+    // Extremes of formats, as IEEE 754 and the specification of 8-bit floats have them.
+    for (ty, largest) in
+        [("f16", "65504"), ("e4m3", "448"), ("e5m2", "57344"), ("e2m1", "6"), ("e3m2", "28"), ("e2m3", "7.5")]
+    {
+        let line = types.lines().find(|line| line.contains(&format!("<code>.{ty}</code>")) && line.contains("<sup>"));
+        assert!(line.is_some_and(|line| line.contains(&format!("<td>{largest}</td>"))), "{ty}: {line:?}");
+    }
+    // Each instruction is new in one version, that of its first form.
+    let mut new: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for version in TABLE.versions {
+        let page = read(&format!("v-{version}.html"));
+        let part = page.split("<section id=\"instructions\">").nth(1).and_then(|rest| rest.split("</section>").next());
+        for instruction in TABLE.instructions() {
+            let opcode = instruction.data().opcode;
+            if part.is_some_and(|part| part.contains(&format!("<code>{opcode}</code></a></th>"))) {
+                new.entry(opcode).or_default().push(version.to_string());
+            }
+        }
+    }
+    for instruction in TABLE.instructions() {
+        let first = instruction.forms().map(|form| spelling::since(form).ptx).min().expect("a form").to_string();
+        assert_eq!(new.get(instruction.data().opcode), Some(&vec![first]), "{}", instruction.data().opcode);
+    }
+    for info in TABLE.targets {
+        assert!(read(&format!("v-{}.html", info.since)).contains(&format!("t-{}.html\"", info.target)));
+        read(&format!("t-{}.html", info.target));
+    }
+}
+
 /// Percent-decodes an address.
 fn decoded(text: &str) -> String {
     text.replace("%20", " ").replace("%22", "\"").replace("%23", "#").replace("%25", "%")
@@ -96,12 +144,12 @@ fn decoded(text: &str) -> String {
 
 #[test]
 fn no_link_is_broken_and_nothing_comes_from_a_network() {
-    let site = write_site("links", None);
+    let site = plain();
     let read = |name: &str| fs::read_to_string(site.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let manual = REFERENCE.manual.as_ref().expect("the spec names it");
     let mut anchors: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut links = BTreeSet::new();
-    let pages = fs::read_dir(&site).expect("the site").map(|entry| entry.expect("a file").file_name());
+    let pages = fs::read_dir(site).expect("the site").map(|entry| entry.expect("a file").file_name());
     for page in pages.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".html")) {
         let text = read(&page);
         let values =
@@ -121,10 +169,10 @@ fn no_link_is_broken_and_nothing_comes_from_a_network() {
         if file == "explorer.html" && !anchor.is_empty() {
             let text = decoded(anchor.split(';').next().unwrap_or_default());
             let known = TABLE.instruction_of(&text).is_some_and(|info| info.data().opcode == text);
-            assert!(
-                known || TABLE.form(&text).is_some() || Statement::parse(&TABLE, &text).is_ok() || file == page,
-                "{page}: {link}"
-            );
+            // The reader takes what the site links, a form with all the modifiers that it cannot do without.
+            let is_read = || mnemonic::resolve(&TABLE, &text).is_ok() || Statement::parse(&TABLE, &text).is_ok();
+            let is_place = link.starts_with('#') && anchors[file].contains(anchor);
+            assert!(known || is_read() || is_place, "{page}: {link}");
         } else if !anchor.is_empty() {
             assert!(anchors[file].contains(anchor), "{page}: {link}");
         }
@@ -373,7 +421,8 @@ fn the_site_works_in_a_browser() {
     let module = std::env::var("PTX_ISA_WASM").ok();
     let site = write_site("browser", module.as_deref());
     browser.width(1280);
-    let mut parts: Vec<Part> = vec![("the box", box_finds), ("a version and a target", machine_filters)];
+    let mut parts: Vec<Part> =
+        vec![("the box", box_finds), ("a version and a target", machine_filters), ("machines", only_machines_that_are)];
     match module {
         Some(_) => parts.extend::<[Part; 7]>([
             ("three answers", three_answers),
@@ -418,6 +467,23 @@ fn box_finds(browser: &Browser, site: &Path) {
         let found = browser.script(&format!("return search({text:?}).map((hit) => hit.name)"));
         found.as_array().into_iter().flatten().filter_map(|name| name.as_str().map(str::to_owned)).collect()
     };
+    for line in include_str!("site/queries.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let [first, among] = [" = ", " ~ "].map(|sign| line.split_once(sign));
+        let (text, wanted) = first.or(among).unwrap_or_else(|| panic!("`{line}` says nothing"));
+        let most = if first.is_some() { 1 } else { 4 };
+        let found = names(text);
+        let is_it =
+            |hit: &String| hit.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        assert!(found.iter().take(most).any(is_it), "{line}: {found:?}");
+        assert_eq!(browser.script(&format!("return isStatement({text:?})")), json!(false), "{text}");
+    }
+    // Every form that it lists is legal as it is spelt, and has its own line of the table.
+    let listed = browser.script("return PTX.opcodes.flatMap(formsOf).map((form) => form.mnemonic)");
+    let listed: BTreeSet<&str> = listed.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    assert_eq!(listed.len(), TABLE.forms().map(spelling::mnemonic).collect::<BTreeSet<_>>().len());
+    for form in listed {
+        assert!(mnemonic::resolve(&TABLE, form).is_ok(), "{form}");
+    }
     for (text, wanted) in [
         ("setp lt f16", "setp.lt.f16"),
         ("f16 lt setp", "setp.lt.f16"),
@@ -507,6 +573,44 @@ fn machine_filters(browser: &Browser, site: &Path) {
     browser.assert_holds("location.search === '?target=sm_90'");
     browser.open(site, "f-setp.html?target=sm_52");
     browser.assert_holds("document.querySelector('section.off') && document.querySelector('section:not(.off)')");
+}
+
+/// The index has what the chosen version and target have, and no machine can be chosen that never was.
+fn only_machines_that_are(browser: &Browser, site: &Path) {
+    let listed = |query: &str| {
+        browser.open(site, &format!("index.html{query}"));
+        browser.script("return [...document.querySelectorAll('.index > div')].filter((row) => row.checkVisibility()).map((row) => row.querySelector('code').innerText)")
+    };
+    let (all, old) = (listed(""), listed("?ptx=3.0&target=sm_20"));
+    let has = |list: &Value, name: &str| list.as_array().is_some_and(|list| list.contains(&json!(name)));
+    for instruction in TABLE.instructions() {
+        let there =
+            |form| spelling::is_listed(form, "3.0".parse().expect("a version"), "sm_20".parse().expect("a target"));
+        let opcode = instruction.data().opcode;
+        assert!(has(&all, opcode));
+        // A form is listed by its canonical spelling.
+        if has(&old, opcode) {
+            assert!(instruction.forms().any(there), "{opcode}");
+        }
+    }
+    assert!(has(&old, "setp") && !has(&old, "wgmma.mma_async"));
+    // A target that came later is none of an older version, in the lists as in an address.
+    let disabled = "const list = document.querySelector('#target'); return [...list.options].filter((option) => option.disabled).map((option) => option.value)";
+    let missing = browser.script(disabled);
+    for info in TABLE.targets {
+        assert_eq!(
+            has(&missing, &info.target.to_string()),
+            info.since > "3.0".parse().expect("a version"),
+            "{}",
+            info.target
+        );
+    }
+    browser.open(site, "index.html?ptx=8.6&target=sm_100f");
+    browser.assert_holds(
+        "document.querySelector('#ptx').value === '' && document.querySelector('#target').value === 'sm_100f'",
+    );
+    browser
+        .assert_holds("[...document.querySelector('#ptx').options].find((option) => option.value === '8.6').disabled");
 }
 
 /// A form all of whose recorded results are known in these ways; the explorer takes its name as it is.
@@ -677,7 +781,7 @@ fn pictures(browser: &Browser, site: &Path) {
     // Who holds what of a matrix: the first fragment is open, and a table in each.
     browser.open(site, "i-mma.html#fragments");
     browser.assert_holds("document.querySelectorAll('#fragments details').length > 10 && document.querySelector('#fragments details').open");
-    browser.assert_holds("[...document.querySelectorAll('#fragments details')].every((one) => one.querySelector('table.held td.picked') && one.querySelector('p a'))");
+    browser.assert_holds("[...document.querySelectorAll('#fragments details')].every((one) => one.querySelector('table.held td.picked') && one.querySelector('.holders a'))");
     browser.script("[...document.querySelectorAll('#fragments details')].forEach((one) => (one.open = true))");
     let summary = browser.text("#fragments");
     assert!(summary.contains("16 × 16 elements; each lane has 4 registers of 2 elements"), "{summary}");

@@ -3,6 +3,7 @@
 //! The schema is a contract, described by docs/dataset.md and docs/dataset.schema.json. It has its own version number,
 //! [`VERSION`], and its own types, so that the library's types can change independently of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -191,7 +192,7 @@ struct Laid {
 
 #[derive(Serialize)]
 struct Form {
-    mnemonic: &'static str,
+    mnemonic: Cow<'static, str>,
     pattern: String,
     operands: String,
     entry: u8,
@@ -364,7 +365,7 @@ fn entry(entry: &page::Entry) -> Entry {
 fn form(form: FormInfo) -> Form {
     let since = spelling::since(form);
     Form {
-        mnemonic: form.mnemonic(),
+        mnemonic: spelling::mnemonic(form),
         pattern: form.pattern(),
         operands: form.signature(),
         entry: form.syntax().entry,

@@ -171,7 +171,7 @@ impl Found {
                 return Ok(Outcome::InputErrors);
             }
             ([page], []) => return write(out, page.opcode, machine),
-            ([], [form]) => return write(out, form.mnemonic(), machine),
+            ([], [form]) => return write(out, &spelling::mnemonic(*form), machine),
             _ => {}
         }
         self.list(out)?;
@@ -186,9 +186,10 @@ impl Found {
             let label = format!("{NAME}{name}{NAME:#}");
             Terminal { out: &mut *out }.wrapped_behind(&label, width, &page.summary.replace('`', ""))?;
         }
-        let width = self.forms.iter().map(|form| form.mnemonic().len()).max().unwrap_or(0) + 2;
-        for form in &self.forms {
-            writeln!(out, "{NAME}{:<width$}{NAME:#}{FAINT}{}{FAINT:#}", form.mnemonic(), spelling::since(*form))?;
+        let names: Vec<_> = self.forms.iter().map(|form| spelling::mnemonic(*form)).collect();
+        let width = names.iter().map(|name| name.len()).max().unwrap_or(0) + 2;
+        for (form, name) in self.forms.iter().zip(&names) {
+            writeln!(out, "{NAME}{name:<width$}{NAME:#}{FAINT}{}{FAINT:#}", spelling::since(*form))?;
         }
         Ok(())
     }
@@ -204,10 +205,11 @@ fn print_refusal(terminal: &mut Terminal<impl Write>, written: &str, refusal: &R
         return Ok(());
     }
     terminal.heading("Legal and near")?;
-    let width = refusal.nearest.iter().map(|form| form.mnemonic().len()).max().unwrap_or(0) + 2;
-    for near in &refusal.nearest {
+    let names = refusal.spellings();
+    let width = names.iter().map(|name| name.len()).max().unwrap_or(0) + 2;
+    for (near, name) in refusal.nearest.iter().zip(&names) {
         let since = spelling::since(*near);
-        writeln!(terminal.out, "  {CODE}{:<width$}{CODE:#}{FAINT}{since}{FAINT:#}", near.mnemonic())?;
+        writeln!(terminal.out, "  {CODE}{name:<width$}{CODE:#}{FAINT}{since}{FAINT:#}")?;
     }
     Ok(())
 }

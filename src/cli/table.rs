@@ -1,5 +1,6 @@
 //! `ptx-isa table`: a row for each legal form.
 
+use std::borrow::Cow;
 use std::io::{self, BufWriter, Write};
 
 use ptx_isa::TABLE;
@@ -13,7 +14,9 @@ use super::{Outcome, TableArguments, TableFormat, dataset};
 
 #[derive(Serialize)]
 struct Row {
-    mnemonic: String,
+    mnemonic: Cow<'static, str>,
+    /// With placeholders for free modifiers.
+    pattern: String,
     operands: String,
     ptx: String,
     target: String,
@@ -24,7 +27,8 @@ impl Row {
     fn new(form: FormInfo) -> Row {
         let since = spelling::since(form);
         Row {
-            mnemonic: form.pattern(),
+            mnemonic: spelling::mnemonic(form),
+            pattern: form.pattern(),
             operands: form.signature(),
             ptx: since.ptx.to_string(),
             target: in_words(&since.targets),
@@ -39,7 +43,7 @@ fn near(pattern: &str) -> String {
     let Err(refusal) = mnemonic::resolve(&TABLE, written.trim_matches('.')) else { return String::new() };
     let near: Vec<String> = match &*refusal.nearest {
         [] => refusal.fixes.iter().map(|fix| format!("`{}`", fix.text)).collect(),
-        nearest => nearest.iter().map(|form| format!("`{}`", form.pattern())).collect(),
+        _ => refusal.spellings().iter().map(|near| format!("`{near}`")).collect(),
     };
     if near.is_empty() { String::new() } else { format!("; near: {}", near.join(", ")) }
 }
@@ -59,7 +63,7 @@ pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome
     match format {
         TableFormat::Text => {
             for form in &forms {
-                let Row { mnemonic, operands, ptx, target, section } = Row::new(*form);
+                let Row { mnemonic, operands, ptx, target, section, .. } = Row::new(*form);
                 writeln!(out, "{mnemonic:<27} {operands:<32} PTX {ptx:<4} {target:<7} {section}")?;
             }
             if !quiet {

@@ -15,7 +15,7 @@
 //! assert_eq!(refusal.nearest[0].mnemonic(), "setp.lt.s32");
 //! ```
 
-use alloc::borrow::ToOwned;
+use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -24,6 +24,7 @@ use core::ops::Range;
 
 use super::alike::{closest, distance};
 use super::lexer::Cursor;
+use super::spelling;
 use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Slot, Syntax, Table};
 
@@ -63,8 +64,15 @@ impl Refusal {
         Refusal { reasons: vec![reason], nearest: Vec::new(), fixes, read: None }
     }
 
+    /// The legal spellings of [`nearest`](Self::nearest): with the free modifiers that were written where a form takes them.
+    pub fn spellings(&self) -> Vec<Cow<'static, str>> {
+        let free = self.read.as_ref().map_or(Free::NONE, |(instruction, values)| Free::of(*instruction, values));
+        self.nearest.iter().map(|form| spelt(*form, &free)).collect()
+    }
+
     /// One diagnostic for all reasons: the first, the others in its note, the nearest forms in its help.
     pub fn into_diagnostic(self) -> Diagnostic {
+        let near = self.spellings();
         let mut reasons = self.reasons.into_iter();
         let mut first =
             reasons.next().unwrap_or_else(|| Diagnostic::error(Code::Syntax, 0..0, "this is not a mnemonic"));
@@ -76,8 +84,8 @@ impl Refusal {
             }
             note.push_str(&other.message);
         }
-        if first.help.is_none() && !self.nearest.is_empty() {
-            first.help = Some(format!("legal and near: {}", list(self.nearest.iter().map(|form| form.mnemonic()), "")));
+        if first.help.is_none() && !near.is_empty() {
+            first.help = Some(format!("legal and near: {}", list(near.iter().map(|name| &**name), "")));
         }
         first
     }
@@ -502,11 +510,7 @@ impl Speller {
         let nearest = self.nearest(&wanted, &suspects, |_| true);
         // Keep the free modifiers if the form accepts them.
         let free = Free::of(self.instruction, &wanted);
-        let spelt = nearest.iter().map(|form| match form.takes(&free) {
-            true => form.mnemonic_with(&free),
-            false => form.mnemonic().into(),
-        });
-        let legal = spelt.filter(|mnemonic| self.takes(mnemonic));
+        let legal = nearest.iter().map(|form| spelt(*form, &free).into_owned()).filter(|mnemonic| self.takes(mnemonic));
         // A misspelling is likelier than another modifier.
         let meant = self.respelt(&loose, tokens).map(|(form, free)| form.mnemonic_with(&free));
         let mut mnemonics: Vec<String> = Vec::new();
@@ -671,8 +675,16 @@ impl Speller {
     }
 }
 
+/// A form with these free modifiers, if it takes them; else its canonical spelling.
+fn spelt(form: FormInfo, free: &Free) -> Cow<'static, str> {
+    match *free != Free::NONE && form.takes(free) {
+        true => form.mnemonic_with(free).into(),
+        false => spelling::mnemonic(form),
+    }
+}
+
 /// Names in backquotes, parted by commas, at most ten of them.
-fn list(names: impl Iterator<Item = &'static str>, prefix: &str) -> String {
+fn list<'n>(names: impl Iterator<Item = &'n str>, prefix: &str) -> String {
     let mut text = String::new();
     for (index, name) in names.enumerate() {
         if index == 10 {

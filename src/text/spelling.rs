@@ -9,10 +9,11 @@
 //! let form = ptx_isa::TABLE.form("cp.async.ca.global").unwrap();
 //! // A copy has to name its cache level and state spaces.
 //! assert!(!form.takes(&ptx_isa::table::Free::NONE));
-//! assert_eq!(form.mnemonic_with(&spelling::canonical(form).unwrap()), "cp.async.ca.shared.global");
+//! assert_eq!(spelling::mnemonic(form), "cp.async.ca.shared.global");
 //! assert_eq!(spelling::since(form).to_string(), "PTX 7.0, sm_80");
 //! ```
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use super::statement::Need;
@@ -52,6 +53,19 @@ pub fn canonical(form: FormInfo) -> Option<Free> {
         false
     });
     best.map(|(_, free)| free)
+}
+
+/// The free modifiers that a form cannot do without: none where it is legal alone, else those of its canonical spelling.
+pub fn needed(form: FormInfo) -> Free {
+    if form.takes(&Free::NONE) { Free::NONE } else { canonical(form).unwrap_or(Free::NONE) }
+}
+
+/// A legal mnemonic of a form, with the free modifiers that it cannot do without.
+pub fn mnemonic(form: FormInfo) -> Cow<'static, str> {
+    match needed(form) {
+        Free::NONE => Cow::Borrowed(form.mnemonic()),
+        free => Cow::Owned(form.mnemonic_with(&free)),
+    }
 }
 
 /// Returns the minimum version and targets of a form: those of its canonical spelling, as the manual lists it, or of

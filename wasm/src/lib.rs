@@ -79,7 +79,19 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
+    use ptx_isa::TABLE;
+    use ptx_isa::text::spelling;
+
     use super::reply;
+
+    #[test]
+    fn every_form_is_legal_as_it_is_spelt() {
+        for form in TABLE.forms() {
+            let name = spelling::mnemonic(form);
+            let answer = reply(&format!("{name}\n\n"));
+            assert!(answer.starts_with(r#"{"verdict":"legal""#), "{name}: {answer}");
+        }
+    }
 
     #[test]
     fn all_of_a_statement_has_a_floor() {

@@ -1,5 +1,6 @@
 //! Analysis of a text: the verdict, the reasons for it, and the table's information on the form it denotes.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use ptx_isa::TABLE;
@@ -161,7 +162,7 @@ impl Answer {
                     answer.opcode = Some(opcode);
                     answer.pick(*instruction, values, machine, text, &place, alone);
                 }
-                answer.nearest = refusal.nearest.iter().map(|form| form.mnemonic().to_owned()).collect();
+                answer.nearest = refusal.spellings().into_iter().map(Cow::into_owned).collect();
                 answer.reasons = refusal.reasons.into_iter().map(Finding::from).collect();
                 answer
             }

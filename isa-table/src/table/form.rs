@@ -54,7 +54,8 @@ impl FormInfo {
         self.index as usize
     }
 
-    /// Returns the canonical mnemonic: `set.lt.and.ftz.u32.f32`.
+    /// Returns the mnemonic without free modifiers: `set.lt.and.ftz.u32.f32`. A form that cannot do without some of them is
+    /// spelt by [`mnemonic_with`](Self::mnemonic_with).
     #[inline]
     pub fn mnemonic(self) -> &'static str {
         self.table.forms.mnemonic(self.index())

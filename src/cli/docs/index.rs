@@ -1,22 +1,29 @@
-//! Search index that the scripts of every page load: opcodes, their forms and floors, and the words that find them.
+//! What the scripts of every page read: opcodes, their forms and floors, and the words that find them.
 //!
-//! It must be small, since it is loaded before the first answer: a form is a few letters of base 64, two for its floor,
-//! two for its line of syntax, and one for the value of each modifier of the line; free modifiers are not part of a
-//! form.
+//! It must be small, since it comes before the first answer: a form is a few letters of base 64, two for its floor and two for its
+//! line of syntax where these change, and one for what stands in each place of the line; of free modifiers only those that a form cannot do without.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use ptx_isa::TABLE;
 use ptx_isa::reference::page::{Manual, Page};
-use ptx_isa::table::{FormInfo, InstructionInfo, Least};
-use ptx_isa::target::{Removed, Target, Version};
+use ptx_isa::table::{ABSENT, FormInfo, InstructionInfo, Least};
+use ptx_isa::target::{Floor, Removed, Target, Version};
 use ptx_isa::text::spelling;
 use serde::Serialize;
 
 use super::shared::Shared;
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// In place of a floor and a line that are those of the form before.
+const SAME: char = '.';
+
+/// The last digit of a number in base 64.
+fn digit(number: usize) -> char {
+    char::from(DIGITS[number & 63])
+}
 
 /// Requirements of forms.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +47,12 @@ impl Need {
             low.since.ptx <= high.since.ptx && low.removed.is_none() && targets
         };
         all.iter().filter(|need| !all.iter().any(|other| other != *need && is_below(other, need))).cloned().collect()
+    }
+}
+
+impl From<&Floor> for Need {
+    fn from(floor: &Floor) -> Need {
+        Need { since: Least { ptx: floor.ptx, targets: floor.targets.to_vec() }, removed: floor.removed }
     }
 }
 
@@ -69,15 +82,24 @@ impl Floors {
     }
 }
 
+/// Something with a name and a place on a page: its kind, name, description and address.
+#[derive(Serialize)]
+pub(super) struct Named(pub(super) &'static str, pub(super) String, pub(super) &'static str, pub(super) String);
+
 #[derive(Serialize)]
 struct Index<'a> {
     versions: Vec<String>,
     targets: Vec<String>,
+    /// For each target the place of the first version that has it.
+    since: Vec<Option<usize>>,
     families: &'static [&'static [u16]],
     floors: &'a [Wanted],
     /// Number and title.
     chapters: Vec<(&'static str, &'static str)>,
     opcodes: Vec<Opcode>,
+    members: &'a [&'static [&'static str]],
+    /// Everything else that has a name: special registers, directives, types, state spaces.
+    names: Vec<Named>,
     /// For each word the opcodes that it says something of, four times their number and how much it says, from 1 to 3.
     words: BTreeMap<String, Vec<usize>>,
 }
@@ -88,9 +110,11 @@ struct Opcode {
     /// The numbers of its chapters.
     chapters: Vec<usize>,
     summary: &'static str,
-    /// Name, whether it is free, and members.
-    slots: Vec<(&'static str, bool, &'static [&'static str])>,
-    /// The modifiers of each line of syntax, without free ones.
+    /// What it is called elsewhere.
+    also: BTreeSet<&'static str>,
+    /// Name, whether it is free, and the place of its members among all lists of members.
+    slots: Vec<(&'static str, u8, usize)>,
+    /// The places of each line of syntax that some form cannot do without.
     lines: Vec<Vec<u8>>,
     forms: String,
 }
@@ -99,54 +123,73 @@ struct Opcode {
 pub(super) fn script(
     manual: &'static Manual,
     pages: &[&'static Page],
+    names: Vec<Named>,
     floors: &mut Floors,
 ) -> serde_json::Result<String> {
-    let opcodes = TABLE.instructions().zip(pages).map(|(info, page)| opcode(info, page, manual, floors)).collect();
+    let mut members = Shared::new();
+    let described = TABLE.instructions().zip(pages);
+    let opcodes = described.map(|(info, page)| opcode(info, page, manual, floors, &mut members)).collect();
     let index = Index {
         versions: TABLE.versions.iter().map(Version::to_string).collect(),
         targets: TABLE.targets.iter().map(|info| info.target.to_string()).collect(),
+        since: TABLE.targets.iter().map(|info| TABLE.versions.iter().position(|known| *known == info.since)).collect(),
         families: TABLE.families,
         chapters: manual.chapters.iter().map(|chapter| (chapter.number, chapter.title)).collect(),
         opcodes,
+        members: members.list(),
+        names,
         words: words(manual, pages),
         floors: floors.0.list(),
     };
     Ok(format!("const PTX={};\n", serde_json::to_string(&index)?))
 }
 
-fn opcode(info: InstructionInfo, page: &'static Page, manual: &'static Manual, floors: &mut Floors) -> Opcode {
+fn opcode(
+    info: InstructionInfo,
+    page: &'static Page,
+    manual: &'static Manual,
+    floors: &mut Floors,
+    members: &mut Shared<&'static [&'static str]>,
+) -> Opcode {
     let slots = &info.data().slots;
-    let lines = info.syntaxes().iter().map(|line| {
-        line.items.iter().map(|item| item.slot).filter(|slot| !slots[usize::from(*slot)].free).collect::<Vec<u8>>()
+    let mut spelt: BTreeSet<String> = BTreeSet::new();
+    let forms: Vec<(FormInfo, Vec<u8>)> = info
+        .forms()
+        .filter(|form| spelt.insert(spelling::mnemonic(*form).into_owned()))
+        .map(|form| (form, form.values_with(&spelling::needed(form))))
+        .collect();
+    let lines = info.syntaxes().iter().enumerate().map(|(line, syntax)| {
+        let is_there = |slot: &u8| {
+            let needed =
+                |(form, values): &(FormInfo, Vec<u8>)| form.line() == line && values[usize::from(*slot)] != ABSENT;
+            !slots[usize::from(*slot)].free || forms.iter().any(needed)
+        };
+        syntax.items.iter().map(|item| item.slot).filter(is_there).collect::<Vec<u8>>()
     });
     let lines: Vec<Vec<u8>> = lines.collect();
     let mut text = String::new();
-    let mut push = |digit: usize| text.push(char::from(DIGITS[digit & 63]));
-    let mut last = None;
-    for form in info.forms().filter(is_first) {
-        let floor = floors.place(&Need::of(form));
-        // The line is said where it is another one.
-        for number in [floor, form.line()] {
-            push(number >> 6);
-            push(number);
+    let mut before = None;
+    for (form, values) in &forms {
+        let head = (floors.place(&Need::of(*form)), form.line());
+        if before.replace(head) == Some(head) {
+            text.push(SAME);
+        } else {
+            [head.0, head.1]
+                .iter()
+                .flat_map(|number| [number >> 6, *number])
+                .for_each(|number| text.push(digit(number)));
         }
-        lines[form.line()].iter().for_each(|slot| push(form.values()[usize::from(*slot)].into()));
-        last = Some(form);
+        text.extend(lines[form.line()].iter().map(|slot| digit(values[usize::from(*slot)].into())));
     }
-    debug_assert!(last.is_some());
     Opcode {
         name: info.data().opcode,
         chapters: chapters(manual, page),
         summary: page.summary,
-        slots: slots.iter().map(|slot| (slot.name, slot.free, slot.members)).collect(),
+        also: page.entries.iter().flat_map(|entry| entry.also.iter().copied()).collect(),
+        slots: slots.iter().map(|slot| (slot.name, slot.free.into(), members.place(slot.members))).collect(),
         lines,
         forms: text,
     }
-}
-
-/// Of forms of one mnemonic, which have other operands each, the first.
-fn is_first(form: &FormInfo) -> bool {
-    TABLE.form(form.mnemonic()) == Some(*form)
 }
 
 /// The numbers of the chapters that describe an opcode.
@@ -164,7 +207,7 @@ pub(super) fn chapters(manual: &Manual, page: &Page) -> Vec<usize> {
 /// Words of two letters tell nothing.
 const SHORTEST: usize = 3;
 
-/// The words of what opcodes are called elsewhere, of summaries, of titles, and of all else that is said of opcodes.
+/// The words of summaries, of titles, and of all else that is said of opcodes; what they are called elsewhere is said whole.
 fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
     let mut found: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, page) in pages.iter().enumerate() {
@@ -179,7 +222,6 @@ fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
             }
         };
         // In decreasing order of weight: only the first occurrence of a word counts.
-        page.entries.iter().flat_map(|entry| entry.also).for_each(|phrase| add(phrase, 3));
         add(page.summary, 3);
         page.entries.iter().for_each(|entry| add(entry.summary, 3));
         for chapter in chapters(manual, page) {

@@ -3,14 +3,19 @@
 //! The pages of `reference` and the table make all of it; templates in `templates/` say how it looks. This module
 //! knows no instruction.
 
+mod fragments;
 mod index;
+mod news;
 mod railroad;
 mod recorded;
 mod shared;
+mod sheet;
+mod since;
 mod told;
+mod vocabulary;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 
@@ -20,14 +25,16 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ptx_isa::TABLE;
 use ptx_isa::reference::page::{
-    self, Chapter, Entry, Example, Floor, Fragment, Line, Manual, Matrix, Modifier, Page, Row, Source,
+    self, Chapter, Entry, Example, Fragment, Line, Manual, Matrix, Modifier, Page, Row, Source,
 };
 use ptx_isa::reference::{REFERENCE, examples, form};
 use ptx_isa::table::{FormInfo, Free};
-use ptx_isa::target::{Target, Version};
+use ptx_isa::target::Target;
+use ptx_isa::text::spelling;
 
 use self::index::{Floors, Need};
 use self::recorded::Recorded;
+use self::shared::Shared;
 use super::names::forms_of;
 use super::{DocsArguments, Outcome, folder};
 
@@ -100,15 +107,24 @@ fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(S
     files.push(("explorer.html".to_owned(), render(Explorer { site: &site, module: module.is_some() }.render())?));
     files.push(("forms.html".to_owned(), render(Forms { site: &site }.render())?));
     for page in &pages {
-        files.push((file(page.opcode), render(Instruction { site: &site, page }.render())?));
+        files.push((
+            file(page.opcode),
+            render(Instruction { site: &site, page, reasons: RefCell::new(Shared::new()) }.render())?,
+        ));
         files.push((format!("f-{}.html", page.opcode), render(FormsOf { site: &site, page }.render())?));
         files.push((format!("o-{}.js", page.opcode), told::script(manual, page, recorded)?));
     }
     for source in REFERENCE.sources {
         files.push((format!("s-{}.html", source.name), render(SourceText { site: &site, source }.render())?));
     }
+    let (vocabulary, mut names) = vocabulary::sheets(&mut floors.borrow_mut());
+    let (news, versions) = news::sheets(&pages, &mut floors.borrow_mut());
+    names.extend(versions);
+    for sheet in vocabulary.iter().chain(&news) {
+        files.push((sheet.file.clone(), render(SheetPage { site: &site, sheet }.render())?));
+    }
     // Pages have placed their floors.
-    files.push(("index.js".to_owned(), index::script(manual, &pages, &mut floors.borrow_mut())?));
+    files.push(("index.js".to_owned(), index::script(manual, &pages, names, &mut floors.borrow_mut())?));
     if let Some(module) = module {
         files.push(("module.js".to_owned(), format!("loaded(\"{module}\");\n")));
     }
@@ -147,6 +163,17 @@ impl<'a> Site<'a> {
         found.map_or(("", &[]), |(chapter, pages)| (chapter.title, pages.as_slice()))
     }
 
+    /// Files and titles of the pages beside instructions.
+    fn sheets(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        vocabulary::FILES.into_iter().chain([news::FILE])
+    }
+
+    /// The places of some needs, as the script knows them.
+    fn places(&self, needs: &[Need]) -> String {
+        let mut floors = self.floors.borrow_mut();
+        needs.iter().map(|need| floors.place(need).to_string()).collect::<Vec<_>>().join(" ")
+    }
+
     fn chapter(&self, section: &str) -> &'static str {
         self.manual.chapter(section).map_or("", |chapter| chapter.title)
     }
@@ -166,6 +193,11 @@ struct Index<'a> {
 impl Index<'_> {
     fn forms(&self) -> usize {
         TABLE.forms().count()
+    }
+
+    /// What some form of an opcode needs, as the script knows it.
+    fn needs(&self, page: &Page) -> String {
+        self.site.places(&Need::lowest(forms_of(page.opcode)))
     }
 }
 
@@ -193,7 +225,7 @@ struct FormsOf<'a> {
 struct Group {
     floor: usize,
     words: String,
-    forms: Vec<(&'static str, String)>,
+    forms: Vec<(Cow<'static, str>, String)>,
 }
 
 impl FormsOf<'_> {
@@ -201,7 +233,7 @@ impl FormsOf<'_> {
     fn groups(&self) -> Vec<Group> {
         let mut groups: Vec<(Need, Group)> = Vec::new();
         for form in forms_of(self.page.opcode) {
-            let (need, spelt) = (Need::of(form), (form.mnemonic(), form.pattern()));
+            let (need, spelt) = (Need::of(form), (spelling::mnemonic(form), form.pattern()));
             match groups.iter_mut().find(|(other, _)| *other == need) {
                 Some((_, group)) if group.forms.contains(&spelt) => {}
                 Some((_, group)) => group.forms.push(spelt),
@@ -218,6 +250,13 @@ impl FormsOf<'_> {
 }
 
 #[derive(Template)]
+#[template(path = "sheet.html")]
+struct SheetPage<'a> {
+    site: &'a Site<'a>,
+    sheet: &'a sheet::Sheet,
+}
+
+#[derive(Template)]
 #[template(path = "source.html")]
 struct SourceText<'a> {
     site: &'a Site<'a>,
@@ -229,20 +268,7 @@ struct SourceText<'a> {
 struct Instruction<'a> {
     site: &'a Site<'a>,
     page: &'static Page,
-}
-
-/// A place on the axis of a timeline.
-struct Tick {
-    at: String,
-    label: String,
-}
-
-/// A bar of a timeline.
-struct Bar {
-    label: String,
-    from: String,
-    text: String,
-    lenient: bool,
+    reasons: RefCell<Shared<&'static str>>,
 }
 
 impl Instruction<'_> {
@@ -283,10 +309,19 @@ impl Instruction<'_> {
         Need::lowest(forms.filter(|form| has(form, matrix.across, column) && in_row(form)))
     }
 
-    /// The places of some needs, as the script knows them.
-    fn places(&self, needs: &[Need]) -> String {
-        let mut floors = self.site.floors.borrow_mut();
-        needs.iter().map(|need| floors.place(need).to_string()).collect::<Vec<_>>().join(" ")
+    /// The place of a reason why no form has two members, among those of the page.
+    fn why(&self, reason: &'static str) -> usize {
+        self.reasons.borrow_mut().place(reason)
+    }
+
+    /// These reasons, for the script.
+    fn whys(&self) -> String {
+        serde_json::to_string(self.reasons.borrow().list()).unwrap_or_default().replace('<', "\\u003c")
+    }
+
+    /// How the first form of a cell is spelt.
+    fn spelt(&self, mnemonic: &str) -> Cow<'static, str> {
+        TABLE.form(mnemonic).map_or_else(|| mnemonic.to_owned().into(), spelling::mnemonic)
     }
 
     /// Returns the modifiers of a line that have several members.
@@ -300,35 +335,8 @@ impl Instruction<'_> {
         instruction.is_some_and(|info| info.data().slots.iter().any(|slot| slot.free))
     }
 
-    fn version_ticks(&self) -> Vec<Tick> {
-        let versions = TABLE.versions.iter().enumerate();
-        let majors = versions.filter(|(_, version)| version.minor == 0);
-        ticks(majors.map(|(index, version)| (index, version.major.to_string())), TABLE.versions.len())
-    }
-
-    fn target_ticks(&self) -> Vec<Tick> {
-        let sms = sms();
-        let tens = sms.iter().enumerate().filter(|(_, sm)| *sm % 10 == 0);
-        ticks(tens.map(|(index, sm)| (index, sm.to_string())), sms.len())
-    }
-
-    fn version_bars(&self, entry: &Entry) -> Vec<Bar> {
-        let bar = |floor: &Floor| {
-            let version: Version = floor.ptx?.parse().ok()?;
-            let index = TABLE.versions.iter().position(|known| *known == version)?;
-            Some(bar(floor, percent(index, TABLE.versions.len()), format!("PTX {version}")))
-        };
-        entry.floors.iter().filter_map(bar).collect()
-    }
-
-    fn target_bars(&self, entry: &Entry) -> Vec<Bar> {
-        let sms = sms();
-        let bar = |floor: &Floor| {
-            let target: Target = floor.target?.parse().ok()?;
-            let index = sms.iter().position(|sm| *sm == target.sm)?;
-            Some(bar(floor, percent(index, sms.len()), target.to_string()))
-        };
-        entry.floors.iter().filter_map(bar).collect()
+    fn since(&self, entry: &Entry) -> Vec<since::Since> {
+        since::rows(entry)
     }
 
     fn lenient_floors(&self, entry: &Entry) -> Vec<&'static str> {
@@ -344,14 +352,13 @@ impl Instruction<'_> {
         self.page.modifiers.iter().filter(|modifier| modifier.is_word()).map(|modifier| modifier.name).collect()
     }
 
-    /// Some of the forms that have a fragment, and how many more there are.
-    fn holders(&self, fragment: &Fragment) -> (Vec<&'static str>, usize) {
-        const SOME: usize = 4;
-        let forms: Vec<_> = forms_of(self.page.opcode).collect();
-        let places = fragment.held.iter().flat_map(|held| held.forms).filter_map(|place| forms.get(*place as usize));
-        let names: BTreeSet<&str> = places.map(|form| form.mnemonic()).collect();
-        let more = names.len().saturating_sub(SOME);
-        (names.into_iter().take(SOME).collect(), more)
+    /// The fragments, each distribution once.
+    fn drawn(&self) -> Vec<fragments::Drawn> {
+        fragments::drawn(self.page)
+    }
+
+    fn holders(&self, fragment: &Fragment) -> (Vec<Cow<'static, str>>, usize) {
+        fragments::holders(self.page, fragment)
     }
 
     fn has_domains(&self, modifier: &Modifier) -> bool {
@@ -362,36 +369,6 @@ impl Instruction<'_> {
 /// The rows of a matrix with what they are called.
 fn named(fragment: &Fragment, matrix: &[Vec<String>]) -> Vec<(String, Vec<String>)> {
     fragment.row_names().into_iter().zip(matrix.iter().cloned()).collect()
-}
-
-/// The SM numbers of all targets, ascending.
-fn sms() -> Vec<u16> {
-    let mut sms: Vec<u16> = TABLE.targets.iter().map(|info| info.target.sm).collect();
-    sms.dedup();
-    sms
-}
-
-/// Returns the labels that fit side by side.
-fn ticks(labels: impl Iterator<Item = (usize, String)>, count: usize) -> Vec<Tick> {
-    const ROOM: usize = 8;
-    let mut last = None;
-    let mut ticks = Vec::new();
-    for (index, label) in labels {
-        let at = 100 * index / count;
-        if last.is_none_or(|last| at >= last + ROOM) && at + ROOM <= 100 {
-            last = Some(at);
-            ticks.push(Tick { at: percent(index, count), label });
-        }
-    }
-    ticks
-}
-
-fn percent(index: usize, count: usize) -> String {
-    format!("{:.2}%", 100.0 * index as f64 / count as f64)
-}
-
-fn bar(floor: &Floor, from: String, text: String) -> Bar {
-    Bar { label: floor.subject.unwrap_or("every form").to_owned(), from, text, lenient: floor.lenient.is_some() }
 }
 
 /// Prose with code between backquotes, as HTML.

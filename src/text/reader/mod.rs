@@ -20,6 +20,7 @@ use super::constant::at_name;
 use super::lexer::Cursor;
 use super::memo::Memo;
 use super::mnemonic::{self, Depth, Refusal};
+use super::spelling;
 use super::statement::{Guard, MAX_OPERANDS, NOTHING, Operand, Register, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
 use crate::selector::{Permission, Selector};
@@ -527,7 +528,8 @@ impl<'a> Reader<'_, 'a> {
         if !self.brief
             && let Some(near) = mnemonic::nearest_with_operands(form, count)
         {
-            diagnostic.help = Some(format!("with {count} operands it is `{} {}`", near.mnemonic(), near.signature()));
+            diagnostic.help =
+                Some(format!("with {count} operands it is `{} {}`", spelling::mnemonic(near), near.signature()));
         }
         Err(Box::new(diagnostic))
     }
