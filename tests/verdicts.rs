@@ -437,3 +437,12 @@ fn variables_of_calls_and_windows_of_spaces_are_declared_as_the_assembler_wants(
         9.5 sm_90 | P: .callprototype _ (.reg .texref t);",
     );
 }
+
+#[test]
+fn a_predicate_that_skips_a_copy_may_be_negated() {
+    taken(
+        "9.5 sm_90 | cp.async.ca.shared.global [b64_0], [b64_1], 4, !pred_0;
+        9.5 sm_90 | cp.async.cg.shared.global [b64_0], [b64_1], 16, !pred_0;",
+    );
+    refused("9.5 sm_90 | cp.async.ca.shared.global [b64_0], [b64_1], 4, !u32_0;");
+}

@@ -12,22 +12,19 @@ use isa_table::page::{
     LaidBuf as Laid, LayoutBuf as Layout, LineBuf as Line, MatrixBuf as Matrix, MemberBuf as Member,
     ModifierBuf as Modifier, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
 };
+use isa_table::table::OperandBuf as Accepted;
 use isa_table::target::in_words;
 
 use crate::check::{ABSENT, Checked, Form, words};
 use crate::model::{
     self, BoundBuf, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
-    Requirement, Rounding, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Substitute, SubstituteRule, Sum,
-    SumOfBuf, SummationBuf, TypeId, TypeSet,
+    Requirement, Rounding, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Sum, SumOfBuf, SummationBuf, TypeId,
+    TypeSet,
 };
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::syntax::walk;
-use crate::text::Sources;
-
-fn one_line(docs: &str) -> String {
-    docs.split_whitespace().collect::<Vec<_>>().join(" ")
-}
+use crate::text::{Sources, one_line};
 
 /// Description of a name; empty if it has none.
 fn described<'a>(list: &'a [(String, String)], name: &str) -> &'a str {
@@ -93,7 +90,7 @@ impl<'a> Pager<'a> {
             summary: paragraphs.next().unwrap_or_default(),
             details: paragraphs.collect(),
             syntax: (0..entry.syntaxes.len()).map(|line| self.line(number, entry, line)).collect(),
-            operands: self.operands(entry),
+            operands: self.operands(number, entry),
             rules: rules(entry),
             semantics: [&entry.effects[..], entry.semantics.as_deref().unwrap_or_default()]
                 .into_iter()
@@ -142,14 +139,21 @@ impl<'a> Pager<'a> {
         }
     }
 
-    fn operands(&self, entry: &Entry) -> Vec<Operand> {
+    fn operands(&self, number: usize, entry: &Entry) -> Vec<Operand> {
         let mut found = Vec::new();
+        let forms: Vec<&Form> = self.forms().filter(|form| form.entry == number).collect();
         for (index, operand) in entry.operands.iter().enumerate() {
             let patterns: Vec<&Pattern> =
                 entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns).filter(|p| p.operand == index).collect();
             let seconds = entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns);
             let second = seconds.filter_map(|pattern| pattern.second.as_ref()).find(|(second, _)| *second == index);
-            let written = second.is_some() || patterns.iter().any(|pattern| pattern.destination);
+            let accepted = forms.iter().flat_map(|form| form.patterns.iter().zip(&form.operands));
+            let accepted: Vec<&Accepted> =
+                accepted.filter(|(pattern, _)| pattern.operand == index).map(|(_, operand)| operand).collect();
+            let some = |accepts: fn(&Accepted) -> bool| accepted.iter().any(|operand| accepts(operand));
+            let each =
+                |accepts: fn(&Accepted) -> bool| some(accepts) && accepted.iter().all(|operand| accepts(operand));
+            let written = second.is_some() || some(|operand| operand.destination);
             let (ty, types) = self.cases(entry, operand);
             let state = operand.state.as_ref().map(|state| &self.model().states[state.number]);
             let mut takes = match (operand.immediate, state) {
@@ -160,27 +164,26 @@ impl<'a> Pager<'a> {
             if operand.wider {
                 takes.push("a wider register of the same kind, whose low bits are used".into());
             }
-            if operand.sink {
+            if operand.sink || some(|operand| operand.sink && operand.kind == OperandKind::Scalar) {
                 takes.push("the sink `_`".into());
             }
             let constants = types.iter().any(|ty| self.model().ty(*ty).constants != Constants::default());
-            let always = |with, kind| {
-                let fixed = |rule: &&SubstituteRule| rule.with == with && rule.condition.is_none();
-                operand.substitutes.iter().filter(fixed).any(|rule| rule.kinds.contains(&kind))
-            };
-            if !always(false, Substitute::Constants) && constants && !written && state.is_none() {
+            if constants && state.is_none() && some(|operand| operand.constants) {
                 takes.push(constant_kinds(self.model(), &types));
             }
-            if always(true, Substitute::Specials) {
+            if each(|operand| operand.specials) {
                 takes.push("a special register".into());
             }
-            if always(true, Substitute::Addresses) {
+            if each(|operand| operand.addresses) {
                 takes.push("the address of a variable or function".into());
             }
-            if patterns.iter().any(|pattern| pattern.negation == Permission::Yes) {
+            if some(|operand| operand.negation == Permission::Yes) {
                 takes.push(format!("`!{}` for its complement", operand.name));
             }
-            if patterns.iter().any(|pattern| pattern.optional) {
+            if let Some(condition) = &operand.condition {
+                takes.push(format!("only with `{}`", pseudo::text(condition)));
+            }
+            if some(|operand| operand.optional) {
                 takes.push("optional, with all operands after it".into());
             }
             if second.is_some_and(|(_, optional)| *optional == Permission::Yes) {

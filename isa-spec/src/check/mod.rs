@@ -11,6 +11,7 @@ mod floor;
 mod fragment;
 mod layout;
 mod names;
+pub(crate) mod operand;
 mod rule;
 mod scalarize;
 mod unused;
@@ -19,13 +20,12 @@ use std::collections::HashMap;
 use std::iter;
 
 use isa_table::limits;
-use isa_table::table::{name_with, name_with_operands};
+use isa_table::table::{OperandBuf, name_with, name_with_operands};
 use isa_table::target::FloorBuf;
 
 use crate::model::choice::{Choice, Scope, Values, asks_free};
 use crate::model::{
-    ADDRESS, Bound, BoundBuf, EffectKind, Entry, LenientForms, Model, OnlyIf, Opcode, OperandKind, Pattern, Permission,
-    Syntax, arities,
+    Bound, BoundBuf, EffectKind, Entry, LenientForms, Model, OnlyIf, Opcode, Pattern, Permission, Syntax, arities,
 };
 use crate::program::Program;
 use crate::program::effect::{self as effects, Argument};
@@ -72,6 +72,8 @@ pub(crate) struct Form {
     pub name: String,
     /// Operands of its syntax line, followed by the thread states that this form reads or writes.
     pub patterns: Vec<Pattern>,
+    /// What may be written for each of them.
+    pub operands: Vec<OperandBuf>,
     pub floor: FloorBuf,
     /// Minimum of the assembler with its note, if lower than the manual's.
     pub lenient_floor: Option<(FloorBuf, String)>,
@@ -423,7 +425,7 @@ impl OpcodeChecker<'_> {
                 last.around.closes_bracket = true;
             }
         }
-        self.operand_types(entry, &patterns, &choice)?;
+        operand::check_types(self.model, self.opcode, entry, &patterns, &choice)?;
         let mut programs: Vec<FormProgram> = Vec::new();
         for written in arities(&patterns).filter(|_| entry.semantics.is_some()) {
             let whole = written.len() == patterns.len();
@@ -519,7 +521,7 @@ impl OpcodeChecker<'_> {
             (name, pattern.destination, pattern.around)
         });
         let name = name_with(&mnemonic, around);
-        Ok(Some(Form {
+        let mut form = Form {
             opcode: self.index,
             entry: number,
             syntax: line,
@@ -527,6 +529,7 @@ impl OpcodeChecker<'_> {
             mnemonic,
             name,
             patterns,
+            operands: Vec::new(),
             floor,
             lenient_floor,
             operand_floors,
@@ -535,7 +538,9 @@ impl OpcodeChecker<'_> {
             scalarized: false,
             programs,
             effects,
-        }))
+        };
+        form.operands = operand::operands(self.model, self.opcode, &form)?;
+        Ok(Some(form))
     }
 }
 
@@ -551,40 +556,6 @@ impl OpcodeChecker<'_> {
                 form.name = name_with_operands(&form.name, names);
             }
         }
-    }
-
-    /// Checks that every operand has a type that registers hold.
-    fn operand_types(&self, entry: &Entry, patterns: &[Pattern], choice: &Choice) -> Result<(), Errors> {
-        let second = |pattern: &Pattern| pattern.second.as_ref().map(|(second, _)| *second);
-        for operand in patterns.iter().flat_map(|pattern| [Some(pattern.operand), second(pattern)]).flatten() {
-            let operand = &entry.operands[operand];
-            let Some((case, ty)) = self.opcode.operand_case(self.model, operand, choice)? else {
-                let message = format!("a syntax line leaves the type of `{}` open", operand.name);
-                return Err(Diagnostic::new(operand.span, message).into());
-            };
-            if case.kind != OperandKind::Scalar && entry.semantics.is_some() {
-                let message = format!("operand `{}` of an entry with semantics must be a value", operand.name);
-                return Err(Diagnostic::new(operand.span, message).into());
-            }
-            if case.kind == OperandKind::Address && self.model.address_registers().is_empty() {
-                let message = format!("missing class `{ADDRESS}`: it lists the registers that hold addresses");
-                return Err(Diagnostic::new(operand.span, message).into());
-            }
-            if case.kind.is_value()
-                && self.model.registers_of(operand, case.kind, ty).is_empty()
-                && !(operand.immediate || operand.sink)
-            {
-                let message = format!(
-                    "no register type holds `.{}`, the type of operand `{}`",
-                    self.model.ty(ty).name,
-                    operand.name
-                );
-                return Err(Diagnostic::new(operand.span, message)
-                    .help("list register types in `registers { … }`, here or at the declaration of the type")
-                    .into());
-            }
-        }
-        Ok(())
     }
 }
 

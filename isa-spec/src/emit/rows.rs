@@ -3,30 +3,21 @@
 use std::collections::HashMap;
 
 use isa_table::constant::Content;
-use isa_table::matrix::ShareBuf;
 use isa_table::program::{EvaluationBuf, ProgramsBuf, ShapeBuf};
 use isa_table::table::{
     self, BoundedBuf, DataBuf, EffectBuf, EffectList, EffectListBuf, EntryBuf, ErratumBuf, ExampleBuf, Floors,
-    FloorsBuf, ForbiddenBuf, FormsBuf, FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf,
-    OperandListBuf, RelaxedBuf, RuleBuf, SecondBuf, SlotBuf, Substitute, SyntaxBuf, TargetInfoBuf, TypeId, TypeInfoBuf,
+    FloorsBuf, FormsBuf, FreeFloorBuf, InstructionBuf, ItemBuf, Lenient, Name, Operand, OperandBuf, OperandListBuf,
+    RelaxedBuf, RuleBuf, SlotBuf, SyntaxBuf, TargetInfoBuf, TypeInfoBuf,
 };
 use isa_table::{effect, hash};
 
 use super::Context;
 use super::pool::{Pool, Runs};
-use crate::check::{ABSENT, Form};
-use crate::model::choice::Scope;
-use crate::model::{
-    Fragment, Kind, Layout, Model, NOT_DESCRIBED, Opcode, OperandKind, Pattern, Permission, SlotKind, Spaces,
-    SubstituteRule,
-};
+use crate::check::{ABSENT, Form, operand};
+use crate::model::{Fragment, Layout, NOT_DESCRIBED, Opcode, SlotKind};
 use crate::plan::Evaluation;
 use crate::program::effect::Argument;
-
-/// Joins the lines of a note.
-pub(super) fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
+use crate::text::one_line;
 
 /// First paragraph of a description, in one line.
 fn summary(docs: &str) -> String {
@@ -149,7 +140,7 @@ fn forms(cx: &Context<'_>, first_syntaxes: &[usize]) -> (FormsBuf, Vec<(usize, u
         columns.syntax.push(line as u16);
         let values = form.choice.values.iter().map(|value| value.map_or(ABSENT, |member| member as u8));
         columns.values.extend(values);
-        let operands = operands(model, opcode, form);
+        let operands = form.operands.clone();
         let key = expression::<&[Operand]>(&operands);
         let mut number = |operand| all_operands.number(expression::<Operand>(&operand), || operand) as u16;
         let list = operand_lists.number(key, || {
@@ -197,7 +188,7 @@ fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListB
             result: of.result.map_or(effect::NO_OPERAND, |place| place as u8),
             arguments: of.arguments.iter().map(argument).collect(),
             change: *change,
-            when: values(&of.when),
+            when: operand::values(&of.when),
         });
         let entry = &cx.checked.model.opcodes[form.opcode].entries[form.entry];
         let (effects, mut lacks): (Vec<_>, _) = (effects.collect(), entry.lacks.clone());
@@ -320,13 +311,13 @@ impl Instructions {
             of_opcode: matches!(slot.kind, SlotKind::Operator(words) if cx.checked.model.operators[words.0].of_opcode),
         });
         let rules = rules.iter().map(|rule| RuleBuf {
-            forbids: values(&rule.forbids),
+            forbids: operand::values(&rule.forbids),
             reason: rule.reason.clone(),
             decides: rule.decides.map(|entry| entry as u8),
         });
         let free_floors = cx.checked.free_floors[index].iter().map(|floor| FreeFloorBuf {
             entry: floor.entry as u8,
-            when: values(&floor.when),
+            when: operand::values(&floor.when),
             floor: floor.floor.clone(),
         });
         let entries = opcode.entries.iter().map(|entry| EntryBuf {
@@ -362,118 +353,5 @@ impl Instructions {
             forms: forms as u16,
             first_value,
         });
-    }
-}
-
-fn values(list: &[(usize, u64)]) -> Vec<ForbiddenBuf> {
-    list.iter().map(|(slot, values)| ForbiddenBuf { slot: *slot as u8, values: *values }).collect()
-}
-
-fn operands(model: &Model, opcode: &Opcode, form: &Form) -> Vec<OperandBuf> {
-    form.patterns.iter().map(|pattern| operand(model, opcode, form, pattern)).collect()
-}
-
-fn operand(model: &Model, opcode: &Opcode, form: &Form, pattern: &Pattern) -> OperandBuf {
-    let entry = &opcode.entries[form.entry];
-    let operand = &entry.operands[pattern.operand];
-    let case = opcode.operand_case(model, operand, &form.choice).expect("checked");
-    let (case, ty) = case.expect("checked: operands have types");
-    let scope = Scope { model, opcode, choice: &form.choice, sm: None, free: false };
-    let holds = |rule: &&SubstituteRule| {
-        rule.condition.as_ref().is_none_or(|condition| scope.holds(condition).expect("checked"))
-    };
-    let said = |substitute: Substitute| {
-        let said = operand.substitutes.iter().rev().filter(|rule| rule.kinds.contains(&substitute));
-        said.filter(holds).map(|rule| rule.with).next()
-    };
-    let refused = |register: &TypeId| {
-        operand.substitutes.iter().filter(|rule| rule.registers.has(*register)).any(|rule| holds(&rule))
-    };
-    let may = |substitute: Substitute| said(substitute).unwrap_or(substitute.is_usual());
-    let floor_of = |operand: Option<usize>| {
-        let found = form.operand_floors.iter().find(|(of, _)| Some(*of) == operand);
-        found.map(|(_, floor)| floor.clone())
-    };
-    let destination = pattern.destination;
-    // A minus is allowed before registers of a single number.
-    let minus = pattern.around.minus;
-    let number = |register: &TypeId| !minus || model.ty(*register).kind != Kind::Packed;
-    let listed = operand.registers.is_some();
-    OperandBuf {
-        name: entry.shown(model, pattern).to_owned(),
-        kind: case.kind,
-        ty,
-        space: match case.spaces {
-            Spaces::Slot(slot) => Some(slot as u8),
-            Spaces::Listed(_) => None,
-        },
-        spaces: match &case.spaces {
-            Spaces::Slot(_) => Vec::new(),
-            Spaces::Listed(list) => list.clone(),
-        },
-        registers: model
-            .registers_of(operand, case.kind, ty)
-            .iter()
-            .filter(|register| number(register) && !refused(register))
-            .collect(),
-        destination,
-        second: pattern.second.as_ref().map(|(second, optional)| {
-            let second = &entry.operands[*second];
-            let ty = opcode.operand_type(model, second, &form.choice).expect("checked: operands have types");
-            let registers = model.registers_of(second, OperandKind::Scalar, ty);
-            SecondBuf {
-                name: second.name.clone(),
-                ty,
-                registers,
-                optional: noted(optional),
-                floor: floor_of(pattern.second.as_ref().map(|(second, _)| *second)),
-            }
-        }),
-        trailing_sink: noted(&pattern.trailing_sink),
-        // Only predicates can be negated, whatever the syntax line allows.
-        negation: match model.ty(ty).kind {
-            Kind::Predicate => noted(&pattern.negation),
-            _ => Permission::No,
-        },
-        sink: if case.kind == OperandKind::Scalar { operand.sink } else { operand.sinks },
-        constants: !destination && !minus && may(Substitute::Constants),
-        within: operand.within.clone(),
-        listed_constants: !destination && said(Substitute::Constants) == Some(true),
-        sums: !destination && !minus && may(Substitute::Sums),
-        elements: may(Substitute::Elements),
-        functions: !destination && !minus && !listed && may(Substitute::Functions),
-        specials: !destination && may(Substitute::Specials),
-        addresses: !destination && may(Substitute::Addresses),
-        mixtures: may(Substitute::Mixtures),
-        bare: may(Substitute::Bare),
-        longer: may(Substitute::Longer),
-        selector: pattern.selector.as_ref().map(|selector| {
-            let mut spelling = selector.spelling.clone();
-            spelling.omission = noted(&spelling.omission);
-            spelling
-        }),
-        optional: pattern.optional,
-        floor: floor_of(Some(pattern.operand)),
-        around: pattern.around,
-        state: operand.state.as_ref().map(|state| state.number as u8),
-        fragments: entry
-            .shares(model, opcode, (pattern.operand, &form.choice))
-            .expect("checked")
-            .into_iter()
-            .map(|(_, share, when)| ShareBuf {
-                fragment: share.fragment as u8,
-                parts: share.parts as u8,
-                when: values(&when),
-            })
-            .collect(),
-    }
-}
-
-/// Joins the lines of a permission's note.
-fn noted(permission: &Permission<String>) -> Permission<String> {
-    match permission {
-        Permission::No => Permission::No,
-        Permission::Yes => Permission::Yes,
-        Permission::Lenient(note) => Permission::Lenient(one_line(note)),
     }
 }

@@ -11,3 +11,8 @@ pub(crate) use report::nearest;
 pub use report::{Diagnostic, Errors};
 pub(crate) use source::beside;
 pub use source::{Place, Sources};
+
+/// Joins the lines of a text.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

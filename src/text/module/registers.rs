@@ -88,6 +88,11 @@ impl<'a> Checker<'_, '_, 'a> {
                 value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, value, opcode)?,
                 Value::Register(register) | Value::Negated(register) => {
                     let mut place = Place { inside, ..Place::of(info) };
+                    if matches!(operand.value, Value::Negated(_)) {
+                        let table = self.reader.table;
+                        place.registers =
+                            place.registers.iter().filter(|ty| table.ty(*ty).kind == Kind::Predicate).collect();
+                    }
                     // A function is not accepted with an explicit selector.
                     place.functions &= operand.selector == info.selector.map(|selector| selector.default);
                     let ty = self.register(&place, register)?;
