@@ -5,10 +5,12 @@
 //! them, and what a SIMD level has instructions for that no operator of Rust stands for, such as sums with a rounding.
 
 mod approx;
+mod collective;
 
 use core::convert::identity;
 
 pub use approx::*;
+pub use collective::*;
 
 use super::convert::whole_f32;
 use super::f16;
