@@ -196,7 +196,7 @@ fn main() {
         let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/docs"));
         std::fs::write(folder.join(name), svg).expect("docs can be written to");
     };
-    if plots {
+    if plots && !bars.is_empty() {
         write("kernels.svg", plot::bars("Kernels: clang's time by ours, one thread", &bars, (0.01, 10.0)));
     }
     let sizes = rows::sizes(&wanted, library.as_ref());

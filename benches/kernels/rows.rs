@@ -136,7 +136,11 @@ pub(crate) fn sizes(wanted: &str, library: Option<&Library>) -> Vec<Line> {
         for (threads, line) in (1..=2).zip(&mut lines) {
             let ours = Ours::new(&case, threads);
             ours.run(true);
-            line.1.push((count, count / timed(|work| elapsed(work), || _ = ours.run(true), || {}).1 / 1e9));
+            let time = match threads {
+                1 => ratio(|| _ = ours.run(true), || {}),
+                _ => timed(|work| elapsed(work), || _ = ours.run(true), || {}),
+            };
+            line.1.push((count, count / time.1 / 1e9));
         }
         if let (Some(library), Some(line)) = (library, lines.get_mut(2)) {
             let mut buffers: Vec<Vec<u8>> = case.buffers.iter().map(|buffer| buffer.bytes.clone()).collect();
