@@ -4,7 +4,7 @@ use ptx_isa::TABLE;
 use ptx_isa::table::TypeInfo;
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::Register;
-use ptx_isa::warp::{Program, Registers, Row};
+use ptx_isa::warp::{Level, Operands, Program, Registers, Row, Source, Warps};
 
 mod reference;
 use reference::{Random, held};
@@ -113,6 +113,22 @@ fn words(bits: u16, random: &mut Random) -> Warp {
     })
 }
 
+fn fill(warps: &mut Warps, row: Row, words: &Warp) {
+    match row.bits {
+        1 => *warps.pred_mut(0, row.number) = (0..32).fold(0, |all, lane| all | ((words[lane] & 1) as u32) << lane),
+        32 => *warps.b32_mut(0, row.number) = words.map(|word| word as u32),
+        _ => *warps.b64_mut(0, row.number) = words.map(|word| word as u64),
+    }
+}
+
+fn lanes(warps: &Warps, row: Row) -> Warp {
+    match row.bits {
+        1 => core::array::from_fn(|lane| (warps.pred(0, row.number) >> lane & 1).into()),
+        32 => warps.b32(0, row.number).map(u128::from),
+        _ => warps.b64(0, row.number).map(u128::from),
+    }
+}
+
 #[test]
 fn collectives_compute_what_the_manual_says() {
     let forms: Vec<_> = TABLE.forms().filter(|form| form.is_collective()).collect();
@@ -121,6 +137,23 @@ fn collectives_compute_what_the_manual_says() {
     let mut random = Random::new(7);
     for form in &forms {
         let mnemonic = form.mnemonic();
+        let places = form.evaluator(u16::MAX, form.sources().count()).unwrap().shape();
+        let places = &places.places[..places.outputs.len()];
+        let row = |first: u32| move |(number, bits)| Row { bits, number: first + number as u32 };
+        let read: Vec<Row> = form.sources().map(|x| Row::of(TABLE.ty(x.ty), 0).bits).enumerate().map(row(0)).collect();
+        let written: Vec<Row> = places.iter().copied().enumerate().map(row(8)).collect();
+        let mut programs: Vec<(Program, Warps)> = Level::available()
+            .map(|level| {
+                let registers = Registers { b32: 12, b64: 12, pred: 12, ..Registers::default() };
+                let mut program = Program::at_level(registers, u16::MAX, level);
+                let destinations: Vec<Option<Row>> = written.iter().copied().map(Some).collect();
+                let sources: Vec<Source<Row>> = read.iter().copied().map(Source::Register).collect();
+                let operands = Operands { guard: None, destinations: &destinations, sources: &sources, selectors: &[] };
+                program.push_rows(*form, &operands).unwrap();
+                let warps = program.warps(1);
+                (program, warps)
+            })
+            .collect();
         for round in 0..200 {
             let active = if round % 4 == 0 { u32::MAX } else { random.below(1 << 32) as u32 };
             let mut sources: Vec<Warp> = form.sources().map(|x| words(TABLE.ty(x.ty).bits, &mut random)).collect();
@@ -130,6 +163,17 @@ fn collectives_compute_what_the_manual_says() {
                 *sources.last_mut().unwrap() = [mask; 32];
             }
             let found = form.evaluate_warp(u16::MAX, active, &sources);
+            for (program, warps) in &mut programs {
+                read.iter().zip(&sources).for_each(|(row, words)| fill(warps, *row, words));
+                written.iter().for_each(|row| fill(warps, *row, &[0; 32]));
+                *warps.active_mut(0) = active;
+                program.run(warps);
+                for (row, words) in written.iter().zip(&found) {
+                    let some = core::array::from_fn(|lane| if active >> lane & 1 != 0 { words[lane] } else { 0 });
+                    let level = program.level();
+                    assert_eq!(lanes(warps, *row), some, "{mnemonic}, {level:?}, {active:#x}, {sources:x?}");
+                }
+            }
             for thread in (0..32).filter(|thread| active >> thread & 1 != 0) {
                 let expected = expected(mnemonic, active, &sources, thread);
                 let found: Vec<u128> = found.iter().map(|words| words[thread]).collect();

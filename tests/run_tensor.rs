@@ -77,7 +77,7 @@ fn run(text: &str, image: &[u8], cells: &[u32], words: [u64; 2], shape: u32, che
         let (image, held) = (machine.upload(image), machine.upload(cells));
         let arguments = [image.into(), held.into(), words[0].into(), words[1].into(), shape.into()];
         let ran = machine.try_run("kernel", Grid::new(1, 128), &arguments);
-        check(ran.map(|()| machine.download::<u32>(held, 128 * WIDTH)));
+        check(ran.map(|_| machine.download::<u32>(held, 128 * WIDTH)));
     });
 }
 

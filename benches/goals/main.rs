@@ -24,6 +24,8 @@ mod text;
 mod video;
 mod warps;
 
+use std::time::Instant;
+
 use measure::Random;
 use ptx_isa::warp::Level;
 
@@ -34,7 +36,9 @@ fn main() {
     println!("levels: {:?}", Level::available().collect::<Vec<_>>());
     let mut part = |name: &str, run: fn(&mut Random)| {
         if name.contains(&wanted) {
+            let start = Instant::now();
             run(&mut random);
+            eprintln!("{name}: {:.0} s", start.elapsed().as_secs_f64());
         }
     };
     part("slices", slices::rows);

@@ -103,13 +103,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let square = |n: usize| [n / 16, n / 16];
     let [starts, columns, values] = sparse(1 << 16);
     vec![
-        case(
-            "saxpy",
-            line,
-            in_line,
-            vec![floats(n, -1.0, 1.0), Buffer { output: true, holds: Holds::Floats, ..floats(n, 0.0, 1.0) }],
-            &[X, Y, Value::Float(0.5), int(n)],
-        ),
+        saxpy(n),
         case("copy", line, in_line, vec![floats(n, -1.0, 1.0), floats_out(n)], &[X, Y, int(n)]),
         case("copy_strided", line, in_line, vec![floats(5 * n, -1.0, 1.0), floats_out(n)], &[X, Y, int(5), int(n)]),
         case("transpose", [32, 32], [32, 8], vec![floats(n, -1.0, 1.0), floats_out(n)], &[X, Y, int(1024)]),
@@ -243,19 +237,24 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
+/// `y = a · x + y` of so many elements, a multiple of 256.
+pub(crate) fn saxpy(n: usize) -> Case {
+    case(
+        "saxpy",
+        [n / 256, 1],
+        [256, 1],
+        vec![floats(n, -1.0, 1.0), Buffer { output: true, holds: Holds::Floats, ..floats(n, 0.0, 1.0) }],
+        &[X, Y, Value::Float(0.5), int(n)],
+    )
+}
+
 /// Kernels that do little but copy, on buffers that no cache holds.
 pub(crate) fn beyond_caches() -> Vec<Case> {
     let n = 1 << 24;
     let line = [n / 256, 1];
     let large = |case: Case| Case { goal: 0.9, ..case };
     vec![
-        large(case(
-            "saxpy",
-            line,
-            [256, 1],
-            vec![floats(n, -1.0, 1.0), Buffer { output: true, holds: Holds::Floats, ..floats(n, 0.0, 1.0) }],
-            &[X, Y, Value::Float(0.5), int(n)],
-        )),
+        large(saxpy(n)),
         large(case("copy", line, [256, 1], vec![floats(n, -1.0, 1.0), output(4 * n, Holds::Floats)], &[X, Y, int(n)])),
     ]
 }

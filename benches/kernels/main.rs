@@ -3,7 +3,8 @@
 //!
 //! The rivals of `rivals.c` are compiled by clang with `-O3 -march=native` and vector versions of the functions of `libm`, and run on one thread
 //! as our kernels do. Both run in turns, outputs are compared before anything is timed, and a row is the median over rounds of the rival's time
-//! by ours, so that more is better. With `--plot` in front of that text, the ratios to clang are drawn in `docs/kernels.svg`. The crate ptoxide runs the kernels that it can read.
+//! by ours, so that more is better. Time is CPU time, but for what runs on two threads. With `--plot` in front of that text, the ratios to clang
+//! are drawn in `docs/kernels.svg`, and speed by size in `docs/sizes.svg`. The crate ptoxide runs the kernels that it can read.
 #![cfg(unix)]
 #![allow(unsafe_code, reason = "rivals are functions in C")]
 #![allow(missing_docs, reason = "a bench")]
@@ -136,20 +137,43 @@ fn halves(bytes: &[u8]) -> impl Iterator<Item = f32> {
     bytes.as_chunks::<2>().0.iter().map(|bytes| half::f16::from_le_bytes(*bytes).to_f32())
 }
 
+/// CPU time of this thread: what other processes do on a shared machine does not count.
 pub(crate) fn seconds(work: impl FnOnce()) -> f64 {
+    let now = || {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the clock exists on every Unix, and writes the time alone.
+        assert_eq!(unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) }, 0);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    let start = now();
+    work();
+    now() - start
+}
+
+/// Elapsed time, for what runs on several threads.
+pub(crate) fn elapsed(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
     start.elapsed().as_secs_f64()
 }
 
-/// The median over rounds of the second one's time by the first one's, and of the first one's in seconds.
-pub(crate) fn ratio(mut ours: impl FnMut(), mut rival: impl FnMut()) -> (f64, f64) {
-    let once = seconds(&mut ours) + seconds(&mut rival);
+/// The median over rounds of the second one's time by the first one's, and of the first one's in seconds, on this thread.
+pub(crate) fn ratio(ours: impl FnMut(), rival: impl FnMut()) -> (f64, f64) {
+    timed(|work| seconds(work), ours, rival)
+}
+
+/// The same by a clock.
+pub(crate) fn timed(
+    clock: impl Fn(&mut dyn FnMut()) -> f64,
+    mut ours: impl FnMut(),
+    mut rival: impl FnMut(),
+) -> (f64, f64) {
+    let once = clock(&mut ours) + clock(&mut rival);
     let rounds = ((ENOUGH / once) as usize).clamp(5, 61);
     let mut times: Vec<(f64, f64)> = (0..rounds)
         .map(|_| {
-            let own = seconds(&mut ours);
-            (seconds(&mut rival) / own, own)
+            let own = clock(&mut ours);
+            (clock(&mut rival) / own, own)
         })
         .collect();
     times.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -167,9 +191,17 @@ fn main() {
     println!("rivals: {}", library.as_ref().map_or("none, no compiler of C was found", |library| library.compiler));
     let start = Instant::now();
     let bars = rows::kernels(&wanted, library.as_ref());
-    if std::env::args().any(|argument| argument == "--plot") {
-        let svg = plot::bars("Kernels: clang's time by ours, one thread", &bars, (0.01, 10.0));
-        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/kernels.svg"), svg).expect("docs can be written to");
+    let plots = std::env::args().any(|argument| argument == "--plot");
+    let write = |name: &str, svg: String| {
+        let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/docs"));
+        std::fs::write(folder.join(name), svg).expect("docs can be written to");
+    };
+    if plots && !bars.is_empty() {
+        write("kernels.svg", plot::bars("Kernels: clang's time by ours, one thread", &bars, (0.01, 10.0)));
+    }
+    let sizes = rows::sizes(&wanted, library.as_ref());
+    if plots && !sizes.is_empty() {
+        write("sizes.svg", plot::lines("saxpy: elements a nanosecond by the length of the vectors", &sizes));
     }
     rows::modes(&wanted);
     rows::starts(&wanted);

@@ -185,11 +185,14 @@ void mandelbrot(int *restrict counts, int width, int height, int limit) {
     for (int j = 0; j < height; j++)
         for (int i = 0; i < width; i++) {
             float a = -2.0f + 3.0f * i / width, b = -1.0f + 2.0f * j / height, x = 0, y = 0;
+            // Squares are rounded and one product is fused, as in the kernel: orbits near the border are chaotic.
+            float xx = 0, yy = 0;
             int count = 0;
-            while (count < limit && x * x + y * y < 4.0f) {
-                float next = x * x - y * y + a;
-                y = 2 * x * y + b;
-                x = next;
+            while (count < limit && xx + yy < 4.0f) {
+                y = fmaf(2 * x, y, b);
+                x = xx - yy + a;
+                xx = x * x;
+                yy = y * y;
                 count++;
             }
             counts[j * width + i] = count;

@@ -3,9 +3,9 @@
 use ptx_isa::run::{Grid, Memory, Module};
 
 use super::cases::{self, Case};
-use super::plot::Bar;
+use super::plot::{Bar, Line};
 use super::rival::Library;
-use super::{Ours, TEXT, Value, compare, ratio, report, seconds};
+use super::{Ours, TEXT, Value, compare, elapsed, ratio, report, seconds, timed};
 
 /// Each kernel against clang's code and against ptoxide. Returns the ratios to clang.
 pub(crate) fn kernels(wanted: &str, library: Option<&Library>) -> Vec<Bar> {
@@ -118,10 +118,39 @@ pub(crate) fn modes(wanted: &str) {
         one.run(true);
         two.run(true);
         checked.push(ratio(|| _ = one.run(true), || _ = one.run(false)).0);
-        threads.push(ratio(|| _ = two.run(true), || _ = one.run(true)).0);
+        threads.push(timed(|work| elapsed(work), || _ = two.run(true), || _ = one.run(true)).0);
     }
     report("checked, unchecked, geometric mean", mean(&checked), 0.9, "");
     report("two threads, one, geometric mean", mean(&threads), 1.9, "");
+}
+
+/// Speed of one kernel by the length of its vectors: elements a nanosecond on one and on two threads, and of the rival.
+pub(crate) fn sizes(wanted: &str, library: Option<&Library>) -> Vec<Line> {
+    if !"sizes".contains(wanted) {
+        return Vec::new();
+    }
+    let names = ["one thread", "two threads"].into_iter().chain(library.map(|library| library.compiler));
+    let mut lines: Vec<Line> = names.map(|name| (name.to_owned(), Vec::new())).collect();
+    for log in (8..=24).step_by(2) {
+        let (case, count) = (cases::saxpy(1 << log), f64::from(1 << log));
+        for (threads, line) in (1..=2).zip(&mut lines) {
+            let ours = Ours::new(&case, threads);
+            ours.run(true);
+            let time = match threads {
+                1 => ratio(|| _ = ours.run(true), || {}),
+                _ => timed(|work| elapsed(work), || _ = ours.run(true), || {}),
+            };
+            line.1.push((count, count / time.1 / 1e9));
+        }
+        if let (Some(library), Some(line)) = (library, lines.get_mut(2)) {
+            let mut buffers: Vec<Vec<u8>> = case.buffers.iter().map(|buffer| buffer.bytes.clone()).collect();
+            line.1.push((count, count / ratio(|| library.run(&case, &mut buffers), || {}).1 / 1e9));
+        }
+        let speeds: Vec<String> =
+            lines.iter().map(|(name, points)| format!("{name} {:.3}", points[points.len() - 1].1)).collect();
+        println!("saxpy of {count} elements, elements a nanosecond: {}", speeds.join(", "));
+    }
+    lines
 }
 
 /// From text to a kernel that runs, and a launch that does little.

@@ -125,8 +125,8 @@ pub enum Lanes<Text = &'static str> {
     Loop(u32),
     /// Thread by thread, for this reason.
     None(Text),
-    /// For whole warps: the result of a lane depends on other lanes.
-    Warp,
+    /// For whole warps, as the result of a lane depends on other lanes; the index of its loop, if it has one.
+    Warp(Option<u32>),
 }
 
 #[cfg(feature = "write")]
@@ -137,7 +137,7 @@ impl Content for Lanes {
         out.push_str(&match buf {
             Lanes::Loop(index) => format!("Lanes::Loop({index})"),
             Lanes::None(why) => format!("Lanes::None({why:?})"),
-            Lanes::Warp => "Lanes::Warp".into(),
+            Lanes::Warp(index) => format!("Lanes::Warp({index:?})"),
         });
     }
 
@@ -145,7 +145,7 @@ impl Content for Lanes {
         match buf {
             Lanes::Loop(index) => Lanes::Loop(index),
             Lanes::None(why) => Lanes::None(why.leak()),
-            Lanes::Warp => Lanes::Warp,
+            Lanes::Warp(index) => Lanes::Warp(index),
         }
     }
 }
@@ -382,7 +382,8 @@ impl<'c> Reader<'c> {
 }
 
 /// Truncates a word to its low `bits` bits.
-fn low(word: u128, bits: u8) -> u128 {
+#[inline]
+pub(crate) fn low(word: u128, bits: u8) -> u128 {
     match 128_u32.checked_sub(bits.into()) {
         Some(0) | None => word,
         Some(unused) => word << unused >> unused,

@@ -25,7 +25,7 @@ pub use crate::effect::{ALONE, BULK, COPIES, Effect, EffectKind, EffectList, Mem
 pub use crate::effect::{EffectBuf, EffectListBuf};
 pub use crate::notation::Around;
 use crate::program::{Operation, Run};
-pub use evaluator::{Evaluator, Outputs};
+pub use evaluator::{Evaluator, Outputs, Single};
 pub use form::{FormInfo, name_with, name_with_operands};
 pub use instruction::{Free, IllegalForm, InstructionInfo, member, optional_member};
 pub use least::{Least, Requirement};

@@ -20,6 +20,7 @@ pub const fn shuffle_b32(x: [u32; WARP], thread: u32) -> u32 {
 }
 
 /// Returns a ballot: bit *i* is the predicate of lane *i*, for the lanes in `threads`.
+#[inline(always)]
 pub const fn ballot(x: [bool; WARP], threads: u32) -> u32 {
     let (mut all, mut thread) = (0, 0);
     while thread < WARP {
@@ -53,6 +54,7 @@ alike! {
 macro_rules! joined {
     ($($(#[$doc:meta])* $name:ident: $ty:ty, $none:expr, |$all:ident, $x:ident| $join:expr;)*) => {$(
         $(#[$doc])*
+        #[inline(always)]
         pub const fn $name(x: [$ty; WARP], threads: u32) -> $ty {
             let (mut $all, mut thread) = ($none, 0);
             while thread < WARP {

@@ -6,10 +6,12 @@
 //! mode.
 
 mod approx;
+mod collective;
 
 use core::convert::identity;
 
 pub use approx::*;
+pub use collective::*;
 
 use super::convert::whole_f32;
 use super::f16;

@@ -213,6 +213,18 @@ pub trait Simd: Copy + sealed::Sealed {
         None
     }
 
+    /// The value of the lane that each lane names by its lowest five bits.
+    #[inline(always)]
+    fn shuffle(self, x: &[u32; WARP], lanes: &[u32; WARP]) -> [u32; WARP] {
+        let mut result = [0; WARP];
+        let mut lane = 0;
+        while lane < WARP {
+            result[lane] = x[lanes[lane] as usize % WARP];
+            lane += 1;
+        }
+        result
+    }
+
     /// Counts the one bits of each word. `None` at a level without a faster sequence than the compiler's.
     #[inline(always)]
     fn population_count_b32<const N: usize>(self, _: &[u32; N]) -> Option<[u32; N]> {

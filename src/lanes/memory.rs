@@ -92,8 +92,6 @@ trait Address: Stored {
     const STEPS: [[Self; WARP]; 5];
     fn plus(self, other: Self) -> Self;
     fn minus(self, other: Self) -> Self;
-    fn differs(self, other: Self) -> Self;
-    fn or(self, other: Self) -> Self;
 }
 
 macro_rules! addresses {
@@ -116,10 +114,6 @@ macro_rules! addresses {
             fn plus(self, other: $ty) -> $ty { self.wrapping_add(other) }
             #[inline(always)]
             fn minus(self, other: $ty) -> $ty { self.wrapping_sub(other) }
-            #[inline(always)]
-            fn differs(self, other: $ty) -> $ty { self ^ other }
-            #[inline(always)]
-            fn or(self, other: $ty) -> $ty { self | other }
         }
     )*};
 }
@@ -133,7 +127,7 @@ static ZEROS: [u64; WARP] = [0; WARP];
 ///
 /// # Safety
 ///
-/// `to` and `from` are aligned and valid for `count` elements; any concurrent access to the memory is atomic.
+/// At both are so many elements, of a multiple of 16 bytes together, aligned, readable and writable; whoever else accesses those in memory does so atomically.
 #[inline(always)]
 unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: usize) {
     let bytes = count * size_of::<E>();
@@ -178,16 +172,6 @@ unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: u
                 }
                 at += 16;
             }
-            if at + 8 <= bytes {
-                core::arch::asm!(
-                    "mov {word}, [{from}]",
-                    "mov [{to}], {word}",
-                    word = out(reg) _,
-                    from = in(reg) from.add(at),
-                    to = in(reg) to.add(at),
-                    options(nostack, preserves_flags),
-                );
-            }
         }
     }
     #[cfg(any(not(target_arch = "x86_64"), miri))]
@@ -198,6 +182,38 @@ unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: u
             unsafe { E::load(from.add(index) as usize).store(to.add(index) as usize) };
         }
     }
+}
+
+/// Whether the addresses of half of the lanes are these steps apart, and whether they are the same.
+#[inline(always)]
+fn distances<A: Address, const WIDE: bool>(addresses: &[A; HALF], steps: &[A; WARP]) -> (bool, bool) {
+    // Of the loop below the compiler makes a comparison of each lane with a result of its own.
+    #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
+    if WIDE {
+        use core::arch::x86_64::*;
+        let first: u64 = addresses[0].into();
+        // SAFETY: `WIDE` says that the machine has the features; the vectors lie within the arrays.
+        unsafe {
+            let first = match A::BITS {
+                32 => _mm256_set1_epi32(first as i32),
+                _ => _mm256_set1_epi64x(first as i64),
+            };
+            let (mut apart, mut differs) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+            for vector in 0..size_of::<[A; HALF]>() / size_of::<__m256i>() {
+                let own = _mm256_loadu_si256(addresses.as_ptr().cast::<__m256i>().add(vector));
+                let step = _mm256_loadu_si256(steps.as_ptr().cast::<__m256i>().add(vector));
+                let distance = match A::BITS {
+                    32 => _mm256_sub_epi32(own, first),
+                    _ => _mm256_sub_epi64(own, first),
+                };
+                apart = _mm256_or_si256(apart, _mm256_xor_si256(distance, step));
+                differs = _mm256_or_si256(differs, distance);
+            }
+            return (_mm256_testz_si256(apart, apart) != 0, _mm256_testz_si256(differs, differs) != 0);
+        }
+    }
+    let distance = |lane: usize| addresses[lane].minus(addresses[0]);
+    ((0..HALF).all(|lane| distance(lane) == steps[lane]), (0..HALF).all(|lane| distance(lane) == A::default()))
 }
 
 /// The lanes of a mask.
@@ -212,15 +228,13 @@ fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
+/// Lanes of half of a warp: what a warp accesses is often two rows of a tile.
+const HALF: usize = WARP / 2;
+
 /// Places of a warp's elements in memory.
 enum Places {
-    /// Consecutive elements from this address on.
-    Linear(usize),
-    /// One element for all lanes, at this address.
-    Same(usize),
-    /// One element for each lane, by groups: consecutive elements from this address on, or, if true, one element for
-    /// the group.
-    Groups([(usize, bool); WARP / GROUP]),
+    /// Those of each half of the lanes: adjacent from here on, or the same for all, which is here.
+    Halves([(usize, bool); 2]),
     Scattered([u64; WARP]),
 }
 
@@ -323,7 +337,7 @@ unsafe fn over_warps<A: Address, E: Stored, const WRITE: bool, const WIDE: bool>
             let warp = Warp::<A> { transfer, window, whole, limit, host, registers, addresses };
             match mask {
                 0 => true,
-                u32::MAX => match warp.places::<WRITE>() {
+                u32::MAX => match warp.places::<WRITE, WIDE>() {
                     Some(places) if WRITE => warp.store::<E, WIDE>(&places),
                     Some(places) => warp.load::<E, WIDE>(&places),
                     None => false,
@@ -359,41 +373,15 @@ impl<A: Address> Warp<'_, A> {
     ///
     /// The register of addresses is readable.
     #[inline(always)]
-    unsafe fn places<const WRITE: bool>(&self) -> Option<Places> {
+    unsafe fn places<const WRITE: bool, const WIDE: bool>(&self) -> Option<Places> {
         let Warp { whole, limit, host, .. } = *self;
         // SAFETY: the caller's promise.
         let addresses = unsafe { &*self.addresses };
         let offset = A::truncate(self.transfer.offset);
-        let first = addresses[0];
-        let at: u64 = first.plus(offset).into();
-        let from = at.wrapping_sub(self.window.start);
-        if self.window.lane == 0 {
-            let steps = &A::STEPS[whole.trailing_zeros() as usize];
-            let mut differs = A::default();
-            for lane in 0..WARP {
-                differs = differs.or(addresses[lane].minus(first).differs(steps[lane]));
-            }
-            if differs == A::default() {
-                let rest = (WARP as u64 - 1) * whole;
-                let inside = limit >= rest && from <= limit - rest && at <= A::ONES.into() - rest;
-                return (inside && at & (whole - 1) == 0).then(|| Places::Linear(at.wrapping_add(host) as usize));
-            }
-            if !WRITE {
-                let mut differs = A::default();
-                for address in addresses {
-                    differs = differs.or(address.differs(first));
-                }
-                if differs == A::default() {
-                    let inside = from <= limit && at & (whole - 1) == 0;
-                    return inside.then(|| Places::Same(at.wrapping_add(host) as usize));
-                }
-            }
-        }
         if self.window.lane == 0
-            && self.transfer.count == 1
-            && let Some(groups) = self.groups::<WRITE>(addresses, offset)
+            && let Some(halves) = self.halves::<WRITE, WIDE>(addresses, offset)
         {
-            return Some(groups);
+            return halves;
         }
         let mut places = [0; WARP];
         let (mut outside, mut low) = (0, 0);
@@ -408,32 +396,28 @@ impl<A: Address> Warp<'_, A> {
         (outside >> 63 == 0 && low & (whole - 1) == 0).then_some(Places::Scattered(places))
     }
 
-    /// Returns the places of the groups' elements, if each group is consecutive or at one address, in the window, and
-    /// aligned.
+    /// Where the halves of the lanes have their elements, if those of each are adjacent or the same; none in it if some are not in
+    /// the window or not aligned.
     #[inline(always)]
-    fn groups<const WRITE: bool>(&self, addresses: &[A; WARP], offset: A) -> Option<Places> {
-        let steps = &A::STEPS[self.whole.trailing_zeros() as usize];
-        let mut groups = [(0, false); WARP / GROUP];
-        for (place, addresses) in groups.iter_mut().zip(addresses.as_chunks::<GROUP>().0) {
-            let first = addresses[0];
-            let (mut apart, mut differs) = (A::default(), A::default());
-            for lane in 0..GROUP {
-                apart = apart.or(addresses[lane].minus(first).differs(steps[lane]));
-                differs = differs.or(addresses[lane].differs(first));
-            }
-            let same = !WRITE && differs == A::default();
-            if !same && apart != A::default() {
+    fn halves<const WRITE: bool, const WIDE: bool>(&self, addresses: &[A; WARP], offset: A) -> Option<Option<Places>> {
+        let Warp { whole, limit, host, .. } = *self;
+        let steps = &A::STEPS[whole.trailing_zeros() as usize];
+        let mut halves = [(0, false); 2];
+        let mut inside = true;
+        for (half, addresses) in halves.iter_mut().zip(addresses.as_chunks::<HALF>().0) {
+            let (adjacent, same) = distances::<A, WIDE>(addresses, steps);
+            // Stores to one element are not told to be the same: the last lane counts.
+            let same = same && !WRITE;
+            if !same && !adjacent {
                 return None;
             }
-            let at: u64 = first.plus(offset).into();
-            let rest = if same { 0 } else { (GROUP as u64 - 1) * self.whole };
-            let inside = self.limit >= rest && at.wrapping_sub(self.window.start) <= self.limit - rest;
-            if !inside || at > A::ONES.into() - rest || at & (self.whole - 1) != 0 {
-                return None;
-            }
-            *place = (at.wrapping_add(self.host) as usize, same);
+            let at: u64 = addresses[0].plus(offset).into();
+            let rest = if same { 0 } else { (HALF as u64 - 1) * whole };
+            inside &= limit >= rest && at.wrapping_sub(self.window.start) <= limit.wrapping_sub(rest);
+            inside &= at <= A::ONES.into() - rest && at & (whole - 1) == 0;
+            *half = (at.wrapping_add(host) as usize, same);
         }
-        Some(Places::Groups(groups))
+        Some(inside.then_some(Places::Halves(halves)))
     }
 
     /// # Safety
@@ -452,23 +436,16 @@ impl<A: Address> Warp<'_, A> {
                 _ => buffer.as_mut_ptr().cast::<E>(),
             };
             match places {
-                Places::Linear(from) => copy::<E, WIDE>(to, *from as *const E, count * WARP),
-                Places::Same(from) => {
-                    for index in 0..count {
-                        let element = E::load(*from + index * size_of::<E>());
-                        for lane in 0..WARP {
-                            to.add(lane * count + index).write(element);
+                Places::Halves(halves) => {
+                    for (half, (from, same)) in halves.iter().enumerate() {
+                        let to = to.add(half * HALF * count);
+                        if !same {
+                            copy::<E, WIDE>(to, *from as *const E, count * HALF);
+                            continue;
                         }
-                    }
-                }
-                Places::Groups(groups) => {
-                    for (group, (place, same)) in groups.iter().enumerate() {
-                        let to = to.add(group * GROUP);
-                        if *same {
-                            let element = E::load(*place);
-                            (0..GROUP).for_each(|lane| to.add(lane).write(element));
-                        } else {
-                            copy::<E, WIDE>(to, *place as *const E, GROUP);
+                        for index in 0..count {
+                            let element = E::load(*from + index * size_of::<E>());
+                            (0..HALF).for_each(|lane| to.add(lane * count + index).write(element));
                         }
                     }
                 }
@@ -550,12 +527,9 @@ impl<A: Address> Warp<'_, A> {
                 }
             };
             match places {
-                Places::Linear(to) => copy::<E, WIDE>(*to as *mut E, from, count * WARP),
-                // Stores to one address are classified as scattered, so that the last lane's value remains.
-                Places::Same(_) => return false,
-                Places::Groups(groups) => {
-                    for (group, (place, _)) in groups.iter().enumerate() {
-                        copy::<E, WIDE>(*place as *mut E, from.add(group * GROUP), GROUP);
+                Places::Halves(halves) => {
+                    for (half, (to, _)) in halves.iter().enumerate() {
+                        copy::<E, WIDE>(*to as *mut E, from.add(half * HALF * count), count * HALF);
                     }
                 }
                 Places::Scattered(places) => {
@@ -673,6 +647,3 @@ unsafe fn some<E: Stored, W: Stored, const WRITE: bool>(
         }
     }
 }
-
-/// Lanes whose elements are often adjacent where those of the warp are not.
-const GROUP: usize = 8;

@@ -128,7 +128,7 @@ unsafe fn over_warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mu
         let mask = (guard ^ (*head).flip) & registers.cast::<u32>().read();
         let sources = K::Sources::load(|source, width| at(outputs + source, width).cast_const());
         // The sources are not used any more when the outputs are stored.
-        K::chunk(simd, sources, params).store_masked(simd, at, mask);
+        K::chunk(simd, sources, params, mask).store_masked(simd, at, mask);
         next.run(registers, more);
     }
 }
@@ -191,7 +191,7 @@ unsafe fn chunks<K: Loop, L: Simd>(
         loop {
             let at = |place: usize, width: Width| firsts[place].add(offsets[width as usize]);
             let sources = K::Sources::load(|source, width| at(outputs + source, width).cast_const());
-            K::chunk(simd, sources, params).store(at);
+            K::chunk(simd, sources, params, u32::MAX).store(at);
             count -= 1;
             if count == 0 {
                 return;

@@ -202,6 +202,7 @@ impl Code {
         self.count(&at, widths);
         self.count(&[guard_at], &[1]);
         let run = at_level(loops, level);
+        let collective = thread.is_collective();
         let flip = if complemented { u32::MAX } else { 0 };
         let lines = match run {
             Some(run) => {
@@ -223,7 +224,8 @@ impl Code {
                 lines
             }
         };
-        self.append(lines, run.filter(|_| guard.is_err()));
+        // A collective loop needs to know which lanes are active.
+        self.append(lines, run.filter(|_| guard.is_err() && !collective));
     }
 
     /// Adds a conversion between registers, given by their offsets.

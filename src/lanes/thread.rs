@@ -63,6 +63,11 @@ impl Thread {
         Thread { shape, operation, data }
     }
 
+    /// Returns true if the result of a lane depends on other lanes.
+    pub(super) fn is_collective(&self) -> bool {
+        matches!(self.shape.lanes, Lanes::Warp(_))
+    }
+
     /// Number of operands.
     pub(super) fn places(&self) -> usize {
         self.shape.places.len()
@@ -79,7 +84,7 @@ impl Thread {
             *place = (*at, *bits);
         }
         let (outputs, sources) = places.split_at(self.shape.outputs.len());
-        if self.shape.lanes == Lanes::Warp {
+        if self.is_collective() {
             // SAFETY: the caller's promise.
             return unsafe { self.run_warp(outputs, sources, chunk, mask) };
         }

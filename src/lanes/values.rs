@@ -89,7 +89,13 @@ pub trait Loop: 'static {
     type Sources: Sources;
     type Outputs: Outputs;
     type Params: Params;
-    fn chunk<L: Simd>(simd: L, sources: <Self::Sources as Sources>::Refs<'_>, params: Self::Params) -> Self::Outputs;
+    /// Computes all lanes; `active` has the bits of those that take part.
+    fn chunk<L: Simd>(
+        simd: L,
+        sources: <Self::Sources as Sources>::Refs<'_>,
+        params: Self::Params,
+        active: u32,
+    ) -> Self::Outputs;
 }
 
 /// The predicates of 32 threads, one bit each.

@@ -487,6 +487,24 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    fn shuffle(self, x: &[u32; WARP], lanes: &[u32; WARP]) -> [u32; WARP] {
+        let mut result = [0; WARP];
+        // SAFETY: see above.
+        unsafe {
+            let x = x.as_ptr().cast::<__m512i>();
+            let (low, high) = (_mm512_loadu_si512(x), _mm512_loadu_si512(x.add(1)));
+            let mut half = 0;
+            while half < 2 {
+                let lanes = _mm512_loadu_si512(lanes.as_ptr().cast::<__m512i>().add(half));
+                let found = _mm512_permutex2var_epi32(low, lanes, high);
+                _mm512_storeu_si512(result.as_mut_ptr().cast::<__m512i>().add(half), found);
+                half += 1;
+            }
+        }
+        result
+    }
+
+    #[inline(always)]
     fn population_count_b32<const N: usize>(self, x: &[u32; N]) -> Option<[u32; N]> {
         // Look up the population count of each 4-bit digit, then add pairs of digits, bytes and 16-bit halves.
         Some(vectors!(__m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, |x| {

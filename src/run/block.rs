@@ -34,6 +34,11 @@ const TURN: u32 = 256;
 /// How often lanes may look in vain at what others change before the other blocks of the cluster take a turn.
 const WAITS: u64 = 64;
 
+/// How often lanes may go back in a loop that looks at memory in vain, before lanes that they may wait for take a turn; and before
+/// other blocks do, which is later, as all blocks that have begun are in memory.
+const LOOKS: u64 = 16;
+const SPINS: u64 = 64 * LOOKS;
+
 /// Lanes at one place.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
@@ -133,6 +138,11 @@ pub(crate) struct Block<'l> {
     /// How often lanes went back in a loop while others were ready, and whether the oldest of these is due.
     rounds: u64,
     starved: bool,
+    /// Whether lanes have looked at memory that others change, and whether they have changed any, since they last went back in a
+    /// loop; and how often in succession they did the one without the other.
+    looked: bool,
+    pub changed: bool,
+    spins: u64,
     pub executed: u64,
     /// Bounds of the allocation accessed last by the block, and by each operation.
     pub around: (usize, usize),
@@ -199,6 +209,9 @@ impl<'l> Block<'l> {
             picks: 0,
             rounds: 0,
             starved: false,
+            looked: false,
+            changed: false,
+            spins: 0,
             executed: 0,
             around: launched.everywhere(),
             bounds: vec![launched.everywhere(); code.ops.len()],
@@ -225,13 +238,16 @@ impl<'l> Block<'l> {
         self.live.extend((0..count).map(mask));
         self.arrived.clear();
         self.arrived.resize(count, 0);
-        self.tops.fill(self.launched.frame());
+        if !again || self.code.calls {
+            self.tops.fill(self.launched.frame());
+            self.frames.fill(0);
+        }
         if again {
             self.shared.clear();
             self.local.clear();
-            self.frames.fill(0);
             self.barriers.clear();
             (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
+            (self.looked, self.changed) = (false, false);
             self.moved.clear();
             self.cells = None;
         }
@@ -327,7 +343,7 @@ impl<'l> Block<'l> {
     /// Runs until all threads have ended or `budget` steps are done. A step counts once, however many lanes take part.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
         let mut steps = 0;
-        self.waits = 0;
+        (self.waits, self.spins) = (0, 0);
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
             let code = self.code;
@@ -354,12 +370,16 @@ impl<'l> Block<'l> {
                             Flow::Jump(to) => {
                                 let back = to <= entry.at;
                                 entry.at = to;
-                                if steps >= budget || self.waits >= WAITS && self.peers.len() > 1 {
+                                let spins = back && self.has_spun();
+                                let waits = self.waits >= WAITS && self.peers.len() > 1;
+                                if steps >= budget || waits || self.spins >= SPINS {
                                     self.aside(entry);
                                     return self.suspended();
                                 }
                                 // A loop may wait for lanes that are behind it.
-                                self.rounds += u64::from(back && !self.ready.is_empty());
+                                if back && !self.ready.is_empty() {
+                                    self.rounds += if spins { ROUNDS / LOOKS } else { 1 };
+                                }
                                 if self.rounds >= ROUNDS {
                                     (self.rounds, self.starved) = (0, true);
                                     self.aside(entry);
@@ -389,6 +409,19 @@ impl<'l> Block<'l> {
             return Err(error);
         }
         Ok(if self.at_cluster.is_empty() { Status::Finished } else { Status::Waiting })
+    }
+
+    /// Lanes look at memory that others may change, and perhaps change it.
+    pub(crate) fn look(&mut self, changed: bool) {
+        self.looked = true;
+        self.changed |= changed;
+    }
+
+    /// Returns true if lanes that go back in a loop looked at memory in vain: they wait for others.
+    fn has_spun(&mut self) -> bool {
+        let (looked, changed) = (std::mem::take(&mut self.looked), std::mem::take(&mut self.changed));
+        self.spins = if looked && !changed { self.spins + 1 } else { 0 };
+        looked && !changed
     }
 
     /// It has run long enough: an error of one of several blocks is not kept any longer.

@@ -30,9 +30,15 @@ impl Block<'_> {
             Action::Write(access) => self.write(entry, guard, access)?,
             Action::Update { access, .. } => {
                 self.settle(entry, guard, action)?;
-                raw::order();
+                // Only threads of one host thread see shared memory.
+                let seen = access.place != Where::Block;
+                if seen {
+                    raw::order();
+                }
                 self.update(entry, guard, access, action)?;
-                raw::order();
+                if seen {
+                    raw::order();
+                }
             }
             Action::CopyBytes(copy) => self.copy_bytes(entry, guard, copy)?,
             Action::Fence => raw::order(),

@@ -49,10 +49,7 @@ impl Bytes {
 
     /// Makes all bytes zero.
     pub(crate) fn clear(&mut self) {
-        for offset in (0..self.len).step_by(8) {
-            // SAFETY: the pieces have room for whole words behind the first byte, which is aligned.
-            unsafe { store(self.start + offset, 8, 0) };
-        }
+        self.pieces.fill([0; 8]);
     }
 
     /// The bytes from an offset on.

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(unreachable_pub, reason = "tests share it as a module")]
 
-use ptx_isa::run::{Argument, Error, Grid, Memory, Module, Number, Options};
+use ptx_isa::run::{Argument, Error, Grid, Memory, Module, Number, Options, Report};
 
 /// A module with its memory.
 pub struct Machine {
@@ -21,8 +21,8 @@ impl Machine {
         self.memory.download(pointer, count).unwrap()
     }
 
-    pub fn try_run(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<(), Error> {
-        self.module.kernel(kernel)?.launch_with(grid, arguments, &self.options).map(|_| ())
+    pub fn try_run(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<Report, Error> {
+        self.module.kernel(kernel)?.launch_with(grid, arguments, &self.options)
     }
 
     pub fn run(&self, kernel: &str, grid: Grid, arguments: &[Argument]) {

@@ -5,7 +5,8 @@
 //! are operations on whole arrays and masks.
 //!
 //! ```text
-//! fn chunk<L: Simd>(simd: L, (s0, s1): (&[u32; 32], &[u32; 32]), (k0, k1): (u32, u32)) -> ([u32; 32],) {
+//! fn chunk<L: Simd>(simd: L, (s0, s1): (&[u32; 32], &[u32; 32]), (k0, k1): (u32, u32), active: u32)
+//!     -> ([u32; 32],) {
 //!     let mut v4: [u32; 32] = [0; 32];
 //!     let mut i = 0;
 //!     while i < 32 {
@@ -21,7 +22,7 @@ use isa_table::program::Param as Data;
 use super::Context;
 use super::code::Code;
 use super::rust::{body, body_name, concrete, from_bits, to_bits, words};
-use crate::model::{Model, Param};
+use crate::model::{Model, Own, Param};
 use crate::plan::{Lane, Op, Shape, Table, Value, each_lane};
 use crate::program::Callee;
 
@@ -111,9 +112,9 @@ impl<'a> Chunk<'a> {
     fn way(&self, index: usize) -> Way {
         let value = self.value(index);
         let whole = match &value.op {
-            Op::Source(_) | Op::Selector(_) | Op::Lane(..) | Op::Truth { .. } | Op::Spread(_) | Op::Own(_) => true,
+            Op::Source(_) | Op::Selector(_) | Op::Lane(..) | Op::Truth { .. } | Op::Spread(_) => true,
             Op::Constant(_) => value.is_predicate(),
-            Op::Splat(_) => false,
+            Op::Splat(_) | Op::Own(_) => false,
             Op::Call { callee, .. } => self.for_warp(callee) || !each_lane(self.model, callee.builtin),
             Op::Reinterpret(of) => self.value(*of).lanes != value.lanes,
             Op::Select(condition, _, _) => {
@@ -184,7 +185,8 @@ impl<'a> Chunk<'a> {
             code.line(format_args!("type Params = {};", tuple(param_types.collect())));
             code.line("#[inline(always)]");
             let head = format!(
-                "fn chunk<L: Simd>(simd: L, {}: <Self::Sources as Sources>::Refs<'_>, {}: Self::Params) -> Self::Outputs",
+                "fn chunk<L: Simd>(simd: L, {}: <Self::Sources as Sources>::Refs<'_>, {}: Self::Params, active: u32) \
+                 -> Self::Outputs",
                 tuple(source_names),
                 tuple(param_names)
             );
@@ -252,8 +254,7 @@ impl<'a> Chunk<'a> {
                 0 => format!("0 as {}", self.mask_type(index)),
                 _ => format!("{}::MAX", self.mask_type(index)),
             },
-            Op::Splat(_) => unreachable!("it is read as it is"),
-            Op::Own(_) => unreachable!("a shape of whole warps has no loop"),
+            Op::Splat(_) | Op::Own(_) => unreachable!("it is read as it is"),
             Op::Spread(of) => {
                 let of = self.name(*of);
                 match value.lanes {
@@ -300,6 +301,8 @@ impl<'a> Chunk<'a> {
         let together = params.iter().position(|param| *param == Param::GenericLanes);
         match together {
             Some(place) => generics.extend(["_".to_owned(), self.value(args[place]).lanes.to_string()]),
+            // A body that reads other lanes is for one warp.
+            None if self.model.builtins[callee.builtin.0].signature.of_warp.contains(&true) => {}
             None if each_lane(self.model, callee.builtin) => {
                 generics.extend(["_".to_owned(), self.count(index).to_string()])
             }
@@ -437,6 +440,7 @@ impl<'a> Chunk<'a> {
         let value = self.value(index);
         match value.op {
             Op::Splat(param) => Some(format!("k{param}")),
+            Op::Own(Own::Active) => Some("active".to_owned()),
             Op::Constant(word) if value.is_predicate() => Some((word != 0).to_string()),
             Op::Constant(word) => Some(format!("{word:#x}_u{}", self.bits(index))),
             Op::Selector(param) => match value.lane {
@@ -482,6 +486,7 @@ impl<'a> Chunk<'a> {
     /// Expression that computes a value in lane `i`.
     fn compute(&self, index: usize, lets: &mut Vec<String>, done: &mut Vec<bool>) -> String {
         match &self.value(index).op {
+            Op::Own(_) => "i as u32".to_owned(),
             Op::Reinterpret(of) => self.read(*of, lets, done),
             Op::Select(condition, a, b) => {
                 let condition = self.read(*condition, lets, done);
@@ -507,7 +512,6 @@ impl<'a> Chunk<'a> {
             | Op::Selector(_)
             | Op::Lane(..)
             | Op::Spread(_)
-            | Op::Own(_)
             | Op::Truth { .. } => unreachable!("whole values and scalars are read"),
         }
     }

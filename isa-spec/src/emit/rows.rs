@@ -59,6 +59,8 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
     let (forms, lines) = forms(cx, &instructions.first_syntaxes);
     let (programs, evaluations, changes) = programs(cx);
     let (effects, effect_lists) = effects(cx, &changes);
+    let mut specials = model.specials.clone();
+    specials.sort_by(|a, b| a.name.cmp(&b.name));
     let data = DataBuf {
         types: types.collect(),
         versions: model.versions.clone(),
@@ -69,7 +71,7 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         forms: FormsBuf { evaluations, effects, effect_lists, ..forms },
         programs,
         lenient: lenient.collect(),
-        specials: model.specials.clone(),
+        specials,
         spaces: model.spaces.clone(),
         directives: model.directives.clone(),
         fragments: model.fragments.iter().map(Fragment::buf).collect(),

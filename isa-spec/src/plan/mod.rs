@@ -112,15 +112,19 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
         let data: Vec<&[Datum]> = programs.iter().map(|program| lifted[program].data.as_slice()).collect();
         let (shape, keeps) = lift::fix(&lifted[&programs[0]].shape, &data);
         let code = code::encode(model, &shape, &mut operations);
-        let lanes = match without_lanes(&shape) {
-            _ if checked.programs[programs[0]].is_collective(model) => Lanes::Warp,
-            Some(why) => Lanes::None(why),
-            None if !wanted.contains(&number) => Lanes::None("the spec scalarizes it".into()),
-            None => {
-                loops.push(number);
-                Lanes::Loop((loops.len() - 1) as u32)
-            }
+        let collective = checked.programs[programs[0]].is_collective(model);
+        let index = loops.len() as u32;
+        let why =
+            without_lanes(&shape).or_else(|| (!wanted.contains(&number)).then(|| "the spec scalarizes it".into()));
+        let lanes = match why {
+            None if !collective => Lanes::Loop(index),
+            None if has_bodies(model, &shape) => Lanes::Warp(Some(index)),
+            _ if collective => Lanes::Warp(None),
+            why => Lanes::None(why.unwrap_or_default()),
         };
+        if matches!(lanes, Lanes::Loop(_) | Lanes::Warp(Some(_))) {
+            loops.push(number);
+        }
         kept.push(keeps);
         shapes.push(Planned { shape, code, lanes, forms: Vec::new() });
     }
@@ -224,6 +228,17 @@ fn without_lanes(shape: &Shape) -> Option<String> {
         }
     }
     None
+}
+
+/// Returns true if each builtin that reads other lanes of the warp has a body for all of them.
+fn has_bodies(model: &Model, shape: &Shape) -> bool {
+    shape.values.iter().all(|value| match &value.op {
+        Op::Call { callee, .. } => {
+            let builtin = &model.builtins[callee.builtin.0];
+            builtin.warp || !builtin.signature.of_warp.contains(&true)
+        }
+        _ => true,
+    })
 }
 
 /// Returns true if a builtin works lane by lane: it takes no groups of lanes and returns no packed value.

@@ -5,8 +5,8 @@ use core::fmt;
 use core::ops::Deref;
 
 use super::FormInfo;
-use crate::limits::{OUTPUTS, VALUES};
-use crate::program::{self, Evaluation, Lanes, Run, Shape, WARP};
+use crate::limits::{ARGS, OUTPUTS, VALUES};
+use crate::program::{self, Evaluation, Lanes, Reader, Run, Shape, Value, WARP};
 
 /// Evaluator of a form for a range of targets and a number of written sources.
 #[derive(Clone, Copy, Debug)]
@@ -49,9 +49,11 @@ impl Evaluator {
     /// The reason why it has no loop.
     pub fn code(self) -> Result<&'static [Run], &'static str> {
         match self.shape().lanes {
-            Lanes::Loop(index) => Ok(self.form.table.loops.get(index as usize).copied().unwrap_or_default()),
+            Lanes::Loop(index) | Lanes::Warp(Some(index)) => {
+                Ok(self.form.table.loops.get(index as usize).copied().unwrap_or_default())
+            }
             Lanes::None(why) => Err(why),
-            Lanes::Warp => Err("the result of a thread depends on other threads of its warp"),
+            Lanes::Warp(None) => Err("the result of a thread depends on other threads of its warp"),
         }
     }
 
@@ -90,6 +92,26 @@ impl Evaluator {
         outputs
     }
 
+    /// The operation that is all of its program, which takes sources as they are; `None` for other programs.
+    pub fn single(self) -> Option<Single> {
+        let (shape, sources) = (self.shape(), self.sources());
+        let mut reader = Reader::new(shape.code);
+        let mut places: Vec<(u8, u8)> = Vec::new();
+        loop {
+            match reader.next()? {
+                Value::Source { source, bits } => places.push((sources[usize::from(source)], bits)),
+                Value::Call { operation, lanes: 1, bits, args }
+                    if args.iter().all(|(_, bits)| *bits == 0) && shape.outputs == [places.len() as u8] =>
+                {
+                    let args = args.iter().map(|(arg, _)| places.get(usize::from(*arg)).copied());
+                    let args = args.collect::<Option<Vec<_>>>()?;
+                    return Some(Single { run: self.form.table.operation, operation, args, bits });
+                }
+                _ => return None,
+            }
+        }
+    }
+
     /// Computes the results for a warp: see [`FormInfo::evaluate_warp`].
     ///
     /// # Panics
@@ -108,6 +130,32 @@ impl Evaluator {
             &mut values,
         );
         shape.outputs.iter().map(|output| values[usize::from(*output)]).collect()
+    }
+}
+
+/// An operation on inputs of an [`Evaluator`], whose whole program it is: see [`Evaluator::single`].
+#[derive(Clone, Debug)]
+pub struct Single {
+    run: fn(u16, &[u128]) -> u128,
+    operation: u16,
+    /// For each argument which input it is, and its width in bits.
+    args: Vec<(u8, u8)>,
+    bits: u8,
+}
+
+impl Single {
+    /// Computes the result for one thread, as [`Evaluator::evaluate`].
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer inputs than sources.
+    #[inline]
+    pub fn evaluate(&self, inputs: &[u128]) -> u128 {
+        let mut words = [0; ARGS];
+        for (word, (input, bits)) in words.iter_mut().zip(&self.args) {
+            *word = program::low(inputs[usize::from(*input)], *bits);
+        }
+        program::low((self.run)(self.operation, &words[..self.args.len()]), self.bits)
     }
 }
 

@@ -324,9 +324,8 @@ impl FormInfo {
 
     /// Returns true if the result of a thread depends on other threads of its warp.
     pub fn is_collective(self) -> bool {
-        let of_warp =
-            |evaluation: &Evaluation| self.table.programs.shapes[evaluation.shape as usize].lanes == Lanes::Warp;
-        self.evaluations().first().is_some_and(of_warp)
+        let shape = |evaluation: &Evaluation| &self.table.programs.shapes[evaluation.shape as usize];
+        self.evaluations().first().is_some_and(|evaluation| matches!(shape(evaluation).lanes, Lanes::Warp(_)))
     }
 
     /// Returns the evaluator for targets with this SM number and this many source operands.

@@ -36,7 +36,12 @@ impl Table {
 
     /// Returns the special register with this name.
     pub fn special(&self, name: &str) -> Option<&'static Special> {
-        let own = self.specials.iter().find(|special| special.is_called(name));
+        // They are sorted, and those with the part of the name before its number stand together.
+        let stem = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        let first = self.specials.partition_point(|special| special.name < stem);
+        let candidates = self.specials[first..].iter().take_while(|special| special.name.starts_with(stem));
+        // One of a family may have an entry of its own, behind that of the family.
+        let own = candidates.filter(|special| special.is_called(name)).last();
         own.or_else(|| self.base?.special(name))
     }
 

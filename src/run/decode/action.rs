@@ -148,7 +148,7 @@ impl Planning<'_> {
                     return Err(Error::unsupported(message));
                 }
                 let old = sources.len();
-                Action::Update { access, change, sources, old, inspects }
+                Action::Update { access, change, single: change.single(), sources, old, inspects }
             }
             EffectKind::CopyBytes => {
                 let mut address = |index: usize| {

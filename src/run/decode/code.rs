@@ -5,7 +5,7 @@ use std::prelude::rust_2024::*;
 use std::collections::HashMap;
 
 use ptx_isa::lanes::Transfer;
-use ptx_isa::table::{EffectKind, Evaluator, Origin};
+use ptx_isa::table::{EffectKind, Evaluator, Origin, Single};
 use ptx_isa::warp::{Item, Moved, Program, Row};
 
 use super::System;
@@ -92,6 +92,8 @@ pub(crate) enum Action {
     Update {
         access: Access,
         change: Evaluator,
+        /// The same where it is one operation.
+        single: Option<Single>,
         sources: Vec<Vec<Cell>>,
         old: usize,
         /// True if the result is that of the function, and memory is not written.
@@ -289,7 +291,7 @@ pub(crate) struct Code {
     pub static_shared: u64,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
-    /// True if the code calls functions.
+    /// Whether it calls functions or changes the stacks of its threads.
     pub calls: bool,
     /// True if blocks neither wait for each other nor can observe the order in which they run, so that several may run
     /// in lockstep.
@@ -303,7 +305,8 @@ impl Code {
             self.ops.iter().all(|op| if let Op::Effect { action, .. } = op { action.is_apart() } else { true });
         for op in &mut self.ops {
             let Op::Effect { guard, action, .. } = op else { continue };
-            self.calls |= matches!(action, Action::Call { .. });
+            self.calls |=
+                matches!(action, Action::Call { .. } | Action::Reserve { .. } | Action::SetStackPointer { .. });
             let (access, write) = match action {
                 Action::Read(access) => (access, false),
                 Action::Write(access) => (access, true),

@@ -174,6 +174,7 @@ impl Block<'_> {
     }
 
     pub(super) fn write(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
+        self.changed = true;
         self.access(entry, access, Self::moved::<true>, |block, warp| block.write_warp(entry, guard, access, warp))
     }
 
@@ -187,9 +188,13 @@ impl Block<'_> {
     ) -> Result<(), Error> {
         if access.ordered {
             raw::order();
+            self.look(false);
         }
         // A statement usually accesses the same allocation each time.
         self.around = self.bounds[entry.at];
+        if self.around == (0, 0) && matches!(access.place, Where::Generic | Where::Device) {
+            self.around = self.first_around(entry, access).unwrap_or((0, 0));
+        }
         let mut warp = 0;
         while warp < entry.masks.len() {
             let (done, end) = moved(self, entry, access, warp);
@@ -204,6 +209,13 @@ impl Block<'_> {
             raw::order();
         }
         Ok(())
+    }
+
+    /// The allocation that the first lane accesses, before the first access of a statement.
+    fn first_around(&self, entry: &Entry, access: &Access) -> Option<(usize, usize)> {
+        let warp = entry.masks.iter().position(|mask| *mask != 0)?;
+        let lane = entry.masks[warp].trailing_zeros() as usize;
+        self.launched.memory.around(self.addresses(warp, &access.at)[lane] as usize)
     }
 
     /// Loads or stores for the warps from `first` on; returns the number of warps done, and the end of the range of
@@ -301,10 +313,12 @@ impl Block<'_> {
         access: &Access,
         action: &Action,
     ) -> Result<(), Error> {
-        let Action::Update { change, sources, old, inspects, .. } = action else { return Ok(()) };
+        let Action::Update { change, single, sources, old, inspects, .. } = action else { return Ok(()) };
         let size = u64::from(access.bytes);
         let whole = size * access.cells.len() as u64;
         let mut inputs = vec![0_u128; old + 1];
+        let mut found = [0_u128; 32];
+        let mut changed = false;
         for warp in 0..entry.masks.len() {
             let mask = self.guarded(warp, entry.masks[warp], guard);
             if mask == 0 {
@@ -313,40 +327,51 @@ impl Block<'_> {
             let mut addresses = self.addresses(warp, &access.at);
             self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
                 .map_err(|fault| self.fault(entry, warp, fault, whole))?;
-            for lane in Self::lanes_of(mask) {
+            let mut rest = mask;
+            while rest != 0 {
+                // Lanes with one address that follow each other change it in one step, in their order.
+                let first = rest.trailing_zeros() as usize;
+                let other = Self::lanes_of(rest).find(|lane| addresses[*lane] != addresses[first]);
+                let together = other.map_or(rest, |lane| rest & ((1 << lane) - 1));
+                rest &= !together;
                 for (index, cell) in access.cells.iter().enumerate() {
-                    for (input, cells) in inputs.iter_mut().zip(sources) {
-                        *input = cells.get(index).map_or(0, |cell| self.get_wide(warp, lane, *cell));
-                    }
-                    let at = (addresses[lane] + index as u64 * size) as usize;
-                    if access.bytes == 16 {
-                        // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
-                        let found = unsafe {
-                            raw::update_wide(at, |value| {
-                                inputs[*old] = value;
-                                change.evaluate(&inputs)[0]
-                            })
-                        };
-                        self.set_wide(warp, lane, *cell, found);
-                        continue;
-                    }
-                    // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number.
-                    let found = unsafe {
-                        if *inspects {
-                            inputs[*old] = raw::load(at, access.bytes).into();
-                            change.evaluate(&inputs)[0] as u64
-                        } else {
-                            raw::update(at, access.bytes, |value| {
-                                inputs[*old] = value.into();
-                                change.evaluate(&inputs)[0] as u64
-                            })
-                        }
+                    let at = (addresses[first] + index as u64 * size) as usize;
+                    let mut join = |before: u128| {
+                        Self::lanes_of(together).fold(before, |value, lane| {
+                            for (input, cells) in inputs.iter_mut().zip(sources) {
+                                *input = cells.get(index).map_or(0, |cell| self.get_wide(warp, lane, *cell));
+                            }
+                            inputs[*old] = value;
+                            let new = match single {
+                                Some(single) => single.evaluate(&inputs),
+                                None => change.evaluate(&inputs)[0],
+                            };
+                            let (kept, seen) = if *inspects { (value, new) } else { (new, value) };
+                            found[lane] = seen;
+                            changed |= kept != value;
+                            kept
+                        })
                     };
-                    self.waits += u64::from(*inspects && found == 0);
-                    self.set(warp, lane, *cell, found);
+                    // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
+                    // the host access neither the shared memory of a cluster nor the stacks of its threads.
+                    unsafe {
+                        match access.place {
+                            _ if access.bytes == 16 => _ = raw::update_wide(at, join),
+                            _ if *inspects => _ = join(raw::load(at, access.bytes).into()),
+                            Where::Block | Where::Thread => {
+                                raw::store(at, access.bytes, join(raw::load(at, access.bytes).into()) as u64);
+                            }
+                            _ => _ = raw::update(at, access.bytes, |value| join(value.into()) as u64),
+                        }
+                    }
+                    for lane in Self::lanes_of(together) {
+                        self.waits += u64::from(*inspects && found[lane] == 0);
+                        self.set_wide(warp, lane, *cell, found[lane]);
+                    }
                 }
             }
         }
+        self.look(changed);
         Ok(())
     }
 

@@ -337,7 +337,7 @@ impl Block<'_> {
 
     /// Completes kept operations that signal an object which lanes look at, as long as that is not what they wait for.
     pub(super) fn settle(&mut self, entry: &Entry, guard: Guard, action: &Action) -> Result<(), Error> {
-        let Action::Update { access, change, sources, old, inspects: true } = action else { return Ok(()) };
+        let Action::Update { access, change, sources, old, inspects: true, .. } = action else { return Ok(()) };
         if self.pending.is_none() {
             return Ok(());
         }

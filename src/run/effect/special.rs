@@ -33,17 +33,18 @@ impl Block<'_> {
         for read in self.code.specials.iter().filter(|read| !again || differs(read.origin)) {
             let of = |shape: [u32; 3]| shape.get(usize::from(read.element)).copied().unwrap_or(0);
             let same = |index: [u32; 3]| -> u64 {
-                let in_cluster: [u32; 3] = std::array::from_fn(|axis| index[axis] % cluster[axis]);
+                let in_cluster = || -> [u32; 3] { std::array::from_fn(|axis| index[axis] % cluster[axis]) };
                 match read.origin {
                     Origin::BlockShape => of(block).into(),
                     Origin::BlockIndex => of(index).into(),
                     Origin::GridShape => of(grid).into(),
                     Origin::ClusterIndex => of(std::array::from_fn(|axis| index[axis] / cluster[axis])).into(),
                     Origin::GridClusters => of(std::array::from_fn(|axis| grid[axis].div_ceil(cluster[axis]))).into(),
-                    Origin::BlockInCluster => of(in_cluster).into(),
+                    Origin::BlockInCluster => of(in_cluster()).into(),
                     Origin::ClusterShape => of(cluster).into(),
                     Origin::BlockRank => {
-                        (in_cluster[0] + cluster[0] * (in_cluster[1] + cluster[1] * in_cluster[2])).into()
+                        let [x, y, z] = in_cluster();
+                        (x + cluster[0] * (y + cluster[1] * z)).into()
                     }
                     Origin::ClusterSize => cluster.iter().product::<u32>().into(),
                     Origin::HasClusters => (cluster != [1; 3]).into(),
@@ -61,9 +62,13 @@ impl Block<'_> {
                 [_, 1, 1] => of([thread, 0, 0]),
                 [x, y, _] => of([thread % x, thread / x % y, thread / x / y]),
             };
+            let mut value = 0;
             for number in 0..self.warps.len() {
                 let warp = number % self.per;
-                let mut values = [same(self.index_of(number)); 32];
+                if warp == 0 {
+                    value = same(self.index_of(number));
+                }
+                let mut values = [value; 32];
                 let mut each =
                     |value: &dyn Fn(u32) -> u64| (0..).zip(&mut values).for_each(|(lane, to)| *to = value(lane));
                 match read.origin {

@@ -44,8 +44,8 @@ struct Scope<'a> {
     names: BTreeMap<&'a str, Named>,
     labels: BTreeMap<&'a str, usize>,
     lists: BTreeMap<&'a str, List<'a>>,
-    /// Indices of the registers of this scope that have been used.
-    numbers: BTreeMap<&'a str, usize>,
+    /// The registers of this scope that have a number, and the elements of each.
+    numbers: BTreeMap<&'a str, (usize, u8)>,
 }
 
 struct Reading<'a> {
@@ -301,7 +301,7 @@ impl<'a> Reading<'a> {
                 let ty = declaration.ty.expect("registers have types");
                 let named = Named::Registers { ty, lanes: 1, count: None };
                 self.scopes[0].names.insert(declaration.name, named);
-                self.scopes[0].numbers.insert(declaration.name, number);
+                self.scopes[0].numbers.insert(declaration.name, (number, 1));
             }
         }
     }
@@ -335,19 +335,26 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Returns the open scope and its ancestors, innermost first.
-    fn outwards(&self, scope: usize) -> Vec<usize> {
-        core::iter::successors(Some(scope), |scope| {
-            let parent = self.scopes[*scope].parent;
-            (*scope != parent).then_some(parent)
-        })
-        .collect()
+    /// The scope around one.
+    fn around(&self, scope: usize) -> Option<usize> {
+        let parent = self.scopes[scope].parent;
+        (scope != parent).then_some(parent)
+    }
+
+    /// The scopes from one outwards.
+    fn outwards(&self, scope: usize) -> impl Iterator<Item = usize> {
+        core::iter::successors(Some(scope), |scope| self.around(*scope))
     }
 
     /// Returns the index of the first register that a name denotes, and its number of lanes. Registers are numbered at
     /// their first use.
     fn register(&mut self, name: &'a str) -> Option<(usize, u8)> {
-        for scope in self.outwards(self.scope) {
+        let mut next = Some(self.scope);
+        while let Some(scope) = next {
+            next = self.around(scope);
+            if let Some(found) = self.scopes[scope].numbers.get(name) {
+                return Some(*found);
+            }
             let direct = self.scopes[scope]
                 .names
                 .get(name)
@@ -370,15 +377,12 @@ impl<'a> Reading<'a> {
             });
             match found {
                 Some(Named::Registers { ty, lanes, .. }) => {
-                    if let Some(number) = self.scopes[scope].numbers.get(name) {
-                        return Some((*number, lanes));
-                    }
                     let function = self.own();
                     let first = function.registers.len();
                     for _ in 0..lanes {
                         function.registers.push(Register { name: name.to_owned(), ty });
                     }
-                    self.scopes[scope].numbers.insert(name, first);
+                    self.scopes[scope].numbers.insert(name, (first, lanes));
                     return Some((first, lanes));
                 }
                 Some(Named::Variable(_)) => return None,
@@ -528,11 +532,11 @@ impl<'a> Reading<'a> {
     }
 
     fn label(&self, name: &str, scope: usize) -> Option<usize> {
-        self.outwards(scope).into_iter().find_map(|scope| self.scopes[scope].labels.get(name).copied())
+        self.outwards(scope).find_map(|scope| self.scopes[scope].labels.get(name).copied())
     }
 
     fn list(&self, name: &str, scope: usize) -> Option<Value> {
-        let list = self.outwards(scope).into_iter().find_map(|scope| self.scopes[scope].lists.get(name))?;
+        let list = self.outwards(scope).find_map(|scope| self.scopes[scope].lists.get(name))?;
         Some(match list {
             List::Labels(names, scope) => {
                 Value::Labels(names.iter().filter_map(|name| self.label(name, *scope)).collect())
