@@ -41,12 +41,28 @@ impl Linkage {
     }
 }
 
+/// Directives that the reader itself knows, without their dots: those that begin a module, what is declared beside variables, and
+/// where it comes from.
+pub(crate) const OWN: [&str; 14] = [
+    "version",
+    "target",
+    "address_size",
+    "visible",
+    "extern",
+    "weak",
+    "common",
+    "entry",
+    "func",
+    "reg",
+    "alias",
+    "file",
+    "section",
+    "loc",
+];
+
 /// Whether a directive, given without its dot, begins something of a module rather than a part of a function's head.
 pub(super) fn begins_item(table: &Table, name: &str) -> bool {
-    let header = matches!(name, "version" | "target" | "address_size");
-    let linkage = Linkage::named(name).is_some();
-    let declaration = name == "reg" || table.space(name).is_some_and(|space| !space.opaque);
-    header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
+    OWN.contains(&name) || table.space(name).is_some_and(|space| !space.opaque)
 }
 
 /// Whether a directive, given without its dot, begins something of a module that bodies of functions seldom have.

@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use crate::text::closest;
 use crate::text::lexer::span_of;
 
 /// A label that a statement names before the label stands.
@@ -46,11 +47,14 @@ pub(super) struct Labels<'a> {
     jumps: Vec<Jump<'a>>,
 }
 
+/// How many labels are looked at for one that is spelt alike.
+const MOST_ALIKE: usize = 256;
+
 /// Why a label cannot be named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
-    /// The function has no such label.
-    Nowhere,
+pub(super) enum Missing<'a> {
+    /// The function has no such label, but perhaps one that is spelt alike.
+    Nowhere(Option<&'a str>),
     /// A block has it that does not contain the branch.
     InOtherBlock,
 }
@@ -83,7 +87,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Ends the function: reports each jump whose label is not visible to it, and forgets all.
-    pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(Jump<'a>, Missing)) {
+    pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(Jump<'a>, Missing<'a>)) {
         let blocks = &self.blocks;
         let end = |block: u32| blocks.get(block as usize).map_or(usize::MAX, |block| block.end);
         // The order of blocks is that of their begins, but what is outside of all comes first.
@@ -124,7 +128,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Whether a label is visible at a place of the text. Labels are sorted.
-    fn visible(&self, name: &str, at: usize) -> Result<(), Missing> {
+    fn visible(&self, name: &str, at: usize) -> Result<(), Missing<'a>> {
         let start = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).map_or(0, |block| block.start);
         let behind = self.placed.partition_point(|placed| (placed.name, start(placed)) <= (name, at));
         let last = self.placed[..behind].last().filter(|placed| placed.name == name);
@@ -132,7 +136,10 @@ impl<'a> Labels<'a> {
             Some(placed) if self.end_of(placed.covering) >= at => Ok(()),
             Some(_) => Err(Missing::InOtherBlock),
             None if self.placed.get(behind).is_some_and(|placed| placed.name == name) => Err(Missing::InOtherBlock),
-            None => Err(Missing::Nowhere),
+            None => {
+                let names = self.placed.iter().take(MOST_ALIKE).map(|placed| placed.name);
+                Err(Missing::Nowhere(closest(name, names)))
+            }
         }
     }
 }

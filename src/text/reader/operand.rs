@@ -70,7 +70,11 @@ impl<'a> Reader<'_, 'a> {
                 self.named(info, operand)?;
             }
             b'[' => {
-                return fail(Code::OperandType, start..start + 1, format!("the operand `{}` is no address", info.name));
+                return fail(
+                    Code::OperandType,
+                    start..start + 1,
+                    format!("the operand `{}` cannot be an address", info.name),
+                );
             }
             b'{' => {
                 return fail(Code::OperandType, start..start + 1, format!("the operand `{}` is no vector", info.name));
@@ -163,7 +167,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(index)
     }
 
-    fn text_between(&self, start: usize) -> &'a str {
+    pub(super) fn text_between(&self, start: usize) -> &'a str {
         &self.cursor.text()[start..self.cursor.at()]
     }
 
