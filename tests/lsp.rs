@@ -419,6 +419,47 @@ fn names_are_those_in_scope_and_first_those_that_fit() {
 }
 
 #[test]
+fn names_are_ranked_by_the_operand_at_hand() {
+    let complete = |body: &str| {
+        let (text, at) = in_kernel(&format!(".reg .b64 %rd<3>;\n.shared .b32 tile[4];\n{body}"));
+        Client::with(&text).0.completions(&at)
+    };
+    // The destination is a predicate, the sources are integers.
+    assert_eq!(complete("setp.lt.s32 |;")[..3], ["%p0", "%p1", "%p2"]);
+    assert_eq!(complete("setp.lt.s32 %p1, %r1, |;")[..5], ["%r0", "%r1", "%r2", "%r3", "%r4"]);
+    assert_eq!(complete("selp.b32 %r1, %r2, %r3, |;")[..3], ["%p0", "%p1", "%p2"]);
+    // An address is a wide register or a variable; a comma in brackets or braces is none between operands.
+    let address = complete("st.shared.v2.b32 [|], {%r1, %r2};");
+    let at = |name: &str| address.iter().position(|found| found == name).expect(name);
+    assert!(at("%rd0") < at("%f0") && at("tile") < at("%f0") && at("%f0") < at("%laneid"), "{address:?}");
+    assert_eq!(complete("mov.b64 {%r1, %r2}, |;")[..3], ["%rd0", "%rd1", "%rd2"]);
+    // Special registers follow what is declared, where they may be read.
+    let sources = complete("mov.u32 %r1, |;");
+    let at = |name: &str| sources.iter().position(|found| found == name).expect(name);
+    assert!(at("%r4") < at("%laneid") && at("%laneid") < at("%p0"), "{sources:?}");
+    assert_eq!(complete("bra |;")[0], "DONE");
+}
+
+#[test]
+fn words_of_directives_are_those_that_may_follow() {
+    let complete = |text: &str| {
+        let (text, at) = marked(text);
+        Client::with(&text).0.completions(&at)
+    };
+    let has = |text: &str, words: &[&str]| {
+        let found = complete(text);
+        assert!(words.iter().all(|word| found.iter().any(|found| found == word)), "{text}: {found:?}");
+    };
+    has(".ver|", &[".version", ".target", ".visible", ".global"]);
+    has(".version 8.|\n.target sm_80", &["9.0", "8.6"]);
+    has(".version 8.0\n.target sm_|", &["sm_80", "sm_90a"]);
+    has(".version 8.0\n.target sm_80\n.visible .en|", &[".entry", ".func"]);
+    has(".version 8.0\n.target sm_80\n.entry k() .max|", &[".maxntid", ".minnctapersm"]);
+    has(".version 8.0\n.target sm_80\n.entry k() {\n.reg .|\n}", &[".pred", ".b32", ".f64"]);
+    assert!(!complete(".version 8.0\n.target sm_80\n.global .|").contains(&".pred".to_owned()));
+}
+
+#[test]
 fn definitions_and_references_are_those_of_the_scope() {
     let (mut client, _) = Client::with(MODULE);
     let found = |client: &mut Client, piece: &str, nth| {

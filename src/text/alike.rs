@@ -1,7 +1,7 @@
 //! Words that are spelt alike: what a misspelt one may mean.
 
 /// The name that is spelt most like `text`, if one is much like it. Case does not count.
-pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub(crate) fn closest<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let lower = text.to_ascii_lowercase();
     let allowed = (text.len() / 2).min(2);
     // Of two that are alike, the one with the same letters.
@@ -11,7 +11,8 @@ pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> 
         letters
     };
     let own = letters(&lower);
-    let alike = |name: &'static str| (distance(&lower, name), name.len() != own.len() || letters(name) != own, name);
+    let apart = |name: &str| distance(&lower, name).min(distance(text, name));
+    let alike = |name: &'n str| (apart(name), name.len() != own.len() || letters(name) != own, name);
     // Words that differ more in length are not alike: each letter more is one edit. Nor are those that have many letters each
     // that the other has not: an edit changes two of them at most.
     let names = names.filter(|name| name.len().abs_diff(lower.len()) <= allowed);
@@ -21,9 +22,9 @@ pub(crate) fn closest(text: &str, names: impl Iterator<Item = &'static str>) -> 
     (distance <= allowed).then_some(near)
 }
 
-/// A bit for each letter that a word has.
+/// A bit for each letter that a word has, whatever its case.
 fn letter_set(word: &str) -> u64 {
-    word.bytes().fold(0, |set, letter| set | 1 << (letter & 63))
+    word.bytes().fold(0, |set, letter| set | 1 << (letter & 31))
 }
 
 /// Returns the edit distance of two words: the number of insertions, deletions, substitutions and transpositions of

@@ -1,4 +1,4 @@
-//! Completion of mnemonics: the modifiers that are valid at a place, so that some form remains possible.
+//! Which modifiers may stand at a place of a mnemonic, so that some form remains, and which words in a directive.
 //!
 //! ```
 //! use ptx_isa::text::{Options, completion};
@@ -12,12 +12,13 @@
 //! assert!(words("setp", ".u32").contains(&"lo") && !words("setp", ".s32").contains(&"lo"));
 //! ```
 
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::module::Options;
+use super::module::{OWN, Options};
 use super::spelling::{self, members};
-use crate::table::{ABSENT, FormInfo, InstructionInfo, Item, Slot, Syntax, Table};
+use crate::table::{ABSENT, Directive, FormInfo, InstructionInfo, Item, Kind, Slot, Syntax, Table};
 use crate::target::Floor;
 
 /// A modifier that is valid at a place.
@@ -56,6 +57,68 @@ pub fn modifiers(
         search.lay(0, &words);
     }
     choices
+}
+
+/// A word that may stand in a directive, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The word, with the dot that it may have.
+    pub text: String,
+    /// A sentence on it; empty where the table has none.
+    pub about: &'static str,
+}
+
+/// The words that may follow in a directive, given as far as it is written before the word: names of directives where that is
+/// nothing, versions, targets, types of what is declared, and directives of a function's head.
+///
+/// ```
+/// use ptx_isa::text::completion::directive;
+///
+/// let words = |before| -> Vec<String> {
+///     directive(&ptx_isa::TABLE, before).into_iter().map(|word| word.text).collect()
+/// };
+/// assert!(words("").contains(&".visible".to_owned()) && words(".visible").contains(&".entry".to_owned()));
+/// assert!(words(".target").contains(&"sm_90a".to_owned()));
+/// assert_eq!(words(".version")[0], "9.4");
+/// assert!(words(".reg").contains(&".pred".to_owned()) && !words(".global").contains(&".pred".to_owned()));
+/// assert!(words(".entry k(.param .u64 p)").contains(&".maxntid".to_owned()));
+/// ```
+pub fn directive(table: &'static Table, before: &str) -> Vec<Word> {
+    let words: Vec<&str> = before.split_whitespace().collect();
+    let is = |name: &str| words.iter().any(|word| word.trim_start_matches('.') == name);
+    let dotted = |name: &str, about| Word { text: [".", name].concat(), about };
+    let types = |registers: bool| {
+        let declared = table.types.iter().filter(move |ty| !ty.registers.is_empty());
+        declared.filter(move |ty| registers || ty.kind != Kind::Predicate).map(|ty| dotted(ty.name, ty.description))
+    };
+    let spaces = || table.spaces.iter().map(|space| dotted(space.name, space.description));
+    let directives = |fits: fn(&Directive) -> bool| {
+        table.directives.iter().filter(move |it| fits(it)).map(|it| dotted(it.name, it.description))
+    };
+    if is("version") {
+        let newest_first = table.versions.iter().rev();
+        return newest_first.map(|version| Word { text: version.to_string(), about: "" }).collect();
+    }
+    if is("target") {
+        let targets = table.targets.iter().rev().map(|known| Word { text: known.target.to_string(), about: "" });
+        let options = table.directives.iter().filter(|it| it.option);
+        return targets.chain(options.map(|it| Word { text: it.name.into(), about: it.description })).collect();
+    }
+    if is("entry") || is("func") {
+        // Within parentheses there are parameters.
+        return match before.matches('(').count() > before.matches(')').count() {
+            true => spaces().chain([dotted("reg", "")]).chain(types(true)).collect(),
+            false if is("entry") => directives(|it| it.entry).collect(),
+            false => directives(|it| it.function).collect(),
+        };
+    }
+    if is("reg") {
+        return types(true).collect();
+    }
+    if words.iter().any(|word| table.space(word.trim_start_matches('.')).is_some()) {
+        return types(false).collect();
+    }
+    OWN.iter().map(|name| dotted(name, "")).chain(spaces()).chain(directives(|it| it.module)).collect()
 }
 
 /// Words on their way into the items of a syntax line.

@@ -15,6 +15,10 @@
 //! assert_eq!(refusal.nearest[0].mnemonic(), "setp.lt.s32");
 //! ```
 
+mod near;
+
+pub(crate) use near::{nearest_with_operands, successors};
+
 use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
 use alloc::string::String;
@@ -22,7 +26,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::alike::{closest, distance};
+use super::alike::closest;
 use super::lexer::Cursor;
 use super::spelling;
 use crate::diagnostic::{Code, Diagnostic, Fix};
@@ -220,13 +224,6 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>, depth: Depth)
         }
         None => Err(speller.refusal(&tokens)),
     }
-}
-
-/// The legal forms of the same instruction with `operands` operands whose modifiers are nearest to those of `form`.
-pub(crate) fn nearest_with_operands(form: FormInfo, operands: usize) -> Option<FormInfo> {
-    let speller = Speller { table: form.table(), instruction: form.instruction(), opcode: 0..0 };
-    let fits = |near: FormInfo| near.operands().len() == operands;
-    speller.nearest(form.values(), &[], fits).first().copied()
 }
 
 fn not_in_table(opcode: &str, span: Range<usize>) -> Diagnostic {
@@ -495,15 +492,20 @@ impl Speller {
         let mut wanted = loose.values.clone();
         let mut suspects = Vec::new();
         let mut reasons = self.misplaced(&loose, tokens, &mut wanted);
+        suspects.extend(loose.missing.iter().map(|item| usize::from(item.slot)));
         suspects.extend(loose.left.iter().filter_map(|(_, by)| by.map(|item| usize::from(item.slot))));
         if reasons.is_empty() {
             reasons = self.broken_rules(&loose, tokens, &mut suspects);
         }
         if reasons.is_empty() {
-            reasons =
-                self.best(tokens, Members::Line).map_or_else(Vec::new, |fit| self.misplaced(&fit, tokens, &mut wanted));
+            if let Some(fit) = self.best(tokens, Members::Line) {
+                reasons = self.misplaced(&fit, tokens, &mut wanted);
+                suspects.extend(fit.missing.iter().map(|item| usize::from(item.slot)));
+            }
         }
         if reasons.is_empty() {
+            // Something may be left out that is needed with these.
+            suspects.extend((0..wanted.len()).filter(|slot| wanted[*slot] == ABSENT));
             let message = "no syntax line has these modifiers together";
             reasons.push(Diagnostic::error(Code::IllegalModifier, everything.clone(), message));
         }
@@ -536,12 +538,26 @@ impl Speller {
         }
         for item in missing {
             let slot = self.slot(item);
-            let message = format!("`{}` needs a `.{}`", self.instruction.opcode, slot.name);
-            let help = format!("`.{}` is one of {}", slot.name, list(self.names(slot, item.members), "."));
+            let members = if tokens.is_empty() { self.all_members(item) } else { item.members };
+            let opcode = self.instruction.opcode;
+            let names: Vec<&str> = self.names(slot, members).collect();
+            let (message, help) = match *names {
+                [only] => (format!("`{opcode}` needs `.{only}`"), format!("write `.{only}`")),
+                _ => {
+                    let names = list(self.names(slot, members), ".");
+                    (format!("`{opcode}` needs a `.{}`", slot.name), format!("`.{}` is one of {names}", slot.name))
+                }
+            };
             let end = tokens.last().map_or(self.opcode.end, |token| token.span.end);
             reasons.push(Diagnostic::error(Code::MissingModifier, self.opcode.start..end, message).with_help(help));
         }
         reasons
+    }
+
+    /// The members that some syntax line takes in the slot of an item.
+    fn all_members(&self, item: &Item) -> u64 {
+        let lines = self.instruction.syntaxes().iter().flat_map(|syntax| &*syntax.items);
+        lines.filter(|other| other.slot == item.slot).fold(item.members, |members, other| members | other.members)
     }
 
     /// Returns the instruction's modifier whose spelling is closest to a token; those of the syntax line are tried
@@ -564,9 +580,13 @@ impl Speller {
 
     /// A modifier that the instruction has, in a place where this line does not take it.
     fn refused(&self, syntax: &Syntax, item: &Item, token: &Token<'_>) -> Diagnostic {
-        let slot = self.slot(item);
-        let message = format!("`.{}` is not a valid `.{}` of `{}`", token.text, slot.name, syntax.text);
-        let help = format!("`.{}` is one of {}", slot.name, list(self.names(slot, item.members), "."));
+        let (slot, all) = (self.slot(item), self.all_members(item));
+        // Where another syntax line takes it, this one's members are to the point.
+        let elsewhere = self.names(slot, all).any(|name| name == token.text);
+        let all = if elsewhere { item.members } else { all };
+        let of = if all == item.members { syntax.text } else { self.instruction.opcode };
+        let message = format!("`.{}` is not a valid `.{}` of `{of}`", token.text, slot.name);
+        let help = format!("`.{}` is one of {}", slot.name, list(self.names(slot, all), "."));
         Diagnostic::error(Code::IllegalModifier, token.span.clone(), message).with_help(help)
     }
 
@@ -631,47 +651,6 @@ impl Speller {
             reasons.push(Diagnostic::error(Code::IllegalModifier, span, rule.reason));
         }
         reasons
-    }
-
-    /// The forms that differ least from the wanted modifiers: best in one slot, and there in spelling. A suspect slot
-    /// is the first to be changed.
-    fn nearest(&self, wanted: &[u8], suspects: &[usize], fits: impl Fn(FormInfo) -> bool) -> Vec<FormInfo> {
-        const REPLACED: usize = 100;
-        const REMOVED: usize = 120;
-        const ADDED: usize = 150;
-        const SUSPECT: usize = 30;
-        let mut costs: Vec<Vec<usize>> = Vec::new();
-        for (index, slot) in self.instruction.slots.iter().enumerate() {
-            let was = slot.members.get(usize::from(wanted[index])).copied();
-            let less = if suspects.contains(&index) { SUSPECT } else { 0 };
-            let cost = |to: Option<&str>| match (was, to) {
-                (None, None) => 0,
-                (None, Some(_)) => ADDED,
-                (Some(_), None) => REMOVED - less,
-                (Some(was), Some(to)) if was == to => 0,
-                (Some(was), Some(to)) => REPLACED - less + distance(was, to),
-            };
-            let present = slot.members.iter().map(|member| cost(Some(*member)));
-            costs.push(present.chain([cost(None)]).collect());
-        }
-        let cost = |form: FormInfo| -> usize {
-            // The last cost of a slot is that of having nothing in it.
-            let cost_of = |(cost, &value): (&Vec<usize>, &u8)| cost[usize::from(value).min(cost.len() - 1)];
-            // Forms that later versions have removed are rarely meant.
-            let gone = if form.floor().removed.is_some() { ADDED } else { 0 };
-            costs.iter().zip(form.values()).map(cost_of).sum::<usize>() + gone
-        };
-        let mut near: Vec<(usize, FormInfo)> = Vec::new();
-        for form in self.instruction.forms().filter(|form| fits(*form)) {
-            let cost = cost(form);
-            let place = near.partition_point(|&(other, _)| other <= cost);
-            if place < NEAREST {
-                near.insert(place, (cost, form));
-                near.truncate(NEAREST);
-            }
-        }
-        let best = near.first().map_or(0, |&(cost, _)| cost);
-        near.into_iter().filter(|&(cost, _)| cost <= best + SUSPECT).map(|(_, form)| form).collect()
     }
 }
 

@@ -295,6 +295,12 @@ impl<'a> Scopes<'a> {
         0
     }
 
+    /// The names declared last, with the numbers of members of families and what they are.
+    pub(crate) fn newest_names(&self) -> impl Iterator<Item = (&'a str, Option<u64>, Symbol)> {
+        let newest = self.entries.iter().rev().take(LONGEST_CHAIN);
+        newest.map(|entry| (entry.name, (entry.count != SINGLE).then_some(entry.count), entry.symbol))
+    }
+
     /// Returns the stem as it is declared and the number of registers of the family with this stem, if any.
     pub(crate) fn family(&self, stem: &str) -> Option<(&'a str, u64)> {
         let found = self.newest(Key::new(stem.as_bytes()), stem.as_bytes(), |entry| entry.count != SINGLE);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use lsp_types::{CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, TextEdit};
 use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
-use ptx_isa::table::{FormInfo, Kind, OperandKind, Operands};
+use ptx_isa::table::{FormInfo, Kind, Operand, OperandKind, Operands};
 use ptx_isa::text::completion::{self, Choice};
 use ptx_isa::text::module::{Context, Part, Symbol, SymbolKind};
 use ptx_isa::text::{Options, mnemonic, spelling};
@@ -19,7 +19,8 @@ const MOST_OF_FAMILY: usize = 100;
 pub(super) fn completion(document: &Document, offset: usize) -> CompletionList {
     let mut list = List { document, items: Vec::new(), is_incomplete: false };
     match document.index.context(&document.text, offset) {
-        Context::Aside | Context::Directive(_) => {}
+        Context::Aside => {}
+        Context::Directive(part) => list.directive(part, offset),
         Context::Start => list.opcodes(offset..offset),
         Context::Mnemonic(part) => list.mnemonic(part.mnemonic.clone().unwrap_or(offset..offset), offset),
         Context::Operands(part) => list.names(part, offset),
@@ -39,6 +40,27 @@ impl List<'_> {
         let report = &self.document.report;
         let (ptx, target) = report.version.zip(report.target).unzip();
         Options { ptx, target }
+    }
+
+    /// Words of a directive.
+    fn directive(&mut self, part: &Part, offset: usize) {
+        let text = &self.document.text;
+        let is_part = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let word = text[..offset].trim_end_matches(is_part).len();
+        // A version has a dot within.
+        let number = text[..offset].trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.').len();
+        let start = if number < word && text[number..offset].starts_with(|letter: char| letter.is_ascii_digit()) {
+            number
+        } else if text[..word].ends_with('.') {
+            word - 1
+        } else {
+            word
+        };
+        let written = start..offset;
+        let before = &text[part.span.start.min(start)..start];
+        for word in completion::directive(&TABLE, before) {
+            self.add(&word.text, CompletionItemKind::KEYWORD, word.about, &written);
+        }
     }
 
     /// Opcodes that begin as what is written.
@@ -86,7 +108,7 @@ impl List<'_> {
             index.visible(start).map(|symbol| (&text[symbol.name.clone()], symbol)).collect();
         for (name, symbol) in visible {
             let detail = self.document.in_one_line(&symbol.declaration);
-            let rank = if place.takes(symbol) { "0" } else { "1" };
+            let rank = place.rank(symbol);
             let kind = match symbol.kind {
                 SymbolKind::Register { .. } => CompletionItemKind::VARIABLE,
                 SymbolKind::Variable(_) => CompletionItemKind::FIELD,
@@ -107,7 +129,7 @@ impl List<'_> {
             self.is_incomplete |= own.next().is_some();
         }
         for special in TABLE.specials {
-            let rank = if place.specials() { "2" } else { "3" };
+            let rank = place.special_rank();
             let numbers = (0..special.count).map(|number| format!("{}{number}", special.name));
             let alone = (special.count == 0).then(|| special.name.to_owned());
             for name in alone.into_iter().chain(numbers) {
@@ -172,8 +194,8 @@ fn in_words(opcode: &str, choice: &Choice) -> String {
 /// Place in a statement where a name is to be completed.
 enum Place {
     Guard,
-    /// One of these operands, as far as the mnemonic tells.
-    Operands(Operands),
+    /// These operands, as far as the mnemonic tells, of which it is the one with this number.
+    Operands(Operands, usize),
 }
 
 impl Place {
@@ -181,30 +203,54 @@ impl Place {
         match &part.mnemonic {
             Some(mnemonic) if offset >= mnemonic.end => {
                 let resolved = mnemonic::resolve(&TABLE, &text[mnemonic.clone()]);
-                Place::Operands(resolved.map(|resolved| resolved.form.operands()).unwrap_or_default())
+                let operands = resolved.map(|resolved| resolved.form.operands()).unwrap_or_default();
+                Place::Operands(operands, commas(&text[mnemonic.end..offset]))
             }
             _ => Place::Guard,
         }
     }
 
-    /// Returns true if a symbol may be used in this place.
-    fn takes(&self, symbol: &Symbol) -> bool {
-        let Place::Operands(operands) = self else {
-            return matches!(symbol.kind, SymbolKind::Register { ty, .. } if TABLE.ty(ty).kind == Kind::Predicate);
+    /// How well a symbol fits: better ones come first.
+    fn rank(&self, symbol: &Symbol) -> &'static str {
+        let Place::Operands(operands, number) = self else {
+            let predicate =
+                matches!(symbol.kind, SymbolKind::Register { ty, .. } if TABLE.ty(ty).kind == Kind::Predicate);
+            return if predicate { "0" } else { "4" };
         };
-        operands.iter().any(|operand| match symbol.kind {
+        let takes = |operand: &Operand| match symbol.kind {
             SymbolKind::Register { ty, .. } => operand.registers.has(ty),
             SymbolKind::Variable(_) => operand.kind == OperandKind::Address || operand.addresses,
             SymbolKind::Function { .. } => operand.kind == OperandKind::Function || operand.functions,
             SymbolKind::Label => {
                 matches!(operand.kind, OperandKind::Label | OperandKind::Branches | OperandKind::Targets)
             }
-        })
+        };
+        match operands.get(*number) {
+            Some(operand) if takes(operand) => "0",
+            _ if operands.iter().any(takes) => "2",
+            _ => "4",
+        }
     }
 
-    fn specials(&self) -> bool {
-        matches!(self, Place::Operands(operands) if operands.iter().any(|operand| operand.specials))
+    /// How well special registers fit.
+    fn special_rank(&self) -> &'static str {
+        let Place::Operands(operands, number) = self else { return "5" };
+        match operands.get(*number) {
+            Some(operand) if operand.specials => "1",
+            _ if operands.iter().any(|operand| operand.specials) => "3",
+            _ => "5",
+        }
     }
+}
+
+/// The number of commas between operands, those in brackets left out.
+fn commas(text: &str) -> usize {
+    let mut depth = 0_i32;
+    let separates = |letter: char| {
+        depth += i32::from(matches!(letter, '[' | '{' | '(')) - i32::from(matches!(letter, ']' | '}' | ')'));
+        letter == ',' && depth <= 0
+    };
+    text.chars().map(separates).filter(|separates| *separates).count()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use alloc::vec::Vec;
 
 use super::Checker;
 use super::functions::Signature;
+use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Kind, Memory, Table, TypeId, TypeInfo};
 use crate::text::constant::{self, Constant};
@@ -176,7 +177,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 )))
             }
             Some(_) => fail(Code::OperandType, span, format!("`{name}` is not a function")),
-            None => self.undeclared(name),
+            None => self.undeclared(name, Wanted::Function),
         }
     }
 
@@ -192,7 +193,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 format!("`{name}` is not an array that begins with addresses of functions")
             }
             Some(_) => format!("`{name}` is not a prototype or a list of functions"),
-            None => return self.undeclared(name),
+            None => return self.undeclared(name, Wanted::List),
         };
         fail(Code::OperandType, span, message)
     }
@@ -251,7 +252,7 @@ impl<'a> Checker<'_, '_, 'a> {
         };
         let span = span_of(self.text(), name);
         let message = match self.find(name)? {
-            None => return self.undeclared(name),
+            None => return self.undeclared(name, Wanted::Register),
             Some(_) if element.is_some() => format!("an argument is a whole register, not an element of `{name}`"),
             Some(Symbol::Register { ty, lanes }) => {
                 return Ok(Argument::Of(name, Shape::of_register(self.reader.table, ty, lanes)));

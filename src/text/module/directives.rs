@@ -46,13 +46,29 @@ fn declares_in(table: &Table, name: &str) -> Option<&'static Space> {
     table.space(name).filter(|space| space.name == name && !space.opaque)
 }
 
+/// Directives that the reader itself knows, without their dots: those that begin a module, what is declared beside variables, and
+/// where it comes from.
+pub(crate) const OWN: [&str; 14] = [
+    "version",
+    "target",
+    "address_size",
+    "visible",
+    "extern",
+    "weak",
+    "common",
+    "entry",
+    "func",
+    "reg",
+    "alias",
+    "file",
+    "section",
+    "loc",
+];
+
 /// Returns true if a directive, given without its dot, begins an item of a module rather than a part of a function's
 /// head.
 pub(super) fn begins_item(table: &Table, name: &str) -> bool {
-    let header = matches!(name, "version" | "target" | "address_size");
-    let linkage = Linkage::named(name).is_some();
-    let declaration = name == "reg" || declares_in(table, name).is_some();
-    header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
+    OWN.contains(&name) || declares_in(table, name).is_some()
 }
 
 /// Returns true if a directive, given without its dot, begins an item of a module that is rare in function bodies.

@@ -12,6 +12,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{FormInfo, Free, Relaxed, Requirement};
 use crate::target::{Floor, Version};
 use crate::text::lexer::span_of;
+use crate::text::mnemonic;
 use crate::text::reader::Read;
 use crate::text::scope::Symbol;
 use crate::text::statement::{Need, Statement};
@@ -50,6 +51,20 @@ impl<'a> Checker<'_, '_, 'a> {
         self.new_floors(statement, opcode)
     }
 
+    /// A finding about a form, which names those that are there in place of one that is gone.
+    #[cold]
+    fn with_successors(&self, form: FormInfo, mut error: Box<Diagnostic>) -> Box<Diagnostic> {
+        if error.help.is_none() && form.floor().removed.is_some() && !self.reader.brief {
+            let there = |form: FormInfo| self.reader.table.has(form.lowest_floor(), self.version, self.target);
+            let near = mnemonic::successors(form, there);
+            let names: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
+            if !names.is_empty() {
+                error.help = Some(format!("in its place there is {}", names.join(", ")));
+            }
+        }
+        error
+    }
+
     /// Returns true if the form is known to be available with the same free modifiers.
     #[inline]
     fn has_met(&mut self, form: FormInfo, statement: &Statement<'a>) -> bool {
@@ -80,7 +95,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 (None, Some(name)) => span_of(self.text(), name),
                 (None, None) => self.mnemonic_at(opcode),
             };
-            self.needs(need, need.floor, span)?;
+            let needs = self.needs(need, need.floor, span);
+            needs.map_err(|error| self.with_successors(form, error))?;
         }
         if self.collector.is_some() {
             return Ok(());

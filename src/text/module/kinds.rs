@@ -9,6 +9,7 @@ use super::Checker;
 use super::calls::List;
 use super::labels::Missing;
 use super::registers::Group;
+use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, Kind, OperandKind, Space, TypeInfo};
 use crate::text::constant::{self, Constant};
@@ -98,7 +99,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let span = span_of(self.text(), name);
         let message = match self.find(name)? {
-            None => return self.undeclared(name),
+            None => return self.undeclared(name, Wanted::Address),
             Some(Symbol::Register { ty, lanes: 1 }) if info.registers.has(ty) => return Ok(None),
             Some(Symbol::Register { ty, lanes: 1 }) => {
                 format!("`{name}` is a `.{}` register, and no address", self.reader.table.ty(ty).name)
@@ -175,7 +176,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.special = true;
                     Ok(())
                 }
-                _ => self.undeclared(name),
+                _ => self.undeclared(name, Wanted::Register),
             },
             Some(Symbol::Register { ty, lanes }) if lanes > 1 => {
                 if lanes != count && !(info.longer && lanes > count) {
@@ -211,7 +212,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     let ty = match self.scopes.register(name, element.is_some()) {
                         Some(ty) => ty,
                         None => match self.find(name)? {
-                            None => return self.undeclared(name),
+                            None => return self.undeclared(name, Wanted::Register),
                             Some(Symbol::Register { ty, lanes }) if (lanes > 1) == element.is_some() => ty,
                             Some(Symbol::Variable { holds: Some((ty, lanes)), .. })
                                 if (lanes > 1) == element.is_some() =>
@@ -306,8 +307,8 @@ impl<'a> Checker<'_, '_, 'a> {
         labels.end(self.text(), |jump, missing| {
             let span = span_of(self.text(), jump.name);
             let message = match missing {
-                Missing::Nowhere if self.lost_label => return,
-                Missing::Nowhere => format!("there is no label `{}` in this function", jump.name),
+                Missing::Nowhere(_) if self.lost_label => return,
+                Missing::Nowhere(_) => format!("there is no label `{}` in this function", jump.name),
                 Missing::InOtherBlock => {
                     format!("the label `{}` is not visible here: it is in another block", jump.name)
                 }
@@ -315,7 +316,10 @@ impl<'a> Checker<'_, '_, 'a> {
             let mut end = self.reader.cursor;
             end.seek(span.end);
             let end = end.find(|byte| byte == b';').map_or(self.text().len(), |_| end.at() + 1);
-            let mut error = Diagnostic::error(Code::UndeclaredRegister, span, message);
+            let mut error = Diagnostic::error(Code::UndeclaredRegister, span.clone(), message);
+            if let Missing::Nowhere(Some(near)) = missing {
+                error = error.with_help(format!("did you mean `{near}`?")).with_fix(span, near);
+            }
             error.statement = Some(jump.statement(self.text())..end);
             self.reader.notes.push(error);
             self.make_room();
@@ -332,7 +336,7 @@ impl<'a> Checker<'_, '_, 'a> {
             // Without any directives in the table, label lists cannot be checked.
             Some(Symbol::Label) if self.reader.table.directives.is_empty() => Ok(()),
             Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is not a list of labels")),
-            None => self.undeclared(name),
+            None => self.undeclared(name, Wanted::List),
         }
     }
 }

@@ -8,6 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use crate::text::closest;
 use crate::text::lexer::span_of;
 
 /// A forward reference to a label.
@@ -49,11 +50,14 @@ pub(super) struct Labels<'a> {
     jumps: Vec<Jump<'a>>,
 }
 
+/// How many labels are looked at for one that is spelt alike.
+const MOST_ALIKE: usize = 256;
+
 /// Reason why a label cannot be referred to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Missing {
-    /// The function has no such label.
-    Nowhere,
+pub(super) enum Missing<'a> {
+    /// The function has no such label, but perhaps one that is spelt alike.
+    Nowhere(Option<&'a str>),
     /// The label is declared in a block that does not contain the branch.
     InOtherBlock,
 }
@@ -87,7 +91,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Ends the function: reports each reference to a label that is not visible, then clears all state.
-    pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(Jump<'a>, Missing)) {
+    pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(Jump<'a>, Missing<'a>)) {
         let blocks = &self.blocks;
         let end = |block: u32| blocks.get(block as usize).map_or(usize::MAX, |block| block.end);
         // Blocks are numbered in order of their starts. Labels outside of all blocks (`u32::MAX`) sort first.
@@ -126,7 +130,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Why families of labels cannot be named, by the index of the jump that does. Labels are sorted.
-    fn families(&self, text: &str, jumps: &[Jump<'a>]) -> BTreeMap<usize, Missing> {
+    fn families(&self, text: &str, jumps: &[Jump<'a>]) -> BTreeMap<usize, Missing<'a>> {
         let mut lists: Vec<usize> = (0..jumps.len()).filter(|index| jumps[*index].count > 0).collect();
         lists.sort_by_key(|index| jumps[*index].name);
         let mut found = BTreeMap::new();
@@ -154,7 +158,7 @@ impl<'a> Labels<'a> {
                         let count = visible.complete();
                         if count < jumps[index].count as usize {
                             let lacks = self.visible(&alloc::format!("{stem}{count}"), at);
-                            found.insert(index, lacks.err().unwrap_or(Missing::Nowhere));
+                            found.insert(index, lacks.err().unwrap_or(Missing::Nowhere(None)));
                         }
                     }
                 }
@@ -164,7 +168,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Checks that a label is visible at an offset. The labels must be sorted.
-    fn visible(&self, name: &str, at: usize) -> Result<(), Missing> {
+    fn visible(&self, name: &str, at: usize) -> Result<(), Missing<'a>> {
         let start = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).map_or(0, |block| block.start);
         let behind = self.placed.partition_point(|placed| (placed.name, start(placed)) <= (name, at));
         let last = self.placed[..behind].last().filter(|placed| placed.name == name);
@@ -172,7 +176,10 @@ impl<'a> Labels<'a> {
             Some(placed) if self.end_of(placed.covering) >= at => Ok(()),
             Some(_) => Err(Missing::InOtherBlock),
             None if self.placed.get(behind).is_some_and(|placed| placed.name == name) => Err(Missing::InOtherBlock),
-            None => Err(Missing::Nowhere),
+            None => {
+                let names = self.placed.iter().take(MOST_ALIKE).map(|placed| placed.name);
+                Err(Missing::Nowhere(closest(name, names)))
+            }
         }
     }
 }

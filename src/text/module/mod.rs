@@ -43,6 +43,7 @@ mod registers;
 mod sections;
 mod silence;
 mod tree;
+mod undeclared;
 mod variables;
 mod vectors;
 
@@ -54,6 +55,7 @@ use core::ops::Range;
 
 use calls::{List, Shape};
 pub use directives::Linkage;
+pub(crate) use directives::OWN;
 use directives::begins_item;
 pub use fixes::{Fixed, edits, fix};
 use floors::Met;

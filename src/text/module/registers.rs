@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ops::Range;
 
 use super::Checker;
 use super::kinds::Like;
+use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, Kind, Lenient, OperandKind, TypeId, TypeSet};
 use crate::text::lexer::span_of;
@@ -28,11 +28,7 @@ impl<'a> Checker<'_, '_, 'a> {
         match self.find(name)? {
             Some(Symbol::Register { ty, lanes: 1 }) if types[ty.index()].kind == Kind::Predicate => Ok(()),
             Some(_) => fail(Code::Guard, span_of(self.text(), name), format!("`{name}` is not a predicate register")),
-            None => fail(
-                Code::Guard,
-                span_of(self.text(), name),
-                format!("`{name}` is not declared here, and a guard is a predicate register"),
-            ),
+            None => self.undeclared(name, Wanted::Guard),
         }
     }
 
@@ -301,7 +297,14 @@ impl<'a> Checker<'_, '_, 'a> {
     fn special(&mut self, place: &Place, register: Register<'a>) -> Read<()> {
         let Register { name, element } = register;
         let table = self.reader.table;
-        let Some(special) = table.special(name) else { return self.undeclared(name) };
+        let Some(special) = table.special(name) else {
+            let wanted = match (place.addresses, place.specials) {
+                (true, _) => Wanted::Address,
+                (false, true) => Wanted::Source,
+                (false, false) => Wanted::Register,
+            };
+            return self.undeclared(name, wanted);
+        };
         let (span, wanted_bits) = (span_of(self.text(), name), table.ty(place.ty).bits);
         if !place.specials {
             let message = format!("`{name}` is a special register, and the operand `{}` is none", place.name);
@@ -336,44 +339,12 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
-    pub(super) fn undeclared<T>(&self, name: &str) -> Read<T> {
-        let diagnostic = Diagnostic::error(
-            Code::UndeclaredRegister,
-            span_of(self.text(), name),
-            format!("`{name}` is not declared here"),
-        );
-        let (stem, number) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
-        Err(Box::new(match self.scopes.family(stem) {
-            Some((declared, count)) if count > 0 => {
-                let help = format!("`{stem}<{count}>` declares `{stem}0` to `{stem}{}`", count - 1);
-                let diagnostic = diagnostic.with_help(help);
-                match (self.count_behind(declared), number.parse::<u32>()) {
-                    (Some(place), Ok(number)) => diagnostic.with_fix(place, format!("{}", u64::from(number) + 1)),
-                    _ => diagnostic,
-                }
-            }
-            _ if name.starts_with('%') => {
-                diagnostic.with_help("declare it with `.reg`; a special register has to be moved to a register first")
-            }
-            _ => diagnostic.with_help("declare it with `.reg`"),
-        }))
-    }
-
-    /// Returns the byte range of the register count in the declaration of the family with this stem.
-    fn count_behind(&self, stem: &str) -> Option<Range<usize>> {
-        let start = span_of(self.text(), stem).end;
-        let behind = &self.text()[start..];
-        let number = behind.trim_ascii_start().strip_prefix('<')?.split('>').next()?.trim_ascii();
-        let span = span_of(self.text(), number);
-        (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(span)
-    }
-
     /// Checks the array of an element operand.
     pub(super) fn array(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
             Some(Symbol::Variable { .. }) => Ok(()),
             Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is not a variable")),
-            None => self.undeclared(name),
+            None => self.undeclared(name, Wanted::Address),
         }
     }
 
@@ -390,7 +361,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.special = true;
                 true
             }
-            None => return self.undeclared(name),
+            None => return self.undeclared(name, Wanted::Address),
             Some(Symbol::Register { ty, lanes: 1 }) => {
                 let kind = types[ty.index()].kind;
                 let same =

@@ -10,6 +10,7 @@ use super::calls::{Shape, bytes_of};
 use super::declarations::Attributes;
 use super::directives::unknown_directive;
 use super::functions::has_numbers;
+use super::undeclared::Wanted;
 use crate::diagnostic::Code;
 use crate::table::{Feature, Kind, Memory, Space, TypeId, TypeInfo};
 use crate::text::constant::{self, Constant, WARP, WARP_NAME, at_name};
@@ -467,7 +468,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 fail(Code::Constant, span, format!("`{name}` is a function: its name alone is its address"))
             }
             Some(_) => fail(Code::Constant, span, format!("`{name}` is neither a variable nor a function")),
-            None => self.undeclared(name),
+            None => self.undeclared(name, Wanted::Address),
         }
     }
 

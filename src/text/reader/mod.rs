@@ -300,7 +300,8 @@ impl<'a> Reader<'_, 'a> {
         let (first, notes) = (self.cursor, self.notes.len());
         self.operands_of(statement, true).or_else(|error| {
             self.notes.truncate(notes);
-            self.other_shape(statement, first, error)
+            let read = self.other_shape(statement, first, error);
+            read.map_err(|error| written_as(statement.form, error))
         })
     }
 
@@ -496,6 +497,10 @@ impl<'a> Reader<'_, 'a> {
     /// Reports a last operand that is not followed by a semicolon.
     #[cold]
     fn no_semicolon<T>(&self, form: FormInfo, end: usize) -> Read<T> {
+        let surplus = form.operands().is_empty() && !self.text_between(end).contains('\n');
+        if surplus && !matches!(self.cursor.peek(), b',' | b'}') {
+            return self.wrong_count(form, 1, self.cursor.token());
+        }
         if self.cursor.peek() != b',' {
             return missing_semicolon(self.cursor.text(), end, self.cursor.token());
         }
@@ -524,7 +529,7 @@ impl<'a> Reader<'_, 'a> {
         let takes = if least == most { format!("{most}") } else { format!("{least} to {most}") };
         let message = format!("`{}` takes {takes} operands, not {count}", form.mnemonic());
         let mut diagnostic = Diagnostic::error(Code::OperandCount, span, message);
-        diagnostic.note = Some(format!("it is written `{} {}`", form.mnemonic(), form.signature()));
+        diagnostic.note = Some(spelt(form));
         if !self.brief
             && let Some(near) = mnemonic::nearest_with_operands(form, count)
         {
@@ -533,6 +538,20 @@ impl<'a> Reader<'_, 'a> {
         }
         Err(Box::new(diagnostic))
     }
+}
+
+/// How a form is written, in a sentence.
+fn spelt(form: FormInfo) -> String {
+    format!("it is written `{}`", format!("{} {}", form.mnemonic(), form.signature()).trim_end())
+}
+
+/// A finding about the kind of an operand, which shows how the form is written.
+#[cold]
+fn written_as(form: FormInfo, mut error: Box<Diagnostic>) -> Box<Diagnostic> {
+    if error.code == Code::OperandType && error.note.is_none() {
+        error.note = Some(spelt(form));
+    }
+    error
 }
 
 /// Returns true if the `!` or `-` at the cursor is followed by a name rather than a constant.

@@ -74,7 +74,7 @@ impl<'a> Reader<'_, 'a> {
                 return fail(
                     Code::OperandType,
                     start..start + 1,
-                    format!("the operand `{}` is not an address", info.name),
+                    format!("the operand `{}` cannot be an address", info.name),
                 );
             }
             b'{' => {
@@ -172,7 +172,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(index)
     }
 
-    fn text_between(&self, start: usize) -> &'a str {
+    pub(super) fn text_between(&self, start: usize) -> &'a str {
         &self.cursor.text()[start..self.cursor.at()]
     }
 

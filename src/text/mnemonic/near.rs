@@ -1,0 +1,87 @@
+//! The legal forms that are nearest to what is written.
+
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::{NEAREST, Speller, resolve};
+use crate::table::{ABSENT, FormInfo};
+use crate::text::alike::distance;
+
+/// The legal forms of the same instruction with `operands` operands whose modifiers are nearest to those of `form`.
+pub(crate) fn nearest_with_operands(form: FormInfo, operands: usize) -> Option<FormInfo> {
+    let speller = Speller { table: form.table(), instruction: form.instruction(), opcode: 0..0 };
+    let fits = |near: FormInfo| near.operands().len() == operands && near.floor().removed.is_none();
+    speller.nearest(form.values(), &[], fits).first().copied()
+}
+
+/// The mnemonics nearest to that of a form which later versions do not have, of those that are wanted: other forms of the
+/// instruction, and instructions whose names go on from its own.
+pub(crate) fn successors(form: FormInfo, wanted: impl Fn(FormInfo) -> bool) -> Vec<String> {
+    let (table, instruction) = (form.table(), form.instruction());
+    let speller = Speller { table, instruction, opcode: 0..0 };
+    // What is missing was optional once.
+    let absent: Vec<usize> = (0..form.values().len()).filter(|slot| form.values()[*slot] == ABSENT).collect();
+    let same = |near: &FormInfo| {
+        let written = form.values().iter().zip(near.values()).filter(|(own, _)| **own != ABSENT);
+        written.into_iter().all(|(own, other)| own == other)
+    };
+    let near = speller.nearest(form.values(), &absent, |near| same(&near) && wanted(near));
+    let own = near.into_iter().map(|form| form.mnemonic().to_owned());
+    let opcode = instruction.data().opcode;
+    let modifiers = &form.mnemonic()[opcode.len()..];
+    let longer = table
+        .instructions()
+        .map(|other| other.data().opcode)
+        .filter(|other| other.strip_prefix(opcode).is_some_and(|rest| rest.starts_with('.')));
+    let longer = longer.map(|opcode| format!("{opcode}{modifiers}"));
+    let longer = longer.filter(|mnemonic| resolve(table, mnemonic).is_ok_and(|resolved| wanted(resolved.form)));
+    own.chain(longer).collect()
+}
+
+impl Speller {
+    /// The forms that differ least from the wanted modifiers: best in one slot, and there in spelling. A suspect slot
+    /// is the first to be changed.
+    pub(super) fn nearest(&self, wanted: &[u8], suspects: &[usize], fits: impl Fn(FormInfo) -> bool) -> Vec<FormInfo> {
+        const REPLACED: usize = 100;
+        const REMOVED: usize = 120;
+        const ADDED: usize = 150;
+        const SUSPECT: usize = 30;
+        // What is missing was left out, and all else is meant as it is written.
+        const LEFT_OUT: usize = 90;
+        let mut costs: Vec<Vec<usize>> = Vec::new();
+        for (index, slot) in self.instruction.slots.iter().enumerate() {
+            let was = slot.members.get(usize::from(wanted[index])).copied();
+            let less = if suspects.contains(&index) { SUSPECT } else { 0 };
+            let cost = |to: Option<&str>| match (was, to) {
+                (None, None) => 0,
+                (None, Some(_)) if less > 0 => ADDED - LEFT_OUT,
+                (None, Some(_)) => ADDED,
+                (Some(_), None) => REMOVED - less,
+                (Some(was), Some(to)) if was == to => 0,
+                (Some(was), Some(to)) => REPLACED - less + distance(was, to),
+            };
+            let present = slot.members.iter().map(|member| cost(Some(*member)));
+            costs.push(present.chain([cost(None)]).collect());
+        }
+        let cost = |form: FormInfo| -> usize {
+            // The last cost of a slot is that of having nothing in it.
+            let cost_of = |(cost, &value): (&Vec<usize>, &u8)| cost[usize::from(value).min(cost.len() - 1)];
+            // What later versions do not have is seldom meant.
+            let gone = if form.floor().removed.is_some() { ADDED } else { 0 };
+            costs.iter().zip(form.values()).map(cost_of).sum::<usize>() + gone
+        };
+        let mut near: Vec<(usize, FormInfo)> = Vec::new();
+        for form in self.instruction.forms().filter(|form| fits(*form)) {
+            let cost = cost(form);
+            let place = near.partition_point(|&(other, _)| other <= cost);
+            if place < NEAREST {
+                near.insert(place, (cost, form));
+                near.truncate(NEAREST);
+            }
+        }
+        let best = near.first().map_or(0, |&(cost, _)| cost);
+        near.into_iter().filter(|&(cost, _)| cost <= best + SUSPECT).map(|(_, form)| form).collect()
+    }
+}
