@@ -14,7 +14,7 @@ use isa_table::page::{
 };
 use isa_table::target::in_words;
 
-use crate::check::{ABSENT, Checked, Form, words};
+use crate::check::{ABSENT, Checked, Form, reason, words};
 use crate::model::{
     self, BoundBuf, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
     Requirement, Rounding, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Substitute, SubstituteRule, Sum,
@@ -567,7 +567,7 @@ fn notation(entry: &Entry, pattern: &Pattern) -> String {
 
 /// Refused combinations and removals.
 fn rules(entry: &Entry) -> Vec<String> {
-    let legal = entry.legal.iter().map(|rule| format!("{} needs {}", words(&rule.subject), words(&rule.condition)));
+    let legal = entry.legal.iter().map(reason);
     let removed = entry.requires.iter().filter(|requirement| requirement.removed).map(|requirement| {
         let since = requirement.ptx.map_or_else(String::new, |ptx| ptx.to_string());
         format!("From PTX {since} on not for {} or higher", in_words(&requirement.targets))
@@ -587,8 +587,20 @@ fn floors(entry: &Entry) -> Vec<Floor> {
         target: Some(in_words(&requirement.targets)).filter(|words| !words.is_empty()),
         lenient,
     };
-    let manual =
-        entry.requires.iter().filter(|requirement| !requirement.removed).map(|requirement| floor(requirement, None));
+    // What is required under one condition is one requirement: the higher version, if both name the same targets.
+    let mut manual: Vec<&Requirement> = Vec::new();
+    for requirement in entry.requires.iter().filter(|requirement| !requirement.removed) {
+        let same = |other: &&mut &Requirement| {
+            let targets = requirement.targets.is_empty() || requirement.targets == other.targets;
+            targets && requirement.condition.as_ref().map(pseudo::text) == other.condition.as_ref().map(pseudo::text)
+        };
+        match manual.iter_mut().find(same) {
+            Some(other) if requirement.ptx > other.ptx && requirement.targets == other.targets => *other = requirement,
+            Some(other) if requirement.ptx <= other.ptx => {}
+            _ => manual.push(requirement),
+        }
+    }
+    let manual = manual.into_iter().map(|requirement| floor(requirement, None));
     let assembler = entry.lenient_floors.iter().map(|(requirement, note)| floor(requirement, Some(one_line(note))));
     manual.chain(assembler).collect()
 }
