@@ -97,6 +97,10 @@ fn the_site_is_small_and_has_a_page_for_each_opcode_and_a_link_to_each_form() {
         assert!(fs::read_to_string(site.join(page)).expect("a page").contains(said), "{page}");
     }
     assert!(fs::read_to_string(site.join("explorer.html")).expect("a page").contains("without the module"));
+    // Diagrams show brackets, and no box is empty.
+    let page = fs::read_to_string(site.join("i-discard.html")).expect("a page");
+    let [open, close] = ["[", "]"].map(|bracket| page.find(&format!(">{bracket}</text>")).expect("a bracket"));
+    assert!(page[open..close].contains(">a</text>") && !page.contains("\"></text>"));
     // Search engines and previews get a description of each page, and of a page with an address its place.
     let page = fs::read_to_string(site.join("i-popc.html")).expect("a page");
     for head in ["<meta name=\"description\" content=\"popc: ", "<meta property=\"og:title\" content=\"PTX popc\">"] {

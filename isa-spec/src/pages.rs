@@ -18,7 +18,7 @@ use crate::check::{ABSENT, Checked, Form, reason, words};
 use crate::model::{
     self, BoundBuf, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
     Requirement, Rounding, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Substitute, SubstituteRule, Sum,
-    SumOfBuf, SummationBuf, TypeId, TypeSet,
+    SumOfBuf, SummationBuf, Syntax, TypeId, TypeSet,
 };
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
@@ -275,10 +275,17 @@ impl<'a> Pager<'a> {
             SlotKind::Operator(operator) => one_line(&self.model().operators[operator.0].docs),
             SlotKind::Type | SlotKind::Flag | SlotKind::Words => one_line(described(&self.model().sets, &slot.name)),
         };
+        // Forms say nothing of free modifiers: then their lines do.
+        let lines = || self.opcode.entries.iter().flat_map(|entry| &entry.syntaxes);
+        let may_lack =
+            |syntax: &Syntax| syntax.items.iter().find(|item| item.slot == index).is_none_or(|item| item.optional);
         Modifier {
             name: slot.name.clone(),
             description,
-            optional: self.forms().any(|form| form.choice.values[index].is_none()),
+            optional: match slot.free {
+                true => lines().any(may_lack),
+                false => self.forms().any(|form| form.choice.values[index].is_none()),
+            },
             members: members.collect(),
         }
     }

@@ -81,8 +81,18 @@ fn modifier(item: &Item) -> Boxed {
     if item.optional { Box::new(Optional::new(node)) } else { node }
 }
 
-/// `{!}c`, `p[|q]`, `a{.asel}`
+/// `{!}c`, `p[|q]`, `a{.asel}`, and with brackets that it shares with other operands: `[map`, `coordinates]`
 fn operand(notation: &str) -> Vec<Boxed> {
+    let is_flag = notation.starts_with("{!}");
+    if let Some(open) = notation.chars().next().filter(|first| !is_flag && "[{(".contains(*first)) {
+        return [terminal(&open.to_string())].into_iter().chain(operand(&notation[1..])).collect();
+    }
+    for (open, close) in [('[', ']'), ('{', '}'), ('(', ')')] {
+        let is_alone = notation.matches(close).count() > notation.matches(open).count();
+        if let Some(inner) = notation.strip_suffix(close).filter(|_| is_alone) {
+            return operand(inner).into_iter().chain([terminal(&close.to_string())]).collect();
+        }
+    }
     let mut nodes: Vec<Boxed> = Vec::new();
     let rest = match notation.strip_prefix("{!}") {
         Some(rest) => {
