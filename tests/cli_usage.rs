@@ -203,7 +203,7 @@ fn a_site_is_written_over_itself_and_over_nothing_else() {
 
     let folder = command::folder("written");
     let out = folder.to_str().expect("a path");
-    let write = || run(&["docs", "--out", out]);
+    let write = || run(&["docs", "--static", "--out", out]);
     fs::write(folder.join("mine.txt"), "mine").expect("a file");
     // A folder with other files is fine; one of the site's own names is not.
     fs::write(folder.join("index.html"), "mine").expect("a file");
@@ -229,5 +229,5 @@ fn a_site_is_written_over_itself_and_over_nothing_else() {
     assert_eq!(fs::read_to_string(folder.join("index.html")).expect("a file"), index);
     assert!(!folder.join("i-gone.html").exists() && outside.exists());
     assert_eq!(fs::read_to_string(folder.join("mine.txt")).expect("a file"), "mine");
-    assert_eq!(run(&["docs", "-q", "--out", out]).out, "");
+    assert_eq!(run(&["docs", "--static", "-q", "--out", out]).out, "");
 }

@@ -31,7 +31,10 @@ fn write_site(name: &str, module: Option<&str>) -> PathBuf {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&out);
     let mut arguments = vec!["docs", "--out", out.to_str().expect("a path")];
-    arguments.extend(module.iter().flat_map(|module| ["--wasm", module]));
+    match module {
+        Some(module) => arguments.extend(["--wasm", module]),
+        None => arguments.push("--static"),
+    }
     arguments.extend(["--recorded", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/compiled.txt")]);
     arguments.extend(["--held", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/held.txt")]);
     let start = Instant::now();
@@ -94,6 +97,29 @@ fn the_site_is_small_and_has_a_page_for_each_opcode_and_a_link_to_each_form() {
         assert!(fs::read_to_string(site.join(page)).expect("a page").contains(said), "{page}");
     }
     assert!(fs::read_to_string(site.join("explorer.html")).expect("a page").contains("without the module"));
+    // Diagrams show brackets, and no box is empty.
+    let page = fs::read_to_string(site.join("i-discard.html")).expect("a page");
+    let [open, close] = ["[", "]"].map(|bracket| page.find(&format!(">{bracket}</text>")).expect("a bracket"));
+    assert!(page[open..close].contains(">a</text>") && !page.contains("\"></text>"));
+    // Search engines and previews get a description of each page, and of a page with an address its place.
+    let page = fs::read_to_string(site.join("i-popc.html")).expect("a page");
+    for head in ["<meta name=\"description\" content=\"popc: ", "<meta property=\"og:title\" content=\"PTX popc\">"] {
+        assert!(page.contains(head), "{head}");
+    }
+    assert!(!page.contains("canonical") && !site.join("sitemap.xml").exists());
+    assert!(fs::read(site.join("dataset.json.gz")).is_ok_and(|data| data.starts_with(&[0x1f, 0x8b])));
+    let placed = Path::new(env!("CARGO_TARGET_TMPDIR")).join("placed");
+    let _ = fs::remove_dir_all(&placed);
+    ptx_isa(&["docs", "--static", "--out", placed.to_str().expect("a path"), "--address", "https://ptx.example/"]);
+    let page = fs::read_to_string(placed.join("i-popc.html")).expect("a page");
+    assert!(page.contains("<link rel=\"canonical\" href=\"https://ptx.example/i-popc.html\">"));
+    let map = fs::read_to_string(placed.join("sitemap.xml")).expect("a map");
+    assert!(map.contains("<loc>https://ptx.example/index.html</loc>"));
+    // A site that would not evaluate is written where that is asked for only.
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_ptx-isa")).args(["docs", "--out", "nowhere"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && said.contains("ptx-isa-wasm") && said.contains("--static"), "{said}");
 }
 
 #[test]

@@ -15,11 +15,11 @@ use isa_table::page::{
 use isa_table::table::OperandBuf as Accepted;
 use isa_table::target::in_words;
 
-use crate::check::{ABSENT, Checked, Form, words};
+use crate::check::{ABSENT, Checked, Form, reason, words};
 use crate::model::{
     self, BoundBuf, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
-    Requirement, Rounding, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Sum, SumOfBuf, SummationBuf, TypeId,
-    TypeSet,
+    Requirement, Rounding, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Sum, SumOfBuf, SummationBuf, Syntax,
+    TypeId, TypeSet,
 };
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
@@ -278,10 +278,17 @@ impl<'a> Pager<'a> {
             SlotKind::Operator(operator) => one_line(&self.model().operators[operator.0].docs),
             SlotKind::Type | SlotKind::Flag | SlotKind::Words => one_line(described(&self.model().sets, &slot.name)),
         };
+        // Forms say nothing of free modifiers: then their lines do.
+        let lines = || self.opcode.entries.iter().flat_map(|entry| &entry.syntaxes);
+        let may_lack =
+            |syntax: &Syntax| syntax.items.iter().find(|item| item.slot == index).is_none_or(|item| item.optional);
         Modifier {
             name: slot.name.clone(),
             description,
-            optional: self.forms().any(|form| form.choice.values[index].is_none()),
+            optional: match slot.free {
+                true => lines().any(may_lack),
+                false => self.forms().any(|form| form.choice.values[index].is_none()),
+            },
             members: members.collect(),
         }
     }
@@ -570,7 +577,7 @@ fn notation(entry: &Entry, pattern: &Pattern) -> String {
 
 /// Refused combinations and removals.
 fn rules(entry: &Entry) -> Vec<String> {
-    let legal = entry.legal.iter().map(|rule| format!("{} needs {}", words(&rule.subject), words(&rule.condition)));
+    let legal = entry.legal.iter().map(reason);
     let removed = entry.requires.iter().filter(|requirement| requirement.removed).map(|requirement| {
         let since = requirement.ptx.map_or_else(String::new, |ptx| ptx.to_string());
         format!("From PTX {since} on not for {} or higher", in_words(&requirement.targets))
@@ -590,8 +597,20 @@ fn floors(entry: &Entry) -> Vec<Floor> {
         target: Some(in_words(&requirement.targets)).filter(|words| !words.is_empty()),
         lenient,
     };
-    let manual =
-        entry.requires.iter().filter(|requirement| !requirement.removed).map(|requirement| floor(requirement, None));
+    // What is required under one condition is one requirement: the higher version, if both name the same targets.
+    let mut manual: Vec<&Requirement> = Vec::new();
+    for requirement in entry.requires.iter().filter(|requirement| !requirement.removed) {
+        let same = |other: &&mut &Requirement| {
+            let targets = requirement.targets.is_empty() || requirement.targets == other.targets;
+            targets && requirement.condition.as_ref().map(pseudo::text) == other.condition.as_ref().map(pseudo::text)
+        };
+        match manual.iter_mut().find(same) {
+            Some(other) if requirement.ptx > other.ptx && requirement.targets == other.targets => *other = requirement,
+            Some(other) if requirement.ptx <= other.ptx => {}
+            _ => manual.push(requirement),
+        }
+    }
+    let manual = manual.into_iter().map(|requirement| floor(requirement, None));
     let assembler = entry.lenient_floors.iter().map(|(requirement, note)| floor(requirement, Some(one_line(note))));
     manual.chain(assembler).collect()
 }

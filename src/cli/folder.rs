@@ -9,7 +9,7 @@ const LIST: &str = "written-by-ptx-isa.txt";
 
 /// Writes files by name, and removes files of the last run that are not among them. If a file exists that the command
 /// did not write, nothing is written.
-pub(super) fn write(out: &Path, files: &[(String, String)]) -> io::Result<()> {
+pub(super) fn write(out: &Path, files: &[(String, Vec<u8>)]) -> io::Result<()> {
     let before = match fs::read_to_string(out.join(LIST)) {
         Ok(list) => list.lines().filter(|name| is_inside(name)).map(str::to_owned).collect(),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),

@@ -162,12 +162,18 @@ struct DocsArguments {
     /// The evaluators as a module, for a site that computes
     #[arg(long, value_name = "FILE")]
     wasm: Option<PathBuf>,
+    /// A site that evaluates nothing, where there is no such module
+    #[arg(long = "static", conflicts_with = "wasm")]
+    without: bool,
     /// Recorded results of machine code, for the word on how each form is known
     #[arg(long, value_name = "FILE")]
     recorded: Option<PathBuf>,
     /// Which forms tests hold to a reading of the manual of their own, for the same word
     #[arg(long, value_name = "FILE")]
     held: Option<PathBuf>,
+    /// Where the site will be, for the addresses that search engines and previews read, and a map of the site
+    #[arg(long, value_name = "URL")]
+    address: Option<String>,
 }
 
 #[derive(Args)]

@@ -32,7 +32,7 @@ use crate::program::effect::{self as effects, Argument};
 use crate::program::lower::{LowerError, Lowered, lower, unused_locals};
 use crate::text::{Diagnostic, Errors};
 
-pub(crate) use rule::{ABSENT, Rule, words};
+pub(crate) use rule::{ABSENT, Rule, reason, words};
 pub(crate) use unused::functions as unused_functions;
 
 /// A valid spec. Only [`check`] creates one.

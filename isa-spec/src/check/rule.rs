@@ -91,7 +91,7 @@ impl Rules {
             let what = if allowed { "nothing" } else { "everything" };
             return Err(Diagnostic::new(rule.span, format!("this rule excludes {what} that the syntax allows")));
         }
-        let reason = format!("{} needs {}", words(&rule.subject), words(&rule.condition));
+        let reason = reason(rule);
         let free = slots.iter().any(|slot| opcode.slots[*slot].free);
         for cube in cubes {
             self.push(cube, reason.clone(), free);
@@ -186,6 +186,15 @@ fn leave(rules: &[&Rule], open: &[&Item], values: &mut [Option<usize>]) -> bool 
 /// Returns true if a choice is subject to a rule.
 fn holds(scope: Scope<'_>, rule: &OnlyIf) -> Result<bool, Diagnostic> {
     Ok(!scope.holds(&rule.subject)? || scope.holds(&rule.condition)?)
+}
+
+/// A rule in words: what a modifier needs, or what it has to be where it is the only one that it asks of itself.
+pub(crate) fn reason(rule: &OnlyIf) -> String {
+    let (subject, condition) = (words(&rule.subject), words(&rule.condition));
+    match condition.strip_prefix(&subject).filter(|rest| rest.starts_with(" to be ")) {
+        Some(rest) => format!("{subject} has{rest}"),
+        None => format!("{subject} needs {condition}"),
+    }
 }
 
 /// A condition on modifiers, in words.

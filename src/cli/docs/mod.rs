@@ -39,7 +39,8 @@ use super::names::forms_of;
 use super::{DocsArguments, Outcome, folder};
 
 /// Style sheet and scripts of all pages.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
+    ("icon.svg", include_str!("../../../templates/icon.svg")),
     ("site.css", include_str!("../../../templates/site.css")),
     ("site.js", include_str!("../../../templates/site.js")),
     ("search.js", include_str!("../../../templates/search.js")),
@@ -48,7 +49,15 @@ const FILES: [(&str, &str); 5] = [
 ];
 
 pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome> {
-    let DocsArguments { out, wasm, recorded: results, held } = arguments;
+    let DocsArguments { out, wasm, without, recorded: results, held, address } = arguments;
+    if wasm.is_none() && !without {
+        super::complain(
+            "the explorer of this site could not evaluate: build its module from the sources with `cargo build -p ptx-isa-wasm \
+             --profile site --target wasm32-unknown-unknown` (`rustup target add wasm32-unknown-unknown` installs the target) and pass it \
+             with --wasm, or pass --static for a site that only reads",
+        );
+        return Ok(Outcome::Unusable);
+    }
     let mut recorded = Recorded::default();
     for (path, add) in [(results, Recorded::results as fn(&mut Recorded, &str)), (held, Recorded::held)] {
         let Some(path) = path else { continue };
@@ -70,7 +79,12 @@ pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome>
             Some((_, Ok(module))) => Some(module),
             None => None,
         };
-    let files = files(module.as_deref(), recorded.as_ref())?;
+    let mut files = files(module.as_deref(), recorded.as_ref())?;
+    if let Some(address) = address {
+        publish(&mut files, address.trim_end_matches('/'));
+    }
+    let mut files: Vec<(String, Vec<u8>)> = files.into_iter().map(|(name, text)| (name, text.into_bytes())).collect();
+    files.push(("dataset.json.gz".to_owned(), dataset()?));
     if let Err(error) = folder::write(out, &files) {
         super::complain(format_args!("cannot write to {}: {error}", out.display()));
         return Ok(Outcome::Unusable);
@@ -81,10 +95,32 @@ pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome>
     let bytes: usize = files.iter().map(|(_, text)| text.len()).sum();
     let mut stdout = anstream::stdout().lock();
     writeln!(stdout, "{} files, {} kB: open {}", files.len(), bytes.div_ceil(1000), out.join("index.html").display())?;
-    if module.is_none() {
-        writeln!(stdout, "without --wasm the explorer does not evaluate")?;
-    }
     Ok(Outcome::Fine)
+}
+
+/// The whole table as data, compressed.
+fn dataset() -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(7));
+    super::dataset::write(&mut encoder, &TABLE.forms().collect::<Vec<_>>())?;
+    encoder.finish()
+}
+
+/// Adds what is said of a site at an address: where each page is, and a map.
+fn publish(files: &mut Vec<(String, String)>, address: &str) {
+    const HEAD: &str = "<link rel=\"stylesheet\"";
+    let escape = |text: &str| text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;");
+    let mut map = String::new();
+    for (name, text) in files.iter_mut().filter(|(name, _)| name.ends_with(".html")) {
+        let place = escape(&format!("{address}/{name}"));
+        map += &format!("<url><loc>{place}</loc></url>\n");
+        let own = format!(
+            "<link rel=\"canonical\" href=\"{place}\">\n<meta property=\"og:url\" content=\"{place}\">\n{HEAD}"
+        );
+        *text = text.replacen(HEAD, &own, 1);
+    }
+    let head =
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n";
+    files.push(("sitemap.xml".to_owned(), format!("{head}{map}</urlset>\n")));
 }
 
 /// A module as text: compressed, so that a site of plain files stays small.
@@ -384,6 +420,11 @@ fn prose(text: &str) -> String {
 fn lowest(need: &Need) -> String {
     let first = need.since.targets.first().map(Target::to_string).unwrap_or_default();
     if need.since.targets.len() > 1 { format!("{first}…") } else { first }
+}
+
+/// Prose without the marks of code.
+fn plain(text: &str) -> String {
+    text.replace('`', "")
 }
 
 /// The name of an entry's place on its page.

@@ -149,7 +149,7 @@ fn sheet(since: Since, known: &[Known], floors: &mut Floors) -> Sheet {
 }
 
 /// So many forms are named; the list of the opcode has all.
-const SHOWN: usize = 4;
+const SHOWN: usize = 2;
 
 fn is_before(need: &Need, since: Since) -> bool {
     matches!(since, Since::Version(version) if need.since.ptx < version)

@@ -42,7 +42,20 @@ pub(super) fn svg(opcode: &str, line: &Line) -> Option<String> {
     diagram.attr("style".into()).or_insert_with(|| format!("min-width:min(44rem,{width}px)"));
     diagram.attr("role".into()).or_insert_with(|| "img".into());
     diagram.attr("aria-label".into()).or_insert_with(|| format!("Syntax: {}", line.text));
-    Some(diagram.to_string())
+    Some(compact(&diagram.to_string()))
+}
+
+/// The same drawing without what a page of HTML does not need; lines that follow each other are one.
+fn compact(svg: &str) -> String {
+    const NEEDLESS: [&str; 5] = [
+        "\n",
+        " xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\"",
+        "<rect width=\"100%\" height=\"100%\" class=\"railroad_canvas\"/>",
+        " class=\"sequence\"",
+        " ry=\"10\"",
+    ];
+    let svg = NEEDLESS.iter().fold(svg.to_owned(), |svg, needless| svg.replace(needless, ""));
+    svg.replace("\"/><path d=\"", "")
 }
 
 fn terminal(text: &str) -> Boxed {
@@ -68,8 +81,18 @@ fn modifier(item: &Item) -> Boxed {
     if item.optional { Box::new(Optional::new(node)) } else { node }
 }
 
-/// `{!}c`, `p[|q]`, `a{.asel}`
+/// `{!}c`, `p[|q]`, `a{.asel}`, and with brackets that it shares with other operands: `[map`, `coordinates]`
 fn operand(notation: &str) -> Vec<Boxed> {
+    let is_flag = notation.starts_with("{!}");
+    if let Some(open) = notation.chars().next().filter(|first| !is_flag && "[{(".contains(*first)) {
+        return [terminal(&open.to_string())].into_iter().chain(operand(&notation[1..])).collect();
+    }
+    for (open, close) in [('[', ']'), ('{', '}'), ('(', ')')] {
+        let is_alone = notation.matches(close).count() > notation.matches(open).count();
+        if let Some(inner) = notation.strip_suffix(close).filter(|_| is_alone) {
+            return operand(inner).into_iter().chain([terminal(&close.to_string())]).collect();
+        }
+    }
     let mut nodes: Vec<Boxed> = Vec::new();
     let rest = match notation.strip_prefix("{!}") {
         Some(rest) => {
