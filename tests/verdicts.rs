@@ -363,6 +363,8 @@ fn a_vector_register_stands_for_its_elements_in_braces() {
         9.5 sm_90 | mov.b64 b64_0, v2_b64;
         9.5 sm_90 | mov.b64 v2_b16, b64_0;
         9.5 sm_90 | mov.u64 u64_0, v2_u32;
+        9.5 sm_90 | mov.b32 b32_0, {v2_b16};
+        9.5 sm_90 | mov.b64 {v2_b32}, b64_1;
         9.5 sm_90 | add.u32 u32_0, v2_u32, u32_1;
         8.2 sm_90 | mov.b128 v2_b64, v2_b64;",
     );

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use super::Checker;
 use crate::diagnostic::Diagnostic;
-use crate::table::{FormInfo, OperandKind};
+use crate::table::{Around, FormInfo, OperandKind};
 use crate::text::reader::Read;
 use crate::text::scope::Symbol;
 use crate::text::statement::{MAX_OPERANDS, Operand, Register, Statement, Value};
@@ -26,8 +26,10 @@ impl<'a> Checker<'_, '_, 'a> {
     fn spread(&mut self, statement: &mut Statement<'a>, opcode: usize, error: Box<Diagnostic>) -> Read<()> {
         let written = statement.form.operands().len();
         let mut lanes = [1_u8; MAX_OPERANDS];
-        for (count, operand) in lanes.iter_mut().zip(&statement.operands[..written]) {
-            if let Value::Register(Register { name, element: None }) = operand.value
+        for (count, (info, operand)) in lanes.iter_mut().zip(statement.operands_with_info()) {
+            // What stands in braces is one value.
+            if info.around == Around::default()
+                && let Value::Register(Register { name, element: None }) = operand.value
                 && let Some(Symbol::Register { lanes, .. }) = self.scopes.find(name).map(|found| found.symbol)
             {
                 *count = lanes;

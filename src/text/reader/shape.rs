@@ -182,7 +182,7 @@ impl<'a> Reader<'_, 'a> {
             },
         };
         if let Some(found) = found {
-            let notes = self.notes.len();
+            let (notes, end) = (self.notes.len(), self.cursor);
             // A constant may be of another kind than this form takes.
             let others = tried.all_shapes().filter(|form| error.code == Code::Constant && *form != found);
             for form in others {
@@ -194,6 +194,7 @@ impl<'a> Reader<'_, 'a> {
                 }
                 self.notes.truncate(notes);
             }
+            (self.cursor, statement.form) = (end, found);
             return Err(error);
         }
         let mnemonic = tried.mnemonic();
