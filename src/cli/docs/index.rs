@@ -221,7 +221,7 @@ fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
                 }
             }
         };
-        // What says most comes first: a word counts once.
+        // In decreasing order of weight: only the first occurrence of a word counts.
         add(page.summary, 3);
         page.entries.iter().for_each(|entry| add(entry.summary, 3));
         for chapter in chapters(manual, page) {
@@ -235,7 +235,7 @@ fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
             modifier.members.iter().for_each(|member| add(member.description, 1));
         }
     }
-    // What is said of most opcodes tells none of them.
+    // A word that occurs on most pages does not identify any of them.
     found.retain(|_, list| list.len() * 2 < pages.len());
     found
 }
