@@ -167,9 +167,9 @@ impl<'py> Numpy<'py> {
 fn container(ty: &TypeInfo) -> Option<u16> {
     Some(match ty.bits {
         ..=8 => 8,
-        ..=16 => 16,
-        ..=32 => 32,
-        ..=64 => 64,
+        9..=16 => 16,
+        17..=32 => 32,
+        33..=64 => 64,
         _ => return None,
     })
 }
