@@ -148,7 +148,7 @@ fn no_edit_leaves_a_misspelt_module_as_it_is() {
                 spoilt += 1;
                 for fix in findings(&spoilt_text).iter().filter_map(|finding| finding.fixes.first()) {
                     edits += 1;
-                    // What an edit does not know is how registers are declared.
+                    // A fix does not take the declared types of registers into account.
                     let left = findings(&fix.apply(&spoilt_text));
                     let fits = left.len() < before || left.iter().all(|finding| finding.code == Code::OperandType);
                     assert!(fits, "{mnemonic}: {fix:?}: {left:?}");

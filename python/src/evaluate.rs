@@ -1,4 +1,4 @@
-//! What a statement computes: bits in, bits out.
+//! Evaluation of a statement: input bits to output bits.
 
 use std::borrow::Cow;
 
@@ -16,7 +16,7 @@ use crate::finding::Diagnostic;
 use crate::text::options;
 use crate::value::{self, Numpy};
 
-/// What a statement computes.
+/// Result of evaluating a statement.
 #[pyclass(frozen, get_all, module = "ptx_isa")]
 pub(crate) struct Evaluation {
     outputs: Py<PyDict>,

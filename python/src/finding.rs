@@ -1,4 +1,4 @@
-//! What is wrong with a text.
+//! Diagnostics.
 
 use std::ops::Range;
 

@@ -22,7 +22,7 @@ pub(crate) struct Form(pub(crate) FormInfo);
 impl Form {
     #[new]
     fn new(py: Python<'_>, mnemonic: &str) -> PyResult<Form> {
-        // The name of one with several shapes of operands is no mnemonic.
+        // The name of one with several shapes of operands is not a mnemonic.
         let named = || TABLE.forms().find(|form| form.name() == mnemonic);
         match mnemonic::resolve(&TABLE, mnemonic) {
             Ok(resolved) => Ok(Form(resolved.form)),
@@ -164,7 +164,7 @@ pub(crate) fn forms(pattern: Option<&str>, target: Option<&str>, ptx: Option<&st
     Ok(found.into_iter().map(Form).collect())
 }
 
-/// What the reference says of a mnemonic or an opcode.
+/// Returns the reference's description of a mnemonic or an opcode.
 #[pyfunction]
 pub(crate) fn explain(py: Python<'_>, mnemonic: &str) -> PyResult<String> {
     if let Some(code) = Code::from_name(mnemonic) {
