@@ -16,6 +16,7 @@ __all__ = [
     "Effects",
     "ErrorBound",
     "Evaluation",
+    "Fix",
     "Floor",
     "FloorReason",
     "Form",
@@ -26,6 +27,7 @@ __all__ = [
     "Label",
     "Launch",
     "LaunchError",
+    "LinkedModule",
     "Module",
     "Operand",
     "Part",
@@ -37,7 +39,9 @@ __all__ = [
     "check",
     "evaluate",
     "explain",
+    "fix",
     "forms",
+    "link",
 ]
 
 __version__: str
@@ -48,15 +52,45 @@ class PtxError(ValueError):
     diagnostic: Diagnostic
 
 @final
-class Diagnostic:
-    """One finding about a text."""
+class Fix:
+    """A part of a text, and what to write instead."""
 
+    def __new__(cls, start: int, end: int, text: str, safe: bool) -> Fix: ...
+    @property
+    def span(self) -> slice:
+        """What goes; empty where something is inserted."""
+    @property
+    def text(self) -> str:
+        """What comes in its place."""
+    @property
+    def safe(self) -> bool:
+        """Whether the text means the same with it. Any other is a guess at what was meant."""
+    def __getnewargs__(self) -> tuple[int, int, str, bool]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class Diagnostic:
+    """One finding about a text. `check` makes them; the constructor is for pickling."""
+
+    def __new__(
+        cls,
+        error: bool,
+        code: str,
+        message: str,
+        help: str | None,
+        note: str | None,
+        indices: tuple[int, int],
+        start: tuple[int, int],
+        end: tuple[int, int],
+        fixes: Sequence[tuple[int, int, str, bool]],
+    ) -> Diagnostic: ...
+    def __getnewargs__(self) -> tuple[Any, ...]: ...
     @property
     def severity(self) -> Literal["error", "warning"]:
         """`"error"` where the assembler refuses it, `"warning"` where it takes what the manual does not list."""
     @property
     def code(self) -> str:
-        """The rule it is about: `"illegal-modifier"`."""
+        """The rule it is about, which `explain` explains: `"illegal-modifier"`."""
     @property
     def message(self) -> str:
         """What is wrong."""
@@ -66,6 +100,9 @@ class Diagnostic:
     @property
     def note(self) -> str | None:
         """Why, where the message does not say it."""
+    @property
+    def fixes(self) -> tuple[Fix, ...]:
+        """Edits of which each, by itself, makes it right; the likeliest first."""
     @property
     def span(self) -> slice:
         """The offending token: characters of a `str`, bytes of `bytes`."""
@@ -80,18 +117,37 @@ class Diagnostic:
     def __eq__(self, other: object, /) -> bool: ...
 
 def check(
-    text: str | bytes, target: str | None = None, ptx: str | None = None, strict: bool = False
+    text: str | bytes,
+    target: str | None = None,
+    ptx: str | None = None,
+    strict: bool = False,
+    ignore: Sequence[str] | None = None,
 ) -> list[Diagnostic]:
     """The assembler's verdict on every statement of a text, in its order; nothing where all is fine.
 
     Version and target are those of the module; `ptx` and `target` override them, and bare statements, which have
-    neither, need them. With `strict`, what the manual does not list is an error, too.
+    neither, need them. With `strict`, what the manual does not list is an error, too. Findings of the codes in `ignore`
+    are left out, and those that a comment `// ptx-isa: ignore CODE` on their line or above it silences.
+    """
+
+def fix(
+    text: str,
+    target: str | None = None,
+    ptx: str | None = None,
+    *,
+    unsafe: bool = False,
+    ignore: Sequence[str] | None = None,
+) -> str:
+    """The text with the fixes of its findings that are safe, or with `unsafe` of all the likeliest; those of the codes in
+    `ignore` are left.
     """
 
 @final
 class Form:
-    """A legal form: an opcode with its modifiers."""
+    """A legal form: an opcode with its modifiers. `Form("ld.global.u64")` is that of any legal mnemonic."""
 
+    def __new__(cls, mnemonic: str) -> Form: ...
+    def __getnewargs__(self) -> tuple[str]: ...
     @property
     def opcode(self) -> str: ...
     @property
@@ -154,7 +210,8 @@ def forms(pattern: str | None = None, target: str | None = None, ptx: str | None
     """
 
 def explain(mnemonic: str) -> str:
-    """What a mnemonic or an opcode is: meaning, operands, floors, pseudo-code, the manual's section.
+    """What a mnemonic or an opcode is: meaning, operands, floors, pseudo-code, the manual's section; or what the code of a
+    finding means, with an example and its cure.
 
     Raises `PtxError` where it is none, with the reason and the nearest legal ones.
     """
@@ -163,50 +220,61 @@ def explain(mnemonic: str) -> str:
 class ErrorBound:
     """How far a machine's result may be from the exact one; `str` says it in words."""
 
+    def __new__(cls, measure: str, value: str, words: str) -> ErrorBound: ...
+    def __getnewargs__(self) -> tuple[str, str, str]: ...
     @property
-    def measure(self) -> Literal["ulp", "abs", "rel"]:
-        """Units of the last place, or the difference, or that divided by the exact result."""
+    def measure(self) -> str:
+        """`"ulp"`, units in the last place, or `"abs"`, the difference, or `"rel"`, that divided by the exact result."""
     @property
     def value(self) -> str:
         """How many of them: `"2"`, `"2^-20.5"`."""
+    def __eq__(self, other: object, /) -> bool: ...
 
 @final
 class Evaluation:
     """What a statement computes; `evaluation[name]` is an output."""
 
+    def __new__(cls, outputs: dict[str, Any], unspecified: dict[str, Any], bound: ErrorBound | None) -> Evaluation: ...
+    def __getnewargs__(self) -> tuple[dict[str, Any], dict[str, Any], ErrorBound | None]: ...
     @property
-    def outputs(self) -> dict[str, int | list[int | None]]:
-        """The bits that each destination receives. Of a warp a list of 32, with `None` for a thread that writes
-        nothing; empty where the guard is false for all. A sink is left out.
+    def outputs(self) -> dict[str, Any]:
+        """What each destination receives, without sinks: its bits, an `int`; for sequences a list of them, with `None` for a
+        thread that writes nothing; for NumPy's arrays an array of the same shape and the type of the destination. Empty
+        where the guard is false for all.
         """
     @property
-    def unspecified(self) -> dict[str, int]:
+    def unspecified(self) -> dict[str, Any]:
         """The destinations that the manual leaves open for these inputs, so that any other value is as good; each with
-        the threads where that is so, a bit each.
+        the threads where that is so, a bit each, or for NumPy's arrays an array of `bool`.
         """
     @property
     def bound(self) -> ErrorBound | None:
         """How far a machine's result may be off, where it need not be the exact one."""
-    def __getitem__(self, name: str, /) -> int | list[int | None]: ...
+    def __getitem__(self, name: str, /) -> Any: ...
 
 def evaluate(
     inst: str,
-    inputs: Mapping[str, int | Sequence[int]],
+    inputs: Mapping[str, Any],
     target: str | None = None,
     active: int | None = None,
 ) -> Evaluation:
-    """Evaluates a statement: maps the bits of the registers that it reads, by name, to the bits of the registers that
-    it writes.
+    """Computes a statement: the registers that it reads, by name, to those that it writes.
 
-    It is computed as on `target`, or on the newest target. A warp is evaluated if an input has 32 values, if lanes
-    depend on each other (`shfl`), or if `active`, the mask of active lanes, is given.
+    An `int` gives the bits of a register; a negative one is its two's complement. A `float` gives the value of a register of a
+    type of floats. A sequence, or an array of NumPy, gives a value for each of any number of threads, with which other inputs
+    go that are the same in all. NumPy's elements are of the operand's type, or integers that give the bits: floats are not
+    converted. Where a guard is false for some elements of arrays, the destination's old value is an input, too.
 
-    Raises `PtxError` for a statement that is not legal, and `ValueError` for a statement that cannot be evaluated with
-    these inputs, with all reasons.
+    It is computed as `target` does, or the newest. Where there are 32 values, or threads depend on each other (`shfl`), or
+    `active` is given, a bit for each thread that executes, it is computed for a warp. More threads that depend on each other
+    are taken for warps.
+
+    Raises `PtxError` for a statement that is not legal, and `ValueError` for one that cannot be computed from these
+    inputs, with all reasons.
     """
 
 class Part:
-    """A part of a module: a piece of its text."""
+    """A part of a module: a piece of its text. It cannot be pickled, but its module can."""
 
     @property
     def text(self) -> str: ...
@@ -398,6 +466,7 @@ class Module:
     """A whole module. Errors are in `diagnostics`; of the parts with an error, only statements are listed."""
 
     def __new__(cls, text: str, target: str | None = None, ptx: str | None = None) -> Module: ...
+    def __getnewargs__(self) -> tuple[str, str | None, str | None]: ...
     @property
     def text(self) -> str: ...
     @property
@@ -420,7 +489,7 @@ class Module:
         """The bare statements among them, of a text without functions."""
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """All that `check` finds."""
+        """All that `check` finds, and what comments silence."""
     def kernel(self, name: str | None = None) -> Kernel:
         """The kernel with a name, or the only one, ready to run on the CPU. All kernels of a module share its variables.
 
@@ -429,6 +498,22 @@ class Module:
     @property
     def floors(self) -> tuple[Floor, ...]:
         """The minimum version and target of each function with a body and, in the last place, of the module."""
+
+@final
+class LinkedModule:
+    """Several modules as one program."""
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of its kernels."""
+    def kernel(self, name: str | None = None) -> Kernel:
+        """The kernel with a name, or the only one: see `Module.kernel`."""
+
+def link(*modules: Module | str) -> LinkedModule:
+    """Links modules to one program, whose kernels can be run: what one declares `.extern` is what another defines.
+
+    Raises `PtxError` where one of them has an error, and `LaunchError` where they define or declare the same differently.
+    """
 
 @final
 class Floor:
@@ -532,6 +617,8 @@ class TensorMap:
         atom: Literal[16, 32, 64] = 16,
         fill: Literal["zero", "nan"] = "zero",
     ) -> TensorMap: ...
+    def encode(self) -> bytes:
+        """Its 128 bytes, with the array's address as it is now."""
 
 @final
 class Report:

@@ -2,6 +2,7 @@
 
 use anstream::adapter::strip_bytes;
 use ptx_isa::TABLE;
+use ptx_isa::diagnostic::{Code, Explanation};
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::text::Terminal;
 use ptx_isa::table::{self, FormInfo, Free, OperandKind};
@@ -19,6 +20,22 @@ pub(crate) struct Form(pub(crate) FormInfo);
 
 #[pymethods]
 impl Form {
+    #[new]
+    fn new(py: Python<'_>, mnemonic: &str) -> PyResult<Form> {
+        // The name of one with several shapes of operands is not a mnemonic.
+        let named = || TABLE.forms().find(|form| form.name() == mnemonic);
+        match mnemonic::resolve(&TABLE, mnemonic) {
+            Ok(resolved) => Ok(Form(resolved.form)),
+            Err(refusal) => {
+                named().map(Form).ok_or_else(|| Diagnostic::exception(py, refusal.into_diagnostic(), mnemonic))
+            }
+        }
+    }
+
+    fn __getnewargs__(&self) -> (String,) {
+        (self.0.name(),)
+    }
+
     #[getter]
     fn opcode(&self) -> &'static str {
         self.0.instruction().data().opcode
@@ -150,6 +167,10 @@ pub(crate) fn forms(pattern: Option<&str>, target: Option<&str>, ptx: Option<&st
 /// Returns the reference's description of a mnemonic or an opcode.
 #[pyfunction]
 pub(crate) fn explain(py: Python<'_>, mnemonic: &str) -> PyResult<String> {
+    if let Some(code) = Code::from_name(mnemonic) {
+        let Explanation { text, wrong, cure, right, .. } = code.explanation();
+        return Ok(format!("{code}\n\n{} {text}\n\n{wrong}\n\n{cure}\n\n{right}\n", code.description()));
+    }
     let mut terminal = Terminal { out: Vec::new() };
     match REFERENCE.page(mnemonic).filter(|_| mnemonic::resolve(&TABLE, mnemonic).is_err()) {
         Some(page) => terminal.page(page)?,

@@ -14,7 +14,9 @@ use pyo3::types::{PyInt, PyMemoryView, PyTuple};
 
 use crate::array::Array;
 use crate::finding::Diagnostic;
+use crate::module::Module;
 use crate::tensor::TensorMap;
+use crate::text::is_no_path;
 
 create_exception!(
     ptx_isa,
@@ -32,12 +34,12 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Reads a module.
-    pub(crate) fn new(py: Python<'_>, text: &str) -> PyResult<Arc<Device>> {
+    /// Reads a module, or several as one.
+    pub(crate) fn new(py: Python<'_>, texts: &[&str]) -> PyResult<Arc<Device>> {
         let memory = Memory::new();
-        let module = py.detach(|| run::Module::load(text, &memory)).map_err(|error| match error.kind {
+        let module = py.detach(|| run::Module::link(texts, &memory)).map_err(|error| match error.kind {
             ErrorKind::Module(ref diagnostics) if !diagnostics.is_empty() => {
-                Diagnostic::exception(py, diagnostics[0].clone(), text)
+                Diagnostic::exception(py, diagnostics[0].clone(), texts[error.module.unwrap_or(0)])
             }
             _ => exception(py, error),
         })?;
@@ -53,6 +55,44 @@ impl Device {
         let kernel = kernel.map_err(|error| exception(py, error))?;
         Ok(Kernel { device: self, kernel })
     }
+}
+
+/// Several modules as one program.
+#[pyclass(frozen, module = "ptx_isa")]
+pub(crate) struct LinkedModule(Arc<Device>);
+
+#[pymethods]
+impl LinkedModule {
+    #[getter]
+    fn kernels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.0.module.kernels().map(|kernel| kernel.name().to_owned()).collect::<Vec<_>>())
+    }
+
+    #[pyo3(signature = (name=None))]
+    fn kernel(&self, py: Python<'_>, name: Option<&str>) -> PyResult<Kernel> {
+        self.0.clone().kernel(py, name)
+    }
+
+    fn __repr__(&self) -> String {
+        let names: Vec<String> = self.0.module.kernels().map(|kernel| kernel.name().to_owned()).collect();
+        format!("<LinkedModule {}>", names.join(", "))
+    }
+}
+
+/// Links modules to one program.
+#[pyfunction]
+#[pyo3(signature = (*modules))]
+pub(crate) fn link(py: Python<'_>, modules: Vec<Bound<'_, PyAny>>) -> PyResult<LinkedModule> {
+    let text = |module: &Bound<'_, PyAny>| match module.cast::<Module>() {
+        Ok(module) => Ok(module.get().text().to_owned()),
+        Err(_) => {
+            is_no_path(module)?;
+            module.extract::<String>()
+        }
+    };
+    let texts: Vec<String> = modules.iter().map(text).collect::<PyResult<_>>()?;
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    Device::new(py, &texts).map(LinkedModule)
 }
 
 /// A kernel of a module.
@@ -104,7 +144,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Shape {
 }
 
 /// An object in a message: as Python writes it where that is short, and its type otherwise.
-fn shown(object: &Bound<'_, PyAny>) -> String {
+pub(crate) fn shown(object: &Bound<'_, PyAny>) -> String {
     let text = object.repr().map(|text| text.to_string()).ok().filter(|text| text.len() < 40 && !text.contains('\n'));
     text.unwrap_or_else(|| {
         object.get_type().name().map_or("an object".to_owned(), |name| format!("of the type `{name}`"))
@@ -252,7 +292,7 @@ fn argument(object: &Bound<'_, PyAny>, parameter: &Variable, arrays: &mut Vec<Ar
     let py = object.py();
     let size = parameter.size as usize;
     if let Ok(map) = object.cast::<TensorMap>() {
-        let (array, bytes) = map.get().encode(py)?;
+        let (array, bytes) = map.get().lent(py)?;
         if size != bytes.len() {
             return Err(PyTypeError::new_err(format!("is a tensor map of 128 bytes; the parameter has {size}")));
         }

@@ -13,6 +13,7 @@ mod module;
 mod statement;
 mod tensor;
 mod text;
+mod value;
 
 use pyo3::prelude::*;
 
@@ -24,11 +25,11 @@ mod ptx_isa {
     #[pymodule_export]
     use crate::evaluate::{ErrorBound, Evaluation, evaluate};
     #[pymodule_export]
-    use crate::finding::{Diagnostic, PtxError, check};
+    use crate::finding::{Diagnostic, Fix, PtxError, check, fix};
     #[pymodule_export]
     use crate::form::{Form, FormOperand, explain, forms};
     #[pymodule_export]
-    use crate::kernel::{Kernel, Launch, LaunchError, Report};
+    use crate::kernel::{Kernel, Launch, LaunchError, LinkedModule, Report, link};
     #[pymodule_export]
     use crate::module::{Declaration, Directive, Function, Label, Module, Part};
     #[pymodule_export]

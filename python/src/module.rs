@@ -9,6 +9,7 @@ use ptx_isa::table::FormInfo;
 use ptx_isa::text::Options;
 use ptx_isa::text::module::{self, Index, Item, read};
 use pyo3::PyClass;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::type_object::PyTypeInfo;
 use pyo3::types::{PySlice, PyTuple};
@@ -17,7 +18,7 @@ use crate::effects;
 use crate::finding::Diagnostic;
 use crate::kernel::{Device, Kernel};
 use crate::statement::Statement;
-use crate::text::{Place, Places, Text, options};
+use crate::text::{Place, Places, Text, is_no_path, options};
 
 /// A module's text, and which name means what in it, once that is asked for.
 pub(crate) struct Source {
@@ -71,6 +72,11 @@ impl Part {
     #[getter]
     fn column(&self) -> usize {
         self.place.column
+    }
+
+    fn __reduce__(self_: &Bound<'_, Self>) -> PyResult<()> {
+        let name = self_.get_type().name()?;
+        Err(PyTypeError::new_err(format!("a {name} is a part of a module: pickle the module, or its text")))
     }
 
     fn __repr__(self_: &Bound<'_, Self>) -> PyResult<String> {
@@ -198,7 +204,9 @@ pub(crate) struct Module {
 impl Module {
     #[new]
     #[pyo3(signature = (text, target=None, ptx=None))]
-    fn new(py: Python<'_>, text: &str, target: Option<&str>, ptx: Option<&str>) -> PyResult<Module> {
+    fn new(py: Python<'_>, text: &Bound<'_, PyAny>, target: Option<&str>, ptx: Option<&str>) -> PyResult<Module> {
+        is_no_path(text)?;
+        let text: &str = text.extract()?;
         let options = options(target, ptx)?;
         let (found, report) = py.detach(|| {
             let mut found = Vec::new();
@@ -233,6 +241,12 @@ impl Module {
         })
     }
 
+    /// What makes it again: it is pickled as its text.
+    fn __getnewargs__(&self) -> (&str, Option<String>, Option<String>) {
+        let Options { target, ptx, .. } = self.source.options;
+        (&self.source.text, target.map(|target| target.to_string()), ptx.map(|ptx| ptx.to_string()))
+    }
+
     #[getter]
     pub(crate) fn text(&self) -> &str {
         &self.source.text
@@ -243,7 +257,7 @@ impl Module {
         let device = match self.source.device.get() {
             Some(device) => device.clone(),
             None => {
-                let device = Device::new(py, &self.source.text)?;
+                let device = Device::new(py, &[&self.source.text])?;
                 self.source.device.get_or_init(|| device).clone()
             }
         };

@@ -3,7 +3,7 @@
 use ptx_isa::run::{Fill, Swizzle, SwizzleAtom, TensorElement, TensorMap as Map};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyMemoryView;
+use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::array::Array;
 
@@ -45,7 +45,10 @@ impl TensorMap {
         atom: u32,
         fill: &str,
     ) -> PyResult<TensorMap> {
-        let view = PyMemoryView::from(array)?;
+        let view = PyMemoryView::from(array).map_err(|_| {
+            let given = crate::kernel::shown(array);
+            PyTypeError::new_err(format!("a tensor map is of an array with the buffer protocol, not {given}"))
+        })?;
         let format: String = view.getattr("format")?.extract()?;
         let name = element.unwrap_or(format.trim_start_matches(['<', '=', '@']));
         let element = self::element(name).ok_or_else(|| {
@@ -86,11 +89,16 @@ impl TensorMap {
         map.encode().map_err(|error| PyValueError::new_err(error.message))?;
         Ok(TensorMap { array: array.clone().unbind(), map })
     }
+
+    /// The 128 bytes, with the array's address as it is now.
+    fn encode<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.lent(py)?.1))
+    }
 }
 
 impl TensorMap {
     /// The array, and the bytes that a kernel gets.
-    pub(crate) fn encode(&self, py: Python<'_>) -> PyResult<(Array, [u8; 128])> {
+    pub(crate) fn lent(&self, py: Python<'_>) -> PyResult<(Array, [u8; 128])> {
         let array =
             Array::of(self.array.bind(py))?.ok_or_else(|| PyTypeError::new_err("is a tensor map of no array"))?;
         let map = Map { global_address: array.bytes.start as u64, ..self.map.clone() };

@@ -6,7 +6,7 @@ use ptx_isa::TABLE;
 use ptx_isa::diagnostic::LineIndex;
 use ptx_isa::target::NameError;
 use ptx_isa::text::Options;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 
@@ -21,10 +21,23 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Text<'a> {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Text<'a>> {
-        match <&[u8]>::extract(given) {
-            Ok(bytes) => Ok(Text::Bytes(bytes)),
-            Err(_) => <&str>::extract(given).map(Text::Characters),
+        if let Ok(bytes) = <&[u8]>::extract(given) {
+            return Ok(Text::Bytes(bytes));
         }
+        is_no_path(&given)?;
+        <&str>::extract(given).map(Text::Characters)
+    }
+}
+
+/// Refuses a path, and a text that can only be one.
+pub(crate) fn is_no_path(given: &Bound<'_, PyAny>) -> PyResult<()> {
+    if given.hasattr("__fspath__")? {
+        return Err(PyTypeError::new_err("this is a path: pass the text of the file, `path.read_text()`"));
+    }
+    let is_path = |text: &&str| text.ends_with(".ptx") && !text.contains(['\n', ';', '{', '\t']);
+    match given.extract::<&str>().ok().filter(is_path) {
+        Some(path) => Err(PyValueError::new_err(format!("`{path}` is a path: pass the text of the file"))),
+        None => Ok(()),
     }
 }
 

@@ -1,3 +1,6 @@
+import pickle
+from pathlib import Path
+
 import ptx_isa
 import pytest
 from conftest import MODULES, REAL, ROOT
@@ -39,6 +42,9 @@ def test_findings_are_those_of_the_command_line(json_lines):
                     "code": it.code,
                     "message": it.message,
                     "help": it.help,
+                    "fixes": [
+                        {"bytes": [fix.span.start, fix.span.stop], "text": fix.text, "safe": fix.safe} for fix in it.fixes
+                    ],
                 }
                 for it in ptx_isa.check(path.read_bytes(), strict=strict)
             ]
@@ -82,3 +88,55 @@ def test_findings_are_read_only():
         found.message = "fine"
     with pytest.raises(TypeError):
         ptx_isa.Diagnostic()
+
+
+SPOILT = """// é
+.version 8.6
+.target sm_90
+.entry k() {
+    .reg .b32 %r<3>;
+    .reg .pred %p;
+    setp.s32.lt %p, %r1, %r2
+    add.u33 %r1, %r1, %r2;
+}
+"""
+
+
+def test_fixes_are_made():
+    found = ptx_isa.check(SPOILT)
+    shown = [(it.code, [(SPOILT[fix.span], fix.text, fix.safe) for fix in it.fixes][:1]) for it in found]
+    assert shown == [('syntax', [('', ';', True)]), ('unknown-modifier', [('add.u33', 'add.u32', False)])]
+    safe = ptx_isa.fix(SPOILT)
+    assert safe == SPOILT.replace("setp.s32.lt %p, %r1, %r2", "setp.lt.s32 %p, %r1, %r2;")
+    assert ptx_isa.fix(SPOILT, unsafe=True) == safe.replace("u33", "u32")
+    assert ptx_isa.fix(SPOILT, unsafe=True, ignore=["unknown-modifier"]) == safe
+    assert ptx_isa.check(ptx_isa.fix(SPOILT, unsafe=True)) == []
+
+
+def test_findings_can_be_left_out():
+    assert ptx_isa.check(SPOILT, ignore=[it.code for it in ptx_isa.check(SPOILT)]) == []
+    text = safe = ptx_isa.fix(SPOILT)
+    assert ptx_isa.check(text.replace("add.u33", "// ptx-isa: ignore unknown-modifier\nadd.u33")) == []
+    assert ptx_isa.check(safe + "// ptx-isa: ignore sink\n")[-1].code == "unused-ignore"
+    with pytest.raises(ValueError, match="`unknown-modifer` is not the code of a finding; did you mean `unknown-modifier`"):
+        ptx_isa.check(SPOILT, ignore=["unknown-modifer"])
+    assert "unknown-modifier" in ptx_isa.explain("unknown-modifier") and "Write" in ptx_isa.explain("unknown-modifier")
+
+
+def test_paths_are_refused():
+    for ask in [ptx_isa.check, ptx_isa.Module, ptx_isa.fix, ptx_isa.link]:
+        with pytest.raises(TypeError, match="this is a path: pass the text of the file"):
+            ask(Path("kernel.ptx"))
+        with pytest.raises(ValueError, match="`../kernel.ptx` is a path"):
+            ask("../kernel.ptx")
+
+
+def test_findings_can_be_pickled():
+    found = ptx_isa.check(SPOILT)
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found and [str(it) for it in again] == [str(it) for it in found]
+    assert [it.fixes for it in again] == [it.fixes for it in found]
+    try:
+        ptx_isa.evaluate("setp.lo.s32 p, a, b", {})
+    except ptx_isa.PtxError as error:
+        assert pickle.loads(pickle.dumps(error)).diagnostic == error.diagnostic

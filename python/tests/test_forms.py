@@ -1,3 +1,5 @@
+import pickle
+
 import ptx_isa
 import pytest
 
@@ -56,3 +58,15 @@ def test_what_means_nothing_is_explained_by_an_error():
     assert raised.value.diagnostic.code == "illegal-modifier"
     with pytest.raises(ptx_isa.PtxError, match="did you mean `setp`?"):
         ptx_isa.explain("stp")
+
+
+def test_a_form_is_found_by_any_legal_spelling():
+    form = ptx_isa.Form("ld.relaxed.gpu.global.u64")
+    assert form == ptx_isa.Form("ld.u64") and form in ptx_isa.forms("ld.global.*")
+    with pytest.raises(ptx_isa.PtxError, match="`.lo` is for unsigned integers"):
+        ptx_isa.Form("setp.lo.s32")
+
+
+def test_forms_can_be_pickled():
+    forms = ptx_isa.forms("mov.*") + ptx_isa.forms("mma.*")[:20]
+    assert pickle.loads(pickle.dumps(forms)) == forms and len(forms) > 30

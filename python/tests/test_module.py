@@ -1,3 +1,5 @@
+import pickle
+
 import ptx_isa
 import pytest
 from conftest import MODULES
@@ -135,3 +137,12 @@ def test_a_module_is_read_only():
             setattr(holder, name, None)
     assert repr(module) == "<Module PTX 8.0, sm_80>"
     assert repr(module.functions[1].statements[1]) == "<Statement line 15: @!%p1 bra LOOP;>"
+
+
+def test_a_module_is_pickled_as_its_text():
+    module = Module(TEXT, target="sm_90")
+    again = pickle.loads(pickle.dumps(module))
+    assert (again.text, again.target, again.version) == (TEXT, "sm_90", "8.0")
+    assert again.diagnostics == module.diagnostics
+    with pytest.raises(TypeError, match="a Function is a part of a module: pickle the module"):
+        pickle.dumps(module.functions[0])

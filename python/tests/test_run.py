@@ -246,3 +246,58 @@ def test_tensor_maps():
         ptx_isa.TensorMap(x.T, (4, 4))
     with pytest.raises(TypeError, match="elements of the type"):
         ptx_isa.TensorMap(x.astype(numpy.int16), (4, 8))
+
+
+def test_the_bytes_of_a_tensor_map():
+    x = numpy.arange(32, dtype=numpy.uint32).reshape(8, 4)
+    map = ptx_isa.TensorMap(x, (4, 4))
+    encoded = map.encode()
+    assert len(encoded) == 128 and encoded == map.encode() != ptx_isa.TensorMap(x.copy(), (4, 4)).encode()
+    y = numpy.zeros(4, dtype=numpy.uint32)
+    kernel = ptx_isa.Module(TENSOR).kernel()
+    # The bytes alone lend no array to the launch.
+    with pytest.raises(ptx_isa.LaunchError):
+        kernel[1, 1](encoded, y, 1)
+    kernel[1, 1](map, y, 1)
+    assert y.tolist() == [20, 21, 22, 23]
+    with pytest.raises(TypeError, match="a tensor map is of an array with the buffer protocol, not 7"):
+        ptx_isa.TensorMap(7, (4, 4))
+
+
+CALLER = """
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .u32 r) triple(.param .u32 x);
+.visible .entry caller(.param .u64 y) {
+    .reg .b64 %rd; .reg .b32 %r<3>; .param .u32 a; .param .u32 b;
+    ld.param.u64 %rd, [y]; ld.global.u32 %r1, [%rd]; st.param.u32 [a], %r1;
+    call (b), triple, (a);
+    ld.param.u32 %r2, [b]; st.global.u32 [%rd], %r2;
+    ret;
+}
+"""
+CALLEE = """
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .func (.param .u32 r) triple(.param .u32 x) {
+    .reg .b32 %r<3>;
+    ld.param.u32 %r1, [x]; mul.lo.u32 %r2, %r1, 3; st.param.u32 [r], %r2;
+    ret;
+}
+"""
+
+
+def test_modules_are_linked():
+    linked = ptx_isa.link(ptx_isa.Module(CALLER), CALLEE)
+    y = numpy.array([14], dtype=numpy.uint32)
+    linked.kernel()[1, 1](y)
+    assert (linked.kernels, linked.kernel("caller").name, y[0]) == (("caller",), "caller", 42)
+    with pytest.raises(ptx_isa.LaunchError, match="`triple` is defined in module 1 and again in module 2"):
+        ptx_isa.link(CALLEE, CALLEE)
+    with pytest.raises(ptx_isa.PtxError, match="u33") as caught:
+        ptx_isa.link(CALLER, CALLEE.replace("mul.lo.u32", "mul.lo.u33"))
+    assert caught.value.diagnostic.line == 7
+    with pytest.raises(ptx_isa.LaunchError, match="there is no module"):
+        ptx_isa.link()

@@ -45,9 +45,9 @@ impl Column {
     pub fn of(bits: u16, words: impl Iterator<Item = u128>) -> Column {
         match bits {
             ..=8 => Column::B8(words.map(|word| word as u8).collect()),
-            ..=16 => Column::B16(words.map(|word| word as u16).collect()),
-            ..=32 => Column::B32(words.map(|word| word as u32).collect()),
-            ..=64 => Column::B64(words.map(|word| word as u64).collect()),
+            9..=16 => Column::B16(words.map(|word| word as u16).collect()),
+            17..=32 => Column::B32(words.map(|word| word as u32).collect()),
+            33..=64 => Column::B64(words.map(|word| word as u64).collect()),
             _ => Column::B128(words.collect()),
         }
     }

@@ -497,11 +497,11 @@ impl Speller {
         if reasons.is_empty() {
             reasons = self.broken_rules(&loose, tokens, &mut suspects);
         }
-        if reasons.is_empty() {
-            if let Some(fit) = self.best(tokens, Members::Line) {
-                reasons = self.misplaced(&fit, tokens, &mut wanted);
-                suspects.extend(fit.missing.iter().map(|item| usize::from(item.slot)));
-            }
+        if reasons.is_empty()
+            && let Some(fit) = self.best(tokens, Members::Line)
+        {
+            reasons = self.misplaced(&fit, tokens, &mut wanted);
+            suspects.extend(fit.missing.iter().map(|item| usize::from(item.slot)));
         }
         if reasons.is_empty() {
             // Something may be left out that is needed with these.
@@ -556,7 +556,7 @@ impl Speller {
 
     /// The members that some syntax line takes in the slot of an item.
     fn all_members(&self, item: &Item) -> u64 {
-        let lines = self.instruction.syntaxes().iter().flat_map(|syntax| &*syntax.items);
+        let lines = self.instruction.syntaxes().iter().flat_map(|syntax| syntax.items);
         lines.filter(|other| other.slot == item.slot).fold(item.members, |members, other| members | other.members)
     }
 

@@ -61,7 +61,7 @@ pub fn fix(table: &'static Table, text: &str, options: &Options, wanted: impl Fn
 
 /// Of each finding the first edit that is wanted, as far as they go together: of several in one place the first. They are in the
 /// order of the text.
-pub fn edits<'f>(findings: &'f [Diagnostic], wanted: impl Fn(&Diagnostic, &Fix) -> bool) -> Vec<&'f Fix> {
+pub fn edits(findings: &[Diagnostic], wanted: impl Fn(&Diagnostic, &Fix) -> bool) -> Vec<&Fix> {
     let mut edits: Vec<&Fix> =
         findings.iter().filter_map(|finding| finding.fixes.iter().find(|fix| wanted(finding, fix))).collect();
     edits.sort_by_key(|fix| (fix.span.start, fix.span.end));
