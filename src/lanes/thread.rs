@@ -10,7 +10,7 @@ use isa_table::program::{self, Lanes, Operation, Shape};
 
 use super::{BIT, WARP};
 
-/// What a thread computes.
+/// The computation of a single thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
     shape: &'static Shape,
@@ -68,7 +68,7 @@ impl Thread {
         matches!(self.shape.lanes, Lanes::Warp(_))
     }
 
-    /// How many operands it has.
+    /// Number of operands.
     pub(super) fn places(&self) -> usize {
         self.shape.places.len()
     }
