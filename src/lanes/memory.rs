@@ -232,6 +232,7 @@ fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
 const HALF: usize = WARP / 2;
 
 /// Places of a warp's elements in memory.
+#[allow(clippy::large_enum_variant, reason = "it lives on the stack, from one function to the next")]
 enum Places {
     /// Those of each half of the lanes: adjacent from here on, or the same for all, which is here.
     Halves([(usize, bool); 2]),
