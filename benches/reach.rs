@@ -1,8 +1,8 @@
-//! What building costs, each figure as a ratio to the first table's commit built beside it: `cargo bench --bench reach`,
-//! and behind `--` a text that the names of the wanted parts have.
+//! Build costs, each as a ratio to a build of the first table's commit on the same machine. Run with
+//! `cargo bench --bench reach`, optionally followed by `--` and a substring of the names of the wanted parts.
 //!
-//! Times are user CPU of a command and all that it runs, the least of some rounds in which both are built in turns. It
-//! needs the repository's history, and half an hour.
+//! Times are the user CPU time of a command and its children, the minimum over several rounds in which both are built
+//! alternately. It needs the repository's history, and half an hour.
 #![cfg(unix)]
 #![allow(unsafe_code, reason = "the system is asked for a command's CPU time and memory")]
 #![allow(missing_docs, reason = "a bench")]
@@ -51,7 +51,7 @@ struct Tree {
     target: PathBuf,
 }
 
-/// What a command took: seconds of user CPU with all that it ran, and bytes of memory at most.
+/// Resources used by a command: seconds of user CPU time including its children, and peak memory in bytes.
 #[derive(Clone, Copy)]
 struct Usage {
     seconds: f64,
@@ -84,7 +84,7 @@ impl Tree {
     fn cargo(&self, arguments: &str) -> Command {
         let mut command = Command::new(env!("CARGO"));
         command.current_dir(&self.root).args(arguments.split(' ')).env("CARGO_TARGET_DIR", &self.target);
-        // What was set for this bench is not for its children.
+        // Variables set for this bench must not reach its child processes.
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("CARGO_") && name != "CARGO_HOME") {
             if name != "CARGO_TARGET_DIR" {
                 command.env_remove(name);
@@ -103,7 +103,7 @@ impl Tree {
         File::options().append(true).open(self.root.join(file)).unwrap().set_modified(SystemTime::now()).unwrap();
     }
 
-    /// What is in a folder of the target under a name that starts and ends so.
+    /// Returns the path in a target folder whose name has this prefix and suffix.
     #[track_caller]
     fn built(&self, folder: &str, starts: &str, ends: &str) -> PathBuf {
         let entries = fs::read_dir(self.target.join(folder)).unwrap().map(|entry| entry.unwrap().path());

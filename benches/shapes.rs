@@ -1,9 +1,9 @@
-//! What reading and checking texts of unpleasant shapes costs: `cargo bench --features cli --bench shapes`, and behind `--` a
-//! part of the name of the wanted shapes, and arguments of `ptx-isa check` in place of the usual ones.
+//! Costs of reading and checking adversarial texts: `cargo bench --features cli --bench shapes`, optionally followed by
+//! `--`, a substring of the names of the wanted shapes, and arguments of `ptx-isa check` that replace the usual ones.
 //!
-//! Each shape is checked at two sizes by the command that users run. Printed are the seconds of user and system CPU at the
-//! larger size, the exponent with which the time grows, and the peak memory by the size of the text. Goals: an exponent of at
-//! most 1.2, and at most 12 times the text plus 40 MB of memory.
+//! Each shape is checked at two sizes with the command that users run. The output has the seconds of user and system
+//! CPU time at the larger size, the exponent of the growth in time, and the ratio of peak memory to text size. Goals:
+//! an exponent of at most 1.2, and at most 12 times the text plus 40 MB of memory.
 #![cfg(unix)]
 #![allow(unsafe_code, reason = "the system is asked for a command's CPU time and memory")]
 #![allow(missing_docs, reason = "a bench")]
@@ -25,7 +25,7 @@ const MOST_EXPONENT: f64 = 1.2;
 const MOST_FACTOR: f64 = 12.0;
 const MOST_BYTES: f64 = 40e6;
 
-/// What a command took: seconds of CPU, and bytes of memory at most.
+/// Resources used by a command: seconds of CPU time, and peak memory in bytes.
 struct Usage {
     seconds: f64,
     bytes: f64,

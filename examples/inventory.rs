@@ -1,4 +1,4 @@
-//! What each kernel of a module takes, and what keeps it from an older target.
+//! Lists the resources that each kernel of a module needs, and the statements that keep it from an older target.
 //!
 //! ```sh
 //! cargo run --example inventory -- FILE.ptx…
@@ -14,7 +14,7 @@ use ptx_isa::table::OperandKind;
 use ptx_isa::text::module::{Declaration, Function, Item, Minimum, Options, Place, needs, read};
 use ptx_isa::text::statement::{Statement, Value};
 
-/// What a function takes.
+/// Resources of a function.
 #[derive(Default)]
 struct Inventory<'a> {
     name: &'a str,

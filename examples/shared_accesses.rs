@@ -1,4 +1,4 @@
-//! The accesses of each kernel to shared memory: where they stand, how many bytes they read or write, and of what.
+//! Lists the accesses of each kernel to shared memory: position, size in bytes, and element type.
 //!
 //! ```sh
 //! cargo run --example shared_accesses -- FILE.ptx…

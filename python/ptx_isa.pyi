@@ -1,7 +1,7 @@
 """PTX instructions as one table: check modules, evaluate statements, look forms up, run kernels.
 
-Targets and versions are named as in PTX, `"sm_90a"` and `"8.6"`; one that does not exist raises `ValueError`.
-Spans are slices of the text they are about: `text[diagnostic.span]`. Lines and columns count from 1, columns in
+Targets and versions are named as in PTX, `"sm_90a"` and `"8.6"`; an unknown target or version raises `ValueError`.
+Spans are slices of the text they refer to: `text[diagnostic.span]`. Lines and columns count from 1, columns in
 characters.
 """
 
@@ -96,10 +96,10 @@ class Form:
     def opcode(self) -> str: ...
     @property
     def mnemonic(self) -> str:
-        """All that tells it from other forms: `"setp.lt.f32"`."""
+        """The unique name of the form: `"setp.lt.f32"`."""
     @property
     def pattern(self) -> str:
-        """The mnemonic, with the places of modifiers that are no factor of forms: `"ld{.sem}{.scope}{.ss}.u32"`."""
+        """The mnemonic, with placeholders for free modifiers: `"ld{.sem}{.scope}{.ss}.u32"`."""
     @property
     def signature(self) -> str:
         """The operands as the manual writes them: `"p[|q], a, b"`."""
@@ -107,19 +107,19 @@ class Form:
     def operands(self) -> list[FormOperand]: ...
     @property
     def ptx(self) -> str:
-        """The first version of PTX that has it."""
+        """The minimum PTX version."""
     @property
     def targets(self) -> list[str]:
-        """The targets that have it, and whatever has what one of them has; the lowest first."""
+        """The minimum targets, lowest first; a target that includes the features of any of them has the form, too."""
     @property
     def section(self) -> str:
         """The manual's section that describes it."""
     @property
     def has_evaluator(self) -> bool:
-        """Whether `evaluate` computes it."""
+        """True if `evaluate` computes it."""
     @property
     def is_collective(self) -> bool:
-        """Whether what a thread computes depends on others of its warp."""
+        """True if the result of a lane depends on other lanes of its warp."""
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -129,24 +129,24 @@ class FormOperand:
 
     @property
     def name(self) -> str:
-        """What the manual calls it: `"d"`."""
+        """Its name in the manual: `"d"`."""
     @property
     def kind(self) -> Literal["scalar", "vector", "address", "label", "function", "arguments", "targets"]: ...
     @property
     def type(self) -> str | None:
-        """The type of a value, of a vector that of an element: `"f32"`."""
+        """The type of a scalar, or of a vector's elements: `"f32"`."""
     @property
     def bits(self) -> int | None:
-        """The width of that type."""
+        """The width of that type in bits."""
     @property
     def lanes(self) -> int:
-        """How many values a vector has; 1 for what is none."""
+        """Number of elements of a vector; 1 for other operands."""
     @property
     def destination(self) -> bool:
-        """Whether it is written."""
+        """True for a destination."""
     @property
     def second(self) -> str | None:
-        """What stands behind the bar of `p|q`."""
+        """Name of the second destination, after the bar of `p|q`."""
 
 def forms(pattern: str | None = None, target: str | None = None, ptx: str | None = None) -> list[Form]:
     """The legal forms whose mnemonic matches, with `*` for any text; of a target and a version, those that the
@@ -195,13 +195,14 @@ def evaluate(
     target: str | None = None,
     active: int | None = None,
 ) -> Evaluation:
-    """Computes a statement: bits of the registers that it reads, by name, to bits of those that it writes.
+    """Evaluates a statement: maps the bits of the registers that it reads, by name, to the bits of the registers that
+    it writes.
 
-    It is computed as `target` does, or the newest. Where an input has 32 values, where threads depend on each other
-    (`shfl`), or where `active` is given, a bit for each thread that executes, it is computed for a warp.
+    It is computed as on `target`, or on the newest target. A warp is evaluated if an input has 32 values, if lanes
+    depend on each other (`shfl`), or if `active`, the mask of active lanes, is given.
 
-    Raises `PtxError` for a statement that is not legal, and `ValueError` for one that cannot be computed from these
-    inputs, with all reasons.
+    Raises `PtxError` for a statement that is not legal, and `ValueError` for a statement that cannot be evaluated with
+    these inputs, with all reasons.
     """
 
 class Part:
@@ -230,13 +231,13 @@ class Function(Part):
     def parameters(self) -> tuple[Declaration, ...]: ...
     @property
     def body(self) -> tuple[Part, ...] | None:
-        """What stands in it, in order; `None` for a prototype."""
+        """Contents of the body, in order; `None` for a prototype."""
     @property
     def statements(self) -> tuple[Statement, ...]:
-        """Those of its body."""
+        """The statements of the body."""
     @property
     def declarations(self) -> tuple[Declaration, ...]:
-        """Those of its body."""
+        """The declarations of the body."""
 
 @final
 class Declaration(Part):
@@ -247,20 +248,20 @@ class Declaration(Part):
         """Of a family `%r<9>`, its stem; of a parameter without a name, nothing."""
     @property
     def type(self) -> str | None:
-        """The type, of an array or a vector that of an element; `None` where the table has no such type."""
+        """The type, or the element type of an array or a vector; `None` if the table does not have the type."""
     @property
     def space(self) -> str:
         """`"reg"`, or the state space."""
     @property
     def lanes(self) -> int:
-        """How many elements a vector has; 1 for what is none."""
+        """Number of elements of a vector; 1 for other types."""
     @property
     def count(self) -> int | None:
-        """How many registers a family has; `None` for what is none."""
+        """Number of registers of a family; `None` for other declarations."""
     @property
     def elements(self) -> int | None:
-        """How many elements an array in memory has: 1 for what is none, 0 where the text does not say; `None` for
-        registers.
+        """Number of elements of an array in memory: 1 for other variables, 0 if the text does not specify it; `None`
+        for registers.
         """
 
 @final
@@ -278,13 +279,13 @@ class Directive(Part):
 
 @final
 class Statement(Part):
-    """An instruction; `str` gives its canonical spelling. One that has an error has a reason in place of all else."""
+    """An instruction; `str` gives its canonical spelling. If it has an error, only `reason` is set."""
 
     @property
     def form(self) -> Form | None: ...
     @property
     def reason(self) -> Diagnostic | None:
-        """Why it has no form."""
+        """The error, if it has no form."""
     @property
     def opcode(self) -> str | None: ...
     @property
@@ -292,12 +293,12 @@ class Statement(Part):
         """With all modifiers, in the manual's order."""
     @property
     def modifiers(self) -> dict[str, str]:
-        """What stands in each place of the syntax: `{"CmpOp": "lt", "type": "f32"}`."""
+        """Value of each modifier of the syntax: `{"CmpOp": "lt", "type": "f32"}`."""
     @property
     def guard(self) -> Guard | None: ...
     @property
     def operands(self) -> tuple[Operand, ...]:
-        """What is written, in order."""
+        """The operands as written, in order."""
     @property
     def effects(self) -> Effects | None:
         """What it reads and writes, and what it does to memory, control flow and other threads."""
@@ -384,7 +385,7 @@ class Operand:
         """The bits of a constant, what is added as 64 bits, or the index."""
     @property
     def elements(self) -> list[str] | None:
-        """What stands in braces or parentheses."""
+        """The items in braces or parentheses."""
     @property
     def second(self) -> str | None:
         """The register behind the bar of `p|q`, or `_`."""
@@ -394,7 +395,7 @@ class Operand:
 
 @final
 class Module:
-    """A whole module, to be read. What has an error stands in `diagnostics`; of its parts only statements are shown."""
+    """A whole module. Errors are in `diagnostics`; of the parts with an error, only statements are listed."""
 
     def __new__(cls, text: str, target: str | None = None, ptx: str | None = None) -> Module: ...
     @property
@@ -407,7 +408,7 @@ class Module:
         """The target that it was checked against."""
     @property
     def parts(self) -> tuple[Part, ...]:
-        """What stands outside of functions, and these, in order."""
+        """Declarations and directives outside of functions, and the functions, in order."""
     @property
     def functions(self) -> tuple[Function, ...]:
         """The functions among them, prototypes included."""
@@ -515,8 +516,9 @@ class Launch:
 
 @final
 class TensorMap:
-    """A tensor map of an array, for a parameter of 128 bytes: what tensor copies (TMA) are told about it. Shapes are in the order of the
-    array's, the adjacent dimension last; `element` is `"bf16"`, say, where the array's type does not tell.
+    """A tensor map of an array, for a 128-byte parameter: describes the array, and the box that tensor copies (TMA)
+    move. Shapes are in the order of the array's, the contiguous dimension last; `element` is required if the array's
+    type does not determine it: `"bf16"`, for example.
     """
 
     def __new__(

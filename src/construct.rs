@@ -1,8 +1,8 @@
 //! Instructions built in Rust: a form, and operands that are registers with types, constants and sinks.
 //!
-//! Where the form is known when the program is compiled, `ptx!` of the crate `ptx-isa-macros` builds an instruction
-//! whose operands the compiler checks. Where modifiers are chosen at run time, a struct of modifiers gives the form and
-//! [`Form::statement`] the instruction; what is illegal is refused in the words of [`text::check`](crate::text::check).
+//! If the form is known at compile time, `ptx!` of the crate `ptx-isa-macros` builds an instruction whose operands the
+//! compiler checks. If modifiers are chosen at run time, a struct of modifiers gives the form and [`Form::statement`]
+//! the instruction; illegal operands are rejected with the messages of [`text::check`](crate::text::check).
 //!
 //! ```
 //! use ptx_isa::construct::{Argument, Reg};
@@ -39,8 +39,8 @@ use crate::text::statement::{Guard, Operand, Register, Second, Value};
 pub struct Named<F, E> {
     /// The form, with all that the table knows of it: this crate's [`Form`], or another table's.
     pub form: F,
-    /// The evaluator: a `const fn` that stands where the form is named, by its own type, so that a call costs what the
-    /// expression it stands for costs. `()` where the form has none.
+    /// The evaluator: a `const fn` defined where the form is named, and passed by its own type, so that a call costs no
+    /// more than the expression it computes. `()` if the form has none.
     pub eval: E,
 }
 
@@ -65,8 +65,8 @@ pub trait TakesIntegers: Type {}
 #[diagnostic::on_unimplemented(message = "an operand of type `{Self}` takes no float")]
 pub trait TakesFloats: Type {}
 
-/// A type of truth values: what guards are, and what `!` may stand before.
-#[diagnostic::on_unimplemented(message = "`{Self}` is no predicate")]
+/// A predicate type: the type of guards, and of operands that `!` may negate.
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a predicate")]
 pub trait Truth: Type {}
 
 /// A register of type `T`, by name.
@@ -123,13 +123,13 @@ impl<'a, T: Truth> Not for Reg<'a, T> {
     }
 }
 
-/// What may stand for a source operand of type `O`: a register that fits it, or a constant it takes.
+/// A source operand of type `O`: a register that fits it, or a constant that it accepts.
 #[diagnostic::on_unimplemented(
     message = "this is neither a register that fits an operand of type `{O}` nor a constant that it takes",
     label = "`{Self}`"
 )]
 pub trait Source<'a, O> {
-    /// What is written.
+    /// Returns the operand's value.
     fn value(self) -> Value<'a>;
 }
 
@@ -139,7 +139,7 @@ impl<'a, O: Accepts<R>, R: Type> Source<'a, O> for Reg<'a, R> {
     }
 }
 
-/// What is given for one operand of a form that is known at run time only.
+/// An argument for one operand of a form that is known only at run time.
 #[derive(Clone, Copy, Debug)]
 pub struct Argument<'a> {
     value: Given<'a>,
@@ -228,22 +228,23 @@ macro_rules! floats {
 floats!(f32 f64);
 
 impl Form {
-    /// The instruction of this form with these operands.
+    /// Returns the instruction of this form with the given operands.
     ///
     /// # Errors
     ///
-    /// The first operand that may not stand there, in the words of [`text::check`](crate::text::check). What the
-    /// assembler takes although the manual does not list it is refused.
+    /// Returns a diagnostic for the first operand that is not accepted, with the message of
+    /// [`text::check`](crate::text::check). Operands that the assembler accepts but the manual does not list are
+    /// rejected.
     pub fn statement<'a>(self, arguments: &[Argument<'a>]) -> Result<Statement<'a>, Diagnostic> {
         checked(&crate::TABLE, self.info(), arguments)
     }
 }
 
-/// The instruction of a form with these operands, for a table of another crate.
+/// Returns the instruction of a form of another crate's table with the given operands.
 ///
 /// # Errors
 ///
-/// The first operand that may not stand there: see [`Form::statement`].
+/// Returns a diagnostic for the first operand that is not accepted: see [`Form::statement`].
 pub fn checked<'a>(
     table: &'static Table,
     form: FormInfo,
@@ -281,7 +282,7 @@ pub fn checked<'a>(
     Ok(Statement::from_parts(table, form, None, &operands[..arguments.len()]))
 }
 
-/// What the text layer cannot see: the types of registers, and the kind of a number.
+/// Checks what the text layer cannot see: the types of registers, and the kind of a number.
 fn fits(table: &Table, info: &table::Operand, argument: &Argument<'_>) -> Result<(), Diagnostic> {
     let wanted = &table.types[info.ty.index()];
     let no = |name: &str, wanted: &TypeInfo, what: String| {
@@ -342,7 +343,7 @@ impl<'a, T: Truth> From<Negated<'a, T>> for Guard<'a> {
     }
 }
 
-/// What `ptx!` expands to: everything about the form was checked when the macro ran, and the compiler checks types.
+/// Support for the expansion of `ptx!`: the macro has checked the form, and the compiler checks types.
 pub mod checked_by_macro {
     use super::{Accepts, Guard, Operand, Reg, Second, Source, Statement, Type, Value};
     use crate::table::{FormInfo, Table};

@@ -1,16 +1,16 @@
-//! What is said about a piece of text: where, how bad, which rule, and what would be legal.
+//! Diagnostics about a text: span, severity, rule, and what would be legal.
 //!
-//! This module knows neither PTX nor a table; it holds words and places. Places are byte offsets into the text that was
-//! read; [`LineIndex`] turns them into lines and columns.
+//! This module depends on neither PTX nor a table; it holds messages and spans. Spans are byte offsets into the text
+//! that was read; [`LineIndex`] converts them to lines and columns.
 //!
-//! Enums and structs of findings are `non_exhaustive`: what is found, and what is said of it, grows with PTX.
+//! The enums and structs of diagnostics are `non_exhaustive`: findings, and the data about them, grow with PTX.
 //!
 //! ```
 //! use ptx_isa::diagnostic::{Code, Diagnostic, LineIndex, Position};
 //!
 //! let text = "// a comment\nadd.u33 %r1, %r2;\n";
-//! let diagnostic = Diagnostic::error(Code::UnknownModifier, 16..20, "`.u33` is no modifier").with_help("write `.u32`");
-//! assert_eq!(diagnostic.to_string(), "`.u33` is no modifier");
+//! let diagnostic = Diagnostic::error(Code::UnknownModifier, 16..20, "`.u33` is not a modifier").with_help("write `.u32`");
+//! assert_eq!(diagnostic.to_string(), "`.u33` is not a modifier");
 //! assert_eq!(diagnostic.code.as_str(), "unknown-modifier");
 //! assert_eq!(LineIndex::new(text).position(diagnostic.span.start), Position { line: 2, column: 4 });
 //! ```
@@ -24,79 +24,79 @@ use core::ops::Range;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// Which rule it is about.
+    /// The rule that the text violates.
     pub code: Code,
-    /// Whether the assembler refuses the text.
+    /// An error if the assembler rejects the text, else a warning.
     pub severity: Severity,
     /// The offending token, in bytes from the start of the text; empty where something is missing.
     pub span: Range<usize>,
-    /// What is wrong: one sentence without a full stop.
+    /// Description of the problem: one sentence without a full stop.
     pub message: String,
-    /// What would be right, where that is known.
+    /// Suggestion of what would be right, if known.
     pub help: Option<String>,
-    /// Why, where the message does not say it.
+    /// Reason, if the message does not include it.
     pub note: Option<String>,
-    /// Edits of which each, by itself, puts right what this is about; the likeliest first.
+    /// Edits, each of which fixes the problem by itself; the most likely one first.
     pub fixes: Vec<Fix>,
-    /// The statement of a module that this is about, if it is about one.
+    /// The statement of a module that contains the problem, if any.
     pub statement: Option<Range<usize>>,
 }
 
-/// A part of a text, and what to write instead.
+/// An edit: a range of the text and its replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What goes; empty where something is inserted.
+    /// Range to replace; empty for an insertion.
     pub span: Range<usize>,
-    /// What comes in its place.
+    /// Replacement text.
     pub text: String,
 }
 
 impl Fix {
-    /// Writes `text` in place of what is there.
+    /// Creates an edit that replaces `span` with `text`.
     pub fn new(span: Range<usize>, text: impl Into<String>) -> Fix {
         Fix { span, text: text.into() }
     }
 
-    /// A text with the edit made.
+    /// Returns the text with the edit applied.
     pub fn apply(&self, text: &str) -> String {
         [&text[..self.span.start], &self.text, &text[self.span.end..]].concat()
     }
 }
 
 impl Diagnostic {
-    /// A text that the assembler refuses.
+    /// Creates an error: the assembler rejects the text.
     pub fn error(code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
         let (severity, message) = (Severity::Error, message.into());
         Diagnostic { code, severity, span, message, help: None, note: None, fixes: Vec::new(), statement: None }
     }
 
-    /// A text that the assembler takes and the manual does not list.
+    /// Creates a warning: the assembler accepts the text, but the manual does not list it.
     pub fn warning(code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Diagnostic::error(code, span, message) }
     }
 
-    /// The same with what would be right.
+    /// Adds a suggestion.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Diagnostic {
         self.help = Some(help.into());
         self
     }
 
-    /// The same with the reason.
+    /// Adds a note with the reason.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Diagnostic {
         self.note = Some(note.into());
         self
     }
 
-    /// The same with another edit that makes it right.
+    /// Adds an edit that fixes the problem.
     #[must_use]
     pub fn with_fix(mut self, span: Range<usize>, text: impl Into<String>) -> Diagnostic {
         self.fixes.push(Fix::new(span, text));
         self
     }
 
-    /// The same, `offset` bytes further on: for a text that is part of a larger one.
+    /// Moves all spans by `offset` bytes: for a text that is part of a larger one.
     #[must_use]
     pub fn shifted(mut self, offset: usize) -> Diagnostic {
         let places = self.fixes.iter_mut().map(|fix| &mut fix.span);
@@ -115,12 +115,12 @@ impl fmt::Display for Diagnostic {
 
 impl core::error::Error for Diagnostic {}
 
-/// How bad a finding is.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// The assembler takes it, the manual does not list it.
+    /// The assembler accepts it, but the manual does not list it.
     Warning,
-    /// The assembler refuses it.
+    /// The assembler rejects it.
     Error,
 }
 
@@ -175,15 +175,15 @@ codes! {
     UnknownModifier = "unknown-modifier",
     /// A modifier that the instruction does not have, or not with the others.
     IllegalModifier = "illegal-modifier",
-    /// A modifier stands where another already does.
+    /// Two modifiers are given where only one is allowed.
     DuplicateModifier = "duplicate-modifier",
     /// A modifier that may not be left out is.
     MissingModifier = "missing-modifier",
     /// A form that the assembler takes and the manual does not list.
     UnlistedForm = "unlisted-form",
-    /// The modifiers stand in another order than the manual's.
+    /// The modifiers are in another order than in the manual.
     ModifierOrder = "modifier-order",
-    /// A blank stands before a modifier or a selector.
+    /// A blank precedes a modifier or a selector.
     BlankBeforeModifier = "blank-before-modifier",
     /// The version is unknown, or too old for what is used.
     PtxVersion = "ptx-version",
@@ -191,7 +191,7 @@ codes! {
     Target = "target",
     /// Too few or too many operands.
     OperandCount = "operand-count",
-    /// The operand is not of a kind or type that may stand there.
+    /// The kind or type of the operand is not allowed here.
     OperandType = "operand-type",
     /// The name is declared already in this scope.
     DuplicateName = "duplicate-name",
@@ -199,19 +199,19 @@ codes! {
     UndeclaredRegister = "undeclared-register",
     /// A numbered register is written with leading zeros.
     LeadingZeros = "leading-zeros",
-    /// The constant cannot be read, or may not stand there.
+    /// The constant is malformed, or not allowed here.
     Constant = "constant",
     /// A register or variable plus a constant.
     RegisterPlusConstant = "register-plus-constant",
-    /// The selector or mask cannot be read, or may not stand there.
+    /// The selector or mask is malformed, or not allowed here.
     Selector = "selector",
-    /// `_` may not stand there.
+    /// `_` is not allowed here.
     Sink = "sink",
-    /// `!` may not stand there.
+    /// `!` is not allowed here.
     Negation = "negation",
     /// A second destination is missing, superfluous or the same as the first.
     Destination = "destination",
-    /// The guard is no predicate register.
+    /// The guard is not a predicate register.
     Guard = "guard",
 }
 
@@ -230,21 +230,21 @@ pub struct Position {
     pub column: usize,
 }
 
-/// Where the lines of a text begin. It takes an eighth of the text's memory at most, however short the lines are.
+/// Index of the lines of a text. It takes at most an eighth of the text's memory, however short the lines are.
 #[derive(Clone, Debug)]
 pub struct LineIndex<'a> {
     text: &'a [u8],
-    /// What stands before each block of the text, and before its end.
+    /// Counts before each block of the text, and before its end.
     before: Vec<Before>,
     ascii: bool,
 }
 
-/// What stands before a place of a text.
+/// Counts before an offset of a text.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
-    /// The line ends.
+    /// Number of line ends.
     lines: usize,
-    /// Where the line of the place begins.
+    /// Offset of the start of the current line.
     start: usize,
     size: Size,
 }
@@ -253,12 +253,12 @@ struct Before {
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     characters: usize,
-    /// Characters that take two words of UTF-16.
+    /// Characters that take two UTF-16 code units.
     wide: usize,
 }
 
 impl Size {
-    /// Characters begin at bytes that are no continuation, `10xxxxxx`, wide ones with `11110xxx`.
+    /// A character begins at each byte that is not a continuation byte, `10xxxxxx`; a wide one begins with `11110xxx`.
     fn of(text: &[u8]) -> Size {
         let count = |begins: fn(u8) -> bool| text.iter().filter(|&&byte| begins(byte)).count();
         Size { characters: count(|byte| byte & 0xc0 != 0x80), wide: count(|byte| byte >= 0xf0) }
@@ -269,7 +269,7 @@ impl Size {
     }
 }
 
-/// Bytes of a block whose lines and characters are counted once.
+/// Size of a block in bytes; lines and characters before each block are precomputed.
 const BLOCK: usize = 256;
 
 impl<'a> LineIndex<'a> {
@@ -283,12 +283,12 @@ impl<'a> LineIndex<'a> {
             index.before.push(before);
             before = index.behind(before, number * BLOCK, block);
         }
-        // A text may end where a block would begin.
+        // Counts before the end, in case the text ends at the end of a block.
         index.before.push(before);
         index
     }
 
-    /// What stands before the end of a piece of the text, of which it is known what stands before its begin at `at`.
+    /// Returns the counts at the end of a piece of the text that begins at `at`, given the counts at its begin.
     fn behind(&self, before: Before, at: usize, piece: &[u8]) -> Before {
         let mut behind = before;
         for end in memchr::memchr_iter(b'\n', piece) {
@@ -299,18 +299,18 @@ impl<'a> LineIndex<'a> {
         Before { size: before.size.plus(size), ..behind }
     }
 
-    /// What stands before a byte offset, which is not behind the end.
+    /// Returns the counts before a byte offset, which must not be past the end.
     fn before(&self, offset: usize) -> Before {
         let block = offset / BLOCK;
         self.behind(self.before[block], block * BLOCK, &self.text[block * BLOCK..offset])
     }
 
-    /// The line and column of a byte offset; an offset behind the end counts as the end.
+    /// Returns the line and column of a byte offset; an offset past the end counts as the end.
     pub fn position(&self, offset: usize) -> Position {
         self.counted(offset, |size| size.characters)
     }
 
-    /// The same with the column in words of UTF-16, as editors count it.
+    /// As [`position`](LineIndex::position), with the column in UTF-16 code units, as editors count it.
     ///
     /// ```
     /// let text = "/* 𝄞 */ add.u33";
@@ -327,12 +327,12 @@ impl<'a> LineIndex<'a> {
         Position { line: lines + 1, column: 1 + length(size) - length(self.before(start).size) }
     }
 
-    /// How many characters begin before a byte offset, which is not behind the end.
+    /// Returns the number of characters that begin before a byte offset, which must not be past the end.
     pub fn characters_before(&self, offset: usize) -> usize {
         self.before(offset).size.characters
     }
 
-    /// The bytes of a line, counted from 1, without its line end; empty for a line that the text does not have.
+    /// Returns the bytes of a line, counted from 1, without its line end; empty if the text does not have the line.
     pub fn line(&self, line: usize) -> &'a [u8] {
         let Some(start) = line.checked_sub(1).and_then(|ends| self.start_behind(ends)) else { return &[] };
         let rest = &self.text[start..];
@@ -340,7 +340,7 @@ impl<'a> LineIndex<'a> {
         line.strip_suffix(b"\r").unwrap_or(line)
     }
 
-    /// Where the line begins that stands behind so many line ends.
+    /// Returns the start of the line that follows the first `ends` line ends; `None` if the text has fewer lines.
     fn start_behind(&self, ends: usize) -> Option<usize> {
         if ends == 0 {
             return Some(0);

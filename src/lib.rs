@@ -4,9 +4,9 @@
 //!
 //! * [`Form`]: every legal form, with its operands, floors and section; [`Instruction`], [`Opcode`] and a struct for each
 //!   opcode; [`CmpOp`] and the other enums of modifiers.
-//! * [`Form::evaluate`]: bits in, bits out; [`warp`] and [`slice`](mod@slice) compute many threads at once. In Rust's
-//!   types `ptx!` of the crate `ptx-isa-macros` evaluates the form that it names, as a `const fn` where it stands; the
-//!   feature `scalar` brings such a function for every form, in the module `scalar`.
+//! * [`Form::evaluate`]: bits in, bits out; [`warp`] and [`slice`](mod@slice) compute many threads at once. With Rust's
+//!   types, `ptx!` of the crate `ptx-isa-macros` expands to the form that it names and its evaluator, a `const fn`; the
+//!   feature `scalar` provides such a function for every form, in the module `scalar`.
 //! * [`text`]: one statement ([`Statement`](text::Statement)) or whole modules ([`text::check`]), with the assembler's
 //!   verdict.
 //! * [`TABLE`]: all of it as data.
@@ -28,7 +28,7 @@
 //! let form = statement.form();
 //! assert_eq!(form.floor().to_string(), "PTX 1.0, sm_10");
 //!
-//! // What is illegal is refused with the reason, and with legal forms that are near.
+//! // An illegal statement is rejected with the reason and similar legal forms.
 //! let error = Statement::parse(&TABLE, "setp.lo.s32 p, a, b;").unwrap_err();
 //! assert_eq!(error.message, "`.lo` is for unsigned integers");
 //! assert!(error.help.unwrap().contains("`setp.lt.s32`"));
@@ -51,7 +51,7 @@
 //! // One half in each half of a register: 1.0 < 2.0 in the lower lane, 2.0 < 1.0 in the upper one.
 //! assert_eq!(form.evaluate(&[0x4000_3c00, 0x3c00_4000]), [1, 0]);
 //!
-//! // Modifiers chosen at run time; an illegal choice is refused with the reason.
+//! // Modifiers chosen at run time; an illegal combination is rejected with the reason.
 //! let setp = Setp { cmp_op: CmpOp::Lo, bool_op: None, ftz: false, ty: ScalarType::S32 };
 //! assert_eq!(setp.form().unwrap_err().to_string(), "`.lo` is for unsigned integers");
 //! ```
@@ -111,9 +111,10 @@
 //!
 //! # Versions
 //!
-//! What grows with PTX is `non_exhaustive`: opcodes, types, modifiers, the codes of findings. Structs of instructions are
-//! not, so that one can be built by a literal; nor are the parts of a text ([`Item`](text::module::Item)), so that a new kind
-//! of part is not passed by unseen. Numbers of forms are good for one release, mnemonics for ever.
+//! Enums that grow with PTX are `non_exhaustive`: opcodes, types, modifiers, diagnostic codes. The structs of
+//! instructions are not, so that struct literals can build them; nor are the parts of a text
+//! ([`Item`](text::module::Item)), so that matches must handle every new kind of part. Indices of forms are valid for
+//! one release only, mnemonics forever.
 
 #![no_std]
 #![deny(unsafe_code)]

@@ -32,7 +32,7 @@ use arithmetic::{Arithmetic, mode};
 /// Values of a register in the lanes of a warp.
 pub type Lanes = [u64; 32];
 
-/// Where an element is: bits of a register of a lane.
+/// Location of an element: bits of a register of a lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
     /// Index of the lane in its warp.
@@ -61,7 +61,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Returns the layout of an operand of a form; `None` if it is no fragment.
+    /// Returns the layout of an operand of a form; `None` if the operand is not a matrix fragment.
     pub fn new(form: FormInfo, operand: &Operand, free: &Free) -> Option<Layout> {
         let (fragment, parts) = form.fragment(operand, free)?;
         let registers: u32 = if let OperandKind::Vector(count) = operand.kind { count.into() } else { 1 };
@@ -108,7 +108,7 @@ impl Layout {
     }
 }
 
-/// Where the scale factors of `a` or `b` are.
+/// Source of the scale factors of `a` or `b`.
 #[derive(Clone, Copy, Debug)]
 pub struct ScaleSource<'r> {
     /// The register that holds them.
@@ -119,7 +119,7 @@ pub struct ScaleSource<'r> {
     pub lane: u8,
 }
 
-/// Where the sparsity metadata is.
+/// Source of the sparsity metadata.
 #[derive(Clone, Copy, Debug)]
 pub struct Metadata<'r> {
     /// The register that holds it.
@@ -192,7 +192,8 @@ impl Product {
     ///
     /// # Errors
     ///
-    /// Why it cannot be computed: it is no matrix product, the target does not have it, or it is not modeled.
+    /// Reason why the product cannot be computed: the form is not a matrix product, the target lacks it, or it is not
+    /// modeled.
     pub fn new(form: FormInfo, free: &Free, sm: u16) -> Result<Product, String> {
         let kinds = [
             EffectKind::Multiply,
@@ -201,7 +202,7 @@ impl Product {
             EffectKind::MultiplySparseScaled,
         ];
         let effect = form.effects_with(free).find(|effect| kinds.contains(&effect.kind));
-        let effect = effect.ok_or_else(|| format!("`{}` is no matrix product that is modeled", form.mnemonic()))?;
+        let effect = effect.ok_or_else(|| format!("`{}` is not a matrix product that is modeled", form.mnemonic()))?;
         let of = Reading { form, free, effect };
         let sum = of.sum(3, sm)?;
         let scaled = matches!(effect.kind, EffectKind::MultiplyScaled | EffectKind::MultiplySparseScaled);
@@ -379,11 +380,11 @@ fn scale_factors(format: Format, count: usize, source: ScaleSource<'_>, lane: us
     (0..count).map(|index| format.decode(byte(index).into())).collect()
 }
 
-/// Format of scale factors: of the type that a modifier names.
+/// Returns the format of scale factors whose type a modifier names.
 fn scale_format(table: &Table, form: FormInfo, word: Option<&str>, slot: Option<u8>) -> Result<Format, String> {
-    // Where it may be omitted, there is one.
+    // An optional modifier has exactly one member.
     let only = || slot.and_then(|slot| form.instruction().slots.get(usize::from(slot))?.members.first().copied());
     let name = word.or_else(only).unwrap_or_default();
     let found = Format::new(table, name).filter(Format::is_float);
-    found.ok_or_else(|| format!("`.{name}` is no type of scale factors"))
+    found.ok_or_else(|| format!("`.{name}` is not a type of scale factors"))
 }

@@ -54,7 +54,8 @@ impl Evaluator {
     ///
     /// # Errors
     ///
-    /// If the form has no evaluator over lanes, other selectors, or a source with `!` that is no predicate.
+    /// If the form has no evaluator over lanes or has other selectors, or `!` is applied to a source that is not a
+    /// predicate.
     pub fn with(
         form: FormInfo,
         sm: u16,

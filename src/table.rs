@@ -1,7 +1,7 @@
 //! The shape of an instruction table: what generated tables hold and the text layer reads.
 //!
-//! The types stand in the crate `isa-table`, which the generator of tables shares; here they are named once more, with the
-//! macros that generated code calls.
+//! The types are defined in the crate `isa-table`, which the table generator shares; this module re-exports them,
+//! together with the macros that generated code calls.
 //!
 //! ```
 //! let table = &ptx_isa::TABLE;
@@ -24,7 +24,7 @@ macro_rules! forms {
         pub struct $form(u16);
 
         impl $form {
-            /// How many forms there are.
+            /// Number of forms.
             pub const COUNT: usize = $count;
 
             /// Every form, in the order of their numbers.
@@ -121,7 +121,7 @@ macro_rules! forms {
             ///
             /// # Panics
             ///
-            /// If the form has no evaluator for so many inputs.
+            /// If the form has no evaluator for this number of inputs.
             pub fn evaluate(self, inputs: &[u128]) -> $crate::table::Outputs {
                 self.info().evaluate(u16::MAX, inputs)
             }

@@ -1,4 +1,4 @@
-//! Values as people write and read them: bits of a type from text, and text for bits.
+//! Text representation of values: parses text to the bits of a type, and formats bits as text.
 //!
 //! ```
 //! use ptx_isa::{TABLE, value};
@@ -17,14 +17,14 @@ use alloc::vec::Vec;
 use crate::eval::{bf16, f16};
 use crate::table::{Kind, Table, TypeInfo};
 
-/// Of two floats of sixteen bits, the one with this many bits of exponent is a bfloat.
+/// Number of exponent bits that distinguishes `bf16` from `f16`.
 const BFLOAT_EXPONENT: u8 = 8;
 
-/// The bits that a text gives an operand of a type.
+/// Parses a value of a type, and returns its bits.
 ///
 /// # Errors
 ///
-/// What a value of the type looks like.
+/// If the text is not a value of the type; the error describes the expected format.
 pub fn parse(text: &str, ty: &TypeInfo) -> Result<u128, String> {
     parse_value(text, ty).ok_or_else(|| {
         let expected = match ty.kind {
@@ -35,7 +35,7 @@ pub fn parse(text: &str, ty: &TypeInfo) -> Result<u128, String> {
             Kind::Float => format!("a float literal like `1.5`, `nan` or `-inf`, or {} bits in hex", ty.bits),
             Kind::Packed => format!("the {} bits of all lanes in hex", ty.bits),
         };
-        format!("`{text}` is no value of type `.{}`: it should be {expected}", ty.name)
+        format!("`{text}` is not a value of type `.{}`: it should be {expected}", ty.name)
     })
 }
 
@@ -47,7 +47,7 @@ fn parse_value(text: &str, ty: &TypeInfo) -> Option<u128> {
     if let Some(hex) = digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
         return hex_bits(hex).filter(|bits| fits(bits) && !negative);
     }
-    // `0d…` and `0f…` name the bits of a float of their own width.
+    // `0f…` and `0d…` give the bits of a 32-bit or a 64-bit float.
     let float_bits = |prefixes: [&str; 2], width: u32| {
         let hex = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix))?;
         hex_bits(hex).filter(|_| hex.len() as u32 == width / 4 && u32::from(ty.bits) == width)
@@ -59,7 +59,7 @@ fn parse_value(text: &str, ty: &TypeInfo) -> Option<u128> {
         return float(text, ty);
     }
     let value = digits.parse::<u128>().ok().filter(fits)?;
-    // A negative number is its two's complement, where only bits matter or there is a sign.
+    // A negative number is stored in two's complement, if the type is signed or untyped.
     match (negative, ty.kind) {
         (false, _) => Some(value),
         (true, Kind::Bits | Kind::Signed) => (value <= 1 << (width - 1)).then_some(value.wrapping_neg() & mask),
@@ -67,11 +67,11 @@ fn parse_value(text: &str, ty: &TypeInfo) -> Option<u128> {
     }
 }
 
-/// As [`parse`], and a packed value may also be given lane by lane, lane 0 first: `1.0 2.0`.
+/// Like [`parse`], but a packed value may also be given lane by lane, lane 0 first: `1.0 2.0`.
 ///
 /// # Errors
 ///
-/// What a value of the type looks like.
+/// If the text is not a value of the type; the error describes the expected format.
 pub fn parse_lanes(table: &Table, text: &str, ty: &TypeInfo) -> Result<u128, String> {
     let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
     if ty.kind != Kind::Packed || words.len() < 2 {
@@ -84,7 +84,7 @@ pub fn parse_lanes(table: &Table, text: &str, ty: &TypeInfo) -> Result<u128, Str
     words.iter().rev().try_fold(0, |all, word| Ok(all << lane.bits | parse(word, lane)?))
 }
 
-/// The lanes of a packed value as people write them, lane 0 first; nothing for others.
+/// Formats the lanes of a packed value, lane 0 first. Returns an empty list for other types.
 pub fn show_lanes(table: &Table, bits: u128, ty: &TypeInfo) -> Vec<String> {
     if ty.kind != Kind::Packed {
         return Vec::new();
@@ -113,7 +113,7 @@ fn float(text: &str, ty: &TypeInfo) -> Option<u128> {
     })
 }
 
-/// Bits with what they mean: `0x3f800000 (1.0)`; a predicate as `1`.
+/// Formats bits with their value: `0x3f800000 (1.0)`; a predicate as `0` or `1`.
 pub fn show(bits: u128, ty: &TypeInfo) -> String {
     let digits = usize::from(ty.bits).div_ceil(4) + 2;
     let shift = 128 - u32::from(ty.bits.min(128));

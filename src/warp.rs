@@ -1,9 +1,10 @@
-//! Decoded programs: instructions over the warps of a block, 32 threads each, registers held as a structure of arrays.
+//! Decoded programs: instructions over the warps of a block (32 threads each), whose registers are stored as a
+//! structure of arrays.
 //!
-//! A [`Program`] is decoded once: each instruction becomes a function of the machine's best [`Level`] and its data
-//! (truth tables, shuffle controls, constants). Running it over [`Warps`] calls these functions one after another;
-//! nothing looks at a form any more. Only collective instructions allocate, scratch memory for the values of a warp. One instruction over several warps at once costs a fraction
-//! of what it costs for each of them alone.
+//! A [`Program`] is decoded once: each instruction becomes a function for the machine's best [`Level`] and its data
+//! (truth tables, shuffle controls, constants). Running it over [`Warps`] calls these functions one after another,
+//! without any further lookup of forms. Only collective instructions allocate memory, for the values of a warp. Running
+//! an instruction over several warps at once costs a fraction of running it over each of them separately.
 //!
 //! ```
 //! use ptx_isa::warp::{Operands, Program, Registers, Source};
@@ -57,20 +58,20 @@ pub(crate) use memory::{Item, Moved};
 pub use operands::{DecodeError, Operands, Row, Source};
 use operands::{Place, held};
 
-/// How many registers a warp has, by width.
+/// Number of registers of a warp, by width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registers {
-    /// Registers of 16 bits.
+    /// 16-bit registers.
     pub b16: u32,
-    /// Registers of 32 bits, packed ones included.
+    /// 32-bit registers, including packed ones.
     pub b32: u32,
-    /// Registers of 64 bits.
+    /// 64-bit registers.
     pub b64: u32,
     /// Predicates.
     pub pred: u32,
 }
 
-/// Where the registers of a warp begin, in bytes: masks, predicates, lanes.
+/// Byte offsets of the registers of a warp, which consist of masks, predicates and lanes.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
     registers: Registers,
@@ -80,27 +81,27 @@ struct Layout {
     end: usize,
 }
 
-/// The bytes of a register with lanes of so many bits; 1 for predicates.
+/// Returns the size in bytes of a register with lanes of `bits` bits; 1 is a predicate.
 const fn size(bits: u32) -> usize {
     match bits {
         1 => 4,
-        // Registers of 16 bits hold bytes, too.
+        // 8-bit values are held in 16-bit registers.
         8 => 2 * WARP,
         bits => bits as usize * WARP / 8,
     }
 }
 
-/// The offsets of the mask of active threads, with which a warp begins, of a predicate that is true, and of one that
-/// nothing reads.
+/// Byte offsets of the mask of active threads, of a predicate that is always true, and of a predicate that is never
+/// read.
 const ACTIVE: usize = 0;
 const ALWAYS: usize = 4;
 const SINK: usize = 8;
 
-/// Where the states begin, which no operand names, and behind them the predicates.
+/// Byte offsets of the implicit state operands, and of the predicates after them.
 const STATES: usize = 12;
 const PREDICATES: usize = STATES + isa_table::limits::STATES * size(1);
 
-/// The offset of a state.
+/// Returns the byte offset of an implicit state operand.
 fn state(operand: &table::Operand) -> Option<usize> {
     operand.state.map(|number| STATES + usize::from(number) * size(1))
 }
@@ -115,7 +116,7 @@ impl Layout {
         Layout { registers, b64: b64_at, b32: b32_at, b16: b16_at, end: after(b16_at, b16, 16) }
     }
 
-    /// The offset of a register, or how many there are of its width.
+    /// Returns the byte offset of a register. The error is the number of registers of that width.
     fn offset(&self, bits: u32, register: u32) -> Result<usize, u32> {
         let (start, count) = match bits {
             1 => (PREDICATES, self.registers.pred),
@@ -134,25 +135,25 @@ pub struct Program {
     sm: u16,
     level: Level,
     code: Code,
-    /// Constants behind the registers: the offset, the width of a lane and its bits.
+    /// Constants, which are stored after the registers: byte offset, bits per lane, and value.
     constants: Vec<(usize, u32, u64)>,
-    /// The first step of each instruction: conversions of its operands are steps of their own.
+    /// Index of the first step of each instruction. Conversions of its operands are separate steps.
     starts: Vec<u32>,
-    /// Room for converted operands, and the width of each.
+    /// Scratch registers for converted operands: width in bits and byte offset.
     converted: Vec<(u8, usize)>,
-    /// Room for lanes that nothing reads, once it is needed.
+    /// Byte offset of lanes that are never read, once allocated.
     lane_sink: Option<usize>,
-    /// The bytes of a warp's registers.
+    /// Size of a warp's registers in bytes.
     bytes: usize,
 }
 
 impl Program {
-    /// An empty program with these registers on targets with this SM number, at the machine's best level.
+    /// Creates an empty program with these registers for targets with this SM number, at the machine's best level.
     pub fn new(registers: Registers, sm: u16) -> Program {
         Program::at_level(registers, sm, Level::best())
     }
 
-    /// The same at another level.
+    /// Like [`Program::new`], at the given level.
     pub fn at_level(registers: Registers, sm: u16, level: Level) -> Program {
         let layout = Layout::new(registers);
         let (code, constants) = (Code::default(), Vec::new());
@@ -160,32 +161,33 @@ impl Program {
         Program { layout, sm, level, code, constants, starts, converted, lane_sink: None, bytes: layout.end }
     }
 
-    /// The level its instructions are decoded for.
+    /// Returns the level that the instructions are decoded for.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// How many instructions it has.
+    /// Returns the number of instructions.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// Whether it has no instruction.
+    /// Returns true if the program is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Decodes an instruction and adds it.
+    /// Decodes an instruction and appends it.
     ///
     /// # Errors
     ///
-    /// If the form has no evaluator for lanes, or the operands are not those of the form.
+    /// If the form has no evaluator for lanes, or the operands do not match the form.
     pub fn push(&mut self, form: FormInfo, operands: &Operands<'_>) -> Result<(), DecodeError> {
         self.add(form, operands)
     }
 
-    /// The same with registers of any width. One that is wider or narrower than its operand is converted: a source is truncated
-    /// to the operand's bits, or extended to them as its type says; a destination takes the operand's bits, extended likewise.
+    /// Like [`Program::push`], with registers of any width. A register whose width differs from that of its operand is
+    /// converted: a source is truncated, or sign- or zero-extended according to the operand's type; a destination
+    /// receives the operand's bits, extended in the same way.
     ///
     /// # Errors
     ///
@@ -276,8 +278,8 @@ impl Program {
         Ok(())
     }
 
-    /// Where an operand of so many bits is that a register of another width stands for, and its conversion to there; none if
-    /// the register has the operand's width.
+    /// Returns the byte offset of a scratch register of the operand's width `bits` that holds the converted register
+    /// `row`, and the conversion; `None` if the register already has the operand's width.
     fn conversion(
         &mut self,
         form: &'static str,
@@ -306,8 +308,8 @@ impl Program {
         Ok(Some((at, Convert { from: row.bits, to, bits: bits.min(row.bits), signed })))
     }
 
-    /// Decodes a statement and adds it. `row` tells which register a name stands for; it is given the name and the type of
-    /// the operand. A register of another width is [converted](Program::push_rows).
+    /// Decodes a statement and appends it. `row` maps the name of a register and the type of its operand to a register.
+    /// A register of another width is [converted](Program::push_rows).
     ///
     /// ```
     /// use ptx_isa::text::Statement;
@@ -327,8 +329,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`DecodeError::NoEvaluator`] for what is left to an emulator: loads, stores, branches. Else as [`Program::push_rows`], and
-    /// if `row` knows no register for an operand, or the operand is a sum.
+    /// Returns [`DecodeError::NoEvaluator`] for instructions that an emulator must execute: loads, stores, branches.
+    /// Fails like [`Program::push_rows`], and if `row` returns `None` for an operand or the operand is a sum.
     pub fn push_statement(
         &mut self,
         statement: &Statement<'_>,
@@ -352,7 +354,7 @@ impl Program {
                     Value::Register(register) => Some(find(info.name, ty, register)?),
                     _ => None,
                 });
-                // A sink behind a destination without a second one says nothing.
+                // A sink after the only destination of a form is ignored.
                 if let Some(second) = &info.second {
                     destinations.push(match operand.second {
                         Some(Second::Register(name)) => Some(named(second.name, table.ty(second.ty), name)?),
@@ -407,14 +409,14 @@ impl Program {
         }
     }
 
-    /// So many bytes behind what there is.
+    /// Reserves `bytes` bytes after the registers, and returns their offset.
     fn room(&mut self, bytes: usize) -> usize {
         let offset = self.bytes;
         self.bytes += bytes.next_multiple_of(64);
         offset
     }
 
-    /// The offset of a constant, made if it is new.
+    /// Returns the byte offset of a constant, which is added if it is new.
     fn constant(&mut self, bits: u32, value: u64) -> usize {
         let value = value & (u64::MAX >> (64 - bits));
         let found = self.constants.iter().find(|(_, other, old)| (*other, *old) == (bits, value));
@@ -426,13 +428,14 @@ impl Program {
         offset
     }
 
-    /// The offset of lanes that nothing reads.
+    /// Returns the byte offset of lanes that are never read.
     fn lane_sink(&mut self) -> usize {
         let offset = self.lane_sink.unwrap_or_else(|| self.room(size(64)));
         *self.lane_sink.insert(offset)
     }
 
-    /// A block of so many warps for this program as it is now: every register zero, every thread active.
+    /// Creates a block of `count` warps for the program in its current state: all registers are zero, and all threads
+    /// are active.
     pub fn warps(&self, count: usize) -> Warps {
         let stride = Code::stride(self.bytes);
         let mut file = File::new(count * stride);
@@ -451,22 +454,23 @@ impl Program {
         Warps { layout: self.layout, count, stride, file }
     }
 
-    /// Runs the instructions over all warps of a block that this program made, after its last instruction was added.
+    /// Runs the program over all warps of a block. The block must have been created by this program after its last
+    /// instruction was added.
     ///
     /// # Panics
     ///
-    /// If the block is another program's.
+    /// If the block was created by another program.
     #[inline]
     pub fn run(&self, block: &mut Warps) {
         self.run_range(0..self.len(), 0..block.len(), block);
     }
 
-    /// Runs some of the instructions, counted in the order they were added, over some of the warps: an emulator does what
-    /// is not in the table between two such calls.
+    /// Runs a range of the instructions, in the order they were added, over a range of the warps. Between two such
+    /// calls, an emulator can execute instructions that are not in the table.
     ///
     /// # Panics
     ///
-    /// If there are not as many of either, or the block is another program's.
+    /// If either range is out of bounds, or the block was created by another program.
     #[inline]
     pub fn run_range(&self, instructions: Range<usize>, warps: Range<usize>, block: &mut Warps) {
         self.run_steps(instructions, warps, false, block);
@@ -481,18 +485,18 @@ impl Program {
     }
 }
 
-/// A form's evaluator with all data of one instruction but its places.
+/// The evaluator of a form, and all data of an instruction except the places of its operands.
 pub(crate) struct Decoded {
     pub evaluator: Evaluator,
-    /// For each parameter its constant, its outcomes, or its packed selector.
+    /// For each parameter, its constant, its truth table, or its packed selector.
     pub data: Vec<u64>,
-    /// The code of its loop.
+    /// Compiled loops over lanes; empty if the instruction runs thread by thread.
     pub loops: &'static [crate::lanes::Run],
 }
 
 impl Decoded {
-    /// The evaluator on targets with this SM number for so many sources. `selectors` are packed, in order of writing; none
-    /// for the defaults.
+    /// Returns the evaluator for targets with this SM number and `sources` sources. `selectors` are packed, in order of
+    /// writing; if empty, the defaults apply.
     pub(crate) fn new(form: FormInfo, sm: u16, sources: usize, selectors: &[u32]) -> Result<Decoded, DecodeError> {
         let name = form.mnemonic();
         if form.evaluations().is_empty() {
@@ -504,7 +508,7 @@ impl Decoded {
         }
         let loops = evaluator.code();
         let shape = evaluator.shape();
-        // Without a loop it still runs thread by thread, if registers hold its operands.
+        // Without a loop, it runs thread by thread, provided that registers can hold its operands.
         let held = shape.places.iter().all(|bits| matches!(bits, 1 | 8 | 16 | 32 | 64));
         let loops = match loops {
             Ok(loops) => loops,
@@ -523,12 +527,13 @@ impl Decoded {
     }
 }
 
-/// Complements a predicate source of a shape: in the truth tables that ask it.
+/// Complements a predicate source of a shape, by permuting the truth tables that depend on it.
 pub(crate) fn complement(shape: &Shape, data: &mut [u64], source: usize) {
     let mut reader = Reader::new(shape.code);
-    // Which values are this source: itself, and one for each lane.
+    // Values that equal this source: the source itself, and its broadcasts to lanes.
     let mut asked = Vec::new();
-    // For each table the leaves that are. Predicates that share a table ask the same sources.
+    // For each truth table, a mask of the leaves that equal this source. Outputs that share a table have the same
+    // leaves.
     let mut flips = alloc::vec![0_usize; data.len()];
     let mut number = 0_u8;
     while let Some(value) = reader.next() {
@@ -554,12 +559,12 @@ pub(crate) fn complement(shape: &Shape, data: &mut [u64], source: usize) {
     }
 }
 
-/// The registers of the warps of a block, and which of their threads are active.
+/// The registers of the warps of a block, and the masks of their active threads.
 #[derive(Clone, Debug)]
 pub struct Warps {
     layout: Layout,
     count: usize,
-    /// The bytes from one warp's registers to the next one's.
+    /// Distance in bytes between the registers of two consecutive warps.
     stride: usize,
     file: File,
 }
@@ -567,8 +572,8 @@ pub struct Warps {
 macro_rules! registers {
     ($($read:ident $write:ident $ty:ty, $bits:literal;)*) => {$(
         #[doc = concat!(
-            "A register of ", $bits, " bits of a warp: the lanes of its threads.\n\n# Panics\n\n",
-            "If there are not as many of either."
+            "Returns the lanes of a ", $bits, "-bit register of a warp.\n\n# Panics\n\n",
+            "If the warp or the register is out of bounds."
         )]
         #[inline]
         pub fn $read(&self, warp: usize, register: u32) -> &[$ty; WARP] {
@@ -577,7 +582,8 @@ macro_rules! registers {
         }
 
         #[doc = concat!(
-            "A register of ", $bits, " bits of a warp, to write.\n\n# Panics\n\nIf there are not as many of either."
+            "Returns the lanes of a ", $bits, "-bit register of a warp, mutably.\n\n# Panics\n\n",
+            "If the warp or the register is out of bounds."
         )]
         #[inline]
         pub fn $write(&mut self, warp: usize, register: u32) -> &mut [$ty; WARP] {
@@ -588,24 +594,24 @@ macro_rules! registers {
 }
 
 impl Warps {
-    /// How many warps there are.
+    /// Returns the number of warps.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns true if the block is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Where the registers of a warp are.
+    /// Returns the byte offset of a warp's registers.
     #[inline]
     fn warp(&self, warp: usize) -> usize {
         assert!(warp < self.count, "warp {warp} of {}", self.count);
         warp * self.stride
     }
 
-    /// Where a register of a warp is.
+    /// Returns the byte offset of a register of a warp.
     #[inline]
     fn at(&self, warp: usize, bits: u32, register: u32) -> usize {
         let offset = self.layout.offset(bits, register);
@@ -618,42 +624,42 @@ impl Warps {
         b64 b64_mut u64, 64;
     }
 
-    /// A predicate of a warp, a bit a thread.
+    /// Returns a predicate of a warp: bit *i* is the value in lane *i*.
     ///
     /// # Panics
     ///
-    /// If there are not as many of either.
+    /// If the warp or the register is out of bounds.
     #[inline]
     pub fn pred(&self, warp: usize, register: u32) -> u32 {
         self.file.words(self.at(warp, 1, register), 1)[0]
     }
 
-    /// A predicate of a warp, to write.
+    /// Returns a predicate of a warp, mutably.
     ///
     /// # Panics
     ///
-    /// If there are not as many of either.
+    /// If the warp or the register is out of bounds.
     #[inline]
     pub fn pred_mut(&mut self, warp: usize, register: u32) -> &mut u32 {
         let at = self.at(warp, 1, register);
         &mut self.file.words_mut(at, 1)[0]
     }
 
-    /// The threads of a warp that run, a bit each. The others keep what their registers hold.
+    /// Returns the mask of active threads of a warp. The registers of inactive threads are not modified.
     ///
     /// # Panics
     ///
-    /// If there are not as many warps.
+    /// If the warp is out of bounds.
     #[inline]
     pub fn active(&self, warp: usize) -> u32 {
         self.file.words(self.warp(warp) + ACTIVE, 1)[0]
     }
 
-    /// The threads of a warp that run, to change.
+    /// Returns the mask of active threads of a warp, mutably.
     ///
     /// # Panics
     ///
-    /// If there are not as many warps.
+    /// If the warp is out of bounds.
     #[inline]
     pub fn active_mut(&mut self, warp: usize) -> &mut u32 {
         let at = self.warp(warp) + ACTIVE;

@@ -1,14 +1,15 @@
 "use strict";
-// The explorer. It knows no instruction and reads no statement: the module does, and answers what a statement is, what may
-// stand in its places, and what it computes. Until the module is there, the index knows forms as the table spells them.
+// The explorer. It contains no knowledge of instructions and does not parse statements: the WebAssembly module returns
+// the verdict on a statement, the modifiers that each slot accepts, and the computed results. Until the module has
+// loaded, the index looks up forms by their canonical mnemonics.
 
 const SCRIPT = document.currentScript;
 
-// ---- What is shown: a text, and values by name. The address holds both.
+// ---- State of the page: a statement, and input values by name. Both are stored in the address.
 
 const state = { text: "", given: new Map() };
 
-/** An address may be typed by hand: what is no escape stands for itself. */
+/** Decodes escapes. An address may be typed by hand, so invalid escapes are kept as they are. */
 const decode = (text) => text.replace(/(%[0-9a-f]{2})+/gi, (escapes) => {
   try {
     return decodeURIComponent(escapes);
@@ -17,7 +18,7 @@ const decode = (text) => text.replace(/(%[0-9a-f]{2})+/gi, (escapes) => {
   }
 });
 
-/** `setp.lt.s32 p, a, b;a=5;b=7` */
+/** Reads the state from an address such as `setp.lt.s32 p, a, b;a=5;b=7`. */
 function readAddress() {
   const hash = location.hash.slice(1);
   const query = new URLSearchParams(location.search).get("q");
@@ -32,7 +33,7 @@ function address() {
   return link("explorer.html#" + [text, ...[...state.given].map(([name, value]) => `${encode(name)}=${encode(value)}`)].join(";"));
 }
 
-// ---- Scripts that come when they are needed. A page from disk may not fetch, but it may load scripts.
+// ---- Scripts that are loaded on demand. A page opened from disk cannot use `fetch`, but can load scripts.
 
 const scripts = new Map();
 function script(name) {
@@ -47,13 +48,13 @@ function script(name) {
 }
 
 const told = new Map();
-/** What `o-OPCODE.js` calls. */
+/** Called by `o-OPCODE.js`. */
 function tell(opcode, what) {
   told.set(opcode, what);
 }
 
 let module = null, packed = "";
-/** What `module.js` calls. */
+/** Called by `module.js`. */
 function loaded(text) {
   packed = text;
 }
@@ -68,7 +69,7 @@ async function start() {
   document.documentElement.dataset.ready = "1";
 }
 
-// ---- Questions and answers.
+// ---- Requests to the module.
 
 function ask(text, given) {
   const values = [...given].map(([name, value]) => `${name}=${value.replace(/\n/g, " ")}`);
@@ -79,7 +80,7 @@ function ask(text, given) {
   return JSON.parse(new TextDecoder().decode(new Uint8Array(module.memory.buffer, module.answer(), length)));
 }
 
-/** What the index knows of a text; nothing where that takes a reader. */
+/** Returns what the index knows of a text; `null` if it would have to be parsed. */
 function known(text) {
   const nothing = { text, reasons: [], warnings: [], nearest: [], slots: [] };
   const found = formNamed(text.replace(/;$/, "").trim());
@@ -90,7 +91,7 @@ function known(text) {
   return OPCODES.has(text) ? { ...nothing, verdict: "opcode", opcode: text, nearest: formsOf(PTX.opcodes[OPCODES.get(text)]).slice(0, 3).map((form) => form.mnemonic) } : null;
 }
 
-/** The answer of the module, or of the index until that is there. */
+/** Returns the answer of the module or, until that has loaded, of the index. */
 const explain = (text, given = new Map()) => (module ? ask(text, given) : known(text));
 
 // ---- The page.
@@ -98,7 +99,7 @@ const explain = (text, given = new Map()) => (module ? ask(text, given) : known(
 const WORDS = { uncovered: "Not covered", opcode: "An opcode", illegal: "Not legal", elsewhere: "Not legal on this target", legal: "Legal" };
 let shown = null;
 
-/** What does not change is left as it is: the browser has nothing to lay out anew. */
+/** Sets the content of an element, unless it is unchanged, which avoids a new layout. */
 const written = new Map();
 function put(id, html) {
   if (written.get(id) === html) return;
@@ -164,7 +165,7 @@ function verdict(answer) {
   return `<div class="verdict ${verdict}">${parts.join("")}</div>`;
 }
 
-/** How it is known what a form computes: what was recorded of it, the data says. */
+/** Describes how the semantics of a form were verified, from the recorded results. */
 function how({ place, code }, { by, ways }) {
   const [folded, interpreted] = ["results that the assembler folded", "results of machine code, interpreted"];
   const known = [, folded, interpreted, `${folded}, and ${interpreted}`][ways[place] & 3];
@@ -176,7 +177,7 @@ function how({ place, code }, { by, ways }) {
 
 // ---- Modifiers.
 
-/** What may stand in each place of the mnemonic: a group of radio buttons is one stop for the tab key. */
+/** Shows the modifiers of each slot. A group of radio buttons is a single tab stop. */
 function pick({ slots }) {
   const states = { illegal: ["illegal", "not legal with the others"], elsewhere: ["elsewhere", "not on this target"], fine: ["", ""] };
   const chip = (slot, { name, state, on }, place) => {
@@ -184,14 +185,14 @@ function pick({ slots }) {
     return `<label class="chip ${kind}"${why ? ` title="${why}"` : ""}><input type="radio" name="slot${slot}" value="${place}"${on ? " checked" : ""}${kind === "illegal" ? ' aria-disabled="true"' : ""}><span>${name ? "." + escape(name) : "none"}${why ? `<span class="hidden">, ${why}</span>` : ""}</span></label>`;
   };
   const groups = slots.map(({ name, picks }, slot) => {
-    // A word that must be there is nothing to choose.
+    // A slot with a single choice is not shown.
     if (picks.length < 2) return "";
     return `<div class="group" role="radiogroup" aria-label="${escape(name)}"><span class="legend" aria-hidden="true">.${escape(name)}</span><div>${picks.map((one, place) => chip(slot, one, place)).join("")}</div></div>`;
   });
   put("pick", groups.length ? `<h2>Modifiers</h2>${groups.join("")}` : "");
 }
 
-// ---- What the table says of a form.
+// ---- Description of a form.
 
 function about({ form, opcode, slots }) {
   const page = told.get(opcode);
@@ -217,7 +218,7 @@ const specAddress = (source) => source.replace(/^(.*):(\d+)$/, "s-$1.html#L$2");
 
 // ---- The evaluator.
 
-/** Fields stay as they are while the same are asked for: nobody loses the place where she types. */
+/** Input fields are kept as long as their keys stay the same, so that the focus is not lost while typing. */
 function evaluator({ values, form }) {
   $("evaluator").hidden = !values;
   if (!values) return;
@@ -248,22 +249,22 @@ function evaluator({ values, form }) {
     ${steps.length ? `<table class="steps"><thead><tr><th scope="col">Pseudo-code</th><th scope="col">Value${values.steps.some(({ lanes }) => lanes.length > 1) ? ", lane 0 first" : ""}</th></tr></thead><tbody>${steps.join("")}</tbody></table>` : ""}`);
 }
 
-// ---- What the reader does.
+// ---- Events.
 
-/** Follows an address of this page. */
+/** Navigates to an address of this page. */
 function arrive(to) {
   history.pushState(null, "", to);
   follow();
 }
 
-/** Shows what the address names. */
+/** Shows the state that is stored in the address. */
 function follow() {
   readAddress();
   if (document.activeElement !== box) box.value = state.text;
   show();
 }
 
-/** Keeps the address with what is shown; a step back leads over choices, not over letters. */
+/** Stores the state in the address. Only choices of modifiers, not single keystrokes, add a history entry. */
 const keep = (push) => history[push ? "pushState" : "replaceState"](null, "", address());
 
 document.addEventListener("click", (event) => {
@@ -283,7 +284,7 @@ $("pick").addEventListener("change", ({ target }) => {
   keep(true);
   box.value = state.text;
   show();
-  // The chips are new; the reader stays where she was.
+  // The radio buttons have been replaced: restore the focus.
   $("pick").querySelector(`[name="${target.name}"][value="${target.value}"]`)?.focus();
 });
 
@@ -298,7 +299,7 @@ $("inputs").addEventListener("input", ({ target }) => {
 });
 $("inputs").addEventListener("submit", (event) => event.preventDefault());
 
-// A statement is judged while it is typed; words only find.
+// A statement is checked while it is typed. Plain words only search.
 box.addEventListener("input", () => {
   const text = box.value.trim();
   if (!isStatement(text) && !formNamed(text)) return;

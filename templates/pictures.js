@@ -1,11 +1,12 @@
 "use strict";
-// Pictures where words fail, of what the module says: lanes and what picks them, and where bits go.
+// Diagrams of the module's answers: lanes and their selection, and moved bits.
 
-/** Lanes as a row of boxes with their values. */
+/** Shows lanes as a row of boxes with their values. */
 const lanesOf = (values) =>
   values.length ? `<span class="lanes">${values.map((value) => `<span>${escape(value)}</span>`).join("")}</span>` : "";
 
-/** The lanes that a selector picks from: those that are picked stand out, and say for which lane. */
+/** Shows the lanes that a selector picks from; picked lanes are highlighted, with the lanes that they are picked
+    for. */
 function selectorPicture({ operand, name, cells }) {
   if (!cells.length) return "";
   const parts = [...cells].reverse().map(({ of, number, value, picked }) =>
@@ -16,7 +17,7 @@ function selectorPicture({ operand, name, cells }) {
 
 const range = (low, count) => (count > 1 ? `${low + count - 1}:${low}` : `${low}`);
 
-/** Where the bits of a source are in a destination, the highest bit first. */
+/** Shows which bits of a destination come from a source, highest bit first. */
 function movePicture({ source, destination, bits, runs }) {
   const [, width] = bits, parts = [];
   let next = width;

@@ -1,6 +1,7 @@
 "use strict";
-// The one box: words, a mnemonic, a statement, or a section's name. It knows no instruction: opcodes, forms and the words
-// that find them come from `PTX`; what a statement means, the explorer's module says.
+// The search box, which accepts words, a mnemonic, a statement, or a section title. It contains no knowledge of
+// instructions: opcodes, forms and their search words come from `PTX`, and statements are evaluated by the explorer's
+// module.
 
 const HITS = 40, FORMS_OF_ONE = 6, ABSENT = 63;
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -9,7 +10,7 @@ const DIGIT = Object.fromEntries([...DIGITS].map((letter, value) => [letter, val
 const VOCABULARY = Object.keys(PTX.words);
 const OPCODES = new Map(PTX.opcodes.map((opcode, number) => [opcode.name, number]));
 
-/** The forms of an opcode: mnemonic, floor, and its modifiers. */
+/** Returns the forms of an opcode: mnemonic, floor, and modifiers. */
 function formsOf(opcode) {
   if (opcode.list) return opcode.list;
   opcode.list = [];
@@ -27,7 +28,7 @@ function formsOf(opcode) {
   return opcode.list;
 }
 
-/** The form with this mnemonic, as the table spells it. */
+/** Returns the form with this canonical mnemonic. */
 function formNamed(mnemonic) {
   const parts = mnemonic.split(".");
   for (let count = parts.length; count; count--) {
@@ -38,7 +39,7 @@ function formNamed(mnemonic) {
   return null;
 }
 
-/** How many letters are inserted, removed, replaced or exchanged with the next to make one word of another. */
+/** Returns the number of insertions, deletions, substitutions and transpositions between two words. */
 function distance(a, b) {
   let before = [], row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
@@ -53,12 +54,12 @@ function distance(a, b) {
   return row[b.length];
 }
 
-/** The word that is spelt most like another one, if one is. */
+/** Returns the name closest to a misspelt word, if any is close enough. */
 function closest(word, names) {
   const allowed = Math.min(Math.floor(word.length / 3), 2);
   let best = null;
   for (const name of names) {
-    // Few misspell the first letter.
+    // The first letter is rarely misspelt.
     if (name[0] !== word[0] || Math.abs(name.length - word.length) > allowed) continue;
     const far = distance(word, name) + Math.abs(name.length - word.length) / 10;
     if (far < allowed + 1 && (!best || far < best[0])) best = [far, name];
@@ -66,7 +67,7 @@ function closest(word, names) {
   return best?.[1];
 }
 
-/** How alike two words of prose are: the same, a beginning, or of one stem. */
+/** Returns the similarity of two words: 3 if equal, 2 for a prefix, 1 for a common stem, otherwise 0. */
 function alike(word, other) {
   if (word === other) return 3;
   if (other.startsWith(word)) return 2;
@@ -76,7 +77,7 @@ function alike(word, other) {
   return same >= 5 && same >= shorter - 2 && Math.abs(word.length - other.length) <= 6 ? 1 : 0;
 }
 
-/** What prose says of opcodes under a word: for each opcode how much. */
+/** Returns, for each opcode whose description contains a similar word, its weight. */
 function said(word) {
   const found = new Map();
   for (const other of VOCABULARY) {
@@ -95,7 +96,7 @@ const SEGMENTS = new Set(PTX.opcodes.flatMap((opcode) => opcode.name.split("."))
 
 const KNOWN = [...SEGMENTS, ...TOKENS, ...VOCABULARY], MEANT = new Map();
 
-/** A word that nothing begins with is taken for one that is spelt alike. */
+/** Replaces a word without any match by the closest known word. */
 function meant(word) {
   if (!MEANT.has(word)) {
     const known = KNOWN.some((other) => other.startsWith(word) || alike(word, other));
@@ -107,10 +108,10 @@ function meant(word) {
 const formHit = ({ mnemonic, floor }) =>
   ({ kind: "form", name: mnemonic, floor, note: floorWords(floor), href: `explorer.html#${mnemonic}` });
 
-/** What words find: instructions, forms and sections, the best first. */
+/** Searches for instructions, forms and sections, best match first. */
 function search(text) {
   const all = text.toLowerCase().split(/[\s.,;]+/).filter(Boolean);
-  // Of several words those of two letters that name nothing say nothing.
+  // In a query of several words, words of one or two letters that name nothing are ignored.
   const typed = all.filter((word) => word.length > 2 || all.length === 1 || SEGMENTS.has(word) || TOKENS.has(word) || KNOWN.includes(word));
   if (!all.length) return [];
   const words = typed.map(meant), prose = words.map(said), hits = [];
@@ -132,14 +133,14 @@ function search(text) {
     }
     score -= 30 * missed;
     complete ||= !missed;
-    // All parts of the name are there.
+    // Prefer opcodes all of whose parts are in the query.
     score += named === parts.length ? 20 : -2 * (parts.length - named);
     if (!wanted.length || named === words.length)
       hits.push({ missed, score: score + (words.length > named ? 0 : 10), kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${opcode.name}.html` });
     if (!wanted.length) return;
     const exact = (form) => wanted.filter((word) => form.tokens.includes(word)).length;
     const fits = formsOf(opcode).filter((form) => wanted.every((word) => form.tokens.some((token) => token.startsWith(word))));
-    // Free modifiers are in no form: then the instruction is the hit.
+    // If a word is a free modifier, which no form contains, the hit is the instruction.
     if (!fits.length)
       hits.push({ missed, score: score - 15, kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${opcode.name}.html` });
     fits.sort((a, b) => exact(b) - exact(a) || a.tokens.length - b.tokens.length);
@@ -155,24 +156,24 @@ function search(text) {
   if (exact && !OPCODES.has(text.trim()))
     hits.push({ ...formHit(exact.form), score: 1000 });
   const seen = new Set();
-  // Where something has all words, what lacks one is no hit.
+  // If some hits match all words, those that miss a word are dropped.
   return hits.filter((hit) => !(complete && hit.missed)).sort((a, b) => b.score - a.score).filter((hit) => !seen.has(hit.href) && seen.add(hit.href)).slice(0, HITS);
 }
 
-/** Whether a text is meant as PTX rather than as words. */
+/** Returns true if a text looks like PTX rather than words. */
 const isStatement = (text) => /[,;@%[\]{}|]|[^\s.]\.[^\s.]/.test(text);
 
 const escape = (text) => text.replace(/[&<>"]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[char]);
 const prose = (text) => text.split("`").map((part, index) => (index % 2 ? `<code>${escape(part)}</code>` : escape(part))).join("");
 
-/** Forms that a mnemonic is the beginning of. */
+/** Returns the forms whose mnemonic begins with a text. */
 function begun(text) {
   const opcodes = PTX.opcodes.filter(({ name }) => text.startsWith(name + "."));
   const forms = opcodes.flatMap(formsOf).filter(({ mnemonic }) => mnemonic.startsWith(text) && mnemonic !== text);
   return forms.slice(0, HITS).map(formHit);
 }
 
-// ---- The box.
+// ---- The search box.
 
 const box = $("box"), hits = $("hits");
 let chosen = -1, shownHits = [];
@@ -191,7 +192,7 @@ function open(is) {
   if (!is) box.removeAttribute("aria-activedescendant");
 }
 
-/** Goes to a page of the site; the explorer follows its own address. */
+/** Navigates to a page of the site; the explorer handles its own addresses. */
 function go(href) {
   open(false);
   const address = link(href);
@@ -201,7 +202,7 @@ function go(href) {
 }
 
 const statementAddress = (text) => "explorer.html#" + encodeAddress(text.trim());
-/** An address is read by people, too: only what would end or change it is encoded. */
+/** Addresses should stay readable: only characters that would end or change them are encoded. */
 const encodeAddress = (text) => text.replace(/[%#"<>\s`]/g, (char) => encodeURIComponent(char));
 
 function enter() {

@@ -1,10 +1,10 @@
 "use strict";
-// What every page does: the version and the target that a reader asks about, kept in the address of every page; matrices
-// and lists by them; links by arrow keys in matrices. It knows no instruction: versions, targets and floors are `PTX`'s.
+// Common to all pages: the selected version and target, which are stored in the address of every page; filtering of
+// matrices and lists by them; arrow keys in matrices. Versions, targets and floors come from `PTX`.
 
 const $ = (id) => document.getElementById(id);
 
-/** What the reader asks about; empty is any. */
+/** The selected version and target; an empty string means any. */
 const machine = (() => {
   const query = new URLSearchParams(location.search);
   const known = (list, name) => (list.includes(name) ? name : "");
@@ -14,7 +14,7 @@ const machine = (() => {
 const smOf = (target) => parseInt(target.slice(3), 10);
 const letterOf = (target) => target.replace(/^sm_\d+/, "");
 
-/** Whether a target has what another one is said to have: as the assembler knows families. */
+/** Returns true if a target supports the features of another target, following the assembler's family rules. */
 function targetHas(target, wanted) {
   const [own, other] = [smOf(target), smOf(wanted)];
   if (!letterOf(wanted)) return own >= other;
@@ -23,7 +23,7 @@ function targetHas(target, wanted) {
   return family && own >= other && letterOf(target) !== "";
 }
 
-/** Whether the machine has what a floor asks for. */
+/** Returns true if the selected version and target meet a floor. */
 function has(floor) {
   const [ptx, targets, removed] = PTX.floors[floor];
   const version = PTX.versions.indexOf(machine.ptx);
@@ -34,7 +34,7 @@ function has(floor) {
 
 const floorWords = (floor) => `PTX ${PTX.versions[PTX.floors[floor][0]]}, ${PTX.floors[floor][1].join(" or ")}`;
 
-/** The address of a page of the site for the machine. */
+/** Returns the address of a page of the site, with the selected version and target. */
 function link(address) {
   const [file, anchor] = address.split(/#(.*)/s);
   const query = new URLSearchParams();
@@ -44,7 +44,7 @@ function link(address) {
   return file.split("?")[0] + (asked ? "?" + asked : "") + (anchor === undefined ? "" : "#" + anchor);
 }
 
-/** Carries the machine on to other pages, and marks what it does not have. */
+/** Adds the selected version and target to links, and marks what they do not support. */
 function filter(root = document) {
   for (const a of root.querySelectorAll("a[href]")) {
     const address = a.getAttribute("href");
@@ -58,7 +58,7 @@ function filter(root = document) {
   }
 }
 
-/** Options of the two lists, and what choosing does. */
+/** Fills the two selection lists, and handles their changes. */
 function choices() {
   for (const [id, list] of [["ptx", PTX.versions], ["target", PTX.targets]]) {
     for (const name of [...list].reverse()) $(id).add(new Option(name, name));
@@ -73,7 +73,7 @@ function choices() {
   document.querySelector(".machine").hidden = false;
 }
 
-/** One stop for the tab key in each matrix; arrows go from cell to cell. */
+/** Makes each matrix a single tab stop; arrow keys move between its cells. */
 function roving() {
   for (const table of document.querySelectorAll(".matrix")) {
     const links = [...table.querySelectorAll("td a")];
@@ -98,7 +98,7 @@ function roving() {
   }
 }
 
-/** What scrolls is reached by keys; what does not is no stop. */
+/** Makes scrollable elements focusable, so that they can be scrolled by keyboard. */
 function scrolling(root = document) {
   for (const box of root.querySelectorAll(".scroll, pre")) {
     if (box.scrollWidth > box.clientWidth && !box.querySelector("a")) box.tabIndex = 0;
@@ -106,7 +106,7 @@ function scrolling(root = document) {
   }
 }
 
-// The address holds what is shown: going to the content must not change it.
+// The address stores the state of the page, so the skip link must not change it.
 document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   $("main").focus();

@@ -1,5 +1,5 @@
-//! Arithmetic and conversion against a naive reading of the manual: integers with 128 bits and bit by bit, floats by
-//! LLVM's `APFloat`. Mnemonics are taken apart by their text; nothing of the table but its forms is used.
+//! Compares arithmetic and conversions with an independent implementation of the manual: integers in 128 bits and bit
+//! by bit, floats with LLVM's `APFloat`. Mnemonics are parsed as text; only the list of forms is taken from the table.
 
 mod reference;
 
@@ -10,7 +10,7 @@ use reference::{Random, edges, held};
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-/// Signed, and how many bits.
+/// An integer type: signedness and width in bits.
 #[derive(Clone, Copy)]
 struct Integer(bool, u32);
 
@@ -20,7 +20,7 @@ fn integer(ty: &str) -> Option<Integer> {
 }
 
 impl Integer {
-    /// The number that the lowest bits of a word are.
+    /// Returns the integer in the lowest bits of a word.
     fn value(self, word: u128) -> i128 {
         let Integer(signed, bits) = self;
         let word = (word << (128 - bits)) as i128;
@@ -44,7 +44,7 @@ impl Integer {
     }
 }
 
-/// What an integer instruction gives; `None` for one that is not told here.
+/// Returns the result of an integer instruction; `None` if this reference does not implement it.
 fn integers(parts: &[&str], x: &[u128]) -> Option<u128> {
     let has = |word: &str| parts.contains(&word);
     let ty = integer(parts[parts.len() - 1])?;
@@ -150,7 +150,7 @@ fn rounding(parts: &[&str]) -> Round {
     }
 }
 
-/// The canonical NaN, and saturation.
+/// Returns the bits of a result: the canonical NaN for a NaN, saturated to [0, 1] on request.
 fn finish<F: Float>(value: F, saturated: bool) -> u128 {
     if value.is_nan() {
         return if saturated { 0 } else { (1 << (F::BITS - 1)) - 1 };
@@ -174,11 +174,11 @@ fn flush<F: Float>(value: F, flushed: bool) -> F {
     if flushed && value.is_denormal() { F::ZERO.copy_sign(value) } else { value }
 }
 
-/// Exponents that keep results far above the least normal number when operands are scaled by them.
+/// Exponent by which operands are scaled so that results are far above the smallest normal number.
 const SCALE: i32 = 4;
 
-/// A result is flushed where it is tiny after rounding: `scaled`, the same result times two to the power of `SCALE`, is below
-/// the least normal number at that scale.
+/// Flushes a result that is tiny after rounding: `scaled`, the same result multiplied by 2^`SCALE`, is below the
+/// smallest normal number at that scale.
 fn flush_result<F: Float>(value: F, scaled: F, flushed: bool) -> F {
     let tiny = scaled.is_finite() && scaled.abs() < F::smallest_normalized().scalbn(SCALE);
     flush(if flushed && tiny { F::ZERO.copy_sign(value) } else { value }, flushed)
@@ -206,17 +206,17 @@ fn float<F: Float>(parts: &[&str], x: &[u128]) -> Option<u128> {
 fn resized<F: Float + FloatConvert<G>, G: Float>(parts: &[&str], x: u128) -> u128 {
     let has = |word: &str| parts.contains(&word);
     let single = |bits: usize| bits == 32;
-    // The machine does not flush what becomes a half.
+    // The hardware does not flush the source of a conversion to `f16`.
     let flushed = has("ftz") && single(F::BITS) && !has("f16");
     let value = flush(F::from_bits(x & (u128::MAX >> (128 - F::BITS))), flushed);
     let result: G = value.convert_r(rounding(parts), &mut false).value;
-    // The compiler compares magnitudes as they round to nearest, whatever the rounding.
+    // To detect tiny results, the compiler rounds to nearest, whatever the rounding mode.
     let scaled: G = value.scalbn(SCALE).convert_r(Round::NearestTiesToEven, &mut false).value;
     finish(flush_result(result, scaled, has("ftz") && single(G::BITS)), has("sat"))
 }
 
-/// A number within a few units in the last place of one, two or the least normal number, of either sign; as a double one that
-/// is close to those numbers in single precision.
+/// Returns a number within a few ulps of one, two or the smallest normal number, with a random sign. For `f64`, the
+/// smallest normal number is that of `f32`, and the distance is up to that of a few ulps of `f32`.
 fn near_edges(ty: &str, random: &mut Random) -> u128 {
     let (bits, fraction, least) = match ty {
         "f16" => (16, 10, 1 << 10),
@@ -245,7 +245,7 @@ fn from_integer<F: Float>(parts: &[&str], from: Integer, x: u128) -> u128 {
     finish(F::from_i128_r(from.value(x), rounding(parts)).value, parts.contains(&"sat"))
 }
 
-/// What `cvt` gives.
+/// Returns the result of `cvt`.
 fn converted(parts: &[&str], x: u128) -> Option<u128> {
     let [.., to, from] = parts else { return None };
     macro_rules! by_format {
@@ -284,7 +284,7 @@ fn converted(parts: &[&str], x: u128) -> Option<u128> {
             None
         }
         (None, None) if to == from => None,
-        // A bfloat's bits are the upper ones of a float, NaN or not.
+        // A `bf16` has the upper bits of an `f32`, including for NaN.
         (None, None) if (*to, *from) == ("f32", "bf16") => None,
         (None, None) => by_format!(*from, F => by_format!(*to, G => resized::<F, G>(parts, x))).flatten(),
     }
@@ -295,7 +295,7 @@ fn expected(mnemonic: &str, x: &[u128]) -> Option<u128> {
     let last = parts[parts.len() - 1];
     match parts[0] {
         "cvt" if x.len() == 1 => converted(&parts, x[0]),
-        // Sums of a half and a float have two types.
+        // Mixed-precision operations have two types.
         "add" | "sub" | "fma" if parts[parts.len() - 2] == "f32" => None,
         _ if parts.contains(&"relu") && integer(last).is_none() || parts.contains(&"oob") => None,
         _ => match last {
@@ -308,7 +308,7 @@ fn expected(mnemonic: &str, x: &[u128]) -> Option<u128> {
     }
 }
 
-/// Doubles keep what a NaN says, which `APFloat` tells otherwise.
+/// Returns true for a NaN of type `f64`: instructions preserve its payload, unlike `APFloat`.
 fn is_double_nan(mnemonic: &str, word: u128) -> bool {
     let double = mnemonic.ends_with(".f64") && !mnemonic.starts_with("cvt") || mnemonic.contains(".f64.");
     double && word << 65 >> 65 > 0x7ff0 << 48
@@ -329,7 +329,7 @@ fn forms_compute_what_the_manual_says() {
         for round in 0..600 {
             let pick = |list: &Vec<u128>, random: &mut Random| list[random.below(list.len() as u128) as usize];
             let mut inputs: Vec<u128> = sources.iter().map(|list| pick(list, &mut random)).collect();
-            // Shifts and fields are small more often than not.
+            // Shift counts and field positions should often be small.
             if round % 3 == 0 {
                 inputs.iter_mut().skip(1).for_each(|input| *input %= 70);
             }
@@ -353,7 +353,7 @@ fn forms_compute_what_the_manual_says() {
     held("arithmetic", told);
 }
 
-/// The places of a register that parts of it take, the first one lowest.
+/// Splits a word into parts of `bits` bits, lowest first.
 fn apart(word: u128, bits: u32, count: usize) -> Vec<u128> {
     (0..count as u32).map(|part| word >> (part * bits) & (u128::MAX >> (128 - bits))).collect()
 }
@@ -406,7 +406,7 @@ fn values_side_by_side_are_what_the_manual_says() {
                 ("vmad", _) => vec![product_sum(&parts, &inputs)],
                 ("vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax", _) => vec![video(&parts, &mut inputs)],
                 ("clmad", _) => {
-                    // One bit of the product after the other.
+                    // Carry-less multiplication, bit by bit.
                     let bit = |word: u128, at: u32| word >> at & 1;
                     let sum = |at: u32| {
                         (0..=at.min(63))
@@ -419,7 +419,7 @@ fn values_side_by_side_are_what_the_manual_says() {
                 _ => break,
             };
             told.extend((round == 0).then_some(form));
-            // Where a part is to be picked, it is all of a source.
+            // The default selectors select the whole source.
             inputs.extend(form.selectors().map(|selector| u128::from(selector.default)));
             assert_eq!(*form.evaluate(u16::MAX, &inputs), expected, "{name} of {inputs:x?}");
         }
@@ -432,7 +432,8 @@ fn values_side_by_side_are_what_the_manual_says() {
     held("side-by-side", told);
 }
 
-/// What scalar video arithmetic gives where no part is named; inputs that the form then does not read are taken away.
+/// Returns the result of scalar video arithmetic without selectors. Truncates `inputs` to the sources that the form
+/// reads.
 fn video(parts: &[&str], inputs: &mut Vec<u128>) -> u128 {
     let [to, a, b] = [1, 2, 3].map(|place| integer(parts[place]).unwrap());
     let (x, y) = (a.value(inputs[0]), b.value(inputs[1]));
@@ -454,7 +455,7 @@ fn video(parts: &[&str], inputs: &mut Vec<u128>) -> u128 {
     })
 }
 
-/// What `vmad` gives where no part is named, as the manual's pseudo-code has it.
+/// Returns the result of `vmad` without selectors, following the manual's pseudo-code.
 fn product_sum(parts: &[&str], inputs: &[u128]) -> u128 {
     let has = |word: &str| parts.contains(&word);
     let [_, a, b] = [1, 2, 3].map(|place| integer(parts[place]).unwrap());

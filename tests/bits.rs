@@ -1,5 +1,5 @@
-//! Bits, masks and sums of products against the manual's pseudo-code, statement by statement. Mnemonics are taken apart by
-//! their text; nothing of the table but its forms is used.
+//! Compares bit manipulation, masks and dot products with the manual's pseudo-code. Mnemonics are parsed as text; only
+//! the list of forms is taken from the table.
 
 mod reference;
 
@@ -48,13 +48,13 @@ fn bmsk(clamps: bool, a: u32, b: u32) -> u32 {
     from & !beyond
 }
 
-/// So many bits of a word from one on, with their sign where there is one.
+/// Extracts `width` bits of a word starting at bit `first`, sign-extended for `s32`.
 fn part(word: u32, first: u32, width: u32, ty: &str) -> i64 {
     let bits = i64::from(word >> first) & ((1 << width) - 1);
     if ty == "s32" && bits >> (width - 1) == 1 { bits - (1 << width) } else { bits }
 }
 
-/// The bytes of the table in section 9.7.9.7, the highest one first.
+/// The bytes of the table in section 9.7.9.7, highest first.
 fn permutation(mode: &str, place: u32) -> [u32; 4] {
     match (mode, place) {
         ("f4e", 0) => [3, 2, 1, 0],
@@ -80,7 +80,7 @@ fn permutation(mode: &str, place: u32) -> [u32; 4] {
     }
 }
 
-/// What a form gives; `None` for one that is not told here.
+/// Returns the results of a form; `None` if this reference does not implement it.
 fn expected(parts: &[&str], x: &[u32]) -> Option<Vec<u128>> {
     let clamps = parts.contains(&"clamp");
     let last = parts[parts.len() - 1];

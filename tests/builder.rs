@@ -71,7 +71,7 @@ fn an_operand_that_may_not_stand_there_is_refused_in_the_readers_words() {
     assert_eq!(refusal(selp, &[A.into(), A.into(), A.into()]), "`selp.s32` takes 4 operands, not 3");
     assert_eq!(
         refusal(selp, &[Argument::SINK, A.into(), A.into(), P.into()]),
-        "`_` cannot stand for the operand `d` of `selp.s32`"
+        "`_` cannot replace the operand `d` of `selp.s32`"
     );
     assert_eq!(
         refusal(selp, &[A.into(), F.into(), A.into(), P.into()]),

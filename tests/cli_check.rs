@@ -1,4 +1,4 @@
-//! `ptx-isa check` as tools call it: its formats, its edits, its options.
+//! `ptx-isa check` as used by tools: output formats, edits, options.
 #![cfg(feature = "cli")]
 
 mod command;
@@ -39,7 +39,7 @@ fn json_says_where_in_bytes_and_in_words_and_how_to_put_it_right() {
     assert_eq!(found.len(), 3);
     let help = found[0]["help"].as_str().expect("help");
     assert!(help.contains("setp.lt.s32"), "{help}");
-    // What was there before, as it was.
+    // Keys of the original format, which must not change.
     for (key, expected) in [
         ("file", json!("<stdin>")),
         ("line", json!(6)),
@@ -273,7 +273,7 @@ fn a_suggested_edit_reaches_over_a_comment_that_holds_a_semicolon() {
     assert!(texts.contains(&&json!("mov.b32")), "{texts:?}");
 }
 
-/// Where a report of one finding says that it is: `8:1503`.
+/// Returns the position in the report of a single finding: `8:1503`.
 fn place(file: &str) -> String {
     let Run { out, .. } = run(&["check", file]);
     let (_, place) = out.split_once("k.ptx:").unwrap_or_else(|| panic!("no place: {out}"));
@@ -305,7 +305,7 @@ fn a_finding_far_to_the_right_has_its_true_column() {
     }
 }
 
-/// A kernel with so many statements that have an error.
+/// Returns a kernel with `count` statements that have an error.
 fn mistakes(count: usize) -> String {
     let head = ".version 8.0\n.target sm_80\n.entry k() {\n.reg .b32 %r<4>;\n";
     format!("{head}{}}}", "add.s33 %r1, %r2, %r3;\n".repeat(count))

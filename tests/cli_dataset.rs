@@ -1,4 +1,4 @@
-//! `ptx-isa table --format dataset`: the whole is valid, and a few instructions are as they were.
+//! `ptx-isa table --format dataset`: the whole dataset is valid, and a few instructions match golden files.
 #![cfg(feature = "cli")]
 
 mod command;
@@ -70,12 +70,12 @@ fn the_schema_refuses_what_is_not_so() {
     }
 }
 
-/// A few instructions as they are: `PTX_ISA_GOLDEN=1` writes them anew, for a look at what changed.
+/// Compares a few instructions with golden files; `PTX_ISA_GOLDEN=1` rewrites them for review.
 #[test]
 fn a_few_instructions_are_as_they_were() {
     for (name, pattern) in [("selp", "selp.*"), ("elect", "elect.*"), ("isspacep", "isspacep*"), ("tanh", "tanh*")] {
         let mut found = dataset(&[pattern])["instructions"].take();
-        // Where in its file an entry stands is no part of what it says.
+        // The line of an entry in its file is not compared.
         for entry in
             found.as_array_mut().expect("a list").iter_mut().flat_map(|it| it["entries"].as_array_mut()).flatten()
         {

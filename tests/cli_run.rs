@@ -99,7 +99,7 @@ fn wrong_arguments_are_explained_against_the_signature() {
         ),
         (&["1000", "bytes:0000", y, y], "`bytes:0000` has 2 bytes, and the parameter has 4; write `2.0`"),
         (&["1000", "2.0", "fill:f32[3]", y], "`fill` fills no array"),
-        (&["1000", "2.0", "out:f31[3]", y], "there are no elements of the type `f31`, but of `u8`, `s8`, "),
+        (&["1000", "2.0", "out:f31[3]", y], "unknown element type `f31`; known are `u8`, `s8`, "),
     ];
     for (arguments, message) in wrong {
         let ran = saxpy(arguments, &[]);
@@ -205,7 +205,7 @@ fn tensor_maps_are_made_of_arrays() {
     assert_eq!(launch(&map, "0", &[]).out, "out = [20, 21, 22, 23]\n");
     assert_eq!(launch(&map, "0", &["--delay", "1"]).out, "out = [0, 0, 0, 0]\n");
     for (map, part) in [
-        ("tensor:4x4:0".into(), "is no tensor map"),
+        ("tensor:4x4:0".into(), "is not a tensor map"),
         (format!("tensor:4x4:7:{x}"), "has a swizzle other than 0, 32, 64 and 128"),
         (format!("tensor:3:0:{x}"), "a tensor of 2 dimensions has 2 sizes of the box, not 1"),
         (format!("tensor:4x3:0:{x}"), "not a multiple of 16 bytes"),

@@ -21,7 +21,7 @@ fn options_stand_where_one_likes() {
         let output = run(&arguments);
         assert_eq!((output.status, output.out.as_str()), (0, expected), "{arguments:?}: {}", output.err);
     }
-    // What begins with a minus is the value, not an option.
+    // A value may begin with a minus; it is not parsed as an option.
     assert_eq!(run(&["eval", "add.s32 d, a, b", "a=-5", "b=-3"]).out, "d = 0xfffffff8 (-8)\n");
     assert_eq!(run(&["check", "tests/modules/rustc-1.97-sm_80.ptx", "--strict", "--format", "json"]).status, 0);
     assert_eq!(run(&["explain", "setp.lt.s32", "--target", "sm_90"]).status, 0);
@@ -95,7 +95,7 @@ fn explain_tells_since_when_there_is_all_of_a_statement() {
             None => assert!(out.contains("The form is there."), "{text}: {out}"),
         }
     }
-    // What more operands would need is said beside it.
+    // The floor of a form with more operands is listed next to them.
     assert!(explained("min.f32").contains("With an operand `c`: PTX 8.8, sm_100"));
     let wrong = run(&["explain", "add.s32 d, a;"]);
     assert!(wrong.status == 1 && wrong.out.contains("takes 3 operands"), "{}", wrong.out);
@@ -129,7 +129,7 @@ fn explain_shows_what_examples_compute() {
         let row = text[example..].lines().nth(1).expect("a row");
         assert!(row.contains("r = ") && row.contains("p = 1: r0 = "), "{row}");
     }
-    // Errata and floors stand under the names that the site and rustdoc have for them.
+    // Errata and floors have the same headings as on the site and in rustdoc.
     assert!(opcode.contains("Exists since\n"));
     assert!(run(&["explain", "vset4"]).out.contains("Errata\n"));
 }
@@ -147,7 +147,7 @@ fn the_terminal_and_rustdoc_say_the_same() {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     for (page, module) in pages.iter().zip(modules) {
-        // What is a mnemonic by itself is explained as a form.
+        // A mnemonic that is complete on its own is explained as a form.
         let is_form = mnemonic::resolve(&TABLE, page.opcode).is_ok();
         let (terminal, rustdoc) = (plain(&run(&["explain", page.opcode]).out), plain(module));
         for entry in page.entries {
@@ -218,7 +218,7 @@ fn a_site_is_written_over_itself_and_over_nothing_else() {
     assert_eq!(written.status, 0, "{}", written.err);
     let index = fs::read_to_string(folder.join("index.html")).expect("a file");
     fs::write(folder.join("index.html"), "old").expect("a file");
-    // A file of the last time that is none any more goes; a name that leads out of the folder is no name.
+    // A file written by an earlier run but not by this one is removed; a name that leads out of the folder is ignored.
     let list = folder.join("written-by-ptx-isa.txt");
     let names = fs::read_to_string(&list).expect("a list");
     let outside = folder.parent().expect("a parent").join("outside.txt");

@@ -1,4 +1,5 @@
-//! A newcomer's walk by the documents alone: every command that they show is run as it stands, and prints what they say.
+//! Follows the documentation as a newcomer would: every command it shows is run verbatim and must print what the text
+//! says.
 #![cfg(all(feature = "cli", unix))]
 
 use std::fs;
@@ -96,7 +97,7 @@ fn examples_of_the_help_run() {
         let examples = help.split_once("Examples:\n").expect("examples").1;
         for line in examples.lines().take_while(|line| line.starts_with("  ")) {
             let output = shell(line.trim(), &folder);
-            // What is explained as illegal ends with 1.
+            // Explaining an illegal form exits with 1.
             let expected = i32::from(line.contains("setp.lo.s32"));
             assert_eq!(output.status.code(), Some(expected), "{line}: {}", text(&output.stderr));
             assert!(!line.contains("--format") || !line.contains(" >") || output.stdout.is_empty(), "{line}");

@@ -1,4 +1,4 @@
-//! What the threads of a warp do together, against loops over its threads.
+//! Tests warp-wide (collective) instructions against scalar loops over the lanes.
 
 use ptx_isa::TABLE;
 use ptx_isa::table::TypeInfo;
@@ -11,8 +11,9 @@ use reference::{Random, held};
 
 type Warp = [u128; 32];
 
-/// What the manual says that a thread receives: for each destination a word. `a`, `b`, `c` and the mask are those of the
-/// statement, as far as it has them; threads outside of `active` do not take part.
+/// Returns the words that a thread receives according to the manual, one for each destination. `sources` are the
+/// operands `a`, `b`, `c` and the member mask, as far as the statement has them; threads outside `active` do not
+/// participate.
 fn expected(mnemonic: &str, active: u32, sources: &[Warp], thread: usize) -> Vec<u128> {
     let parts: Vec<&str> = mnemonic.split('.').collect();
     let word = |source: usize| sources[source][thread];
@@ -152,7 +153,7 @@ fn a_program_exchanges_what_its_threads_hold() {
         "and.b32 r2, r1, r3;",
         "popc.b32 r2, r2;",
         "redux.sync.add.u32 r4, r2, 0xffffffff;",
-        // A reduction by butterflies, of those threads only for which the predicate holds.
+        // A butterfly reduction over only the threads whose predicate is true.
         "@p0 activemask.b32 r5;",
         "shfl.sync.bfly.b32 r6|p1, r2, 16, 31, 0xffffffff;",
         "@!p0 shfl.sync.idx.b32 r6, r2, 0, 31, 0;",

@@ -28,7 +28,7 @@ fn push(text: &str) -> Result<Program, DecodeError> {
     program.push_statement(&statement, number).map(|()| program)
 }
 
-/// What a program leaves of registers that all differ.
+/// Runs a program on registers with distinct values and returns their final contents.
 fn run(program: &Program) -> Vec<u64> {
     let mut warps = program.warps(1);
     for register in 0..8 {
@@ -146,10 +146,10 @@ fn what_is_left_out_or_dropped_is_no_register() {
 #[test]
 fn operands_that_are_no_registers_of_the_program_are_refused() {
     for (text, message) in [
-        ("set.lt.u32.f32 r0, a, r1;", "`a` of `set.lt.u32.f32` is no constant and no register that is known"),
-        ("setp.lt.f32 r0|q, r1, r1;", "`q` of `setp.lt.f32` is no constant and no register that is known"),
-        ("@p selp.b32 r0, r1, r1, r2;", "`guard` of `selp.b32` is no constant and no register that is known"),
-        ("selp.u32 r0, r1+4, r1, r2;", "`a` of `selp.u32` is no constant and no register that is known"),
+        ("set.lt.u32.f32 r0, a, r1;", "`a` of `set.lt.u32.f32` is neither a constant nor a known register"),
+        ("setp.lt.f32 r0|q, r1, r1;", "`q` of `setp.lt.f32` is neither a constant nor a known register"),
+        ("@p selp.b32 r0, r1, r1, r2;", "`guard` of `selp.b32` is neither a constant nor a known register"),
+        ("selp.u32 r0, r1+4, r1, r2;", "`a` of `selp.u32` is neither a constant nor a known register"),
         ("selp.u32 r0, r1, p1, r2;", "`selp.u32` has a register of 1 bits for an operand of 32"),
         ("setp.lt.s32 p0|w1, r1, r2;", "`setp.lt.s32` has a register of 32 bits for an operand of 1"),
         ("@w1 not.b32 r1, r2;", "`not.b32` has a register of 32 bits for an operand of 1"),
@@ -159,7 +159,7 @@ fn operands_that_are_no_registers_of_the_program_are_refused() {
     }
 }
 
-/// A register wider or narrower than its operand: what the operand has is told by a statement that moves bits explicitly.
+/// Accesses to a register wider or narrower than the operand, compared with statements that convert explicitly.
 #[test]
 fn registers_of_another_width_are_converted() {
     for (text, long) in [
@@ -231,7 +231,8 @@ fn words(value: u128) -> [u32; 4] {
     core::array::from_fn(|word| (value >> (32 * word)) as u32)
 }
 
-/// What lines make of two numbers of four words, `r0` to `r3` and `r4` to `r7`, in each lane: the first four registers.
+/// Runs `lines` in each lane on two 128-bit numbers, in `r0` to `r3` and `r4` to `r7`, and returns the first four
+/// registers.
 fn of_words(lines: &str, numbers: impl Fn(usize) -> (u128, u128)) -> Vec<u128> {
     let mut program = Program::new(REGISTERS, 90);
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -300,7 +301,7 @@ fn a_carry_goes_from_one_statement_to_the_next() {
         let low = |x: u128| u128::from(x as u64);
         assert_eq!(product[lane], low(a) * low(b), "{:x} * {:x}", low(a), low(b));
     }
-    // What an addition carries is not what the manual calls a borrow.
+    // After `add.cc`, `subc` computes `a + !b + carry`: the carry flag is not the borrow that the manual describes.
     let mixed = of_words("add.cc.u32 r0, r0, r4; \n subc.u32 r1, r1, r5;", numbers);
     for (lane, found) in mixed.into_iter().enumerate() {
         let (a, b) = numbers(lane);

@@ -13,7 +13,7 @@ fn editors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("editors")
 }
 
-/// A pattern for any of some words, the longest first, so that no word hides one that it begins.
+/// Returns a pattern that matches any of the words, tried from longest to shortest so that no word hides a longer one.
 fn any<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
     let words: BTreeSet<&str> = words.into_iter().collect();
     let mut words: Vec<String> = words.into_iter().map(|word| word.replace('.', r"\.")).collect();
@@ -74,7 +74,7 @@ fn grammar() -> Value {
             },
             pattern("storage.type", format!(r"(?<![\w$])\.{types}{end}")),
             pattern("storage.modifier.space", format!(r"(?<![\w$])\.{spaces}(?:::\w+)?{end}")),
-            // Vectors' elements stand right behind a name, directives do not.
+            // Vector elements directly follow a name, directives do not.
             pattern("keyword.control.directive", format!(r"(?<![\w$])\.[A-Za-z_]\w*{end}")),
             pattern("variable.language.special", format!(r"(?<![\w$]){of_one}{end}")),
             pattern("variable.language.special", format!(r"(?<![\w$]){of_many}\d+{end}")),

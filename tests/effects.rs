@@ -1,4 +1,4 @@
-//! Effects of forms, statements and modules; the examples that stand on them.
+//! Effects of forms, statements and modules, and the examples built on them.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ fn liveness_follows_branches_and_guards() {
         let own = kernel.instructions.iter().position(|own| module.line(own.at.start) == line).expect("a line");
         behind[own].iter().map(|register| kernel.registers[*register].name.as_str()).collect()
     };
-    // What the loop reads again is live at its end.
+    // Registers that the loop reads again are live at its end.
     assert_eq!(at(18), BTreeSet::from(["%r1", "%r2", "%rd1", "%rd2", "%rd3"]));
     assert_eq!(at(20), BTreeSet::from(["%r2", "%rd1"]));
     let report = liveness::report(KERNEL).expect("a report");
@@ -115,7 +115,7 @@ fn every_form_is_described() {
             assert!(form.operands().iter().nth(access.operand).is_some());
             assert!(access.space.is_none_or(|space| TABLE.space(space).is_some()), "{}: {access:?}", form.pattern());
         }
-        // What is written is an operand of the form's own syntax line.
+        // Everything that is written is an operand of the form's own syntax line.
         let mut writes = form.effects().effects.iter().filter(|effect| effect.kind == EffectKind::Write);
         assert!(writes.all(|effect| effect.arguments[1] != NO_OPERAND), "{}", form.pattern());
         let words = effects::of_form_in_words(form, &free);
@@ -150,7 +150,7 @@ fn statements_say_what_they_read_and_write() {
         ("tex.1d.v4.f32.s32 {%a, %b, %c, %d}, [t, {%x}];", "t %x", "%a %b %c %d"),
     ] {
         let effects = of(text);
-        // A function's name is no register, and only declarations tell.
+        // A function name is not a register, but only declarations can tell them apart.
         let (reads, read) = (reads.trim_start_matches("f "), names(&effects.reads));
         assert_eq!((read.trim_start_matches("f "), &*names(&effects.writes)), (reads, writes), "{text}");
     }

@@ -136,7 +136,7 @@ fn selections_leave_signalling_nans_alone() {
     assert_eq!(scalar::slct_f64_s32(0.0, f64::from_bits(bits), -1).to_bits(), bits);
 }
 
-/// Where comparisons cannot tell: flushing keeps the sign of zero, and leaves all but subnormals alone.
+/// Properties that comparisons do not cover: flushing keeps the sign of zero and changes only subnormal numbers.
 #[test]
 fn flushing_keeps_the_sign_and_all_that_is_no_subnormal() {
     use ptx_isa::eval::{flush_f16, flush_f32};

@@ -158,7 +158,7 @@ fn the_spec_shows_the_examples_of_the_manual() {
     // The manual's text for the sections that the table has grown by is not transcribed here.
     let transcribed: BTreeSet<&str> = EXAMPLES.iter().map(|example| example.section).collect();
     for entry in entries.into_iter().filter(|entry| transcribed.contains(entry.section)) {
-        // What is younger than the manual has no example there.
+        // Forms newer than the manual have no example there.
         let younger = |text: &str| text.starts_with("set.lt.u8x4");
         let examples = entry.examples.iter().filter(|example| !younger(example.text));
         shown.extend(examples.map(|example| (entry.section, evened(example.text), example.refused)));

@@ -90,7 +90,7 @@ fn a_misspelt_opcode_is_refused_with_the_one_that_is_meant() {
 fn every_opcode_has_a_page() {
     for (instruction, page) in TABLE.instructions().zip(REFERENCE.pages()) {
         assert_eq!(instruction.opcode, page.opcode);
-        // What goes with what is told where there is a choice.
+        // The combinations of modifiers are shown if there is a choice.
         let chosen = instruction.slots.iter().any(|slot| !slot.free);
         assert!(!page.summary.is_empty() && (!page.matrices.is_empty() || !chosen), "{}", page.opcode);
         let forms: u32 = page.entries.iter().map(|entry| entry.forms).sum();
@@ -156,7 +156,7 @@ fn traces_end_with_what_the_evaluators_give() {
             assert!(!trace.is_empty());
             let value = |name: &str| {
                 let of = |computed: &&Computed| computed.line.starts_with(&format!("{name} = "));
-                // Whether it is left open has no value of its own.
+                // Lines without lanes only state that a result is unspecified.
                 let computed = trace.iter().rev().filter(|computed| !computed.lanes.is_empty()).find(of);
                 let computed = computed.expect("a line gives the destination its value");
                 let bits = TABLE.ty(computed.step.ty).bits;
@@ -179,7 +179,7 @@ fn what_is_there_is_asked_for_a_machine() {
     let new = run(&["table", "--target", "sm_90", "setp.lt.*"]);
     assert!(old.contains("setp.lt.f16 ") && !old.contains("setp.lt.bf16 "), "{old}");
     assert!(new.contains("setp.lt.f16 ") && new.contains("setp.lt.bf16 "), "{new}");
-    // What the assembler demotes is there, too.
+    // Forms that the assembler accepts by demotion are listed as well.
     assert!(run(&["table", "--target", "sm_11", "--ptx", "1.0", "setp.lt.f64"]).ends_with("1 form\n"));
 
     let asked = |target| run(&["explain", "--target", target, "--ptx", "7.8", "setp.lt.bf16"]);

@@ -26,7 +26,7 @@ fn fixed(text: &str) -> String {
     text
 }
 
-/// What is wrong, what is said, and what is right.
+/// Erroneous statement, the code of its diagnostic, and the corrected statement.
 const CASES: &[(&str, Code, &str)] = &[
     ("add.u33 %r1, %r1, %r2;", Code::UnknownModifier, "add.u32 %r1, %r1, %r2;"),
     ("sept.lt.s32 %p1, %r1, %r2;", Code::UnknownOpcode, "setp.lt.s32 %p1, %r1, %r2;"),
@@ -107,7 +107,7 @@ fn no_edit_leaves_a_misspelt_module_as_it_is() {
                 spoilt += 1;
                 for fix in findings(&spoilt_text).iter().filter_map(|finding| finding.fixes.first()) {
                     edits += 1;
-                    // What an edit does not know is how registers are declared.
+                    // A fix does not take the declared types of registers into account.
                     let left = findings(&fix.apply(&spoilt_text));
                     let fits = left.len() < before || left.iter().all(|finding| finding.code == Code::OperandType);
                     assert!(fits, "{mnemonic}: {fix:?}: {left:?}");

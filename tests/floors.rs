@@ -86,7 +86,7 @@ fn check_accepts_at_the_minimum_and_refuses_below() {
     let forms: Vec<FormInfo> = TABLE.forms().collect();
     let (mut some, mut none, mut own) = (0, 0, 0);
     for round in 0..3000 {
-        // Most of those that need much go with nothing else.
+        // Statements with high requirements rarely combine, so few are put together.
         let text: String = (0..1 + round % 4).map(|_| random.statement(&forms)).collect();
         match minimum(&text) {
             Some(minimum) => (some, own) = (some + 1, own + usize::from(minimum.target.suffix.is_some())),
@@ -96,7 +96,7 @@ fn check_accepts_at_the_minimum_and_refuses_below() {
     assert!(some > 2000 && none > 20 && own > 200, "{some} have one, {none} none, {own} an architecture's");
 }
 
-/// The one answer: what a statement needs by itself is what `check` refuses it for.
+/// The requirements of a statement on its own agree with the verdict of `check`.
 #[test]
 fn a_statement_needs_what_check_asks_for() {
     let mut random = Random(17);
@@ -146,7 +146,7 @@ fn a_form_exists_since_its_canonical_spelling() {
     assert!(later > 100, "{later} forms need more than their own floor");
 }
 
-/// What takes a form takes one of its spellings, and the other way round.
+/// A target that accepts a form accepts at least one of its spellings, and conversely.
 #[test]
 fn a_form_is_taken_where_a_spelling_is() {
     let mut random = Random(8);

@@ -54,7 +54,7 @@ impl Narrow {
         }
     }
 
-    /// The bit of the sign; one that no number has if there is none.
+    /// Mask of the sign bit; beyond the number's bits if the format is unsigned.
     fn sign(&self) -> u32 {
         1 << if self.name.starts_with('u') { self.bits } else { self.bits - 1 }
     }
@@ -77,7 +77,7 @@ impl Narrow {
         let bits = match found <= self.greatest {
             true => found,
             false if saturates => self.greatest,
-            // The one format with an infinity.
+            // The only format with an infinity.
             false if self.name == "e5m2" => self.greatest + 1,
             false => self.nan,
         };
@@ -107,10 +107,10 @@ fn endless(mut numbers: Vec<f64>) -> Vec<f64> {
     numbers
 }
 
-/// Which of ascending numbers, without a sign, `x` becomes: the one at it, or one of the two beside it.
+/// Rounds `x`, which is nonnegative, to one of `numbers`, which are ascending, and returns its index.
 ///
-/// Of random bits and their count (section 9.7.9.21) it is the greater one where they, added to as many bits of what lies
-/// between the lesser one and `x`, have a carry.
+/// Stochastic rounding takes random bits and their count (section 9.7.9.21): it rounds up if adding the random bits to
+/// the same number of bits of the fraction between the lower neighbor and `x` produces a carry.
 fn beside(numbers: &[f64], x: f64, parts: &[&str], random: Option<(u32, u32)>) -> u32 {
     let above = numbers.partition_point(|number| *number < x);
     if numbers[above] == x {
@@ -128,7 +128,7 @@ fn beside(numbers: &[f64], x: f64, parts: &[&str], random: Option<(u32, u32)>) -
     if goes_up { above as u32 } else { below as u32 }
 }
 
-/// What `.relu` makes of a number.
+/// Applies `.relu` to a number.
 fn relu(x: f64, parts: &[&str]) -> f64 {
     if parts.contains(&"relu") && !x.is_nan() && x <= 0.0 { 0.0 } else { x }
 }
@@ -223,8 +223,9 @@ fn rounded_randomly(numbers: &[f64], x: f64, parts: &[&str], random: (u32, u32))
     sign | if found == infinity && parts.contains(&"satfinite") { infinity - 1 } else { found }
 }
 
-/// What `.rs` gives. Of four operands the first ones share the upper half of the random bits, the last ones the lower; of
-/// formats with four bits each has a byte of these. Of two each has a half, where for halves the highest three do not count.
+/// Computes a conversion with `.rs`. In a conversion of four operands, the first two share the upper half of the random
+/// bits and the last two the lower half; for 4-bit formats each operand has one byte of its half. In one of two
+/// operands each has a half, of which `.f16x2` ignores the highest three bits.
 fn expected_randomly(parts: &[&str], numbers: &[f64], x: &[u32]) -> u32 {
     let to = parts[parts.len() - 2];
     let (random, x) = x.split_last().expect("it has random bits");
@@ -244,7 +245,7 @@ fn expected_randomly(parts: &[&str], numbers: &[f64], x: &[u32]) -> u32 {
     each.fold(0, |word, bits| word << if narrow.bits == 4 { 4 } else { 8 } | bits)
 }
 
-/// What a conversion gives, the numbers of the format that it is to being these; `None` for one that is not told here.
+/// Computes a conversion to a format with these numbers; `None` for a conversion that is not tested here.
 fn expected(parts: &[&str], numbers: &[f64], x: &[u32]) -> Option<u32> {
     let [.., to, from] = *parts else { return None };
     if parts.contains(&"rs") {
@@ -292,7 +293,7 @@ fn expected(parts: &[&str], numbers: &[f64], x: &[u32]) -> Option<u32> {
     })
 }
 
-/// Floats at every number of a format, in the middle of two, and next to these, of either sign; and what is no number.
+/// Returns floats at every number of a format, halfway between two, and adjacent to these, with either sign, and NaNs.
 fn floats(narrow: Option<&Narrow>, random: &mut Random) -> Vec<u32> {
     let numbers: Vec<f64> = match narrow {
         Some(narrow) => narrow.numbers(),
@@ -317,10 +318,10 @@ fn floats(narrow: Option<&Narrow>, random: &mut Random) -> Vec<u32> {
     floats
 }
 
-/// How many words there are to each that is tried: all are, but where nothing is optimised.
+/// Step through the 16-bit inputs: all are tried, except in debug builds.
 const STEP: usize = if cfg!(debug_assertions) { 13 } else { 1 };
 
-/// The inputs of a form: all there are of 16 bits and of halves, lane by lane, and floats that matter.
+/// Returns the inputs of a form: all 16-bit values and halves in each lane, and floats near the numbers of the format.
 fn inputs(form: FormInfo, parts: &[&str]) -> Vec<Vec<u32>> {
     let mut random = Random::new(form.index() as u64);
     let to = parts[parts.len() - 2];
@@ -336,7 +337,7 @@ fn inputs(form: FormInfo, parts: &[&str]) -> Vec<Vec<u32>> {
             words.step_by(STEP * if kept == 0xffff { 7 } else { 1 }).collect()
         }
     };
-    // What else there is: another float, or powers.
+    // The other sources: floats, scale factors, or random bits.
     let count = form.sources().count();
     let others = |at: usize, random: &mut Random| {
         (1..count)
@@ -372,7 +373,7 @@ fn conversions_are_what_the_bits_of_formats_mean() {
         }
         told.push((to, form));
         for x in inputs(form, &parts) {
-            let expected = expected(&parts, &numbers, &x).expect("it is told");
+            let expected = expected(&parts, &numbers, &x).expect("the conversion is modeled");
             let words: Vec<u128> = x.iter().map(|word| u128::from(*word)).collect();
             let found = form.evaluate(u16::MAX, &words)[0];
             let name = form.mnemonic();

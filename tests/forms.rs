@@ -44,7 +44,7 @@ fn set() -> Vec<String> {
     list
 }
 
-/// What PTX 9.4 adds: packed integers, of one type.
+/// Forms added by PTX 9.4: packed integers, with a single type.
 fn packed_set() -> Vec<String> {
     let types = ["u8x4", "s8x4", "u16x2", "s16x2"];
     types.iter().flat_map(|ty| comparisons(ty).into_iter().map(move |cmp| format!("set.{cmp}.{ty}"))).collect()
@@ -64,7 +64,7 @@ fn setp(types: &[&str]) -> Vec<String> {
     list
 }
 
-/// Section 9.7.7.1: halves as destination or source. Each destination with the sources that may stand beside it.
+/// Section 9.7.7.1: halves as destination or source. Each destination type with the source types it permits.
 fn half_set() -> Vec<String> {
     let numbers: Vec<&str> = TYPES.into_iter().filter(|ty| !ty.starts_with('f')).collect();
     let with = |more: &[&'static str]| numbers.iter().copied().chain(more.iter().copied()).collect::<Vec<_>>();
@@ -155,7 +155,7 @@ fn manual() -> Vec<(String, &'static str)> {
     sections.into_iter().flat_map(|(list, section)| list.into_iter().map(move |form| (form, section))).collect()
 }
 
-/// What the lists above are about: comparison, selection and logic.
+/// Opcodes covered by the lists above: comparison, selection and logic.
 const FIRST: [&str; 11] = ["set", "setp", "selp", "slct", "vset", "vset2", "vset4", "and", "or", "xor", "not"];
 
 fn is_first(mnemonic: &str) -> bool {
@@ -225,7 +225,7 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
         ("9.7.1.24", 2 * 2 * 2),
         // Carry: with and without its going on.
         ("9.7.2.1", 4),
-        // Those with a carry in also have words of 16 bits, which only the assembler lists.
+        // Forms with a carry in also have 16-bit types, which only the assembler lists.
         ("9.7.2.2", 2 * 4 + 2),
         ("9.7.2.3", 4),
         ("9.7.2.4", 2 * 4 + 2),
@@ -277,7 +277,7 @@ fn the_counts_of_arithmetic_are_those_of_the_manual() {
         ("9.7.8.9", 9),
         ("9.7.9.7", 7),
         // Movement, packing, and what a warp does together.
-        // One value of each type, and two or four of those up to 128 bits.
+        // One value of each type, and two or four values of each type up to 128 bits.
         ("9.7.9.3", 13 + 2 * 7 + 4),
         ("9.7.9.22", 2 + 6),
         ("9.7.9.5", 4),
@@ -388,7 +388,7 @@ fn every_mnemonic_goes_to_its_form_and_back() {
     }
 }
 
-/// The hash has a place for any text, so what stands there is compared.
+/// The perfect hash maps any text to a slot, so the mnemonic in the slot must be compared with the text.
 #[test]
 fn a_text_that_differs_from_a_mnemonic_in_one_byte_is_not_found() {
     let known: BTreeSet<&str> = Form::ALL.iter().map(|form| form.mnemonic()).collect();
@@ -533,7 +533,7 @@ fn only_doubles_have_a_lenient_floor() {
         let asked = if parts[0] == "slct" { parts[parts.len() - 2] } else { parts[parts.len() - 1] };
         // A conversion asks for doubles on either side.
         let asked = if parts[0] == "cvt" && parts[parts.len() - 2] == "f64" { "f64" } else { asked };
-        // Where the whole instruction is younger than doubles there is nothing to relax.
+        // If the whole instruction is newer than doubles, there is nothing to relax.
         let asked = if form.floor().target().sm > 13 { "" } else { asked };
         match form.lenient_floor() {
             Some(relaxed)

@@ -17,7 +17,7 @@ fn forms(page: &Page) -> Vec<FormInfo> {
     TABLE.instructions().find(|info| info.data().opcode == page.opcode).expect("it is in the table").forms().collect()
 }
 
-/// Where a lane has an element: matrix, row and column.
+/// Returns the matrix, row and column of a lane's element.
 fn place(fragment: &Fragment, lane: u32, element: u32) -> Vec<[u32; 3]> {
     let Fragment { rows, columns, high, wide, .. } = *fragment;
     let (down, across) = (rows / high, columns / wide);
@@ -48,7 +48,7 @@ fn each_element_is_held_once() {
             }
         }
         assert_eq!(places.len() as u32, fragment.matrices * fragment.rows * fragment.columns, "{name}");
-        // What is shown are the cells.
+        // Every element appears in exactly one displayed cell.
         let cells: usize = fragment.cells().iter().flatten().map(Vec::len).sum();
         assert_eq!(cells, fragment.lanes.len(), "{name}");
         assert_eq!(fragment.cells()[0].len(), fragment.row_names().len(), "{name}");
@@ -74,7 +74,7 @@ fn sizes_are_those_that_a_shape_says_and_registers_those_of_the_operands() {
                 assert_eq!((registers, u32::from(bits) % fragment.parts), (fragment.registers, 0), "{form:?}");
                 let Some([m, n, k]) = form.mnemonic().split('.').find_map(shape) else { continue };
                 let sparse = u32::from(form.mnemonic().contains(".sp"));
-                // What is loaded is the matrix that the opcode names.
+                // A load transfers the matrix that the opcode names.
                 let loaded = form.mnemonic().strip_prefix("wmma.load.").and_then(|rest| rest.get(..1));
                 // A warp holds 16 rows of what a warpgroup multiplies.
                 let m = m.min(if m == 64 { 16 } else { m });

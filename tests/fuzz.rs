@@ -41,7 +41,7 @@ fn corpus(target: &str) -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).expect("an entry")).collect()
 }
 
-/// What PTX and requests are made of, beside modifiers of the table.
+/// Building blocks of PTX and requests, besides the modifiers of the table.
 const PIECES: [&str; 40] = [
     " ",
     "\n",
@@ -111,7 +111,7 @@ fn mutated(entries: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     text
 }
 
-/// Whether a property holds for an input; shows the input where it does not.
+/// Checks a property on an input; prints the input if the property panics.
 fn holds(property: fn(&[u8]), input: &[u8]) {
     let shown = |panic: Box<dyn Any + Send>| {
         eprintln!("the input is:\n{}", input.escape_ascii());
@@ -120,7 +120,7 @@ fn holds(property: fn(&[u8]), input: &[u8]) {
     catch_unwind(AssertUnwindSafe(|| property(input))).unwrap_or_else(shown);
 }
 
-/// What compilers wrote: of each module the head with the first lines, and pieces from the middle of kernels.
+/// Compiler output: the head of each module with its first lines, and excerpts from the middle of kernels.
 fn compiled() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/modules");
     let mut paths: Vec<_> = fs::read_dir(folder).expect("modules").map(|entry| entry.expect("a file").path()).collect();
@@ -137,7 +137,7 @@ fn compiled() -> Vec<Vec<u8>> {
     pieces.collect()
 }
 
-/// The corpus as it is, and so many mutants of it.
+/// Checks a property on the corpus, and on this number of mutants of it.
 fn replay(target: &str, property: fn(&[u8]), mutants: usize) {
     replay_all(corpus(target), property, mutants);
 }
@@ -173,11 +173,11 @@ fn kernels() -> Vec<String> {
     let mut found = Vec::new();
     for path in paths {
         let text = fs::read_to_string(path).expect("a module");
-        // What begins with one of these at the start of a line goes up to the next such line.
+        // A kernel begins at a line with one of these, and extends to the next such line.
         let starts = |line: &str| [".visible .entry", ".entry"].iter().any(|head| line.starts_with(head));
         let (mut common, mut own) = (String::new(), Vec::<String>::new());
         let (mut inside, mut depth) = (false, 0);
-        // Places in sources name what debugging sections have.
+        // `.loc` refers to files that the debugging sections declare.
         for line in text.lines().filter(|line| !line.trim_start().starts_with(".loc")) {
             if starts(line) {
                 own.push(String::new());
@@ -314,7 +314,7 @@ fn findings_are_well_formed_in_every_format() {
     assert_eq!(github.lines().filter(|line| line.starts_with("::error ")).count(), json.len());
     let text = check(&["--format", "text"]);
     assert_eq!(text.lines().filter(|line| line.starts_with("error[")).count(), json.len());
-    // Strict errors are those and more; floors are told of whatever has some.
+    // Strict mode reports at least as large a number of errors; `--floor` must not panic on any file.
     assert!(errors(&check(&["--format", "json", "--strict"])).len() >= json.len());
     for format in ["text", "json"] {
         let files: Vec<&str> = files.iter().map(String::as_str).collect();
@@ -339,7 +339,7 @@ fn texts_of_unpleasant_shapes_take_little_memory() {
     }
 }
 
-/// What is long because it says something again and again takes as long as it is long.
+/// The time for repeated text is linear in its length.
 #[test]
 fn repeated_text_takes_no_time() {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-// Whether the grammars colour a real module and the spec's files: run by `.ci/editors`.
+// Tests that the grammars highlight a real module and the files of the spec; run by `.ci/editors`.
 const assert = require("node:assert");
 const fs = require("node:fs");
 const path = require("node:path");

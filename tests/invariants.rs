@@ -1,6 +1,6 @@
-//! What the sources must not say. The design names these invariants; each is kept by a scan of the tokens.
+//! Invariants of the sources that the design names: each test scans the tokens for constructs that must not occur.
 //!
-//! Comments, descriptions and `#[cfg(test)]` modules may show what they like: an example has to name something.
+//! Comments, descriptions and `#[cfg(test)]` modules are exempt, as examples have to name something.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -48,7 +48,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Leaves `#[doc = "…"]`, `#![doc = "…"]` and what `#[cfg(test)]` stands before out.
+/// Removes `#[doc = "…"]`, `#![doc = "…"]`, and items under `#[cfg(test)]`.
 fn without_docs_and_tests(tokens: TokenStream) -> TokenStream {
     let mut kept = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
@@ -146,7 +146,8 @@ fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split(move |c| !inside(c)).map(|word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }
 
-/// Whether a text is spelt like a target or a version and is nothing else: a message may show how one is spelt.
+/// Returns true if the whole text is the name of a target or a version. A message may mention one as an example of the
+/// syntax.
 fn is_floor(text: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let target = text.strip_prefix("sm_").is_some_and(|rest| number(rest.trim_end_matches(char::is_alphabetic)));
@@ -249,7 +250,7 @@ fn no_selector_default_is_written_in_rust() {
     assert!(faults.is_empty(), "a default is written:\n{}", faults.join("\n"));
 }
 
-/// Where kernels' accesses are done and checked, and what callers promise where they are not.
+/// Files that perform and check the memory accesses of kernels, or state what callers guarantee instead.
 const KERNEL_MEMORY: [&str; 9] = [
     "src/warp/memory.rs",
     "src/run/raw.rs",
@@ -339,12 +340,12 @@ fn level(module: &str) -> usize {
     PIPELINE
         .iter()
         .position(|modules| modules.contains(&module))
-        .unwrap_or_else(|| panic!("`{module}` has no place in the pipeline: say in this test where it stands"))
+        .unwrap_or_else(|| panic!("`{module}` has no place in the pipeline: add it to `PIPELINE` in this test"))
 }
 
 /// The modules that `crate::…` paths name, with the token to blame.
 fn imports(tokens: &[TokenTree]) -> Vec<(String, TokenTree)> {
-    // What `lib.rs` exports anew belongs to the module it comes from.
+    // A re-export of `lib.rs` belongs to the module that defines it.
     let exported = |name: &str| {
         match name {
             "Spec" | "parse" => "syntax",

@@ -57,7 +57,7 @@ impl Random {
     }
 }
 
-/// What the scalar function gets: the width of each source, and how many destinations there are.
+/// Signature of the scalar function: the width of each source and of each destination.
 struct Signature {
     sources: Vec<u32>,
     destinations: Vec<u32>,
@@ -135,7 +135,7 @@ fn fill(warps: &mut Warps, random: &mut Random) {
         }
         *warps.active_mut(warp) = [u32::MAX, 0, random.next() as u32][(random.next() % 3) as usize];
     }
-    // Where every thread runs, nothing asks for masks.
+    // If every thread is active, masks are not needed.
     if random.one_in(2) {
         (0..warps.len()).for_each(|warp| *warps.active_mut(warp) = u32::MAX);
     }
@@ -228,8 +228,8 @@ fn assert_same(warps: &Warps, expected: &Warps, what: impl Fn() -> String) {
     }
 }
 
-/// Under Miri some forms stand for all. Warps have registers of 16, 32 and 64 bits, and predicates; bytes are in registers
-/// of 16 bits.
+/// Forms that run over warps; under Miri only a sample. Warps have registers of 16, 32 and 64 bits, and predicates;
+/// bytes are held in 16-bit registers.
 fn warp_forms() -> impl Iterator<Item = FormInfo> {
     let step = if cfg!(miri) { 997 } else { 1 };
     let held = |form: &FormInfo| {
@@ -247,7 +247,7 @@ fn forms() -> impl Iterator<Item = FormInfo> {
 fn warps_compute_what_scalar_functions_do() {
     let mut random = Random(1);
     for level in Level::available() {
-        // Forms of one shape share their code: the first one stands for all but their data.
+        // Forms of the same shape share their code, so only the first one is tested thoroughly.
         let mut shapes = BTreeSet::new();
         // A state is the program's own: see the tests of decoded statements.
         for form in warp_forms().filter(|form| form.states().is_empty()) {
@@ -280,7 +280,7 @@ fn a_program_is_its_instructions_one_after_the_other() {
             Instruction::any(form, &mut random).push(form, &mut program);
         }
         let mut together = program.warps(count);
-        // What floats come to is soon NaN everywhere: few instructions at a time have numbers to work on.
+        // Most float results soon become NaN, so the registers are refilled after a few instructions.
         for first in (0..length).step_by(37) {
             fill(&mut together, &mut random);
             let mut alone = together.clone();
@@ -369,7 +369,7 @@ fn check_slice(form: FormInfo, level: Level, lanes: usize, offset: usize, random
         assert_eq!(d.get(start(&d) + lane), outputs[0], "{}", what());
         assert!(!two || e.get(start(&e) + lane) == outputs[1], "{}", what());
     }
-    // What stands before and behind the lanes is as it was.
+    // The lanes before and after the written ones are unchanged.
     for (lane, old) in old.iter().enumerate() {
         let written = (start(&d)..start(&d) + lanes).contains(&lane);
         assert!(written || d.get(lane) == *old, "{} {level:?} wrote lane {lane}", form.mnemonic());

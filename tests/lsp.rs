@@ -119,7 +119,7 @@ impl Client {
         self.at("textDocument/hover", position)["contents"]["value"].as_str().unwrap_or_default().to_owned()
     }
 
-    /// What may be written at a place, in the order that a client shows it.
+    /// Returns the labels of the completions at a position, in the order in which a client shows them.
     fn completions(&mut self, position: &Value) -> Vec<String> {
         let list = self.at("textDocument/completion", position);
         let mut items = list["items"].as_array().expect("a list").clone();
@@ -143,7 +143,7 @@ impl Drop for Client {
     }
 }
 
-/// The position of what stands between two bars in a text without them, and the text.
+/// Removes the bar `|` from a text and returns the text with the position of the bar.
 fn marked(text: &str) -> (String, Value) {
     let offset = text.find('|').expect("a bar");
     (text.replacen('|', "", 1), position(text, offset))
@@ -158,11 +158,11 @@ fn position(text: &str, offset: usize) -> Value {
 
 /// The position of the nth of some pieces of the module.
 fn place(text: &str, piece: &str, nth: usize) -> Value {
-    let (offset, _) = text.match_indices(piece).nth(nth).unwrap_or_else(|| panic!("{piece} stands there"));
+    let (offset, _) = text.match_indices(piece).nth(nth).unwrap_or_else(|| panic!("no `{piece}` in the text"));
     position(text, offset)
 }
 
-/// What a range of a text has.
+/// Returns the part of a text in a range.
 fn part(text: &str, range: &Value) -> String {
     let offset = |position: &Value| {
         let (line, character) = (position["line"].as_u64().unwrap(), position["character"].as_u64().unwrap());
@@ -173,7 +173,7 @@ fn part(text: &str, range: &Value) -> String {
     text[offset(&range["start"])..offset(&range["end"])].to_owned()
 }
 
-/// A kernel with this in it, and what stands at the bar.
+/// Returns a kernel with this body, and the position of the bar `|` in it.
 fn in_kernel(body: &str) -> (String, Value) {
     marked(&format!(
         ".version 7.0\n.target sm_80\n.entry k(.param .u64 size)\n{{\n.reg .pred %p<3>;\n.reg .b32 %r<5>;\n.reg .f32 %f<3>;\n{body}\nDONE:\nret;\n}}\n"
@@ -214,7 +214,7 @@ fn a_session_begins_and_ends_as_the_protocol_says() {
     client.notify("initialized", json!({}));
     assert_eq!(client.end(), Some(0));
 
-    // One that ends without a word is told by its status.
+    // A client that exits without a shutdown request makes the server exit with 1.
     let mut client = Client::initialized(&[]);
     client.notify("exit", Value::Null);
     assert_eq!(client.server.wait().expect("it ends").code(), Some(1));
@@ -326,7 +326,7 @@ fn hover_is_what_explain_prints_for_the_module() {
     assert_eq!(shown(".address_size", 0), "");
 }
 
-/// The same answer as the finding's: for free modifiers, special registers, and operands that are no variables.
+/// Hover agrees with the diagnostics on free modifiers, special registers, and operands that are not variables.
 #[test]
 fn hover_counts_all_of_a_statement() {
     let (text, _) = in_kernel(
@@ -355,13 +355,13 @@ fn opcodes_and_modifiers_are_those_with_which_some_form_remains() {
     assert!(["add", "setp", "ld", "bra"].iter().all(|opcode| opcodes.iter().any(|found| found == opcode)));
     assert_eq!(complete("slc|"), ["slct"]);
     assert_eq!(complete("setp.lo.|"), ["u16", "u32", "u64", "and", "or", "xor"]);
-    // The middle of a mnemonic: what stands behind remains.
+    // Completion in the middle of a mnemonic takes the modifiers after it into account.
     assert_eq!(complete("setp.|.s32 %p1, %r1, %r2;"), ["eq", "ne", "lt", "le", "gt", "ge"]);
     assert_eq!(complete("setp.l|t.and.b32 %p1, %r1, %r2, %p2;"), ["eq", "ne"]);
     // `.f16` came with sm_53, `.bf16` with PTX 7.8: this is PTX 7.0.
     let types = complete("setp.lt.|");
     assert!(types.contains(&"f16".to_owned()) && !types.contains(&"bf16".to_owned()), "{types:?}");
-    // Modifiers that are no part of a form: a relaxed load says its scope.
+    // Free modifiers: a relaxed load needs a scope.
     let load = complete("ld.relaxed.|");
     assert!(load.contains(&"gpu".to_owned()) && !load.contains(&"u32".to_owned()), "{load:?}");
     // A cluster came with PTX 7.8 and sm_90: no modifier behind it makes such a load legal.
@@ -408,7 +408,7 @@ fn definitions_and_references_are_those_of_the_scope() {
     let later = MODULE[families[1]..].find("%rd4").unwrap() + families[1];
     let definition = client.at("textDocument/definition", &position(MODULE, later));
     assert_eq!(definition["range"]["start"], position(MODULE, families[1]));
-    // Labels are known before they stand.
+    // A reference to a label may precede the label.
     assert_eq!(found(&mut client, "$L__BB0_7", 0), (place(MODULE, "$L__BB0_7:", 0), "$L__BB0_7".to_owned()));
     assert_eq!(found(&mut client, "k_f16_param_2]", 0).0, place(MODULE, "k_f16_param_2", 0));
 
@@ -489,7 +489,7 @@ fn whatever_comes_is_answered() {
     assert_eq!(client.answer("initialize", json!({}))["error"]["code"], -32601);
     client.notify("$/setTrace", json!({ "value": "off" }));
     client.notify("textDocument/didSave", json!({ "textDocument": { "uri": URI } }));
-    // What cannot be read is told, and what follows is read.
+    // A message that cannot be parsed is logged, and the following ones are still read.
     for body in [&b"{"[..], b"[]", b"\xff\xfe", b"null", b"\"\\ud800\""] {
         client.send(body);
         assert_eq!(client.receive()["method"], "window/logMessage", "{body:?}");
@@ -583,7 +583,7 @@ fn spoilt_modules_are_typed_character_by_character() {
                 json!({ "textDocument": document, "range": range, "context": context }),
             );
         }
-        // What was typed piece by piece has the findings of the whole.
+        // Incremental edits lead to the same diagnostics as opening the whole text.
         let end = position(&so_far, so_far.len());
         let piecewise = client.change(json!([{ "range": { "start": end, "end": end }, "text": "" }]));
         assert_eq!(piecewise, client.open(text));

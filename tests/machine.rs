@@ -18,8 +18,8 @@ use std::str::FromStr;
 use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
 
-/// Replays a file of `name sm words` lines; tells how many vectors it has, and what differs. A number of sources stands
-/// behind the SM number where some are left out.
+/// Replays a file of `name sm words` lines; returns the number of vectors and the differences. If only some sources are
+/// written, their number follows the SM number: `90/2`.
 fn held(text: &str) -> (usize, Vec<String>) {
     let forms: HashMap<String, FormInfo> = TABLE.forms().map(|form| (form.name(), form)).collect();
     let (mut count, mut differences) = (0, Vec::new());
@@ -28,7 +28,7 @@ fn held(text: &str) -> (usize, Vec<String>) {
         let (Some(name), Some(way), Some(recorded)) = (parts.next(), parts.next(), parts.next()) else {
             panic!("a line is a form, an SM number and results: `{line}`");
         };
-        let form = *forms.get(name).unwrap_or_else(|| panic!("`{name}` was recorded and is no form"));
+        let form = *forms.get(name).unwrap_or_else(|| panic!("recorded form `{name}` is missing from the table"));
         let all = form.sources().count();
         let (sm, sources) = way.split_once('/').map_or((way, all), |(sm, sources)| (sm, number(sources)));
         let recorded = split(form, recorded);

@@ -31,7 +31,7 @@ fn address(text: &str) -> Option<u64> {
     u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()
 }
 
-/// What each slot of the table of addresses has: a name, or an address of the program.
+/// Returns the contents of each slot of the global offset table: a symbol name, or an address in the program.
 fn slots(relocations: &str) -> HashMap<u64, Result<String, u64>> {
     let slot = |line: &str| {
         let mut words = line.split_whitespace();

@@ -161,7 +161,7 @@ fn integers_are_exact() {
             // Some sums leave the range.
             c.iter_mut().step_by(3).for_each(|c| *c = if *c < 0 { i32::MIN.into() } else { i32::MAX.into() });
             let ra = pack(m * k / 32 / per, per, bits, |lane, register, part| {
-                // Eight rows have no registers of those below.
+                // A matrix with eight rows lacks the registers of rows 8 to 15.
                 let register = if m == 8 { 2 * register } else { register };
                 let (row, column) = place_of_a(lane, register, part, per);
                 a[row * k + column] as u64 & mask

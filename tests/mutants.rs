@@ -1,7 +1,7 @@
-//! Are the tests any good? Each mutant of `mutants/list.txt` breaks one thing, and the test it names must notice.
+//! Mutation tests: each mutant of `mutants/list.txt` breaks one thing, and the test it names must fail.
 //!
-//! `cargo test --test mutants -- --ignored --nocapture` tries them all, one build each; `MUTANTS=src/text` before it
-//! tries those of which a line has that text, `MUTANTS_SAMPLE=2` two of them, others for each commit.
+//! `cargo test --test mutants -- --ignored --nocapture` tries them all, with one build each. `MUTANTS=src/text` selects
+//! those with this text in their block, and `MUTANTS_SAMPLE=2` two of them, which change with each commit.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,11 +17,12 @@ struct Mutant<'a> {
     file: &'a str,
     from: String,
     to: String,
-    /// What cargo is told, to notice it.
+    /// Arguments of the `cargo` command that must fail.
     command: Vec<&'a str>,
 }
 
-/// Mutants stand in blocks: `# what`, the file, lines that begin with `- ` and `+ ` as in a patch, `$ ` and the command.
+/// Parses the blocks of the list: `# what`, the file, lines that begin with `- ` and `+ ` as in a patch, and `$ ` with
+/// the command.
 fn mutants() -> Vec<Mutant<'static>> {
     let blocks = LIST.split("\n\n").map(|block| {
         let marked = |mark: &str| -> Vec<&str> {
@@ -69,7 +70,7 @@ fn commit() -> String {
     output.map_or(String::new(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Where a mutant's text stands in its file.
+/// Number of occurrences of a mutant's original text in its file.
 fn occurrences(mutant: &Mutant<'_>) -> usize {
     fs::read_to_string(root().join(mutant.file)).unwrap_or_default().matches(&mutant.from).count()
 }
@@ -80,7 +81,7 @@ fn every_mutant_has_its_place() {
     let mutants = mutants();
     assert!(mutants.len() >= 30);
     for mutant in mutants {
-        assert_eq!(occurrences(&mutant), 1, "the text to break stands once in the file:\n{}", mutant.block);
+        assert_eq!(occurrences(&mutant), 1, "the text to break must occur exactly once in the file:\n{}", mutant.block);
         assert_ne!(mutant.from, mutant.to, "{}", mutant.block);
     }
 }
@@ -148,9 +149,9 @@ fn every_mutant_is_noticed() {
     if let Ok(count) = env::var("MUTANTS_SAMPLE") {
         mutants = sample(mutants, count.parse().expect("MUTANTS_SAMPLE is a number"), &commit());
     }
-    // A test that fails without a mutant notices nothing.
+    // A test that fails without a mutant proves nothing.
     for command in mutants.iter().map(|mutant| &mutant.command).collect::<BTreeSet<_>>() {
-        assert_eq!(ended(&tree, command), "MISSED", "there is no mutant: cargo {}", command.join(" "));
+        assert_eq!(ended(&tree, command), "MISSED", "failed without a mutant: cargo {}", command.join(" "));
     }
     let mut missed = Vec::new();
     for mutant in &mutants {

@@ -21,13 +21,13 @@ local function ask(method, params)
     check(not answer.err, method .. ": " .. vim.inspect(answer.err))
     return answer.result
   end
-  fail(method .. ": there is no server")
+  fail(method .. ": no server is attached")
 end
 
--- Puts the cursor on a piece of text, so many letters behind its beginning.
+-- Moves the cursor to a piece of text, optionally a number of characters after its start.
 local function go(piece, behind)
   vim.api.nvim_win_set_cursor(0, { 1, 0 })
-  check(vim.fn.search("\\V" .. piece, "cW") > 0, piece .. " stands in the module")
+  check(vim.fn.search("\\V" .. piece, "cW") > 0, piece .. " is missing from the module")
   local at = vim.api.nvim_win_get_cursor(0)
   vim.api.nvim_win_set_cursor(0, { at[1], at[2] + (behind or 0) })
 end

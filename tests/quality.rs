@@ -27,7 +27,8 @@ fn a_quotient_by_zero_is_left_open() {
     assert_eq!(open.count(), 12);
 }
 
-/// Section 9.7.9.6: undefined from a thread that is inactive or not in the mask, and for one that is not in it.
+/// Section 9.7.9.6: the result is undefined if the source lane is inactive or not in the member mask, and in every lane
+/// that executes without being in the mask.
 #[test]
 fn what_is_read_of_a_thread_outside_of_the_mask_is_left_open() {
     let each = |word: u128| [word; 32];
@@ -46,7 +47,7 @@ fn what_is_read_of_a_thread_outside_of_the_mask_is_left_open() {
 /// The bounds are the manual's: units in the last place, absolute and relative errors.
 #[test]
 fn a_machine_may_be_off_by_the_bound_and_no_more() {
-    // An exact result is found, and one that is so many places beside it.
+    // Tests whether `admits` accepts the exact result plus an offset in units in the last place.
     let beside = |mnemonic: &str, input: u128, places: i64| {
         let form = form(mnemonic);
         let exact = form.evaluate(NEWEST, &[input])[0];
@@ -67,9 +68,9 @@ fn a_machine_may_be_off_by_the_bound_and_no_more() {
         assert!((-places..=places).all(|off| beside(mnemonic, input, off)), "{mnemonic}");
         assert!(!beside(mnemonic, input, places + 1) && !beside(mnemonic, input, -places - 1), "{mnemonic}");
     }
-    // What has no bound is exact.
+    // Without an error bound, a result must be exact.
     assert!(!beside("sqrt.rn.f32", single(1.5), 1) && beside("sqrt.rn.f32", single(1.5), 0));
-    // Lanes are looked at one by one: a carry out of the lower one is no error of the upper.
+    // Lanes are compared separately: a carry out of the lower one does not make the upper one wrong.
     let (pair, word) = (form("tanh.approx.bf16x2"), 0x3f80_3f80);
     let exact = pair.evaluate(NEWEST, &[word])[0];
     assert!(pair.admits(NEWEST, &[word], &[exact + 1]) && !pair.admits(NEWEST, &[word], &[exact + 0x0010_0000]));

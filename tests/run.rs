@@ -179,7 +179,8 @@ fn diverged_loops() {
                 zr = r;
                 n += 1;
             }
-            // Where the compiler fuses otherwise, a point at the rim may leave a step earlier or later.
+            // If the compiler contracts different operations to FMA, a point near the boundary may escape one iteration
+            // earlier or later.
             assert!((found - n).abs() <= 1 || n > 20, "{x} {y}: {found} {n}");
         }
     });

@@ -118,7 +118,7 @@ fn boxes_beyond_a_tensor_are_filled() {
                 let expected: Vec<u32> = (0..32).map(|place| at(y0 + place / 8, x0 + place % 8)).collect();
                 assert_eq!(machine.download::<u32>(raw, 32), expected, "{fill:?} at {x0}, {y0}");
             }
-            // What is beyond was not written: neither the padding nor anything behind the last row.
+            // Nothing out of bounds was written: neither the padding nor anything after the last row.
             let y = machine.download::<u32>(y, 72);
             assert!(y.chunks(12).all(|row| row[10..] == [0, 0]), "{y:?}");
         }
@@ -440,7 +440,7 @@ fn pixels_along_one_row_of_images() {
                 let first = ((n * SIZES[2] + 5) * SIZES[1] + w) * SIZES[0];
                 let expected = (0..8).map(|c| if inside { (first + c) as u32 } else { 0 });
                 let found = machine.download::<u32>(out + 32 * pixel as u64, 8);
-                // Rows of 32 bytes, four in a line of 128: the halves of those in odd lines are swapped.
+                // Rows of 32 bytes, four to a line of 128: in odd lines the two halves of each row are swapped.
                 let found = if pixel / 4 % 2 == 1 { [&found[4..], &found[..4]].concat() } else { found };
                 assert_eq!(found, expected.collect::<Vec<_>>(), "pixel {pixel}");
                 w += 2;
@@ -504,7 +504,7 @@ fn what_is_no_tensor_map_is_an_error() {
     let bytes = good.encode().unwrap();
     launch(bytes.to_vec()).unwrap();
     assert_eq!(launch(vec![0; 128]).unwrap_err().kind.name(), "tensor-map");
-    // Any byte may be broken: some are no maps, some name other memory, and none panics.
+    // Any byte may be corrupted: the map may be invalid or name other memory, but the launch must not panic.
     for place in 0..128 {
         for change in [1, 0x80, 0xff] {
             let mut bytes = bytes.to_vec();

@@ -190,7 +190,7 @@ fn stores_and_reductions_in_the_cluster() {
     });
 }
 
-/// Arrivals of another block, with and without bytes to expect, also of one that drops out.
+/// Remote arrivals from another block, with and without an expected transaction count, and with `arrive_drop`.
 #[test]
 fn blocks_arrive_at_barriers_of_others() {
     let body = "

@@ -7,7 +7,7 @@ use ptx_isa::run::{Grid, Memory, Module};
 use ptx_isa::table::EffectKind;
 use ptx_isa::text::resolved;
 
-/// What a thread computes in `%r1`, and what that is by the thread's number `%t`.
+/// Code that computes `%r1` in each thread, and the expected value as a function of the thread's number `%t`.
 #[allow(clippy::type_complexity, reason = "a list of pairs")]
 const KERNELS: [(&str, fn(u32) -> u32); 10] = [
     (

@@ -1,5 +1,5 @@
-//! What makes kernels fast must not be seen: blocks in lockstep, instructions that one block computes for all, and loads and
-//! stores of whole warps.
+//! Optimizations must not be observable: blocks in lockstep, instructions that one block computes for all, and loads
+//! and stores of whole warps.
 
 use ptx_isa::run::{Grid, Memory, Module, Options};
 
@@ -54,7 +54,8 @@ fn small_blocks_have_their_own_memory_barriers_and_indices() {
             index => *index,
         });
         assert_eq!(memory.download::<u32>(x, numbers.len()).unwrap(), expected.collect::<Vec<_>>());
-        // Sixteen statements of each thread, three of those that do not jump over them, and the last.
+        // Each thread executes sixteen statements and the final one; threads that do not branch over them execute three
+        // more.
         assert_eq!(report.instructions, u64::from(17 * blocks * 40 + 3 * n));
     }
 }
@@ -85,7 +86,7 @@ fn the_first_block_that_fails_is_reported() {
     assert_eq!(error.statement.as_deref(), Some("@%p4 st.global.u32 [%rd1+4000], %r1;"));
 }
 
-/// Where a thread loads from.
+/// Index of the element that a thread loads.
 type Pattern = fn(u32) -> u32;
 
 const PATTERNS: [(&str, Pattern); 6] = [

@@ -143,7 +143,7 @@ fn addresses_of_32_bits_wrap_and_reach_every_memory() {
     assert_eq!((error.kind.name(), error.statement.as_deref()), ("unsupported", Some("cvta.shared.u32 %r2, %r1;")));
 }
 
-/// What a kernel prints with a format and one argument of 64 bits, and what it gets back.
+/// Returns the text that a kernel prints with a format and one 64-bit argument, and the return value of `vprintf`.
 fn printed(format: &str, bits: u64) -> (String, u32) {
     let bytes: Vec<String> = format.bytes().chain([0]).map(|byte| byte.to_string()).collect();
     let text = module(&format!(

@@ -23,7 +23,7 @@ enum Operation {
 enum Statement {
     /// `d = a op b`
     Compute(Operation, usize, usize, usize),
-    /// Where `a & 7 < k`.
+    /// If `a & 7 < k`.
     If(usize, u32, Vec<Statement>, Vec<Statement>),
     /// As often as `a & 3` says when it begins, or until `b & 7 < k` behind the body.
     Loop(usize, usize, u32, Vec<Statement>),
@@ -37,7 +37,7 @@ enum Statement {
     Switch(usize, [Vec<Statement>; 3]),
 }
 
-/// What all threads do together.
+/// Part of a kernel that all threads execute together.
 enum Part {
     Alone(Vec<Statement>),
     /// Barrier; from the place of thread `tid · k + c`; barrier.

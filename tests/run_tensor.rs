@@ -14,7 +14,7 @@ const BYTES: usize = 65536;
 const HALF: usize = BYTES / 2;
 /// Columns of tensor memory that the kernel writes and reads.
 const WIDTH: usize = 128;
-/// Where it has the first factor, and the scale factors.
+/// Columns of the first factor, and of the scale factors.
 const LEFT: u64 = 64;
 const SCALES: [u64; 2] = [80, 96];
 
@@ -459,7 +459,7 @@ fn scaled_products() {
     check(Case { scales: (4, "ue4m3", 0), ..case("mxf4nvf4", ["e2m1", "e2m1", "f32"], 4, [128, 16]) });
 }
 
-/// What is not modeled is refused before the launch.
+/// Instructions that are not modeled are refused before the launch.
 #[test]
 fn the_rest_is_refused() {
     for line in [

@@ -11,7 +11,7 @@ use machine::{Machine, floats, on_threads, random, shaped};
 /// The launch that the first line of a kernel says.
 fn launch(text: &str) -> Grid {
     let numbers: Vec<u32> = text.lines().next().unwrap().split(' ').filter_map(|word| word.parse().ok()).collect();
-    let [gx, gy, gz, bx, by, bz] = numbers[..] else { panic!("the first line is no launch") };
+    let [gx, gy, gz, bx, by, bz] = numbers[..] else { panic!("the first line must be a launch configuration") };
     shaped([gx, gy, gz], [bx, by, bz])
 }
 

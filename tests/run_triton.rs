@@ -142,7 +142,7 @@ fn attention() {
     ]);
 }
 
-/// Attention with rows of so many elements; kernels with the rows of a block.
+/// Attention with rows of `WIDTH` elements; each kernel comes with the number of rows per block.
 fn attend<const WIDTH: usize>(kernels: &[(usize, &str)]) {
     const ROWS: usize = 128;
     const COUNT: usize = 96;

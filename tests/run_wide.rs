@@ -79,7 +79,7 @@ fn atomics_of_128_bits_are_whole() {
         kernel.launch_with(Grid::new(8, 64), &[at.into(), seen.into()], &options).unwrap();
         let found = memory.download::<u64>(at, 4).unwrap();
         assert_eq!(found[..2], [512 - 10, 7]);
-        // All numbers were found but the one that was left last.
+        // The threads observed all values but the last one written.
         let sum: u64 = (0..512).sum();
         assert_eq!((found[2], memory.download::<u64>(seen, 1).unwrap()[0] + found[3]), (found[3], sum));
         let error = kernel.launch_with(Grid::new(1, 1), &[(at + 8).into(), seen.into()], &options).unwrap_err();

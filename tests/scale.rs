@@ -4,8 +4,8 @@ mod renaming;
 
 use renaming::{Renaming, copies, generated, later, opcodes, spec, words};
 
-/// What is between blanks, as longer names break lines elsewhere; without the hash of mnemonics, whose numbers follow from
-/// the mnemonics' bytes.
+/// Splits generated code at whitespace, because longer names change the line breaks. Omits the hash tables of
+/// mnemonics, which depend on the mnemonics' bytes.
 fn comparable(text: &str) -> Vec<&str> {
     let mut kept = Vec::new();
     let mut lines = text.lines();

@@ -46,7 +46,7 @@ fn size(folder: &Path) -> u64 {
         .sum()
 }
 
-/// What a page asks for before it answers.
+/// Files that a page loads before its first answer.
 const BEFORE: [&str; 7] =
     ["explorer.html", "site.css", "site.js", "search.js", "explorer.js", "pictures.js", "index.js"];
 
@@ -58,7 +58,7 @@ fn the_site_is_small_and_has_a_page_for_each_opcode_and_a_link_to_each_form() {
     let told = TABLE.instructions.iter().map(|info| size_of(&format!("o-{}.js", info.opcode))).max();
     let before = BEFORE.iter().map(|name| size_of(name)).sum::<u64>() + told.unwrap_or_default();
     println!("{all} bytes in all, at most {before} before the first answer");
-    // The module stands beside it.
+    // The budget excludes the WebAssembly module.
     assert!(all < 13_000_000 && before <= 310_000);
     for instruction in TABLE.instructions() {
         let opcode = instruction.data().opcode;
@@ -89,7 +89,7 @@ fn the_site_is_small_and_has_a_page_for_each_opcode_and_a_link_to_each_form() {
     assert!(fs::read_to_string(site.join("explorer.html")).expect("a page").contains("without the module"));
 }
 
-/// What an address stands for.
+/// Percent-decodes an address.
 fn decoded(text: &str) -> String {
     text.replace("%20", " ").replace("%22", "\"").replace("%23", "#").replace("%25", "%")
 }
@@ -278,7 +278,7 @@ impl Browser {
         fs::write(Path::new(&folder).join(name), decoded).expect("a file");
     }
 
-    /// What the browser complained of since the last time.
+    /// Returns the browser's log entries since the last call.
     fn errors(&self) -> Vec<String> {
         let log = self.post("/se/log", &json!({"type": "browser"}));
         log.as_array().into_iter().flatten().map(Value::to_string).collect()
@@ -449,7 +449,7 @@ fn box_finds(browser: &Browser, site: &Path) {
         let found = names(text);
         assert!(wanted.iter().all(|name| found.iter().any(|hit| hit == name)), "{text}: {found:?}");
     }
-    // What people call it stands in no description: the spec says it, and it is the best hit, or among the first.
+    // Common names that occur in no description: the spec lists them, and they must lead to one of the first four hits.
     for (text, wanted) in [
         ("shuffle", "shfl"),
         ("popcount", "popc"),
@@ -615,7 +615,7 @@ fn state_is_in_the_address(browser: &Browser, site: &Path) {
     browser.assert_holds("document.querySelector('#in4').value === 'b0123'");
     browser.script("document.querySelector('#copy').click()");
     browser.wait("document.querySelector('#copied').innerText");
-    // What nobody can read is no reason to fail.
+    // An address that cannot be decoded must not cause an error.
     browser.open(site, "explorer.html#%E0%A4%A");
     browser.wait("document.querySelector('.verdict')");
     assert!(browser.word().starts_with("not covered"));
@@ -642,7 +642,7 @@ fn verdicts_are_the_library_s(browser: &Browser, site: &Path) {
     }
 }
 
-/// What a keystroke takes, as this machine is and four times slower: printed, not judged.
+/// Prints the time of each keystroke, at full speed and throttled to a quarter, without asserting a limit.
 fn answers_are_quick(browser: &Browser, site: &Path) {
     browser.explore(site, "#setp.lt.f32");
     for slower in [1, 4] {
@@ -682,7 +682,7 @@ fn pictures(browser: &Browser, site: &Path) {
     let summary = browser.text("#fragments");
     assert!(summary.contains("16 × 16 elements; each lane has 4 registers of 2 elements"), "{summary}");
     browser.shot("fragments.png");
-    // What the bits of a descriptor mean, the highest first.
+    // Layout of a descriptor's bits, highest first.
     browser.open(site, "i-wgmma.mma_async.html#bits");
     let bits = browser.text("#bits .cells");
     let places = ["63:62", "swizzle", "61:52", "51:49", "base_offset", "45:32", "13:0", "start"];
@@ -772,7 +772,7 @@ fn pages_fit(browser: &Browser, site: &Path) {
     browser.command("Emulation.setEmulatedMedia", &json!({"media": "", "features": []}));
 }
 
-/// What axe-core finds, on each kind of page and in both schemes: nothing.
+/// Checks that axe-core finds nothing, on each kind of page and in both color schemes.
 fn nobody_is_kept_out(browser: &Browser, site: &Path) {
     let Some(axe) = std::env::var_os("PTX_ISA_AXE") else {
         println!("skipped: PTX_ISA_AXE names no axe-core");
@@ -854,7 +854,7 @@ fn evaluates(browser: &Browser, site: &Path) {
         let given: Vec<String> = inputs.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let arguments: Vec<&str> = ["eval", statement].into_iter().chain(given.iter().map(String::as_str)).collect();
         let line = ptx_isa(&arguments);
-        // What else is said of a result stands with its instruction.
+        // Notes on a result are shown with its instruction, so only lines with values are compared.
         let results: Vec<&str> = line.lines().filter(|line| line.contains(" = ")).collect();
         assert_eq!(page, results, "{statement} {inputs:?}");
     };
@@ -869,7 +869,8 @@ fn evaluates(browser: &Browser, site: &Path) {
     compare("setp.gt.f16x2 p|q, a, b;", &[("a", "0x3c004000"), ("b", "0x40003c00")]);
     compare("slct.f64.f32 d, a, b, c;", &[("a", "1.5"), ("b", "0d7ff0000000000001"), ("c", "-0.0")]);
     compare("vset4.s32.u32.lt d, a, b, c;", &[("a", "-2"), ("b", "0x01020304"), ("c", "0")]);
-    // What computes alone, on registers, and is the first form of its mnemonic: for the others the page says why not.
+    // Forms that use no state, such as the carry flag, read only registers, and are the first of their mnemonic: for
+    // all others the page gives the reason why nothing is computed.
     let alone = |form: &&Form| {
         let info = form.info();
         let registers = info.operands().iter().all(|operand| !operand.registers.is_empty());
@@ -904,12 +905,12 @@ fn evaluates(browser: &Browser, site: &Path) {
         }
     }
 
-    // What is typed is computed at once, and what is wrong is said.
+    // Input is evaluated immediately, and errors in it are reported.
     browser.explore(site, "#setp.lt.f16x2;a=0x3c004000;b=0x40003c00");
     assert!(browser.text(".steps").contains("t = a < b;"));
     browser.shot("evaluated.png");
     browser.replace("#in0", "two");
-    browser.wait("document.querySelector('#wrong').innerText.includes('is no value of type')");
+    browser.wait("document.querySelector('#wrong').innerText.includes('is not a value of type')");
     browser.assert_holds("document.querySelector('#in0').getAttribute('aria-invalid') === 'true'");
     browser.replace("#in0", "0");
     browser.wait("document.querySelector('#outs')");

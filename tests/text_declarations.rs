@@ -125,7 +125,7 @@ fn what_a_body_declares_has_no_linkage() {
     all_have(&[".func f() {\n.extern .func g();\nret; }"], &[]);
 }
 
-/// What is wrong with a module, header included.
+/// Returns the messages of all diagnostics for a module; the text includes the module's header.
 fn messages(module: &str) -> Vec<String> {
     let report = check(&TABLE, module.as_bytes(), &Options::default());
     report.diagnostics.into_iter().map(|found| found.message).collect()

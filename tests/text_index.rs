@@ -1,4 +1,4 @@
-//! What editors ask: where names stand and what they mean, and which modifiers may follow.
+//! Queries of editors: where names occur and what they refer to, and which modifiers may follow.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -141,7 +141,7 @@ fn a_target_has_options() {
 fn what_compilers_wrote_has_no_error_and_no_warning() {
     for (name, text, instructions) in MODULES {
         let report = report(text);
-        // What a compiler was given to pass on is in its author's words.
+        // Inline assembly is copied from the author's source, so the compiler is not responsible for it.
         let inline = |at: usize| {
             let begun = text[..at].rfind("// begin inline asm");
             begun.is_some_and(|begun| !text[begun..at].contains("// end inline asm"))
@@ -349,7 +349,7 @@ fn every_form_is_refused_just_below_its_floor() {
         let needed = form.operands().iter().filter(|operand| !operand.optional);
         let names = needed.map(|operand| operand.with_around(&name(operand)));
         let free = statements::free(form)?;
-        // What they ask for is theirs.
+        // Free modifiers with floors of their own are tested elsewhere.
         let own = form.floors_with(&free).next().is_none();
         own.then(|| format!("{} {};", form.mnemonic_with(&free), names.collect::<Vec<_>>().join(", ")))
     };
@@ -363,7 +363,8 @@ fn every_form_is_refused_just_below_its_floor() {
     };
     for form in TABLE.forms() {
         let Some(text) = statement(form) else { continue };
-        // What is not declared is a register, which asks for more than a variable where it holds a texture.
+        // An undeclared name is taken as a register, whose floor is higher than that of a variable if it holds a
+        // texture.
         let needed = form.operands().iter().filter(|operand| !operand.optional);
         let of_register = needed.filter_map(|operand| operand.floor).next_back();
         let floor = of_register.unwrap_or(form.lowest_floor());
@@ -729,7 +730,7 @@ proptest! {
     }
 }
 
-/// What may be left out may ask for more than the form.
+/// An optional operand may have a higher floor than the form.
 #[test]
 fn operands_are_refused_below_their_floors() {
     let verdict = |text: &str, ptx: Version, target: Target| {
@@ -813,14 +814,14 @@ fn names_and_heads_are_read_as_the_assembler_reads_them() {
         (kernel(".reg .u32 n<4>; .reg .u32 n0;"), "`n0` is declared twice in this scope"),
         (kernel(".reg .u32 a1<5>; mov.u32 a13, 1;"), "`a13` is not declared here"),
         (kernel(".pragma \"é\";"), "a string holds ASCII only"),
-        (module(".loc 1 1 1\n.entry k() { ret; }"), "`.loc` stands within a function"),
+        (module(".loc 1 1 1\n.entry k() { ret; }"), "`.loc` must be in a function"),
     ];
     for (text, message) in &refused {
         assert_eq!(errors(text), [*message], "{text}");
     }
 }
 
-/// What is wrong with a module, as messages.
+/// Returns the error messages for a module.
 fn errors(text: &str) -> Vec<String> {
     let report = check(&TABLE, text.as_bytes(), &Options::default());
     let errors = report.diagnostics.into_iter().filter(|found| found.severity == Severity::Error);
@@ -853,7 +854,7 @@ fn in_a_vector_a_variable_stands_for_a_register_of_its_type() {
     }
 }
 
-/// What one of them is must not be taken for what the next one is.
+/// A cached result for one statement must not be used for a different statement of the same mnemonic.
 #[test]
 fn statements_of_one_mnemonic_have_operands_of_their_own() {
     let lines = "
@@ -933,7 +934,7 @@ fn addresses_name_their_space_and_vectors_have_one_type() {
         ),
     ];
     for (line, expected) in lines {
-        // A variable of the module stands before the kernel.
+        // A declaration at module scope precedes the kernel.
         let (outside, inside) = match line.split_once("; ") {
             Some((variable, rest)) if variable.starts_with('.') => (format!("{variable};\n"), rest),
             _ => (String::new(), line),
@@ -1114,7 +1115,7 @@ fn a_missing_brace_is_reported_where_the_text_breaks() {
     assert_eq!(errors(".func f() { .extern .func g();\n call g; ret; }"), []);
 }
 
-/// Behind a `}` too many, and behind the head of a function that cannot be read, one error stands for all that follows.
+/// After a surplus `}` or a malformed function header, a single error covers everything that follows.
 #[test]
 fn what_follows_from_a_mistake_is_not_reported() {
     let module = |body: &str| {
@@ -1123,7 +1124,7 @@ fn what_follows_from_a_mistake_is_not_reported() {
         report.diagnostics.into_iter().map(|error| error.message).collect::<Vec<String>>()
     };
     let early = ".entry k() { .reg .u32 r<3>; .reg .pred p; @p bra L; }\nmov.u32 r1, r2;\nmov.u32 r1, r2;\nL: ret; }";
-    assert_eq!(module(early), ["an instruction stands within a function"]);
+    assert_eq!(module(early), ["an instruction must be in a function"]);
     let list = ".func f(\n.param .param .u32 a,\n.param .u32 b)\n{ .reg .u32 r; ld.param.u32 r, [b]; ret; }\n.entry k() { call f, (1); }";
     assert_eq!(module(list).len(), 1, "{:?}", module(list));
     let guards = ".entry k() { .reg .reg .pred p<8>; @p1 ret; @!p2 ret; }";
@@ -1131,7 +1132,7 @@ fn what_follows_from_a_mistake_is_not_reported() {
     let declaration = ".entry k() { .reg .reg .f32 f<8>; add.f32 f1, f2, f3; }";
     assert_eq!(module(declaration).len(), 1, "{:?}", module(declaration));
     let labels = ".entry k() { .reg .pred p; @p bra L;\nbra M;\n_:\nret;\n}";
-    assert_eq!(module(labels), ["`_` is no name"]);
+    assert_eq!(module(labels), ["`_` is not a name"]);
     for (text, message) in [
         // Names that cannot be read.
         (".entry k() { .reg .pred %<3>; @%p1 ret; }", "a name is expected here"),
@@ -1185,13 +1186,13 @@ fn a_second_declaration_declares_nothing() {
         (".shared .b32 x;\n.reg .b32 x;\nmov.b32 x, 1;", vec![1, 2]),
         // A family takes the names that it has.
         (".reg .b32 x1;\n.reg .b64 x<4>;\nmov.b32 x1, 1;\nmov.b64 x1, 1;", vec![1, 2]),
-        // What cannot be a vector is one all the same.
+        // A declaration of an invalid vector still declares a vector.
         (".reg .v4 .b64 x<2>;\nmov.b64 x1, 1;", vec![0, 1]),
         (".reg .b32 x<4294967296>;\n", vec![0]),
     ] {
         let text = kernel(lines);
         let report = report(&text);
-        let start = LineIndex::new(&text).position(text.find(lines).expect("the lines stand in it")).line;
+        let start = LineIndex::new(&text).position(text.find(lines).expect("the text contains the lines")).line;
         let found: Vec<usize> = findings(&text, &report).into_iter().map(|(line, ..)| line - start).collect();
         assert_eq!(found, wrong, "{lines}: {:?}", report.diagnostics);
     }
@@ -1225,7 +1226,7 @@ fn parameters_are_read_and_results_are_written() {
         check(&TABLE, format!(".version 8.2 .target sm_90 {text}").as_bytes(), &Options::default()).errors()
     };
     assert_eq!([old(".func f(.param .b128 a);"), old(".func f(.param .b128 a) { ret; }")], [0, 1]);
-    // The list of parameters is told of once.
+    // The parameter list is reported only once.
     let old = ".version 1.3 .target sm_10 .entry k(.param .u32 a, .param .u32 b) { ret; }";
     assert_eq!(check(&TABLE, old.as_bytes(), &Options::default()).errors(), 1);
 }

@@ -25,7 +25,7 @@ fn warnings(text: &str) -> Vec<Code> {
 fn plain(form: FormInfo) -> Option<String> {
     let operand = |operand: &Operand| match (&operand.second, &operand.selector) {
         (Some(second), _) => format!("{}|{}", statements::operand(operand, operand.name), second.name),
-        // What may not be left out where all operands are written.
+        // A selector that may not be omitted if all operands are written.
         (None, Some(Selector { kind: selector::Kind::Listed { words }, omission, .. }))
             if *omission != Permission::Yes =>
         {
@@ -80,7 +80,8 @@ fn every_form_is_found_with_its_modifiers_in_any_order_that_keeps_its_types_in_o
         let opcode = form.instruction().data().opcode;
         let parts: Vec<&str> = form.mnemonic()[opcode.len()..].split('.').skip(1).collect();
         let (types, others): (Vec<&str>, Vec<&str>) = parts.iter().partition(|part| is_type(part));
-        // A word that two places take means another form elsewhere; what is free is no part of a mnemonic.
+        // Moving a modifier that occurs in two slots yields a different form, and free modifiers are not part of a
+        // mnemonic.
         let places = |word: &str| {
             let slots = form.instruction().data().slots.iter().filter(|slot| !slot.types);
             slots.filter(|slot| slot.members.contains(&word)).count()
@@ -88,7 +89,7 @@ fn every_form_is_found_with_its_modifiers_in_any_order_that_keeps_its_types_in_o
         if form.syntax().free || parts.is_empty() || others.iter().any(|word| places(word) > 1) {
             continue;
         }
-        // Some words belong to the opcode: `mul.u32.lo` is no `mul.lo.u32`.
+        // Some modifiers belong to the opcode and cannot move: `mul.u32.lo` is not `mul.lo.u32`.
         let own = form.instruction().slots.iter().filter(|slot| slot.of_opcode).flat_map(|slot| slot.members);
         let own: Vec<&&str> = own.filter(|word| parts.first() == Some(word)).collect();
         if let [own] = own[..] {
@@ -266,7 +267,7 @@ fn spell(letter: char, lanes: &[u8]) -> String {
     format!(".{letter}{}", lanes.iter().map(u8::to_string).collect::<String>())
 }
 
-/// Any text that may stand for an operand of a form.
+/// Any text that is a valid operand of a form.
 fn operand(info: &'static Operand) -> BoxedStrategy<String> {
     let name = "[a-z][a-z0-9_$]{0,6}|[%$_][a-z0-9]{1,4}".prop_filter("no constant", |name| name != "WARP_SZ");
     let element = prop::option::of(prop::sample::select(&["x", "y", "z", "w", "r", "g", "b", "a"][..]));
@@ -338,7 +339,7 @@ fn operand(info: &'static Operand) -> BoxedStrategy<String> {
 
 fn statement() -> impl Strategy<Value = String> {
     let guard = prop::option::of("@!?%p[0-9]{1,2} ");
-    // What is more than values has tests of its own.
+    // Operands other than plain values have tests of their own.
     let plain = |form: &FormInfo| {
         let scalar = form.operands().iter().all(|info| info.kind == OperandKind::Scalar && info.within.is_empty());
         scalar && !form.syntax().free && !form.operands().is_empty()
@@ -440,7 +441,7 @@ fn a_modifier_that_begins_with_a_digit_may_stand_behind_a_blank() {
     let statement = Statement::parse(&TABLE, text).expect("a legal statement");
     assert_eq!(statement.form().mnemonic(), "cp.async.bulk.prefetch.tensor.4d.L2.global");
     // A number that begins with a dot is none.
-    let refusal = Statement::parse(&TABLE, "ret .5e3;").expect_err("a number stands behind it");
+    let refusal = Statement::parse(&TABLE, "ret .5e3;").expect_err("a number follows the opcode");
     assert!(!refusal.message.contains("modifier"), "{}", refusal.message);
 }
 

@@ -6,7 +6,7 @@ mod reference;
 use ptx_isa::TABLE;
 use reference::{Random, held};
 
-/// What the parts of a mnemonic say: `vadd.s32.u32.s32.sat.add`.
+/// Parts of a mnemonic, split at the dots: `vadd.s32.u32.s32.sat.add`.
 struct Words<'a>(Vec<&'a str>);
 
 impl Words<'_> {
@@ -14,13 +14,13 @@ impl Words<'_> {
         self.0[1..].contains(&word)
     }
 
-    /// Whether the destination (1), the first (2) or the second source (3) is signed.
+    /// Returns true if the destination (1), first source (2) or second source (3) is signed.
     fn signed(&self, place: usize) -> bool {
         self.0[place] == "s32"
     }
 }
 
-/// So many bits of a word from one on.
+/// Extracts `width` bits of a word, starting at bit `first`, with sign or zero extension.
 fn bits(word: i128, first: u32, width: u32, signed: bool) -> i128 {
     let bits = word >> first & ((1 << width) - 1);
     if signed && bits >> (width - 1) & 1 == 1 { bits - (1 << width) } else { bits }

@@ -1,7 +1,7 @@
-//! A kernel's body as a compiler wrote it, decoded, against an interpreter that switches in every lane.
+//! Runs a kernel body as a compiler wrote it, decoded, against an interpreter that dispatches in every lane.
 //!
-//! The body is what a kernel of NVRTC's does in registers of 32 bits and predicates, in the order of its text: 200
-//! instructions that mix integers, floats, comparisons, logic and conversions. Both run it as it stands.
+//! The body is the part of an NVRTC kernel that uses 32-bit registers and predicates, in program order: 200
+//! instructions that mix integers, floats, comparisons, logic and conversions. Both run it unchanged.
 
 use std::hint::black_box;
 

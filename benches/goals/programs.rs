@@ -77,7 +77,7 @@ struct LaneWarp {
     pred: [u32; 32],
 }
 
-/// What an operator of [`CMP`] says of two values.
+/// Result of an operator of [`CMP`] for two values.
 pub(crate) fn compare<T: PartialOrd>(cmp: u8, a: T, b: T) -> bool {
     let nan = a.partial_cmp(&b).is_none();
     match cmp {
@@ -191,7 +191,7 @@ pub(crate) fn rows(random: &mut Random) {
     }
 }
 
-/// The same random instructions over so many warps: decoded, and by the interpreter.
+/// Times the same random instructions over `warps` warps: decoded, and in the interpreter.
 fn program(name: &str, goal: f64, forms: &[FormInfo], count: usize, warps: usize, calls: usize, random: &mut Random) {
     let registers = Registers { b16: 16, b32: 16, b64: 16, pred: 32 };
     let mut program = Program::new(registers, 90);

@@ -9,7 +9,7 @@ use ptx_isa::text::module;
 
 use crate::measure::{Random, report};
 
-/// A module of so many statements of the table, in forms drawn at random, as a compiler would write it.
+/// Returns a module of `statements` random statements from the table, formatted as a compiler would write it.
 fn module(random: &mut Random, statements: usize) -> String {
     let registers = |set: TypeSet| set.iter().next().map_or("", |first| TABLE.ty(first).name);
     let (version, target) = (*TABLE.versions.last().expect("a version"), Target::sm(100));

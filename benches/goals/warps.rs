@@ -25,7 +25,7 @@ impl HandWarp {
     }
 }
 
-/// What runs a step of the rival over the lanes of a mask.
+/// Function that runs a step of the rival over the lanes of a mask.
 pub(crate) type Rival = unsafe fn(&mut HandWarp, &HandStep, u32);
 
 /// A step of the rival: its destinations, sources and guard.

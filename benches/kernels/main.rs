@@ -24,7 +24,7 @@ const TEXT: &str = include_str!("kernels-compute_80.ptx");
 /// Times each row for about as long, in seconds.
 const ENOUGH: f64 = 1.5;
 
-/// What a buffer of a kernel holds, which tells how outputs are compared.
+/// Contents of a kernel's buffer; selects how outputs are compared.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Holds {
     Integers,
@@ -36,9 +36,9 @@ pub(crate) enum Holds {
 pub(crate) struct Buffer {
     pub bytes: Vec<u8>,
     pub holds: Holds,
-    /// Whether the kernel writes it.
+    /// True if the kernel writes it.
     pub output: bool,
-    /// Whether it is zero before each launch.
+    /// True if it is zeroed before each launch.
     pub cleared: bool,
 }
 

@@ -61,7 +61,7 @@ fn ptoxide(case: &Case) -> Option<f64> {
     let directives = TEXT[..head].lines().filter(|line| line.starts_with(".version") || line.starts_with(".target"));
     let text =
         format!("{}\n.address_size 64\n{}", directives.collect::<Vec<_>>().join("\n"), &TEXT[start..start + length]);
-    // What it lacks is a panic.
+    // ptoxide panics on unsupported instructions.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let ran = std::panic::catch_unwind(|| {

@@ -1,4 +1,4 @@
-//! What holds for any input, one function for each reader of text; each panics where it does not hold.
+//! Invariants that hold for any input, one function for each reader of text; each panics if its invariant is violated.
 //!
 //! The fuzz targets call these, and `tests/fuzz.rs` includes this file and replays the corpus on stable Rust.
 
@@ -77,8 +77,9 @@ pub fn module(input: &[u8]) {
     independent(text);
 }
 
-/// Reading a text takes at most so many bytes of memory for each of its own, and some for what waits to be handed on, whatever
-/// is found in it. What is reserved counts, and twice while it grows: a third of it is used.
+/// Asserts that reading a text takes a bounded number of bytes of memory for each byte of text, plus a constant for
+/// pending events, whatever findings it has. Reserved memory counts, and a growing buffer counts twice: a third of it
+/// is used.
 pub fn shape(text: &str) {
     struct Counting;
 
@@ -162,11 +163,12 @@ fn explained(text: &str, mnemonic: Option<&str>) {
     }
 }
 
-/// Requests: as many answers as lines, each an object with one key, and each the same as if the line stood alone.
+/// Requests: the output has one line for each input line, each an object with one key, and each equal to the answer to
+/// that line alone.
 pub fn batch(input: &[u8]) {
     let lines: Vec<&[u8]> = input.split_inclusive(|byte| *byte == b'\n').collect();
     let whole = memory::bounded(1 << 16, 1 << 10, input.len(), || answers(input));
-    // A line that is no request is named by its number.
+    // An answer to an invalid request names its line number.
     let numbered = |(index, line): (usize, &&[u8])| {
         let answer = String::from_utf8_lossy(&answers(line)).into_owned();
         answer.replacen("{\"error\":\"line 1", &format!("{{\"error\":\"line {}", index + 1), 1)
@@ -205,8 +207,8 @@ fn assert_reads_back(statement: &Statement<'_>) {
     assert_eq!(again.to_string(), printed);
 }
 
-/// How many statements of the table a text has, and its errors, for the newest version and target. Edits of the head are
-/// left out.
+/// Returns the number of statements of a text that are in the table, and its errors, for the newest version and target.
+/// Fixes that edit the head are left out.
 fn verdict(text: &str) -> (usize, Vec<Diagnostic>) {
     let target = TABLE.targets.iter().map(|known| known.target).max_by_key(|target| target.sm);
     let options = Options { ptx: TABLE.versions.iter().max().copied(), target };
@@ -217,7 +219,7 @@ fn verdict(text: &str) -> (usize, Vec<Diagnostic>) {
     (report.in_table, errors)
 }
 
-/// What stands before statements: a function, and registers that those of the corpus use.
+/// Text placed before the statements: a function, and the registers that the corpus uses.
 const HEAD: &str = ".version 1.0 .target sm_10 .func f () {
     .reg .pred p, q, %p<9>; .reg .b16 %h<9>; .reg .u32 a, b, c, d, %r<9>; .reg .f32 %f<9>;
     .reg .b64 %d<9>; .reg .s32 %s<9>; .reg .f16x2 %x<9>; .reg .v4 .f32 %v<9>;\n";
@@ -235,7 +237,7 @@ fn independent(text: &str) {
     assert_eq!(in_function(&lines), expected, "{lines}");
 }
 
-/// Whether a line holds statements from the first character to the last semicolon: nothing that opens or declares.
+/// Returns true if a line consists of complete statements only, without blocks or declarations.
 fn is_whole(line: &str) -> bool {
     let statements =
         |line: &str| line.split(';').all(|part| part.trim_start().starts_with(|c: char| c.is_alphabetic()));

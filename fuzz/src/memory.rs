@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 thread_local! {
-    /// What this thread has allocated and not yet freed, and the most of it.
+    /// Bytes that this thread has allocated and not yet freed; `PEAK` is the maximum.
     static NOW: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }

@@ -1,4 +1,4 @@
-//! What the table of `ptx-isa` is made of: shapes, loops, operations, and why forms do not run over lanes.
+//! Prints statistics about the table of `ptx-isa`: shapes, loops, operations, and why forms do not run over lanes.
 //!
 //! ```sh
 //! cargo run -p isa-spec --example plan

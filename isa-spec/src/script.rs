@@ -345,7 +345,7 @@ impl Functions {
         Ok(emit::leaked(&Ready::new(checked, self.sources.clone(), &self.build).context(), base))
     }
 
-    /// Generates the function of the form with this name under another name; `None` if there is no such form or it has
+    /// Generates the function of the form with this name under another name; `None` if the form does not exist or has
     /// no evaluator.
     pub fn function(&mut self, form: &str, name: &str) -> Option<String> {
         let opcode = form.split('.').next()?;

@@ -34,7 +34,7 @@ instruction tally {
 }
 ";
 
-/// Where a report has its one mistake, as a byte of the text, and the line `help:` of it.
+/// Returns the byte offset in the text of a report's only mistake, and its `help:` line.
 fn place(report: &str, text: &str) -> (usize, Option<String>) {
     assert!(report.ends_with("\n1 mistake in the spec\n"), "{report}");
     let (_, place) = report.split_once("--> first.isa:").expect(report);

@@ -1,4 +1,4 @@
-//! What formatting does to a spec, and that it changes nothing else: over every file of the table.
+//! Tests of the spec formatter on every file of the table: its output, and that it preserves everything but whitespace.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn formatted(name: &str, text: &str) -> String {
     format(name, text).unwrap_or_else(|report| panic!("{report}"))
 }
 
-/// The tokens in order, brackets apart, and where each stands.
+/// Returns the tokens in order, with brackets as tokens of their own, and their byte ranges.
 fn tokens(text: &str) -> Vec<(String, std::ops::Range<usize>)> {
     fn flatten(tokens: TokenStream, list: &mut Vec<(String, std::ops::Range<usize>)>) {
         for token in tokens {
@@ -42,8 +42,8 @@ fn assert_same_words(text: &str, other: &str, name: &str) {
     assert!(words == others, "{name}: {:?} and {:?}", around(&words), around(&others));
 }
 
-/// The same text with other blanks, where there may be some: `gap` gives what stands between two tokens for what stood there.
-/// What is one operator stays one.
+/// Returns the text with other whitespace: `gap` maps the text between two tokens to its replacement. Operators of
+/// several characters are kept together.
 fn with_gaps(text: &str, mut gap: impl FnMut(&str) -> String) -> String {
     let is_operator = |c: char| "-:<>=!&|".contains(c);
     let mut changed = String::new();
@@ -64,7 +64,7 @@ fn with_gaps(text: &str, mut gap: impl FnMut(&str) -> String) -> String {
     changed + &text[end..]
 }
 
-/// Lines are indented otherwise, and a blank more stands between any two tokens of a line.
+/// Changes the indentation, and adds a blank between any two tokens of a line.
 fn disordered(text: &str) -> String {
     with_gaps(text, |gap| match gap.contains('\n') {
         true => gap.replace('\n', "\n ").replace("    ", "  "),
@@ -81,7 +81,7 @@ fn the_table_is_formatted() {
     }
 }
 
-/// What the README shows is written so, too.
+/// The specs shown in the README are formatted as well.
 #[test]
 fn the_specs_of_the_readme_are_formatted() {
     let blocks = include_str!("../README.md").split("```").skip(1).step_by(2);
@@ -103,7 +103,7 @@ fn blanks_do_not_matter() {
     }
 }
 
-/// What is generated of the whole table does not depend on blanks, but for the lines that it cites.
+/// The code generated for the whole table does not depend on whitespace, except for the line numbers that it cites.
 #[test]
 fn the_meaning_stays() {
     let generated = |form: &dyn Fn(&str) -> String| {
@@ -152,7 +152,7 @@ fn whatever_parses_keeps_its_tokens_and_is_formatted_once() {
     let mut formatted = 0;
     for path in &specs {
         let text = fs::read_to_string(path).unwrap();
-        // What does not parse stays as it is.
+        // A spec that does not parse is left unchanged.
         let Ok(once) = format("a.isa", &text) else { continue };
         assert_same_words(&once, &text, &path.display().to_string());
         assert_eq!(format("a.isa", &once).unwrap(), once, "{}", path.display());

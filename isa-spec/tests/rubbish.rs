@@ -42,8 +42,8 @@ fn assert_placed(report: &str, files: &[(&str, &str)]) {
     }
 }
 
-/// An entry of the table with its file's other entries left out, so that a mutant is checked in a moment; those that use a
-/// template do not stand alone.
+/// Returns each entry of the table without the others of its file, so that a mutant is checked quickly. Entries that
+/// use a template are left out: they do not parse on their own.
 fn entries() -> Vec<String> {
     let mut list = Vec::new();
     for (_, text) in &PTX[1..] {
@@ -71,7 +71,7 @@ fn small_entry() -> String {
     found.expect("an entry of eleven forms")
 }
 
-/// What a mutant is made with: pieces of the language and of nothing.
+/// Pieces that mutants are made of: fragments of the language, and arbitrary characters.
 const PIECES: [&str; 40] = [
     "{",
     "}",
@@ -194,7 +194,7 @@ fn truncated_specs_are_refused() {
         let ends = (0..entry.trim_end().len()).filter(|end| entry.is_char_boundary(*end));
         for end in ends.skip(index).step_by(41) {
             let files = [PTX[0], ("cut.isa", &entry[..end])];
-            let report = report(&files).expect("half an entry is no spec");
+            let report = report(&files).expect("half an entry is not a spec");
             assert_placed(&report, &files);
         }
     }

@@ -1,4 +1,4 @@
-//! What entries say by name comes to what they would say in full.
+//! Tests that templates, named sets and conditions expand to the same as entries that are written out in full.
 
 use isa_spec::Build;
 

@@ -43,7 +43,7 @@ fn a_spec_on_our_prelude_expands_alike() {
 #[test]
 fn a_spec_on_our_table_expands_alike() {
     let (file, inline) = expansions(&format!("use ptx; {OWN}"));
-    assert!(file.contains("base : Some") && file.contains("own.isa:"), "it stands on the table that there is");
+    assert!(file.contains("base : Some") && file.contains("own.isa:"), "it extends the existing table");
     assert!(!file.contains("comparison.isa:"), "nothing of that is generated again");
     assert_eq!(file, inline);
 }

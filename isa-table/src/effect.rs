@@ -109,7 +109,7 @@ kinds! {
         BranchIndexed = "branch_indexed",
         /// Calls a function: `(results, function, arguments, targets)`; all but the function are optional.
         Call = "call",
-        /// Returns to the caller, or ends the thread if there is no caller.
+        /// Returns to the caller, or ends the thread if it has no caller.
         Return = "return_to_caller",
         /// Ends the thread.
         Exit = "end_thread",

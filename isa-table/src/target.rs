@@ -104,7 +104,7 @@ impl Families<'_> {
         }
     }
 
-    /// Returns the minimal set of targets that meet one of these and one of those.
+    /// Returns the minimal set of targets that meet a target of `these` and a target of `those`.
     pub fn both(self, these: &[Target], those: &[Target]) -> Vec<Target> {
         let mut found = Vec::new();
         for one in these {
@@ -155,7 +155,7 @@ impl Floor {
         self.targets[0]
     }
 
-    /// Returns true if a target is one of those that have the form.
+    /// Returns true if the form exists on the target.
     #[inline]
     pub fn takes(&self, target: Target, families: Families<'_>) -> bool {
         self.targets.iter().any(|wanted| families.has(target, *wanted))

@@ -1,4 +1,4 @@
-//! Table of an invocation, this library's or one that extends it, and the Rust items of its forms.
+//! Table of an invocation, either this library's or an extension of it, and the Rust items of its forms.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What misuse of the macros looks like: the exact messages, under the very tokens.
+//! Tests the errors of misused macros: their messages, and the tokens that they point at.
 
 #[test]
 fn misuse_is_an_error_under_the_token() {

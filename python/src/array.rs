@@ -25,7 +25,7 @@ enum Held {
 }
 
 impl Array {
-    /// The memory of an object; nothing where it is no array.
+    /// Returns the memory of an object; `None` if it is not an array.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ fn addresses(capsule: &Bound<'_, PyCapsule>) -> PyResult<Range<usize>> {
     let dimensions = usize::try_from(tensor.dimensions).unwrap_or(0);
     let list = |start: *const i64| match start.is_null() || dimensions == 0 {
         true => None,
-        // SAFETY: DLPack says that a tensor has as many lengths, and strides if there are any, as dimensions.
+        // SAFETY: by the DLPack specification, `shape` and, unless null, `strides` have one entry per dimension.
         false => Some(unsafe { slice::from_raw_parts(start, dimensions) }),
     };
     let shape = list(tensor.shape).unwrap_or_default();

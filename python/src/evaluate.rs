@@ -1,4 +1,4 @@
-//! What a statement computes: bits in, bits out.
+//! Evaluation of a statement: input bits to output bits.
 
 use ptx_isa::TABLE;
 use ptx_isa::table::{Bound as TableBound, Measure, TypeInfo};
@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyMapping};
 use crate::finding::Diagnostic;
 use crate::text::options;
 
-/// What a statement computes.
+/// Result of evaluating a statement.
 #[pyclass(frozen, get_all, module = "ptx_isa")]
 pub(crate) struct Evaluation {
     outputs: Py<PyDict>,

@@ -1,4 +1,4 @@
-//! What is wrong with a text.
+//! Diagnostics.
 
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{self, Severity};

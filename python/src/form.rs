@@ -147,7 +147,7 @@ pub(crate) fn forms(pattern: Option<&str>, target: Option<&str>, ptx: Option<&st
     Ok(found.into_iter().map(Form).collect())
 }
 
-/// What the reference says of a mnemonic or an opcode.
+/// Returns the reference's description of a mnemonic or an opcode.
 #[pyfunction]
 pub(crate) fn explain(py: Python<'_>, mnemonic: &str) -> PyResult<String> {
     let mut terminal = Terminal { out: Vec::new() };

@@ -69,7 +69,7 @@ pub(crate) struct Launch {
     grid: Grid,
 }
 
-/// What a launch did.
+/// Statistics of a launch.
 #[pyclass(frozen, get_all, module = "ptx_isa")]
 pub(crate) struct Report {
     instructions: u64,
@@ -187,7 +187,7 @@ impl Kernel {
         let parameters: Vec<_> = self.kernel.parameters().collect();
         let (mut arguments, mut arrays) = (Vec::new(), Vec::new());
         for (number, object) in given.iter().enumerate() {
-            // What there is no parameter for is miscounted below.
+            // Excess arguments are reported by the launch, which checks their number.
             let Some(parameter) = parameters.get(number) else {
                 arguments.push(Argument::bytes([]));
                 continue;
@@ -233,7 +233,7 @@ impl Kernel {
     }
 }
 
-/// Ranges without those that are empty, and with one in place of those that overlap.
+/// Returns the union of the ranges as disjoint ranges, without empty ones.
 fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.retain(|range| !range.is_empty());
     ranges.sort_by_key(|range| range.start);

@@ -24,7 +24,7 @@ pub(crate) struct Source {
     pub(crate) text: String,
     options: Options,
     index: OnceLock<Index>,
-    /// What runs its kernels.
+    /// Device that runs its kernels.
     device: OnceLock<Arc<Device>>,
 }
 
@@ -109,7 +109,7 @@ impl Function {
     }
 }
 
-/// Those of some parts that are of a type.
+/// Returns the parts of type `T`.
 fn of_type<'py, T: PyTypeInfo>(py: Python<'py>, parts: Option<&Py<PyTuple>>) -> PyResult<Bound<'py, PyTuple>> {
     let parts = parts.into_iter().flat_map(|parts| parts.bind(py).iter());
     PyTuple::new(py, parts.filter(|part| part.is_instance_of::<T>()).collect::<Vec<_>>())
@@ -123,7 +123,7 @@ pub(crate) struct Declaration {
     declared: Declared,
 }
 
-/// What a declaration says of its name.
+/// Properties that a declaration gives its name.
 #[derive(Clone, Copy)]
 struct Declared {
     ty: Option<&'static str>,
@@ -208,7 +208,7 @@ impl Module {
         let source =
             Arc::new(Source { text: text.to_owned(), options, index: OnceLock::new(), device: OnceLock::new() });
         let places = Places::new(Text::Characters(text));
-        // What is wrong with statements, in order; they are, too.
+        // Errors in order, by which a statement without a form finds its reason. They are diagnostics as well.
         let mut errors = Vec::new();
         let mut diagnostics = Vec::new();
         for finding in report.diagnostics {

@@ -114,7 +114,7 @@ impl Guard {
     }
 }
 
-/// What is written for an operand.
+/// Operand as written.
 #[pyclass(frozen, get_all, module = "ptx_isa")]
 pub(crate) struct Operand {
     info: FormOperand,

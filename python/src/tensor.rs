@@ -1,4 +1,4 @@
-//! Tensor maps: what tensor copies are told about an array and the part of it that they move.
+//! Tensor maps: descriptors of an array and of the box that tensor copies move.
 
 use ptx_isa::run::{Fill, Swizzle, SwizzleAtom, TensorElement, TensorMap as Map};
 use pyo3::exceptions::{PyTypeError, PyValueError};

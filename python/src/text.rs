@@ -46,7 +46,7 @@ pub(crate) struct Places<'a> {
 /// A piece of a text.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Place {
-    /// What Python's index of the text takes: characters of a `str`, bytes of `bytes`.
+    /// Range in the units of Python's index into the text: characters of a `str`, bytes of `bytes`.
     pub(crate) indices: Range<usize>,
     pub(crate) line: usize,
     pub(crate) column: usize,

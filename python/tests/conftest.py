@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "tests/modules").glob("*.ptx"))
 REAL = [path for path in MODULES if ".spoilt." not in path.name]
-assert REAL, "there are no modules to test with"
+assert REAL, "no modules to test with"
 
 
 @pytest.fixture(scope="session")

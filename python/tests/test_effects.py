@@ -37,7 +37,7 @@ DONE:
 def test_statements_have_effects():
     old, new = Module(TEXT).functions
     load, move, atomic, add, barrier, branch, leave = [it.effects for it in old.statements]
-    # Variables are no registers.
+    # Variables are not registers.
     assert (load.reads, load.writes, load.flow, load.lacks) == (("%p",), ("%r1", "%r2"), "next", None)
     assert (move.reads, move.writes, move.memory) == ((), ("%r3",), ())
     [access] = load.memory
@@ -66,6 +66,6 @@ def test_floors_are_those_of_each_function_and_of_the_module():
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.stem)
 def test_floors_are_those_of_the_command_line(command_line, path):
     theirs = [json.loads(line) for line in command_line("check", "--floor", "--format", "json", str(path))]
-    # The command line leaves out functions that are no kernels.
+    # The command line leaves out functions that are not kernels.
     ours = [it for it in Module(path.read_text()).floors if it.kernel or it.function is None]
     assert [(it.function, it.ptx, it.target) for it in ours] == [(it["kernel"], it["ptx"], it["target"]) for it in theirs]

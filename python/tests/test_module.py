@@ -104,7 +104,7 @@ def test_parts_have_their_places(path):
             if statement.form is None:
                 assert statement.reason in module.diagnostics
                 continue
-            # What it says of its operands is what stands in its text.
+            # The names of its operands occur in its text.
             names = [operand.name for operand in statement.operands if operand.name]
             assert all(name.split(".")[0] in statement.text for name in names), statement
     errors = [it for it in module.diagnostics if it.severity == "error"]

@@ -1,6 +1,6 @@
 //! The C interface: see `include/ptx_run.h`.
 //!
-//! Handles are owned by their caller. What fails is told by [`ptx_last_error`], for each thread of the host.
+//! The caller owns the handles. [`ptx_last_error`] returns the error of the calling thread's last call.
 
 #![allow(unsafe_code, reason = "C passes pointers")]
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 thread_local! {
-    /// The number and text of the last call that failed; none if the last one did not.
+    /// Number and text of the last call's error; `None` if it succeeded.
     static LAST: RefCell<(c_int, CString)> = RefCell::new((0, CString::default()));
 }
 
@@ -94,11 +94,11 @@ pub unsafe extern "C" fn ptx_memory_free(memory: *mut Memory) {
     }
 }
 
-/// So many zeros on the device; 0 if the host has no memory for them.
+/// Allocates `bytes` zeroed bytes on the device; returns 0 if the host has no memory for them.
 ///
 /// # Safety
 ///
-/// The handle is of [`ptx_memory_new`].
+/// `memory` must come from [`ptx_memory_new`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_allocate(memory: *const Memory, bytes: usize) -> u64 {
     // SAFETY: the caller's promise.
@@ -120,11 +120,11 @@ pub unsafe extern "C" fn ptx_release(memory: *const Memory, pointer: u64) -> c_i
     noted(freed.then_some(()).ok_or_else(missing)).err().unwrap_or(0)
 }
 
-/// Copies to the device; 0, or the number of an error.
+/// Copies to the device; returns 0, or the number of an error.
 ///
 /// # Safety
 ///
-/// As [`ptx_allocate`], and so many bytes may be read.
+/// As for [`ptx_allocate`], and `from` must be readable for `bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_copy_in(memory: *const Memory, to: u64, from: *const c_void, bytes: usize) -> c_int {
     // SAFETY: the caller's promises.
@@ -132,11 +132,11 @@ pub unsafe extern "C" fn ptx_copy_in(memory: *const Memory, to: u64, from: *cons
     noted(memory.write(to, from)).err().unwrap_or(0)
 }
 
-/// Copies from the device; 0, or the number of an error.
+/// Copies from the device; returns 0, or the number of an error.
 ///
 /// # Safety
 ///
-/// As [`ptx_allocate`], and so many bytes may be written.
+/// As for [`ptx_allocate`], and `to` must be writable for `bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_copy_out(memory: *const Memory, to: *mut c_void, from: u64, bytes: usize) -> c_int {
     // SAFETY: the caller's promises.
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn ptx_module_load(memory: *const Memory, source: *const c
 ///
 /// # Safety
 ///
-/// The handle is of [`ptx_memory_new`]; there are as many texts as the count says, and each ends with zero.
+/// `memory` must come from [`ptx_memory_new`], and `sources` must point to `count` null-terminated strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_module_link(
     memory: *const Memory,
@@ -263,8 +263,8 @@ impl Printer {
 ///
 /// # Safety
 ///
-/// The handle is of [`ptx_kernel`], and there are as many pointers as the count says, each to as many bytes as its parameter
-/// has. The function that prints may be called on any thread.
+/// `kernel` must come from [`ptx_kernel`], and `arguments` must point to `count` pointers, each to the bytes of its
+/// parameter's value. `print` may be called on any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ptx_launch(
     kernel: *const Kernel,
@@ -315,7 +315,7 @@ pub struct Tensor {
     pub element: c_int,
     /// Number of dimensions.
     pub rank: c_int,
-    /// Where it is.
+    /// Global address of the tensor.
     pub global_address: u64,
     /// Size in each dimension, in elements.
     pub global_dim: [u64; 5],
@@ -403,7 +403,8 @@ fn first_kernel(source: &str) -> Result<Kernel, Error> {
 ///
 /// # Safety
 ///
-/// The text ends with zero, there are as many arguments as the count says, and the kernel accesses only what it may.
+/// `source` must be null-terminated, `arguments` must have `count` elements, and the kernel must access only memory
+/// that it may access.
 #[unsafe(no_mangle)]
 #[allow(clippy::too_many_arguments, reason = "mock drivers call it so")]
 pub unsafe extern "C" fn ptx_run(

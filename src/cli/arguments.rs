@@ -24,7 +24,7 @@ macro_rules! elements {
     };
 }
 
-/// The first with a format is the one that a file's elements have.
+/// Of elements with the same format, the first is chosen for the elements of a file.
 const ELEMENTS: [Element; 14] = elements! {
     "u8" "|u1" 1, "s8" "|i1" 1, "u8" "|b1" 1, "u16" "<u2" 2, "s16" "<i2" 2, "f16" "<f2" 2, "bf16" "|V2" 2, "u32" "<u4" 4,
     "s32" "<i4" 4, "f32" "<f4" 4, "u64" "<u8" 8, "s64" "<i8" 8, "f64" "<f8" 8, "b128" "|V16" 16,
@@ -104,7 +104,7 @@ impl Element {
 
 /// An array on the device.
 pub(super) struct Buffer {
-    /// What it is called: the file's or the fill's name, the parameter's, and the parameter's number.
+    /// Names that it is known by: the name of the file or the fill, the parameter's name, and the parameter's number.
     pub(super) names: Vec<String>,
     pub(super) pointer: u64,
     pub(super) element: Element,
@@ -116,7 +116,7 @@ pub(super) struct Buffer {
     pub(super) back: Option<PathBuf>,
 }
 
-/// What a text stands for.
+/// Parsed value of an argument.
 enum Given {
     Bytes(Vec<u8>),
     Number(Element, Vec<u8>),
@@ -242,7 +242,7 @@ fn tensor(
     let wrong = |what: &str| format!("`tensor:{text}` {what}; write {example}");
     let mut parts = text.splitn(3, ':');
     let (Some(shape), Some(swizzle), Some(array)) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(wrong("is no tensor map"));
+        return Err(wrong("is not a tensor map"));
     };
     if parameter.size != 128 {
         return Err(format!("`tensor:{text}` is a tensor map of 128 bytes, and the parameter has {}", parameter.size));
@@ -280,7 +280,7 @@ fn tensor(
     Ok((map.to_vec(), Some(Buffer { names, pointer, element, format, shape: written, count, back })))
 }
 
-/// What a text stands for; a plain number has the parameter's type.
+/// Parses the value of an argument; a plain number has the parameter's type.
 fn given(text: &str, own: Option<Element>, example: &str) -> Result<Given, String> {
     if let Some(hex) = text.strip_prefix("bytes:") {
         let digit = |at: usize| hex.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
@@ -320,7 +320,7 @@ fn given(text: &str, own: Option<Element>, example: &str) -> Result<Given, Strin
 fn unknown(ty: &str) -> String {
     let mut names: Vec<_> = ELEMENTS.iter().map(|element| format!("`{}`", element.name)).collect();
     names.dedup();
-    format!("there are no elements of the type `{ty}`, but of {}", names.join(", "))
+    format!("unknown element type `{ty}`; known are {}", names.join(", "))
 }
 
 /// The bytes of an array.

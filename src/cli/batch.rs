@@ -58,7 +58,7 @@ pub(super) fn run(input: &mut dyn BufRead, out: &mut dyn Write, target: Option<T
 /// A request longer than this is refused unread, so that no input can fill the memory.
 const LONGEST_REQUEST: u64 = 1 << 20;
 
-/// Reads to the end of a line; of one that is too long only the beginning is kept.
+/// Reads to the end of a line; an overlong line is truncated.
 fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     let read = io::Read::take(&mut *input, LONGEST_REQUEST).read_until(b'\n', line)?;
     if read as u64 == LONGEST_REQUEST && line.last() != Some(&b'\n') {
@@ -67,7 +67,8 @@ fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     Ok(read)
 }
 
-/// What is wrong with the JSON of a line. Whoever reads it knows one line only.
+/// Returns the message for a line that is not valid JSON. The parser sees one line only, so the line number is
+/// replaced.
 fn malformed(number: u64, error: &serde_json::Error) -> String {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -141,7 +142,7 @@ fn answer_line(number: u64, line: &[u8], target: Option<Target>, answer: &mut St
     Ok(())
 }
 
-/// What a statement computes from the inputs of a request.
+/// Evaluates a statement with the inputs of a request.
 fn evaluated<W: Given>(
     statement: &Statement<'_>,
     target: Option<Target>,
@@ -164,7 +165,7 @@ impl Given for u128 {
     fn read(json: &str, ty: &TypeInfo) -> Result<u128, String> {
         let text: Cow<'_, str> = match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
             Some(plain) if !plain.contains('\\') => Cow::Borrowed(plain),
-            _ => serde_json::from_str(json).map_err(|_| format!("`{json}` is no string"))?,
+            _ => serde_json::from_str(json).map_err(|_| format!("`{json}` is not a string"))?,
         };
         names::bits(&text)
             .filter(|bits| ty.bits >= 128 || bits >> ty.bits == 0)

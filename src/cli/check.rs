@@ -19,7 +19,7 @@ use super::progress::Progress;
 use super::sarif;
 use super::{CheckArguments, FindingsFormat, Outcome, floor, report};
 
-/// So many errors, and as many warnings, of a file are shown as text.
+/// Default maximum number of errors, and of warnings, shown per file in text output.
 const MOST_ERRORS: usize = 100;
 
 pub(super) fn run(arguments: &CheckArguments, quiet: bool) -> io::Result<Outcome> {
@@ -131,14 +131,14 @@ fn check(
     Ok(Ok(()))
 }
 
-/// Writes the findings of a file, as many as are wanted, and counts all.
+/// Writes the findings of a file up to the limit, and counts all of them.
 struct Findings<'f, 'o, 'p, 'a> {
     arguments: &'f CheckArguments,
     source: &'f Source<'a>,
     out: &'f mut Part<'o, 'p>,
-    /// How many errors are shown, and how many warnings; 0 for all.
+    /// Maximum number of errors, and of warnings, that are shown; 0 for no limit.
     limit: usize,
-    /// Whether there were more errors.
+    /// True once an error exceeded the limit.
     full: bool,
     totals: Totals,
     failed: Option<io::Error>,

@@ -1,7 +1,7 @@
-//! `ptx-isa table --format dataset`: all that the table and the reference say, as one JSON document.
+//! `ptx-isa table --format dataset`: the contents of the table and the reference as one JSON document.
 //!
-//! What it looks like is a contract, described by docs/dataset.md and docs/dataset.schema.json. It has a number of its own,
-//! [`VERSION`], and the shapes here are apart from those of the library, which may change without it.
+//! The schema is a contract, described by docs/dataset.md and docs/dataset.schema.json. It has its own version number,
+//! [`VERSION`], and its own types, so that the library's types can change independently of it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::names::forms_of;
 
-/// What the document's shape is called; it rises when something goes or comes to mean something else.
+/// Version of the document's schema; incremented when something is removed or changes its meaning.
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]

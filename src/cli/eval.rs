@@ -76,7 +76,8 @@ fn single(text: &str, arguments: &EvalArguments) -> io::Result<Outcome> {
     }
 }
 
-/// What is said behind a result of which the lowest bit tells whether the manual leaves it open.
+/// Returns the note behind a result; the lowest bit of `unspecified` is set if the manual leaves the result
+/// unspecified.
 fn open(unspecified: u32) -> &'static str {
     if unspecified & 1 != 0 { " — unspecified: any other value is as good" } else { "" }
 }
@@ -110,7 +111,7 @@ impl Written for [u128; WARP] {
     }
 }
 
-/// Evaluates with inputs as people write them; all that is wrong with them is told at once.
+/// Evaluates with inputs in the command line's notation; all invalid inputs are reported together.
 fn evaluate_named<W: Written>(statement: &Statement<'_>, arguments: &EvalArguments) -> Result<Outputs<W>, Vec<String>> {
     let mut problems = Vec::new();
     let mut given: HashMap<&str, &str> = HashMap::new();
@@ -121,7 +122,7 @@ fn evaluate_named<W: Written>(statement: &Statement<'_>, arguments: &EvalArgumen
                     problems.push(format!("`{}` is given twice", name.trim()));
                 }
             }
-            None => problems.push(format!("`{input}` is no input: write NAME=VALUE, as in `a=5`")),
+            None => problems.push(format!("`{input}` is not an input: write NAME=VALUE, as in `a=5`")),
         }
     }
     let mut used = Vec::new();

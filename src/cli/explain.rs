@@ -119,7 +119,7 @@ fn opcode(out: &mut Terminal<impl Write>, page: &Page, machine: &Machine) -> io:
     Ok(())
 }
 
-/// What a pattern matches, or another name means: opcodes, or where there are none, forms.
+/// Matches of a pattern or of an alternative name: opcodes, or, without any, forms.
 struct Found {
     pages: Vec<&'static Page>,
     forms: Vec<FormInfo>,

@@ -20,7 +20,7 @@ impl<'a> Source<'a> {
         Source { name, text, lines: OnceCell::new() }
     }
 
-    /// Where its lines begin, which only a text with findings is asked for.
+    /// Index of its lines, built on first use: only a text with findings needs it.
     pub(super) fn lines(&self) -> &LineIndex<'a> {
         self.lines.get_or_init(|| LineIndex::new(self.text))
     }
@@ -58,7 +58,7 @@ struct Fix<'a> {
     text: &'a str,
 }
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Subject {
@@ -110,7 +110,7 @@ pub(super) fn in_full(finding: &Diagnostic) -> String {
 
 /// `::error file=k.ptx,line=12,…::message`
 pub(super) fn github(out: &mut impl Write, source: &Source<'_>, finding: &Diagnostic) -> io::Result<()> {
-    // What ends a line, and in a property also what ends the property.
+    // Escapes line ends, and in a property also the separators of properties.
     let value = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     let property = |text: &str| value(text).replace(':', "%3A").replace(',', "%2C");
     let level = match finding.severity {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::findings::Source;
 
-/// What a kernel or a module needs, as tools read it.
+/// Minimum version and target of a kernel or a module, as JSON.
 #[derive(Serialize)]
 struct Floor<'a> {
     file: &'a str,
@@ -85,7 +85,7 @@ pub(super) fn json(out: &mut impl Write, source: &Source<'_>) -> io::Result<()> 
     Ok(())
 }
 
-/// The same for people, functions that are no kernels included.
+/// Writes the same as text, and includes functions that are not kernels.
 pub(super) fn text(out: &mut impl Write, source: &Source<'_>) -> io::Result<()> {
     for needs in module::needs(&TABLE, source.text) {
         match needs.function {

@@ -4,11 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path};
 
-/// Where the folder says which of its files were written.
+/// File that lists the files that the command wrote to the folder.
 const LIST: &str = "written-by-ptx-isa.txt";
 
-/// Writes files by name. Those of the last time go that are none of them; a file that is there and was not written by this
-/// is left alone, and nothing is written.
+/// Writes files by name, and removes files of the last run that are not among them. If a file exists that the command
+/// did not write, nothing is written.
 pub(super) fn write(out: &Path, files: &[(String, String)]) -> io::Result<()> {
     let before = match fs::read_to_string(out.join(LIST)) {
         Ok(list) => list.lines().filter(|name| is_inside(name)).map(str::to_owned).collect(),
@@ -38,7 +38,7 @@ pub(super) fn write(out: &Path, files: &[(String, String)]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a name is one of a file within the folder.
+/// Returns true if the name is a path inside the folder.
 fn is_inside(name: &str) -> bool {
     !name.is_empty() && Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
 }

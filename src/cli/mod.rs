@@ -1,4 +1,4 @@
-//! The command line: arguments, exit statuses and where output goes. What a command does stands in its own module.
+//! The command line: arguments, exit statuses and output. Each command is implemented in its own module.
 
 mod arguments;
 mod batch;
@@ -105,7 +105,7 @@ struct CheckArguments {
     /// Print the minimum PTX version and target of each kernel and each module, and what needs them, as text or JSON
     #[arg(long)]
     floor: bool,
-    /// How many errors of a file to show, and how many warnings; 0 for all [default: 100, for tools all]
+    /// Maximum number of errors, and of warnings, to show for a file; 0 for no limit [default: 100, for tools no limit]
     #[arg(long, value_name = "N")]
     error_limit: Option<usize>,
     /// Check for this target, whatever the module says
@@ -142,14 +142,14 @@ struct EvalArguments {
 struct ExplainArguments {
     #[command(flatten)]
     machine: Machine,
-    /// A mnemonic like `setp.lt.ftz.f16`, an opcode, or a pattern of either; `*` stands for any text
+    /// A mnemonic like `setp.lt.ftz.f16`, an opcode, or a pattern of either; `*` matches any text
     mnemonic: String,
 }
 
 #[cfg(feature = "docs")]
 #[derive(Args)]
 struct DocsArguments {
-    /// The folder to write to: a new one, an empty one, or one that was written before
+    /// The folder to write to: a new or empty folder, or a folder that this command wrote earlier
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// The evaluators as a module, for a site that computes
@@ -170,7 +170,7 @@ struct TableArguments {
     format: TableFormat,
     #[command(flatten)]
     machine: Machine,
-    /// Forms of which a legal spelling matches; `*` stands for any text
+    /// Forms of which a legal spelling matches; `*` matches any text
     pattern: Option<String>,
 }
 
@@ -186,17 +186,17 @@ struct Machine {
 }
 
 impl Machine {
-    /// Whether a form is there.
+    /// Returns true if the form exists for this version and target.
     fn has(&self, form: FormInfo) -> bool {
         spelling::is_taken(form, self.ptx, self.target)
     }
 
-    /// Whether a form with free modifiers is there.
+    /// Returns true if the form exists with these free modifiers for this version and target.
     fn has_with(&self, form: FormInfo, free: &Free) -> bool {
         spelling::is_taken_with(form, free, self.ptx, self.target)
     }
 
-    /// Those of some needs that it does not meet.
+    /// Returns the requirements that this version and target do not meet.
     fn lacks<'n, 'a>(&self, needs: &'n [Need<'a>]) -> impl Iterator<Item = &'n Need<'a>> {
         needs.iter().filter(|need| !TABLE.has(need.floor, self.ptx, self.target))
     }
@@ -231,7 +231,7 @@ enum TableFormat {
     Dataset,
 }
 
-/// What a command found, as the exit status says it.
+/// Outcome of a command, which determines the exit status.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     Fine,
@@ -265,7 +265,7 @@ pub(crate) fn run() -> ExitCode {
         Ok(Outcome::Fine) => 0,
         Ok(Outcome::InputErrors) => 1,
         Ok(Outcome::Unusable) => 2,
-        // A reader that has seen enough is no error.
+        // A reader that closes the pipe early is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             complain(error);

@@ -14,7 +14,7 @@ pub(super) fn known_version(text: &str) -> Result<Version, String> {
     TABLE.version(text).map_err(|error| error.to_string())
 }
 
-/// The forms of the opcode with this name, in the table's order; none where there is no such opcode.
+/// Returns the forms of an opcode in the table's order; empty if the opcode is unknown.
 pub(super) fn forms_of(opcode: &str) -> impl Iterator<Item = FormInfo> {
     TABLE.instruction(opcode).into_iter().flat_map(|info| info.forms())
 }
@@ -22,7 +22,7 @@ pub(super) fn forms_of(opcode: &str) -> impl Iterator<Item = FormInfo> {
 /// A mask of the threads of a warp: `0xffff`.
 pub(super) fn mask(text: &str) -> Result<u32, String> {
     let found = bits(text).and_then(|bits| u32::try_from(bits).ok());
-    found.ok_or_else(|| format!("`{text}` is no mask of 32 bits in hex or decimal"))
+    found.ok_or_else(|| format!("`{text}` is not a mask of 32 bits in hex or decimal"))
 }
 
 /// Bits in hex or decimal: `0x1f`, `31`.

@@ -1,4 +1,4 @@
-//! Output of work on several things at once, in the order of these things, although only so much of it is held.
+//! Output of concurrent work in a fixed order, with a bound on the output that is held in memory.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -9,7 +9,7 @@ use super::progress::Progress;
 /// Bytes that a part holds before it waits for its turn.
 const MOST_HELD: usize = 1 << 16;
 
-/// How many parts are begun at most before an earlier one has ended.
+/// Maximum number of parts started ahead of the oldest unfinished part.
 const MOST_AHEAD: usize = 64;
 
 /// Standard output, to which each part writes in its turn.
@@ -23,7 +23,7 @@ struct State {
     out: BufWriter<anstream::Stdout>,
     /// The part that may write.
     turn: usize,
-    /// What parts wrote that ended before their turn.
+    /// Output of parts that ended before their turn.
     ended: BTreeMap<usize, Vec<u8>>,
     /// Bytes to leave out of what is written next.
     separator: usize,
@@ -41,8 +41,8 @@ impl State {
 }
 
 impl<'p> Ordered<'p> {
-    /// `head` stands before all parts. The first one that writes does without the separator, of so many bytes, that it begins
-    /// with.
+    /// Writes `head` before all parts. `separator` is the length of the separator that each part's output begins with;
+    /// it is omitted for the first part that writes.
     pub(super) fn new(progress: &'p Progress, head: &str, separator: usize) -> Ordered<'p> {
         let out = BufWriter::new(anstream::stdout());
         let mut state = State { out, turn: 0, ended: BTreeMap::new(), separator, failed: None };
@@ -137,7 +137,7 @@ impl Write for Part<'_, '_> {
         Ok(bytes.len())
     }
 
-    /// What is held is written in the turn of this part.
+    /// Does nothing: held output is written when it is this part's turn.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -24,7 +24,7 @@ impl Progress {
         Progress { wanted, unit, start: Instant::now(), bar: Mutex::new(None) }
     }
 
-    /// So many steps of all are done.
+    /// Shows that `done` of `all` steps are done.
     pub(super) fn show(&self, done: u64, all: u64) {
         if !self.wanted || self.start.elapsed() < PATIENCE {
             return;

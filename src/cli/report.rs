@@ -18,7 +18,7 @@ pub(super) fn write(
     finding: &Diagnostic,
 ) -> io::Result<()> {
     let shown = shown(text, &finding.span);
-    // Bytes that are no text are shown as such; the caret counts what is shown.
+    // Invalid UTF-8 is shown as replacement characters; the caret counts characters as shown.
     let part = |range: Range<usize>| String::from_utf8_lossy(&text[range]);
     let before = part(shown.start..finding.span.start);
     let marked = part(finding.span.clone());

@@ -188,7 +188,7 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
     }
 }
 
-/// What is printed after a launch, by name; arrays are saved on the way.
+/// Returns the values to print after a launch, by name, and saves arrays to their files.
 fn outputs(arguments: &RunArguments, buffers: &[Buffer], memory: &Memory) -> Result<Map<String, Value>, String> {
     let find = |name: &str| {
         let mut named = buffers.iter().filter(|buffer| buffer.names.iter().any(|known| known == name));

@@ -11,7 +11,7 @@ use super::findings::{Source, in_full};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
-/// What stands between two results.
+/// Separator between results.
 pub(super) const SEPARATOR: &str = ",";
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! `ptx-isa completions` and `ptx-isa man`: the command line, told to a shell and to `man`.
+//! `ptx-isa completions` and `ptx-isa man`: shell completions and the manual page.
 
 use std::io::{self, Write};
 

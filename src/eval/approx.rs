@@ -1,5 +1,5 @@
-//! What the machine approximates: computed in double precision and rounded, so that the result is the correctly rounded one
-//! but for ties that double precision cannot tell.
+//! Approximate instructions, computed in double precision and then rounded: results are correctly rounded, except for
+//! ties that double precision cannot distinguish.
 //!
 //! ```
 //! use ptx_isa::eval;
@@ -16,7 +16,8 @@ use super::{bf16, f16, rounding::RN};
 const TWO_OVER_PI: [u64; 4] =
     [0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
 
-/// How many quarters of a turn an angle is past, modulo four, and the angle left, of at most an eighth either way.
+/// Reduces the magnitude of an angle: returns the number of quarter turns, modulo four, and the remaining angle, of at
+/// most an eighth of a turn.
 const fn reduce(x: f32) -> (u64, f64) {
     let bits = x.to_bits();
     let biased = (bits >> 23 & 0xff) as i32;
@@ -24,7 +25,7 @@ const fn reduce(x: f32) -> (u64, f64) {
     if magnitude < core::f64::consts::FRAC_PI_4 {
         return (0, magnitude);
     }
-    // The angle is `m · 2^e`; of its product with 2/π the bits from two on above the point matter.
+    // The angle is `m · 2^e`; of its product with 2/π, only the bits from two above the point on matter.
     let (m, e) = ((bits & 0x7f_ffff | 0x80_0000) as u128, biased - 150);
     // 128 bits of 2/π from the one on that gives four with the angle's last place.
     let first = e - 2;

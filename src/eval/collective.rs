@@ -1,4 +1,4 @@
-//! What a thread learns of others of its warp. Threads are sets of bits, one for each of 32.
+//! Collective operations across the lanes of a warp. Member masks have one bit for each of the 32 lanes.
 //!
 //! ```
 //! use ptx_isa::eval;
@@ -13,13 +13,13 @@ use isa_table::program::WARP;
 
 use super::{canonical_nan_f32, max_f32, min_f32};
 
-/// What a thread of the warp has; the lowest five bits of its number are looked at.
+/// Indexed shuffle: returns the value of lane `thread` modulo 32.
 #[inline(always)]
 pub const fn shuffle_b32(x: [u32; WARP], thread: u32) -> u32 {
     x[thread as usize % WARP]
 }
 
-/// Those of some threads that have it true.
+/// Returns a ballot: bit *i* is the predicate of lane *i*, for the lanes in `threads`.
 pub const fn ballot(x: [bool; WARP], threads: u32) -> u32 {
     let (mut all, mut thread) = (0, 0);
     while thread < WARP {
@@ -29,10 +29,10 @@ pub const fn ballot(x: [bool; WARP], threads: u32) -> u32 {
     all & threads
 }
 
-/// Those of some threads that have the same.
+/// Matches of a value across lanes.
 macro_rules! alike {
     ($($ty:ty: $alike:ident;)*) => {$(
-        /// Those of some threads that have the same as `like`.
+        /// Returns the mask of the lanes in `threads` whose value equals `like`.
         pub const fn $alike(x: [$ty; WARP], like: $ty, threads: u32) -> u32 {
             let (mut same, mut thread) = ([false; WARP], 0);
             while thread < WARP {
@@ -49,7 +49,7 @@ alike! {
     u64: match_any_b64;
 }
 
-/// What some threads have, joined by a function, from a value that changes nothing.
+/// Reductions over the lanes in `threads`, starting from a neutral element.
 macro_rules! joined {
     ($($(#[$doc:meta])* $name:ident: $ty:ty, $none:expr, |$all:ident, $x:ident| $join:expr;)*) => {$(
         $(#[$doc])*
@@ -68,24 +68,24 @@ macro_rules! joined {
 }
 
 joined! {
-    /// The sum of what some threads have, modulo two to the width.
+    /// Sum over the lanes in `threads`; wraps on overflow.
     reduce_add_b32: u32, 0_u32, |all, x| all.wrapping_add(x);
-    /// The bits that all of some threads have.
+    /// Bitwise AND over the lanes in `threads`.
     reduce_and_b32: u32, u32::MAX, |all, x| all & x;
-    /// The bits that any of some threads has.
+    /// Bitwise OR over the lanes in `threads`.
     reduce_or_b32: u32, 0, |all, x| all | x;
-    /// The bits that an odd number of some threads has.
+    /// Bitwise XOR over the lanes in `threads`.
     reduce_xor_b32: u32, 0, |all, x| all ^ x;
-    /// The least of what some threads have.
+    /// Minimum over the lanes in `threads`.
     reduce_min_u32: u32, u32::MAX, |all, x| if x < all { x } else { all };
-    /// The least of what some threads have.
+    /// Minimum over the lanes in `threads`.
     reduce_min_s32: i32, i32::MAX, |all, x| if x < all { x } else { all };
-    /// The greatest of what some threads have.
+    /// Maximum over the lanes in `threads`.
     reduce_max_u32: u32, 0, |all, x| if x > all { x } else { all };
-    /// The greatest of what some threads have.
+    /// Maximum over the lanes in `threads`.
     reduce_max_s32: i32, i32::MIN, |all, x| if x > all { x } else { all };
-    /// The least number of those that some threads have; NaN if none has one.
+    /// Minimum over the lanes in `threads`, ignoring NaNs; NaN if all of them are NaN.
     reduce_min_f32: f32, canonical_nan_f32(0.0), |all, x| min_f32(all, x);
-    /// The greatest number of those that some threads have; NaN if none has one.
+    /// Maximum over the lanes in `threads`, ignoring NaNs; NaN if all of them are NaN.
     reduce_max_f32: f32, canonical_nan_f32(0.0), |all, x| max_f32(all, x);
 }

@@ -17,15 +17,15 @@ use super::rounding::{RM, RN, RP};
 use super::soft::{self, BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64, UE5M3};
 use super::{bf16, f16, widen_bf16, widen_f16};
 
-/// The words of `IntegerRounding`: the same roundings, to integers.
+/// The members of `IntegerRounding`: the same rounding modes, to integers.
 pub mod integer_rounding {
     pub use crate::eval::rounding::{RM as RMI, RN as RNI, RP as RPI, RZ as RZI};
 }
 
-/// Each integer type to each, the nearest number in place of one that it does not have.
+/// Conversions between all integer types that clamp to the range of the destination.
 macro_rules! clamps {
     ($($from:ty: $($to:ty = $name:ident)*;)*) => {$($(
-        /// The nearest number of the type.
+        /// Clamps to the range of the type.
         #[inline(always)]
         pub const fn $name(x: $from) -> $to {
             const LEAST: i128 = <$to>::MIN as i128;
@@ -46,17 +46,17 @@ clamps! {
     i64: u8 = clamp_u8_s64 u16 = clamp_u16_s64 u32 = clamp_u32_s64 u64 = clamp_u64_s64 i8 = clamp_s8_s64 i16 = clamp_s16_s64 i32 = clamp_s32_s64 i64 = clamp_s64_s64;
 }
 
-/// Rounding to whole numbers, which stay floats.
+/// Rounding to integral values in floating-point format.
 macro_rules! wholes {
     ($($ty:ty: $whole:ident;)*) => {$(
-        /// The number rounded to a whole one; what is no number stays what it is.
+        /// Rounds to an integral value; a NaN is returned unchanged.
         #[inline(always)]
         pub(super) const fn $whole<const ROUNDING: u8>(x: $ty) -> $ty {
-            // From here on all floats are whole: a sum with it is rounded to one.
+            // All floats from here on are integral, so adding it rounds to an integral value.
             const EDGE: $ty = 1.0 / <$ty>::EPSILON;
             let size = x.abs();
             let near = size + EDGE - EDGE;
-            // Whether the magnitude is to be the next one that is not less, or not greater.
+            // True if the magnitude is rounded up, false if it is rounded down.
             let up = ROUNDING == RM && x.is_sign_negative() || ROUNDING == RP && x.is_sign_positive();
             let rounded = match up {
                 _ if ROUNDING == RN => near,
@@ -73,11 +73,11 @@ wholes! {
     f64: whole_f64;
 }
 
-/// Each float type to each integer type; halves as floats of single precision.
+/// Conversions from each float type to each integer type; halves are converted by way of single precision.
 macro_rules! integers {
     ($($from:ty, $float:ty, $single:ident $whole:ident: $($to:ty = $name:ident)*;)*) => {$($(
-        /// The number rounded to an integer, the nearest one of the type in place of one that it does not have. NaN is zero,
-        /// but the highest bit alone where either has 64 bits.
+        /// Rounds to an integer and clamps to the range of the type. A NaN gives zero, or only the highest bit set if
+        /// either type has 64 bits.
         #[inline(always)]
         pub const fn $name<const ROUNDING: u8>(x: $from) -> $to {
             let x = $whole::<ROUNDING>($single(x));
@@ -89,8 +89,8 @@ macro_rules! integers {
     )*)*};
 }
 
-/// The lowest bits of a whole number between two of at most 32 bits; zero for NaN. Rust's conversion does the same, and no
-/// vectors are made of it.
+/// Clamps an integral value to a range of at most 32 bits, and returns its low bits; zero for NaN. Rust's conversion
+/// does the same, but is not vectorized.
 #[inline(always)]
 const fn word(x: f64, least: f64, most: f64) -> u32 {
     let inside = if x < least {

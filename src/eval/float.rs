@@ -86,7 +86,7 @@ pub const fn fma_f32<const ROUNDING: u8>(a: f32, b: f32, c: f32) -> f32 {
     finish_f32(narrow::<ROUNDING>(sum_f64::<ROUNDING>(a as f64 * b as f64, c as f64)), a, b)
 }
 
-/// `a · b + c`, of two floats beside it the one with an odd last bit.
+/// `a · b + c`, rounded to odd: of the two neighboring floats, the one with an odd last bit.
 #[inline(always)]
 pub const fn fma_odd_f32(a: f32, b: f32, c: f32) -> f32 {
     let sum = sum_f64::<RN>(a as f64 * b as f64, c as f64);
@@ -97,13 +97,13 @@ pub const fn fma_odd_f32(a: f32, b: f32, c: f32) -> f32 {
     finish_f32(if even && !sum.is_nan() { f32::from_bits(beside) } else { near }, a, b)
 }
 
-/// `a + b`: single precision has so many bits that rounding once more is as rounding what is exact.
+/// `a + b`: single precision has enough bits that rounding twice equals rounding the exact sum.
 #[inline(always)]
 pub const fn add_bf16<const ROUNDING: u8>(a: bf16, b: bf16) -> bf16 {
     convert_bf16_f32::<ROUNDING>(add_f32::<ROUNDING>(widen_bf16(a), widen_bf16(b)))
 }
 
-/// `a · b`: a product has sixteen bits, and single precision all of them, but for those below its least number.
+/// `a · b`: a product has 16 bits, all of which single precision keeps, except below its smallest subnormal.
 #[inline(always)]
 pub const fn mul_bf16<const ROUNDING: u8>(a: bf16, b: bf16) -> bf16 {
     convert_bf16_f32::<ROUNDING>(mul_f32::<ROUNDING>(widen_bf16(a), widen_bf16(b)))
@@ -116,23 +116,23 @@ pub const fn fma_bf16<const ROUNDING: u8>(a: bf16, b: bf16, c: bf16) -> bf16 {
     convert_bf16_f32::<ROUNDING>(if ROUNDING == RN { fma_odd_f32(a, b, c) } else { fma_f32::<ROUNDING>(a, b, c) })
 }
 
-/// Sums of which more bits are computed than are kept.
+/// Sums computed with more bits than are kept.
 macro_rules! sums {
     ($($ty:ty: $sum:ident;)*) => {$(
-        /// The sum of two floats that does not overflow. Where it is no float its last bit is one: what is rounded from it
-        /// to fewer bits, by two at least, is then rounded as from the exact sum (Boldo and Melquiond, "Emulation of FMA
-        /// and correctly rounded sums").
+        /// Sum of two floats, which must not overflow, rounded to odd: the last bit of an inexact sum is one. Rounding
+        /// it to a format with at least two bits fewer then equals rounding the exact sum (Boldo and Melquiond,
+        /// "Emulation of FMA and correctly rounded sums").
         #[inline(always)]
         pub(super) const fn $sum<const ROUNDING: u8>(a: $ty, b: $ty) -> $ty {
             let sum = a + b;
-            // What the sum lacks; NaN where it is infinite.
+            // Rounding error of the sum; NaN if the sum is infinite.
             let part = sum - a;
             let rest = (a - (sum - part)) + (b - part);
             let bits = sum.to_bits();
             let beside = if (rest > 0.0) == (sum > 0.0) { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
             let inexact = rest.abs() > 0.0;
             let odd = <$ty>::from_bits(if inexact && bits & 1 == 0 { beside } else { bits });
-            // What is left of a number and its opposite is negative where sums are rounded down.
+            // The exact sum of a number and its opposite is −0 if rounding is toward −∞.
             let opposite = a.is_sign_negative() != b.is_sign_negative();
             if ROUNDING == rounding::RM && sum == 0.0 && opposite { -0.0 } else { odd }
         }
@@ -144,12 +144,12 @@ sums! {
     f64: sum_f64;
 }
 
-/// A double as a float; where it is NaN, any.
+/// Rounds a double to single precision; a NaN stays NaN, with an unspecified payload.
 #[inline(always)]
 pub(super) const fn narrow<const ROUNDING: u8>(x: f64) -> f32 {
     let near = x as f32;
     let (back, bits) = (near as f64, near.to_bits());
-    // Whether the nearest float is on the wrong side, and whether the other one is nearer to zero.
+    // True if the nearest float is on the wrong side, and true if the other neighbor is closer to zero.
     let (wrong, inwards) = match ROUNDING {
         RN => (false, false),
         rounding::RZ => (back.abs() > x.abs(), true),
@@ -204,19 +204,19 @@ pub(super) const fn finish_f64(result: f64, a: f64, b: f64) -> f64 {
     if result.is_nan() { f64::from_bits(nan) } else { result }
 }
 
-/// Signs.
+/// Operations on the sign.
 macro_rules! signs {
     ($($ty:ty, $bits:ty, $nan:literal: $invalid:ident $magnitude:ident $opposite:ident $product:ident;)*) => {$(
-        /// What an invalid operation gives.
+        /// Returns the canonical NaN, the result of an invalid operation.
         #[inline(always)]
         pub const fn $invalid(_: $ty) -> $ty { <$ty>::from_bits($nan) }
-        /// Without its sign; a NaN stays what it is.
+        /// Clears the sign, of NaNs as well.
         #[inline(always)]
         pub const fn $magnitude(x: $ty) -> $ty { <$ty>::from_bits(x.to_bits() & (<$bits>::MAX >> 1)) }
-        /// With the other sign; a NaN stays what it is but for that.
+        /// Flips the sign, of NaNs as well.
         #[inline(always)]
         pub const fn $opposite(x: $ty) -> $ty { <$ty>::from_bits(x.to_bits() ^ !(<$bits>::MAX >> 1)) }
-        /// `x` with the sign that `a · b` has.
+        /// Returns `x` with the sign of `a · b`.
         #[inline(always)]
         pub const fn $product(x: $ty, a: $ty, b: $ty) -> $ty {
             let sign = (a.to_bits() ^ b.to_bits()) & !(<$bits>::MAX >> 1);
@@ -291,13 +291,13 @@ half_extremes! {
     bf16, canonical_nan_bf16: min_bf16 max_bf16 order_bf16;
 }
 
-/// Whether it is the NaN that stands for what is outside of a tensor.
+/// Returns true if it is the NaN that marks out-of-bounds elements of a tensor.
 #[inline(always)]
 pub const fn is_oob_nan_f16(x: f16) -> bool {
     x.to_bits() == 0xffff
 }
 
-/// Whether it is the NaN that stands for what is outside of a tensor.
+/// Returns true if it is the NaN that marks out-of-bounds elements of a tensor.
 #[inline(always)]
 pub const fn is_oob_nan_bf16(x: bf16) -> bool {
     x.to_bits() == 0xffff

@@ -18,7 +18,7 @@ pub mod product_part {
     pub const WIDE: u8 = 2;
 }
 
-/// A half of the product whose parts are joined by `xor`, without carries.
+/// Returns one half of the carry-less product of `a` and `b`.
 pub const fn carryless_mul_b64<const PART: u8>(a: u64, b: u64) -> u64 {
     let (mut product, mut place) = (0_u128, 0);
     while place < 64 {
@@ -30,10 +30,10 @@ pub const fn carryless_mul_b64<const PART: u8>(a: u64, b: u64) -> u64 {
     if PART == product_part::HI { (product >> 64) as u64 } else { product as u64 }
 }
 
-/// Values side by side in a wider one, and the other way round.
+/// Packing and unpacking of values.
 macro_rules! joined {
     ($($wide:ty, $narrow:ty: $join:ident($($part:ident),*) $element:ident;)*) => {$(
-        /// Values side by side, the first one lowest.
+        /// Packs values, with the first one in the lowest bits.
         #[inline(always)]
         pub const fn $join($($part: $narrow),*) -> $wide {
             let parts = [$($part),*];
@@ -44,7 +44,7 @@ macro_rules! joined {
             }
             all
         }
-        /// One of the values that stand side by side, the lowest one first.
+        /// Extracts the value at `index` of packed values; index 0 is the lowest.
         #[inline(always)]
         pub const fn $element(x: $wide, index: u32) -> $narrow { (x >> (index * <$narrow>::BITS)) as $narrow }
     )*};
@@ -72,10 +72,10 @@ macro_rules! modular {
         /// The product modulo two to the width.
         #[inline(always)]
         pub const fn $mul(a: $ty, b: $ty) -> $ty { a.wrapping_mul(b) }
-        /// `x` so many places higher; zero if that is the width or more.
+        /// Shifts left; a shift by the width or more gives zero.
         #[inline(always)]
         pub const fn $shl(x: $ty, by: u32) -> $ty { if by < <$ty>::BITS { x << by } else { 0 } }
-        /// `x` so many places lower; zero if that is the width or more.
+        /// Shifts right, and fills with zeros; a shift by the width or more gives zero.
         #[inline(always)]
         pub const fn $shr(x: $ty, by: u32) -> $ty { if by < <$ty>::BITS { x >> by } else { 0 } }
     )*};
@@ -90,10 +90,10 @@ modular! {
 
 pub use {shr_b8 as shr_u8, shr_b16 as shr_u16, shr_b32 as shr_u32, shr_b64 as shr_u64};
 
-/// The carry out of a sum of three: the third is zero or one.
+/// Carry out of the sum of three values, the third of which is 0 or 1.
 macro_rules! carries {
     ($($ty:ty: $carry:ident;)*) => {$(
-        /// Whether `a + b`, and one more where `c` is true, does not fit.
+        /// Returns the carry out of `a + b + c`.
         #[inline(always)]
         pub const fn $carry(a: $ty, b: $ty, c: bool) -> bool {
             let (sum, first) = a.overflowing_add(b);
@@ -107,13 +107,13 @@ carries! {
     u64: carry_out_b64;
 }
 
-/// What depends on the sign: sums that saturate, and shifts.
+/// Saturating sums and differences.
 macro_rules! saturating {
     ($($ty:ty: $add:ident $sub:ident;)*) => {$(
-        /// The sum, or the number that is nearest to it.
+        /// Saturating sum.
         #[inline(always)]
         pub const fn $add(a: $ty, b: $ty) -> $ty { a.saturating_add(b) }
-        /// The difference, or the number that is nearest to it.
+        /// Saturating difference.
         #[inline(always)]
         pub const fn $sub(a: $ty, b: $ty) -> $ty { a.saturating_sub(b) }
     )*};
@@ -132,7 +132,7 @@ saturating! {
 
 macro_rules! signed_shifts {
     ($($ty:ty: $shr:ident;)*) => {$(
-        /// `x` so many places lower, with its sign above.
+        /// Shifts right, and fills with the sign; a shift by the width or more gives copies of the sign.
         #[inline(always)]
         pub const fn $shr(x: $ty, by: u32) -> $ty { x >> if by < <$ty>::BITS { by } else { <$ty>::BITS - 1 } }
     )*};
@@ -189,7 +189,7 @@ macro_rules! quotients {
             let quotient = quotient!($ty $(, $float)?, a / b);
             if b == 0 { $ones } else { quotient }
         }
-        /// What the quotient leaves of `a`; all of it if `b` is zero.
+        /// Remainder of the division; `a` if `b` is zero.
         #[inline(always)]
         pub const fn $remainder(a: $ty, b: $ty) -> $ty {
             if b == 0 { a } else { a.wrapping_sub($quotient(a, b).wrapping_mul(b)) }
@@ -220,10 +220,10 @@ pub const fn mul24_s32<const PART: u8>(a: i32, b: i32) -> i32 {
     if PART == product_part::HI { (product >> 16) as i32 } else { product as i32 }
 }
 
-/// Bits one by one.
+/// Bit counts and bit order.
 macro_rules! bits {
     ($($ty:ty: $ones:ident $zeros:ident $reverse:ident;)*) => {$(
-        /// How many bits are ones.
+        /// Counts the one bits.
         #[inline(always)]
         pub const fn $ones(x: $ty) -> u32 { x.count_ones() }
         /// Counts the leading zeros.
@@ -298,45 +298,46 @@ pub const fn extract_bits_s64(x: i64, first: u32, width: u32) -> i64 {
     if width == 0 { 0 } else { shifted << (unused & 63) >> (unused & 63) }
 }
 
-/// So many ones.
+/// Returns a mask of the lowest `width` bits.
 #[inline(always)]
 const fn low_u32(width: u32) -> u32 {
     if width < 32 { (1 << width) - 1 } else { u32::MAX }
 }
 
-/// So many ones.
+/// Returns a mask of the lowest `width` bits.
 #[inline(always)]
 const fn low_u64(width: u32) -> u64 {
     if width < 64 { (1 << width) - 1 } else { u64::MAX }
 }
 
-/// `x` with the lowest bits of `y` in place of `width` bits from bit `first` on.
+/// Replaces `width` bits of `x`, from bit `first` on, by the lowest bits of `y`.
 #[inline(always)]
 pub const fn insert_bits_b32(x: u32, y: u32, first: u32, width: u32) -> u32 {
     let mask = shl_b32(low_u32(masked(width)), masked(first));
     x & !mask | shl_b32(y, masked(first)) & mask
 }
 
-/// `x` with the lowest bits of `y` in place of `width` bits from bit `first` on.
+/// Replaces `width` bits of `x`, from bit `first` on, by the lowest bits of `y`.
 #[inline(always)]
 pub const fn insert_bits_b64(x: u64, y: u64, first: u32, width: u32) -> u64 {
     let mask = shl_b64(low_u64(width), first);
     x & !mask | shl_b64(y, first) & mask
 }
 
-/// The lowest bits, so many, with zeros above.
+/// Zero-extends the lowest `width` bits.
 #[inline(always)]
 pub const fn extend_bits_u32(x: u32, width: u32) -> u32 {
     x & low_u32(width)
 }
 
-/// The lowest bits, so many, with their sign above.
+/// Sign-extends the lowest `width` bits.
 #[inline(always)]
 pub const fn extend_bits_s32(x: i32, width: u32) -> i32 {
     extract_bits_s32(x, 0, if width < 32 { width } else { 32 })
 }
 
-/// Any function of three words, bit by bit: bit `4·a + 2·b + c` of the table is the outcome.
+/// Arbitrary bitwise function of three operands: bit `4·a + 2·b + c` of `table` is its result for the bits `a`, `b` and
+/// `c`.
 #[inline(always)]
 pub const fn logic3(a: u32, b: u32, c: u32, table: u32) -> u32 {
     // A mask of ones for each outcome that is one.

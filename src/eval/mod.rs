@@ -94,7 +94,7 @@ macro_rules! floats {
         /// `a <= b`; false if either is NaN
         #[inline(always)]
         pub const fn $le(a: $ty, b: $ty) -> bool { a <= b }
-        /// Whether either is NaN
+        /// Returns true if either is NaN.
         #[inline(always)]
         pub const fn $unordered(a: $ty, b: $ty) -> bool { a.is_nan() | b.is_nan() }
     )*};
@@ -105,13 +105,13 @@ floats! {
     f64: eq_f64 ne_f64 lt_f64 le_f64 unordered_f64;
 }
 
-/// What kind of float a value is.
+/// Classification of floats.
 macro_rules! classes {
     ($($ty:ty: $infinite:ident $subnormal:ident;)*) => {$(
-        /// Whether `x` is an infinity of either sign.
+        /// Returns true if `x` is an infinity of either sign.
         #[inline(always)]
         pub const fn $infinite(x: $ty) -> bool { x.is_infinite() }
-        /// Whether `x` is subnormal; zero is not.
+        /// Returns true if `x` is subnormal; zero is not.
         #[inline(always)]
         pub const fn $subnormal(x: $ty) -> bool { x.is_subnormal() }
     )*};
@@ -143,7 +143,7 @@ macro_rules! halves {
         /// `a <= b`; false if either is NaN
         #[inline(always)]
         pub const fn $le(a: $ty, b: $ty) -> bool { ($key(a) <= $key(b)) & !$unordered(a, b) }
-        /// Whether either is NaN
+        /// Returns true if either is NaN.
         #[inline(always)]
         pub const fn $unordered(a: $ty, b: $ty) -> bool {
             const INFINITY: u16 = <$ty>::INFINITY.to_bits();
@@ -362,7 +362,7 @@ pub const fn merge_part(c: u32, x: u32, pick: Lanes<1, 7>) -> u32 {
     c & !mask | x << first & mask
 }
 
-/// How many lanes are true.
+/// Counts the lanes that are true.
 #[inline(always)]
 pub const fn count_true_pred<const LANES: usize>(x: [bool; LANES]) -> u32 {
     let mut count = 0;

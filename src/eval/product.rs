@@ -29,9 +29,9 @@ pub struct Format {
     pub fraction: u32,
     /// True if it has a sign.
     pub signed: bool,
-    /// What it has beyond finite numbers.
+    /// Special values of the format: infinities and NaNs.
     pub beyond: NonFinite,
-    /// Bits below it where it fills a byte.
+    /// Number of zero bits below the value if it is padded to a byte.
     pub padding: u32,
 }
 
@@ -52,7 +52,7 @@ pub struct Number {
 const ZERO: i32 = -126;
 
 impl Format {
-    /// Returns the format of a table's type; `None` if it has no such type, or one that is not a number.
+    /// Returns the format of a table's type; `None` if the type is unknown or not a number.
     pub fn new(table: &Table, name: &str) -> Option<Format> {
         table.types.iter().find(|ty| ty.name == name).and_then(Format::of)
     }
@@ -217,7 +217,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Returns numbers as rows of so many. Significands of formats with up to 16 bits, and of TF32, are exact.
+    /// Arranges numbers as rows of `length`. Significands of formats with up to 16 bits, and of TF32, are exact.
     pub fn new(numbers: &[Number], length: usize) -> Rows {
         Rows {
             significands: numbers.iter().map(|number| number.significand as i32).collect(),

@@ -52,10 +52,10 @@ impl Format {
         self.sign(negative) | self.top() << self.fraction
     }
 
-    /// What an invalid operation gives.
+    /// Returns the canonical NaN, the result of an invalid operation.
     pub const fn nan(self) -> u64 {
         match self.fraction {
-            // The one of the machine has a sign.
+            // The canonical NaN of double precision is negative.
             52 => 0xfff8 << 48,
             _ => self.sign(true) - 1,
         }
@@ -73,9 +73,9 @@ impl Format {
         bits & self.sign(true) != 0
     }
 
-    /// The NaN that an operation on NaNs gives.
+    /// Returns the NaN that results from an operation with NaN operands.
     const fn propagate(self, a: u64, b: u64, c: u64) -> u64 {
-        // Only doubles keep what a NaN says.
+        // Only double precision keeps the payload of a NaN.
         if self.fraction != 52 {
             return self.nan();
         }
@@ -102,22 +102,22 @@ impl Format {
     }
 }
 
-/// A format of at most eight bits, which has no infinities or does without.
+/// A format of at most eight bits, which has no infinities or does not use them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Narrow {
-    /// The format as if its exponents went on.
+    /// The format with an extended exponent range.
     format: Format,
-    /// The bits of its greatest number.
+    /// Bits of the greatest number.
     most: u8,
-    /// The bits that NaN becomes.
+    /// Bits of NaN.
     nan: u8,
-    /// The bits of what is rounded to more than the greatest number.
+    /// Result for numbers rounded beyond the greatest one.
     beyond: u8,
-    /// Where its sign is; 8 if it has none.
+    /// Position of the sign bit; 8 if the format is unsigned.
     sign: u32,
 }
 
-/// A format whose exponents go on above those of some bits.
+/// Format with the given fraction and bias, and exponents beyond those of a narrow format.
 const fn endless(fraction: u32, bias: i32) -> Format {
     Format { exponent: 12, fraction, bias }
 }
@@ -183,7 +183,7 @@ const fn single(from: Narrow, magnitude: u32) -> u32 {
     if magnitude < 1 << fraction { (magnitude as f32 * least).to_bits() } else { normal }
 }
 
-/// A number of a narrow format as a half; one that is too great is an infinity.
+/// Converts a number of a narrow format to half precision; a number that is too large becomes infinity.
 #[inline(always)]
 pub const fn widen_half(from: Narrow, a: u8) -> u16 {
     let magnitude = a as u32 & ((1 << from.sign) - 1);
@@ -202,7 +202,7 @@ pub const fn widen_bfloat(from: Narrow, a: u8) -> u16 {
     widened(from, a, magnitude, single(from, magnitude) >> 16, 0x7f80)
 }
 
-/// The sign and what is no number beside the bits of a magnitude.
+/// Adds the sign to the bits of a magnitude, and replaces infinities and NaNs.
 #[inline(always)]
 const fn widened(from: Narrow, a: u8, magnitude: u32, bits: u32, infinity: u32) -> u16 {
     let sign = (a as u32 >> from.sign & 1) << 15;
@@ -212,7 +212,7 @@ const fn widened(from: Narrow, a: u8, magnitude: u32, bits: u32, infinity: u32) 
     (if magnitude > from.most as u32 && !infinite { 0x7fff } else { bits }) as u16
 }
 
-/// What is cut off below the last place that is kept.
+/// Value of the discarded bits, compared with half of the last place.
 #[derive(Clone, Copy)]
 enum Rest {
     None,
@@ -222,7 +222,8 @@ enum Rest {
 }
 
 impl Rest {
-    /// From what is cut off and half of the last place; `more` says that there is something below what is known.
+    /// Classifies the discarded bits, given half of the last place; `more` is true if lower bits that are not in `rest`
+    /// are set.
     const fn of(rest: u128, half: u128, more: bool) -> Rest {
         if rest == 0 && !more {
             Rest::None
@@ -235,7 +236,7 @@ impl Rest {
         }
     }
 
-    /// Whether the magnitude that is kept, odd or even, becomes the next one.
+    /// Returns true if the magnitude is rounded up; `odd` is its last bit.
     const fn goes_up(self, mode: u8, negative: bool, odd: bool) -> bool {
         match (mode, self) {
             (_, Rest::None) => false,
@@ -249,7 +250,8 @@ impl Rest {
     }
 }
 
-/// How many places of a magnitude a format does not keep, and its biased exponent there, at least that of subnormals.
+/// Returns the number of low bits that a format discards from a magnitude, and the biased exponent of the result, at
+/// least that of subnormals.
 const fn dropped(to: Format, magnitude: u128, exponent: i32) -> (i32, i32) {
     let length = 128 - magnitude.leading_zeros() as i32;
     // The biased exponent if it is normal, and where its last place is.
@@ -408,7 +410,7 @@ pub const fn sqrt(f: Format, a: u64, mode: u8) -> u64 {
     if f.is_negative(a) {
         return f.nan();
     }
-    // Twice as many places as the root is to have, at an even exponent.
+    // Twice the number of bits of the root, at an even exponent.
     let up = f.fraction as i32 + 6;
     let up = up + ((exponent - up) & 1);
     let wide = (x as u128) << up;

@@ -1,8 +1,9 @@
 //! Bodies of the builtins that take whole values, for 32 lanes at once.
 //!
-//! Most builtins that work lane by lane need none of these: loops call their body for one lane, and the compiler makes
-//! vectors of it. These are for what no such loop can say well: bytes that move between lanes of a packed value, sums over
-//! them, and what a SIMD level has instructions for that no operator of Rust stands for, such as sums with a rounding.
+//! Most lane-wise builtins need none of these: loops call their body for one lane, and the compiler vectorizes it. The
+//! functions here are for operations that such a loop cannot express well: moving bytes between lanes of a packed
+//! value, sums over them, and instructions of a SIMD level without an operator in Rust, such as sums with a rounding
+//! mode.
 
 mod approx;
 
@@ -16,7 +17,7 @@ use super::float::{finish_f64, sum_f32};
 use super::rounding::{RM, RN, RP, RZ};
 use crate::lanes::{Pick, Simd, WARP, reinterpret, whole};
 
-/// A value for each lane. No closure: one that is called does not have the level's features.
+/// Computes a value for each lane. A macro rather than a closure: a closure would not have the level's features.
 macro_rules! lanes {
     (|$lane:ident| $value:expr) => {{
         let mut lanes = [Default::default(); N];
@@ -78,8 +79,8 @@ pub fn fma_f64<const ROUNDING: u8, L: Simd, const N: usize>(
     }
 }
 
-/// Sums and products of halves to the nearest one. What is computed in single precision has as many bits as are needed to
-/// round it once more as if it were exact.
+/// Sums and products of halves, rounded to nearest even. Single precision has enough bits that rounding its result to
+/// half precision equals rounding the exact result.
 macro_rules! halves {
     ($($name:ident($simd:ident $($arg:ident)*) $value:expr;)*) => {$(
         /// The function of this name in each lane.
@@ -102,8 +103,8 @@ halves! {
     fma_f16(simd a b c) odd_fma(simd, &a, &b, &c);
 }
 
-/// `a · b + c` of halves in single precision; where it is no float, the one of its two neighbours whose last bit is one. A
-/// product of two halves is a float.
+/// `a · b + c` of halves in single precision, rounded to odd: of the two neighbors of an inexact result, the one with
+/// an odd last bit. The product of two halves is exact in single precision.
 #[inline(always)]
 fn odd_fma<L: Simd, const N: usize>(simd: L, a: &[u32; N], b: &[u32; N], c: &[u32; N]) -> [u32; N] {
     match (simd.fma_f32::<RM, N>(a, b, c), simd.fma_f32::<RP, N>(a, b, c)) {

@@ -1,4 +1,4 @@
-//! SIMD levels: which ones a machine has, and what each does with instructions of its own.
+//! SIMD levels: which ones a machine has, and the operations that each implements with its own instructions.
 
 use super::params::{WHOLE_FIRST, WHOLE_SECOND};
 use super::values::sealed;
@@ -70,7 +70,7 @@ impl core::fmt::Debug for Level {
     }
 }
 
-/// Functions of floats, `None` at a level that has no instruction for them.
+/// Floating-point functions; `None` at a level without an instruction for them.
 macro_rules! floats {
     ($($(#[$doc:meta])* $name:ident($($arg:ident)*) $word:ident -> $result:ident;)*) => {$(
         $(#[$doc])*
@@ -82,35 +82,36 @@ macro_rules! floats {
     )*};
 }
 
-/// What is compiled once for each level rather than into each loop that needs it.
+/// Code that is compiled once for each level, instead of into each loop that uses it.
 pub trait Kernel {
     type Output;
     fn run<L: Simd>(self, simd: L) -> Self::Output;
 }
 
-/// What a SIMD level does with instructions of its own. A value exists only in functions with the level's features.
+/// Operations that a SIMD level implements with its own instructions. A value exists only in functions with the level's
+/// features.
 ///
 /// A mask has the bit of lane `i` at place `i`; packed values have 64 or 128 lanes.
 pub trait Simd: Copy + sealed::Sealed {
-    /// Whether comparisons make masks, one bit a lane, rather than lanes of ones and zeros.
+    /// True if comparisons give masks of one bit a lane, rather than lanes of all ones or zeros.
     const MASKS: bool;
-    /// The sign bits of lanes: 32, 64 or 128. They come of comparisons of lanes of so many bits.
+    /// Returns the sign bits of 32, 64 or 128 lanes, which are results of comparisons of `compared`-bit lanes.
     fn mask<const N: usize>(self, lanes: &[i8; N], compared: u32) -> u128;
-    /// The bits at even places, and those at odd places.
+    /// Returns the bits at even positions, and those at odd positions.
     fn unzip(self, mask: u64) -> (u32, u32);
-    /// Each bit twice.
+    /// Doubles each bit.
     fn twice(self, mask: u32) -> u64;
-    /// The first where the mask is set, else the second.
+    /// Selects lanes of `yes` where the mask is set, else lanes of `no`.
     fn select<W: Word, const N: usize>(self, mask: u128, yes: &[W; N], no: &[W; N]) -> [W; N];
-    /// How many of the `EACH` (2 or 4) neighbours of each lane are set.
+    /// Returns the number of set bits in each group of `EACH` (2 or 4) neighbors.
     fn count<const EACH: usize>(self, mask: u128) -> [u32; WARP];
-    /// The bytes that a selector picks from each pair of words.
+    /// Returns the bytes that a selector picks from each pair of words.
     fn pick(self, a: &[u32; WARP], b: &[u32; WARP], pick: &Pick) -> [u8; 128];
 
     /// Runs a kernel in a function of its own.
     fn call<K: Kernel>(self, kernel: K) -> K::Output;
 
-    /// One of two constants in each lane, by a test of lanes of `TESTED` bits, fewer than `W` has.
+    /// Selects one of two constants in each lane by a test of `TESTED`-bit lanes, which are narrower than `W`.
     #[inline(always)]
     fn choose<const TESTED: u32, W: Word, const N: usize>(self, test: impl Fn(usize) -> bool, yes: W, no: W) -> [W; N] {
         let mut lanes = [no; N];
@@ -184,13 +185,13 @@ pub trait Simd: Copy + sealed::Sealed {
         None
     }
 
-    /// How many bits of each word are ones. `None` at a level for which nothing better is known than what the compiler makes.
+    /// Counts the one bits of each word. `None` at a level without a faster sequence than the compiler's.
     #[inline(always)]
     fn population_count_b32<const N: usize>(self, _: &[u32; N]) -> Option<[u32; N]> {
         None
     }
 
-    /// Lanes of ones and zeros with more bits.
+    /// Widens lanes of all ones or zeros.
     #[inline(always)]
     fn widen<V: Word, W: Word>(self, lanes: &[V; WARP]) -> [W; WARP] {
         widen(lanes)
@@ -210,7 +211,7 @@ pub trait Simd: Copy + sealed::Sealed {
     }
 }
 
-/// Whether a selector picks a word as it is: the first of two, or the second.
+/// Returns the word that a selector picks unchanged, the first or the second; `None` if it picks any other bytes.
 #[inline(always)]
 pub fn whole<'a>(a: &'a [u32; WARP], b: &'a [u32; WARP], pick: &Pick) -> Option<&'a [u32; WARP]> {
     match pick.whole {

@@ -1,18 +1,19 @@
-//! Loads and stores of warps: each lane has an address, and the elements there are moved to registers or from them.
+//! Loads and stores of warps: each lane has an address, and elements are moved between memory and registers.
 //!
-//! What lanes do together is told from their addresses: adjacent elements are copied at once, an element that all lanes read
-//! is read once, and other addresses are followed one by one. Addresses are compared with the bounds of a [`Window`] before
-//! anything is moved; a warp that leaves them is left to the caller, which knows what to say about it.
+//! The access pattern is determined from the addresses: adjacent elements are copied at once, an element that all lanes
+//! read is read once, and other addresses are accessed one by one. Addresses are checked against the bounds of a
+//! [`Window`] before anything is moved; a warp with an address outside of them is left to the caller, which reports the
+//! error.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use super::{Level, WARP, Word};
 
-/// The most elements of a transfer.
+/// Maximum number of elements of a transfer.
 pub(crate) const ELEMENTS: usize = 4;
 
-/// What an element of a transfer is loaded to or stored from.
+/// Destination of a loaded element, or source of a stored one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Element {
     /// A register, by its offset among those of a warp.
@@ -24,31 +25,31 @@ pub(crate) enum Element {
 /// A load or store, decoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transfer {
-    /// The offset of the guard, and what it is xored with.
+    /// Offset of the guard, and the mask that it is XORed with.
     pub guard: (u32, u32),
-    /// The register with addresses: its offset and its width, 32 or 64; zero for none.
+    /// Register with addresses: its offset and its width, 32 or 64; the width is 0 without a register.
     pub base: (u32, u8),
-    /// What is added to addresses.
+    /// Offset added to addresses.
     pub offset: u64,
-    /// The bytes of an element in memory: 1, 2, 4 or 8.
+    /// Size of an element in memory, in bytes: 1, 2, 4 or 8.
     pub bytes: u8,
-    /// Whether elements are sign-extended to wider registers.
+    /// True if elements are sign-extended to wider registers.
     pub signed: bool,
-    /// The width of the registers: 16, 32 or 64.
+    /// Width of the registers: 16, 32 or 64.
     pub bits: u8,
-    /// How many elements there are: 1, 2 or 4.
+    /// Number of elements: 1, 2 or 4.
     pub count: u8,
     pub elements: [Element; ELEMENTS],
 }
 
-/// The memory that addresses are in.
+/// The range of addresses that a transfer may access.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    /// The first address, and the one behind the last.
+    /// The first address, and the address behind the last byte.
     pub start: u64,
     pub end: u64,
-    /// What is added to an address of the first lane of the first warp to make it one of the host, and how much more for each
-    /// warp and for each lane.
+    /// Added to an address of the first lane of the first warp to get the host address; `warp` and `lane` are the
+    /// increments for each further warp and lane.
     pub host: u64,
     pub warp: u64,
     pub lane: u64,
@@ -132,7 +133,7 @@ static ZEROS: [u64; WARP] = [0; WARP];
 ///
 /// # Safety
 ///
-/// At both are so many elements, aligned, readable and writable; whoever else accesses those in memory does so atomically.
+/// `to` and `from` are aligned and valid for `count` elements; any concurrent access to the memory is atomic.
 #[inline(always)]
 unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: usize) {
     let bytes = count * size_of::<E>();
@@ -211,25 +212,27 @@ fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Where the elements of a warp are in memory.
+/// Places of a warp's elements in memory.
 enum Places {
-    /// Behind each other from here on.
+    /// Consecutive elements from this address on.
     Linear(usize),
-    /// All here.
+    /// One element for all lanes, at this address.
     Same(usize),
-    /// One element of each lane: of a group behind each other from here on, or all here.
+    /// One element for each lane, by groups: consecutive elements from this address on, or, if true, one element for
+    /// the group.
     Groups([(usize, bool); WARP / GROUP]),
     Scattered([u64; WARP]),
 }
 
 impl Transfer {
-    /// Loads (or stores) the elements of warps, whose registers lie `stride` bytes behind each other from `registers` on, and
-    /// whose lanes take part that a mask has; returns how many warps are done. The next one, if there is one, is as it was.
+    /// Loads (or stores) the elements of warps. The registers of consecutive warps are `stride` bytes apart, from
+    /// `registers` on, and `masks` has the active lanes of each warp. Returns the number of leading warps that were
+    /// completed; the warp after them, if any, is unchanged.
     ///
     /// # Safety
     ///
-    /// There are the registers of so many warps, of a program that the transfer was decoded for. Every address in the window is
-    /// readable at the host, and writable; whoever else accesses the memory does so atomically.
+    /// `registers` must hold the registers of `masks.len()` warps of the program that the transfer was decoded for.
+    /// Every address in the window is readable and writable at the host; any concurrent access to the memory is atomic.
     #[inline]
     pub(super) unsafe fn run<const WRITE: bool>(
         &self,
@@ -339,10 +342,10 @@ unsafe fn over_warps<A: Address, E: Stored, const WRITE: bool, const WIDE: bool>
 struct Warp<'a, A> {
     transfer: &'a Transfer,
     window: &'a Window,
-    /// The bytes of all elements of a lane, and how far an address may be from the start of the window.
+    /// Bytes of all elements of a lane, and the greatest offset of an address from the start of the window.
     whole: u64,
     limit: u64,
-    /// What makes an address of the first lane one of the host.
+    /// Added to an address of the first lane to get the host address.
     host: u64,
     registers: *mut u8,
     /// The register of addresses, which may be loaded to.
@@ -350,7 +353,7 @@ struct Warp<'a, A> {
 }
 
 impl<A: Address> Warp<'_, A> {
-    /// Where all lanes have their elements; none if some are not in the window or not aligned.
+    /// Returns the places of all lanes' elements; `None` if any is outside of the window or not aligned.
     ///
     /// # Safety
     ///
@@ -405,7 +408,8 @@ impl<A: Address> Warp<'_, A> {
         (outside >> 63 == 0 && low & (whole - 1) == 0).then_some(Places::Scattered(places))
     }
 
-    /// Where groups of lanes have their elements, if those of each are adjacent or the same, in the window, and aligned.
+    /// Returns the places of the groups' elements, if each group is consecutive or at one address, in the window, and
+    /// aligned.
     #[inline(always)]
     fn groups<const WRITE: bool>(&self, addresses: &[A; WARP], offset: A) -> Option<Places> {
         let steps = &A::STEPS[self.whole.trailing_zeros() as usize];
@@ -547,7 +551,7 @@ impl<A: Address> Warp<'_, A> {
             };
             match places {
                 Places::Linear(to) => copy::<E, WIDE>(*to as *mut E, from, count * WARP),
-                // Stores of a warp are not told to be the same: the last lane counts.
+                // Stores to one address are classified as scattered, so that the last lane's value remains.
                 Places::Same(_) => return false,
                 Places::Groups(groups) => {
                     for (group, (place, _)) in groups.iter().enumerate() {

@@ -8,7 +8,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `values` | lanes, masks, sources and destinations: what a loop gets and gives |
-//! | `params` | what tells instructions of one loop apart: constants, truth tables, selectors |
+//! | `params` | parameters that distinguish the instructions of one loop: constants, truth tables, selectors |
 //! | `level`, `portable`, `x86` | SIMD levels: which ones a machine has, and what each does with instructions of its own |
 //! | `run` | how a loop runs: the code of a level around the generated body |
 //! | `step` | decoded instructions, and the register files they run over |
@@ -25,11 +25,11 @@
 //!    machine has the level's features.
 //! 2. **Places.** Every operand place that a loop uses points to 32 lanes of the operand's width for each of the chunks it
 //!    is called for, or to one word of predicates for each, aligned, readable, and writable where it is a destination.
-//!    Destinations overlap no source of another chunk. A step has as many places and parameters as its loop, and does not
-//!    change: what runs it was chosen for what its selectors pick.
+//!    Destinations overlap no source of another chunk. A step has the number of places and parameters that its loop
+//!    requires, and does not change: the function that runs it was chosen for its selectors.
 #![allow(unsafe_code, reason = "the one module that calls functions of CPU features and follows operand pointers")]
 #![cfg_attr(not(feature = "simd"), allow(dead_code, reason = "without loops threads run one by one"))]
-// What is shown of this module is for generated code.
+// The items of this module that are visible outside are for generated code.
 #![allow(missing_docs, reason = "traits and types that generated code names; each has a comment where it matters")]
 
 mod convert;

@@ -1,43 +1,44 @@
-//! What tells instructions of one loop apart: constants, truth tables and selectors.
+//! Parameters that distinguish the instructions of one loop: constants, truth tables and selectors.
 
 use alloc::vec::Vec;
 
 use isa_table::program::Param;
 
-/// The parameters of a loop: a tuple, which lies in memory as `words` writes it.
+/// The parameters of a loop: a tuple, laid out in memory as `words` writes it.
 pub trait Params: Copy {
-    /// Words of 32 bits.
+    /// Size in 32-bit words.
     const WORDS: usize;
-    /// Whether there are selectors, and with them a commonest case.
+    /// True if there are selectors, which have a usual value.
     const SELECTS: bool;
     /// # Safety
     ///
-    /// At `at` lie the words of these parameters.
+    /// `at` must point to the words of these parameters.
     unsafe fn load(at: *const u8) -> Self;
-    /// The same with what selectors pick known where they pick what they mostly do: the first one the first word, the
-    /// second one the second, and masks all lanes.
+    /// Returns the parameters specialized for the usual selectors, `None` if any selector differs: the first selector
+    /// picks the first word, the second one the second word, and masks have all lanes.
     fn usual(self) -> Option<Self>;
-    /// The same with nothing known of what selectors pick.
+    /// Returns the parameters with nothing assumed about selectors.
     fn unusual(self) -> Self;
 }
 
 /// One parameter.
 pub trait OneParam: Copy {
-    /// Words of 32 bits.
+    /// Size in 32-bit words.
     const WORDS: usize;
     /// # Safety
     ///
-    /// At `at` lie the words of this parameter.
+    /// `at` must point to the words of this parameter.
     unsafe fn load(at: *const u8) -> Self;
-    /// What a selector is if it is the `number`th of its loop and picks what such a one mostly does.
+    /// Returns the parameter specialized for the usual selector, `None` if the selector differs. The counter is the
+    /// number of preceding selectors in the loop.
     fn usual(self, _: &mut u16) -> Option<Self> {
         Some(self)
     }
-    /// What a selector is of which nothing is known.
+    /// Returns the parameter with nothing assumed about the selector.
     fn unusual(self) -> Self {
         self
     }
-    /// Whether it is a selector.
+    /// True if it is a selector.
     const SELECTS: bool = false;
 }
 
@@ -175,7 +176,7 @@ macro_rules! truths {
                 $name(coefficients)
             }
 
-            /// What it makes of these predicates.
+            /// Applies the function to predicates.
             #[inline(always)]
             pub fn apply<M: MaskWord>(self, $x: [M; $leaves]) -> M {
                 let $c = |index: usize| M::splat(self.0[index]);

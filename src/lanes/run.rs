@@ -51,7 +51,8 @@ macro_rules! levels {
                 Run { places: places::<K>(), words: K::Params::WORDS, of_warp: of_warp::<K>, chunks: chunks::<K> }
             }
 
-            /// What runs a step, by what its selectors pick: with what they mostly do there is a function that knows it.
+            /// Returns the function that runs a step: a specialized one if the step's selectors have their usual
+            /// values.
             ///
             /// # Safety
             ///
@@ -114,10 +115,10 @@ levels! {
     avx512 Avx512(()), #[target_feature(enable = "avx2,bmi1,bmi2,f16c,fma,avx512f,avx512bw,avx512dq,avx512vl")];
 }
 
-/// Runs a loop with these parameters over one warp, then the steps behind it. The operands are at the step's offsets in its
-/// registers. Lanes are written that are active and that the step's guard has.
+/// Runs a loop with the given parameters over one warp, then runs the steps that follow. The operands are at the step's
+/// offsets in `registers`. Only lanes that are active and enabled by the step's guard are written.
 ///
-/// What the step says is read where it is used: held in registers of the machine, these would have to be saved before.
+/// The fields of the step are read at their uses: held in machine registers, they would have to be spilled first.
 ///
 /// # Safety
 ///
@@ -193,7 +194,7 @@ unsafe fn chunks<K: Loop, L: Simd>(
 ) {
     let outputs = K::Outputs::COUNT;
     let mut offsets = [0; Width::COUNT];
-    // SAFETY: the caller's promises: there are as many places, and each chunk of them is there.
+    // SAFETY: by the caller's promises, `firsts` has an entry for each place, and all `count` chunks of it exist.
     unsafe {
         loop {
             let at = |place: usize, width: Width| firsts[place].add(offsets[width as usize]);
@@ -212,12 +213,12 @@ unsafe fn chunks<K: Loop, L: Simd>(
     }
 }
 
-/// How many operands the steps of a loop have.
+/// Number of operands in a step of this loop.
 const fn places<K: Loop>() -> usize {
     K::Outputs::COUNT + K::Sources::COUNT
 }
 
-/// The parameters of a step: they stand behind the places.
+/// Returns the parameters of a step, which follow its operand offsets.
 ///
 /// # Safety
 ///

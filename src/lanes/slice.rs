@@ -37,7 +37,7 @@ pub enum SliceMut<'a> {
     Sink,
 }
 
-/// Where an operand's words are, how many there are, and the bits of a lane.
+/// Location of an operand's words, their count, and the bits per lane.
 #[derive(Clone, Copy)]
 struct Extent {
     bits: u8,
@@ -81,7 +81,7 @@ pub(crate) struct SliceCode {
     destinations: usize,
     /// For each source of the loop, which of the sources in order of writing it is.
     sources: Vec<u8>,
-    /// How many sources are written.
+    /// Number of sources in order of writing.
     written: usize,
 }
 
@@ -100,10 +100,10 @@ pub(crate) struct Bound<'a> {
     slices: PhantomData<&'a mut [u64]>,
 }
 
-/// So many chunks of a destination that is not wanted are written before the next ones are written in their place.
+/// Number of chunks in the buffer of an unused destination; further chunks overwrite it.
 const SINK_CHUNKS: usize = 16;
 
-/// Room for a destination that is not wanted.
+/// Buffer for a destination whose result is discarded.
 #[repr(C, align(64))]
 struct Sink([[u64; WARP]; SINK_CHUNKS]);
 
@@ -111,7 +111,7 @@ struct Sink([[u64; WARP]; SINK_CHUNKS]);
 #[repr(C, align(64))]
 struct Scratch([[u64; WARP]; PLACES]);
 
-/// Bytes of so many lanes; predicates have a word for 32.
+/// Size of `lanes` lanes in bytes; predicates are packed into words of 32 lanes.
 fn bytes(bits: u8, lanes: usize) -> usize {
     if bits == 1 { 4 * lanes.div_ceil(WARP) } else { usize::from(bits) / 8 * lanes }
 }
@@ -164,7 +164,11 @@ impl SliceCode {
     }
 }
 
-/// Where a slice is that has so many lanes of a width.
+/// Returns the address of a slice.
+///
+/// # Panics
+///
+/// If its lanes do not have the width `bits`, or it has fewer than `lanes` lanes.
 fn fitting(slice: Extent, bits: u8, lanes: usize) -> *mut u8 {
     const NAMES: [(u8, &str); 4] =
         [(1, "predicates"), (16, "lanes of 16 bits"), (32, "lanes of 32 bits"), (64, "lanes of 64 bits")];
@@ -205,7 +209,7 @@ impl Bound<'_> {
     ///
     /// # Safety
     ///
-    /// At each place are as many chunks, and each destination that is a sink has room for them.
+    /// `at` has a pointer to at least `chunks` chunks for each place, including each destination that is a sink.
     #[inline]
     unsafe fn chunks(&self, at: &[*mut u8; PLACES], chunks: usize) {
         let code = self.code;
@@ -235,7 +239,7 @@ impl Bound<'_> {
                     false => at.wrapping_add(bytes(*bits, done * WARP)),
                 };
             }
-            // SAFETY: so many chunks are left of each slice, and the sinks have room for them.
+            // SAFETY: each slice has at least `next` chunks left, and the sinks have room for them.
             unsafe { self.chunks(&at, next) };
             done += next;
         }

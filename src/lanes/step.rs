@@ -14,10 +14,10 @@ use super::{Level, Run, WARP, Width, Word};
 #[cfg(feature = "run")]
 use super::{Transfer, Window};
 
-/// What a step begins with. Behind it are the offsets of its operands in the registers of a warp, in bytes, destinations
-/// first; then the parameters of its loop.
+/// Header of a step. It is followed by the byte offsets of the step's operands in the registers of a warp, destinations
+/// first, and then by the parameters of its loop.
 ///
-/// It has the alignment of the words behind it, and no gap before them.
+/// Its alignment is that of the words that follow, so that no padding separates them.
 #[derive(Clone, Copy)]
 #[repr(C, packed(4))]
 pub(super) struct Head {
@@ -28,25 +28,27 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Where the offset of a place stands in a step.
+    /// Byte offset, within a step, of the register offset of operand number `place`.
     #[inline(always)]
     pub(super) const fn place(place: usize) -> usize {
         size_of::<Head>() + 4 * place
     }
 
-    /// Where the parameters of a step with so many places stand.
+    /// Byte offset of the parameters in a step with this number of operands.
     #[inline(always)]
     pub(super) const fn params(places: usize) -> usize {
         Head::place(places)
     }
 
-    /// How many bytes a step has with so many places and words of parameters: whole lines. The next one is behind them.
+    /// Size in bytes of a step with this number of operands and of parameter words, rounded up to whole lines. The next
+    /// step follows immediately.
     #[inline(always)]
     pub(super) const fn size(places: usize, words: usize) -> usize {
         (Head::params(places) + 4 * words).next_multiple_of(size_of::<Line>())
     }
 
-    /// Where a step that runs thread by thread points to its [`Thread`]: behind as many places as there may be.
+    /// Byte offset of the pointer to its [`Thread`] in a step that runs thread by thread: behind the maximum number of
+    /// operands.
     const THREAD: usize = Head::place(PLACES).next_multiple_of(8);
 }
 
@@ -58,7 +60,8 @@ pub(super) struct Next {
 }
 
 impl Next {
-    /// What runs the step is read here, before another one is run: a wrong guess of it is noticed early.
+    /// Loads the function pointer of a step. This happens before the preceding step runs, so that a mispredicted jump
+    /// is detected early.
     ///
     /// # Safety
     ///
@@ -69,12 +72,13 @@ impl Next {
         Next { run: unsafe { (*step.cast::<Head>()).run }, step }
     }
 
-    /// Runs it, if there is one more, and so many behind it. A step does this last: it becomes a jump, and each instruction
-    /// has its own, by which the next one is guessed.
+    /// Runs this step and the `more - 1` steps that follow; does nothing if `more` is zero. It must be the last call of
+    /// a step: it compiles to a tail jump, so that each instruction has an indirect jump of its own, which is predicted
+    /// separately.
     ///
     /// # Safety
     ///
-    /// There are so many steps from here on, and the registers are those of their program.
+    /// At least `more` steps start here, and the registers belong to their program.
     #[inline(always)]
     pub(super) unsafe fn run(self, registers: *mut u8, more: usize) {
         if more > 0 {
@@ -84,7 +88,7 @@ impl Next {
     }
 }
 
-/// What stands where there is no step.
+/// Placeholder for the function of a line that is not a step.
 unsafe fn nothing(_: *mut u8, _: *const u8, _: usize) {}
 
 const _: () = assert!(Head::THREAD + size_of::<*const Thread>() <= 64);
@@ -117,7 +121,7 @@ pub(crate) struct File {
 }
 
 impl File {
-    /// So many bytes, all zero.
+    /// Creates a register file of at least `bytes` bytes, all zero.
     pub(crate) fn new(bytes: usize) -> File {
         File { lines: alloc::vec![Registers([0; 64]); bytes.div_ceil(64)] }
     }
@@ -126,14 +130,14 @@ impl File {
         64 * self.lines.len()
     }
 
-    /// So many words at an offset, which is a multiple of their size.
+    /// Returns `count` words at a byte offset, which must be a multiple of their size.
     pub(crate) fn words<W: Word>(&self, offset: usize, count: usize) -> &[W] {
         self.inside::<W>(offset, count);
         // SAFETY: the words lie inside the lines, aligned, and any bits are integers.
         unsafe { core::slice::from_raw_parts(self.lines.as_ptr().cast::<u8>().add(offset).cast(), count) }
     }
 
-    /// So many words at an offset, which is a multiple of their size, to write.
+    /// Returns `count` words at a byte offset, which must be a multiple of their size, for writing.
     pub(crate) fn words_mut<W: Word>(&mut self, offset: usize, count: usize) -> &mut [W] {
         self.inside::<W>(offset, count);
         // SAFETY: as in `words`.
@@ -150,15 +154,15 @@ impl File {
 /// Instructions that run over the warps of a block.
 #[derive(Clone, Default)]
 pub(crate) struct Code {
-    /// The steps, one behind the other, and a line behind the last one, which is none.
+    /// The steps, contiguous, followed by one line that is not a step.
     lines: Vec<Line>,
-    /// Where each begins.
+    /// Index of the first line of each step.
     starts: Vec<u32>,
-    /// For each what runs it wide, if it has a loop and no guard.
+    /// For each step, the loop that runs it over several warps, if it has a loop and no guard.
     wide: Vec<Option<Run>>,
-    /// Those that run thread by thread: steps point to them.
+    /// The steps that run thread by thread; `lines` points to them.
     threads: Vec<Arc<Thread>>,
-    /// The bytes that the registers of a warp have at least.
+    /// Minimum size of the registers of a warp in bytes.
     bytes: usize,
 }
 
@@ -178,8 +182,8 @@ impl Code {
         self.starts.len()
     }
 
-    /// The bytes from one warp to the next: whole lines, and an odd number of them, so that a register of many warps does
-    /// not fall into the same few sets of a cache.
+    /// Returns the distance between the registers of consecutive warps in bytes: an odd number of whole lines, so that
+    /// the same register of many warps does not map to a few cache sets.
     pub(crate) const fn stride(bytes: usize) -> usize {
         64 * (bytes.div_ceil(64) | 1)
     }
@@ -189,7 +193,8 @@ impl Code {
     ///
     /// # Panics
     ///
-    /// If there are not as many places as widths, an operand is not aligned, or the loop has other operands or parameters.
+    /// If the numbers of offsets and widths differ, an operand is misaligned, or the loop has other operands or
+    /// parameters.
     pub(crate) fn push(&mut self, step: Step, loops: &[Run], level: Level, widths: &[u8], thread: Thread) {
         let Step { at, guard, params } = step;
         let (guard_at, complemented) = guard.unwrap_or_else(|always| (always, false));
@@ -225,7 +230,7 @@ impl Code {
     ///
     /// # Panics
     ///
-    /// If an offset is not aligned, or there are no such widths.
+    /// If an offset is misaligned, or no conversion exists between these widths.
     pub(crate) fn convert(&mut self, to: u32, from: u32, convert: Convert, guard: Result<(u32, bool), u32>) {
         let (guard_at, complemented) = guard.unwrap_or_else(|always| (always, false));
         self.count(&[to, from, guard_at], &[convert.to, convert.from, 1]);
@@ -251,12 +256,12 @@ impl Code {
         self.wide.push(wide);
     }
 
-    /// Runs some of the instructions over some of the warps of a block, whose registers are `stride` bytes behind each other.
-    /// `whole` says that nobody reads what lanes hold that are not active, so that they may be written.
+    /// Runs some of the instructions over some of the warps of a block, whose registers are `stride` bytes apart.
+    /// `whole` says that the registers of inactive lanes are never read, so that they may be written.
     ///
     /// # Panics
     ///
-    /// If there are not as many instructions or warps, or the block is another program's.
+    /// If `steps` or `warps` is out of range, or the block belongs to another program.
     #[inline]
     pub(crate) fn run(&self, steps: Range<usize>, warps: Range<usize>, whole: bool, file: &mut File, stride: usize) {
         assert!(self.bytes <= stride && warps.end * stride <= file.bytes(), "a block of another program");
@@ -276,7 +281,7 @@ impl Code {
     ///
     /// # Panics
     ///
-    /// If there are not as many warps.
+    /// If there are fewer warps.
     ///
     /// # Safety
     ///
@@ -302,10 +307,10 @@ impl Code {
     ///
     /// # Safety
     ///
-    /// At `registers` are those of a warp of this program, and there are so many instructions.
+    /// `registers` points to the registers of a warp of this program, and `steps` is in range.
     #[inline(always)]
     unsafe fn over_warp(&self, steps: Range<usize>, registers: *mut u8) {
-        // So many are on the stack at once where the compiler does not make jumps of what steps do last.
+        // Limits the stack depth in case the compiler does not turn the last call of a step into a jump.
         const TOGETHER: usize = 16;
         // SAFETY: where a step begins there is a head, and behind a step that is not the last is the next one. A level's code
         // is in a step only if the machine has its features. Every place that a loop uses was counted when the step was added,
@@ -318,12 +323,12 @@ impl Code {
         }
     }
 
-    /// Runs some of the instructions over several warps: each at once over all of them, where it has no guard and all lanes
-    /// are active, or `whole` says that nobody reads what the others hold.
+    /// Runs some of the instructions over several warps. An instruction runs over all warps at once if it has no guard,
+    /// and all lanes are active or `whole` says that inactive lanes are never read.
     ///
     /// # Safety
     ///
-    /// From `first` on are the registers of so many warps of this program, and there are so many instructions.
+    /// The registers of `count` warps of this program start at `first`, `stride` bytes apart, and `steps` is in range.
     unsafe fn over_warps(&self, steps: Range<usize>, first: *mut u8, whole: bool, count: usize, stride: usize) {
         // SAFETY: the caller's promises; the rest is as in `over_warp`.
         unsafe {
@@ -351,7 +356,7 @@ fn in_lines(run: RunWarp, (guard, flip): (u32, u32), at: &[u32], params: &[u32])
     let mut lines = alloc::vec![Line(MaybeUninit::zeroed()); Head::size(at.len(), params.len()) / size_of::<Line>()];
     let head = Head { run, guard, flip };
     let step = lines.as_mut_ptr().cast::<u8>();
-    // SAFETY: the lines have room for the head, and behind it for so many words.
+    // SAFETY: the lines have room for the head and for the words that follow it.
     unsafe {
         step.cast::<Head>().write(head);
         for (number, word) in at.iter().chain(params).enumerate() {
@@ -375,11 +380,12 @@ unsafe fn by_thread(registers: *mut u8, step: *const u8, more: usize) {
     }
 }
 
-/// Runs one step thread by thread. It is no part of the above, which keeps nothing on the stack.
+/// Runs one step thread by thread. It is separate from `by_thread`, whose last call becomes a jump only if its stack
+/// frame is empty.
 ///
 /// # Safety
 ///
-/// As above.
+/// As for [`by_thread`].
 #[inline(never)]
 unsafe fn one_by_thread(registers: *mut u8, step: *const u8) {
     let mut at = [core::ptr::null_mut(); PLACES];
@@ -404,7 +410,7 @@ pub(super) struct Slices {
 }
 
 impl Slices {
-    /// A loop at a level, with so many places; `None` where it runs thread by thread.
+    /// Returns the loop for a SIMD level, with `places` operands; `None` if the instruction runs thread by thread.
     ///
     /// # Panics
     ///
@@ -415,11 +421,11 @@ impl Slices {
         Some(Slices { run, lines: in_lines(nothing, (0, 0), &alloc::vec![0; places], params) })
     }
 
-    /// Runs it over so many chunks of the operands, at least one.
+    /// Runs the loop over `chunks` chunks of the operands, at least one.
     ///
     /// # Safety
     ///
-    /// The module's promises, for so many chunks at each place.
+    /// The module's promises, for `chunks` chunks at each place.
     #[inline(always)]
     pub(super) unsafe fn run(&self, at: &[*mut u8; PLACES], chunks: usize) {
         /// Lanes lie one behind the other.

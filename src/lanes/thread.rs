@@ -10,7 +10,7 @@ use isa_table::program::{self, Lanes, Operation, Shape};
 
 use super::{BIT, WARP};
 
-/// What a thread computes.
+/// The computation of a single thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
     shape: &'static Shape,
@@ -63,7 +63,7 @@ impl Thread {
         Thread { shape, operation, data }
     }
 
-    /// How many operands it has.
+    /// Number of operands.
     pub(super) fn places(&self) -> usize {
         self.shape.places.len()
     }

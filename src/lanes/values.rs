@@ -9,9 +9,9 @@ pub trait Word: Copy + Default + PartialEq + sealed::Sealed + 'static {
     fn truncate(bits: u64) -> Self;
     /// `yes` if this is all ones, `no` if it is zero.
     fn choose(self, yes: Self, no: Self) -> Self;
-    /// Whether this, which is all ones or zero, is all ones: its sign tells.
+    /// Returns true if this value, which must be all ones or zero, is all ones. Only the sign bit is tested.
     fn is_ones(self) -> bool;
-    /// All ones or zero in more bits.
+    /// Widens a value that is all ones or zero.
     fn widen<W: Word>(self) -> W;
 }
 
@@ -84,7 +84,7 @@ pub fn either<W: Word>(first: bool, yes: W, no: W) -> W {
     W::truncate(u64::from(first).wrapping_neg()).choose(yes, no)
 }
 
-/// What 32 threads compute, and what they compute it from.
+/// A computation over 32 threads, with the types of its sources, outputs and parameters.
 pub trait Loop: 'static {
     type Sources: Sources;
     type Outputs: Outputs;
@@ -96,7 +96,7 @@ pub trait Loop: 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Mask;
 
-/// What a lane of an operand is: a predicate, or so many bits.
+/// Width of a lane of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     Predicate,
@@ -108,7 +108,7 @@ pub enum Width {
 impl Width {
     pub(super) const COUNT: usize = 4;
 
-    /// The width of lanes of so many bits; of predicates for 1.
+    /// Returns the width of a lane with this number of bits; 1 for predicates.
     pub(super) const fn of(bits: u32) -> Width {
         match bits {
             1 => Width::Predicate,

@@ -20,10 +20,10 @@ pub(super) struct Avx512(pub(super) ());
 impl sealed::Sealed for Avx2 {}
 impl sealed::Sealed for Avx512 {}
 
-/// Without exceptions, as an intrinsic with a rounding of its own is to be told.
+/// Suppresses floating-point exceptions; required by intrinsics with an explicit rounding mode.
 const QUIET: i32 = _MM_FROUND_NO_EXC;
 
-/// Where each word of a vector of 128 bits has its bytes.
+/// Byte offset of each 32-bit word in a 128-bit vector, repeated in the four bytes of the word.
 const WORDS: [u32; 4] = [0, 0x0404_0404, 0x0808_0808, 0x0c0c_0c0c];
 
 /// An intrinsic with the rounding that is asked for, and flags.
@@ -203,7 +203,7 @@ impl Simd for Avx2 {
         count
     }
 
-    /// Sixteen bits are told apart: of one loop for both widths the compiler would make vectors of the wide one.
+    /// Handles 16 to 32 bits separately: from a generic loop the compiler would make vectors of the wide type only.
     #[inline(always)]
     fn widen<V: Word, W: Word>(self, lanes: &[V; WARP]) -> [W; WARP] {
         if (V::BITS, W::BITS) != (16, 32) {
@@ -212,7 +212,7 @@ impl Simd for Avx2 {
         let mut wide = [W::default(); WARP];
         let mut round = 0;
         while round < 2 {
-            // SAFETY: see above; a round writes twice as many bytes as it reads.
+            // SAFETY: see above; each round writes twice the number of bytes that it reads.
             unsafe {
                 let both = _mm256_loadu_si256(lanes.as_ptr().cast::<__m256i>().add(round));
                 let to = wide.as_mut_ptr().cast::<__m256i>().add(2 * round);
@@ -247,7 +247,7 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn byte_permute<const N: usize>(self, a: &[u32; N], b: &[u32; N], control: &[u32; N]) -> Option<[u32; N]> {
         Some(vectors!(__m256i _mm256_loadu_si256, __m256i _mm256_storeu_si256, |a b control| {
-            // Digits move to bytes of their own; what stands above them is not asked for.
+            // Spread the selectors to one byte each; the upper 16 bits of `control` are ignored.
             let halves = _mm256_and_si256(control, _mm256_set1_epi32(0xffff));
             let bytes = _mm256_or_si256(halves, _mm256_slli_epi32::<8>(halves));
             let bytes = _mm256_and_si256(bytes, _mm256_set1_epi32(0x00ff_00ff));
@@ -429,7 +429,7 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     fn logic3<const N: usize>(self, a: &[u32; N], b: &[u32; N], c: &[u32; N], table: &[u32; N]) -> Option<[u32; N]> {
-        // The machine has to know a table when code is made. Out of so many branches come vectors: arrays would be copied.
+        // The truth table must be an immediate. The branches yield vectors, because arrays would be copied.
         macro_rules! by_table {
             ($a:ident, $b:ident, $c:ident; $($table:literal)*) => {
                 match table[0] as u8 {
@@ -488,7 +488,7 @@ impl Simd for Avx512 {
 
     #[inline(always)]
     fn population_count_b32<const N: usize>(self, x: &[u32; N]) -> Option<[u32; N]> {
-        // Those of each digit of four bits, then sums of two digits, of two bytes and of two halves.
+        // Look up the population count of each 4-bit digit, then add pairs of digits, bytes and 16-bit halves.
         Some(vectors!(__m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, |x| {
             let digit = _mm512_set1_epi8(15);
             let counts = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
@@ -502,7 +502,7 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn byte_permute<const N: usize>(self, a: &[u32; N], b: &[u32; N], control: &[u32; N]) -> Option<[u32; N]> {
         Some(vectors!(__m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, |a b control| {
-            // Digits move to bytes of their own; what stands above them is not asked for.
+            // Spread the selectors to one byte each; the upper 16 bits of `control` are ignored.
             let halves = _mm512_and_si512(control, _mm512_set1_epi32(0xffff));
             let bytes = _mm512_or_si512(halves, _mm512_slli_epi32::<8>(halves));
             let bytes = _mm512_and_si512(bytes, _mm512_set1_epi32(0x00ff_00ff));

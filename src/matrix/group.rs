@@ -46,11 +46,11 @@ impl GroupProduct {
     /// Why it cannot be computed.
     pub fn new(form: FormInfo, free: &Free, sm: u16) -> Result<GroupProduct, String> {
         let effect = form.effects_with(free).find(|effect| effect.kind == EffectKind::MultiplyGroup);
-        let effect = effect.ok_or_else(|| format!("`{}` is no matrix product of a warpgroup", form.mnemonic()))?;
+        let effect = effect.ok_or_else(|| format!("`{}` is not a matrix product of a warpgroup", form.mnemonic()))?;
         let (of, table) = (Reading { form, free, effect }, form.table());
         let format = |index| {
             let name = of.word(index).unwrap_or_default();
-            Format::new(table, name).ok_or_else(|| format!("`.{name}` is no type of elements"))
+            Format::new(table, name).ok_or_else(|| format!("`.{name}` is not a type of elements"))
         };
         let (a, b) = (format(5)?, format(6)?);
         let (d, sums) = of.side(Some(effect.result), None)?;

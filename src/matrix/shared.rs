@@ -22,7 +22,7 @@ pub struct SharedMatrix {
     pub leading: u64,
     /// Distance between groups of eight rows in bytes.
     pub stride: u64,
-    /// Where the swizzling pattern starts, in units of 128 bytes.
+    /// Start of the swizzling pattern, in units of 128 bytes.
     pub base: u64,
     /// Bytes of a swizzled row; 16 without swizzling.
     pub row: usize,
@@ -108,11 +108,11 @@ impl SharedMatrix {
         (swizzled, bit % 8)
     }
 
-    /// Returns the elements of some lines, each of so many places.
+    /// Returns the elements of `lines`, each of which has `places` elements.
     ///
     /// # Errors
     ///
-    /// The offset of bytes that shared memory does not have.
+    /// Offset of the first element that lies outside of shared memory.
     pub fn read(
         &self,
         stored: Stored,

@@ -41,7 +41,7 @@ pub struct TensorProduct {
     formats: Vec<Option<Format>>,
 }
 
-/// Where the first factor of a product is.
+/// Location of the first factor of a product.
 #[derive(Clone, Copy, Debug)]
 pub enum Left {
     /// In shared memory, as this word describes it.
@@ -50,7 +50,7 @@ pub enum Left {
     Tensor(u32),
 }
 
-/// What a thread gives a product.
+/// Operands of a product, as the issuing thread provides them.
 #[derive(Clone, Debug)]
 pub struct Given {
     /// Address of the result.
@@ -61,11 +61,11 @@ pub struct Given {
     pub b: u64,
     /// The word that describes shape and types.
     pub shape: u32,
-    /// True if the product is added to what the result held.
+    /// True if the product is added to the previous value of the result.
     pub keep: bool,
-    /// Mask of lanes that keep what they hold.
+    /// Mask of lanes that keep their previous value.
     pub off: u128,
-    /// Exponent of the power of two that what the result held is divided by.
+    /// Exponent of the power of two by which the previous value of the result is divided.
     pub power: u32,
     /// Addresses of the scale factors.
     pub scales: [u32; 2],
@@ -95,7 +95,7 @@ impl TensorProduct {
     /// Why it cannot be computed.
     pub fn new(form: FormInfo, free: &Free, sm: u16) -> Result<TensorProduct, String> {
         let effect = form.effects_with(free).find(|effect| effect.kind == EffectKind::MultiplyTensor);
-        let effect = effect.ok_or_else(|| format!("`{}` is no product in tensor memory", form.mnemonic()))?;
+        let effect = effect.ok_or_else(|| format!("`{}` is not a product in tensor memory", form.mnemonic()))?;
         let (of, table) = (Reading { form, free, effect }, form.table());
         let layout = |index| {
             of.place(index).map(|index| &table.layouts[usize::from(index)]).ok_or("a layout is missing".to_string())

@@ -1,4 +1,4 @@
-//! Examples of the spec with what they compute, for inputs that their types suggest.
+//! Examples of the spec with their results, for sample inputs chosen by type.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -15,26 +15,26 @@ use crate::value;
 /// The rows of an example's table.
 #[derive(Debug)]
 pub struct Evaluated {
-    /// The names of what is read, as the example calls them.
+    /// Names of the registers that are read, as spelled in the example.
     pub sources: Vec<String>,
-    /// The names of what is written.
+    /// Names of the registers that are written.
     pub destinations: Vec<String>,
-    /// What it computes for some inputs.
+    /// Results for each set of sample inputs.
     pub rows: Vec<Row>,
 }
 
 /// One row of an example's table.
 #[derive(Debug)]
 pub struct Row {
-    /// What the sources hold.
+    /// Values of the sources.
     pub sources: Vec<String>,
-    /// What the destinations receive.
+    /// Values of the destinations.
     pub destinations: Vec<String>,
-    /// The sources for a link to the evaluator.
+    /// Source values, formatted for a link to the evaluator.
     pub link: String,
 }
 
-/// What an example computes; nothing where it is refused or has no evaluator.
+/// Evaluates an example; returns `None` if it is rejected or has no evaluator.
 pub fn evaluate(text: &str) -> Option<Evaluated> {
     let statement = Statement::parse(&TABLE, text).ok().filter(|statement| statement.form().has_evaluator())?;
     let mut evaluated = Evaluated { sources: Vec::new(), destinations: Vec::new(), rows: Vec::new() };

@@ -12,7 +12,7 @@ use crate::selector::Permission;
 use crate::table::{FormInfo, Free, Kind, Operand, Table, TypeInfo};
 use crate::text::effects;
 
-/// What the reference says of one form.
+/// Reference page of one form.
 #[derive(Debug)]
 pub struct FormPage {
     /// The form.
@@ -40,9 +40,9 @@ pub struct FormPage {
 pub struct Modifier {
     /// The spelling, without a dot.
     pub spelling: &'static str,
-    /// The place it stands in.
+    /// Name of the modifier's slot.
     pub slot: &'static str,
-    /// What it means; empty for words whose meaning the pseudo-code gives.
+    /// Meaning of the modifier; empty if the pseudo-code defines it.
     pub description: &'static str,
 }
 
@@ -117,7 +117,7 @@ pub fn constant(form: FormInfo) -> String {
     format!("{}::{}", names::camel(form.instruction().opcode), names::constant(&form.name()))
 }
 
-/// Whether an operand of a form is a float, or has lanes that are floats.
+/// Returns true if an operand of a form is a float or has float lanes.
 pub fn has_floats(form: FormInfo) -> bool {
     let table = form.table();
     form.operands().iter().any(|operand| table.ty(table.ty(operand.ty).lane).kind == Kind::Float)
@@ -132,7 +132,7 @@ pub fn width(ty: &TypeInfo) -> String {
     }
 }
 
-/// What may be written for an operand of a form, as phrases.
+/// Returns phrases that describe the values an operand of a form accepts.
 pub fn takes(table: &Table, operand: &Operand) -> Vec<String> {
     let ty = table.ty(operand.ty);
     let mut list = Vec::new();

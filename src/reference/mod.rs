@@ -9,7 +9,7 @@
 //! let page = REFERENCE.page("selp").unwrap();
 //! assert_eq!(page.entries[0].section, "9.7.6.3");
 //!
-//! // What each line of the pseudo-code gives: `t = a < b;`, then `r = t;`, then `d = r ? 0xffffffff : 0;`.
+//! // The results of the pseudo-code, line by line: `t = a < b;`, then `r = t;`, then `d = r ? 0xffffffff : 0;`.
 //! let form = "set.lt.u32.s32".parse::<ptx_isa::Form>().unwrap();
 //! let steps = REFERENCE.trace(form.info(), u16::MAX, &[1, 2]);
 //! let lanes: Vec<_> = steps.iter().map(|step| step.lanes.as_slice()).collect();
@@ -33,16 +33,16 @@ use crate::table::{FormInfo, Free};
 use form::FormPage;
 use trace::{Step, Trace, Traces};
 
-/// The reference that a spec writes.
+/// The reference that is generated from a spec.
 #[derive(Debug)]
 pub struct Reference {
-    /// The reference of the table that this one's stands on.
+    /// Reference of the base table, if this one's table extends another.
     pub base: Option<&'static Reference>,
     /// One page for each of the table's own opcodes, in its order.
     pub pages: &'static [page::Page],
-    /// What lines of pseudo-code compute.
+    /// Evaluation traces of the lines of pseudo-code.
     pub traces: &'static Traces,
-    /// The manual that sections are those of, where the spec names it.
+    /// Manual that the section numbers refer to, if the spec names one.
     pub manual: Option<page::Manual>,
     /// The files of the spec.
     pub sources: &'static [page::Source],
@@ -65,7 +65,7 @@ impl Reference {
         self.owner(opcode).map(|(_, page)| page)
     }
 
-    /// Every page: those of the reference that this one stands on, then its own.
+    /// Returns all pages: those of the base reference that are not overridden, then its own.
     pub fn pages(&'static self) -> Vec<&'static page::Page> {
         let own = |page: &&'static page::Page| self.pages.iter().all(|other| other.opcode != page.opcode);
         let base = self.base.map(Reference::pages).unwrap_or_default().into_iter().filter(own);
@@ -80,12 +80,13 @@ impl Reference {
         }
     }
 
-    /// What the reference says of a form; `None` if it is of a table that this reference does not describe.
+    /// Returns the reference page of a form; `None` if the form belongs to a table that this reference does not
+    /// describe.
     pub fn form(&self, form: FormInfo) -> Option<FormPage> {
         self.form_with(form, &Free::NONE)
     }
 
-    /// The same of a form with a statement's free modifiers.
+    /// Returns the reference page of a form with a statement's free modifiers.
     pub fn form_with(&self, form: FormInfo, free: &Free) -> Option<FormPage> {
         let (_, page) = self.owner(form.instruction().opcode)?;
         Some(FormPage::new(form, *free, page, self.lines(form)))
@@ -103,15 +104,17 @@ impl Reference {
         own.traces.of(form.index()).iter().map(|trace| (trace, own.traces.lines(trace).collect())).collect()
     }
 
-    /// What each line of a form's pseudo-code computes on a target, for inputs as [`FormInfo::evaluate`] takes them;
-    /// nothing where the form has no evaluator for so many inputs, or is a collective one.
+    /// Evaluates a form's pseudo-code on a target and returns the result of each line. The inputs are those of
+    /// [`FormInfo::evaluate`]. The list is empty if the form has no evaluator for this number of inputs, or is
+    /// collective.
     pub fn trace(&self, form: FormInfo, sm: u16, inputs: &[u128]) -> Vec<Computed> {
         let owner = self.owner(form.instruction().opcode);
         owner.map(|(own, _)| trace(own.traces, form, sm, inputs)).unwrap_or_default()
     }
 }
 
-/// As [`Reference::trace`], from the traces of the form's own table: whoever needs no pages links none.
+/// Does the same as [`Reference::trace`], with the traces of the form's own table: a program that needs no pages does
+/// not link any.
 pub fn trace(traces: &Traces, form: FormInfo, sm: u16, inputs: &[u128]) -> Vec<Computed> {
     if form.is_collective() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Inputs that tell something: small numbers that differ, and values with parts where parts may be picked.
+//! Sample inputs: small distinct numbers, and values with distinct parts for operands of which parts may be selected.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -6,10 +6,11 @@ use alloc::string::String;
 use crate::table::{Kind, Operand, Table, TypeInfo};
 use crate::value;
 
-/// How many rows of samples differ.
+/// Number of distinct rows of samples.
 pub const ROWS: usize = 3;
 
-/// A value for an operand of a table, one of several: one with parts that differ where parts of it may be picked.
+/// Returns a sample value for an operand of a table. The parts of the value are distinct if parts of it may be
+/// selected.
 pub fn of(table: &Table, operand: &Operand, row: usize, place: usize) -> u128 {
     match (operand.selector, operand.within) {
         (_, [range, ..]) => u128::from(range.least as u64),
@@ -18,7 +19,7 @@ pub fn of(table: &Table, operand: &Operand, row: usize, place: usize) -> u128 {
     }
 }
 
-/// The same as people write it: the value where it says more than the bits.
+/// Formats the sample value of an operand in its shortest readable form: as a number rather than as bits, if possible.
 pub fn written(table: &Table, operand: &Operand, place: usize) -> String {
     let ty = table.ty(operand.ty);
     if ty.kind == Kind::Packed && table.ty(ty.lane).kind == Kind::Float {

@@ -27,31 +27,31 @@ use crate::target;
 use crate::text::Statement;
 use crate::text::statement::Need;
 
-/// Text is broken behind so many columns.
+/// Width in columns at which text is wrapped.
 const WIDTH: usize = 96;
 
-/// What is told of.
+/// Style of the subject of a page.
 pub const NAME: Style = Style::new().bold();
 const HEADING: Style = AnsiColor::Cyan.on_default().bold();
-/// What is written in PTX or Rust.
+/// Style of PTX and Rust code.
 pub const CODE: Style = AnsiColor::Green.on_default();
-/// What is beside the point.
+/// Style of secondary information.
 pub const FAINT: Style = Style::new().dimmed();
 
 /// Writes styled text; a stream drops styles where they are not wanted.
 #[derive(Debug)]
 pub struct Terminal<W: Write> {
-    /// Where it is written to.
+    /// The destination.
     pub out: W,
 }
 
 impl<W: Write> Terminal<W> {
-    /// What the reference says of a form, and since when there is what has these needs, with these effects: the form with its
-    /// free modifiers, or a whole statement.
+    /// Writes the reference page of a form. `needs` are the requirements and `effects` the effects of the form with its
+    /// free modifiers, or of a whole statement.
     ///
     /// # Errors
     ///
-    /// What keeps the text from being written.
+    /// Returns the error of the underlying writer.
     pub fn form(&mut self, explained: &FormPage, needs: &[Need<'_>], effects: &[String]) -> io::Result<()> {
         let FormPage { form, free, page, entry, modifiers, lines, functions, function, constant } = explained;
         let table = form.table();
@@ -170,18 +170,18 @@ impl<W: Write> Terminal<W> {
         let unwritten = |floor: &&target::Floor| needs.iter().all(|need| need.floor != *floor);
         for operand in form.operands() {
             if let Some(floor) = operand.floor.filter(unwritten) {
-                let kind = if operand.optional { "" } else { " that is no variable" };
+                let kind = if operand.optional { "" } else { " that is not a variable" };
                 self.item("", &format!("With an operand `{}`{kind}: {floor}", operand.name))?;
             }
         }
         Ok(())
     }
 
-    /// What the reference says of an opcode.
+    /// Writes the reference page of an opcode.
     ///
     /// # Errors
     ///
-    /// What keeps the text from being written.
+    /// Returns the error of the underlying writer.
     pub fn page(&mut self, page: &Page) -> io::Result<()> {
         let plural = if page.forms == 1 { "form" } else { "forms" };
         writeln!(self.out, "{NAME}{}{NAME:#}  {} {plural}\n", page.opcode, page.forms)?;
@@ -215,7 +215,7 @@ impl<W: Write> Terminal<W> {
         Ok(())
     }
 
-    /// `described` are the modifiers that are told of elsewhere.
+    /// Writes one entry of a page; `described` are the modifiers that are described in a separate section.
     fn entry(&mut self, entry: &Entry, described: &[&Modifier], effects: &[String], headed: bool) -> io::Result<()> {
         if headed {
             writeln!(self.out, "{NAME}Section {}{NAME:#}\n", entry.section)?;
@@ -229,7 +229,7 @@ impl<W: Write> Terminal<W> {
         self.code(&entry.syntax.iter().map(|line| line.text).collect::<Vec<_>>())?;
         let mut sets: Vec<(&str, String)> = Vec::new();
         for item in entry.syntax.iter().flat_map(|line| line.items) {
-            // What has a description stands below with its words.
+            // Modifiers with a description are listed in their own section.
             let told = described.iter().any(|modifier| modifier.name == item.name);
             if item.members.len() > 1 && !told && !sets.iter().any(|(name, _)| *name == item.name) {
                 let members = item.members.iter().map(|member| format!(".{member}"));
@@ -340,7 +340,7 @@ impl<W: Write> Terminal<W> {
         writeln!(self.out)
     }
 
-    /// What the bits of operands mean.
+    /// Writes the bit fields of the operands.
     fn layouts<'a>(&mut self, layouts: impl Iterator<Item = &'a Layout>) -> io::Result<()> {
         for layout in layouts {
             self.heading(&format!("Bits of {}", layout.operands().replace('`', "")))?;
@@ -392,11 +392,11 @@ impl<W: Write> Terminal<W> {
         Ok(())
     }
 
-    /// A line of its own, above what it is about.
+    /// Writes a heading on a line of its own.
     ///
     /// # Errors
     ///
-    /// What keeps the text from being written.
+    /// Returns the error of the underlying writer.
     pub fn heading(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{HEADING}{text}{HEADING:#}")
     }
@@ -410,11 +410,11 @@ impl<W: Write> Terminal<W> {
         writeln!(self.out)
     }
 
-    /// A label and text that hangs behind it.
+    /// Writes a label and text with a hanging indent.
     ///
     /// # Errors
     ///
-    /// What keeps the text from being written.
+    /// Returns the error of the underlying writer.
     pub fn item(&mut self, label: &str, text: &str) -> io::Result<()> {
         self.wrapped(2, label, text)
     }
@@ -424,11 +424,11 @@ impl<W: Write> Terminal<W> {
         self.wrapped_behind(label, indent + label.chars().count(), text)
     }
 
-    /// A label that ends at a column, and text that hangs behind it.
+    /// Writes a label that ends at column `hanging`, and text with a hanging indent at that column.
     ///
     /// # Errors
     ///
-    /// What keeps the text from being written.
+    /// Returns the error of the underlying writer.
     pub fn wrapped_behind(&mut self, label: &str, hanging: usize, text: &str) -> io::Result<()> {
         write!(self.out, "{label}")?;
         let mut column = hanging;

@@ -71,8 +71,8 @@ fn is_float(parameter: &Variable) -> bool {
     parameter.ty.is_some_and(|ty| ptx_isa::TABLE.ty(ty).kind == Kind::Float)
 }
 
-/// Whether a number goes to the parameter as one: integers to what holds integers, floats to what holds floats, and any number
-/// to what holds bits.
+/// Returns true if the parameter accepts the number as a value: integers for integer types, floats for float types, and
+/// any number for types of bits.
 fn takes(parameter: &Variable, number: &str) -> bool {
     let kind = parameter.ty.map(|ty| ptx_isa::TABLE.ty(ty).kind);
     match kind {

@@ -1,8 +1,9 @@
-//! A block that runs: which lanes are where, what they wait for, and the pick of what runs next.
+//! A running block: the positions of its lanes, the conditions that they wait for, and the scheduling of the next
+//! entry.
 //!
-//! Lanes that are at one place are an [`Entry`]: the depth of their calls, the operation, and a mask for each warp. The entry that
-//! is deepest and least far runs, so that lanes meet again; every 64th pick takes the one that has waited longest, so that
-//! each of them goes on.
+//! An [`Entry`] groups the lanes that are at the same place: it has their call depth, the operation, and a mask for
+//! each warp. The scheduler picks the entry with the deepest call and, among these, the earliest operation, so that
+//! lanes reconverge; every 64th pick takes the entry that has waited longest, so that every lane makes progress.
 
 mod group;
 mod wait;
@@ -41,7 +42,7 @@ pub(crate) struct Entry {
     pub masks: Vec<u32>,
     /// When it was put aside.
     pub picked: u64,
-    /// Whether it goes on although lanes are missing.
+    /// True if the entry proceeds although lanes are missing.
     pub forced: bool,
 }
 
@@ -57,17 +58,17 @@ pub(crate) struct Frame {
     pub saved: Vec<u64>,
 }
 
-/// What becomes of a block.
+/// State of a block after a turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Status {
     Finished,
-    /// It has run long enough: others may be waited for.
+    /// It has used up its budget: it may have to wait for other blocks.
     Suspended,
     /// It waits for other blocks at the barrier of the cluster.
     Waiting,
 }
 
-/// Where lanes go on behind an effect.
+/// Control flow of the lanes after an effect.
 pub(crate) enum Flow {
     Next,
     Jump(usize),
@@ -115,9 +116,9 @@ pub(crate) struct Block<'l> {
     span: usize,
     /// Asynchronous operations of the cluster that are kept; none if they are performed at once.
     pub pending: Option<Arc<Mutex<Pending>>>,
-    /// How many bytes the last asynchronous operation of each thread moves.
+    /// Size in bytes of the last asynchronous operation of each thread.
     pub moved: Vec<u64>,
-    /// How often lanes looked at something in this turn that was not as they wait for.
+    /// Number of failed polls in this turn: tests of an object that was not yet in the awaited state.
     pub waits: u64,
     /// Tensor memory, once it is allocated.
     pub cells: Option<Box<TensorCells>>,
@@ -133,10 +134,11 @@ pub(crate) struct Block<'l> {
     rounds: u64,
     starved: bool,
     pub executed: u64,
-    /// The allocation that was accessed last, and the one that each operation accessed last.
+    /// Bounds of the allocation accessed last by the block, and by each operation.
     pub around: (usize, usize),
     pub bounds: Vec<(usize, usize)>,
-    /// The warps that execute, those together that follow each other: whether all their live lanes do.
+    /// Ranges of consecutive warps that execute, each with a flag that is true if all live lanes of these warps are
+    /// active.
     ranges: Vec<(Range<usize>, bool)>,
     lanes: u64,
     /// Masks that nothing uses.
@@ -209,7 +211,8 @@ impl<'l> Block<'l> {
         Ok(block)
     }
 
-    /// Lets the threads of the block begin, perhaps in place of those of another one that have all ended.
+    /// Starts the threads of the block; with `again`, the block reuses the state of a block whose threads have all
+    /// ended.
     fn start(&mut self, place: Place, again: bool) {
         (self.index, self.first, self.members) = (place.index, place.first, place.count);
         let threads = self.launched.threads();
@@ -277,7 +280,7 @@ impl<'l> Block<'l> {
         }
     }
 
-    /// How many blocks it is.
+    /// Returns the number of blocks that run in lockstep here.
     pub(crate) fn count(&self) -> usize {
         self.members
     }
@@ -321,14 +324,15 @@ impl<'l> Block<'l> {
         masks
     }
 
-    /// Runs until all threads have ended, or so many steps were done, however many lanes took part.
+    /// Runs until all threads have ended or `budget` steps are done. A step counts once, however many lanes take part.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
         let mut steps = 0;
         self.waits = 0;
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
             let code = self.code;
-            // Who goes on because it has waited long is not put aside at once for those before it.
+            // An entry that was picked because it starved runs for a whole turn before entries ahead of it are
+            // preferred again.
             let mut turn = if std::mem::take(&mut self.starved) { TURN } else { 0 };
             loop {
                 match &code.ops[entry.at] {
@@ -438,7 +442,7 @@ impl<'l> Block<'l> {
         for (warp, mask) in entry.masks.iter().enumerate() {
             *self.warps.active_mut(warp) = *mask;
             self.lanes += u64::from(mask.count_ones());
-            // What lanes hold that have ended nobody reads.
+            // The registers of lanes that have ended are never read.
             let whole = *mask == self.live[warp];
             match self.ranges.last_mut() {
                 _ if *mask == 0 => {}
@@ -458,7 +462,7 @@ impl<'l> Block<'l> {
         }
     }
 
-    /// What a lane has in a cell.
+    /// Returns the value of a cell in a lane.
     #[inline]
     pub(crate) fn get(&self, warp: usize, lane: usize, cell: Cell) -> u64 {
         match cell {
@@ -488,7 +492,7 @@ impl<'l> Block<'l> {
         }
     }
 
-    /// What a lane has in a cell of up to 128 bits.
+    /// Returns the value of a cell of up to 128 bits in a lane.
     pub(crate) fn get_wide(&self, warp: usize, lane: usize, cell: Cell) -> u128 {
         let half = |number| u128::from(self.warps.b64(warp, number)[lane]);
         match cell {

@@ -61,10 +61,11 @@ impl<'l> Cluster<'l> {
         Ok(Cluster { pending, turns: 0, status: vec![Status::Suspended; blocks.len()], blocks })
     }
 
-    /// Runs each block until it has ended, waits for the cluster, or has done so many steps.
+    /// Runs each block until it has ended, waits at the barrier of the cluster, or has done `budget` steps.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
         let status = self.turn(budget)?;
-        // Others may wait for what is kept without an operation of their own that completes it: it is not kept for ever.
+        // Other blocks may wait for a deferred operation that nothing else completes: operations are not deferred
+        // forever.
         self.turns += 1;
         if let Some(pending) = &self.pending
             && (status == Status::Finished || self.turns.is_multiple_of(KEPT))
@@ -98,7 +99,7 @@ impl<'l> Cluster<'l> {
         }
     }
 
-    /// How many blocks it is of.
+    /// Number of blocks in the cluster.
     pub(crate) fn len(&self) -> u64 {
         self.blocks.iter().map(|block| block.count() as u64).sum()
     }

@@ -127,7 +127,7 @@ fn is_parameter(function: &Function, variable: usize) -> bool {
     function.parameters.contains(&Parameter::Variable(variable))
 }
 
-/// Whether another module, or the launch, provides a variable.
+/// Returns true if another module or the launch defines the variable.
 pub(crate) fn external(variable: &Variable) -> bool {
     variable.linkage == Some(Linkage::Extern)
 }
@@ -176,7 +176,7 @@ fn aligned(offset: u64, align: u64) -> u64 {
     offset.checked_next_multiple_of(align).unwrap_or(u64::MAX)
 }
 
-/// Where the registers and variables of a function are.
+/// Locations of the registers and variables of a function.
 struct Layout {
     rows: Vec<Row>,
     /// Of a variable in the frame or among the kernel's parameters.
@@ -206,11 +206,11 @@ struct Open<'c> {
     number: usize,
     instruction: usize,
     code: &'c mut Code,
-    /// How many scratch rows of each width the instruction has so far.
+    /// Number of scratch rows of each width that the instruction uses so far.
     scratch: HashMap<u8, usize>,
-    /// Whether the next instruction begins a run of its own.
+    /// True if the next instruction must begin a new [`Op::Run`].
     apart: bool,
-    /// How many instructions before the next operation are computed before all others.
+    /// Number of instructions before the next operation that were hoisted into the prelude.
     pending: u32,
 }
 
@@ -280,7 +280,7 @@ impl Planning<'_> {
             open.scratch.clear();
             open.apart |= targets[index];
             if targets[index] && open.pending > 0 {
-                // Who jumps to here has not executed what stands before.
+                // A jump to this target skips the preceding hoisted instructions, which must not count for it.
                 let (at, count) = (open.code.program.len() as u32, std::mem::take(&mut open.pending));
                 open.code.ops.push(Op::Run { from: at, to: at, count });
             }
@@ -386,7 +386,7 @@ impl Planning<'_> {
         })
     }
 
-    /// What an effect reads for a value.
+    /// Returns the cell that an effect reads for a value.
     fn cell(&mut self, open: &mut Open<'_>, value: &Value, bits: u8) -> Result<Cell, Error> {
         let rows = &self.layouts[&open.number].rows;
         Ok(match value {
@@ -405,7 +405,7 @@ impl Planning<'_> {
                 }
             },
             Value::Offset { register, addend } => {
-                let message = format!("a register plus {addend} is no value here");
+                let message = format!("a register plus {addend} is not a value here");
                 let _ = register;
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }

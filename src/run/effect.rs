@@ -1,4 +1,4 @@
-//! What effects do to the lanes of a block, its memory and that of the device.
+//! Execution of effects on the lanes of a block, its memory, and the memory of the device.
 
 mod access;
 mod asynchronous;
@@ -15,7 +15,7 @@ use super::decode::{Action, BLOCK, Cell, PARAMETERS, RANK, THREAD, Where};
 use super::error::{Error, ErrorKind};
 use super::raw;
 
-/// Where the offset in a window of generic addresses ends.
+/// Mask of the offset in a window of generic addresses.
 const OFFSET: u64 = u32::MAX as u64;
 
 /// The part of a shared address that is an offset in the memory of a block.
@@ -56,7 +56,7 @@ impl Block<'_> {
                 };
                 self.each(entry, guard, |block, warp, lane| {
                     let value = block.get(warp, lane, *at);
-                    // What is generic already stays what it is.
+                    // Addresses of global and constant memory are already generic.
                     block.set(warp, lane, *to, if window == 0 { value } else { window | value & OFFSET });
                 });
             }

@@ -1,4 +1,4 @@
-//! What ends a launch, and what keeps one from starting.
+//! Errors that prevent or end a launch.
 
 use std::prelude::rust_2024::*;
 
@@ -6,7 +6,7 @@ use std::fmt;
 
 use ptx_isa::diagnostic::Diagnostic;
 
-/// What is wrong.
+/// Kind of an error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -18,7 +18,7 @@ pub enum ErrorKind {
     Unsupported,
     /// The arguments are not those of the kernel.
     Arguments,
-    /// The grid, block or shared memory is not one that can be launched.
+    /// The grid, block or shared memory cannot be launched.
     Shape,
     /// An access outside of every allocation.
     Access,
@@ -34,7 +34,7 @@ pub enum ErrorKind {
     Limit,
     /// The stack of a thread is exhausted.
     Stack,
-    /// A call of what is no function.
+    /// A call of an address that is not a function.
     Call,
     /// Lanes of a warp are missing that have to execute a statement together.
     Convergence,
@@ -71,15 +71,15 @@ impl ErrorKind {
 /// An error with the place that it is about, as far as there is one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: ErrorKind,
-    /// The same in words.
+    /// Description of the error.
     pub message: String,
     /// The kernel.
     pub kernel: Option<String>,
-    /// The statement, as it stands in the module.
+    /// The statement, as written in the module.
     pub statement: Option<String>,
-    /// Of several linked modules the one that the statement stands in, counted from zero.
+    /// Index of the linked module that contains the statement, if there are several.
     pub module: Option<usize>,
     /// The statement's line in the module, counted from one.
     pub line: Option<usize>,

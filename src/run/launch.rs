@@ -34,18 +34,18 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// So many blocks of so many threads, in one dimension.
+    /// Creates a one-dimensional grid of `blocks` blocks with `threads` threads each.
     pub fn new(blocks: u32, threads: u32) -> Grid {
         Grid { blocks: [blocks, 1, 1], threads: [threads, 1, 1], cluster: [1; 3], shared: 0 }
     }
 
-    /// The same with clusters of so many blocks, in one dimension.
+    /// Sets the cluster size to `blocks` blocks, in one dimension.
     #[must_use]
     pub fn cluster(self, blocks: u32) -> Grid {
         Grid { cluster: [blocks, 1, 1], ..self }
     }
 
-    /// The same with dynamic shared memory.
+    /// Sets the size of dynamic shared memory in bytes.
     #[must_use]
     pub fn shared(self, bytes: u32) -> Grid {
         Grid { shared: bytes, ..self }
@@ -55,7 +55,7 @@ impl Grid {
 /// How launches run.
 #[derive(Clone)]
 pub struct Options {
-    /// Threads of the host; one makes launches deterministic, none takes as many as the host has.
+    /// Number of host threads. With one, launches are deterministic; with `None`, the parallelism of the host is used.
     pub threads: Option<usize>,
     /// The most thread-instructions of a launch.
     pub limit: u64,
@@ -97,12 +97,12 @@ impl Default for Options {
     }
 }
 
-/// What a launch did.
+/// Statistics of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Instructions, counted once for each thread that executed them.
     pub instructions: u64,
-    /// How long it took.
+    /// Wall-clock time of the launch.
     pub time: Duration,
 }
 
@@ -123,11 +123,11 @@ struct Loaded {
 }
 
 impl Module {
-    /// Reads a module and gives its variables memory.
+    /// Loads a module and allocates memory for its variables.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Module`] with the findings if the text is no module.
+    /// [`ErrorKind::Module`] with the diagnostics if the text is not a valid module.
     pub fn load(text: &str, memory: &Memory) -> Result<Module, Error> {
         Module::link(&[text], memory)
     }
@@ -136,8 +136,8 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Module`] with the findings in the first text that is no module, whose number the error has, or without any
-    /// if two modules define the same.
+    /// [`ErrorKind::Module`]: with the diagnostics and the index of the first text that is not a valid module, or
+    /// without diagnostics if two modules define the same name.
     pub fn link(texts: &[&str], memory: &Memory) -> Result<Module, Error> {
         let read = |(number, text): (usize, &&str)| {
             resolved::Module::read(&ptx_isa::TABLE, text).map_err(|diagnostics| {
@@ -317,11 +317,12 @@ impl Kernel {
         code.as_ref().map_err(Error::clone)
     }
 
-    /// Launches the kernel and waits until it has ended.
+    /// Launches the kernel and waits for its completion.
     ///
     /// # Errors
     ///
-    /// What keeps it from being launched, or what ended it; then memory is as the threads have left it.
+    /// Returns the error that prevented or ended the launch. After an error, memory is left as the threads have written
+    /// it.
     pub fn launch(&self, grid: Grid, arguments: &[Argument]) -> Result<Report, Error> {
         self.launch_with(grid, arguments, &Options::default())
     }
@@ -448,14 +449,14 @@ pub(crate) struct Launched<'l> {
     pub code: &'l Code,
     pub memory: &'l Memory,
     pub options: &'l Options,
-    /// Whether global addresses must lie in an allocation.
+    /// True if global addresses must lie in an allocation.
     pub checked: bool,
-    /// Whether addresses have 32 bits.
+    /// True if addresses have 32 bits.
     pub narrow: bool,
     pub block: [u32; 3],
     pub grid: [u32; 3],
     pub cluster: [u32; 3],
-    /// How many blocks run in lockstep.
+    /// Number of blocks that run in lockstep.
     pub together: usize,
     pub dynamic_shared: u64,
     pub parameters: Bytes,
@@ -472,7 +473,7 @@ pub(crate) struct Launched<'l> {
     pub number: u64,
 }
 
-/// How many launches the process has had.
+/// Number of launches in this process.
 static LAUNCHES: AtomicU64 = AtomicU64::new(0);
 
 /// The most bytes of shared memory that a block may have here: more than any device gives.
@@ -496,7 +497,7 @@ struct Queue<'l> {
     executed: AtomicU64,
     failed: Mutex<Option<Error>>,
     stop: AtomicBool,
-    /// Blocks whose end was told.
+    /// Number of finished blocks that were reported to the progress callback.
     told: Mutex<u64>,
 }
 
@@ -506,12 +507,14 @@ fn host_threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// As many warps make an instruction as cheap as it becomes, and so many bytes of shared and local memory stay in a cache.
+/// Number of warps in lockstep that amortizes the dispatch of an instruction.
 const WARPS: usize = 8;
+/// Maximum shared and local memory in bytes of the blocks in lockstep, so that it stays in the cache.
 const CACHED: u64 = 1 << 18;
 
 impl Launched<'_> {
-    /// How many blocks of the launch run in lockstep: as many as have enough warps, if nothing tells in which order they run.
+    /// Returns the number of blocks that run in lockstep, limited by [`WARPS`], [`CACHED`] and the number of host
+    /// threads; one if blocks may observe the order in which they run.
     fn in_lockstep(&self) -> usize {
         let per = self.threads().div_ceil(32);
         if !self.code.lockstep || self.cluster != [1; 3] || per >= WARPS {
@@ -525,12 +528,12 @@ impl Launched<'_> {
         (WARPS / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1)
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub(crate) fn blocks(&self) -> u64 {
         self.grid.iter().map(|count| u64::from(*count)).product()
     }
 
-    /// How many clusters there are; blocks that run in lockstep count as one.
+    /// Returns the number of clusters. Blocks that run in lockstep count as one cluster.
     fn clusters(&self) -> u64 {
         let size: u64 = self.cluster.iter().map(|count| u64::from(*count)).product();
         (self.blocks() / size).div_ceil(self.together as u64)
@@ -581,7 +584,8 @@ impl Launched<'_> {
     pub(crate) fn print(&self, text: &str) {
         match &self.options.print {
             Some(print) => print(text),
-            // Other languages have their own buffers: nothing stays in Rust's, and a closed output is no reason to stop.
+            // Flush, because other languages have output buffers of their own. Errors are ignored: a closed output must
+            // not end the launch.
             None => {
                 let mut out = std::io::stdout().lock();
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());

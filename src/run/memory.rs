@@ -30,7 +30,8 @@ use super::raw::Bytes;
 pub struct Memory {
     allocations: Arc<RwLock<BTreeMap<usize, Allocation>>>,
     ended: Arc<Mutex<Ended>>,
-    /// Whether modules with addresses of 32 bits use it: then the low halves of pointers tell allocations apart.
+    /// True if modules with 32-bit addresses use this memory: allocations must then differ in the low halves of their
+    /// pointers.
     narrow: Arc<AtomicBool>,
 }
 
@@ -57,9 +58,9 @@ impl Drop for Running<'_> {
 #[derive(Debug)]
 enum Allocation {
     Owned(Arc<Bytes>),
-    /// Of a kernel, of so many of the bytes.
+    /// Allocated by a kernel, with the requested size in bytes.
     Heap(Arc<Bytes>, usize),
-    /// Someone else's, of so many bytes.
+    /// Owned by the caller, with its size in bytes.
     Borrowed(usize),
 }
 
@@ -78,7 +79,7 @@ impl Memory {
         Memory::default()
     }
 
-    /// So many zeros, aligned to 256 bytes.
+    /// Allocates `bytes` zeroed bytes, aligned to 256 bytes.
     ///
     /// # Panics
     ///
@@ -87,7 +88,7 @@ impl Memory {
         self.try_allocate(bytes).expect("the host has memory for the allocation")
     }
 
-    /// The same; none if the host has no memory for them.
+    /// Does the same, but returns `None` if the host has no memory for them.
     pub fn try_allocate(&self, bytes: usize) -> Option<u64> {
         let mut new = Bytes::try_zeroed(bytes)?;
         let mut allocations = self.allocations.write().expect("no panic while it is held");
@@ -103,7 +104,8 @@ impl Memory {
         Some(address as u64)
     }
 
-    /// From now on the low 32 bits of pointers tell allocations apart; tells whether they do for those that there are.
+    /// Requires the low 32 bits of all further pointers to identify their allocations; returns true if they do so for
+    /// the existing ones.
     pub(crate) fn tell_apart(&self) -> bool {
         self.narrow.store(true, Ordering::Relaxed);
         let allocations = self.allocations.read().expect("no panic while it is held");
@@ -131,7 +133,7 @@ impl Memory {
         if bytes == 0 || taken.saturating_add(bytes) > limit {
             return 0;
         }
-        // What has ended is used again, so that a kernel which allocates and frees in a loop does not exhaust the heap.
+        // Reuse freed allocations, so that a kernel that allocates and frees in a loop does not exhaust the heap.
         let len = bytes.next_power_of_two() as usize;
         let mut ended = self.ended.lock().expect("no panic while it is held");
         let again = ended.bytes.iter().position(|one| one.len() == len).map(|place| ended.bytes.swap_remove(place));
@@ -244,7 +246,7 @@ impl Memory {
         pointer
     }
 
-    /// So many numbers from the device.
+    /// Copies `count` numbers from the device.
     ///
     /// # Errors
     ///
@@ -256,7 +258,8 @@ impl Memory {
     }
 }
 
-/// Whether the low 32 bits of addresses do not tell an allocation from so many bytes at another address.
+/// Returns true if the allocation overlaps `bytes` bytes at another address when only the low 32 bits of addresses
+/// count.
 fn overlap((start, one): (&usize, &Allocation), address: usize, bytes: usize) -> bool {
     let distance = |from: usize, to: usize| (to as u32).wrapping_sub(from as u32) as usize;
     distance(*start, address) < one.len() || distance(address, *start) < bytes
@@ -282,7 +285,7 @@ macro_rules! numbers {
         impl Number for $ty {
             fn bytes(self) -> Vec<u8> { self.to_le_bytes().to_vec() }
             fn append(self, to: &mut Vec<u8>) { to.extend_from_slice(&self.to_le_bytes()); }
-            fn from_bytes(bytes: &[u8]) -> $ty { $ty::from_le_bytes(bytes.try_into().expect("as many as it has")) }
+            fn from_bytes(bytes: &[u8]) -> $ty { $ty::from_le_bytes(bytes.try_into().expect("bytes of one number")) }
         }
         impl From<$ty> for super::Argument {
             fn from(number: $ty) -> super::Argument { super::Argument::number(&number.to_le_bytes(), stringify!($ty)) }

@@ -13,14 +13,14 @@ use ptx_isa::table::{ALONE, COPIES, Evaluator};
 
 use super::raw;
 
-/// Where bytes come from.
+/// Source of the bytes to move.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     /// A host address.
     Memory(usize),
-    /// The bytes themselves, over and over.
+    /// A pattern that is repeated.
     Value([u8; 16]),
-    /// The same, but as many as there are.
+    /// Bytes that were read earlier.
     Read(Vec<u8>),
 }
 
@@ -32,15 +32,15 @@ pub(crate) struct Piece {
     pub bytes: usize,
 }
 
-/// A function of an element: of one in memory, of one that is moved, or both.
+/// A function that is applied to each element in memory, each element that is moved, or both.
 #[derive(Clone, Debug)]
 pub(crate) struct Applied {
     pub evaluator: Evaluator,
-    /// Values of the sources, then the old element and the one that is moved.
+    /// Values of the sources, followed by the old element and the moved element.
     pub inputs: Vec<u128>,
     /// Bytes of an element.
     pub bytes: u8,
-    /// Whether it depends on what is in memory, and is atomic.
+    /// True if the result depends on the element in memory: the update is then atomic.
     pub updates: bool,
 }
 
@@ -143,7 +143,7 @@ struct Operation {
     pieces: Vec<Piece>,
     applied: Option<Applied>,
     signals: Vec<Signal>,
-    /// Whether the copies before it, of the same thread, come first.
+    /// True if the thread's earlier copies must complete first.
     after: bool,
 }
 
@@ -151,7 +151,7 @@ struct Operation {
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
     operations: Vec<Operation>,
-    /// How many groups each thread has made.
+    /// Number of groups that each thread has committed.
     groups: HashMap<(Thread, u8), u64>,
     random: u64,
 }

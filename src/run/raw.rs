@@ -20,7 +20,7 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
-    /// So many zeros; none if the host has no memory for them.
+    /// Allocates `len` zeroed bytes; returns `None` if the host has no memory for them.
     pub(crate) fn try_zeroed(len: usize) -> Option<Bytes> {
         // More than is needed, as the allocation need not begin at a multiple of 256.
         let count = len.checked_add(256)?.div_ceil(64);
@@ -30,7 +30,7 @@ impl Bytes {
         if first.is_null() {
             return None;
         }
-        // SAFETY: the global allocator gave the bytes for as many pieces, and zeros are numbers.
+        // SAFETY: the global allocator returned `count` pieces, and zeros are valid integers.
         let pieces = unsafe { Vec::from_raw_parts(first, count, count) };
         let start = (pieces.as_ptr() as usize).next_multiple_of(256);
         Some(Bytes { pieces, start, len })
@@ -42,7 +42,7 @@ impl Bytes {
         self.start
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -182,7 +182,7 @@ pub(crate) fn order() {
     fence(Ordering::SeqCst);
 }
 
-/// Copies bytes, by as many at once as the addresses allow.
+/// Copies bytes in the widest units that the alignment of the addresses allows.
 ///
 /// # Safety
 ///

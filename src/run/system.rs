@@ -190,7 +190,8 @@ fn float(value: f64, kind: char, precision: Option<usize>, keep: bool) -> String
     })
 }
 
-/// The digits of a finite number in hex, rounded to so many behind the point; all that there are without a number.
+/// Formats a finite number in hexadecimal, rounded to `precision` digits after the point; `None` prints all significant
+/// digits.
 fn hexadecimal(value: f64, precision: Option<usize>) -> String {
     const FRACTION: u32 = 52;
     let bits = value.to_bits();

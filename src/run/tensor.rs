@@ -1,4 +1,4 @@
-//! Tensor maps: what tensor copies are told about a tensor in global memory and the part of it that they move.
+//! Tensor maps: descriptors of a tensor in global memory and of the part of it that a tensor copy moves.
 //!
 //! ```
 //! use ptx_isa::run::{Memory, Swizzle, TensorElement, TensorMap};
@@ -114,7 +114,7 @@ impl TensorElement {
         TensorElement::ALL.get(usize::from(code)).copied()
     }
 
-    /// Whether there is a NaN for what is out of bounds.
+    /// Returns true if elements out of bounds can be filled with NaN.
     fn is_float(self) -> bool {
         use TensorElement::{Bf16, F16, F32, F32Ftz, F64, Tf32, Tf32Ftz};
         matches!(self, F16 | F32 | F32Ftz | F64 | Bf16 | Tf32 | Tf32Ftz)
@@ -151,7 +151,7 @@ pub enum Swizzle {
     Bytes96 = 4,
 }
 
-/// What a swizzle of 128 bytes keeps together.
+/// Atomicity of a 128-byte swizzle: the unit whose bytes stay contiguous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SwizzleAtom {
@@ -166,7 +166,7 @@ pub enum SwizzleAtom {
     Bytes64 = 3,
 }
 
-/// What elements out of bounds are.
+/// Value of elements that are out of bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Fill {
@@ -204,7 +204,7 @@ pub enum TensorPart {
 pub struct TensorMap {
     /// Type of the elements.
     pub element: TensorElement,
-    /// Where the tensor is.
+    /// Address of the tensor in global memory.
     pub global_address: u64,
     /// Size in each dimension, in elements; the first dimension is adjacent in memory.
     pub global_dim: Vec<u64>,
@@ -218,9 +218,9 @@ pub struct TensorMap {
     pub interleave: Interleave,
     /// Permutation in shared memory.
     pub swizzle: Swizzle,
-    /// What the permutation keeps together.
+    /// Atomicity of the swizzle.
     pub atom: SwizzleAtom,
-    /// Elements out of bounds.
+    /// Value of elements that are out of bounds.
     pub fill: Fill,
 }
 
@@ -343,7 +343,7 @@ impl TensorMap {
     }
 }
 
-/// What the bytes of a tensor map say.
+/// Decoded fields of a tensor map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fields {
     /// 0 for boxes, 1 for columns.
@@ -388,7 +388,7 @@ impl Fields {
         let array = |at: usize| -> [u8; 8] { bytes[at..at + 8].try_into().expect("eight bytes") };
         let number = |at: usize, count: usize| u64::from_le_bytes(array(at)) & (u64::MAX >> (64 - 8 * count));
         if bytes[..4] != MAGIC {
-            return Err("the 128 bytes are no tensor map: make one with `TensorMap::encode`, or by `tensormap.replace` from zeros".into());
+            return Err("the 128 bytes are not a tensor map: make one with `TensorMap::encode`, or by `tensormap.replace` from zeros".into());
         }
         if bytes[4] != VERSION {
             return Err(format!("the tensor map has version {} of the encoding, not {VERSION}", bytes[4]));
@@ -523,7 +523,7 @@ impl Fields {
         }
     }
 
-    /// Where a byte of shared memory goes, which would be at an address without the permutation.
+    /// Returns the swizzled address of a byte in shared memory, given its address without the swizzle.
     pub(crate) fn swizzled(&self, at: u64) -> u64 {
         let line = at >> 7;
         match (self.swizzle, self.atom) {

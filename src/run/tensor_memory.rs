@@ -22,7 +22,7 @@ impl TensorCells {
         TensorCells { words: vec![0; LANES * COLUMNS], taken: [false; COLUMNS / UNIT], first: [0; COLUMNS / UNIT] }
     }
 
-    /// Allocates columns and returns the first; none if there are not as many.
+    /// Allocates columns and returns the first; `None` if there are not enough contiguous free columns.
     pub(crate) fn allocate(&mut self, columns: usize) -> Option<usize> {
         let count = columns / UNIT;
         let first = (0..=self.taken.len().checked_sub(count)?)

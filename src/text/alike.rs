@@ -26,8 +26,8 @@ fn letter_set(word: &str) -> u64 {
     word.bytes().fold(0, |set, letter| set | 1 << (letter & 63))
 }
 
-/// How many letters are to be inserted, removed, replaced, or to change places with the next, to make one word of another.
-/// Words of more than 32 bytes are alike to none.
+/// Returns the edit distance of two words: the number of insertions, deletions, substitutions and transpositions of
+/// adjacent letters. A word of more than 32 bytes is similar to none.
 pub(super) fn distance(a: &str, b: &str) -> usize {
     const LONGEST: usize = 32;
     if a.len() > LONGEST || b.len() > LONGEST {

@@ -1,4 +1,4 @@
-//! Which modifiers may stand at a place of a mnemonic, so that some form remains.
+//! Completion of mnemonics: the modifiers that are valid at a place, so that some form remains possible.
 //!
 //! ```
 //! use ptx_isa::text::{Options, completion};
@@ -20,7 +20,7 @@ use super::spelling::{self, members};
 use crate::table::{ABSENT, FormInfo, InstructionInfo, Item, Slot, Syntax, Table};
 use crate::target::Floor;
 
-/// A modifier that may stand at a place.
+/// A modifier that is valid at a place.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     /// The spelling without its dot.
@@ -29,9 +29,9 @@ pub struct Choice {
     pub slot: &'static Slot,
 }
 
-/// The modifiers that may stand between the two parts of a mnemonic, `setp.lt` and `.f32`, whose modifiers stand in the
-/// manual's order: with each of them some form is left that `wanted` takes, and some modifiers behind it with which the
-/// assembler accepts it for the version and the target of `options`.
+/// Returns the modifiers that can be inserted between two parts of a mnemonic, such as `setp.lt` and `.f32`, whose
+/// modifiers are in the manual's order. For each of them at least one form remains that `wanted` accepts and that,
+/// possibly with further free modifiers, the assembler accepts for the version and the target of `options`.
 pub fn modifiers(
     table: &'static Table,
     before: &str,
@@ -64,16 +64,16 @@ struct Search<'c> {
     syntax: &'static Syntax,
     /// The forms of the line that are wanted.
     forms: Vec<FormInfo>,
-    /// Whether what has a floor may be used.
+    /// Returns true if the version and the target satisfy a floor.
     there: &'c dyn Fn(&Floor) -> bool,
-    /// What the items so far have.
+    /// Values of the items that are already filled.
     values: Vec<u8>,
     choice: Option<Choice>,
     choices: &'c mut Vec<Choice>,
 }
 
 impl Search<'_> {
-    /// Lays words into the items from one on, in order; `None` is the modifier that is asked for.
+    /// Assigns words to the items from `item` on, in order; `None` is the modifier to complete.
     fn lay(&mut self, item: usize, words: &[Option<&str>]) {
         let Some((word, rest)) = words.split_first() else { return self.add(item) };
         let Some(info) = self.syntax.items.get(item) else { return };
@@ -103,7 +103,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a form has the items so far, and goes with some free modifiers behind them.
+    /// Returns true if a form matches the items before `item` and is valid with some choice of the free modifiers that
+    /// follow.
     fn remains(&self, form: FormInfo, item: usize) -> bool {
         let free = |item: &Item| self.instruction.data().slots[usize::from(item.slot)].free;
         let so_far = &self.syntax.items[..item];

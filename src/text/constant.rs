@@ -15,9 +15,9 @@
 //! # Ok::<(), constant::ConstantError>(())
 //! ```
 //!
-//! Integers have 64 bits and are signed, unless they end in `U` or need the sign's place. Operators work unsigned where
-//! either side is; `%` and `~` always do. Floats are doubles; `0f…` is the bits of a single, and takes part in an
-//! operation only if it stands in parentheses. What an operator does is what the assembler was seen to do.
+//! Integers have 64 bits and are signed, unless they end in `U` or need the sign bit. An operation is unsigned if
+//! either operand is; `%` and `~` always are. Floats are doubles. `0f…` gives the bits of a single-precision float; it
+//! is an operand of an expression only in parentheses. The operators follow the observed behavior of the assembler.
 
 use core::cmp::Ordering;
 use core::fmt;
@@ -26,7 +26,7 @@ use core::ops::Range;
 use super::lexer::Cursor;
 use crate::table::{Kind, TypeInfo};
 
-/// How deep parentheses, signs, casts and `?:` may stand in each other.
+/// Maximum nesting depth of parentheses, signs, casts and `?:`.
 const DEPTH: u32 = 64;
 
 /// Threads in a warp: the value of `WARP_SZ`.
@@ -35,7 +35,7 @@ pub(crate) const WARP: u64 = isa_table::program::WARP as u64;
 /// The name of the one named constant.
 pub(crate) const WARP_NAME: &str = "WARP_SZ";
 
-/// Whether a name stands here that is no constant.
+/// Returns true if the cursor is at a name that is not a named constant.
 pub(crate) fn at_name(cursor: &Cursor<'_>) -> bool {
     cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME
 }
@@ -51,7 +51,7 @@ pub enum Constant {
     Integer {
         /// Its 64 bits.
         bits: u64,
-        /// Whether they are read without a sign.
+        /// True if the value is unsigned.
         unsigned: bool,
     },
     /// A float.
@@ -60,12 +60,12 @@ pub enum Constant {
     Single(u32),
 }
 
-/// Why a text is no constant, or none for a type.
+/// Error in a constant: the text is not a constant, or the type does not accept it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstantError {
-    /// What is wrong.
+    /// Kind of the error.
     pub kind: ConstantErrorKind,
-    /// The offending bytes of the text; all of it where the type refuses the value.
+    /// Span of the error in the text; the whole text if the type does not accept the value.
     pub span: Range<usize>,
 }
 
@@ -77,25 +77,25 @@ impl fmt::Display for ConstantError {
 
 impl core::error::Error for ConstantError {}
 
-/// What is wrong with a constant.
+/// Kind of an error in a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConstantErrorKind {
-    /// Something else stands where a constant should.
+    /// A constant was expected.
     Expected,
-    /// A name stands in an expression.
+    /// A name in an expression.
     Name,
-    /// A prefix without as many digits as it asks for.
+    /// Too few digits after a prefix.
     Digits(&'static str),
     /// Letters or digits right behind a number.
     Suffix,
-    /// The number does not fit 64 bits, or is no normal double.
+    /// The number does not fit 64 bits, or is not a normal double.
     Overflow,
     /// The divisor is zero.
     DivisionByZero,
     /// An integer and a float in one operation.
     Mixed,
-    /// A float where only an integer may stand.
+    /// A float in a place that requires an integer.
     IntegerExpected,
     /// `0f…` in an operation.
     SingleInExpression,
@@ -161,7 +161,8 @@ impl Constant {
     ///
     /// # Errors
     ///
-    /// The type takes no such constant. The span is empty: it is the reader's who knows where the constant stands.
+    /// The type does not accept this kind of constant. The span is empty, because the position of the constant is known
+    /// only to the caller.
     pub fn bits(self, ty: &TypeInfo) -> Result<u64> {
         let takes = ty.constants;
         let refused = |given| Err(ConstantError { kind: Error::Refused { ty: ty.name, given }, span: 0..0 });
@@ -194,7 +195,7 @@ pub(crate) fn expression(cursor: &mut Cursor<'_>) -> Result<Constant> {
     Reader { cursor, depth: 0 }.ternary()
 }
 
-/// Reads an integer that is no expression.
+/// Reads an integer literal; expressions are not accepted.
 pub(crate) fn literal(cursor: &mut Cursor<'_>) -> Result<u64> {
     cursor.skip_blanks();
     let start = cursor.at();
@@ -331,7 +332,8 @@ impl Reader<'_, '_> {
         if matches!(self.cursor.peek(), b',' | b';' | b']' | b'}') {
             return None;
         }
-        // `%` before a letter or digit begins a register's name, and `/` is no comment here: blanks are behind us.
+        // `%` before a letter or digit begins a register name. `/` cannot begin a comment here: comments have been
+        // skipped.
         let rest = &self.cursor.text().as_bytes()[self.cursor.at()..];
         let operator = BINARY.iter().find(|(operator, _)| rest.starts_with(operator.as_bytes()));
         operator.copied().filter(|_| !self.cursor.at_word())
@@ -465,7 +467,7 @@ impl Reader<'_, '_> {
         self.ended(end, Constant::Double(value))
     }
 
-    /// Goes to the end of a number, behind which no letter or digit may stand.
+    /// Moves to the end of a number, which must not be followed by a letter or digit.
     fn ended(&mut self, end: usize, value: Constant) -> Result<Constant> {
         self.cursor.seek(end);
         let rest = self.cursor.word_part();
@@ -482,7 +484,7 @@ fn digit_of(byte: u8) -> u64 {
     (byte as char).to_digit(16).map_or(255, u64::from)
 }
 
-/// Where a float that begins with `whole` digits ends; `whole` if it is none.
+/// Returns the end of a float that begins with `whole` digits; `whole` if neither a fraction nor an exponent follows.
 fn float_end(rest: &[u8], whole: usize) -> usize {
     let digits = |from: usize| rest[from.min(rest.len())..].iter().take_while(|byte| byte.is_ascii_digit()).count();
     let mut end = whole;
@@ -558,8 +560,8 @@ fn doubles(operator: &str, a: f64, b: f64) -> core::result::Result<Constant, Err
     }
 }
 
-/// The outcome of a comparison, from how the sides stand to each other: not at all, if either is NaN. `None` if the
-/// operator is no comparison.
+/// Returns the result of a comparison, given the order of its operands: `None` if either is NaN. Returns `None` if the
+/// operator is not a comparison.
 fn compare(operator: &str, order: Option<Ordering>) -> Option<Constant> {
     Some(signed(match operator {
         "<" => order == Some(Ordering::Less),

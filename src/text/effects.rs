@@ -41,7 +41,7 @@ pub struct Effects<R> {
     pub states_written: Vec<&'static str>,
     /// Its accesses to memory, in their order.
     pub memory: Vec<Access>,
-    /// Where control goes behind it.
+    /// Control flow after the instruction.
     pub flow: Flow,
     /// How it waits for other threads, or orders what they see.
     pub synchronization: Vec<Synchronization>,
@@ -69,7 +69,7 @@ pub struct Access {
     pub scope: Option<&'static str>,
 }
 
-/// Where control goes behind an instruction; under a guard it may go to the next one.
+/// Control flow after an instruction. A guarded instruction may also fall through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Flow {
@@ -153,7 +153,8 @@ pub fn of_form(form: FormInfo, free: &Free) -> Effects<&'static str> {
     collect(Chosen::with(form, free), None, names)
 }
 
-/// The effects of a form whatever its free modifiers are: in the place of each stands the name of its slot.
+/// Returns the effects of a form for any choice of its free modifiers: each free modifier is represented by its slot's
+/// name.
 pub fn of_any(form: FormInfo) -> Effects<&'static str> {
     let mut effects = collect(Chosen::any(form), None, names);
     // Free modifiers may choose between effects with the same access.
@@ -260,7 +261,7 @@ pub(super) fn collect<R: PartialEq>(
         let written = info.destination || results.contains(&(place as u8));
         let added = all.iter().any(|effect| effect.kind == EffectKind::MultiplyGroup && effect.result == place as u8);
         if added {
-            // What it holds is an addend.
+            // The destination is also the accumulator.
             registers(place, info, &mut addends);
             for register in addends.drain(..) {
                 if !reads.contains(&register) {
@@ -368,7 +369,7 @@ fn addresses(kind: EffectKind) -> &'static [(usize, bool, bool)] {
     }
 }
 
-/// Whether a form reads memory, and whether it writes memory, whatever its free modifiers are.
+/// Returns whether a form reads memory and whether it writes memory, for any choice of its free modifiers.
 pub(super) fn memory_of(form: FormInfo) -> (bool, bool) {
     let places = form.effects().effects.iter().flat_map(|effect| addresses(effect.kind));
     places.fold((false, false), |all, (_, read, written)| (all.0 | read, all.1 | written))
@@ -395,7 +396,7 @@ fn bytes(form: FormInfo, effect: &Effect) -> u32 {
     })
 }
 
-/// The state space of an address: the modifier's, or the only one that the operand may be in.
+/// Returns the state space of an address: the space that the modifier names, or the operand's only space.
 fn space(address: &Operand, modifier: impl Fn(u8) -> Option<&'static str>) -> Option<&'static str> {
     let fixed = address.spaces.first().filter(|_| address.space.is_none() && address.spaces.len() == 1).copied();
     address.space.and_then(modifier).or(fixed)
@@ -593,7 +594,7 @@ fn sentences(
     });
     let lacks = Some(list.lacks).filter(|reason| !reason.is_empty());
     let mut found: Vec<String> = Vec::new();
-    // Free modifiers may choose between effects that are the same in words.
+    // Free modifiers may choose between effects with the same description.
     for text in told.chain(lacks.map(|reason| format!("Cannot be executed: {reason}"))) {
         if !found.contains(&text) {
             found.push(text);

@@ -1,4 +1,4 @@
-//! What a statement computes, from the bits of the registers it reads.
+//! Evaluation of a statement, given the values of the registers that it reads.
 //!
 //! ```
 //! use ptx_isa::text::Statement;
@@ -26,21 +26,22 @@ pub use crate::table::program::WARP;
 use crate::table::{FormInfo, Kind, Table, TypeInfo};
 use crate::target::{Floor, Target};
 
-/// A statement has at most so many words to read: its sources and its selectors.
+/// Maximum number of input words of a statement: its sources and its selectors.
 const MAX_INPUTS: usize = 16;
 
 /// A word of one thread, or one of each thread of a warp.
 pub trait Words: Copy {
-    /// The same word in every thread.
+    /// Returns the same word for every thread.
     fn same(word: u128) -> Self;
 
-    /// Each word changed.
+    /// Applies a function to each word.
     fn map(self, change: impl Fn(u128) -> u128) -> Self;
 
-    /// The lowest bit of each thread.
+    /// Returns the lowest bit of each thread's word as a mask.
     fn mask(self) -> u32;
 
-    /// What a form computes in threads of a mask: each result with the threads in which any other is as good.
+    /// Evaluates a form for the threads in `active`. Returns each result with the mask of the threads whose result is
+    /// unspecified.
     fn compute(form: FormInfo, sm: u16, active: u32, inputs: &[Self]) -> Vec<(Self, u32)>;
 }
 
@@ -81,17 +82,17 @@ impl Words for [u128; WARP] {
     }
 }
 
-/// Words as those of the threads of a warp, if there is one for each.
+/// Converts words to those of the threads of a warp, if there is one for each.
 ///
 /// # Errors
 ///
-/// How many there are instead.
+/// If there are more or fewer words; the message gives their number.
 pub fn one_each(words: Vec<u128>) -> Result<[u128; WARP], String> {
     let count = words.len();
     words.try_into().map_err(|_| format!("a warp has {WARP} threads, and here are {count} values"))
 }
 
-/// What a value of a type looks like, for a message.
+/// Describes the values of a type, for a message.
 pub fn described(ty: &TypeInfo) -> String {
     match ty.kind {
         Kind::Predicate => "0 or 1".to_owned(),
@@ -99,12 +100,12 @@ pub fn described(ty: &TypeInfo) -> String {
     }
 }
 
-/// A destination and what it received.
+/// A destination with its result.
 #[derive(Clone, Debug)]
 pub struct Output<W> {
     /// The register, or the state of a thread.
     pub name: String,
-    /// What it received.
+    /// The result.
     pub bits: W,
     /// The type that the form gives it.
     pub ty: &'static TypeInfo,
@@ -112,14 +113,14 @@ pub struct Output<W> {
     pub unspecified: u32,
 }
 
-/// What a statement wrote; sinks are left out.
+/// Results of a statement; sinks are left out.
 #[derive(Clone, Debug)]
 pub struct Outputs<W> {
     /// Each destination, in the order of the form's results.
     pub list: Vec<Output<W>>,
-    /// What the form was computed from: a word for each source and each selector.
+    /// Inputs of the form: a word for each source and each selector.
     pub words: Vec<W>,
-    /// The threads that wrote: those that are active and that the guard does not keep from it.
+    /// Threads that wrote: those that are active and enabled by the guard.
     pub written: u32,
 }
 
@@ -138,7 +139,7 @@ pub enum Problem {
         /// The target.
         target: Target,
     },
-    /// What is wrong with a word that the statement reads.
+    /// Error in a word that the statement reads.
     Input(String),
     /// Both destinations are the register of this name.
     Destinations(String),

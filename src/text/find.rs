@@ -8,11 +8,12 @@ use alloc::vec::Vec;
 use super::mnemonic::{matches, resolve};
 use crate::table::{ABSENT, FormInfo, Free, Table};
 
-/// How many combinations of free modifiers of a form are tried.
+/// Maximum number of combinations of free modifiers that are tried for a form.
 const MOST_TRIED: usize = 3000;
 
-/// Finds the forms of a table that have a legal spelling of this pattern, free modifiers included, with which they are
-/// wanted; `*` stands for any text. Without a `*`, modifiers may stand in any order that the assembler takes.
+/// Finds the forms of a table that have a legal spelling, free modifiers included, that matches the pattern and that
+/// `wanted` accepts. `*` matches any text. In a pattern without `*`, modifiers may be in any order that the assembler
+/// accepts.
 ///
 /// ```
 /// use ptx_isa::text::find::forms;
@@ -31,7 +32,8 @@ pub fn forms(table: &'static Table, pattern: &str, wanted: impl Fn(FormInfo, &Fr
             let same = form.mnemonic() == resolved.form.mnemonic();
             return same && form.takes(&resolved.free) && wanted(*form, &resolved.free);
         }
-        // A form is found by its own name, too, which is no spelling where it needs free modifiers: then by any of its spellings.
+        // A form also matches by its own name. If that is not a legal spelling because the form needs free modifiers,
+        // any of its spellings may be the wanted one.
         let plain = matches(pattern, form.mnemonic())
             && match form.takes(&Free::NONE) {
                 true => wanted(*form, &Free::NONE),
@@ -42,18 +44,18 @@ pub fn forms(table: &'static Table, pattern: &str, wanted: impl Fn(FormInfo, &Fr
     table.forms().filter(is_found).collect()
 }
 
-/// What may stand in a place of a mnemonic: a member of its slot, or [`ABSENT`], and how it is written.
+/// A choice for a slot of a mnemonic: the index of a member or [`ABSENT`], and its spelling.
 type Choice = (u8, String);
 
-/// The search for free modifiers with which a form is spelt as a pattern says.
+/// Search for free modifiers with which the spelling of a form matches a pattern.
 struct Search<'p> {
     form: FormInfo,
     pattern: &'p [u8],
-    /// For each place behind the opcode its slot, whether it is free, and its choices: that nothing stands there comes first.
+    /// Slots after the opcode, in order: the index of the slot, whether it is free, and its choices, [`ABSENT`] first.
     places: Vec<(usize, bool, Vec<Choice>)>,
     values: Vec<u8>,
     tried: usize,
-    /// Place, number of free modifiers and states from which no choice leads to the end of the pattern.
+    /// Place, number of free modifiers and states from which the end of the pattern cannot be reached.
     dead: BTreeSet<(usize, usize, Vec<usize>)>,
 }
 
@@ -93,7 +95,7 @@ impl<'p> Search<'p> {
         (0..=free).any(|count| self.finds_behind(0, count, &states, wanted))
     }
 
-    /// Whether places from this one on can be filled with exactly so many free modifiers.
+    /// Returns true if the places from `place` on can be filled using exactly `count` free modifiers.
     fn finds_behind(
         &mut self,
         place: usize,
@@ -132,14 +134,14 @@ impl<'p> Search<'p> {
     }
 }
 
-/// Where in a pattern its text may begin.
+/// Returns the start states of a pattern.
 fn start(pattern: &[u8]) -> Vec<usize> {
     let mut states = vec![];
     add(pattern, &mut states, 0);
     states
 }
 
-/// Adds a place, and those behind a `*` that stands for nothing.
+/// Adds a state, and those that follow it if a `*` matches the empty text.
 fn add(pattern: &[u8], states: &mut Vec<usize>, mut place: usize) {
     while !states.contains(&place) {
         states.push(place);
@@ -150,7 +152,7 @@ fn add(pattern: &[u8], states: &mut Vec<usize>, mut place: usize) {
     }
 }
 
-/// Where in a pattern one may be behind a text.
+/// Returns the states after a text has been matched.
 fn step(pattern: &[u8], states: &[usize], text: &str) -> Vec<usize> {
     let mut states = states.to_vec();
     for byte in text.bytes() {

@@ -1,11 +1,11 @@
-//! Bytes into words, numbers, blanks and comments.
+//! Lexer: splits bytes into words, numbers, blanks and comments.
 //!
-//! There is no list of tokens: the readers above ask a [`Cursor`] for what they expect next, so that a statement is read
-//! in one pass and nothing is stored. The lexer knows no word of PTX.
+//! The lexer builds no list of tokens. The parsers ask a [`Cursor`] for the token that they expect next, so that a
+//! statement is read in one pass and nothing is stored. The lexer does not depend on PTX keywords.
 
 use core::ops::Range;
 
-/// What a byte can be part of.
+/// Classes of bytes, as bit flags.
 const BLANK: u8 = 1;
 const WORD: u8 = 2;
 const WORD_START: u8 = 4;
@@ -59,7 +59,7 @@ pub(super) fn string_length(text: &[u8]) -> Option<usize> {
 pub(crate) struct Cursor<'a> {
     text: &'a str,
     at: usize,
-    /// Where a comment begins that never ends; the cursor then stands at the end of the text.
+    /// Start of an unterminated comment; the cursor is then at the end of the text.
     pub(crate) unterminated: Option<usize>,
 }
 
@@ -106,13 +106,13 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Whether the byte before this place is `byte`.
+    /// Returns true if the byte before the cursor is `byte`.
     #[inline]
     pub(crate) fn is_behind(&self, byte: u8) -> bool {
         self.at.checked_sub(1).is_some_and(|before| self.text.as_bytes()[before] == byte)
     }
 
-    /// Whether the byte before this place may be the last one of a value: an operand is not followed by a name.
+    /// Returns true if the byte before the cursor can end a value: an operand is never followed by a name.
     pub(crate) fn is_behind_value(&self) -> bool {
         let before = self.at.checked_sub(1).map(|before| self.text.as_bytes()[before]);
         before.is_some_and(|byte| is(byte, WORD) || matches!(byte, b')' | b']' | b'}'))
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The first place from `at` on that is no blank.
+    /// Returns the first position from `at` on that is not blank.
     #[inline]
     fn behind_blanks(&self, mut at: usize) -> usize {
         let bytes = self.text.as_bytes();
@@ -144,8 +144,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Reads a name that stands alone between two commas, or before a semicolon, `comma` if one is to stand before it; the
-    /// cursor then stands at what follows it. If anything else stands here the cursor stays.
+    /// Reads a name that is a whole operand, that is, followed by a comma or semicolon; `comma` requires a comma before
+    /// it. The cursor moves to the byte after the name, or stays if no such name follows.
     #[inline]
     pub(crate) fn name_alone(&mut self, comma: bool) -> Option<&'a str> {
         let bytes = self.text.as_bytes();
@@ -157,7 +157,7 @@ impl<'a> Cursor<'a> {
             start = self.behind_blanks(start + 1);
         }
         let first = bytes.get(start)?;
-        // A lone `%` or `_` is no name.
+        // `%`, `$` or `_` alone is not a name.
         if !is(*first, WORD_START) {
             return None;
         }
@@ -197,7 +197,7 @@ impl<'a> Cursor<'a> {
         self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
-    /// Whether a name begins here; a lone `%` or `$` is none.
+    /// Returns true if a name begins at the cursor; `%` or `$` alone is not a name.
     #[inline]
     pub(crate) fn at_word(&self) -> bool {
         let byte = self.peek();
@@ -211,7 +211,7 @@ impl<'a> Cursor<'a> {
         self.take(1, |byte| is(byte, WORD))
     }
 
-    /// Reads a name, if one stands here that is another than `name`.
+    /// Reads a name, unless it is `name`.
     #[inline]
     pub(crate) fn word_but(&mut self, name: &str) -> Option<&'a str> {
         let start = self.at;
@@ -237,12 +237,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Whether a dot and a name or number follow right here: a modifier, as `.2d`.
+    /// Returns true if a dot and a name or number follow immediately: a modifier such as `.2d`.
     pub(crate) fn at_modifier(&self) -> bool {
         self.peek() == b'.' && is(self.peek_at(1), WORD)
     }
 
-    /// Whether a number that begins with a dot follows: `.5`, `.5e3`, but not `.2d`.
+    /// Returns true if a number that begins with a dot follows: `.5` or `.5e3`, but not `.2d`.
     pub(crate) fn at_float(&self) -> bool {
         let behind = self.text.as_bytes()[self.at..].iter().skip(1);
         let digits = behind.take_while(|byte| is(**byte, DIGIT)).count();
@@ -250,7 +250,7 @@ impl<'a> Cursor<'a> {
         self.peek() == b'.' && digits > 0 && (!is(next, WORD) || matches!(next, b'e' | b'E'))
     }
 
-    /// Whether a dot and a name follow: a modifier, a selector, an element or a directive.
+    /// Returns true if a dot and a name follow: a modifier, a selector, an element or a directive.
     pub(crate) fn at_dot_word(&self) -> bool {
         self.peek() == b'.' && is(self.peek_at(1), WORD) && !is(self.peek_at(1), DIGIT)
     }
@@ -273,10 +273,10 @@ impl<'a> Cursor<'a> {
         self.take(0, |byte| is(byte, WORD))
     }
 
-    /// Reads the usual constant, a decimal number that ends its operand; if anything else stands here the cursor stays.
+    /// Reads a decimal integer that is a whole operand, the most frequent constant; otherwise the cursor stays.
     #[inline]
     pub(crate) fn decimal_alone(&mut self) -> Option<u64> {
-        // So many digits always fit.
+        // This number of digits always fits.
         const MOST: usize = 18;
         let rest = &self.text.as_bytes()[self.at..];
         let mut value = 0;
@@ -358,8 +358,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The first place from `at` on where neither a byte of a word stands nor a dot. Eight are looked at together: words with dots
-/// are long, and where a loop over single bytes ends nobody can foresee.
+/// Returns the first position from `at` on that has neither a word byte nor a dot. Eight bytes are tested at a time:
+/// dotted words are long, and the exit of a loop over single bytes is hard to predict.
 #[inline]
 fn dotted_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
@@ -391,7 +391,7 @@ fn dotted(bytes: u64) -> u64 {
     (letters | between(ascii, b'0', b'9') | is(b'_') | is(b'$') | is(b'.')) & !bytes
 }
 
-/// Whether a text has a directive, given with its dot: not in a comment or string, and not as a modifier.
+/// Returns true if a text contains a directive, given with its dot. Comments, strings and modifiers are ignored.
 pub(crate) fn has_directive(text: &str, directive: &str) -> bool {
     // Most texts that do not have it do not have its letters.
     if memchr::memmem::find(text.as_bytes(), directive.as_bytes()).is_none() {

@@ -1,11 +1,11 @@
-//! What words of a text were found to mean: a text has few of them, again and again.
+//! Cache of the meanings of words: a text has few distinct words, which recur often.
 
 use alloc::vec::Vec;
 
 use isa_table::hash::{Key, SHORT};
 
-/// Words with what they mean, each in the place that its bytes give or in one of the next. It holds so many; where there is no
-/// place left, one takes another's.
+/// A cache of fixed size from words to their meanings. The hash of a word gives the first of its [`NEXT`] possible
+/// places; if all of them are occupied, a new word replaces the first.
 pub(crate) struct Memo<'a, T> {
     places: Vec<Option<Meaning<'a, T>>>,
 }
@@ -23,10 +23,10 @@ impl<T> Default for Memo<'_, T> {
     }
 }
 
-/// How many words are held.
+/// Capacity in words.
 const PLACES: usize = 256;
 
-/// How many places there are from the first one on where a word may be.
+/// Number of consecutive places that can hold a word.
 const NEXT: usize = 4;
 
 /// The places of a word.
@@ -37,7 +37,7 @@ fn places(key: Key) -> impl Iterator<Item = usize> {
 }
 
 impl<'a, T: Clone> Memo<'a, T> {
-    /// What a word was said to mean.
+    /// Returns the cached meaning of a word.
     #[inline]
     pub(crate) fn get(&self, word: &str) -> Option<&T> {
         if self.places.is_empty() {

@@ -27,7 +27,7 @@ use super::lexer::Cursor;
 use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Slot, Syntax, Table};
 
-/// How many near forms are named.
+/// Maximum number of similar forms in a refusal.
 const NEAREST: usize = 3;
 
 /// A mnemonic that means a form.
@@ -35,11 +35,11 @@ const NEAREST: usize = 3;
 pub struct Resolved {
     /// The form.
     pub form: FormInfo,
-    /// The modifiers that are no part of the form.
+    /// Modifiers that do not belong to the form.
     pub free: Free,
-    /// Whether the modifiers stand in another order than the form's.
+    /// True if the order of the modifiers differs from that of the form.
     pub reordered: bool,
-    /// Whether blanks or comments stand before a modifier.
+    /// True if blanks or comments precede a modifier.
     pub blanks: bool,
 }
 
@@ -66,7 +66,8 @@ impl Refusal {
     /// One diagnostic for all reasons: the first, the others in its note, the nearest forms in its help.
     pub fn into_diagnostic(self) -> Diagnostic {
         let mut reasons = self.reasons.into_iter();
-        let mut first = reasons.next().unwrap_or_else(|| Diagnostic::error(Code::Syntax, 0..0, "this is no mnemonic"));
+        let mut first =
+            reasons.next().unwrap_or_else(|| Diagnostic::error(Code::Syntax, 0..0, "this is not a mnemonic"));
         first.fixes = self.fixes;
         for other in reasons {
             let note = first.note.get_or_insert_default();
@@ -82,7 +83,7 @@ impl Refusal {
     }
 }
 
-/// Whether a mnemonic is the pattern's, with `*` for any text.
+/// Returns true if a mnemonic matches the pattern, in which `*` matches any text.
 ///
 /// ```
 /// use ptx_isa::text::mnemonic::matches;
@@ -117,7 +118,7 @@ pub fn resolve(table: &'static Table, mnemonic: &str) -> Result<Resolved, Refusa
     let found = read(table, &mut cursor, Depth::Reasons);
     cursor.skip_blanks();
     if found.is_ok() && !cursor.at_end() {
-        return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "this is no part of a mnemonic")));
+        return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "this is not part of a mnemonic")));
     }
     found
 }
@@ -132,7 +133,7 @@ pub fn form(table: &'static Table, mnemonic: &str) -> Option<FormInfo> {
     cursor.at_end().then_some(found.form)
 }
 
-/// Where the mnemonic of a statement stands, behind its guard; `None` where no word is.
+/// Returns the range of a statement's mnemonic, after the guard; `None` if a word is missing.
 pub fn place(text: &str) -> Option<Range<usize>> {
     let mut cursor = Cursor::new(text);
     cursor.skip_blanks();
@@ -152,7 +153,7 @@ pub fn place(text: &str) -> Option<Range<usize>> {
     }
     cursor.dotted_word();
     let end = cursor.at();
-    // Modifiers may stand behind blanks.
+    // Blanks are allowed before modifiers.
     Some(start..tokens(&mut cursor).map_or(end, |_| cursor.at()))
 }
 
@@ -165,7 +166,7 @@ pub(crate) enum Depth {
     Reasons,
 }
 
-/// Reads a mnemonic where it stands, and goes to its end. The cursor must not be at a blank.
+/// Reads a mnemonic at the cursor and moves to its end. The cursor must not be at a blank.
 pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>, depth: Depth) -> Result<Resolved, Refusal> {
     if !cursor.at_word() {
         return Err(Refusal::of(Diagnostic::error(Code::Syntax, cursor.token(), "an opcode is expected here")));
@@ -269,14 +270,14 @@ fn unknown_member(
 struct Token<'a> {
     /// The spelling without the dot.
     text: &'a str,
-    /// Where it stands, without the dot.
+    /// Span without the dot.
     span: Range<usize>,
 }
 
 /// Twice the most modifiers of an instruction. A longer mnemonic is one error, whatever its modifiers are.
 const MOST_MODIFIERS: usize = 2 * isa_table::limits::SLOTS;
 
-/// Reads modifiers as long as there are any, and tells whether blanks stand before one.
+/// Reads all modifiers that follow; the flag is true if blanks precede one of them.
 fn tokens<'a>(cursor: &mut Cursor<'a>) -> Result<(Vec<Token<'a>>, bool), Diagnostic> {
     let mut tokens = Vec::new();
     let mut blanks = false;
@@ -322,12 +323,12 @@ impl Fit {
     }
 }
 
-/// What an item takes when tokens are fitted to it.
+/// Members that an item accepts when tokens are assigned to it.
 #[derive(Clone, Copy, PartialEq)]
 enum Members {
-    /// Those of its syntax line.
+    /// The members that the item has in its syntax line.
     Line,
-    /// Those that any syntax line has in its slot.
+    /// The members that any syntax line allows in the item's slot.
     Slot,
 }
 
@@ -338,7 +339,7 @@ struct Speller {
 }
 
 impl Speller {
-    /// Whether any instruction has a modifier that is spelt so.
+    /// Returns true if any instruction has a modifier with this spelling.
     fn is_known(&self, text: &str) -> bool {
         let slots = self.table.instructions().flat_map(|instruction| instruction.data().slots);
         slots.flat_map(|slot| slot.members).any(|member| *member == text)
@@ -363,7 +364,7 @@ impl Speller {
         (members == Members::Slot || item.members >> index & 1 == 1).then_some(index as u8)
     }
 
-    /// Fits tokens to a syntax line. Types keep their order among each other; all else stands where it likes.
+    /// Assigns tokens to the items of a syntax line. Types must be in order; other modifiers may be in any order.
     fn fit(&self, syntax: &'static Syntax, tokens: &[Token<'_>], members: Members) -> Fit {
         let mut values = vec![ABSENT; self.instruction.slots.len()];
         let mut left = Vec::new();
@@ -388,7 +389,7 @@ impl Speller {
                 }
                 continue;
             }
-            // With as many types as places, each has its own; else those that may be left out are passed over.
+            // Equal numbers of types and items correspond one to one; otherwise optional items may be skipped.
             let takes = |item: &Item| self.member(item, token.text, members);
             while !counted && typed.get(next).is_some_and(|item| item.optional && takes(item).is_none()) {
                 next += 1;
@@ -424,20 +425,20 @@ impl Speller {
         })
     }
 
-    /// Whether each modifier is one of the instruction's.
+    /// Returns true if the instruction has all of these modifiers.
     fn has(&self, tokens: &[Token<'_>]) -> bool {
         let slots = self.instruction.data().slots;
         tokens.iter().all(|token| slots.iter().any(|slot| slot.members.contains(&token.text)))
     }
 
-    /// Whether a mnemonic of the instruction means a form.
+    /// Returns true if a mnemonic of the instruction names a legal form.
     fn takes(&self, mnemonic: &str) -> bool {
         let mut cursor = Cursor::new(mnemonic);
         cursor.seek(self.instruction.opcode.len());
         tokens(&mut cursor).is_ok_and(|(tokens, _)| self.legal(&tokens).is_some())
     }
 
-    /// Why a form is not meant whose opcode has words of its own, and they stand elsewhere.
+    /// Returns a diagnostic if a modifier that must immediately follow the opcode is elsewhere.
     fn torn_off(&self, form: FormInfo, tokens: &[Token<'_>]) -> Option<Diagnostic> {
         let own = form.mnemonic()[self.instruction.opcode.len()..].split('.').nth(1)?;
         let slots = self.instruction.data().slots.iter().filter(|slot| slot.of_opcode);
@@ -448,12 +449,12 @@ impl Speller {
             return None;
         }
         let opcode = self.instruction.opcode;
-        let message = format!("`.{own}` belongs to `{opcode}` and stands right behind it");
+        let message = format!("`.{own}` belongs to `{opcode}` and must follow it directly");
         Some(Diagnostic::error(Code::IllegalModifier, token.span.clone(), message))
     }
 
-    /// Why a form is not meant whose statements name two state spaces, where to and where from, if these stand the other way
-    /// round.
+    /// Returns a diagnostic if the state spaces of an instruction that names a destination and a source space are
+    /// swapped.
     fn swapped(&self, canonical: &str, tokens: &[Token<'_>]) -> Option<Diagnostic> {
         let is_space = |text: &str| self.table.space(text).is_some();
         let mut written = tokens.iter().filter(|token| is_space(token.text));
@@ -462,14 +463,13 @@ impl Speller {
         if first.text == to {
             return None;
         }
-        let message =
-            format!("`.{}` stands before `.{}` in `{canonical}`: that is where it goes", second.text, first.text);
+        let message = format!("`.{}` must precede `.{}`, as in `{canonical}`", second.text, first.text);
         Some(Diagnostic::error(Code::ModifierOrder, first.span.clone(), message))
     }
 
     fn best(&self, tokens: &[Token<'_>], members: Members) -> Option<Fit> {
         let fits = self.instruction.syntaxes().iter().map(|syntax| self.fit(syntax, tokens, members));
-        // Of two lines that fit alike, the one that takes the types is meant.
+        // If two lines fit equally well, prefer the line that accepts the types.
         let types = |fit: &Fit| fit.left.iter().filter(|&&(index, _)| self.is_type(tokens[index].text)).count();
         fits.min_by_key(|fit| (fit.problems(), types(fit)))
     }
@@ -497,14 +497,14 @@ impl Speller {
             reasons.push(Diagnostic::error(Code::IllegalModifier, everything.clone(), message));
         }
         let nearest = self.nearest(&wanted, &suspects, |_| true);
-        // The modifiers that are no part of a form stay where it takes them.
+        // Keep the free modifiers if the form accepts them.
         let free = Free::of(self.instruction, &wanted);
         let spelt = nearest.iter().map(|form| match form.takes(&free) {
             true => form.mnemonic_with(&free),
             false => form.mnemonic().into(),
         });
         let legal = spelt.filter(|mnemonic| self.takes(mnemonic));
-        // What is misspelt is likelier to be meant than what is near in other ways.
+        // A misspelling is likelier than another modifier.
         let meant = self.respelt(&loose, tokens).map(|(form, free)| form.mnemonic_with(&free));
         let mut mnemonics: Vec<String> = Vec::new();
         meant.into_iter().chain(legal).for_each(|mnemonic| {
@@ -537,14 +537,15 @@ impl Speller {
         reasons
     }
 
-    /// What the instruction has that is spelt most like a token; first what the line has.
+    /// Returns the instruction's modifier whose spelling is closest to a token; those of the syntax line are tried
+    /// first.
     fn near(&self, fit: &Fit, token: &Token<'_>) -> Option<&'static str> {
         let line = fit.syntax.items.iter().flat_map(|item| self.names(self.slot(item), item.members));
         let all = || self.instruction.data().slots.iter().flat_map(|slot| slot.members.iter().copied());
         closest(token.text, line).or_else(|| closest(token.text, all()))
     }
 
-    /// The form that the tokens mean with those spelt right that no line knows.
+    /// Returns the form that results if unknown modifiers are replaced by those with the closest spelling.
     fn respelt(&self, fit: &Fit, tokens: &[Token<'_>]) -> Option<(FormInfo, Free)> {
         let unknown = |index: usize| fit.left.iter().any(|&(left, by)| left == index && by.is_none());
         let spelt = tokens.iter().enumerate().map(|(index, token)| {
@@ -579,7 +580,7 @@ impl Speller {
             let first = before.iter().rev().find(|first| self.member(item, first.text, Members::Slot).is_some());
             let first = first.map_or("", |first| first.text);
             let message = if first == token.text {
-                format!("`.{first}` stands twice")
+                format!("duplicate modifier `.{first}`")
             } else {
                 format!("`.{}` is a second `.{}`: `.{first}` is one already", token.text, slot.name)
             };
@@ -649,7 +650,7 @@ impl Speller {
         let cost = |form: FormInfo| -> usize {
             // The last cost of a slot is that of having nothing in it.
             let cost_of = |(cost, &value): (&Vec<usize>, &u8)| cost[usize::from(value).min(cost.len() - 1)];
-            // What later versions do not have is seldom meant.
+            // Forms that later versions have removed are rarely meant.
             let gone = if form.floor().removed.is_some() { ADDED } else { 0 };
             costs.iter().zip(form.values()).map(cost_of).sum::<usize>() + gone
         };

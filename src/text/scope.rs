@@ -1,9 +1,9 @@
-//! Which names are declared, and as what, in scopes within scopes.
+//! A symbol table with nested scopes.
 //!
-//! A hash table whose chains grow and shrink at their heads, in the order of declarations: the innermost declaration of a
-//! name is found first, and leaving a scope undoes its declarations. A family `%r<10>` is one entry under its stem `%r`,
-//! so that memory is bounded by the text; nearly all names of a module are those of families, and are found by their stem
-//! alone. It does not know which types there are or what fits them.
+//! A hash table whose chains grow and shrink at their heads, in the order of declarations: the innermost declaration of
+//! a name is found first, and leaving a scope removes its declarations. A register family `%r<10>` is a single entry
+//! under its stem `%r`, so that memory is bounded by the size of the text; nearly all names of a module belong to
+//! families, and are looked up by their stem only. The table does not interpret types.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -13,30 +13,30 @@ use isa_table::hash::Key;
 
 use crate::table::{Space, TypeId};
 
-/// What a name is declared as.
+/// The object that a name denotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Symbol {
-    /// A register of a type, or a vector of so many such registers: one for what is none.
+    /// A register, or a vector register with more than one lane.
     Register { ty: TypeId, lanes: u8 },
-    /// A variable in memory, a parameter among them.
+    /// A variable in memory, including parameters.
     Variable {
         /// Its state space.
         space: &'static Space,
-        /// The type and the lanes of what it holds, where that is one value or one vector.
+        /// The type and the number of lanes of its value, if it is a scalar or a vector.
         holds: Option<(TypeId, u8)>,
-        /// The number by which the reader of modules knows more of it.
+        /// The index of the variable's properties in the module reader.
         number: u32,
     },
     /// A function or kernel.
     Function,
     /// A label.
     Label,
-    /// A label in front of a directive that lists labels or functions, by the number that the reader of modules gave it.
+    /// A label that names a list or a prototype, by its number in the module reader.
     List(u32),
 }
 
 impl Symbol {
-    /// The same of an array: it is no value, and no vector.
+    /// Returns the symbol of an array, which holds neither a scalar nor a vector.
     pub(crate) fn as_array(self) -> Symbol {
         match self {
             Symbol::Variable { space, number, .. } => Symbol::Variable { space, holds: None, number },
@@ -45,11 +45,11 @@ impl Symbol {
     }
 }
 
-/// A name that was found.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) symbol: Symbol,
-    /// Whether the name is the number of a family's register, written with leading zeros.
+    /// True if the name is a member of a family with leading zeros in its number.
     pub(crate) leading_zeros: bool,
 }
 
@@ -57,27 +57,27 @@ pub(crate) struct Found {
 struct Entry<'a> {
     /// The name, or the stem of a family.
     name: &'a str,
-    /// Its first bytes, as its key has them.
+    /// The first bytes of the name, as in its key.
     first: u64,
-    /// How many registers a family has; [`SINGLE`] for a single name.
+    /// Number of registers in a family; [`SINGLE`] for a single name.
     count: u64,
     symbol: Symbol,
-    /// The next older entry in the same bucket, one-based; 0 for none.
+    /// One-based index of the next older entry in the same bucket; 0 for none.
     next: u32,
 }
 
-/// The count of an entry that is a single name.
+/// The `count` of an entry for a single name.
 const SINGLE: u64 = u64::MAX;
 
-/// Stems of single names that end in a number, as `%r3`. A stem that is not among them has families only; one that is may have
-/// none all the same.
+/// A Bloom filter over the stems of single names that end in a number, such as `%r3`. If a stem is not in the filter,
+/// only families have names with this stem; false positives are possible.
 #[derive(Debug)]
 struct Stems([u64; 64]);
 
 impl Stems {
     const NONE: Stems = Stems([0; 64]);
 
-    /// The word and the bit of a stem.
+    /// Returns the word index and the bit of a stem.
     #[inline]
     fn place(key: Key) -> (usize, u64) {
         let hash = key.hash();
@@ -96,18 +96,19 @@ impl Stems {
     }
 }
 
-/// The declarations that are visible at a point of a module.
+/// The declarations that are visible at a point in a module.
 #[derive(Debug)]
 pub(crate) struct Scopes<'a> {
     entries: Vec<Entry<'a>>,
-    /// The newest entry of each bucket, one-based; the length is a power of two.
+    /// One-based index of the newest entry of each bucket. The number of buckets is a power of two.
     buckets: Vec<u32>,
-    /// How many entries there were when each open scope began.
+    /// Number of entries at the start of each open scope.
     open: Vec<u32>,
-    /// The stems of numbered names outside of all scopes, and of those in the outermost one that is open.
+    /// Stems of numbered single names: those declared outside of all scopes, and those declared within the outermost
+    /// open scope.
     outside: Stems,
     inside: Stems,
-    /// The least number above zero of single registers and variables, by their scope and the stem of their names.
+    /// Smallest nonzero number of the single registers and variables, by scope depth and stem.
     singles: BTreeMap<(usize, &'a str), u64>,
 }
 
@@ -118,7 +119,7 @@ impl<'a> Scopes<'a> {
         Scopes { entries: Vec::new(), buckets, open: Vec::new(), outside, inside, singles }
     }
 
-    /// How many scopes are open.
+    /// Returns the number of open scopes.
     pub(crate) fn depth(&self) -> usize {
         self.open.len()
     }
@@ -127,7 +128,7 @@ impl<'a> Scopes<'a> {
         self.open.push(self.entries.len() as u32);
     }
 
-    /// Leaves the innermost scope; tells whether there was one.
+    /// Leaves the innermost scope. Returns false if no scope is open.
     pub(crate) fn leave(&mut self) -> bool {
         let Some(start) = self.open.pop() else { return false };
         if self.open.is_empty() {
@@ -145,14 +146,14 @@ impl<'a> Scopes<'a> {
         true
     }
 
-    /// Declares a name in the innermost scope; with a count, a family of numbered names. One that the scope has already takes no
-    /// more memory.
+    /// Declares a name in the innermost scope; with a count, a family of numbered names. Declaring the same name again
+    /// in a scope takes no additional memory.
     pub(crate) fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
         let count_or_single = count.map_or(SINGLE, |count| count.min(SINGLE - 1));
         let same = |entry: &Entry<'_>| entry.count == count_or_single;
         let known = self.newest(Key::new(name.as_bytes()), name.as_bytes(), same);
         if known > self.open.last().copied().unwrap_or(0) {
-            // The newest declaration is the one that counts.
+            // The newest declaration takes effect.
             let entry = &mut self.entries[known as usize - 1];
             (entry.name, entry.symbol) = (name, symbol);
             return;
@@ -176,27 +177,28 @@ impl<'a> Scopes<'a> {
         self.link(self.entries.len() - 1);
     }
 
-    /// Whether the innermost scope has a single register or variable that a family with this many members has too. The family is
-    /// what the name then means. The assembler does not look at the member with number zero.
+    /// Returns true if the innermost scope has a single register or variable that is also a member of a family with
+    /// this stem and count; its name then denotes the family's member. The assembler ignores the member with number
+    /// zero.
     pub(crate) fn has_member(&self, stem: &str, count: u64) -> bool {
         self.singles.get(&(self.open.len(), stem)).is_some_and(|least| *least < count)
     }
 
-    /// Whether the innermost scope has such a name, or such a family, already; or a family that has this name.
+    /// Returns true if the innermost scope already declares this name or family, or a family with this member.
     pub(crate) fn clashes(&self, name: &str, count: Option<u64>) -> bool {
         let start = self.open.last().copied().unwrap_or(0);
-        // A function's own name stands in its scope, and may be declared as something else there.
+        // A function's name is declared in its own scope, where it may be redeclared as something else.
         let same = |entry: &Entry<'_>| (entry.count == SINGLE) == count.is_none() && entry.symbol != Symbol::Function;
         self.newest(Key::new(name.as_bytes()), name.as_bytes(), same) > start
             || count.is_none() && self.family_with(name) > start
     }
 
-    /// Whether the innermost scope has a family with this name.
+    /// Returns true if a family in the innermost scope has this member.
     pub(crate) fn is_of_family(&self, name: &str) -> bool {
         self.family_with(name) > self.open.last().copied().unwrap_or(0)
     }
 
-    /// The newest family that has a name, one-based; 0 for none.
+    /// Returns the one-based index of the newest family with this member; 0 for none.
     fn family_with(&self, name: &str) -> u32 {
         match numbered(name.as_bytes()) {
             (stem, Some(number)) if !has_leading_zeros(name.as_bytes(), stem) => {
@@ -206,13 +208,13 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// The newest family of a stem and its key that has a number, one-based; 0 for none.
+    /// Returns the one-based index of the newest family with this stem and this member number; 0 for none.
     #[inline]
     fn family_of(&self, key: Key, stem: &[u8], number: u64) -> u32 {
         self.newest(key, stem, |entry| entry.count != SINGLE && number < entry.count)
     }
 
-    /// Puts an entry at the head of its bucket. All older ones must be linked already.
+    /// Inserts an entry at the head of its bucket. All older entries must have been linked already.
     fn link(&mut self, index: usize) {
         let bucket = self.bucket(Key::new(self.entries[index].name.as_bytes()));
         self.entries[index].next = self.buckets[bucket];
@@ -231,15 +233,15 @@ impl<'a> Scopes<'a> {
         (key.hash() >> 32) as usize & (self.buckets.len() - 1)
     }
 
-    /// Finds what a name means here.
+    /// Looks up a name.
     #[inline]
     pub(crate) fn find(&self, name: &str) -> Option<Found> {
         let (entry, leading_zeros) = self.entry(name)?;
         Some(Found { symbol: entry.symbol, leading_zeros })
     }
 
-    /// The type of the register that a name is, of an element if it is a vector's; `None` for all else, a number with leading
-    /// zeros among it.
+    /// Returns the type of a register; with `vector`, the element type of a vector register. Returns `None` for any
+    /// other name, and for a member number with leading zeros.
     #[inline]
     pub(crate) fn register(&self, name: &str, vector: bool) -> Option<TypeId> {
         match self.entry(name)? {
@@ -248,12 +250,13 @@ impl<'a> Scopes<'a> {
         }
     }
 
-    /// The name in the declaration of what a name means here: of a family, its stem.
+    /// Returns the name as it is declared; for a member of a family, the stem.
     pub(crate) fn declaration(&self, name: &str) -> Option<&'a str> {
         self.entry(name).map(|(entry, _)| entry.name)
     }
 
-    /// The newest declaration of a name, be it its own or that of its family, and whether its number has leading zeros.
+    /// Returns the newest declaration of a name, either its own or that of its family, and whether its number has
+    /// leading zeros.
     #[inline]
     fn entry(&self, name: &str) -> Option<(&Entry<'a>, bool)> {
         let name = name.as_bytes();
@@ -268,13 +271,14 @@ impl<'a> Scopes<'a> {
         Some((self.at(own.max(family))?, family > own && has_leading_zeros(name, stem)))
     }
 
-    /// An entry by its one-based number.
+    /// Returns an entry by its one-based index.
     #[inline]
     fn at(&self, number: u32) -> Option<&Entry<'a>> {
         self.entries.get((number as usize).wrapping_sub(1))
     }
 
-    /// The newest entry with a name, or a stem, and its key that is the one meant, one-based; 0 for none.
+    /// Returns the one-based index of the newest entry with this name or stem for which `meant` returns true; 0 for
+    /// none. `key` must be the key of the name.
     #[inline]
     fn newest(&self, key: Key, name: &[u8], meant: impl Fn(&Entry<'a>) -> bool) -> u32 {
         let [first, ..] = key.words();
@@ -291,24 +295,25 @@ impl<'a> Scopes<'a> {
         0
     }
 
-    /// The family with this stem, if there is one: the stem where it is declared, and how many registers it has.
+    /// Returns the stem as it is declared and the number of registers of the family with this stem, if any.
     pub(crate) fn family(&self, stem: &str) -> Option<(&'a str, u64)> {
         let found = self.newest(Key::new(stem.as_bytes()), stem.as_bytes(), |entry| entry.count != SINGLE);
         self.at(found).map(|entry| (entry.name, entry.count))
     }
 }
 
-/// How many entries of a bucket are looked at: a family may be declared again and again, each time with too few.
+/// Maximum number of entries of a bucket that are searched: a family may be declared repeatedly, each time with too few
+/// registers.
 const LONGEST_CHAIN: usize = 256;
 
-/// Whether the number behind a stem begins with a zero that it does not need.
+/// Returns true if the number after a stem has leading zeros.
 #[inline]
 fn has_leading_zeros(name: &[u8], stem: &[u8]) -> bool {
     name.len() > stem.len() + 1 && name[stem.len()] == b'0'
 }
 
-/// A name without the digits at its end, and the number that these spell, if there are any; of one that is too large
-/// `u64::MAX`, which no family has.
+/// Splits a name into its stem and the number that its trailing digits denote, if any. The number saturates at
+/// `u64::MAX`, which no family contains.
 #[inline]
 fn numbered(name: &[u8]) -> (&[u8], Option<u64>) {
     let (mut stem, mut number, mut place) = (name.len(), 0_u64, 1_u64);

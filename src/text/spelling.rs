@@ -1,7 +1,7 @@
-//! Legal spellings of a form: the free modifiers that go with it, and since when it exists.
+//! Valid spellings of a form: its permitted free modifiers, and the version and target that each requires.
 //!
-//! What a form needs is what a statement of its canonical spelling needs, so that lists of forms, pages and completion agree with the
-//! verdict on statements.
+//! The requirements of a form are those of a statement in its canonical spelling, so that lists of forms, pages and
+//! completion agree with the checker.
 //!
 //! ```
 //! use ptx_isa::text::spelling;
@@ -19,16 +19,16 @@ use super::statement::Need;
 use crate::table::{ABSENT, Forbidden, FormInfo, Free, Item, Least, Requirement, Slot};
 use crate::target::{Floor, Target, Version};
 
-/// The free modifiers of a form's canonical spelling: those that exist since the earliest version, on the lowest target, and of
-/// these as few as possible.
+/// Returns the free modifiers of a form's canonical spelling: those with the lowest minimum version and target, and as
+/// few of them as possible.
 ///
-/// `None` where rules refuse every choice.
+/// Returns `None` if the rules permit no combination.
 pub fn canonical(form: FormInfo) -> Option<Free> {
     let floor = form.floor();
     let own = |other: &Floor| form.table().has(other, Some(floor.ptx), Some(floor.target()));
     let search = Search { form, there: &own };
     let (mut values, open) = (form.values().to_vec(), search.open(0));
-    // Nothing exists before the form.
+    // No spelling is older than the form, so the shortest spelling available at the form's floor is canonical.
     let found = (0..=open.len()).find_map(|count| {
         let mut found = None;
         search.visit(&mut values, &open, Some(count), &mut |values| {
@@ -54,8 +54,8 @@ pub fn canonical(form: FormInfo) -> Option<Free> {
     best.map(|(_, free)| free)
 }
 
-/// The minimum version and targets of a form: of its canonical spelling, as the manual lists it; where no version and target
-/// have that, those of the form's own floor.
+/// Returns the minimum version and targets of a form: those of its canonical spelling, as the manual lists it, or of
+/// the form's own floor if no version and target support that spelling.
 pub fn since(form: FormInfo) -> Least {
     listed_since(form, canonical(form))
 }

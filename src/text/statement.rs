@@ -1,5 +1,5 @@
-//! One PTX statement: guard, form, operands, selectors, sinks and constants; checked by all that the table says of it
-//! but the types of its registers, which only declarations tell.
+//! A single PTX statement: guard, form, operands, selectors, sinks and constants. It is checked against everything in
+//! the table except the types of its registers, which require declarations.
 //!
 //! ```
 //! use ptx_isa::text::statement::{Register, Statement, Value};
@@ -15,8 +15,8 @@
 //! # Ok::<(), ptx_isa::diagnostic::Diagnostic>(())
 //! ```
 //!
-//! Printing gives the canonical spelling, which reads back as an equal statement. Nothing is allocated but for
-//! mnemonics out of order, warnings and errors.
+//! Printing gives the canonical spelling, which parses to an equal statement. Memory is allocated only for mnemonics
+//! out of order, warnings and errors.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -29,10 +29,10 @@ use crate::selector::Selector;
 use crate::table::{self, FormInfo, Free, FreeFloor, OperandKind, Table, TypeInfo};
 use crate::target::Floor;
 
-/// The most operands a form may have for its statements to be read.
+/// Maximum number of operands of a form.
 pub const MAX_OPERANDS: usize = isa_table::limits::OPERANDS;
 
-/// A checked statement. Its names are borrowed from the text.
+/// A checked statement. Its names borrow from the text.
 #[derive(Clone, Copy)]
 pub struct Statement<'a> {
     table: &'static Table,
@@ -42,33 +42,33 @@ pub struct Statement<'a> {
     pub(super) operands: [Operand<'a>; MAX_OPERANDS],
 }
 
-/// The predicate that a statement depends on: `@p` or `@!p`.
+/// The predicate that guards a statement: `@p` or `@!p`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Guard<'a> {
     /// The name of the register.
     pub register: &'a str,
-    /// Whether the statement is done where the predicate is false.
+    /// True if the statement is executed where the predicate is false (`@!p`).
     pub negated: bool,
 }
 
-/// What is written for one operand of the form.
+/// An operand of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand<'a> {
-    /// What is read or written.
+    /// The value that is read or written.
     pub value: Value<'a>,
-    /// What stands behind the bar of `p|q`.
+    /// The second destination, `q` in `p|q`.
     pub second: Option<Second<'a>>,
-    /// The lanes or the mask, packed as [`selector::Kind`](crate::selector::Kind) says; the default where none is written. `None` for an operand
-    /// that has no selector.
+    /// The selected lanes or the mask, packed as [`selector::Kind`](crate::selector::Kind) describes; the default if
+    /// none is written. `None` for an operand without a selector.
     pub selector: Option<u32>,
 }
 
-/// What an operand reads or writes.
+/// The value of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// A register, or the name of a function where the assembler takes one.
+    /// A register, or the name of a function where the assembler accepts one.
     Register(Register<'a>),
-    /// A predicate register behind `!`.
+    /// A negated predicate register, `!p`.
     Negated(Register<'a>),
     /// A register or variable plus a constant.
     Sum {
@@ -77,57 +77,57 @@ pub enum Value<'a> {
         /// The constant, as 64 bits.
         addend: u64,
     },
-    /// The address of an element of an array.
+    /// The address of an array element.
     Element {
         /// The array.
         name: &'a str,
-        /// Which element.
+        /// The index of the element.
         index: u64,
     },
-    /// A constant, as the bits that the operand's type makes of it.
+    /// A constant, as the bit pattern of the operand's type.
     Constant(u64),
-    /// Values in braces.
+    /// A vector: values in braces.
     Vector(Elements<'a>),
     /// A label, a function, or a list or prototype that a directive declares.
     Name(&'a str),
-    /// What a function is called with, or gives, in parentheses.
+    /// Arguments or return values of a call, in parentheses.
     Arguments(Elements<'a>),
-    /// `_`: the result is dropped.
+    /// `_`: the result is discarded.
     Sink,
-    /// Nothing: the operand is left out, and all behind it.
+    /// An operand that is omitted, as are all that follow it.
     Absent,
 }
 
-/// What stands in braces or parentheses, in order of writing.
+/// The values of a vector or an argument list, in order of writing.
 #[derive(Clone, Copy)]
 pub struct Elements<'a> {
-    /// What stands between them; it was read before.
+    /// The text between the brackets, which has been checked before.
     pub(super) text: &'a str,
 }
 
-/// One of the values in braces or parentheses.
+/// A value of a vector or an argument list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Element<'a> {
     /// A register, or a variable that is a parameter.
     Register(Register<'a>),
-    /// A constant, as it is written.
+    /// A constant, as written.
     Constant(&'a str),
-    /// `_`: this part of the result is dropped.
+    /// `_`: this element of the result is discarded.
     Sink,
 }
 
 impl<'a> Elements<'a> {
-    /// The values.
+    /// Returns an iterator over the values.
     pub fn iter(self) -> impl Iterator<Item = Element<'a>> {
         super::reader::elements(self.text)
     }
 
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(self) -> usize {
         self.iter().count()
     }
 
-    /// Whether there are none.
+    /// Returns true if the list is empty.
     pub fn is_empty(self) -> bool {
         self.iter().next().is_none()
     }
@@ -168,7 +168,7 @@ impl fmt::Display for Element<'_> {
 }
 
 impl<'a> Value<'a> {
-    /// The name of the register or variable that it is, perhaps with something added or negated.
+    /// Returns the name of the register or variable, which may be negated or have an addend.
     fn name(&self) -> Option<&'a str> {
         match *self {
             Value::Register(Register { name, .. })
@@ -179,17 +179,18 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A floor, and the part of a statement that has it. Shown as text it is that part, as messages quote it.
+/// A requirement on the PTX version and the target, and the part of a statement that has it. Displays as that part, as
+/// messages quote it.
 #[derive(Clone, Copy, Debug)]
 pub struct Need<'a> {
     part: NeedPart<'a>,
     form: FormInfo,
-    /// What is asked for.
+    /// The minimum version and targets.
     pub floor: &'static Floor,
 }
 
 impl<'a> Need<'a> {
-    /// What the assembler asks for where a statement has the mnemonic of a form with these free modifiers.
+    /// Returns the assembler's requirements for the mnemonic of a form with these free modifiers.
     pub fn of(form: FormInfo, free: Free) -> impl Iterator<Item = Need<'a>> {
         let own = Need { part: NeedPart::Form, form, floor: form.lowest_floor() };
         let more = form.syntax().free.then(|| form.floors_with(&free)).into_iter().flatten();
@@ -197,7 +198,7 @@ impl<'a> Need<'a> {
         core::iter::once(own).chain(more)
     }
 
-    /// What the manual asks for, which may be more than the assembler does.
+    /// Returns the manual's requirement, which may be higher than the assembler's.
     pub fn listed(&self) -> &'static Floor {
         match self.part {
             NeedPart::Form => self.form.floor(),
@@ -205,7 +206,7 @@ impl<'a> Need<'a> {
         }
     }
 
-    /// The special register that needs it, where one does.
+    /// Returns the special register that has the requirement, if any.
     pub fn special(&self) -> Option<&'a str> {
         match self.part {
             NeedPart::Special(name) => Some(name),
@@ -217,7 +218,7 @@ impl<'a> Need<'a> {
 #[derive(Clone, Copy, Debug)]
 enum NeedPart<'a> {
     Form,
-    /// Free modifiers, among all that the statement has.
+    /// A combination of free modifiers; the second field holds all free modifiers of the statement.
     Free(&'static FreeFloor, Free),
     /// An operand or a second destination, by its name in the manual.
     Operand(&'static str),
@@ -257,14 +258,14 @@ pub struct Register<'a> {
 pub enum Second<'a> {
     /// A register.
     Register(&'a str),
-    /// `_`: the result is dropped.
+    /// `_`: the result is discarded.
     Sink,
 }
 
-/// The names of a vector's elements; those in one row mean the same.
+/// The names of a vector's elements; the names in a row are synonyms.
 const ELEMENTS: [[&str; 2]; 4] = [["x", "r"], ["y", "g"], ["z", "b"], ["w", "a"]];
 
-/// Which element of a vector a name is for.
+/// Returns the index of the vector element that a name denotes.
 pub(crate) fn element_index(name: &str) -> Option<u8> {
     ELEMENTS.iter().position(|names| names.contains(&name)).map(|index| index as u8)
 }
@@ -272,21 +273,21 @@ pub(crate) fn element_index(name: &str) -> Option<u8> {
 pub(super) const NOTHING: Operand<'static> = Operand { value: Value::Sink, second: None, selector: None };
 
 impl<'a> Statement<'a> {
-    /// Reads one statement of the table; its semicolon may be left out. What the assembler takes beyond the manual is
-    /// taken; [`Statement::parse_with`] tells of it.
+    /// Parses a single statement; its semicolon may be omitted. Accepts what the assembler accepts beyond the manual:
+    /// [`Statement::parse_with`] reports it.
     ///
     /// # Errors
     ///
-    /// The first mistake, with the token it is about.
+    /// The first error, with the token that it is about.
     pub fn parse(table: &'static Table, text: &'a str) -> Result<Statement<'a>, Diagnostic> {
         Statement::parse_with(table, text, &mut Vec::new())
     }
 
-    /// Reads one statement of the table, and adds a warning to `notes` for all that the manual does not list.
+    /// Parses a single statement, and adds a warning to `notes` for each construct that the manual does not list.
     ///
     /// # Errors
     ///
-    /// The first mistake, with the token it is about. Then there are no warnings.
+    /// The first error, with the token that it is about. In this case no warnings are added.
     pub fn parse_with(
         table: &'static Table,
         text: &'a str,
@@ -306,13 +307,13 @@ impl<'a> Statement<'a> {
         Statement { table, guard, form, free, operands: [NOTHING; MAX_OPERANDS] }
     }
 
-    /// The same in the place of another one of the table. Each operand is to be written.
+    /// Reuses the statement for another one of the same table. The caller must write every operand.
     #[inline]
     pub(crate) fn renew(&mut self, guard: Option<Guard<'a>>, form: FormInfo, free: Free) {
         (self.guard, self.form, self.free) = (guard, form, free);
     }
 
-    /// A statement whose parts fit each other.
+    /// Creates a statement from parts, which must be consistent.
     pub(crate) fn from_parts(
         table: &'static Table,
         form: FormInfo,
@@ -324,34 +325,33 @@ impl<'a> Statement<'a> {
         Statement { table, guard, form, free: Free::NONE, operands }
     }
 
-    /// The table that the form is of.
+    /// Returns the table of the form.
     pub fn table(&self) -> &'static Table {
         self.table
     }
 
-    /// The predicate that the statement depends on.
+    /// Returns the guard, if any.
     pub fn guard(&self) -> Option<Guard<'a>> {
         self.guard
     }
 
-    /// The form.
+    /// Returns the form.
     pub fn form(&self) -> FormInfo {
         self.form
     }
 
-    /// The modifiers that are no part of the form.
+    /// Returns the modifiers that are not part of the form.
     pub fn free(&self) -> &Free {
         &self.free
     }
 
-    /// The member that a statement has in a slot of its instruction, if it has one: `global` for the state space of
-    /// `ld.global.u32`.
+    /// Returns the modifier in a slot of the instruction, if any: `global` for the state space of `ld.global.u32`.
     pub fn modifier(&self, slot: u8) -> Option<&'static str> {
         self.form.modifier(&self.free, slot)
     }
 
-    /// The same with other lanes or another mask behind one of its operands, packed as the selector's
-    /// [`Kind`](crate::selector::Kind) says; nothing changes where the operand has no selector.
+    /// Returns the statement with other lanes or another mask for one of its operands, packed as the selector's
+    /// [`Kind`](crate::selector::Kind) describes. Has no effect if the operand has no selector.
     #[must_use]
     pub fn with_selector(mut self, operand: usize, bits: u32) -> Statement<'a> {
         if let Some(selector) = self.operands.get_mut(operand).and_then(|operand| operand.selector.as_mut()) {
@@ -360,7 +360,7 @@ impl<'a> Statement<'a> {
         self
     }
 
-    /// The mnemonic with all modifiers, in the manual's order.
+    /// Returns the mnemonic with all modifiers, in the manual's order.
     pub fn mnemonic(&self) -> Cow<'static, str> {
         match self.form.syntax().free {
             true => Cow::Owned(self.form.mnemonic_with(&self.free)),
@@ -368,22 +368,23 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// What is written for each operand of the form, in its order.
+    /// Returns the operands, in the order of the form; omitted ones are [`Value::Absent`].
     pub fn operands(&self) -> &[Operand<'a>] {
         &self.operands[..self.form.operands().len()]
     }
 
-    /// What the assembler asks for: the form, its free modifiers, operands that are written, special registers. A name that the
-    /// table calls a special register is one, any other a register.
+    /// Returns the assembler's requirements: those of the form, its free modifiers, the operands present, and special
+    /// registers. Every name of a special register in the table is taken for that register.
     pub fn needs(&self) -> impl Iterator<Item = Need<'a>> {
         self.needs_among(|_| None)
     }
 
-    /// The same among declarations: `declared` says of a name whether it is a variable; `None` of one that is not declared.
+    /// Like [`needs`](Self::needs), among declarations: `declared` returns whether a name is a variable, or `None` if
+    /// it is not declared.
     pub fn needs_among(&self, declared: impl Fn(&'a str) -> Option<bool>) -> impl Iterator<Item = Need<'a>> {
         let form = self.form;
         let written = || self.operands_with_info().filter(|(_, operand)| operand.value != Value::Absent);
-        // Of operands that may be left out the last one that is written asks for all before it.
+        // Among optional operands, only the last one present has a requirement: it covers all before it.
         let asks = |(info, _): &(&table::Operand, _)| info.optional && info.floor.is_some();
         let last = written().filter(asks).last().map(|(info, _)| info.name);
         let operands = written().flat_map(move |(info, operand)| {
@@ -405,7 +406,7 @@ impl<'a> Statement<'a> {
         Need::of(form, self.free).chain(operands)
     }
 
-    /// What the table says of each operand, beside what is written for it.
+    /// Returns the operands, each with its description in the table.
     pub fn operands_with_info(&self) -> impl Iterator<Item = (&'static table::Operand, &Operand<'a>)> {
         self.form.operands().iter().zip(self.operands())
     }

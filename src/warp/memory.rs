@@ -1,11 +1,11 @@
-//! Loads and stores of the warps of a block, for emulators of this crate.
+//! Loads and stores over the warps of a block, for the emulator of this crate.
 
 use core::ops::Range;
 
 use super::{ALWAYS, Program, Row, Warps};
 use crate::lanes::{Code, ELEMENTS, Element, Transfer, Window};
 
-/// What an element of a load or store is: a register, a constant, or nothing.
+/// An element of a load or store: a register, a constant, or a sink.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item {
     Row(Row),
@@ -13,13 +13,13 @@ pub(crate) enum Item {
     Sink,
 }
 
-/// A load or store to be decoded.
+/// Description of a load or store to be decoded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved<'a> {
     pub guard: Option<(u32, bool)>,
     pub base: Option<Row>,
     pub offset: u64,
-    /// Bytes of an element, and whether it is sign-extended.
+    /// Size of an element in bytes; `signed` is true if it is sign-extended.
     pub bytes: u8,
     pub signed: bool,
     pub elements: &'a [Item],
@@ -27,7 +27,7 @@ pub(crate) struct Moved<'a> {
 }
 
 impl Program {
-    /// Decodes a load or store; none if its elements are not ones that warps move together.
+    /// Decodes a load or store; returns `None` if its elements cannot be moved a warp at a time.
     pub(crate) fn transfer(&self, moved: &Moved<'_>) -> Option<Transfer> {
         let offset = |row: Row| Some(self.layout.offset(row.bits.into(), row.number).ok()? as u32);
         let flip = |not| if not { u32::MAX } else { 0 };
@@ -62,8 +62,8 @@ impl Program {
         Some(Transfer { guard, base, offset: moved.offset, bytes, signed, bits, count: count as u8, elements })
     }
 
-    /// Runs some of the instructions over some of the warps, as [`Program::run_range`] does; lanes that are not active may be
-    /// written, as nobody reads what they hold.
+    /// Like [`Program::run_range`], but may also write lanes of inactive threads, whose values must not be needed any
+    /// more.
     ///
     /// # Panics
     ///
@@ -73,17 +73,18 @@ impl Program {
         self.run_steps(instructions, warps, true, block);
     }
 
-    /// Loads (or stores) for the warps from one on, a mask for each; returns how many are done. The next one, if there is one,
-    /// has addresses that are not in the window or not aligned, and is as it was.
+    /// Executes a load (or store) for consecutive warps, beginning with `first`, with a mask for each. Returns the
+    /// number of warps done. The next warp, if any, has addresses that are misaligned or outside the window, and is
+    /// left unchanged.
     ///
     /// # Panics
     ///
-    /// If there are not as many warps, or the block is another program's.
+    /// If the warps are out of bounds, or the block was created by another program.
     ///
     /// # Safety
     ///
-    /// This program has decoded the transfer. Every address in the window is readable at the host, and writable; whoever else
-    /// accesses the memory does so atomically.
+    /// The transfer must have been decoded by this program. Every address in the window must be readable and writable
+    /// on the host, and all concurrent accesses to the memory must be atomic.
     #[allow(unsafe_code, reason = "memory is accessed by addresses that kernels compute")]
     #[inline]
     pub(crate) unsafe fn move_elements<const WRITE: bool>(
@@ -101,11 +102,11 @@ impl Program {
 }
 
 impl Warps {
-    /// A predicate of each warp.
+    /// Returns a function that reads a predicate of each warp.
     ///
     /// # Panics
     ///
-    /// If there are not as many registers; what is returned, if there are not as many warps.
+    /// If the register is out of bounds. The returned function panics if the warp is out of bounds.
     #[inline]
     pub(crate) fn predicate(&self, register: u32) -> impl Fn(usize) -> u32 {
         let first = self.at(0, 1, register);

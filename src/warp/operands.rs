@@ -1,20 +1,20 @@
-//! How an instruction's operands are given to a program, and why they are refused.
+//! Operands of instructions that are added to a program, and decoding errors.
 
 use core::fmt;
 
 use crate::table::{Kind, TypeInfo};
 
-/// A register of a warp: its width, and its number among the registers of that width.
+/// A register of a warp: its width, and its index among the registers of that width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
-    /// Bits of a lane: 16, 32 or 64; 1 for a predicate.
+    /// Bits per lane: 16, 32 or 64; 1 for a predicate.
     pub bits: u8,
-    /// Its number.
+    /// Index among the registers of that width.
     pub number: u32,
 }
 
 impl Row {
-    /// The register with this number among those that hold values of a type: bytes are held in 16 bits.
+    /// Returns the register with this index whose width fits a type: bytes are held in 16 bits.
     pub fn of(ty: &TypeInfo, number: u32) -> Row {
         let bits = match (ty.kind, ty.bits) {
             (Kind::Predicate, _) => 1,
@@ -27,9 +27,9 @@ impl Row {
     }
 }
 
-/// How operands name a register: by its number alone, or by width and number.
+/// An operand's reference to a register: an index alone, or a [`Row`].
 pub(super) trait Place: Copy {
-    /// The register; `bits` is the width of the operand.
+    /// Returns the register; `bits` is the width of the operand.
     fn row(self, bits: u8) -> Row;
 }
 
@@ -45,32 +45,35 @@ impl Place for Row {
     }
 }
 
-/// The width of the registers that hold an operand of so many bits.
+/// Returns the width of the registers that hold an operand of `bits` bits.
 pub(super) fn held(bits: u8) -> u8 {
     if bits == 8 { 16 } else { bits }
 }
 
-/// A source operand; registers are numbers of the operand's width, or [rows](Row).
+/// A source operand. Registers are given as indices among those of the operand's width, or as [rows](Row).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source<R = u32> {
     /// A register.
     Register(R),
-    /// A predicate with `!` before it.
+    /// A negated predicate, `!p`.
     Not(R),
-    /// The same bits in every lane; of a predicate, the lowest bit.
+    /// A constant that is the same in every lane; for a predicate, its lowest bit.
     Constant(u64),
 }
 
-/// Where an instruction's operands are; registers are numbers of the operand's width, or [rows](Row). The default has none.
+/// The operands of an instruction. Registers are given as indices among those of the operand's width, or as
+/// [rows](Row). The default has no operands.
 #[derive(Clone, Copy, Debug)]
 pub struct Operands<'a, R = u32> {
-    /// The predicate that guards the instruction, and whether `!` stands before it.
+    /// Index of the guard predicate, and true if it is negated (`@!p`).
     pub guard: Option<(u32, bool)>,
-    /// The destinations, second ones behind their first; `None` for the sink or a second one that is left out.
+    /// The destinations, each followed by its second destination if the form has one; `None` for a sink or an omitted
+    /// second destination.
     pub destinations: &'a [Option<R>],
-    /// The sources in order of writing.
+    /// The sources, in order of writing.
     pub sources: &'a [Source<R>],
-    /// The selectors in order of writing, packed as [`selector::Kind`](crate::selector::Kind) says; none for the defaults.
+    /// The selectors in order of writing, packed as [`selector::Kind`](crate::selector::Kind) describes; if empty, the
+    /// defaults apply.
     pub selectors: &'a [u32],
 }
 
@@ -80,49 +83,49 @@ impl<R> Default for Operands<'_, R> {
     }
 }
 
-/// Why an instruction cannot be decoded.
+/// Reason why an instruction cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeError {
-    /// The entry describes no semantics.
+    /// The instruction has no described semantics.
     NoEvaluator(&'static str),
-    /// Too few or too many destinations, sources or selectors.
+    /// Wrong number of destinations, sources or selectors.
     Count(&'static str),
-    /// An operand that no register of a warp holds; over slices, a form that is for whole warps.
+    /// An operand does not fit the registers of a warp; over slices, the form works on whole warps only.
     NoLanes {
         /// The instruction.
         form: &'static str,
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// A register that the program has not declared.
+    /// A register index is out of bounds.
     Register {
         /// The instruction.
         form: &'static str,
-        /// The register.
+        /// The register's index.
         register: u32,
-        /// How many there are.
+        /// Number of registers of that width.
         count: u32,
-        /// Their width; 1 for predicates.
+        /// Width in bits; 1 for predicates.
         bits: u32,
     },
-    /// A statement's operand that is no constant and no register of the program.
+    /// An operand of a statement is neither a constant nor a register of the program.
     NoRegister {
         /// The instruction.
         form: &'static str,
         /// The operand's name in the manual, or `guard`.
         operand: &'static str,
     },
-    /// A register that cannot be converted to or from the operand's width: a predicate in place of a number or the reverse, or a
-    /// converted destination of an instruction that overwrites its own guard.
+    /// A register cannot be converted to or from the operand's width: a predicate in place of a number or vice versa,
+    /// or a converted destination of an instruction that overwrites its own guard.
     Width {
         /// The instruction.
         form: &'static str,
-        /// Bits of the register; 1 for a predicate.
+        /// Width of the register in bits; 1 for a predicate.
         register: u8,
-        /// Bits of the operand; 1 for a predicate.
+        /// Width of the operand in bits; 1 for a predicate.
         operand: u8,
     },
-    /// `!` before an operand that is no predicate.
+    /// `!` before an operand that is not a predicate.
     Not(&'static str),
 }
 
@@ -136,12 +139,12 @@ impl fmt::Display for DecodeError {
                 write!(f, "`{form}` names register {register} of {count} with {bits} bits")
             }
             DecodeError::NoRegister { form, operand } => {
-                write!(f, "`{operand}` of `{form}` is no constant and no register that is known")
+                write!(f, "`{operand}` of `{form}` is neither a constant nor a known register")
             }
             DecodeError::Width { form, register, operand } => {
                 write!(f, "`{form}` has a register of {register} bits for an operand of {operand}")
             }
-            DecodeError::Not(name) => write!(f, "`{name}` has `!` before an operand that is no predicate"),
+            DecodeError::Not(name) => write!(f, "`{name}` has `!` before an operand that is not a predicate"),
         }
     }
 }

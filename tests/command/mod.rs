@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a run left.
+/// Result of a finished process: exit status and captured output.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) status: i32,

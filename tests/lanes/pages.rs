@@ -7,20 +7,20 @@ use ptx_isa::warp::Level;
 use self::fence::{Fenced, Place};
 use super::{Random, Signature, forms, selectors};
 
-/// The one place with `unsafe`: memory from the system, whose neighbours on both sides are closed.
+/// The only module with `unsafe`: maps a page whose neighbors on both sides are inaccessible.
 #[allow(unsafe_code, reason = "pages that fault are the system's")]
 mod fence {
     use std::io::pipe;
     use std::os::fd::AsRawFd;
     use std::ptr::null_mut;
 
-    /// A page between two that fault.
+    /// A page between two inaccessible ones.
     pub(super) struct Fenced {
         before: *mut u8,
         size: usize,
     }
 
-    /// Where in the page words lie.
+    /// Placement of words in the page.
     #[derive(Clone, Copy, Debug)]
     pub(super) enum Place {
         Start,
@@ -58,8 +58,9 @@ mod fence {
         }
 
         pub(super) fn words<W: Word>(&self, count: usize, place: Place) -> &[W] {
-            // SAFETY: so many words lie in the page, aligned, as pages are and what whole words leave of them; any bits
-            // are words; who borrows `self` keeps them from being written.
+            // SAFETY: `address` asserts that `count` words fit in the page. They are aligned, as the page is and its
+            // size is a multiple of the word size. Every bit pattern is a valid word, and the borrow of `self` prevents
+            // writes.
             unsafe { std::slice::from_raw_parts(self.address(count, place), count) }
         }
 
@@ -68,7 +69,8 @@ mod fence {
             unsafe { std::slice::from_raw_parts_mut(self.address(count, place), count) }
         }
 
-        /// Whether a byte at a distance from the page's start can be read: a system call tells, without a fault.
+        /// Returns true if the byte at an offset from the start of the page is readable, tested by a system call to
+        /// avoid a fault.
         pub(super) fn is_open(&self, offset: isize) -> bool {
             let (_reader, writer) = pipe().unwrap();
             let byte = self.before.wrapping_add(self.size).wrapping_offset(offset);

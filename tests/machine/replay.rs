@@ -3,13 +3,14 @@
 use ptx_isa::TABLE;
 use ptx_isa::table::{FormInfo, Kind, TypeId};
 
-/// What stands for the results of a vector that nobody judged.
+/// Placeholder for the results of a vector that remained undecided.
 pub(crate) const OPEN: &str = "?";
 
-/// The results of a vector as words: exactly one value has each, the inputs being known.
+/// Returns the results of a vector as words, from which the values can be recovered if the inputs are known.
 ///
-/// Results that are all predicates are one digit (the second one counts two). Any other has a digit for the values that
-/// comparisons write (zero, all ones, one), `a` or `b` for the first or second source, and else the bits in parentheses.
+/// Results that are all predicates form one digit, bit *i* of which is result *i*. Any other result is a digit for the
+/// values that comparisons write (zero, all ones, one), `a` or `b` for the first or second source, or its bits in
+/// parentheses.
 pub(crate) fn word(form: FormInfo, inputs: &[u128], outputs: &[u128]) -> String {
     let results = || form.results().zip(outputs);
     if is_digit(form) {
@@ -18,7 +19,7 @@ pub(crate) fn word(form: FormInfo, inputs: &[u128], outputs: &[u128]) -> String 
     results().map(|((_, ty), word)| value(ty, inputs, word & low(ty))).collect()
 }
 
-/// Whether one digit tells all results.
+/// Returns true if a single digit represents all results.
 pub(crate) fn is_digit(form: FormInfo) -> bool {
     form.results().all(|(_, ty)| TABLE.ty(ty).kind == Kind::Predicate)
 }

@@ -89,7 +89,7 @@ fn value(random: &mut Random, ty: &TypeInfo) -> u128 {
 /// The seed of the vectors whose results are recorded.
 pub(crate) const RECORDED: u64 = 0;
 
-/// So many input words for a form: sources in order, then selectors in order.
+/// Returns `count` vectors of input words for a form: sources in order, then selectors in order.
 pub(crate) fn of(form: FormInfo, seed: u64, count: usize) -> Vec<Vec<u128>> {
     let mut random = Random::of(&form.name(), seed);
     let mut vectors = Vec::with_capacity(count);

@@ -37,7 +37,7 @@ pub(crate) fn held(test: &str, forms: impl IntoIterator<Item = FormInfo>) {
     }
 }
 
-/// How two values stand to each other.
+/// Ordering of two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
     Less,
@@ -81,7 +81,7 @@ fn low(bits: u128, width: u32) -> u128 {
     if width == 128 { bits } else { bits & ((1 << width) - 1) }
 }
 
-/// The number that the bits of a float stand for, `None` for NaN: sign, then power, then fraction.
+/// Returns the value of a float encoded as sign, exponent and fraction; `None` for NaN.
 pub(crate) fn decode(bits: u128, format: Format) -> Option<f64> {
     let Format { exponent, fraction } = format;
     let negative = bits >> (exponent + fraction) & 1 == 1;
@@ -119,7 +119,7 @@ fn order<T: PartialOrd>(a: T, b: T) -> Relation {
     }
 }
 
-/// How two values of a type stand to each other.
+/// Compares two values of a type.
 pub(crate) fn relation(ty: &str, a: u128, b: u128) -> Relation {
     let width = width(ty);
     let (a, b) = (low(a, width), low(b, width));
@@ -219,7 +219,7 @@ impl<'a> Mnemonic<'a> {
         sources
     }
 
-    /// What the form computes: sources in order, then selectors in order (mask, asel, bsel), all as words.
+    /// Evaluates the form: sources in order, then selectors in order (mask, asel, bsel), all as words.
     pub(crate) fn evaluate(&self, sm: u16, inputs: &[u128]) -> Vec<u128> {
         match self.opcode {
             "set" => self.set(sm, inputs),
@@ -245,7 +245,7 @@ impl<'a> Mnemonic<'a> {
     /// `a CmpOp b` of one lane, with subnormals flushed where the manual says so.
     fn compare(&self, sm: u16, ty: &str, a: u128, b: u128) -> bool {
         let (mut a, mut b) = (low(a, width(ty)), low(b, width(ty)));
-        // The note on old targets stands in section 9.7.6; halves are younger than they.
+        // The note on old targets is in section 9.7.6; halves are newer than these targets.
         let halves = self.types.iter().any(|ty| ["f16", "bf16"].contains(ty));
         if self.ftz || ty == "f32" && sm < 20 && !halves {
             a = flush(a, format(ty).unwrap());
@@ -366,7 +366,8 @@ impl<'a> Mnemonic<'a> {
         vec![low(taken, width(self.types[0]))]
     }
 
-    /// Lanes of so many bits: `inputs` are a, b, c, the mask (a bit a lane), and both selections (four bits a lane).
+    /// Video comparison on lanes of `bits` bits: `inputs` are a, b, c, the mask (a bit per lane), and both selections
+    /// (four bits per lane).
     fn video(&self, bits: u32, lanes: usize, inputs: &[u128]) -> u128 {
         let [a, b, c, mask, asel, bsel] = inputs[..6] else { panic!("six inputs") };
         let pool: Vec<u128> =

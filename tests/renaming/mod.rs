@@ -37,10 +37,11 @@ pub(crate) fn spec() -> Vec<(String, String)> {
             (path.file_name().unwrap().to_string_lossy().into_owned(), text)
         })
         .collect();
-    // Those whose instructions compute something: the words of the others have colons and digits, which names in Rust lose. A file
-    // without instructions is for all of them.
+    // Keep the files whose instructions have semantics: the modifiers of the others contain colons and digits, which
+    // Rust names cannot represent. A file without instructions is shared by all of them.
     files.retain(|(_, text)| text.contains("semantics {") || !text.contains("\ninstruction "));
-    // Formulas of fragments have rows and columns, which modifiers are called, too; opcodes stand in templates.
+    // Skip files whose formulas have rows and columns, which are also names of modifiers, or whose templates contain
+    // opcodes.
     let left = ["matrix.isa", "warpgroup.isa", "tensor_core.isa", "asynchronous.isa"];
     files.retain(|(name, _)| !left.contains(&name.as_str()));
     files.sort_by_key(|(name, _)| (name != "prelude.isa", name.clone()));
@@ -220,7 +221,7 @@ fn compound() -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// Whether a form of an instruction has semantics.
+/// Returns true if any form of an instruction has semantics.
 fn computes(instruction: &InstructionInfo) -> bool {
     instruction.forms().any(|form| !form.evaluations().is_empty())
 }
@@ -235,7 +236,8 @@ pub(crate) fn words() -> BTreeSet<String> {
         }
         words.extend(instruction.slots.iter().flat_map(|slot| slot.members.iter().map(|word| (*word).to_owned())));
     }
-    // By capitals and underscores names are told apart here: `NaN`, `is_canceled`.
+    // Names with capitals or underscores cannot be renamed, as these distinguish them from others: `NaN`,
+    // `is_canceled`.
     words.retain(|word| {
         let parted = word.contains(|c: char| c.is_ascii_uppercase() || c == '_');
         !parted && !counts(word) && !LANGUAGE.contains(&word.as_str()) && TABLE.types.iter().all(|ty| ty.name != word)
@@ -243,11 +245,11 @@ pub(crate) fn words() -> BTreeSet<String> {
     words
 }
 
-/// A spec with every version ten greater and every target a thousand.
+/// A spec with every PTX version increased by ten and every target by a thousand.
 pub(crate) fn later(text: &str) -> String {
     let mut new = String::new();
     let mut rest = text;
-    // Whether versions go on: `ptx 1.0, 1.1;`, also as arguments of a template: `use carry_in(1.2, sm_10);`
+    // True within a list of versions: `ptx 1.0, 1.1;`, also as arguments of a template: `use carry_in(1.2, sm_10);`
     let mut versions = false;
     while let Some(first) = rest.chars().next() {
         let digits = &rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())];
@@ -273,7 +275,7 @@ pub(crate) fn later(text: &str) -> String {
     new
 }
 
-/// A spec with so many copies of every instruction, each under other opcodes.
+/// Returns the spec with `count` copies of every instruction, each with other opcodes.
 pub(crate) fn copies(count: u8) -> Vec<(String, String)> {
     let (mut files, mut own) = (Vec::new(), Vec::new());
     for (name, text) in spec() {

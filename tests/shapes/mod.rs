@@ -1,6 +1,6 @@
-//! Texts of unpleasant shapes: one part again and again, as long as is wanted.
+//! Texts with pathological shapes: one part repeated up to a given length.
 
-/// What a text begins with, what follows again and again with its number for `#`, and what it ends with.
+/// A prefix, a part that is repeated with its index in place of `#`, and a suffix.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     head: &'static str,
@@ -111,7 +111,7 @@ pub(crate) const SHAPES: &[Shape] = &[
 ];
 
 impl Shape {
-    /// A text of about so many bytes.
+    /// Returns a text of approximately `bytes` bytes.
     pub(crate) fn text(&self, bytes: usize) -> String {
         let mut text = self.head.to_owned();
         let mut number = 0;

@@ -24,7 +24,7 @@ pub(crate) fn free(form: FormInfo) -> Option<Free> {
     })
 }
 
-/// What is written for an operand, of a name for each value.
+/// Returns the text of an operand whose values have names derived from `name`.
 pub(crate) fn operand(operand: &Operand, name: &str) -> String {
     match operand.kind {
         OperandKind::Vector(count) if !operand.bare || count > 1 => {

@@ -17,7 +17,7 @@ use ptx_isa::target::{Floor, Target, Version};
 static REQUEST: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 static ANSWER: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// Room for a request of so many bytes.
+/// Allocates the request buffer with this many bytes and returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn request(length: usize) -> *mut u8 {
     let mut request = REQUEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -35,7 +35,7 @@ pub extern "C" fn evaluate() -> usize {
     answer.len()
 }
 
-/// Where the answer stands.
+/// Returns the address of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> *const u8 {
     ANSWER.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).as_ptr()
@@ -63,7 +63,7 @@ pub fn reply(request: &str) -> String {
     serde_json::to_string(&verdict::Answer::to(text, machine, &given)).unwrap_or_default()
 }
 
-/// The version and the target that a reader asks about; either may be any.
+/// The PTX version and target of a request; `None` means any.
 #[derive(Clone, Copy)]
 struct Machine {
     ptx: Option<Version>,
@@ -71,7 +71,7 @@ struct Machine {
 }
 
 impl Machine {
-    /// Whether it has what a floor asks for.
+    /// Returns true if the version and target meet a floor.
     fn has(self, floor: &Floor) -> bool {
         TABLE.has(floor, self.ptx, self.target)
     }

@@ -1,4 +1,4 @@
-//! What may stand in each place of a mnemonic, beside what stands in the others.
+//! Choices for each slot of a mnemonic, given the modifiers in the other slots.
 
 use ptx_isa::TABLE;
 use ptx_isa::table::{ABSENT, InstructionInfo};
@@ -7,22 +7,22 @@ use serde::Serialize;
 
 use crate::Machine;
 
-/// A place for a modifier.
+/// A slot for a modifier.
 #[derive(Serialize)]
 pub(crate) struct Slot {
     name: &'static str,
     picks: Vec<Pick>,
 }
 
-/// What may be picked for it.
+/// A choice for a slot.
 #[derive(Serialize)]
 struct Pick {
-    /// Empty for nothing.
+    /// Empty if no modifier is chosen.
     name: &'static str,
     state: State,
-    /// Whether it stands there.
+    /// True if it is currently chosen.
     on: bool,
-    /// The statement with it.
+    /// Statement or mnemonic with this choice.
     text: String,
 }
 
@@ -35,7 +35,8 @@ enum State {
     Illegal,
 }
 
-/// The places of an instruction of whose modifiers some stand there. What stands around the mnemonic is kept where it fits.
+/// Returns the slots of an instruction with their choices, where `values` are the chosen modifiers. `around` is the
+/// text around the mnemonic, which is kept if the resulting statement is valid.
 pub(crate) fn slots(
     instruction: InstructionInfo,
     values: &[u8],
@@ -82,11 +83,12 @@ pub(crate) fn slots(
         .collect()
 }
 
-/// The mnemonic of modifiers that are no form: in the order of the line that has most of them, the others behind.
+/// Spells a combination of modifiers that is not a form: in the order of the syntax line that contains most of them,
+/// followed by the rest.
 fn spell(instruction: InstructionInfo, values: &[u8]) -> String {
     let there = |slot: u8| values[usize::from(slot)] != ABSENT;
     let count = |line: &&ptx_isa::table::Syntax| line.items.iter().filter(|item| there(item.slot)).count();
-    // Of lines that have as many, the first.
+    // In a tie the first line wins.
     let Some(line) = instruction.syntaxes().iter().rev().max_by_key(count) else { return String::new() };
     let mut text = instruction.spell_all(line, values);
     for (index, slot) in instruction.data().slots.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What a statement computes from values that a reader gives, line by line, and pictures of it: where bits go, and which
-//! lanes are picked.
+//! Line-by-line evaluation of a statement on given values, with diagrams of the movement of bits and the selection of
+//! lanes.
 
 use ptx_isa::TABLE;
 use ptx_isa::reference::{TRACES, sample, trace};
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::Machine;
 
-/// What a statement computes.
+/// Evaluation of a statement.
 #[derive(Serialize, Default)]
 pub(crate) struct Values {
     /// Why nothing is computed.
@@ -22,9 +22,9 @@ pub(crate) struct Values {
     why: Option<String>,
     inputs: Vec<Input>,
     selectors: Vec<Selector>,
-    /// What keeps it from being computed, beside inputs that are wrong.
+    /// Reasons why it cannot be computed, apart from invalid inputs.
     problems: Vec<String>,
-    /// Whether the guard lets it write.
+    /// True if the guard permits the statement to write.
     written: bool,
     outs: Vec<Out>,
     steps: Vec<Step>,
@@ -36,11 +36,11 @@ pub(crate) struct Values {
 struct Input {
     name: String,
     ty: &'static str,
-    /// What was given for it, or else a value that tells something.
+    /// The text given for it, or else an illustrative value.
     text: String,
-    /// Whether it was given.
+    /// True if a value was given.
     given: bool,
-    /// The value; in each thread for what is computed for a warp.
+    /// The value; if it is computed for a warp, `lanes` has the value in each lane.
     value: String,
     lanes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,11 +85,11 @@ struct Out {
 struct Step {
     line: &'static str,
     lanes: Vec<String>,
-    /// Whether it gives a destination.
+    /// True if it assigns a destination.
     result: bool,
 }
 
-/// Bits of a source that are bits of a destination: from the lowest of both on.
+/// A run of consecutive bits copied from a source to a destination; `from` and `to` are the lowest bits.
 #[derive(Serialize, PartialEq)]
 struct Run {
     from: u32,
@@ -98,17 +98,17 @@ struct Run {
     value: String,
 }
 
-/// Where the bits of a source go, if each bit of the destination follows at most one of them.
+/// Movement of a source's bits, if each bit of the destination depends on at most one of them.
 #[derive(Serialize)]
 struct Move {
     source: String,
     destination: String,
-    /// How many bits both have.
+    /// Widths in bits of the source and the destination.
     bits: (u32, u32),
     runs: Vec<Run>,
 }
 
-/// What a reader gives for a register: a word, or one for each thread of a warp.
+/// Value given for a register: a word, or one per lane of a warp.
 trait Given: Words {
     fn parse(text: &str, ty: &TypeInfo) -> Result<Self, String>;
 
@@ -140,7 +140,7 @@ impl Given for [u128; WARP] {
 }
 
 impl Values {
-    /// What a statement computes, and the statement with the selectors that are given.
+    /// Evaluates a statement with the given values; also returns the statement with the given selectors.
     pub(crate) fn of<'a>(
         statement: &Statement<'a>,
         machine: Machine,
@@ -224,7 +224,7 @@ impl Values {
                 Some(outputs)
             }
             Err(problems) => {
-                // What is wrong with an input stands beside it.
+                // Problems with an input are shown next to it.
                 self.problems = problems.iter().map(Problem::to_string).filter(|problem| !told(problem)).collect();
                 None
             }
@@ -314,8 +314,9 @@ fn samples<'a>(statement: &'a Statement<'_>) -> impl Iterator<Item = String> + '
 /// The largest picture: a bit of it each.
 const MOST_RUNS: usize = 64;
 
-/// Where bits go: a bit of a destination follows a bit of a source if it changes with it. Sources whose bits go elsewhere,
-/// and at most one to each place, have a picture.
+/// Returns diagrams of bit movement: a bit of a destination depends on a bit of a source if flipping the source bit
+/// changes it. A diagram is made only for a source of which some bits move to a different position, and if no bit of
+/// the destination depends on two of its bits.
 fn moves(statement: &Statement<'_>, sm: u16, words: &[u128]) -> Vec<Move> {
     let form = statement.form();
     let results = form.evaluate(sm, words);

@@ -1,4 +1,4 @@
-//! What a text is: its verdict, why, and all that the table says of the form it means.
+//! Analysis of a text: the verdict, the reasons for it, and the table's information on the form it denotes.
 
 use std::ops::Range;
 
@@ -19,17 +19,17 @@ use crate::values::Values;
 #[derive(Serialize)]
 pub(crate) struct Answer {
     verdict: Verdict,
-    /// The statement or mnemonic as the table spells it; what was written where it has no such form.
+    /// Canonical spelling of the statement or mnemonic; the input text if it has no such form.
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     opcode: Option<&'static str>,
     /// Why it is not legal.
     reasons: Vec<Finding>,
-    /// What the assembler takes although the manual does not list it.
+    /// Warnings, for example about a form that the assembler accepts but the manual does not list.
     warnings: Vec<Finding>,
     /// Legal forms near an illegal one.
     nearest: Vec<String>,
-    /// What may stand in each place of the mnemonic.
+    /// Choices for each slot of the mnemonic.
     slots: Vec<Slot>,
     #[serde(skip_serializing_if = "Option::is_none")]
     form: Option<Form>,
@@ -40,7 +40,7 @@ pub(crate) struct Answer {
 #[derive(Clone, Copy, Serialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 enum Verdict {
-    /// No instruction of PTX is called so.
+    /// Not the name of a PTX instruction.
     Uncovered,
     /// An opcode alone, which needs modifiers.
     Opcode,
@@ -65,7 +65,7 @@ impl From<Diagnostic> for Finding {
     }
 }
 
-/// What the table says of a form.
+/// The table's information on a form.
 #[derive(Serialize)]
 struct Form {
     /// Its place among the forms of its opcode.
@@ -75,21 +75,21 @@ struct Form {
     signature: String,
     /// The number of its entry on its opcode's page.
     entry: u8,
-    /// Since when there is all of the statement.
+    /// Floor of the whole statement.
     floor: String,
     /// The assembler's floor and the note, where that is below the manual's.
     #[serde(skip_serializing_if = "Option::is_none")]
     assembler: Option<(String, &'static str)>,
-    /// Where only the assembler takes it: the note.
+    /// Note on a form that only the assembler accepts.
     #[serde(skip_serializing_if = "Option::is_none")]
     unlisted: Option<&'static str>,
-    /// How far a machine's result may be from the exact one.
+    /// Maximum error of a machine's result.
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<String>,
-    /// Whether operands are floats.
+    /// True if any operand is a float.
     floats: bool,
     code: Vec<&'static str>,
-    /// What it does with registers, memory, control flow and other threads.
+    /// Effects on registers, memory, control flow and other threads.
     effects: Vec<String>,
     operands: Vec<Operand>,
     constant: String,
@@ -103,7 +103,7 @@ struct Operand {
     written: bool,
     ty: String,
     takes: String,
-    /// What the assembler takes of it beyond the manual.
+    /// Notes on extensions by the assembler beyond the manual.
     notes: Vec<&'static str>,
 }
 
@@ -181,7 +181,7 @@ impl Answer {
         self.slots = modifiers::slots(instruction, values, machine, around);
     }
 
-    /// What is said of a statement of the table.
+    /// Completes the answer for a statement that parses.
     fn legal(&mut self, statement: &Statement<'_>, alone: bool, machine: Machine, given: &[(&str, &str)]) {
         let (values, statement) = Values::of(statement, machine, given);
         let effects = statement.effects_in_words(|_| true);
@@ -193,7 +193,8 @@ impl Answer {
         self.values = Some(values);
     }
 
-    /// Whether a version and a target have what a statement needs.
+    /// Sets the verdict and the form: legal if the version and target meet every need, with the unmet ones as reasons
+    /// otherwise.
     fn judge(&mut self, form: FormInfo, needs: &[Need<'_>], effects: Vec<String>, machine: Machine) {
         let lacking = needs.iter().filter(|need| !machine.has(need.floor));
         let lacks =

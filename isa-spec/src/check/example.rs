@@ -55,7 +55,7 @@ impl Examples<'_> {
                 && around.eq(patterns[..operands.len()].iter().map(|pattern| pattern.around))
         };
         let mut shapes = forms.iter().filter(|form| form.mnemonic == mnemonic || form.mnemonic == bare);
-        // Among forms of one mnemonic, operands and free modifiers select the one that is meant.
+        // Forms of one mnemonic are distinguished by operands and free modifiers.
         let goes = |form: &&Form| self.refusal(form, example).is_none();
         let legal = shapes.clone().find(|form| shaped(form) && goes(form)).or_else(|| shapes.clone().find(goes));
         let spelt = shapes.clone().find(shaped).or_else(|| shapes.next());

@@ -608,7 +608,7 @@ impl Model {
         Model { opcodes, scalarized, ..self.clone() }
     }
 
-    /// Minimal set of targets that meet one of these and one of those.
+    /// Returns the minimal set of targets that meet a target of `these` and a target of `those`.
     pub(crate) fn targets_of_both(&self, these: &[Target], those: &[Target]) -> Vec<Target> {
         let families: Vec<&[u16]> = self.families.iter().map(Vec::as_slice).collect();
         isa_table::target::Families(&families).both(these, those)

@@ -62,7 +62,8 @@ fn block(
                     block(scope, entry, patterns, branch, when, list)?;
                     continue;
                 }
-                // What free modifiers decide is known for a statement only.
+                // The values of free modifiers are known only per statement, so both branches are lowered under their
+                // conditions.
                 for (holds, branch) in [(true, then), (false, otherwise)] {
                     let chosen = |free: &Choice| {
                         let choice = scope.choice.with(free, &slots);
@@ -119,7 +120,7 @@ fn effect(
     // The types are all that follow.
     for (param, argument) in declared.params.iter().chain(std::iter::repeat(&EffectParam::Types)).zip(given) {
         let found = match (param, &argument.kind) {
-            // What is left out before other arguments.
+            // An omitted argument before other arguments.
             (EffectParam::Operand | EffectParam::Word, ExprKind::Name(name)) if name == "_" => None,
             (EffectParam::Operand, ExprKind::Name(name)) => operand(entry, patterns, name)?.map(Argument::Operand),
             (EffectParam::Word, ExprKind::Dotted(name)) => {
@@ -180,7 +181,7 @@ fn effect(
                         .ok_or_else(|| Diagnostic::new(name.span(), format!("unknown type `.{name}`")))?,
                 ))
             }
-            // A value that stands for no type.
+            // An omitted type.
             (EffectParam::Types, ExprKind::Name(name)) if name == "_" => None,
             (EffectParam::Number, ExprKind::Integer(number)) if *number < 255 => Some(Argument::Number(*number as u8)),
             (EffectParam::Number, _) => {

@@ -232,12 +232,12 @@ impl Errors {
         self.list.len()
     }
 
-    /// Returns true if there are no errors.
+    /// Returns true if no error was reported.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Returns the value if there are no errors.
+    /// Returns the value if no error was reported.
     ///
     /// # Errors
     ///

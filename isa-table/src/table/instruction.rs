@@ -62,7 +62,7 @@ impl InstructionInfo {
         self.spelt(syntax, values, true)
     }
 
-    /// Splits slot values into a form and its free modifiers; `None` if there is no such form.
+    /// Splits slot values into a form and its free modifiers; `None` if no form matches.
     pub fn form_of(&self, values: &[u8]) -> Option<(FormInfo, Free)> {
         let free = Free::of(*self, values);
         let spelt = self.syntaxes().iter().filter(|syntax| syntax.spells(values));

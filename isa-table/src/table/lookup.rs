@@ -28,7 +28,7 @@ impl Table {
         self.declarations.iter().find(|declared| declared.name.strip_prefix('.') == Some(word))
     }
 
-    /// Returns the state space with this name, or the one that it is a part of: `shared::cta` is in `shared`.
+    /// Returns the state space with this name, or the space that contains the named one: `shared::cta` is in `shared`.
     pub fn space(&self, name: &str) -> Option<&'static Space> {
         let behind = |space: &&Space| name.strip_prefix(space.name);
         self.spaces.iter().find(|space| behind(space).is_some_and(|part| part.is_empty() || part.starts_with("::")))
@@ -169,7 +169,7 @@ impl Forms {
         self.syntax.len()
     }
 
-    /// Returns true if there are no forms.
+    /// Returns true if the table has no forms.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -24,7 +24,7 @@ impl Operands {
         self.numbers.len()
     }
 
-    /// Returns true if there are no operands.
+    /// Returns true if the list has no operands.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.numbers.is_empty()

@@ -205,7 +205,7 @@ contents! {
         exponent: u8,
         /// Width of a float's fraction in bits; 0 for other types.
         fraction: u8,
-        /// What a float has beyond finite numbers.
+        /// Special values of a float: infinities and NaNs.
         beyond: NonFinite,
         /// Number of zero bits below it where it is padded to a byte.
         padding: u8,
@@ -538,7 +538,7 @@ pub const LONG: u8 = u8::MAX;
 
 #[cfg(feature = "write")]
 impl Name {
-    /// Name of a mnemonic; one that does not fit is appended to `long_names`.
+    /// Encodes the name of a mnemonic; a mnemonic that does not fit is appended to `long_names`.
     pub fn of(mnemonic: &str, long_names: &mut alloc::vec::Vec<String>) -> Name {
         let mut name = [0; SHORT];
         match name.get_mut(..mnemonic.len()) {

@@ -87,7 +87,7 @@ pub enum Kind {
     Packed,
 }
 
-/// What a floating-point format has beyond finite numbers.
+/// Special values of a floating-point format: infinities and NaNs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum NonFinite {
     /// Infinities and NaNs, with the greatest exponent.

@@ -1,7 +1,8 @@
-//! What the scripts of every page read: opcodes, their forms and floors, and the words that find them.
+//! Search index that the scripts of every page load: opcodes, their forms and floors, and the words that find them.
 //!
-//! It must be small, since it comes before the first answer: a form is a few letters of base 64, two for its floor, two for its
-//! line of syntax, and one for what stands in each place of the line; free modifiers are in no form.
+//! It must be small, since it is loaded before the first answer: a form is a few letters of base 64, two for its floor,
+//! two for its line of syntax, and one for the value of each modifier of the line; free modifiers are not part of a
+//! form.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -89,7 +90,7 @@ struct Opcode {
     summary: &'static str,
     /// Name, whether it is free, and members.
     slots: Vec<(&'static str, bool, &'static [&'static str])>,
-    /// The places of each line of syntax that are no free ones.
+    /// The modifiers of each line of syntax, without free ones.
     lines: Vec<Vec<u8>>,
     forms: String,
 }
@@ -177,7 +178,7 @@ fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
                 }
             }
         };
-        // What says most comes first: a word counts once.
+        // In decreasing order of weight: only the first occurrence of a word counts.
         page.entries.iter().flat_map(|entry| entry.also).for_each(|phrase| add(phrase, 3));
         add(page.summary, 3);
         page.entries.iter().for_each(|entry| add(entry.summary, 3));
@@ -192,7 +193,7 @@ fn words(manual: &Manual, pages: &[&Page]) -> BTreeMap<String, Vec<usize>> {
             modifier.members.iter().for_each(|member| add(member.description, 1));
         }
     }
-    // What is said of most opcodes tells none of them.
+    // A word that occurs on most pages does not identify any of them.
     found.retain(|_, list| list.len() * 2 < pages.len());
     found
 }

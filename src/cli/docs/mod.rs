@@ -31,7 +31,7 @@ use self::recorded::Recorded;
 use super::names::forms_of;
 use super::{DocsArguments, Outcome, folder};
 
-/// What all pages look like, and what they run.
+/// Style sheet and scripts of all pages.
 const FILES: [(&str, &str); 5] = [
     ("site.css", include_str!("../../../templates/site.css")),
     ("site.js", include_str!("../../../templates/site.js")),
@@ -120,11 +120,11 @@ fn file(opcode: &str) -> String {
     format!("i-{opcode}.html")
 }
 
-/// What every page is made from.
+/// Data that all pages are rendered from.
 struct Site<'a> {
     manual: &'static Manual,
     pages: &'a [&'static Page],
-    /// The pages by chapter; one that has sections of two stands in both.
+    /// Pages by chapter; a page with sections in two chapters is listed in both.
     chapters: Vec<(&'static Chapter, Vec<&'static Page>)>,
     floors: &'a RefCell<Floors>,
 }
@@ -246,12 +246,12 @@ struct Bar {
 }
 
 impl Instruction<'_> {
-    /// Whether another entry describes the opcode in the same section.
+    /// Returns true if another entry describes the opcode in the same section.
     fn shares(&self, entry: &Entry) -> bool {
         self.page.entries.iter().filter(|other| other.section == entry.section).count() > 1
     }
 
-    /// What tells an entry from the others of its section: how it is written.
+    /// Returns the spelling of an entry, which distinguishes it from the others of its section.
     fn spelling(&self, entry: &'static Entry) -> &'static str {
         entry.syntax.first().and_then(|line| line.text.split(' ').next()).unwrap_or_default()
     }
@@ -289,12 +289,12 @@ impl Instruction<'_> {
         needs.iter().map(|need| floors.place(need).to_string()).collect::<Vec<_>>().join(" ")
     }
 
-    /// The modifiers of a line that are more than a word, with what may stand there.
+    /// Returns the modifiers of a line that have several members.
     fn sets(&self, line: &'static Line) -> impl Iterator<Item = &'static ptx_isa::reference::page::Item> {
         line.items.iter().filter(|item| item.members != [item.name])
     }
 
-    /// Whether some modifiers are in no form.
+    /// Returns true if the instruction has free modifiers.
     fn has_free(&self) -> bool {
         let instruction = TABLE.instruction(self.page.opcode);
         instruction.is_some_and(|info| info.data().slots.iter().any(|slot| slot.free))
@@ -371,7 +371,7 @@ fn sms() -> Vec<u16> {
     sms
 }
 
-/// Those labels that have room beside each other.
+/// Returns the labels that fit side by side.
 fn ticks(labels: impl Iterator<Item = (usize, String)>, count: usize) -> Vec<Tick> {
     const ROOM: usize = 8;
     let mut last = None;
@@ -414,7 +414,7 @@ fn anchor(number: &usize) -> String {
     format!("s{number}")
 }
 
-/// Where a line of the spec is on the site: `comparison.isa:8`.
+/// Returns the address of a spec line on the site: `comparison.isa:8`.
 fn spec(source: &str) -> String {
     source.split_once(':').map_or_else(String::new, |(name, line)| format!("s-{name}.html#L{line}"))
 }

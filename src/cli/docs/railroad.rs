@@ -3,10 +3,10 @@
 use ptx_isa::reference::page::{Item, Line};
 use railroad::{Choice, Diagram, Node, NonTerminal, Optional, Sequence, SimpleEnd, SimpleStart, Terminal};
 
-/// A modifier with at most so many members shows them; else its name.
+/// Maximum number of members that are shown for a modifier; with more, its name is shown.
 const SHOWN: usize = 4;
 
-/// What a diagram has on each side.
+/// Padding on each side of a diagram.
 const PADDING: i64 = 10;
 
 type Boxed = Box<dyn Node>;
@@ -21,7 +21,7 @@ pub(super) fn svg(opcode: &str, line: &Line) -> Option<String> {
     for (index, written) in line.operands.iter().enumerate() {
         let comma = if index > 0 { Some(terminal(",")) } else { None };
         match written.strip_prefix('{').filter(|_| written.ends_with('}') && !written.starts_with("{!}")) {
-            // What may be left out takes its comma along.
+            // An optional operand includes its comma.
             Some(inner) => {
                 let inner = operand(inner.strip_suffix('}').unwrap_or(inner));
                 nodes.push(Box::new(Optional::new(sequence(comma.into_iter().chain(inner).collect()))));

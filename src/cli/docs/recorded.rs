@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::names::forms_of;
 
-/// What a file of recorded results, and one of what tests hold to a reading of their own, say.
+/// Contents of a file of recorded results, and of a file of independently tested forms.
 #[derive(Default)]
 pub(super) struct Recorded {
     /// How results were recorded: the last line of the file's head.
@@ -43,7 +43,8 @@ impl Recorded {
         }
     }
 
-    /// What tests hold: lines of a test, an opcode, and a digit for each of its forms, 1 where the test holds it.
+    /// Reads the list of tested forms. Each line has a test, an opcode, and a digit for each form of the opcode: 1 if
+    /// the test checks the form against an independent implementation.
     pub(super) fn held(&mut self, text: &str) {
         for line in text.lines() {
             let mut parts = line.split(' ').skip(1);

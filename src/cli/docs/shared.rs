@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Values, and where each stands.
+/// Deduplicated values with their indices.
 pub(super) struct Shared<T> {
     list: Vec<T>,
     places: HashMap<T, usize>,
@@ -14,7 +14,7 @@ impl<T: Hash + Eq + Clone> Shared<T> {
         Shared { list: Vec::new(), places: HashMap::new() }
     }
 
-    /// Where a value stands; it is added where it does not yet.
+    /// Returns the index of a value, and adds the value if it is missing.
     pub(super) fn place(&mut self, value: T) -> usize {
         let next = self.list.len();
         let place = *self.places.entry(value.clone()).or_insert(next);

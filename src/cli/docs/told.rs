@@ -1,4 +1,4 @@
-//! What pages say of one opcode, for the explorer: it is read when the opcode is opened.
+//! Data of one opcode for the explorer, loaded when the opcode is opened.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What may be written at a place: opcodes, modifiers with which some form remains, names in scope.
+//! Completion: opcodes, modifiers with which some form remains, and names in scope.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use ptx_isa::text::{Options, mnemonic, spelling};
 
 use super::documents::Document;
 
-/// So many registers of a family are offered; more as more of the name is written.
+/// Maximum number of registers offered for a family; a longer prefix reveals others.
 const MOST_OF_FAMILY: usize = 100;
 
 pub(super) fn completion(document: &Document, offset: usize) -> CompletionList {
@@ -64,7 +64,7 @@ impl List<'_> {
         let choices = |after| completion::modifiers(&TABLE, &text[span.start..dot], after, &options, is_listed);
         let mut found = choices(&text[end..span.end]);
         if found.is_empty() {
-            // What stands behind may be about to go.
+            // The text behind the cursor may be about to be deleted.
             found = choices("");
         }
         let opcode = TABLE.instruction_of(&text[span.start..dot]).map_or("", |instruction| instruction.data().opcode);
@@ -81,7 +81,7 @@ impl List<'_> {
         let (typed, written) = (&text[start..offset], start..offset);
         let place = Place::of(part, text, offset);
         let index = &self.document.index;
-        // What is declared later hides what has the same name.
+        // Later declarations shadow earlier ones of the same name.
         let visible: BTreeMap<&str, &Symbol> =
             index.visible(start).map(|symbol| (&text[symbol.name.clone()], symbol)).collect();
         for (name, symbol) in visible {
@@ -157,7 +157,7 @@ fn numbers(digits: &str, count: u64) -> impl Iterator<Item = u64> {
     all.chain(ranges.flatten())
 }
 
-/// What the reference says of a modifier, or else its place.
+/// Returns the reference's description of a modifier, or else the name of its set.
 fn in_words(opcode: &str, choice: &Choice) -> String {
     let page = REFERENCE.page(opcode);
     let modifiers = page.into_iter().flat_map(|page| page.modifiers);
@@ -169,7 +169,7 @@ fn in_words(opcode: &str, choice: &Choice) -> String {
     }
 }
 
-/// Where in a statement a name is to be written.
+/// Place in a statement where a name is to be completed.
 enum Place {
     Guard,
     /// One of these operands, as far as the mnemonic tells.
@@ -187,7 +187,7 @@ impl Place {
         }
     }
 
-    /// Whether a symbol may stand here.
+    /// Returns true if a symbol may be used in this place.
     fn takes(&self, symbol: &Symbol) -> bool {
         let Place::Operands(operands) = self else {
             return matches!(symbol.kind, SymbolKind::Register { ty, .. } if TABLE.ty(ty).kind == Kind::Predicate);

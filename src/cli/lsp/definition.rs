@@ -1,4 +1,4 @@
-//! Where a name is declared.
+//! Go to definition.
 
 use super::documents::Document;
 

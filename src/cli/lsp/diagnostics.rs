@@ -1,4 +1,4 @@
-//! What the reader finds, as the client shows it.
+//! Conversion of diagnostics to the protocol's.
 
 use lsp_types::{DiagnosticRelatedInformation, DiagnosticSeverity, NumberOrString, Uri};
 use ptx_isa::diagnostic::{Code, Diagnostic, Severity};

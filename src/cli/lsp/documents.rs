@@ -19,7 +19,7 @@ pub(super) struct Document {
     encoding: Encoding,
 }
 
-/// How many findings of a document are shown: nobody looks at more, and editors are slow with them.
+/// Maximum number of findings published for a document: nobody reads more, and editors become slow.
 const MOST_FINDINGS: usize = 1000;
 
 /// Keeps the first findings.
@@ -35,7 +35,7 @@ impl Visitor<'_> for First {
     }
 }
 
-/// Reads a text, with as many findings as are shown.
+/// Reads a text, and keeps at most [`MOST_FINDINGS`] findings.
 fn read(text: &str) -> (Index, Report) {
     let mut first = First(Vec::new());
     let (index, report) = Index::visit(&TABLE, text, &Options::default(), &mut first);

@@ -1,5 +1,5 @@
-//! Formatting: statements are indented by their depth, labels stand at the margin, and operands begin in one column, as compilers
-//! write them. Only blanks change.
+//! Formatting: indents statements by their depth, puts labels at the margin, and aligns operands in one column, as
+//! compilers do. Only whitespace changes.
 
 use std::ops::Range;
 
@@ -53,7 +53,8 @@ fn is_label(line: &str) -> bool {
     name.len() < line.len() && name.trim_start().starts_with(':') && !name.trim_start().starts_with("::")
 }
 
-/// The blanks between the mnemonic and the operands of the statement that begins a line, if they stand on that line.
+/// Returns the range of whitespace between the mnemonic and the operands of the statement that begins a line, if the
+/// operands are on that line.
 fn blanks_before_operands(document: &Document, first: usize, end: usize) -> Option<Range<usize>> {
     let part = document.index.part_at(first + 1).filter(|part| part.span.start == first)?;
     let mnemonic = part.mnemonic.clone()?;
@@ -63,7 +64,7 @@ fn blanks_before_operands(document: &Document, first: usize, end: usize) -> Opti
     starts.then(|| mnemonic.end..mnemonic.end + rest.len() - behind.len()).filter(|blanks| !blanks.is_empty())
 }
 
-/// What the beginning of a line is in.
+/// Lexical state at the beginning of a line.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Code,

@@ -13,7 +13,7 @@ use super::documents::Document;
 use crate::cli::Machine;
 use crate::cli::explain::{self, Explained};
 
-/// Whether a client shows Markdown.
+/// Returns true if the client renders Markdown in hovers.
 pub(super) fn takes_markdown(capabilities: &ClientCapabilities) -> bool {
     let hover = capabilities.text_document.as_ref().and_then(|it| it.hover.as_ref());
     let formats = hover.and_then(|hover| hover.content_format.as_deref());
@@ -58,7 +58,7 @@ fn explained(document: &Document, part: &Part, mnemonic: &Range<usize>) -> Optio
     String::from_utf8(out.into_inner()).ok()
 }
 
-/// What declares a name; what the table says of a special register.
+/// Returns the declaration of a name, or the table's description of a special register.
 fn described(document: &Document, name: &Name) -> Option<String> {
     if let Some(symbol) = document.index.meaning(name) {
         return Some(document.in_one_line(&symbol.declaration));

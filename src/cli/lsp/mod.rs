@@ -1,7 +1,7 @@
-//! `ptx-isa lsp`: a language server. It reads a message, answers it, and reads the next one: checking a module anew takes
-//! less time than a keystroke.
+//! `ptx-isa lsp`: a language server. It reads a message, answers it, and reads the next one: checking a module anew
+//! takes less time than a keystroke.
 //!
-//! The protocol's frame stands here; each capability has its own module.
+//! This module implements the protocol's framing and lifecycle; each capability has its own module.
 
 mod actions;
 mod completion;
@@ -80,11 +80,11 @@ enum Stage {
     Over,
 }
 
-/// What the client can show.
+/// Capabilities of the client.
 #[derive(Default)]
 struct Client {
     encoding: Encoding,
-    /// Whether hovers and documentation may be Markdown.
+    /// True if hovers and documentation may be Markdown.
     markdown: bool,
 }
 
@@ -95,7 +95,7 @@ struct Server<W: Write> {
     documents: HashMap<String, Document>,
 }
 
-/// What is wrong with a request.
+/// Error response to a request.
 struct Refusal(ErrorCode, String);
 
 impl<W: Write> Server<W> {
@@ -168,7 +168,7 @@ impl<W: Write> Server<W> {
         json(InitializeResult { capabilities, server_info: Some(server_info) })
     }
 
-    /// Answers a request about a document; one that is not open has nothing.
+    /// Answers a request about a document; the answer is null if the document is not open.
     fn answer(&self, method: &str, params: serde_json::Value) -> Result<serde_json::Value, Refusal> {
         match method {
             HoverRequest::METHOD => {
@@ -303,7 +303,7 @@ impl<W: Write> Server<W> {
         self.publish(text_document.uri)
     }
 
-    /// Sends what is to be said of a document; nothing of one that is not open.
+    /// Publishes the diagnostics of a document; an empty list if it is not open.
     fn publish(&mut self, uri: Uri) -> io::Result<()> {
         let document = self.document(&uri);
         let diagnostics = document.map(|document| diagnostics::diagnostics(document, &uri)).unwrap_or_default();

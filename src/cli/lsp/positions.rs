@@ -1,8 +1,8 @@
-//! Where lines begin, and places as the protocol counts them.
+//! Line index, and conversion of offsets to positions of the protocol.
 
 use lsp_types::{Position, PositionEncodingKind};
 
-/// What columns count.
+/// Unit of columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Encoding {
     /// Bytes.
@@ -32,7 +32,7 @@ impl Encoding {
 /// The lines of a text: they end at `\n`, `\r\n` or `\r`.
 pub(super) struct Lines {
     starts: Vec<usize>,
-    /// How many units of UTF-16 stand before each block of the text; none where each byte is one.
+    /// Number of UTF-16 code units before each block of the text; empty if the text is ASCII.
     blocks: Vec<usize>,
 }
 

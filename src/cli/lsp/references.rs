@@ -1,10 +1,11 @@
-//! Where a name is used.
+//! Find references.
 
 use ptx_isa::text::module::Name;
 
 use super::documents::Document;
 
-/// The places that name what an offset names: one register of a family, or where it is declared all of them.
+/// Returns the ranges that refer to the name at an offset: one register of a family, or, at its declaration, all of
+/// them.
 pub(super) fn references(document: &Document, offset: usize, declaration: bool) -> Vec<lsp_types::Range> {
     let index = &document.index;
     let Some((name, symbol)) = index.name_at(offset).and_then(|name| Some((name, index.meaning(name)?))) else {

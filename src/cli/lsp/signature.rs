@@ -45,7 +45,7 @@ fn information(written: &str, form: FormInfo, active: u32) -> SignatureInformati
         if number > 0 {
             label.push_str(", ");
         }
-        // The protocol counts in units of UTF-16, as many as bytes: names of operands are ASCII.
+        // The protocol counts UTF-16 code units, which equal bytes here: names of operands are ASCII.
         let start = label.len() as u32;
         label.push_str(&operand.with_around(operand.name));
         let ty = form.table().ty(operand.ty).name;

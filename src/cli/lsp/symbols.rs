@@ -1,4 +1,4 @@
-//! What a document declares: functions with what stands in them.
+//! Document symbols: functions with their contents.
 
 use lsp_types::{DocumentSymbol, DocumentSymbolResponse, Location, SymbolInformation, Uri};
 use ptx_isa::text::module::{Symbol, SymbolKind};
@@ -8,7 +8,7 @@ use super::documents::Document;
 pub(super) fn symbols(document: &Document) -> DocumentSymbolResponse {
     let all = document.index.symbols().iter();
     let functions: Vec<&Symbol> = all.clone().filter(|symbol| is_function(symbol)).collect();
-    // The function that a symbol stands in, its results and parameters among them.
+    // Index of the function that contains a symbol; its results and parameters are among its contents.
     let owner = |symbol: &Symbol| {
         let behind = functions.partition_point(|function| function.whole.start <= symbol.name.start);
         let function = behind.checked_sub(1)?;

@@ -152,7 +152,7 @@ fn is_reduced(x: u32) -> bool {
     (size <= MOST) | (size >= 0x7f80_0000)
 }
 
-/// The sine of `x` less so many half turns, with the sign that the lowest bit of `shifted` gives.
+/// Sine of `x` minus `half_turns` half turns; the lowest bit of `shifted` gives the sign.
 #[inline(always)]
 fn turned(x: f64, half_turns: f64, shifted: f64) -> f64 {
     let x = fma(-half_turns, PI[0], x);

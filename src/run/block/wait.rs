@@ -15,13 +15,13 @@ pub(super) struct Waiter {
     pub entry: Entry,
 }
 
-/// What is known at a barrier of the block.
+/// State of a barrier of the block.
 #[derive(Debug, Default)]
 pub(super) struct Barrier {
     /// The lanes that have arrived, and those of them whose predicate is true.
     arrived: Vec<u32>,
     yes: Vec<u32>,
-    /// How many threads are awaited; none for all of the block.
+    /// Number of threads that the barrier waits for; `None` for the whole block.
     threads: Option<u64>,
 }
 
@@ -102,7 +102,7 @@ impl Block<'_> {
         self.go_on(entry)
     }
 
-    /// Whether all lanes that have not ended have arrived at the barrier of the cluster.
+    /// Returns true if all live lanes have arrived at the barrier of the cluster.
     pub(crate) fn has_arrived(&self) -> bool {
         self.arrived.iter().zip(&self.live).all(|(arrived, live)| live & !arrived == 0)
     }
@@ -189,7 +189,8 @@ impl Block<'_> {
         if (0..entry.masks.len()).all(|warp| complete(self, entry, warp)) {
             return Flow::Next;
         }
-        // Those that wait at this place join; at a barrier of the warp the place does not matter.
+        // Lanes that wait at the same place join this entry. Lanes at any other barrier of the warp count as arrived,
+        // too.
         let (depth, at) = (entry.depth, entry.at);
         let mut joined = Vec::new();
         let mut rest = Vec::new();
@@ -243,7 +244,7 @@ impl Block<'_> {
     /// The error of a block in which nothing can go on.
     pub(crate) fn deadlock(&self) -> Error {
         let mut places = Vec::new();
-        // Of several blocks in lockstep the first one that is stuck counts.
+        // If several blocks run in lockstep, report the first block that is deadlocked.
         let block = self.waiting.iter().map(|waiter| waiter.barrier.0).min().unwrap_or(0);
         let waiting = || self.waiting.iter().filter(|waiter| waiter.barrier.0 == block);
         let at_barriers = waiting().map(|Waiter { barrier, entry }| (format!("barrier {}", barrier.1), entry));

@@ -53,7 +53,7 @@ impl Planning<'_> {
                     Address { base: None, frame: true, offset }
                 }
             },
-            _ => return Err(Error::new(ErrorKind::Unsupported, "this operand is no address")),
+            _ => return Err(Error::new(ErrorKind::Unsupported, "this operand is not an address")),
         })
     }
 

@@ -11,7 +11,7 @@ use super::{Action, Address, Cell, Open, Planning, Where};
 
 type Place = (Where, Address);
 
-/// A function of elements in memory, and of those that are moved.
+/// A function that combines an element in memory with the element that is moved.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub evaluator: Evaluator,
@@ -21,7 +21,7 @@ pub(crate) struct Change {
     pub sources: Vec<Cell>,
 }
 
-/// What a tensor copy does.
+/// Direction of a tensor copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Load,
@@ -53,9 +53,10 @@ pub(crate) enum Asynchronous {
         from: Place,
         size: Cell,
         group: u8,
-        /// How many bytes are read; of a predicate, none if it is true.
+        /// Number of bytes to read; if the flag is true, the cell is a predicate instead, and a true predicate means
+        /// none.
         count: Option<(Cell, bool)>,
-        /// Those of each 16 bytes that are copied.
+        /// Mask of the bytes to copy in each 16 bytes.
         bytes: Option<Cell>,
         blocks: Option<Cell>,
         /// Bytes on the left and on the right that are not copied.
@@ -233,7 +234,7 @@ impl Planning<'_> {
                 let reduces = effect.kind == EffectKind::BeginReduceTensor;
                 let mut changes = Vec::new();
                 if reduces {
-                    // The first of them stands for all.
+                    // The first of these effects is decoded for all of them; the others have no action.
                     if same(effect.kind).next().is_some_and(|first| !std::ptr::eq(first, effect)) {
                         return Ok(Action::Nothing);
                     }
@@ -283,7 +284,7 @@ impl Planning<'_> {
                 let reading = reading.is_some_and(|slot| instruction.modifier(slot).is_some());
                 Asynchronous::Wait { group: literal(0), left: optional!(1), reading }
             }
-            // What loads elements looks for it.
+            // Decoded together with the tensor load that it belongs to.
             EffectKind::ConvertElement => return Ok(Action::Nothing),
             _ => return Err(Error::new(ErrorKind::Unsupported, "an effect is not known")),
         };

@@ -13,7 +13,7 @@ use super::asynchronous::Asynchronous;
 use super::matrix::Matrix;
 use super::tensor::{Group, Tensor};
 
-/// What an effect reads or writes.
+/// An operand of an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
     Row(Row),
@@ -23,7 +23,7 @@ pub(crate) enum Cell {
     Sink,
 }
 
-/// Where an access is.
+/// Memory that an access refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Where {
     Generic,
@@ -41,7 +41,7 @@ pub(crate) enum Where {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
     pub base: Option<Row>,
-    /// Whether the frame of the function is added.
+    /// True if the address is relative to the function's frame.
     pub frame: bool,
     pub offset: u64,
 }
@@ -52,9 +52,9 @@ pub(crate) struct Access {
     pub at: Address,
     /// Bytes of an element.
     pub bytes: u8,
-    /// Whether an element is sign-extended to a wider register.
+    /// True if an element is sign-extended to a wider register.
     pub signed: bool,
-    /// Whether it is ordered with others.
+    /// True if the access is ordered with others by fences.
     pub ordered: bool,
     /// The elements.
     pub cells: Vec<Cell>,
@@ -77,7 +77,7 @@ pub(crate) enum Callee {
     System(System),
 }
 
-/// What is asked of the threads at a barrier, and where the answer goes.
+/// The reduction across the threads at a barrier, and the destination of its result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Test {
     pub kind: EffectKind,
@@ -94,7 +94,7 @@ pub(crate) enum Action {
         change: Evaluator,
         sources: Vec<Vec<Cell>>,
         old: usize,
-        /// Whether the function is the result, and memory stays as it is.
+        /// True if the result is that of the function, and memory is not written.
         inspects: bool,
     },
     CopyBytes(Box<CopyBytes>),
@@ -230,7 +230,7 @@ pub(crate) struct CopyBytes {
     pub to: (Where, Address),
     pub from: (Where, Address),
     pub size: Cell,
-    /// How many bytes are read; of a predicate, none if it is true.
+    /// Number of bytes to read; if the flag is true, the cell is a predicate instead, and a true predicate means none.
     pub count: Option<(Cell, bool)>,
 }
 
@@ -241,7 +241,7 @@ pub(crate) enum Op {
     Run {
         from: u32,
         to: u32,
-        /// How many instructions a thread executes that comes here: those that the prelude has computed, too.
+        /// Number of instructions that a thread executes here, including those that the prelude has computed.
         count: u32,
     },
     Effect {
@@ -281,17 +281,18 @@ pub(crate) struct Code {
     pub program: Program,
     pub ops: Vec<Op>,
     pub entry: usize,
-    /// How many operations come before all others: they compute what is the same in all blocks.
+    /// Number of leading operations, which compute the values that are the same in all blocks.
     pub prelude: usize,
-    /// By the number of the module's function; nothing of those that the kernel does not reach.
+    /// Routines by the index of the module's function; functions that the kernel does not reach are missing.
     pub routines: HashMap<usize, Routine>,
     pub specials: Vec<Read>,
     pub static_shared: u64,
-    /// Whether the stack of a thread may grow while it runs.
+    /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
-    /// Whether it calls functions.
+    /// True if the code calls functions.
     pub calls: bool,
-    /// Whether blocks neither wait for each other nor tell in which order they run, so that several may run in lockstep.
+    /// True if blocks neither wait for each other nor can observe the order in which they run, so that several may run
+    /// in lockstep.
     pub lockstep: bool,
 }
 
@@ -322,12 +323,13 @@ impl Code {
     }
 }
 
-/// Where addresses of functions begin, and how far they are apart.
+/// First address of a function, and the distance between the addresses of functions.
 pub(crate) const FUNCTIONS: u64 = 0x00f4 << 48;
 pub(crate) const FUNCTION: u64 = 16;
-/// Where generic addresses of shared memory, of a thread's stack, and of parameters begin.
+/// Base of the generic addresses of shared memory, of a thread's stack, and of parameters.
 pub(crate) const BLOCK: u64 = 0x00f1 << 48;
 pub(crate) const THREAD: u64 = 0x00f2 << 48;
 pub(crate) const PARAMETERS: u64 = 0x00f3 << 48;
-/// Where the rank of a block begins in an address of shared memory that names one, plus one: zero is the block's own.
+/// Lowest bit of the block rank in a `.shared::cluster` address. The field holds the rank plus one; zero is the own
+/// block.
 pub(crate) const RANK: u32 = 24;

@@ -14,14 +14,14 @@ pub(crate) fn differs(origin: Origin) -> bool {
     matches!(origin, Origin::BlockIndex | Origin::ClusterIndex | Origin::BlockInCluster | Origin::BlockRank)
 }
 
-/// Where a function uses and writes a register.
+/// Uses of a register in a function.
 #[derive(Clone, Copy)]
 struct Register {
     /// The first instruction that reads it.
     read: usize,
-    /// How often it is written.
+    /// Number of instructions that write it.
     writes: u32,
-    /// Whether its value is the same in all blocks.
+    /// True if its value is the same in all blocks.
     same: bool,
 }
 
@@ -35,7 +35,7 @@ impl Planning<'_> {
             if let Some((guard, _)) = instruction.guard {
                 read(guard);
             }
-            // What a call gives is in a list like what it is given.
+            // A call lists its results as it lists its arguments, so every listed register counts as read and written.
             let calls = instruction.form.effects().effects.iter().any(|effect| effect.kind == EffectKind::Call);
             for (info, operand) in instruction.form.operands().iter().zip(&instruction.operands) {
                 if calls || !info.destination {

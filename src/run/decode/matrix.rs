@@ -10,7 +10,7 @@ use ptx_isa::text::resolved::{Instruction, Value};
 use super::action::{NONE, form_operand};
 use super::{Action, Address, Cell, Error, ErrorKind, Open, Planning, Where};
 
-/// What a warp does with matrices.
+/// An operation of a warp on matrices.
 #[derive(Clone, Debug)]
 pub(crate) enum Matrix {
     /// `d = a × b + c`
@@ -48,7 +48,7 @@ pub(crate) struct Narrow {
     pub width: u8,
     /// By how many bits they are shifted left.
     pub shift: u8,
-    /// Whether they are sign-extended.
+    /// True if the elements are sign-extended.
     pub signed: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Narrow {
 pub(crate) enum Order {
     /// Lanes have the addresses of its rows.
     Addressed,
-    /// Rows, or columns, are so many elements apart; adjacent without a stride.
+    /// Consecutive rows, or columns, are `stride` elements apart; adjacent without a stride.
     Strided { stride: Option<Cell>, columns: bool },
 }
 

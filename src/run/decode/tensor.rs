@@ -39,7 +39,7 @@ pub(crate) enum Left {
     Shared(Cell),
 }
 
-/// What is done with tensor memory.
+/// An operation on tensor memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Tensor {
     Allocate {

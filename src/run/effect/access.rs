@@ -35,7 +35,7 @@ impl Block<'_> {
         }
     }
 
-    /// Makes host addresses of a warp's addresses, each of so many bytes; a multiple of `align`.
+    /// Translates the addresses of a warp to host addresses. Each access has `bytes` bytes and is aligned to `align`.
     #[inline]
     pub(super) fn resolve(
         &mut self,
@@ -188,7 +188,7 @@ impl Block<'_> {
         if access.ordered {
             raw::order();
         }
-        // What a statement accesses is mostly in one allocation.
+        // A statement usually accesses the same allocation each time.
         self.around = self.bounds[entry.at];
         let mut warp = 0;
         while warp < entry.masks.len() {
@@ -206,7 +206,8 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Loads or stores for the warps from one on; returns how many are done, and the last one that was tried.
+    /// Loads or stores for the warps from `first` on; returns the number of warps done, and the end of the range of
+    /// warps that was tried.
     fn moved<const WRITE: bool>(&mut self, entry: &Entry, access: &Access, first: usize) -> (usize, usize) {
         let mut to = entry.masks.len();
         let Some(transfer) = &access.transfer else { return (0, to) };

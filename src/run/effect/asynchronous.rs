@@ -1,4 +1,4 @@
-//! What asynchronous effects do: copies, reductions, tensors, signals, groups, and waiting for them.
+//! Execution of asynchronous effects: copies, reductions, tensor copies, signals, groups, and waits.
 
 #![allow(unsafe_code, reason = "addresses are checked here before memory is accessed")]
 
@@ -240,7 +240,7 @@ impl Block<'_> {
             if !froms[lane].is_multiple_of(align.max(1)) {
                 self.host(at, from.0, froms[lane], 0, align)?;
             }
-            // What is not read need not exist.
+            // Bytes that are not read need not be in an allocation.
             let source = match end - left {
                 0 => 0,
                 read => self.host(at, from.0, froms[lane].wrapping_add(left), read, 1)?.wrapping_sub(left as usize),

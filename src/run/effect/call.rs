@@ -13,7 +13,11 @@ use super::super::system::{self, System};
 use super::Guard;
 
 impl Block<'_> {
-    /// Where a stack ends that grows by so many bytes.
+    /// Returns the new end of a stack that grows by `by` bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the stack of the thread is exhausted.
     pub(super) fn grown(&self, at: usize, warp: usize, lane: usize, from: u64, by: u64) -> Result<u64, Error> {
         let end = from.saturating_add(by);
         if end <= self.stack {
@@ -147,7 +151,7 @@ impl Block<'_> {
             let frame = self.frames[thread];
             let values: Vec<Option<u64>> =
                 routine.results.iter().map(|slot| self.slot_value(warp, lane, slot)).collect();
-            // Where the function called itself its registers are as they were, but for those that take its results.
+            // After a recursive call the caller's registers are restored, except those that receive the results.
             for (row, value) in routine.rows.iter().zip(&call.saved) {
                 self.set(warp, lane, Cell::Row(*row), *value);
             }

@@ -1,4 +1,4 @@
-//! What effects on matrices do: products across a warp, and matrices in memory.
+//! Execution of effects on matrices: products across a warp, and loads and stores of matrices.
 
 #![allow(unsafe_code, reason = "the addresses of matrices are checked here before memory is accessed")]
 

@@ -1,8 +1,8 @@
-//! Calls: what a function is called with and returns, and whether arguments match it.
+//! Calls: the parameters and results of functions, and the check of arguments against them.
 //!
-//! A call names a function, or has a register with the address of one beside a list of functions, a prototype, or an
-//! array of addresses. All are held to the same rules: as many arguments as parameters, each of the parameter's size,
-//! alignment and kind.
+//! A direct call names a function. An indirect call has a register with its address, and a list of functions, a
+//! prototype, or an array of addresses. The same rules apply to all: there must be one argument for each parameter,
+//! with the parameter's size, alignment and kind.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -19,7 +19,7 @@ use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
 use crate::text::statement::{Element, Elements, Register, Statement, Value};
 
-/// What a label or an array in memory lists.
+/// Contents of a label's list, or of an array in memory.
 #[derive(Debug)]
 pub(super) enum List<'a> {
     /// Labels, for an indirect branch.
@@ -43,15 +43,15 @@ pub(super) struct Shape {
     pub(super) dimensions: u8,
     /// The number of bytes; 0 for an array without a length.
     pub(super) bytes: u64,
-    /// The number of bytes of one element of an array's first dimension; of the whole, where it is no array.
+    /// Size in bytes of an element of an array's first dimension; of the whole, if it is not an array.
     pub(super) row: u64,
     /// The alignment in bytes.
     pub(super) align: u64,
-    /// Whether it is in memory, not in a register.
+    /// True if it is in memory rather than in a register.
     pub(super) memory: bool,
-    /// Whether it is a parameter of the function itself, in memory.
+    /// True if it is a parameter in memory of the enclosing function.
     pub(super) own: bool,
-    /// Whether it is a result of the function itself, in memory.
+    /// True if it is a result in memory of the enclosing function.
     pub(super) result: bool,
 }
 
@@ -139,12 +139,12 @@ impl Shape {
     }
 }
 
-/// The number of bytes of a vector of so many of a type. A predicate counts as one.
+/// Returns the size in bytes of a vector of `lanes` elements of a type. A predicate counts as one byte.
 pub(super) fn bytes_of(ty: &TypeInfo, lanes: u8) -> u64 {
     u64::from(ty.bits.div_ceil(8)) * u64::from(lanes)
 }
 
-/// What an argument differs in from its parameter.
+/// Property in which an argument differs from its parameter.
 #[derive(Clone, Copy)]
 enum Mismatch {
     Type,
@@ -267,7 +267,7 @@ impl<'a> Checker<'_, '_, 'a> {
         fail(Code::OperandType, span, message)
     }
 
-    /// Whether arguments match what a function says; `named` is what the call names.
+    /// Checks that results and arguments match a function's signature; `named` is the operand that names the function.
     fn matches(
         &self,
         callee: &str,
@@ -318,7 +318,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 }
 
-/// What stands for a result or a parameter in a call.
+/// A result or an argument of a call.
 #[derive(Clone, Copy)]
 enum Argument<'a> {
     Of(&'a str, Shape),

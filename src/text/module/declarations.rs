@@ -16,7 +16,7 @@ use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
 use crate::text::statement::Guard;
 
-/// What stands before the names of a declaration.
+/// Attributes that precede the names of a declaration.
 #[derive(Clone, Copy)]
 pub(super) struct Attributes {
     pub(super) symbol: Symbol,
@@ -42,7 +42,7 @@ impl<'a> Checker<'_, '_, 'a> {
             let span = span_of(self.text(), name);
             self.error(Code::DuplicateName, span, message);
         }
-        // The first declaration is the one that counts.
+        // Of several declarations of a name, only the first is recorded.
         if !clashes {
             self.introduce(name, count, symbol);
         }
@@ -122,7 +122,7 @@ impl<'a> Checker<'_, '_, 'a> {
             );
         }
         if matches!(name, "_" | WARP_NAME) {
-            return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is no name"));
+            return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is not a name"));
         }
         self.record(|recorder, text| recorder.label(name, span_of(text, name)));
         let span = span_of(self.text(), name);
@@ -240,7 +240,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(count)
     }
 
-    /// Reads what stands between `.reg` and the names: `.v2 .f32`.
+    /// Reads the attributes between `.reg` and the names: `.v2 .f32`.
     pub(super) fn register_attributes(&mut self, site: Site) -> Read<Attributes> {
         let mut ty: Option<TypeId> = None;
         let (mut lanes, mut align) = (1, 0);
@@ -260,7 +260,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 name => {
                     ty = self.declared_type(name, site, start..self.reader.cursor.at());
                     if ty.is_none() {
-                        let message = format!("`.{name}` is no type of registers");
+                        let message = format!("`.{name}` is not a type of registers");
                         return fail(Code::Syntax, start..self.reader.cursor.at(), message);
                     }
                 }
@@ -269,14 +269,14 @@ impl<'a> Checker<'_, '_, 'a> {
         let Some(ty) = ty else {
             return fail(Code::Syntax, self.reader.cursor.token(), "a type is expected before this");
         };
-        // What is declared is a vector all the same.
+        // After the error, the name is still declared as a vector.
         if let Err(error) = self.is_vector(self.reader.table.ty(ty), lanes, self.reader.cursor.token()) {
             self.reader.notes.push(*error);
         }
         Ok(Attributes { symbol: Symbol::Register { ty, lanes }, ty: Some(ty), lanes, align })
     }
 
-    /// Whether there are vectors of so many of a type.
+    /// Checks that vectors of `lanes` elements of a type exist.
     pub(super) fn is_vector(&self, ty: &TypeInfo, lanes: u8, span: Range<usize>) -> Read<()> {
         let least = if ty.kind == Kind::Predicate { u16::MAX } else { ty.bits };
         if lanes > 1 && u32::from(least) * u32::from(lanes) > VECTOR_BITS {
@@ -285,7 +285,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Whether `.target` has the option without which no variable is in a space.
+    /// Checks that `.target` has the option that variables in this space require.
     pub(super) fn has_option(&self, space: &'static Space, span: Range<usize>) -> Read<()> {
         match space.option {
             Some(option)

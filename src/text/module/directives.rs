@@ -46,7 +46,8 @@ fn declares_in(table: &Table, name: &str) -> Option<&'static Space> {
     table.space(name).filter(|space| space.name == name && !space.opaque)
 }
 
-/// Whether a directive, given without its dot, begins something of a module rather than a part of a function's head.
+/// Returns true if a directive, given without its dot, begins an item of a module rather than a part of a function's
+/// head.
 pub(super) fn begins_item(table: &Table, name: &str) -> bool {
     let header = matches!(name, "version" | "target" | "address_size");
     let linkage = Linkage::named(name).is_some();
@@ -54,13 +55,13 @@ pub(super) fn begins_item(table: &Table, name: &str) -> bool {
     header || linkage || declaration || matches!(name, "entry" | "func" | "alias" | "file" | "section" | "loc")
 }
 
-/// Whether a directive, given without its dot, begins something of a module that bodies of functions seldom have.
+/// Returns true if a directive, given without its dot, begins an item of a module that is rare in function bodies.
 pub(super) fn stands_outside(table: &Table, name: &str) -> bool {
     let inside = matches!(name, "reg" | "loc") || table.space(name).is_some_and(|space| !space.values);
     begins_item(table, name) && !inside
 }
 
-/// A name that no directive has at this place, where those with these names may stand.
+/// Reports a directive that is unknown at this place; `names` are the directives that are valid here.
 pub(super) fn unknown_directive(
     name: &str,
     span: Range<usize>,
@@ -74,7 +75,7 @@ pub(super) fn unknown_directive(
     }))
 }
 
-/// Whether a declaration that could not be read has a name behind the words that begin with dots.
+/// Returns true if a declaration that could not be parsed has a name after the words that begin with dots.
 fn has_name(declaration: &str) -> bool {
     let mut cursor = Cursor::new(declaration);
     while !cursor.at_end() {
@@ -104,7 +105,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.cursor().find(|byte| matches!(byte, b';' | b'{' | b'}'));
             }
             let registers = self.text()[start..].starts_with(".reg");
-            // Where the next line begins something of its own it is read.
+            // If the next line begins an item of its own, parsing resumes there.
             let ended = self.line_begins_item(start);
             while !ended && !self.cursor().at_end() && !matches!(self.cursor().peek(), b';' | b'\n') {
                 if matches!(self.cursor().peek(), b'{' | b'}') && !registers {
@@ -164,12 +165,10 @@ impl<'a> Checker<'_, '_, 'a> {
             "version" => self.version_line(span),
             "target" => self.target_line(span),
             "address_size" => self.address_size(span),
-            "loc" if self.scopes.depth() == 0 && !self.bare => {
-                fail(Code::Syntax, span, "`.loc` stands within a function")
-            }
+            "loc" if self.scopes.depth() == 0 && !self.bare => fail(Code::Syntax, span, "`.loc` must be in a function"),
             "loc" => self.loc(span),
             "file" if self.scopes.depth() == 0 => self.file(span),
-            "file" => fail(Code::Syntax, span, "`.file` stands outside of functions"),
+            "file" => fail(Code::Syntax, span, "`.file` must be outside of functions"),
             "section" if self.scopes.depth() == 0 => self.section(span),
             "alias" => self.alias(),
             "pragma" => self.pragma(span),
@@ -179,7 +178,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
-    /// A directive of which no more is known than where it stands and since when it exists.
+    /// Checks the position and the minimum version of a directive without a parser of its own, and skips its arguments.
     fn other_directive(&mut self, name: &str, span: Range<usize>) -> Read<()> {
         let table = self.reader.table;
         let outside = self.scopes.depth() == 0;
@@ -188,12 +187,12 @@ impl<'a> Checker<'_, '_, 'a> {
             match table.directive(name) {
                 Some(directive) if outside && directive.module || self.bare => {}
                 Some(directive) if directive.is_labeled() && !outside => {
-                    let message = format!("`.{name}` stands behind the label that names it: `list: .{name} …`");
+                    let message = format!("`.{name}` must follow the label that names it: `list: .{name} …`");
                     return fail(Code::Syntax, span, message);
                 }
                 Some(_) => {
                     let place = if outside { "outside of functions" } else { "in a function's body" };
-                    return fail(Code::Syntax, span, format!("`.{name}` does not stand {place}"));
+                    return fail(Code::Syntax, span, format!("`.{name}` is not allowed {place}"));
                 }
                 None => {
                     let names = table.directives.iter().map(|directive| directive.name);
@@ -204,7 +203,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.skip_directive(span)
     }
 
-    /// Reads so many integers.
+    /// Reads `COUNT` integers.
     pub(super) fn numbers<const COUNT: usize>(&mut self, span: &Range<usize>) -> Read<[u32; COUNT]> {
         let mut numbers = [0; COUNT];
         for number in &mut numbers {

@@ -1,4 +1,4 @@
-//! What declarations may say from some version and target on.
+//! Minimum versions and targets of features of declarations.
 
 use alloc::format;
 use core::fmt::Display;
@@ -17,14 +17,14 @@ impl Checker<'_, '_, '_> {
         }
     }
 
-    /// A part of a declaration that no word stands for.
+    /// Checks the requirements of a feature that has no keyword of its own.
     pub(super) fn feature(&mut self, feature: Feature, what: impl Display, span: Range<usize>) {
         if let Some(declared) = self.reader.table.declared(feature.name()).next() {
             self.asks(what, &declared.floor, span);
         }
     }
 
-    /// So much of something that the table bounds.
+    /// Checks an amount of something for which the table has limits.
     pub(super) fn amount(&mut self, feature: Feature, amount: u64, what: &str, span: Range<usize>) {
         let table = self.reader.table;
         match table.declared(feature.name()).find(|declared| amount <= declared.most) {

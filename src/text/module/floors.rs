@@ -1,4 +1,4 @@
-//! What version and target say of a statement.
+//! Checks of statements against the version and target of a module.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -16,8 +16,8 @@ use crate::text::reader::Read;
 use crate::text::scope::Symbol;
 use crate::text::statement::{Need, Statement};
 
-/// What the version and the target of a text were found to have: a text asks for few things, again and again. Both stand before
-/// the first statement, and stay what they are.
+/// Cache of requirements that the version and the target satisfy: a text has few distinct ones. Version and target
+/// precede the first statement and do not change.
 pub(super) struct Met {
     /// Floors, each in the place that its address gives.
     floors: [Option<&'static Floor>; 64],
@@ -50,7 +50,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.new_floors(statement, opcode)
     }
 
-    /// Whether the form was found to be there with the same free modifiers.
+    /// Returns true if the form is known to be available with the same free modifiers.
     #[inline]
     fn has_met(&mut self, form: FormInfo, statement: &Statement<'a>) -> bool {
         let floor = form.floor();
@@ -108,7 +108,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.reader.lenient(Some(note), code, self.mnemonic_at(opcode), &message)
     }
 
-    /// Whether the version and the target are below a floor. What is not known is not.
+    /// Returns whether the version and whether the target is below a floor. An unknown version or target is not.
     #[inline]
     fn below(&self, floor: &Floor) -> (bool, bool) {
         let families = self.reader.table.families();
@@ -118,7 +118,8 @@ impl<'a> Checker<'_, '_, 'a> {
         )
     }
 
-    /// Whether the version is one in which something is no more: the first such version, if there is one.
+    /// Returns true if the version is `until` or later, from which on something is removed. While requirements are
+    /// collected, records `until` and returns false.
     pub(super) fn is_gone(&mut self, until: Option<Version>, span: &Range<usize>) -> bool {
         let Some(until) = until else { return false };
         match &mut self.collector {
@@ -130,8 +131,8 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Checks that the version and the target have what stands at a place; `what` is it, as messages quote it. Whatever has a
-    /// floor asks for it here, which is where floors are collected, too.
+    /// Checks that the version and the target support a construct. `what` is its name in messages. All requirements
+    /// pass through here, so that this is also where they are collected.
     pub(super) fn needs(&mut self, what: impl Display, floor: &'static Floor, span: Range<usize>) -> Read<()> {
         if let Some(collector) = &mut self.collector {
             collector.add(Requirement::From(floor), span);

@@ -19,12 +19,12 @@ use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::{Found, Symbol};
 
-/// What a function is called with.
+/// Results, parameters and linkage of a function.
 #[derive(Debug, Default)]
 pub(super) struct Signature {
-    /// Whether it is a kernel, which no function calls.
+    /// True if it is a kernel, which cannot be called.
     pub(super) kernel: bool,
-    /// Whether it has a body: behind that there is no other, and no prototype.
+    /// True if it has a body, after which neither another body nor a prototype may follow.
     body: bool,
     /// The results and the parameters: most of many functions have none.
     lists: Option<Box<[Box<[Shape]>; 2]>>,
@@ -34,7 +34,7 @@ pub(super) struct Signature {
 /// How deep blocks nest, a function's body included, before the assembler gives up.
 const MOST_BLOCKS: usize = 1664;
 
-/// What parameters are declared in.
+/// Kind of the list in which parameters are declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Head {
     /// The head of a kernel.
@@ -46,7 +46,7 @@ pub(super) enum Head {
 }
 
 impl Signature {
-    /// Whether all that can be said of calls of one function is said of those of another.
+    /// Returns true if both functions have the same kind, results and parameters.
     pub(super) fn is_called_as(&self, other: &Signature) -> bool {
         self.kernel == other.kernel && self.results() == other.results() && self.parameters() == other.parameters()
     }
@@ -149,7 +149,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.bare || self.scopes.depth() > 0 {
             return Ok(());
         }
-        fail(Code::Syntax, self.mnemonic_at(opcode), "an instruction stands within a function")
+        fail(Code::Syntax, self.mnemonic_at(opcode), "an instruction must be in a function")
     }
 
     /// The head of a function: `(.reg .u32 r) name (.param .u64 p, …) .maxntid 128`, and a body or a semicolon.
@@ -290,17 +290,17 @@ impl<'a> Checker<'_, '_, 'a> {
         let Some(directive) = table.directive(name) else {
             let stands = |directive: &&Directive| if kernel { directive.entry } else { directive.function };
             let names = table.directives.iter().filter(stands).map(|directive| directive.name);
-            let message = format!("`.{name}` is no directive of a {what}'s head");
+            let message = format!("`.{name}` is not a directive of a {what}'s head");
             return unknown_directive(name, span, message, names);
         };
         if !(if kernel { directive.entry } else { directive.function }) {
-            return fail(Code::Syntax, span, format!("`.{name}` does not stand in the head of a {what}"));
+            return fail(Code::Syntax, span, format!("`.{name}` is not allowed in the head of a {what}"));
         }
         has_numbers(directive, numbers, &span)?;
         goes_with_results(directive, results, &span)?;
         let against = |other: &&&Directive| directive.goes_without(other);
         if let Some(other) = said.iter().find(against) {
-            return fail(Code::Syntax, span, format!("`.{name}` and `.{}` do not stand together", other.name));
+            return fail(Code::Syntax, span, format!("`.{name}` and `.{}` cannot be combined", other.name));
         }
         if !said.iter().any(|known| core::ptr::eq(*known, directive)) {
             said.push(directive);
@@ -339,7 +339,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Whether something else of a module, or its end, comes next: a prototype needs no semicolon then.
+    /// Returns true if another item of the module or its end follows: the prototype then needs no semicolon.
     fn item_follows(&mut self) -> bool {
         let mut cursor = self.reader.cursor;
         cursor.at_end() || cursor.at_dot_word() && begins_item(self.reader.table, cursor.dot_word())
@@ -371,7 +371,7 @@ impl<'a> Checker<'_, '_, 'a> {
         parameters.into_iter().for_each(|(parameter, span)| self.visitor.item(Item::Parameter(parameter), span));
     }
 
-    /// What is said of a function again is what was said of it before, and stands before its body.
+    /// Checks that a repeated declaration agrees with the previous one, and that the function has no body yet.
     fn said_before(&mut self, name: Option<&'a str>, mut now: Signature) {
         let Some(name) = name else { return };
         let before = match self.signatures.entry(name) {
@@ -560,7 +560,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// The parameters of a kernel take so many bytes together.
+    /// Checks the total size of a kernel's parameters.
     fn parameter_space(&mut self, parameters: &[Shape], name: &'a str) {
         let place = |end: u64, shape: &Shape| {
             let start = end.checked_next_multiple_of(shape.align.max(1)).unwrap_or(u64::MAX);
@@ -648,13 +648,13 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let span = start..self.cursor().at();
         if word != "align" {
-            return fail(Code::Syntax, span, format!("`.{word}` is no state space and no `.align`"));
+            return fail(Code::Syntax, span, format!("`.{word}` is neither a state space nor `.align`"));
         }
         self.alignment(span).map(|_| ())
     }
 }
 
-/// Whether a function with results, or one without, may have a directive.
+/// Checks that the directive is valid for a function with results, or without.
 pub(super) fn goes_with_results(directive: &Directive, results: bool, span: &Range<usize>) -> Read<()> {
     if !results || !directive.resultless {
         return Ok(());
@@ -662,7 +662,7 @@ pub(super) fn goes_with_results(directive: &Directive, results: bool, span: &Ran
     fail(Code::Syntax, span.clone(), format!("`.{}` is for functions without results", directive.name))
 }
 
-/// Whether as many numbers follow a directive as it takes.
+/// Checks the number of arguments of a directive.
 pub(super) fn has_numbers(directive: &Directive, numbers: usize, span: &Range<usize>) -> Read<()> {
     let (name, least, most) = (directive.name, usize::from(directive.least), usize::from(directive.most));
     if (least..=most).contains(&numbers) {

@@ -1,4 +1,4 @@
-//! The lines that begin a module: `.version`, `.target`, `.address_size`.
+//! Header directives of a module: `.version`, `.target`, `.address_size`.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -13,7 +13,7 @@ use crate::target::{Target, Version};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 
-/// Which of the lines that begin a module may come next.
+/// The header directive that may come next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Header {
     Version,
@@ -33,12 +33,12 @@ impl<'a> Checker<'_, '_, 'a> {
     #[cold]
     fn header_ends_here(&mut self, span: Range<usize>) {
         if self.header == Header::Version && self.options.ptx.is_none() {
-            let error = Diagnostic::error(Code::PtxVersion, span.clone(), "no `.version` stands before this");
+            let error = Diagnostic::error(Code::PtxVersion, span.clone(), "missing `.version` before this");
             self.reader.notes.push(
                 error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
             );
         } else if self.header <= Header::Target && self.options.target.is_none() {
-            let error = Diagnostic::error(Code::Target, span, "no `.target` stands before this");
+            let error = Diagnostic::error(Code::Target, span, "missing `.target` before this");
             self.reader.notes.push(
                 error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
             );
@@ -94,9 +94,9 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             let name = self.cursor().word();
             match self.reader.table.directive(name).filter(|directive| directive.option && !first) {
-                // The span begins at `.target`, the line that is wrong.
+                // The span begins at `.target`, as the whole directive is wrong.
                 Some(option) => self.target_option(option, span.start..self.reader.cursor.at())?,
-                // A table that knows no directives has no say.
+                // Without any directives in the table, options cannot be checked.
                 None if !first && self.reader.table.directives.is_empty() => {}
                 None => self.target(name, first)?,
             }
@@ -110,18 +110,18 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// An option behind a target.
+    /// Checks an option that follows a target in `.target`.
     fn target_option(&mut self, option: &'static Directive, span: Range<usize>) -> Read<()> {
         let against = |(other, _): &&(&Directive, Range<usize>)| option.goes_without(other);
         if let Some((other, _)) = self.target_options.iter().find(against) {
-            let message = format!("`{}` and `{}` do not stand together", option.name, other.name);
+            let message = format!("`{}` and `{}` cannot be combined", option.name, other.name);
             return fail(Code::Target, span, message);
         }
         self.target_options.push((option, span.clone()));
         self.needs(format_args!("`{}`", option.name), &option.floor, span)
     }
 
-    /// At the end of the text: an option may require a `.section`.
+    /// Reports, at the end of the text, an option that requires a `.section` if there is none.
     pub(super) fn missing_sections(&mut self) {
         let options = core::mem::take(&mut self.target_options);
         if let Some((option, span)) = options.into_iter().find(|(option, _)| option.sections && !self.sections) {
@@ -130,13 +130,16 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Takes the target of a `.target` line; the last one counts.
+    /// Takes the target of a `.target` directive; the last one takes effect.
     pub(super) fn target(&mut self, name: &'a str, first: bool) -> Read<()> {
         let span = span_of(self.text(), name);
         let targets = self.reader.table.targets;
         let Some(target) = target_of(name) else {
-            let message =
-                if first { format!("`{name}` is no target") } else { format!("`{name}` is no target and no option") };
+            let message = if first {
+                format!("`{name}` is not a target")
+            } else {
+                format!("`{name}` is neither a target nor an option")
+            };
             return fail(Code::Target, span, message);
         };
         let Some(known) = targets.iter().find(|known| known.target == target) else {
@@ -161,7 +164,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// `.address_size 64`, once, behind `.target`.
+    /// Reads the operand of `.address_size`, which may occur only once, after `.target`.
     pub(super) fn address_size(&mut self, span: Range<usize>) -> Read<()> {
         self.cursor().skip_blanks();
         let token = self.cursor().token();
@@ -171,7 +174,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.cursor().seek(token.end);
         if core::mem::replace(&mut self.address_sized, true) {
-            return fail(Code::Syntax, span, "`.address_size` stands once");
+            return fail(Code::Syntax, span, "duplicate `.address_size`");
         }
         if !matches!(bits, "32" | "64") {
             return fail(Code::Syntax, token, "an address has 32 or 64 bits");
@@ -180,7 +183,8 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 }
 
-/// The target that a name in `.target` means: `sm_90a`, and as the assembler takes it `compute_90A`.
+/// Returns the target that a name in `.target` denotes: `sm_90a`, or a spelling that only the assembler accepts, such
+/// as `compute_90A`.
 fn target_of(name: &str) -> Option<Target> {
     let rest = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_"))?;
     let digits = rest.trim_end_matches(|c: char| c.is_ascii_alphabetic());

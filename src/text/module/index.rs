@@ -1,4 +1,4 @@
-//! Where everything stands in a module: its parts, and its names with what they mean.
+//! An index of a module: the position of each part, and the symbol that each name refers to.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,8 +10,8 @@ use crate::table::{Space, Table, TypeId};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::scope;
 
-/// Where the parts of a module stand, and its names with what they mean: for editors and other tools that start from a
-/// place. What has an error is in it as well.
+/// The positions of the parts of a module, and the symbols that its names refer to, for editors and other tools that
+/// start from a text position. Parts that have an error are included.
 ///
 /// ```
 /// use ptx_isa::TABLE;
@@ -36,81 +36,82 @@ pub struct Index {
     names: Vec<Name>,
 }
 
-/// A statement, a directive, a label, or what stands in the place of one.
+/// A statement, a directive or a label, or erroneous text in the place of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// The bytes it takes: of a function, those of its head with the brace.
+    /// Its byte range. For a function, the range covers the head up to and including the opening brace.
     pub span: Range<usize>,
-    /// Where the mnemonic of a statement stands, be it legal or not.
+    /// Byte range of a statement's mnemonic, valid or not.
     pub mnemonic: Option<Range<usize>>,
 }
 
-/// What a module declares under a name.
+/// A named declaration of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// What it is.
+    /// Kind of the symbol.
     pub kind: SymbolKind,
-    /// Where its declaration names it; of a family, the stem.
+    /// Byte range of the name in the declaration; for a register family, of the stem.
     pub name: Range<usize>,
-    /// What declares it: of a function the head, of what is declared with others all up to its name.
+    /// Byte range of the declaration: for a function, its head; in a list of declarations, everything up to and
+    /// including this name.
     pub declaration: Range<usize>,
-    /// The declaration, and of a function its body.
+    /// Byte range of the declaration and, for a function, its body.
     pub whole: Range<usize>,
-    /// Where it may be named.
+    /// Byte range in which the symbol can be named.
     pub scope: Range<usize>,
 }
 
-/// What a symbol is.
+/// Kind of a [`Symbol`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
-    /// A register, or a family of so many.
+    /// A register, or a family of registers.
     Register {
-        /// The type, or that of an element of a vector.
+        /// The type of the register; for a vector, the type of its elements.
         ty: TypeId,
-        /// How many elements a vector has; 1 for what is none.
+        /// Number of elements of a vector; 1 for a scalar.
         lanes: u8,
-        /// How many registers a family has; `None` for a single one.
+        /// Number of registers in the family; `None` for a single register.
         count: Option<u64>,
     },
-    /// A variable, a parameter in memory among them.
+    /// A variable, including parameters in memory.
     Variable(&'static Space),
     /// A function.
     Function {
-        /// Whether it is a kernel.
+        /// True for a kernel (`.entry`).
         kernel: bool,
     },
     /// A label.
     Label,
 }
 
-/// A place where a name stands.
+/// An occurrence of a name in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// The bytes it takes.
+    /// Its byte range.
     pub span: Range<usize>,
-    /// Whether it is declared here.
+    /// True if this occurrence declares the name.
     pub declares: bool,
-    /// Which of the symbols it means, one-based; 0 for none.
+    /// One-based index of the symbol that the name refers to; 0 if there is none.
     symbol: u32,
 }
 
-/// What an offset is in.
+/// Syntactic context of an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Context<'i> {
     /// A comment or a string.
     Aside,
-    /// Where a statement may begin.
+    /// A position where a statement may begin.
     Start,
-    /// The mnemonic of a statement, or right behind it.
+    /// The mnemonic of a statement, or the position directly after it.
     Mnemonic(&'i Part),
-    /// The operands or the guard of a statement, or what may become them.
+    /// The operands or the guard of a statement, or text that may become them.
     Operands(&'i Part),
     /// A directive.
     Directive(&'i Part),
 }
 
 impl Index {
-    /// Reads a module and keeps what stands where, beside what is to be said of it.
+    /// Reads a module and returns its index and the report with all findings.
     pub fn read(table: &'static Table, text: &str, options: &Options) -> (Index, Report) {
         let mut index = Index::default();
         let report = collected(
@@ -124,8 +125,8 @@ impl Index {
         (index, report)
     }
 
-    /// Reads a module and keeps what stands where; the visitor takes what is to be said of it, and its parts. The report has all
-    /// but the findings.
+    /// Reads a module and returns its index. The parts and the findings are handed to the visitor; the report holds
+    /// everything but the findings.
     pub fn visit<'a>(
         table: &'static Table,
         text: &'a str,
@@ -156,51 +157,53 @@ impl Index {
         self.symbols.get_mut(index)
     }
 
-    /// Its parts, in order.
+    /// Returns the parts, in text order.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
-    /// All that is declared, in order.
+    /// Returns the declared symbols, in text order.
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols
     }
 
-    /// The places where names stand, in order.
+    /// Returns the occurrences of names, in text order.
     pub fn names(&self) -> &[Name] {
         &self.names
     }
 
-    /// The part that an offset is in, or right behind.
+    /// Returns the part that contains an offset or ends at it.
     pub fn part_at(&self, offset: usize) -> Option<&Part> {
         let behind = self.parts.partition_point(|part| part.span.start <= offset);
         self.parts[..behind].last().filter(|part| offset <= part.span.end)
     }
 
-    /// The name that an offset is in, or right behind.
+    /// Returns the name that contains an offset or ends at it.
     pub fn name_at(&self, offset: usize) -> Option<&Name> {
         let behind = self.names.partition_point(|name| name.span.start <= offset);
         self.names[..behind].last().filter(|name| offset <= name.span.end)
     }
 
-    /// What a name means; `None` where the text does not declare it.
+    /// Returns the symbol that a name refers to; `None` if the text does not declare it.
     pub fn meaning(&self, name: &Name) -> Option<&Symbol> {
         self.symbols.get((name.symbol as usize).checked_sub(1)?)
     }
 
-    /// The symbol of a name within a piece of the text that was read, a part or less; `None` where nothing declares it.
+    /// Returns the symbol of a name that occurs within `piece`, a byte range within one part; `None` if it is not
+    /// declared. `text` must be the text that was read.
     pub fn meaning_in(&self, text: &str, piece: &Range<usize>, name: &str) -> Option<&Symbol> {
         let first = self.names.partition_point(|own| own.span.start < piece.start);
         let own = self.names[first..].iter().take_while(|own| own.span.start < piece.end);
         own.filter(|own| text[own.span.clone()] == *name).find_map(|own| self.meaning(own))
     }
 
-    /// What may be named at an offset. Of several declarations of a name the innermost comes last.
+    /// Returns the symbols that can be named at an offset. If a name is declared more than once, its innermost
+    /// declaration comes last.
     pub fn visible(&self, offset: usize) -> impl Iterator<Item = &Symbol> {
         self.symbols.iter().filter(move |symbol| symbol.scope.contains(&offset))
     }
 
-    /// What an offset of the text that was read is in.
+    /// Returns the syntactic context of an offset in the text that was read.
     pub fn context(&self, text: &str, offset: usize) -> Context<'_> {
         let behind = self.parts.partition_point(|part| part.span.start < offset);
         let Some(part) = self.parts[..behind].last() else {
@@ -222,15 +225,15 @@ impl Index {
     }
 }
 
-/// Where declarations and bodies stand that a visitor is shown.
+/// A visitor that records the extents of declarations and bodies, and forwards to another visitor.
 struct Extents<'v, 'a> {
     text: &'a str,
     visitor: &'v mut dyn Visitor<'a>,
-    /// The place of each name, and the extent of what declares it.
+    /// Start of each declared name, and the byte range of its declaration.
     spans: Vec<(usize, Range<usize>)>,
-    /// The place of the name of each function, and the end of its body.
+    /// Start of each function's name, and the end of its body.
     bodies: Vec<(usize, usize)>,
-    /// The place of the name of the last function.
+    /// Start of the name of the last function.
     function: usize,
 }
 
@@ -255,13 +258,13 @@ impl<'a> Visitor<'a> for Extents<'_, 'a> {
     }
 }
 
-/// Without the comma, semicolon and blanks at its end.
+/// Removes a trailing comma, semicolon and blanks from a byte range.
 fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let end = text[span.clone()].trim_end_matches(|c: char| c.is_whitespace() || matches!(c, ',' | ';')).len();
     span.start..span.start + end
 }
 
-/// Whether an offset is within a comment or string, of those that begin at `from` or behind.
+/// Returns true if an offset is within a comment or a string that begins at `from` or later.
 fn is_aside(text: &str, from: usize, offset: usize) -> bool {
     let mut cursor = Cursor::new(text);
     cursor.seek(from);
@@ -284,21 +287,21 @@ fn is_aside(text: &str, from: usize, offset: usize) -> bool {
     false
 }
 
-/// An index that is being made while a module is read.
+/// Builds an [`Index`] while a module is read.
 #[derive(Default)]
 pub(super) struct Recorder<'a> {
     index: Index,
-    /// Where the name of each symbol stands: it is looked for often.
+    /// Start of each symbol's name, kept in an array of its own because it is searched often.
     starts: Vec<usize>,
-    /// The symbols that may be named here.
+    /// Indices of the symbols that are in scope.
     open: Vec<usize>,
-    /// How many of them there were when each open scope began.
+    /// Length of `open` at the start of each open scope.
     scopes: Vec<usize>,
-    /// Where the outermost open scope began.
+    /// Start of the outermost open scope.
     begun: usize,
     /// The labels of the open function.
     labels: BTreeMap<&'a str, usize>,
-    /// The places in the open function of names that nothing before them declares: perhaps labels behind them.
+    /// Uses in the open function of names that are not declared before their use: they may refer to labels further on.
     unknown: Vec<(&'a str, usize)>,
 }
 
@@ -332,7 +335,7 @@ impl<'a> Recorder<'a> {
         self.index.names.push(Name { span: name, declares: true, symbol: index as u32 + 1 });
     }
 
-    /// What declares the last symbol, where no item says it.
+    /// Sets the declaration of the last symbol, for declarations that are not reported as an item.
     pub(super) fn declared_by(&mut self, span: Range<usize>) {
         if let Some(symbol) = self.index.symbols.last_mut() {
             symbol.declaration = span.clone();
@@ -340,7 +343,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// A function's name is known behind its scope as well.
+    /// Keeps a function's name in scope after the function.
     pub(super) fn declare_outside(&mut self, name: Range<usize>) {
         self.open.extend(self.symbol_at(name.start));
     }
@@ -348,7 +351,7 @@ impl<'a> Recorder<'a> {
     pub(super) fn label(&mut self, name: &'a str, span: Range<usize>) {
         self.labels.entry(name).or_insert(self.index.symbols.len());
         self.declare(span, SymbolKind::Label);
-        // Its scope is the function's.
+        // The scope of a label is the whole function.
         self.open.pop();
     }
 
@@ -356,7 +359,7 @@ impl<'a> Recorder<'a> {
         self.starts.binary_search(&name).ok()
     }
 
-    /// Labels are known in all of a function, before and behind where they stand.
+    /// Ends a function: its labels are visible in all of it, before and after their declarations.
     pub(super) fn function_ends(&mut self, at: usize) {
         let labels = core::mem::take(&mut self.labels);
         let own = self.index.symbols.iter_mut().rev().take_while(|symbol| symbol.name.start >= self.begun);
@@ -369,7 +372,7 @@ impl<'a> Recorder<'a> {
         self.begun = at;
     }
 
-    /// A part that was read: notes the names in it that it does not declare.
+    /// Adds a part that was read, and the names in it that it does not declare.
     pub(super) fn part(&mut self, text: &'a str, span: Range<usize>, scopes: &scope::Scopes<'a>) {
         let mut cursor = Cursor::new(text);
         cursor.seek(span.start);
@@ -405,7 +408,7 @@ impl<'a> Recorder<'a> {
         self.index.parts.push(Part { span, mnemonic });
     }
 
-    /// A name that stands somewhere, unless it is declared there.
+    /// Records a use of a name. Does nothing if the name is declared at this position.
     fn name(&mut self, text: &'a str, name: &'a str, scopes: &scope::Scopes<'a>) {
         let span = span_of(text, name);
         if self.starts.last().is_some_and(|last| span.start <= *last) && self.symbol_at(span.start).is_some() {
@@ -425,7 +428,7 @@ impl<'a> Recorder<'a> {
         }
         let Index { names, symbols, .. } = &mut self.index;
         symbols.iter_mut().for_each(|symbol| symbol.scope.end = symbol.scope.end.min(end + 1));
-        // What a part declares was noted before what else it names.
+        // The names that a part declares were recorded before the names that it uses.
         names.sort_by_key(|name| name.span.start);
         self.index
     }

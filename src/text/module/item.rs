@@ -1,18 +1,18 @@
-//! What a module is made of, as its reader shows it.
+//! The items of a module, as its reader passes them to a visitor.
 
 use crate::table::{Space, TypeId};
 use crate::text::statement::Statement;
 
-/// A part of a module that has no error, or a statement that has one. Names are borrowed from the text, `'a`; a statement
-/// stands in its reader, `'s`, and who wants to keep it copies it.
+/// A part of a module that has no error, or a statement that has one. Names borrow from the text (`'a`). A statement
+/// borrows from the reader (`'s`): clone it to keep it.
 #[derive(Clone, Copy, Debug)]
 pub enum Item<'s, 'a> {
     /// A function without a body.
     Prototype(Function<'a>),
-    /// A function with a body: what follows, up to [`Item::End`], stands in it.
+    /// A function with a body, which consists of the items up to [`Item::End`].
     Function(Function<'a>),
-    /// A parameter of the function or prototype that came before, within its head: results first. One without a name has an
-    /// empty one.
+    /// A parameter in the head of the preceding function or prototype; return parameters come first. The name of an
+    /// unnamed parameter is empty.
     Parameter(Declaration<'a>),
     /// The end of a function's body.
     End,
@@ -20,50 +20,50 @@ pub enum Item<'s, 'a> {
     Declaration(Declaration<'a>),
     /// A label.
     Label(&'a str),
-    /// Any other directive, by its name without the dot.
+    /// Any other directive: its name, without the dot.
     Directive(&'a str),
     /// An instruction.
     Statement(&'s Statement<'a>),
-    /// An instruction that has an error; the report has it.
+    /// An instruction that has an error, which the report contains.
     Refused,
 }
 
 /// The head of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function<'a> {
-    /// The name; empty where it has none.
+    /// The name; empty if it has none.
     pub name: &'a str,
-    /// Whether it is a kernel, which the host launches.
+    /// True for a kernel (`.entry`), which the host launches.
     pub kernel: bool,
-    /// How many values it gives.
+    /// Number of return parameters.
     pub results: usize,
-    /// How many parameters it has.
+    /// Number of parameters.
     pub parameters: usize,
 }
 
-/// What a declaration declares under one name.
+/// A declaration of a single name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Declaration<'a> {
-    /// The name; of a family, the stem.
+    /// The name; for a register family, the stem.
     pub name: &'a str,
-    /// The type, where it is one of the table's; of an array or a vector, that of an element.
+    /// The type, if it is in the table; for an array or a vector, the element type.
     pub ty: Option<TypeId>,
-    /// How many elements a vector has; 1 for what is none.
+    /// Number of elements of a vector; 1 for a scalar.
     pub lanes: u8,
-    /// What it is.
+    /// Location: registers or memory.
     pub place: Place,
 }
 
-/// Where something that is declared lies.
+/// Location of a declared object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// In registers: one, or a family of so many.
+    /// A register (`None`), or a family with the given number of registers.
     Registers(Option<u64>),
     /// In memory.
     Memory {
         /// The state space.
         space: &'static Space,
-        /// How many elements an array has; 1 for what is none, 0 where the text does not say.
+        /// Number of elements of an array; 1 for any other variable, 0 if the text omits the length.
         elements: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! What declarations say of addresses, vectors, labels, functions and what they are called with.
+//! Checks addresses, vectors, labels and functions in operands against their declarations.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -18,11 +18,11 @@ use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
 use crate::text::statement::{Element, Elements, Register, Statement, Value};
 
-/// What an element of a vector is to those beside it.
+/// Kind of a vector element, compared with those of its neighbors.
 #[derive(Clone, Copy)]
 pub(super) enum Like {
     Register(&'static TypeInfo),
-    /// A constant, of any width.
+    /// An integer constant of any width.
     Integer,
     Float,
 }
@@ -52,7 +52,7 @@ impl fmt::Display for Like {
 }
 
 impl<'a> Checker<'_, '_, 'a> {
-    /// Checks an operand that is more than a value.
+    /// Checks an operand that is not a scalar.
     pub(super) fn of_kind(
         &mut self,
         statement: &Statement<'a>,
@@ -80,13 +80,13 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// The state space that an address is in, where the statement says so.
+    /// Returns the state space of an address, if the statement names one.
     fn space(&self, statement: &Statement<'a>, info: &'static table::Operand) -> Option<&'static Space> {
         let named = info.space.and_then(|slot| statement.modifier(slot));
         self.reader.table.space(named.or_else(|| info.spaces.first().copied())?)
     }
 
-    /// A name in an address; returns the number of a variable.
+    /// Checks a name in an address, and returns the number of the variable if it is one.
     fn address(
         &mut self,
         statement: &Statement<'a>,
@@ -113,7 +113,7 @@ impl<'a> Checker<'_, '_, 'a> {
         fail(Code::OperandType, span, message)
     }
 
-    /// Whether a variable is in a space where an address, or its operand, may be.
+    /// Checks that a variable is in the state space of an address, or in another state space that the operand accepts.
     pub(super) fn in_space(
         &self,
         statement: &Statement<'a>,
@@ -124,11 +124,11 @@ impl<'a> Checker<'_, '_, 'a> {
         let space = self.space(statement, info);
         let value = info.kind != OperandKind::Address;
         let own = match space {
-            // What is opaque is somewhere all the same.
+            // A value operand that lists no state spaces accepts any opaque variable (texture, sampler or surface).
             Some(space) => space == found || value && found.opaque && info.spaces.is_empty(),
             None => value || found.generic,
         };
-        // Two windows of one memory are one space to variables.
+        // An operand may list several state spaces that are windows of the same memory.
         if own || info.spaces.iter().any(|space| self.reader.table.space(space) == Some(found)) {
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)))
     }
 
-    /// A function reads its parameters and writes its results.
+    /// Checks that a function does not write its own parameters, nor read its own results.
     fn own_parameter(&self, statement: &Statement<'a>, name: &'a str, number: u32) -> Read<()> {
         let Some(shape) = self.shapes.get(number as usize).filter(|shape| shape.own) else { return Ok(()) };
         let (reads, writes) = effects::memory_of(statement.form());
@@ -151,7 +151,7 @@ impl<'a> Checker<'_, '_, 'a> {
         fail(Code::OperandType, span_of(self.text(), name), message)
     }
 
-    /// An address that is a constant.
+    /// Checks that the state space of an address permits a constant address.
     fn constant_address(
         &mut self,
         statement: &Statement<'a>,
@@ -185,13 +185,16 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 self.fits_vector(info, name, self.reader.table.ty(ty))
             }
-            Some(_) => {
-                fail(Code::OperandType, span, format!("`{name}` is no vector, and the operand `{}` is one", info.name))
-            }
+            Some(_) => fail(
+                Code::OperandType,
+                span,
+                format!("`{name}` is not a vector, and the operand `{}` is one", info.name),
+            ),
         }
     }
 
-    /// The elements of a vector have one type among them, which bits take over. Each is like the one before it.
+    /// Checks the elements of a vector: each must go with the element before it. The vector has the type of its first
+    /// `.b*` register, if any, and that of its last register otherwise.
     fn elements(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
         let mut before: Option<(&'a str, Like)> = None;
         let mut own: Option<(&'a str, &'static TypeInfo)> = None;
@@ -217,7 +220,7 @@ impl<'a> Checker<'_, '_, 'a> {
                                 ty
                             }
                             Some(_) => {
-                                let message = format!("`{name}` is no register that is one value");
+                                let message = format!("`{name}` is not a register with a single value");
                                 return fail(Code::OperandType, span_of(self.text(), name), message);
                             }
                         },
@@ -241,7 +244,7 @@ impl<'a> Checker<'_, '_, 'a> {
             before = Some((text, like));
         }
         let Some((name, ty)) = own else { return Ok(()) };
-        // Of a longer vector all elements together hold what the operand is.
+        // For a longer vector, it is enough that all elements together are as wide as the operand.
         if info.longer
             && let OperandKind::Vector(count) = info.kind
             && elements.len() > usize::from(count)
@@ -253,17 +256,17 @@ impl<'a> Checker<'_, '_, 'a> {
         self.fits_vector(info, name, ty)
     }
 
-    /// Whether wider registers than its type fit an operand.
+    /// Returns true if an operand accepts registers wider than its type.
     fn takes_wider(&self, info: &'static table::Operand) -> bool {
         let table = self.reader.table;
         info.registers.iter().any(|register| table.ty(register).bits > table.ty(info.ty).bits)
     }
 
-    /// Whether a vector with elements of a type is what an operand may be.
+    /// Checks that a vector with elements of type `ty` fits an operand.
     fn fits_vector(&mut self, info: &'static table::Operand, name: &'a str, ty: &'static TypeInfo) -> Read<()> {
         let table = self.reader.table;
         let own = table.ty(info.ty);
-        // Where wider registers fit, integers are as good as bits.
+        // If wider registers are accepted, integer types are equivalent to `.b*` types of the same width.
         let wider = self.takes_wider(info);
         let bits = |other: &TypeInfo| wider && ty.is_word() && other.kind == Kind::Bits && other.bits == ty.bits;
         if info.registers.iter().map(|register| table.ty(register)).any(|other| other.name == ty.name || bits(other)) {
@@ -276,7 +279,7 @@ impl<'a> Checker<'_, '_, 'a> {
         fail(Code::OperandType, span_of(self.text(), name), message)
     }
 
-    /// A label, or `count` of them: those behind the branch are looked at when the function ends.
+    /// Checks a branch to a label, or to `count` labels. Forward references are resolved at the end of the function.
     pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>) -> Read<()> {
         let found = match count {
             None => self.find(name)?,
@@ -297,7 +300,7 @@ impl<'a> Checker<'_, '_, 'a> {
         fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is {what}, not a label"))
     }
 
-    /// At the end of a function: each label that is named is visible where it is named.
+    /// Reports, at the end of a function, each reference to a label that is not visible there.
     pub(super) fn jumps(&mut self) {
         let mut labels = core::mem::take(&mut self.labels);
         labels.end(self.text(), |jump, missing| {
@@ -320,13 +323,13 @@ impl<'a> Checker<'_, '_, 'a> {
         self.labels = labels;
     }
 
-    /// The list of labels of an indirect branch.
+    /// Checks the label list (`.branchtargets`) of an indirect branch.
     fn branches(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
             Some(Symbol::List(number)) if matches!(self.lists[number as usize], List::Branches | List::Unknown) => {
                 Ok(())
             }
-            // A table that knows no directives has no say.
+            // Without any directives in the table, label lists cannot be checked.
             Some(Symbol::Label) if self.reader.table.directives.is_empty() => Ok(()),
             Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is not a list of labels")),
             None => self.undeclared(name),

@@ -1,7 +1,7 @@
-//! Labels of a function: which block declares each, and which of them a branch can name.
+//! Labels of a function: the block that declares each, and the labels that a branch can refer to.
 //!
-//! A label is visible in its block and in the blocks within, before and behind where it stands. A branch to a label behind it
-//! is resolved at the end of the function.
+//! A label is visible in its block and in nested blocks, before and after its declaration. A forward reference is
+//! resolved at the end of the function.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -10,30 +10,31 @@ use core::ops::Range;
 
 use crate::text::lexer::span_of;
 
-/// A label that a statement names before the label stands.
+/// A forward reference to a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Jump<'a> {
     pub(super) name: &'a str,
-    /// The number of labels that are named, `L<2>` names `L0` and `L1`; 0 for one by its own name. No text has more labels.
+    /// Number of labels in a family reference (`L<2>` refers to `L0` and `L1`); 0 for a reference to a single label.
+    /// Saturates at `u32::MAX`, which is more than any text can declare.
     count: u32,
-    /// How many bytes before the name its statement begins, if it is not far.
+    /// Distance in bytes from the start of the statement to the name; 0 if it does not fit.
     behind: u32,
 }
 
 impl Jump<'_> {
-    /// Where the statement begins that names the label.
+    /// Returns the start of the statement that refers to the label.
     pub(super) fn statement(&self, text: &str) -> usize {
         span_of(text, self.name).start - self.behind as usize
     }
 }
 
-/// A label where it stands.
+/// A declared label.
 #[derive(Debug)]
 struct Placed<'a> {
     name: &'a str,
     /// The block that declares it.
     block: u32,
-    /// Of the blocks of this label and its namesakes before it, the one that ends last.
+    /// The block that ends last, among the blocks of this label and of the labels of the same name that precede it.
     covering: u32,
 }
 
@@ -42,18 +43,18 @@ struct Placed<'a> {
 pub(super) struct Labels<'a> {
     /// The extent of each block, in order.
     blocks: Vec<Range<usize>>,
-    /// The blocks that are open, from the outermost one.
+    /// The open blocks, outermost first.
     open: Vec<u32>,
     placed: Vec<Placed<'a>>,
     jumps: Vec<Jump<'a>>,
 }
 
-/// Why a label cannot be named.
+/// Reason why a label cannot be referred to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Missing {
     /// The function has no such label.
     Nowhere,
-    /// A block has it that does not contain the branch.
+    /// The label is declared in a block that does not contain the branch.
     InOtherBlock,
 }
 
@@ -69,13 +70,14 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// A label of the innermost open block; outside of all blocks it is visible everywhere.
+    /// Declares a label in the innermost open block. A label outside of all blocks is visible everywhere.
     pub(super) fn place(&mut self, name: &'a str) {
         let block = self.open.last().copied().unwrap_or(u32::MAX);
         self.placed.push(Placed { name, block, covering: block });
     }
 
-    /// A statement, which begins so many bytes before, names a label.
+    /// Records a reference to a label, or to a family of `count` labels, in a statement that begins `behind` bytes
+    /// before the name.
     pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>, behind: usize) {
         if count == Some(0) {
             return;
@@ -84,11 +86,11 @@ impl<'a> Labels<'a> {
         self.jumps.push(Jump { name, count, behind: u32::try_from(behind).unwrap_or(0) });
     }
 
-    /// Ends the function: reports each jump whose label is not visible to it, and forgets all.
+    /// Ends the function: reports each reference to a label that is not visible, then clears all state.
     pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(Jump<'a>, Missing)) {
         let blocks = &self.blocks;
         let end = |block: u32| blocks.get(block as usize).map_or(usize::MAX, |block| block.end);
-        // The order of blocks is that of their begins, but what is outside of all comes first.
+        // Blocks are numbered in order of their starts. Labels outside of all blocks (`u32::MAX`) sort first.
         self.placed.sort_unstable_by_key(|placed| (placed.name, placed.block.wrapping_add(1)));
         let mut before: Option<(&str, u32)> = None;
         for placed in &mut self.placed {
@@ -110,7 +112,7 @@ impl<'a> Labels<'a> {
         self.forget();
     }
 
-    /// Ends a function whose blocks are not known.
+    /// Discards a function whose blocks are not known.
     pub(super) fn forget(&mut self) {
         self.blocks.clear();
         self.open.clear();
@@ -118,7 +120,7 @@ impl<'a> Labels<'a> {
         self.jumps.clear();
     }
 
-    /// Where a block ends.
+    /// Returns the end of a block.
     fn end_of(&self, block: u32) -> usize {
         self.blocks.get(block as usize).map_or(usize::MAX, |block| block.end)
     }
@@ -161,7 +163,7 @@ impl<'a> Labels<'a> {
         found
     }
 
-    /// Whether a label is visible at a place of the text. Labels are sorted.
+    /// Checks that a label is visible at an offset. The labels must be sorted.
     fn visible(&self, name: &str, at: usize) -> Result<(), Missing> {
         let start = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).map_or(0, |block| block.start);
         let behind = self.placed.partition_point(|placed| (placed.name, start(placed)) <= (name, at));

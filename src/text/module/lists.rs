@@ -1,4 +1,5 @@
-//! What stands behind a label: lists of labels, lists of functions, and prototypes of indirect calls.
+//! Labeled directives: label lists (`.branchtargets`), function lists (`.calltargets`), and prototypes of indirect
+//! calls (`.callprototype`).
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -16,11 +17,11 @@ use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
 use crate::text::scope::Symbol;
 
-/// With how many functions of a list another one is compared.
+/// Maximum number of functions in a list with which another one is compared.
 const MOST_COMPARED: usize = 16;
 
 impl<'a> Checker<'_, '_, 'a> {
-    /// The directive behind a label whose name it takes, if there is one.
+    /// Returns the directive that follows a label and is named by it, if any.
     pub(super) fn listed(&mut self) -> Option<&'static Directive> {
         let mut cursor = self.reader.cursor;
         cursor.skip_blanks();
@@ -30,7 +31,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.reader.table.directive(cursor.dot_word()).filter(|directive| directive.is_labeled())
     }
 
-    /// Reads what a label names: `.branchtargets A, B;`
+    /// Reads the directive that a label names, such as `.branchtargets A, B;`.
     pub(super) fn list(&mut self, own: &'a str, directive: &'static Directive) -> Read<()> {
         self.cursor().skip_blanks();
         let start = self.cursor().at();
@@ -49,7 +50,7 @@ impl<'a> Checker<'_, '_, 'a> {
             let mut functions: Vec<&str> = Vec::new();
             self.names(|checker, name, count| {
                 let function = matches!(checker.find(name)?, Some(Symbol::Function)) && count.is_none();
-                // Of functions that are called alike one stands for all: calls are compared with each that is kept.
+                // Calls are checked against each function that is kept, so one function per signature is enough.
                 let own = checker.signatures.get(name);
                 let alike = |other: &&str| {
                     let other = checker.signatures.get(other);
@@ -74,7 +75,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Reads names with commas between them, each perhaps with the number of its family: `A, B<4>`.
+    /// Reads comma-separated names, each optionally with the size of a family: `A, B<4>`.
     fn names(&mut self, mut each: impl FnMut(&mut Self, &'a str, Option<u64>) -> Read<()>) -> Read<()> {
         loop {
             self.cursor().skip_blanks();
@@ -131,7 +132,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Reads parameters in parentheses. Their names mean nothing outside of these.
+    /// Reads parameters in parentheses, which are in a scope of their own.
     fn prototype_parameters(&mut self, named: bool, token: Range<usize>) -> Read<Vec<super::calls::Shape>> {
         self.cursor().bump();
         let (mut shown, shapes) = (Vec::new(), self.shapes.len());
@@ -147,7 +148,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(list)
     }
 
-    /// A directive of a prototype: one that a function's head may have.
+    /// Reads a directive of a prototype, which must be valid in a function's head.
     fn prototype_directive(
         &mut self,
         span: Range<usize>,

@@ -1,4 +1,4 @@
-//! Whole PTX files, as compilers write them, and the assembler's verdict on every statement.
+//! Reads and checks whole PTX files, as compilers write them.
 //!
 //! ```
 //! use ptx_isa::text::{Options, check};
@@ -21,8 +21,8 @@
 //! assert_eq!(error.help.as_deref(), Some("`%f<3>` declares `%f0` to `%f2`"));
 //! ```
 //!
-//! The reader knows PTX's frame: directives, declarations, functions, scopes and labels. Each bad statement is reported
-//! once, one with an opcode that the table does not have among them, and reading goes on behind it.
+//! The reader handles the frame of a module: directives, declarations, functions, scopes and labels. Each invalid
+//! statement is reported once, including one with an unknown opcode, and reading resumes after it.
 
 mod calls;
 mod declarations;
@@ -76,37 +76,37 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::table::{Declared, Directive, Feature, Free, Table, TypeId};
 use crate::target::{Target, Version};
 
-/// What is known of a text from elsewhere.
+/// Settings that take precedence over the header directives of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The PTX version, whatever `.version` says. Bare statements, which have no such line, need it.
+    /// The PTX version, which overrides `.version`. Required for bare statements, which have no such directive.
     pub ptx: Option<Version>,
-    /// The target, whatever `.target` says. Bare statements, which have no such line, need it.
+    /// The target, which overrides `.target`. Required for bare statements, which have no such directive.
     pub target: Option<Target>,
 }
 
-/// What is to be said of a text.
+/// The result of checking a text.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// All findings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
-    /// How many statements have an opcode of the table, mistaken ones included.
+    /// Number of statements whose opcode is in the table, including those with errors.
     pub in_table: usize,
-    /// How many instructions have an opcode that is not in the table. Each is an error.
+    /// Number of instructions whose opcode is not in the table. Each is an error.
     pub outside: usize,
-    /// The version that the statements were checked against, where one is known.
+    /// The PTX version that the statements were checked against, if known.
     pub version: Option<Version>,
-    /// The target that the last statement was checked against, where one is known.
+    /// The target that the last statement was checked against, if known.
     pub target: Option<Target>,
 }
 
 impl Report {
-    /// How many findings are errors.
+    /// Returns the number of errors.
     pub fn errors(&self) -> usize {
         self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == Severity::Error).count()
     }
 
-    /// How many findings are warnings.
+    /// Returns the number of warnings.
     pub fn warnings(&self) -> usize {
         self.diagnostics.len() - self.errors()
     }
@@ -114,14 +114,14 @@ impl Report {
 
 /// Checks every statement of a text.
 ///
-/// A text without `.version` and `.target` is taken as bare statements: they stand in no function, and their registers
-/// are declared only if the text declares any. Comments may hold bytes that are not UTF-8: see [`decode`].
+/// A text without `.version` and `.target` is read as bare statements, outside of any function. Their registers must be
+/// declared only if the text declares any. Comments may contain bytes that are not UTF-8: see [`decode`].
 pub fn check(table: &'static Table, source: &[u8], options: &Options) -> Report {
     read(table, &decode(source), options, |_, _| {})
 }
 
-/// Checks every statement of a text, and shows each part of it in order, with the bytes it takes. Of what has an error only
-/// statements are shown.
+/// Checks every statement of a text, and passes each part and its byte range to `visit`, in text order. Of the parts
+/// that have an error, only statements are passed.
 ///
 /// ```
 /// use ptx_isa::text::module::{Item, Options, read};
@@ -144,30 +144,32 @@ pub fn read<'a>(
     collected(visit, |visitor| run(table, source, options, visitor, None, None))
 }
 
-/// Takes what is read of a module, while it is read.
+/// Receives the parts and the findings of a module while it is read.
 pub trait Visitor<'a> {
-    /// A part of the text, with the bytes it takes. Of what has an error only statements are shown.
+    /// Called for each part of the text, with its byte range. Of the parts that have an error, only statements are
+    /// passed.
     fn item(&mut self, _item: Item<'_, 'a>, _span: Range<usize>) {}
 
-    /// A finding, and how reading goes on. The findings of a function come where the next one begins, in the order of the text,
-    /// those of a function that has thousands by the thousand, as memory is bounded: the order is then that of each thousand.
+    /// Called for each finding; the result determines how reading proceeds. The findings of a function are passed when
+    /// the next function begins, in text order. To bound memory, they are passed earlier once a thousand are pending;
+    /// then only each batch is in text order.
     fn finding(&mut self, finding: Diagnostic) -> Proceed;
 }
 
-/// How reading goes on behind a finding.
+/// How reading proceeds after a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proceed {
-    /// In full.
+    /// Read on, with full diagnostics.
     Explain,
-    /// For the number of findings and their severity alone: there are as many, and what would be right is no longer looked for,
-    /// which takes nearly all of the time that a finding takes.
+    /// Read on, but only to count findings by severity. The number of findings stays the same, but suggestions, which
+    /// take most of the time spent on a finding, are not searched for.
     Count,
-    /// Not at all: nothing more is read.
+    /// Stop reading.
     Stop,
 }
 
-/// Checks every statement of a text, and hands its parts and what it finds to a visitor, which may end it. Memory is bounded
-/// however many findings there are. The report has all but the findings.
+/// Checks every statement of a text, and passes its parts and findings to a visitor, which may stop the reading. Memory
+/// use is bounded, however many findings there are. The report holds everything but the findings.
 ///
 /// ```
 /// use ptx_isa::diagnostic::Diagnostic;
@@ -192,7 +194,7 @@ pub fn visit<'a>(table: &'static Table, source: &'a [u8], options: &Options, vis
     run(table, source, options, visitor, None, None)
 }
 
-/// A visitor that keeps all findings.
+/// A visitor that collects all findings.
 struct Collecting<F> {
     item: F,
     findings: Vec<Diagnostic>,
@@ -209,7 +211,7 @@ impl<'a, F: FnMut(Item<'_, 'a>, Range<usize>)> Visitor<'a> for Collecting<F> {
     }
 }
 
-/// Collects the findings that something hands to a visitor.
+/// Runs `read` with a visitor that collects the findings, and adds them to the report in text order.
 fn collected<'a>(
     item: impl FnMut(Item<'_, 'a>, Range<usize>),
     read: impl FnOnce(&mut dyn Visitor<'a>) -> Report,
@@ -221,8 +223,8 @@ fn collected<'a>(
     Report { diagnostics, ..report }
 }
 
-/// Reads a module for a visitor, and tells the recorder, if there is one, what stands where. With a collector no version and no target is too
-/// low for anything: it collects what asks for them.
+/// Reads a module for a visitor. A recorder, if any, builds an index. With a collector, minimum versions and targets
+/// are collected instead of checked.
 fn run<'a>(
     table: &'static Table,
     source: &'a [u8],
@@ -305,89 +307,89 @@ fn run<'a>(
 struct Checker<'n, 'o, 'a> {
     reader: Reader<'n, 'a>,
     scopes: Scopes<'a>,
-    /// The types of registers that were named.
+    /// Cache of the types of registers by name.
     types: Memo<'a, (TypeId, Option<&'static Declared>)>,
-    /// Whether statements may stand outside of functions.
+    /// True if statements may occur outside of functions.
     bare: bool,
-    /// Whether the text declares registers, so that each must be.
+    /// True if the text declares registers, so that each register must be declared.
     declares: bool,
     options: &'o Options,
     version: Option<Version>,
     target: Option<Target>,
     header: Header,
-    /// Where the version and the target stand that statements are checked against, if the text has them.
+    /// Byte ranges of the version and the target in the text that statements are checked against.
     version_at: Option<Range<usize>>,
     target_at: Option<Range<usize>>,
-    /// The options behind the target, and where each stands.
+    /// The options that follow the target, and their byte ranges.
     target_options: Vec<(&'static Directive, Range<usize>)>,
-    /// Whether a `.section` was read.
+    /// True once a `.section` has been read.
     sections: bool,
-    /// Whether `.address_size` was read.
+    /// True once `.address_size` has been read.
     address_sized: bool,
     /// The function whose body is open.
     function: Option<&'a str>,
-    /// What the functions declared so far are called with.
+    /// Signatures of the functions declared so far.
     signatures: BTreeMap<&'a str, Signature>,
-    /// The variables that were declared as `.extern`, and whether each is defined as well.
+    /// The variables declared as `.extern`; true if also defined.
     externals: BTreeMap<&'a str, bool>,
-    /// The functions that `.alias` defined.
+    /// The functions defined by `.alias`.
     aliases: BTreeSet<&'a str>,
     /// The labels of the `.section`s read so far.
     section_labels: BTreeSet<&'a str>,
-    /// How many braces are open, and how many more that are nested too deep for the assembler.
+    /// Number of open braces, and number of open braces beyond the nesting depth that the assembler accepts.
     braces: usize,
     too_deep: usize,
-    /// What could not be read since findings were last handed on: whatever it declares is not known.
+    /// Text that could not be read since findings were last handed on: its declarations are unknown.
     unread: Vec<Range<usize>>,
-    /// The names that stand in what could not be read before, without the numbers at their ends.
+    /// Names in all text that could not be read, without trailing digits.
     unread_names: BTreeSet<&'a str>,
-    /// How far strings were looked at, in a text that is not ASCII.
+    /// Position up to which strings have been checked; `None` for ASCII text, which needs no check.
     strings: Option<Cursor<'a>>,
-    /// Whether the visitor has seen enough.
+    /// True once the visitor has stopped the reading.
     stopped: bool,
-    /// Where a declaration of registers stands in the open function whose names could not be read.
+    /// Start of a register declaration in the open function whose names could not be read.
     lost_names: Option<usize>,
-    /// What stands behind such declarations, up to the ends of their functions.
+    /// Text after such declarations, up to the end of the function.
     without_names: Vec<Range<usize>>,
-    /// Whether a label of the open function could not be read, or a bracket stands where a brace may be meant.
+    /// Set if a label of the open function could not be read, or if a bracket was found that may be meant as a brace.
     lost_label: bool,
     lost_brace: bool,
-    /// Whether the body of a function was ended by another within it.
+    /// True if a function's body was ended by the head of another function.
     broken: bool,
-    /// Whether a block follows whose function could not be read.
+    /// True if the next block belongs to a function whose head could not be read.
     headless: bool,
-    /// Whether an open brace was found to have no end.
+    /// True if an unclosed brace was found.
     unbalanced: bool,
-    /// Whether a line of debug information was read.
+    /// True once a line of debug information has been read.
     dwarf: bool,
-    /// The numbers of the source files, and the locations read so far.
+    /// File numbers and source locations read so far.
     files: BTreeSet<u32>,
     locations: BTreeSet<[u32; 3]>,
-    /// Where the head of the last function within another was found to end.
+    /// End of the head of the last function that was found within another function.
     head_end: usize,
-    /// Where the linkage stands that belongs to what comes next: `.visible`.
+    /// A pending linkage directive, such as `.visible`, and its start.
     begun: Option<(usize, Linkage)>,
-    /// Whether the text ends where the last error is.
+    /// True if the last error extends to the end of the text.
     cut_off: bool,
-    /// The end of the last line of which it was said that it holds something that begins no statement.
+    /// End of the last line for which an unexpected token was reported.
     rubbish: usize,
-    /// What version and target were found to have.
+    /// Cache of the requirements that the version and the target are known to meet.
     met: Met,
-    /// Where the statement that is read begins.
+    /// Start of the statement being read.
     statement_at: usize,
-    /// Whether the statement may name special registers.
+    /// True if the statement may name special registers.
     special: bool,
-    /// Collects what asks for a version or a target, in place of checking it.
+    /// Collects requirements on the version and the target, instead of checking them.
     collector: Option<&'o mut Collector>,
     /// The labels of the open function.
     labels: Labels<'a>,
-    /// What labels of the open function list, by number.
+    /// The lists and prototypes that are named by labels of the open function, by number.
     lists: Vec<List<'a>>,
-    /// The shapes of the variables that are known, by number.
+    /// The shapes of the known variables, by number.
     shapes: Vec<Shape>,
-    /// The functions that the values of an array name, by the array's number.
+    /// The functions named by the initializers of an array, by the array's number.
     tables: BTreeMap<u32, Vec<&'a str>>,
-    /// The functions that the values of the declaration at hand name.
+    /// The functions named by the initializers of the current declaration.
     named: Vec<&'a str>,
     in_table: usize,
     outside: usize,
@@ -395,20 +397,20 @@ struct Checker<'n, 'o, 'a> {
     recorder: Option<&'o mut Recorder<'a>>,
 }
 
-/// How many findings wait at most for the end of their function: what stands behind them may explain them, and be in order
-/// before them.
+/// Maximum number of findings held back until the end of their function. They are held back because later text may
+/// explain them, or may have findings that precede them in text order.
 const MOST_WAITING: usize = 1000;
 
-/// What old systems end a text with.
+/// End-of-file character of old systems (SUB).
 const SUBSTITUTE: u8 = 0x1a;
 
 impl<'a> Checker<'_, '_, 'a> {
     fn module(&mut self) {
-        // All statements are read into one place, as they are long.
+        // All statements are read into the same place, as they are large.
         let mut statement = None;
         loop {
             self.cursor().skip_blanks();
-            // What stands behind a function and is nothing of a module belongs to it all the same.
+            // Text after a function that does not begin an item still belongs to that function's findings.
             if self.scopes.depth() == 0 && !self.bare && self.cursor().at_dot_word() {
                 self.hand_on();
             } else {
@@ -444,7 +446,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.hand_on();
     }
 
-    /// Hands findings on where too many wait for the end of their function.
+    /// Hands findings on early if too many are pending.
     #[inline]
     pub(super) fn make_room(&mut self) {
         if self.reader.notes.len() >= MOST_WAITING {
@@ -452,7 +454,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Hands on what was found in the text read so far: names that follow are not known to it.
+    /// Hands on the findings of the text read so far.
     fn hand_on(&mut self) {
         self.strings();
         if self.reader.notes.is_empty() {
@@ -472,7 +474,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Tells the recorder something, if there is one.
+    /// Calls `what` with the recorder, if there is one.
     #[inline]
     fn record(&mut self, what: impl FnOnce(&mut Recorder<'a>, &'a str)) {
         let text = self.text();
@@ -481,7 +483,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// A part that was read up to here.
+    /// Records the part from `start` up to the cursor.
     #[inline]
     fn record_part(&mut self, start: usize) {
         let (text, end) = (self.text(), self.reader.cursor.at());
@@ -492,7 +494,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Comments may hold anything, strings ASCII only. Those read so far are looked at.
+    /// Checks that the strings read so far are ASCII. Comments may contain any character.
     fn strings(&mut self) {
         let (text, end) = (self.text(), self.reader.cursor.at());
         let Some(mut cursor) = self.strings else { return };
@@ -524,7 +526,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.reader.notes.push(Diagnostic::error(code, span, message));
     }
 
-    /// A line of debug information; of many the first one is reported.
+    /// Skips a line of debug information; only the first one is reported.
     fn dwarf_line(&mut self) {
         let start = self.cursor().at();
         self.cursor().skip_line();
@@ -533,7 +535,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// A linkage that stands alone: no directive follows it.
+    /// Reports a linkage directive that no declaration follows.
     fn linkage_alone(&mut self) {
         if self.begun.is_some() && !self.cursor().at_dot_word() {
             self.begun = None;
@@ -542,7 +544,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// `# 3 "file"` tells where the text came from.
+    /// Skips a line marker: `# 3 "file"` names the origin of the text.
     fn line_marker(&mut self) {
         let start = self.cursor().at();
         self.cursor().bump();
@@ -564,7 +566,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// What begins no statement is reported once a line.
+    /// Reports text that cannot begin a statement, at most once per line.
     fn rubbish(&mut self) {
         let token = self.cursor().token();
         let empty = self.cursor().peek() == b';';
@@ -572,13 +574,12 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().skip_blanks();
         }
         if empty {
-            let error =
-                Diagnostic::error(Code::Syntax, token.clone(), "a `;` stands behind a statement, and there is none");
+            let error = Diagnostic::error(Code::Syntax, token.clone(), "`;` without a statement");
             return self.reader.notes.push(error.with_fix(token, ""));
         }
         // A bracket may be meant as a brace.
         self.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');
-        // Whatever may begin a statement is looked at again.
+        // Stop at any character that may begin a statement.
         self.cursor().bump();
         while !self.cursor().at_end()
             && !self.cursor().at_word()
@@ -626,14 +627,15 @@ impl<'a> Checker<'_, '_, 'a> {
             self.recover(opcode);
             self.unfinished(&mut error);
             let outside = self.scopes.depth() == 0 && !self.bare;
-            // A comment without an end is told of at the end, and a body that a function within ended was.
+            // An unterminated comment is reported at the end of the text. A body that was cut short by another function
+            // has been reported already.
             if self.cursor().unterminated.is_none() && !(outside && self.broken) {
                 self.reader.notes.push(*error);
             }
             if outside {
                 self.skip_to_item();
             }
-            // A statement on a line declares nothing; a label or a declaration may be lost with more.
+            // A statement within a single line declares nothing, but longer text may contain a label or a declaration.
             let passed = &self.text()[start..self.reader.cursor.at()];
             if unread && (outside || passed.trim_end().contains([':', '{', '}', '\n'])) {
                 self.unread.push(start..self.reader.cursor.at());
@@ -649,7 +651,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Reads a statement. Tells through `opcode` where behind the guard it begins.
+    /// Reads a statement. Sets `opcode` to its start after the guard.
     #[inline]
     fn one_statement(&mut self, place: &mut Option<Statement<'a>>, opcode: &mut usize) -> Read<()> {
         let start = *opcode;
@@ -685,7 +687,8 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
-    /// A name alone on its line, where the next one begins a statement, is taken for a label without its colon. Goes to the next line.
+    /// Treats a name alone on its line, if the next line begins a statement, as a label that lacks its colon. Moves the
+    /// cursor to the next line.
     #[cold]
     fn label_without_colon(&mut self, opcode: usize) -> bool {
         let name = &self.text()[opcode..self.reader.cursor.at()];
@@ -707,7 +710,7 @@ impl<'a> Checker<'_, '_, 'a> {
         true
     }
 
-    /// An opcode that the table does not have: the nearest one may be meant.
+    /// Reports an opcode that is not in the table, with the nearest one as a suggestion.
     #[cold]
     fn outside(&mut self, opcode: usize) -> Read<()> {
         self.outside += 1;

@@ -8,41 +8,42 @@ use crate::diagnostic::Diagnostic;
 use crate::table::{Least, Requirement, Table};
 use crate::target::{Target, Version};
 
-/// What a function or a whole module asks of the PTX version and the target.
+/// The requirements of a function or a whole module on the PTX version and the target.
 #[derive(Clone, Debug)]
 pub struct Needs<'a> {
     table: &'static Table,
-    /// The function; `None` for the module.
+    /// The function; `None` for the whole module.
     pub function: Option<Function<'a>>,
     asked: Vec<(Requirement, Range<usize>)>,
 }
 
-/// The minimum version and target that something is accepted with, and why.
+/// The minimum PTX version and target, and the reasons for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Minimum {
-    /// The minimum PTX version, which knows the target.
+    /// The minimum PTX version, which supports `target`.
     pub ptx: Version,
-    /// The minimum target. Of several families that are no extensions of each other it is the lowest.
+    /// The minimum target; if several unrelated families would do, the lowest of their minimum targets.
     pub target: Target,
-    /// What is refused with the version below: the first part of the text that is.
+    /// The first part of the text that the preceding PTX version rejects.
     pub version_reason: Option<Reason<Version>>,
-    /// What is refused on the targets below.
+    /// The parts of the text that lower targets reject.
     pub target_reasons: Vec<Reason<Target>>,
 }
 
-/// A part of a text that needs a version or a target.
+/// A part of a text that requires a version or a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason<T> {
-    /// The version, or the least target, that it needs.
+    /// The version, or the minimum target, that it requires.
     pub needs: T,
-    /// The bytes of the statement, or of the word of a directive.
+    /// Byte range of the statement, or of the directive's name.
     pub span: Range<usize>,
 }
 
-/// Finds what each function with a body and, in the last place, the whole module asks of the PTX version and the target. A
-/// function is its head and its body, without what it calls.
+/// Returns the PTX version and target requirements of each function with a body and, last, of the whole module. A
+/// function's requirements cover its head and its body, but not its callees.
 ///
-/// What [`check`](super::check) would refuse for its version or target is what counts, so that the text may be for any.
+/// The requirements are what [`check`](super::check) would verify; the version and target that the text declares do not
+/// matter.
 ///
 /// ```
 /// use ptx_isa::target::{Target, Version};
@@ -82,19 +83,19 @@ pub fn needs<'a>(table: &'static Table, source: &'a [u8]) -> Vec<Needs<'a>> {
 }
 
 impl Needs<'_> {
-    /// Adds what is asked for the first time.
+    /// Adds a requirement unless it is already present.
     fn add(&mut self, requirement: Requirement, span: &Range<usize>) {
         if !self.asked.iter().any(|(known, _)| *known == requirement) {
             self.asked.push((requirement, span.clone()));
         }
     }
 
-    /// The requirements, each with the first part of the text that has it.
+    /// Returns the requirements, each with the first part of the text that has it.
     pub fn requirements(&self) -> impl Iterator<Item = (Requirement, Range<usize>)> {
         self.asked.iter().cloned()
     }
 
-    /// The minimum version and target; `None` where no version and target are accepted.
+    /// Returns the minimum version and target; `None` if no version and target meet all requirements.
     pub fn minimum(&self) -> Option<Minimum> {
         let (table, families) = (self.table, self.table.families());
         let Least { ptx: asked, targets } = table.least(self.asked.iter().map(|(requirement, _)| *requirement))?;
@@ -125,10 +126,10 @@ impl Needs<'_> {
     }
 }
 
-/// The functions with a body, each with its extent.
+/// Collects the functions with a body, and the byte range of each.
 struct Functions<'a> {
     all: Vec<(Function<'a>, Range<usize>)>,
-    /// Where a function ends whose end is missing.
+    /// Length of the text, which is the end of a function without a closing brace.
     length: usize,
 }
 
@@ -150,12 +151,11 @@ impl<'a> Visitor<'a> for Functions<'a> {
     }
 }
 
-/// Collects what the checker asks of the version and the target.
+/// Collects the checker's requirements on the version and the target.
 #[derive(Default)]
 pub(super) struct Collector {
     asked: Vec<(Requirement, Range<usize>)>,
-    /// How many there were where the head of the last function began, or where its body ended: what is asked for from there on
-    /// is collected once.
+    /// Length of `asked` at the last start or end of a function: from there on, each requirement is collected once.
     before: usize,
 }
 
@@ -166,7 +166,7 @@ impl Collector {
         }
     }
 
-    /// A function begins or ends here.
+    /// Marks the start or the end of a function.
     pub(super) fn function(&mut self) {
         self.before = self.asked.len();
     }

@@ -1,4 +1,4 @@
-//! How reading goes on behind what could not be read.
+//! Error recovery: resumes reading after text that could not be read.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -10,12 +10,12 @@ use crate::text::lexer::Cursor;
 use crate::text::mnemonic::{self, Depth};
 use crate::text::reader::{Read, fail, missing_semicolon};
 
-/// A name without the number at its end: a family declares them all.
+/// Removes the trailing digits of a name, so that all members of a register family have the same stem.
 fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit())
 }
 
-/// Whether text that could not be read has a colon on its first line, which may be that of a label.
+/// Returns true if unreadable text has a colon on its first line, which may be that of a label.
 pub(super) fn has_label(text: &str) -> bool {
     text.split(['\n', ';']).next().is_some_and(|line| line.replace("::", "").contains(':'))
 }
@@ -25,7 +25,7 @@ impl<'a> Checker<'_, '_, 'a> {
         fail(Code::Syntax, self.mnemonic_at(opcode), "the text ends within this statement")
     }
 
-    /// Goes behind a statement that could not be read.
+    /// Moves the cursor past a statement that could not be read.
     pub(super) fn recover(&mut self, opcode: usize) {
         if self.cursor().at_end() {
             return;
@@ -39,11 +39,11 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Goes behind the semicolon of a statement of which nothing but its extent matters.
+    /// Moves the cursor past the semicolon that ends a statement, without reading its operands.
     ///
     /// # Errors
     ///
-    /// There is no semicolon: the text ends, a scope does, or the next line begins a statement.
+    /// If the text or a scope ends, or a line begins another statement, before a semicolon is found.
     pub(super) fn skip_statement(&mut self, opcode: usize) -> Read<()> {
         let mut braces = 0_usize;
         let mut end = self.cursor().at();
@@ -80,7 +80,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     let at = self.cursor().at();
                     self.cursor().skip_blanks();
                     if self.cursor().at() > at {
-                        // The line end is looked at by the loop.
+                        // The loop handles the end of the line.
                         let passed = &self.text()[at..self.reader.cursor.at()];
                         let line_end = passed.rfind('\n').map_or(self.reader.cursor.at(), |line_end| at + line_end);
                         self.cursor().seek(line_end);
@@ -93,15 +93,15 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Whether the brace here closes nothing: the statement, whose last character is before `end`, goes on around it, as in
-    /// `add.u32 a, }b;`, `add.u32 a}, b;` and `add.u32 %a} %b;`.
+    /// Returns true if the brace at the cursor closes nothing, because the statement, whose last character is before
+    /// `end`, continues around it, as in `add.u32 a, }b;`, `add.u32 a}, b;` and `add.u32 %a} %b;`.
     fn is_stray_brace(&self, end: usize) -> bool {
         let behind = self.text()[self.reader.cursor.at() + 1..].trim_start_matches([' ', '\t']);
         self.text()[..end].ends_with([',', '[', '(']) || behind.starts_with([',', ';', ']', ')', '%'])
     }
 
-    /// The first token behind the line end here, if a statement begins there although the one before, whose last
-    /// character is before `end`, has no semicolon.
+    /// Returns the first token after the line end at the cursor if it begins a new statement, although the previous
+    /// one, whose last character is before `end`, has no semicolon.
     fn next_statement(&self, opcode: usize, end: usize) -> Option<Range<usize>> {
         let mut next = self.reader.cursor;
         next.skip_blanks();
@@ -120,14 +120,14 @@ impl<'a> Checker<'_, '_, 'a> {
         if operands.at() >= end || operands.at_dot_word() {
             return None;
         }
-        // A short word behind a dot may be an element or a selector.
+        // A short word after a dot may be a vector element or a selector.
         let directive = next.at_dot_word()
             && token.len() > 3
             && !self.text()[token.clone()].ends_with(|c: char| c.is_ascii_digit());
         (next.at_word() || directive || matches!(next.peek(), b'@' | b'{')).then_some(token)
     }
 
-    /// Whether a legal mnemonic stands here, one that is no name of something else: it has modifiers.
+    /// Returns true if a valid mnemonic with a modifier is at the cursor. A word without modifiers may be a name.
     fn has_mnemonic(&self, cursor: Cursor<'a>) -> bool {
         let (table, mut start) = (self.reader.table, cursor);
         cursor.at_word() && {
@@ -138,7 +138,8 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Whether the cursor is where a line begins, behind `start`, and a statement or directive begins the line.
+    /// Returns true if the cursor is at the first token of a line that begins after `start`, and this token begins a
+    /// statement or a directive.
     pub(super) fn line_begins_item(&self, start: usize) -> bool {
         let at = self.reader.cursor.at();
         let Some(end) = self.text().as_bytes()[start..at].iter().rposition(|byte| *byte == b'\n') else { return false };
@@ -155,10 +156,10 @@ impl<'a> Checker<'_, '_, 'a> {
         first.at() == at && (self.has_mnemonic(first) || directive(first) || first.peek() == b'@')
     }
 
-    /// What is said of a statement that ends where the next one begins, although `error` was found there.
+    /// Rewrites an error that was found where the next statement begins: the statement before it is incomplete.
     pub(super) fn unfinished(&self, error: &mut Diagnostic) {
         let next = self.reader.cursor.token();
-        // Where only a semicolon is missing it says so.
+        // A missing semicolon is already reported as such.
         if error.span.start < next.start || !error.fixes.is_empty() && error.span == next {
             return;
         }
@@ -167,13 +168,14 @@ impl<'a> Checker<'_, '_, 'a> {
         *error = Diagnostic::error(Code::Syntax, next, message);
     }
 
-    /// A kernel, or a function with a body, never stands within another: where one does, the body that is open lacks its `}`.
+    /// Checks that no kernel or function body begins within another function. If one does, the open body lacks its `}`
+    /// and is ended here.
     pub(super) fn not_within_another(&mut self, span: &Range<usize>, kernel: bool) {
         if self.scopes.depth() == 0 || self.bare {
             return;
         }
         let mut ahead = self.reader.cursor;
-        // Heads without an end would be looked through once for each.
+        // The end of the head is cached: several heads without an end would each be searched to the same place.
         if self.head_end < ahead.at() {
             ahead.find(|byte| matches!(byte, b'{' | b'}' | b';'));
             self.head_end = ahead.at();
@@ -200,7 +202,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Ends the open function for what could not be read in it.
+    /// Ends the open function's range of unreadable names.
     pub(super) fn names_end(&mut self, end: usize) {
         if let Some(start) = self.lost_names.take() {
             self.without_names.push(start..end);
@@ -216,8 +218,8 @@ impl<'a> Checker<'_, '_, 'a> {
         self.error(Code::Syntax, place, format!("missing `}}` before {before}: {open}"));
     }
 
-    /// Goes on at the next function, or whatever else stands outside of functions only: statements between have been reported
-    /// by their first one.
+    /// Skips to the next directive that rarely occurs within functions. Only the first of the statements in between is
+    /// reported.
     pub(super) fn skip_to_item(&mut self) {
         loop {
             self.cursor().skip_blanks();
@@ -241,7 +243,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Passes a block, or its brace where it has no end.
+    /// Skips a block, or only its brace if it is not closed.
     fn skip_block(&mut self) {
         self.cursor().bump();
         let inside = self.reader.cursor;
@@ -251,7 +253,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Drops what is said of names that stand in text that could not be read: their declaration may be there.
+    /// Drops findings about undeclared names that occur in unreadable text, which may contain their declarations.
     pub(super) fn drop_consequences(&mut self) {
         let text = self.text();
         for unread in core::mem::take(&mut self.unread) {
@@ -269,7 +271,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.unread_names.is_empty() && without_names.is_empty() && self.lost_names.is_none() {
             return;
         }
-        // Both are in the order of the text.
+        // Both lists are in text order.
         let unknown = |at: usize| {
             let behind = without_names.partition_point(|range| range.start <= at);
             without_names[..behind].last().is_some_and(|range| at < range.end)
@@ -283,7 +285,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.reader.notes.retain(|finding| !follows(finding));
     }
 
-    /// Goes behind the brace that closes the one just passed.
+    /// Moves the cursor past the brace that closes the one just passed.
     pub(super) fn skip_braces(&mut self, span: Range<usize>) -> Read<()> {
         let mut open = 1;
         while open > 0 {
@@ -297,7 +299,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Any other directive: it ends at a semicolon.
+    /// Skips a directive that is not read any further, up to and including its semicolon or block.
     pub(super) fn skip_directive(&mut self, span: Range<usize>) -> Read<()> {
         loop {
             let found = self.cursor().find(|byte| matches!(byte, b';' | b'{' | b'}'));

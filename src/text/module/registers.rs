@@ -1,4 +1,4 @@
-//! What declarations say of the operands of a statement.
+//! Checks the operands of a statement against the declarations of registers.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -27,7 +27,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         match self.find(name)? {
             Some(Symbol::Register { ty, lanes: 1 }) if types[ty.index()].kind == Kind::Predicate => Ok(()),
-            Some(_) => fail(Code::Guard, span_of(self.text(), name), format!("`{name}` is no predicate register")),
+            Some(_) => fail(Code::Guard, span_of(self.text(), name), format!("`{name}` is not a predicate register")),
             None => fail(
                 Code::Guard,
                 span_of(self.text(), name),
@@ -36,7 +36,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// What a name is declared as, if it is. Leading zeros are looked at here.
+    /// Returns the symbol of a name, if it is declared. Reports leading zeros in the number of a family member.
     #[inline]
     pub(super) fn find(&mut self, name: &'a str) -> Read<Option<Symbol>> {
         let Some(found) = self.scopes.find(name) else { return Ok(None) };
@@ -67,7 +67,7 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             let inside = open;
             open &= !info.around.closes;
-            // The usual operand: a register of a type that fits.
+            // Fast path: a register whose type fits.
             if let (OperandKind::Scalar, Value::Register(register), None) = (info.kind, &operand.value, operand.second)
                 && info.mixtures
                 && !inside
@@ -88,7 +88,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, value, opcode)?,
                 Value::Register(register) | Value::Negated(register) => {
                     let mut place = Place { inside, ..Place::of(info) };
-                    // Nothing is picked from a function.
+                    // A function is not accepted with an explicit selector.
                     place.functions &= operand.selector == info.selector.map(|selector| selector.default);
                     let ty = self.register(&place, register)?;
                     if ty.is_none() {
@@ -139,7 +139,7 @@ impl<'a> Checker<'_, '_, 'a> {
         called.map_or(Ok(()), |(name, indirect)| self.call(statement, name, indirect))
     }
 
-    /// Whether what is written for an operand is a value by itself, which may stand for some vectors.
+    /// Returns true if an operand is written as a scalar, which some vector operands accept as well.
     #[inline]
     fn is_scalar(&mut self, info: &table::Operand, value: &Value<'a>) -> Read<bool> {
         Ok(match (info.kind, value) {
@@ -153,8 +153,8 @@ impl<'a> Checker<'_, '_, 'a> {
         })
     }
 
-    /// A name that stands for a value: if it is a variable's, that is in the right space. A function is in none that
-    /// statements name.
+    /// Checks the state space of a name that is used as a value, if it is a variable. A function is in no state space,
+    /// so that the statement must not name one.
     #[cold]
     fn variable(&mut self, statement: &Statement<'a>, info: &'static table::Operand, name: &'a str) -> Read<()> {
         match self.find(name)? {
@@ -180,8 +180,8 @@ impl<'a> Checker<'_, '_, 'a> {
         ))
     }
 
-    /// An element of a vector, which has the kind of the one before it, `before`: no integer stands beside a float. Registers of
-    /// bits go with all.
+    /// Checks that an element of a vector is of the same kind as the previous one, `before`: integers and floats cannot
+    /// be mixed. Registers of `.b*` types go with both.
     fn alike(
         &self,
         info: &'static table::Operand,
@@ -207,7 +207,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Checks a register, and tells its type; `None` where something else stands for it.
+    /// Checks a register and returns its type; `None` if it is accepted but is not a register with a type.
     #[inline]
     fn register(&mut self, place: &Place, register: Register<'a>) -> Read<Option<TypeId>> {
         match self.scopes.register(register.name, register.element.is_some()) {
@@ -234,7 +234,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// A variable in a vector stands for a register of its type.
+    /// Reports a variable as a vector element in place of a register of its type, which only the assembler accepts.
     pub(super) fn variable_as_element(&mut self, name: &'a str) -> Read<()> {
         let note = self.reader.table.takes(Lenient::VariableAsElement);
         let message = format!("`{name}` is a variable, not a register");
@@ -258,7 +258,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     place.name,
                     wanted.name
                 );
-                let help = format!("the operand `{}` stands in a register of type {}", place.name, fits.join(", "));
+                let help = format!("the operand `{}` requires a register of type {}", place.name, fits.join(", "));
                 return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
             }
             Some(Symbol::Register { lanes: 2.., .. }) => {
@@ -267,7 +267,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 let error = Diagnostic::error(Code::OperandType, span.clone(), message).with_help(help);
                 return Err(Box::new(error.with_fix(span.end..span.end, ".x")));
             }
-            Some(Symbol::Register { .. }) => format!("`{name}` is no vector"),
+            Some(Symbol::Register { .. }) => format!("`{name}` is not a vector"),
             Some(Symbol::Variable { .. } | Symbol::Function)
                 if place.addresses && wanted.is_word() && element.is_none() =>
             {
@@ -292,7 +292,7 @@ impl<'a> Checker<'_, '_, 'a> {
         fail(Code::OperandType, span, message)
     }
 
-    /// A name that is not declared: perhaps a special register.
+    /// Checks an undeclared name, which may be a special register.
     fn special(&mut self, place: &Place, register: Register<'a>) -> Read<()> {
         let Register { name, element } = register;
         let table = self.reader.table;
@@ -308,7 +308,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if special.vector != element.is_some() {
             let message = match special.vector {
                 true => format!("`{name}` is a vector, not a register"),
-                false => format!("`{name}` is no vector"),
+                false => format!("`{name}` is not a vector"),
             };
             let diagnostic = Diagnostic::error(Code::OperandType, span.clone(), message);
             return Err(Box::new(match special.vector {
@@ -318,7 +318,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 false => diagnostic,
             }));
         }
-        // The low bits of a wider one.
+        // A wider special register is read in its low bits.
         let wider = |ty: TypeId| place.registers.has(ty) && table.ty(ty).bits > wanted_bits && table.ty(ty).is_word();
         if !special.types.has(place.ty) && !special.types.iter().any(wider) {
             let fits: Vec<String> = special.types.iter().map(|ty| format!("`.{}`", table.ty(ty).name)).collect();
@@ -354,7 +354,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }))
     }
 
-    /// Where the number of a family's registers stands, which is declared by this stem.
+    /// Returns the byte range of the register count in the declaration of the family with this stem.
     fn count_behind(&self, stem: &str) -> Option<Range<usize>> {
         let start = span_of(self.text(), stem).end;
         let behind = &self.text()[start..];
@@ -363,16 +363,16 @@ impl<'a> Checker<'_, '_, 'a> {
         (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(span)
     }
 
-    /// The array that an element is of.
+    /// Checks the array of an element operand.
     pub(super) fn array(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
             Some(Symbol::Variable { .. }) => Ok(()),
-            Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is no variable")),
+            Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is not a variable")),
             None => self.undeclared(name),
         }
     }
 
-    /// A name plus a constant: its size does not matter, but its kind does.
+    /// Checks a name plus a constant: the kind of the name must fit, but not its width.
     fn summand(&mut self, info: &'static table::Operand, name: &'a str) -> Read<()> {
         let symbol = self.find(name)?;
         let types = self.reader.table.types;
@@ -421,16 +421,16 @@ impl<'a> Group<'a> {
     }
 }
 
-/// What a register stands for: an operand, or the second destination behind it.
+/// Properties of an operand, or of its second destination, that a register is checked against.
 struct Place {
     name: &'static str,
     ty: TypeId,
     registers: TypeSet,
-    /// Whether the name of a function may stand for it, a special register, an address.
+    /// True if a function name, a special register or an address is accepted in place of a register.
     functions: bool,
     specials: bool,
     addresses: bool,
-    /// Whether it is an element of a vector.
+    /// True for an element of a vector.
     inside: bool,
 }
 

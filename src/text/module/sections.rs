@@ -11,7 +11,7 @@ use crate::text::constant;
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
 
-/// The least and the most bits of a datum, and the least of one that is an address.
+/// Permitted widths of a datum in bits, and the minimum width of an address.
 const BITS: core::ops::RangeInclusive<u16> = 8..=64;
 const ADDRESS_BITS: u16 = 32;
 
@@ -55,7 +55,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     return fail(Code::Syntax, self.reader.cursor.token(), "`:` is expected behind a label");
                 }
                 if !self.section_labels.insert(name) {
-                    let message = format!("the label `{name}` stands twice in the sections of this module");
+                    let message = format!("duplicate label `{name}` in the sections of this module");
                     self.error(Code::DuplicateName, span_of(self.text(), name), message);
                 }
             } else {

@@ -42,43 +42,45 @@ use crate::text::Statement;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// Its parts, in order; what is in a function's body is in the function.
+    /// The parts, in order; the parts of a function's body are in its node.
     pub nodes: Vec<Node>,
-    /// What stands behind the last of them.
+    /// The text after the last node.
     pub rest: String,
 }
 
 /// A part of a [`Module`], with the text that it was read from.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What stands before it and is no part of its own: blanks, comments, braces within functions, and what has an error.
+    /// The text before this node that belongs to no node: blanks, comments, braces within functions, and erroneous
+    /// text.
     pub before: String,
-    /// Its text: of a declaration or a prototype without the semicolon, of a function that of its head with the brace.
+    /// Its text: for a declaration or a prototype, without the semicolon; for a function, the head with the opening
+    /// brace.
     pub text: String,
-    /// What it is.
+    /// Kind of the node.
     pub kind: NodeKind,
     /// The bytes from which `text` was read.
     pub span: Range<usize>,
 }
 
-/// What a [`Node`] is.
+/// Kind of a [`Node`].
 #[derive(Clone, Debug)]
 pub enum NodeKind {
-    /// A directive that is nothing of the below, by its name without the dot.
+    /// A directive that no other variant covers: its name, without the dot.
     Directive(String),
-    /// Registers or variables, by their names; of a family `%r<9>`, its stem.
+    /// Registers or variables: their names; for a family `%r<9>`, the stem.
     Declaration(Vec<String>),
-    /// A function without a body, by its name.
+    /// A function without a body: its name.
     Prototype(String),
     /// A function with its body.
     Function {
         /// Its name.
         name: String,
-        /// Whether it is a kernel.
+        /// True for a kernel (`.entry`).
         kernel: bool,
-        /// What stands in it.
+        /// Nodes of the body.
         body: Vec<Node>,
-        /// From the last of these to the brace that ends it; all of the rest where that is missing.
+        /// The text from the last node of the body to the closing brace; if that is missing, the rest of the text.
         end: String,
     },
     /// A label, without its colon.
@@ -88,11 +90,11 @@ pub enum NodeKind {
 }
 
 impl Module {
-    /// Reads a module. What has an error is in the report, and in the text before the next node.
+    /// Reads a module. Erroneous text is reported, and kept in the text before the next node.
     pub fn read(table: &'static Table, text: &str, options: &Options) -> (Module, Report) {
         let mut builder = Builder { text, ..Builder::default() };
         let report = read(table, text.as_bytes(), options, |item, span| builder.add(&item, span));
-        // A function whose brace is missing ends where the text does.
+        // A function without a closing brace ends with the text.
         builder.close(text.len());
         let rest = text[builder.at..].to_owned();
         (Module { nodes: builder.nodes, rest }, report)
@@ -100,11 +102,11 @@ impl Module {
 }
 
 impl Node {
-    /// The instruction as its text says it now.
+    /// Parses the current text of the node as an instruction.
     ///
     /// # Errors
     ///
-    /// What the text has that no statement has.
+    /// If the text is not a single valid statement.
     pub fn statement(&self, table: &'static Table) -> Result<Statement<'_>, Diagnostic> {
         Statement::parse(table, &self.text)
     }
@@ -127,14 +129,14 @@ impl fmt::Display for Node {
     }
 }
 
-/// A tree that is being made.
+/// Builds a [`Module`].
 #[derive(Default)]
 struct Builder<'t> {
     text: &'t str,
-    /// How much of the text is in nodes.
+    /// End of the text that is in nodes.
     at: usize,
     nodes: Vec<Node>,
-    /// What stands in the function that is the last of the nodes, while its body is read.
+    /// Nodes of the body that is being read; its function is the last node.
     body: Option<Vec<Node>>,
 }
 
@@ -142,7 +144,7 @@ impl Builder<'_> {
     fn add(&mut self, item: &Item<'_, '_>, span: Range<usize>) {
         let kind = match item {
             Item::End => return self.close(span.end),
-            // The one is in its function's head, the other in the text before the next node.
+            // Parameters are part of the function's head; refused statements are part of the text before the next node.
             Item::Parameter(_) | Item::Refused => return,
             Item::Declaration(declaration) if span.start < self.at => {
                 return self.another(declaration.name, span.end);
@@ -175,7 +177,7 @@ impl Builder<'_> {
         self.list().push(node);
     }
 
-    /// Where the next node goes.
+    /// Returns the list that the next node is appended to.
     fn list(&mut self) -> &mut Vec<Node> {
         match &mut self.body {
             Some(body) => body,
@@ -183,7 +185,7 @@ impl Builder<'_> {
         }
     }
 
-    /// One more name of a declaration: `.reg .u32 a, b`.
+    /// Adds another name to the last declaration: `.reg .u32 a, b`.
     fn another(&mut self, name: &str, end: usize) {
         let more = &self.text[self.at..end];
         self.at = end;
@@ -194,7 +196,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Ends the function whose body is read, if there is one.
+    /// Ends the function whose body is being read, if any.
     fn close(&mut self, to: usize) {
         let Some(read) = self.body.take() else { return };
         if let Some(Node { kind: NodeKind::Function { body, end, .. }, .. }) = self.nodes.last_mut() {

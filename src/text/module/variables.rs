@@ -1,4 +1,4 @@
-//! Declarations of variables: where they may stand, their types, dimensions and first values.
+//! Declarations of variables: permitted places, types, dimensions and initializers.
 
 use alloc::format;
 use alloc::string::String;
@@ -17,16 +17,16 @@ use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
 use crate::text::scope::Symbol;
 
-/// More dimensions than anyone writes; each is a step deeper into the braces.
+/// Maximum number of array dimensions; each is a level of recursion into nested braces.
 const MOST_DIMENSIONS: usize = 64;
 
-/// The least bits of an address.
+/// Minimum width of an address in bits.
 const LEAST_ADDRESS: u16 = 32;
 
-/// The bytes of an address.
+/// Size of an address in bytes.
 const ADDRESS_BYTES: u64 = 8;
 
-/// Where variables are declared.
+/// Place of a variable declaration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Site {
     /// Outside of functions.
@@ -37,16 +37,16 @@ pub(super) enum Site {
     Parameters { opaques: bool },
 }
 
-/// What the declaration of a variable says before its name.
+/// The part of a variable declaration that precedes the name.
 #[derive(Clone, Copy)]
 pub(super) struct Declared {
     pub(super) space: &'static Space,
     pub(super) symbol: Symbol,
     pub(super) ty: Option<&'static TypeInfo>,
     pub(super) lanes: u8,
-    /// The alignment that is written; 0 where none is.
+    /// Explicit alignment in bytes; 0 if there is none.
     pub(super) align: u64,
-    /// Whether `.extern` stands before it: then it is elsewhere, as long as it is there.
+    /// True for `.extern`: the variable is defined elsewhere, which determines its length.
     pub(super) external: bool,
 }
 
@@ -58,19 +58,19 @@ impl Declared {
         }
     }
 
-    /// Whether it is a texture or the like.
+    /// Returns true for an opaque variable (texture, sampler or surface).
     fn is_opaque(&self) -> bool {
         matches!(self.symbol, Symbol::Variable { space, .. } if space != self.space)
     }
 }
 
-/// How many elements an array of these dimensions has; 0 where one is not said.
+/// Returns the number of elements of an array with these dimensions; 0 if one of them is omitted.
 pub(super) fn elements(shape: &[u64]) -> u64 {
     shape.iter().fold(1, |all, count| all.saturating_mul(*count))
 }
 
 impl<'a> Checker<'_, '_, 'a> {
-    /// Reads what stands between the space and the name: `.align 16 .v4 .f32`.
+    /// Reads the attributes between the state space and the name: `.align 16 .v4 .f32`.
     pub(super) fn variable_attributes(&mut self, space: &'static Space, site: Site) -> Read<Attributes> {
         let (mut lanes, mut align) = (1, 0);
         loop {
@@ -89,7 +89,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 name => {
                     let symbol = Symbol::Variable { space, holds: None, number: 0 };
                     let attributes = Attributes { symbol, ty: None, lanes, align };
-                    // A wrong type is told, and what it would be the type of is known all the same.
+                    // An invalid type is reported, but the name is declared nonetheless.
                     return Ok(match self.variable_type(attributes, space, site, name, span) {
                         Ok(attributes) => attributes,
                         Err(error) => {
@@ -126,18 +126,19 @@ impl<'a> Checker<'_, '_, 'a> {
                 let spaces = table.spaces.iter().filter(|space| space.opaques);
                 let spaces: Vec<String> = spaces.map(|space| format!("`.{}`", space.name)).collect();
                 let spaces = spaces.join(" or ");
-                let message =
-                    format!("a `.{name}` stands alone, in {spaces} outside of functions or as a kernel's parameter");
+                let message = format!(
+                    "a `.{name}` must be declared alone, in {spaces} outside of functions or as a kernel's parameter"
+                );
                 return fail(Code::Syntax, span, message);
             }
             let symbol = Symbol::Variable { space: opaque, holds: None, number: 0 };
             return Ok(Attributes { symbol, ..attributes });
         }
-        // Parameters are looked at when a body begins.
+        // Parameters are checked at the start of a body.
         let parameter = matches!(site, Site::Parameters { .. });
         let ty = self.declared_type(name, site, span.clone());
         let Some(ty) = ty.filter(|ty| parameter || table.ty(*ty).kind != Kind::Predicate) else {
-            return fail(Code::Syntax, span, format!("`.{name}` is no type of variables"));
+            return fail(Code::Syntax, span, format!("`.{name}` is not a type of variables"));
         };
         if (lanes > 1 || table.ty(ty).kind == Kind::Packed) && !space.vectors && !parameter {
             return fail(Code::Syntax, span, format!("there are no vectors in `.{}`", space.name));
@@ -147,7 +148,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(Attributes { symbol, ty: Some(ty), ..attributes })
     }
 
-    /// Numbers a variable: its shape is known behind its dimensions.
+    /// Assigns a number to a variable. Its shape is set once its dimensions have been read.
     pub(super) fn numbered(&mut self, symbol: Symbol) -> Symbol {
         let Symbol::Variable { space, holds, .. } = symbol else { return symbol };
         let number = self.shapes.len() as u32;
@@ -155,9 +156,9 @@ impl<'a> Checker<'_, '_, 'a> {
         Symbol::Variable { space, holds, number }
     }
 
-    /// The shape of a variable of these dimensions; an alignment of zero is that of its type.
+    /// Returns the shape of a variable with these dimensions; with an alignment of 0, that of its type applies.
     pub(super) fn shape(&self, ty: Option<TypeId>, lanes: u8, align: u64, dimensions: &[u64]) -> Shape {
-        // A texture or the like is as large as an address.
+        // An opaque variable has the size of an address.
         let one = ty.map_or(ADDRESS_BYTES, |ty| bytes_of(self.reader.table.ty(ty), lanes));
         Shape {
             ty,
@@ -172,7 +173,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// `.align` and a power of two.
+    /// Reads the operand of `.align`, a power of two.
     pub(super) fn alignment(&mut self, span: Range<usize>) -> Read<u64> {
         self.cursor().skip_blanks();
         let start = self.cursor().at();
@@ -186,7 +187,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(bytes)
     }
 
-    /// `(.managed)` and `(.unified(19, 95))` behind `.attribute`.
+    /// Reads the operand of `.attribute`, such as `(.managed)` or `(.unified(19, 95))`.
     fn attribute(&mut self, span: Range<usize>) -> Read<()> {
         self.cursor().skip_blanks();
         let table = self.reader.table;
@@ -200,7 +201,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let attributes = || table.directives.iter().filter(|directive| directive.attribute);
         let Some(attribute) = attributes().find(|attribute| attribute.name == name) else {
             let names = attributes().map(|attribute| attribute.name);
-            return unknown_directive(name, span, format!("`.{name}` is no attribute"), names);
+            return unknown_directive(name, span, format!("`.{name}` is not an attribute"), names);
         };
         self.cursor().skip_blanks();
         let numbers = if self.cursor().eat(b'(') {
@@ -220,7 +221,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Whether a variable may stand at this place.
+    /// Checks that variables in this state space can be declared at this place.
     pub(super) fn stands(&mut self, space: &'static Space, site: Site, span: Range<usize>) -> Read<()> {
         if self.is_gone(space.until, &span) {
             return fail(Code::PtxVersion, span, format!("`.{}` went with a PTX before this one", space.name));
@@ -234,8 +235,8 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(())
     }
 
-    /// Reads `[2][3] = {…}` up to the comma or semicolon behind it, and tells how many elements there are; 0 where it is not
-    /// said. What is wrong is told, and passed.
+    /// Reads the dimensions and initializer, such as `[2][3] = {…}`, up to the comma or semicolon after them. Returns
+    /// the number of elements; 0 if it is unspecified. Errors are reported, and the text is skipped.
     pub(super) fn contents(&mut self, variable: Declared, name: &'a str, span: Range<usize>) -> Read<u64> {
         let start = self.reader.cursor;
         match self.dimensions_and_values(variable, name) {
@@ -298,7 +299,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Keeps which functions an array of addresses names: an indirect call may go through it.
+    /// Records the functions named by an array of addresses, as an indirect call may use the array.
     fn keep_table(&mut self, variable: Declared, ty: &'static TypeInfo, dimensions: usize) {
         let named = core::mem::take(&mut self.named);
         let Some(number) = variable.number() else { return };
@@ -307,7 +308,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Reads `[2][3]`; the first may be empty, which is 0.
+    /// Reads dimensions such as `[2][3]`. The first one may be empty, which is returned as 0.
     pub(super) fn dimensions(&mut self) -> Read<Vec<u64>> {
         let mut shape = Vec::new();
         loop {
@@ -338,8 +339,8 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Reads the values of an array of this shape, whose innermost dimension may be a vector's; tells how many there are of
-    /// the outermost.
+    /// Reads the initializer of an array of this shape, whose innermost dimension may be that of a vector. Returns the
+    /// number of values in the outermost dimension.
     fn values(&mut self, ty: &'static TypeInfo, shape: &[u64], vector: bool) -> Read<u64> {
         let Some((&most, inner)) = shape.split_first() else {
             return self.value(ty).map(|()| 1);
@@ -353,7 +354,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let mut count = 0;
         self.cursor().skip_blanks();
-        // No values at all are enough.
+        // An empty list is valid.
         let mut more = self.cursor().peek() != b'}';
         while more {
             self.cursor().skip_blanks();
@@ -377,7 +378,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Ok(count)
     }
 
-    /// Reads one value: a constant, an address, or a byte of an address.
+    /// Reads a single value: a constant, an address, or a byte of an address.
     fn value(&mut self, ty: &'static TypeInfo) -> Read<()> {
         let start = self.cursor().at();
         let address = ty.kind == Kind::Unsigned && ty.bits >= LEAST_ADDRESS;
@@ -392,7 +393,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.cursor().eat(b'(') {
             let byte = |bits: u64| (0..8).any(|byte| bits == 0xff << (8 * byte));
             if !matches!(value, Constant::Integer { bits, .. } if byte(bits)) {
-                return fail(Code::Constant, span, "this is no byte of an address: `0xff`, `0xff00` …");
+                return fail(Code::Constant, span, "this is not a byte of an address: `0xff`, `0xff00` …");
             }
             self.feature(Feature::AddressByteValues, "a byte of an address as a value", span.clone());
             self.cursor().skip_blanks();
@@ -420,7 +421,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// `x`, `x+4`, `generic(x)+4`, `f`.
+    /// Reads an address: `x`, `x+4`, `generic(x)+4`, `f`.
     fn address_value(&mut self) -> Read<()> {
         let mut name = self.cursor().word();
         let generic = name == "generic" && self.cursor().eat(b'(');
@@ -465,12 +466,12 @@ impl<'a> Checker<'_, '_, 'a> {
             Some(Symbol::Function) => {
                 fail(Code::Constant, span, format!("`{name}` is a function: its name alone is its address"))
             }
-            Some(_) => fail(Code::Constant, span, format!("`{name}` is no variable and no function")),
+            Some(_) => fail(Code::Constant, span, format!("`{name}` is neither a variable nor a function")),
             None => self.undeclared(name),
         }
     }
 
-    /// Passes `[24] = {…}` up to the comma or semicolon behind it.
+    /// Skips dimensions and initializer, such as `[24] = {…}`, up to the comma or semicolon after them.
     fn pass_contents(&mut self, span: Range<usize>) -> Read<()> {
         let mut open = 0_usize;
         loop {

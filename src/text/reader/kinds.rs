@@ -1,4 +1,4 @@
-//! Reads operands that are more than a value: addresses, vectors, names, and what functions are called with.
+//! Reads operands that are not scalars: addresses, vectors, names, and call arguments.
 
 use alloc::format;
 use core::ops::Range;
@@ -11,19 +11,19 @@ use crate::text::constant::{self, WARP_NAME};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Element, Elements, Operand, Register, Value, element_index};
 
-/// Values between two brackets, which take these bytes.
+/// Values between two brackets, and the byte range of the whole.
 struct List<'a> {
     elements: Elements<'a>,
     span: Range<usize>,
-    /// How many there are.
+    /// Number of values.
     count: usize,
-    /// Whether some of them are constants, and whether all are dropped.
+    /// `constants`: at least one value is a constant. `dropped`: all values are sinks (`_`).
     constants: bool,
     dropped: bool,
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// Reads an operand of a kind that is not scalar; `bare` is an address without its brackets.
+    /// Reads an operand that is not scalar. `bare` is true for an address without brackets.
     #[inline]
     pub(super) fn of_kind(
         &mut self,
@@ -58,7 +58,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(self.cursor.word())
     }
 
-    /// `a`, `a+4`, `16`; without brackets around it, `a[1]` for an element of an array.
+    /// Reads an address: `a`, `a+4`, `16` or, without brackets around it, an array element `a[1]`.
     fn address(&mut self, info: &'static table::Operand, bare: bool) -> Read<Value<'a>> {
         let start = self.cursor.at();
         let Some(name) = self.cursor.word_but(WARP_NAME) else {
@@ -87,7 +87,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// `{a, b}`, or the name of a register that is a vector.
+    /// Reads a vector: `{a, b}`, or the name of a vector register.
     fn vector(&mut self, info: &'static table::Operand, count: usize) -> Read<Value<'a>> {
         if count > 1 && self.cursor.at_word() && !self.is_sink() {
             return Ok(Value::Register(Register { name: self.cursor.word(), element: None }));
@@ -108,7 +108,8 @@ impl<'a> Reader<'_, 'a> {
         Ok(Value::Vector(elements))
     }
 
-    /// The constants of a vector are of its type. Beside registers, which may be bits, any may stand if the type takes some.
+    /// Checks that the constants of a vector are valid for its type. In a vector that also has registers, the assembler
+    /// accepts any constant if the type takes constants at all.
     fn constants_of(&mut self, info: &'static table::Operand, elements: Elements<'a>) -> Read<()> {
         let ty = self.table.ty(info.ty);
         let any = ty.constants.any() && elements.iter().any(|element| matches!(element, Element::Register(_)));
@@ -123,13 +124,13 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// `(a, b)`, `(a)`, `()`.
+    /// Reads call arguments: `(a, b)`, `(a)`, `()`.
     fn arguments(&mut self, info: &'static table::Operand) -> Read<Value<'a>> {
-        let message = || format!("the operand `{}` stands in parentheses: `(` is expected here", info.name);
+        let message = || format!("the operand `{}` must be in parentheses: `(` is expected here", info.name);
         Ok(Value::Arguments(self.list(info, b'(', b')', message)?.elements))
     }
 
-    /// Reads values between two brackets, and checks what of them the text alone tells.
+    /// Reads values between two brackets, and makes the checks that need no declarations.
     fn list(
         &mut self,
         info: &'static table::Operand,
@@ -166,13 +167,13 @@ impl<'a> Reader<'_, 'a> {
         Ok(List { elements: Elements { text }, span: start..self.cursor.at(), count, constants, dropped })
     }
 
-    /// Reads one value of a list.
+    /// Reads a value of a list, and checks that the operand accepts it.
     fn element(&mut self, info: &'static table::Operand) -> Read<Element<'a>> {
         let start = self.cursor.at();
         let element = element(&mut self.cursor).map_err(constant_error)?;
         match element {
             Element::Sink if !info.sink => {
-                fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot stand in the operand `{}`", info.name))
+                fail(Code::Sink, start..self.cursor.at(), format!("`_` cannot be part of the operand `{}`", info.name))
             }
             Element::Constant(_) if info.kind != OperandKind::Arguments && (!info.constants || info.destination) => {
                 let message = format!("the operand `{}` holds registers, not constants", info.name);
@@ -183,7 +184,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Reads one value of a list.
+/// Reads a value of a list.
 fn element<'a>(cursor: &mut Cursor<'a>) -> Result<Element<'a>, constant::ConstantError> {
     if let Some(name) = cursor.word_but(WARP_NAME) {
         if name == "_" {
@@ -206,7 +207,7 @@ fn element<'a>(cursor: &mut Cursor<'a>) -> Result<Element<'a>, constant::Constan
     Ok(Element::Constant(&cursor.text()[start..cursor.at()]))
 }
 
-/// The values of a list that was read before.
+/// Iterates over the values of a list that has been read before.
 pub(crate) fn elements(text: &str) -> impl Iterator<Item = Element<'_>> {
     let mut cursor = Cursor::new(text);
     core::iter::from_fn(move || {

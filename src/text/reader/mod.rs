@@ -1,4 +1,4 @@
-//! Reads one statement: guard, opcode, operands, semicolon; and says what is missing where one ends too early.
+//! Reads one statement: guard, opcode, operands and semicolon. Reports what is missing if it ends too early.
 
 mod kinds;
 mod operand;
@@ -25,29 +25,29 @@ use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
 use crate::selector::{Permission, Selector};
 use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
 
-/// Boxed, so that what is not an error stays small.
+/// The error is boxed to keep results small.
 pub(crate) type Read<T> = Result<T, Box<Diagnostic>>;
 
 pub(crate) fn fail<T>(code: Code, span: Range<usize>, message: impl Into<String>) -> Read<T> {
     Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
-/// What stands at `next` is no part of the statement that ends before it.
+/// Reports the token at `next`, which does not belong to the statement that ends at `end`.
 pub(crate) fn missing_semicolon<T>(end: usize, next: Range<usize>) -> Read<T> {
     Err(Box::new(Diagnostic::error(Code::Syntax, next, "`;` is missing before this").with_fix(end..end, ";")))
 }
 
-/// What a statement turns out to be from its first word.
+/// Classification of a statement by its first word.
 pub(crate) enum Opening<'a> {
-    /// A form of the table; operands follow.
+    /// A form of the table; its operands follow.
     Form(FormInfo),
-    /// A label; the colon is passed.
+    /// A label; the colon has been read.
     Label(&'a str),
-    /// An instruction that is not in the table; the word is passed.
+    /// An instruction that is not in the table; the word has been read.
     Outside,
 }
 
-/// Of a longer statement, or a longer line, no edit is thought about.
+/// Maximum length in bytes of a statement for which suggestions are checked against its operands.
 const LONGEST_STATEMENT: usize = 1024;
 
 /// Reads statements from a text.
@@ -56,13 +56,13 @@ pub(crate) struct Reader<'n, 'a> {
     pub(crate) cursor: Cursor<'a>,
     /// Receives warnings.
     pub(crate) notes: &'n mut Vec<Diagnostic>,
-    /// What mnemonics that are no canonical ones of forms were found to mean.
+    /// Cache of resolved mnemonics that are not the canonical mnemonic of a form.
     known: Memo<'a, (FormInfo, Free)>,
-    /// Why mnemonics without blanks were found to mean none; places count from where the mnemonic begins.
+    /// Cache of errors for mnemonics without blanks; spans are relative to the start of the mnemonic.
     refused: Memo<'a, (Depth, Rc<Diagnostic>)>,
-    /// Whether findings only count: what would be right is not looked for.
+    /// True if findings are only counted: suggestions are not searched for.
     pub(crate) brief: bool,
-    /// What forms were found to be meant by operands.
+    /// Cache of the forms selected by operand shapes.
     shapes: Shapes,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Reader<'_, 'a> {
         let mut free = Free::NONE;
         let form = match self.opening(&mut free)? {
             Opening::Form(form) => form,
-            Opening::Label(_) => return fail(Code::Syntax, start.token(), "a label is no part of a statement"),
+            Opening::Label(_) => return fail(Code::Syntax, start.token(), "a label is not part of a statement"),
             Opening::Outside => {
                 let mut cursor = start;
                 return match mnemonic::read(self.table, &mut cursor, Depth::Verdict) {
@@ -105,7 +105,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(statement)
     }
 
-    /// Reads `@p` or `@!p`, if it is there, and the blanks behind it.
+    /// Reads a guard, `@p` or `@!p`, if there is one, and the blanks after it.
     pub(crate) fn guard(&mut self) -> Read<Option<Guard<'a>>> {
         if !self.cursor.eat(b'@') {
             return Ok(None);
@@ -121,13 +121,13 @@ impl<'a> Reader<'_, 'a> {
         Ok(Some(Guard { register, negated }))
     }
 
-    /// Whether the word here is `_`.
+    /// Returns true if the word at the cursor is `_`.
     fn is_sink(&self) -> bool {
         self.cursor.peek() == b'_' && self.cursor.token().len() == 1
     }
 
-    /// Reads the mnemonic or label that a statement begins with, and through `free`, which has none, its free modifiers. The
-    /// cursor must be at a word; blanks behind it are passed.
+    /// Reads the mnemonic or label that a statement begins with, and stores its free modifiers in `free`, which must be
+    /// empty. The cursor must be at a word. Skips the blanks after the mnemonic.
     #[inline]
     pub(crate) fn opening(&mut self, free: &mut Free) -> Read<Opening<'a>> {
         let start = self.cursor;
@@ -156,7 +156,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(opening)
     }
 
-    /// Reads an opening that is no canonical mnemonic, or one that only the assembler takes.
+    /// Reads an opening that is not a canonical mnemonic, or that only the assembler accepts.
     fn unusual_opening(&mut self, free: &mut Free) -> Read<Opening<'a>> {
         let start = self.cursor;
         let word = self.cursor.word();
@@ -188,12 +188,12 @@ impl<'a> Reader<'_, 'a> {
                     finding.with_help(format!("write `{canonical}`")).with_fix(span.clone(), &*canonical)
                 };
                 if resolved.reordered {
-                    let message = format!("the modifiers of `{canonical}` stand in another order than the manual's");
+                    let message = format!("the modifiers of `{canonical}` are not in the manual's order");
                     let note = self.table.takes(Lenient::ModifierOrder);
                     self.tolerated(note, canonically(Code::ModifierOrder, message))?;
                 }
                 if resolved.blanks {
-                    let message = format!("blanks stand before a modifier of `{canonical}`");
+                    let message = format!("blanks before a modifier of `{canonical}`");
                     let note = self.table.takes(Lenient::BlankBeforeModifier);
                     self.tolerated(note, canonically(Code::BlankBeforeModifier, message))?;
                 }
@@ -205,7 +205,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// A mnemonic that means no form, refused so far without a reason.
+    /// Reports a mnemonic that resolves to no form. `refusal` has no reason yet: it is determined here.
     #[cold]
     pub(crate) fn refused<T>(&mut self, start: Cursor<'a>, refusal: Refusal) -> Read<T> {
         if let Some(known) = self.known_refusal(start) {
@@ -214,7 +214,7 @@ impl<'a> Reader<'_, 'a> {
         let mut behind = start;
         let word = behind.dotted_word();
         behind.skip_blanks();
-        // With blanks in it a mnemonic is not looked up.
+        // A mnemonic with blanks in it is not cached.
         let whole = behind.peek() != b'.';
         let depth = if self.brief { Depth::Verdict } else { Depth::Reasons };
         let mut alone = Cursor::new(word);
@@ -227,7 +227,7 @@ impl<'a> Reader<'_, 'a> {
         self.with_meant(start, reasons.shifted(start.at()))
     }
 
-    /// Why a mnemonic means no form, if that is known: many statements have the same mistake.
+    /// Returns the cached error of a mnemonic that resolves to no form: many statements have the same mistake.
     fn known_refusal(&self, start: Cursor<'a>) -> Option<Diagnostic> {
         let mut behind = start;
         let (depth, known) = self.refused.get(behind.dotted_word())?;
@@ -236,7 +236,7 @@ impl<'a> Reader<'_, 'a> {
         (enough && behind.peek() != b'.').then(|| Diagnostic::clone(known).shifted(start.at()))
     }
 
-    /// Of the mnemonics that may be meant those stay that the operands go with.
+    /// Keeps only those suggested mnemonics that fit the operands.
     fn with_meant<T>(&self, start: Cursor<'a>, mut diagnostic: Diagnostic) -> Read<T> {
         if self.brief || diagnostic.fixes.is_empty() {
             return Err(Box::new(diagnostic));
@@ -244,7 +244,7 @@ impl<'a> Reader<'_, 'a> {
         let text = start.text();
         let mut end = Cursor::new(&text[..text.floor_char_boundary(start.at() + LONGEST_STATEMENT)]);
         end.seek(start.at());
-        // A semicolon in a comment ends nothing.
+        // A semicolon within a comment does not end the statement.
         let Some(_) = end.find(|byte| byte == b';') else { return Err(Box::new(diagnostic)) };
         let statement = start.at()..end.at();
         let goes = |fix: &Fix| {
@@ -254,14 +254,15 @@ impl<'a> Reader<'_, 'a> {
             reader.brief = true;
             reader.statement().is_ok()
         };
-        // Behind an opcode that is none there may be more to put right.
+        // With an unknown opcode, more than the mnemonic may need to be corrected, so its suggestions are kept if none
+        // fits.
         if diagnostic.code != Code::UnknownOpcode || diagnostic.fixes.iter().any(goes) {
             diagnostic.fixes.retain(goes);
         }
         Err(Box::new(diagnostic))
     }
 
-    /// A warning where the spec has a note that the assembler takes this, an error where it has none.
+    /// Reports a warning if the spec notes that the assembler accepts this (`note`), and an error otherwise.
     pub(crate) fn lenient(
         &mut self,
         note: Option<&'static str>,
@@ -272,7 +273,7 @@ impl<'a> Reader<'_, 'a> {
         self.tolerated(note, Diagnostic::error(code, span, message))
     }
 
-    /// The same of a finding that says more.
+    /// Like [`lenient`](Self::lenient), for a complete finding.
     pub(crate) fn tolerated(&mut self, note: Option<&'static str>, mut finding: Diagnostic) -> Read<()> {
         let Some(note) = note else { return Err(Box::new(finding)) };
         finding.severity = Severity::Warning;
@@ -288,7 +289,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// Reads the operands of a form and the semicolon behind them, which may be left out at the end of the text.
+    /// Reads the operands of a form and the semicolon after them, which may be omitted at the end of the text.
     #[inline]
     pub(crate) fn operands(&mut self, statement: &mut Statement<'a>) -> Read<()> {
         let (first, notes) = (self.cursor, self.notes.len());
@@ -298,8 +299,8 @@ impl<'a> Reader<'_, 'a> {
         })
     }
 
-    /// Reads the operands of a form. With `guessed`, where a vector stands in another place than the form has one, there is no
-    /// finding: a form of other operands may be meant.
+    /// Reads the operands of a form. With `guessed`, a vector that does not match the form is an error without a
+    /// finding, as another form may be meant.
     #[inline]
     fn operands_of(&mut self, statement: &mut Statement<'a>, guessed: bool) -> Result<(), Option<Box<Diagnostic>>> {
         let infos = statement.form.operands();
@@ -308,7 +309,7 @@ impl<'a> Reader<'_, 'a> {
             fail(Code::OperandCount, self.cursor.token(), message)?;
         }
         let first = self.cursor;
-        // Whether the operand is an element of a vector.
+        // True while the operands are elements of an open vector.
         let mut inside = false;
         for (index, info) in infos.iter().enumerate() {
             if self.register_alone(index, info, &mut statement.operands[index]) {
@@ -326,7 +327,7 @@ impl<'a> Reader<'_, 'a> {
             if index > 0 {
                 self.cursor.skip_blanks();
             }
-            // An element of an array is an address without brackets.
+            // An array element is an address without brackets.
             let bare = info.around.opens_bracket && info.around.closes_bracket && self.at_element();
             if info.around.opens_bracket && !bare {
                 if !self.cursor.eat(b'[') {
@@ -361,7 +362,7 @@ impl<'a> Reader<'_, 'a> {
             let operand = &mut statement.operands[index];
             match info.kind {
                 OperandKind::Scalar => self.operand(statement.form, index, info, operand)?,
-                // A register may stand for some vectors.
+                // Some vector operands accept a scalar register.
                 OperandKind::Vector(_) if info.bare && self.cursor.peek() != b'{' => {
                     let named = at_name(&self.cursor);
                     if named || !info.around.closes_bracket {
@@ -409,7 +410,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Reads the selector that may stand behind an address.
+    /// Reads the optional selector after an address.
     fn behind_address(
         &mut self,
         info: &'static table::Operand,
@@ -429,7 +430,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Whether an element of an array stands here: `a[1]`.
+    /// Returns true if an array element, such as `a[1]`, is at the cursor.
     fn at_element(&self) -> bool {
         let mut cursor = self.cursor;
         cursor.at_word() && {
@@ -439,7 +440,7 @@ impl<'a> Reader<'_, 'a> {
         }
     }
 
-    /// Reads the brace behind the last element of a vector.
+    /// Reads the closing brace of a vector.
     fn vector_ends(&mut self, statement: &Statement<'a>, last: usize) -> Read<()> {
         self.cursor.skip_blanks();
         if !self.cursor.eat(b'}') {
@@ -453,7 +454,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Checks the selectors that must stand where all operands are written, and only there.
+    /// Checks the selectors that are required if all operands are written, and forbidden otherwise.
     fn omissions(&mut self, statement: &Statement<'a>, first: Cursor<'a>) -> Read<()> {
         let whole = statement.operands().iter().all(|operand| operand.value != Value::Absent);
         for (index, (info, operand)) in statement.operands_with_info().enumerate() {
@@ -478,7 +479,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Something else than a comma stands behind an operand.
+    /// Reports an operand that is not followed by a comma.
     #[cold]
     fn no_comma<T>(&self, form: FormInfo, read: usize) -> Read<T> {
         if self.cursor.peek() == b';' || self.cursor.at_end() {
@@ -487,7 +488,7 @@ impl<'a> Reader<'_, 'a> {
         fail(Code::Syntax, self.cursor.token(), "`,` is expected here")
     }
 
-    /// Something else than a semicolon stands behind the last operand.
+    /// Reports a last operand that is not followed by a semicolon.
     #[cold]
     fn no_semicolon<T>(&self, form: FormInfo, end: usize) -> Read<T> {
         if self.cursor.peek() != b',' {
@@ -528,7 +529,7 @@ impl<'a> Reader<'_, 'a> {
     }
 }
 
-/// Whether a name that is no constant follows the `!` or `-` here.
+/// Returns true if the `!` or `-` at the cursor is followed by a name rather than a constant.
 fn negates_a_name(mut cursor: Cursor<'_>) -> bool {
     cursor.bump();
     cursor.skip_blanks();

@@ -15,7 +15,8 @@ use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Operand, Register, Second, Value, element_index};
 
 impl<'a> Reader<'_, 'a> {
-    /// Reads the usual operand, a register and nothing else, and what stands before it; tells whether it is one.
+    /// Fast path for the usual operand: reads a single register, with the comma and blanks before it. Returns false if
+    /// the operand is anything else.
     #[inline]
     pub(super) fn register_alone(
         &mut self,
@@ -62,7 +63,7 @@ impl<'a> Reader<'_, 'a> {
             _ if self.is_sink() => {
                 self.cursor.word();
                 if !info.sink || info.kind != OperandKind::Scalar {
-                    let message = format!("`_` cannot stand for the operand `{}` of `{}`", info.name, form.mnemonic());
+                    let message = format!("`_` cannot replace the operand `{}` of `{}`", info.name, form.mnemonic());
                     return fail(Code::Sink, start..start + 1, message);
                 }
             }
@@ -70,10 +71,18 @@ impl<'a> Reader<'_, 'a> {
                 self.named(info, operand)?;
             }
             b'[' => {
-                return fail(Code::OperandType, start..start + 1, format!("the operand `{}` is no address", info.name));
+                return fail(
+                    Code::OperandType,
+                    start..start + 1,
+                    format!("the operand `{}` is not an address", info.name),
+                );
             }
             b'{' => {
-                return fail(Code::OperandType, start..start + 1, format!("the operand `{}` is no vector", info.name));
+                return fail(
+                    Code::OperandType,
+                    start..start + 1,
+                    format!("the operand `{}` is not a vector", info.name),
+                );
             }
             b';' if index > 0 => return fail(Code::Syntax, self.cursor.token(), "an operand is expected here"),
             b';' | 0 => return self.wrong_count(form, index, self.cursor.token()),
@@ -97,7 +106,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Reads a name, and the element, selector or sum behind it.
+    /// Reads a name, and any element, selector or addend after it.
     fn named(&mut self, info: &'static table::Operand, operand: &mut Operand<'a>) -> Read<()> {
         let name = self.cursor.word();
         if info.registers.is_empty() {
@@ -116,7 +125,7 @@ impl<'a> Reader<'_, 'a> {
             }
             if apart {
                 let note = self.table.takes(Lenient::BlankBeforeModifier);
-                let message = format!("blanks stand before `{}`", &self.cursor.text()[span.clone()]);
+                let message = format!("blanks before `{}`", &self.cursor.text()[span.clone()]);
                 let finding = Diagnostic::error(Code::BlankBeforeModifier, span.clone(), message);
                 self.tolerated(note, finding.with_fix(end.at()..span.start, ""))?;
             }
@@ -136,7 +145,7 @@ impl<'a> Reader<'_, 'a> {
             }
             if !info.addresses {
                 let note = self.table.takes(Lenient::RegisterPlusConstant);
-                let message = "a register or variable plus a constant is no operand";
+                let message = "a register or variable plus a constant is not an operand";
                 self.lenient(note, Code::RegisterPlusConstant, span, message)?;
             }
             operand.value = Value::Sum { name, addend };
@@ -152,7 +161,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Reads `[1]` behind the name of an array.
+    /// Reads an index, such as `[1]`, after the name of an array.
     pub(super) fn index(&mut self) -> Read<u64> {
         self.cursor.bump();
         let index = constant::integer(&mut self.cursor).map_err(constant_error)?;
@@ -167,7 +176,7 @@ impl<'a> Reader<'_, 'a> {
         &self.cursor.text()[start..self.cursor.at()]
     }
 
-    /// Whether the word behind a dot may belong to the operand before it.
+    /// Returns true if the word after a dot may belong to the preceding operand.
     fn is_element_or_selector(&self, info: &table::Operand, span: Range<usize>) -> bool {
         let word = &self.cursor.text()[span.start + 1..span.end];
         element_index(word).is_some()
@@ -214,7 +223,7 @@ impl<'a> Reader<'_, 'a> {
                 None => diagnostic.with_help("it takes registers only"),
             })
         })?;
-        // An integer is not cut to its type first.
+        // The range check uses the integer before truncation to the operand's type.
         let whole = match value {
             Constant::Integer { bits, .. } => bits,
             _ => bits,
@@ -232,7 +241,7 @@ impl<'a> Reader<'_, 'a> {
         Ok(())
     }
 
-    /// Reads the second destination, if there is one, and checks that there may be one, or none.
+    /// Reads the second destination, if any, and checks that it is permitted or may be omitted.
     pub(super) fn second(
         &mut self,
         form: FormInfo,
@@ -275,10 +284,10 @@ impl<'a> Reader<'_, 'a> {
                 return fail(Code::Destination, bar..span.end, message);
             }
             Some(_) if sink && operand.value == Value::Sink => {
-                return fail(Code::Sink, span, "`_` may stand for one destination, not for both");
+                return fail(Code::Sink, span, "`_` may replace one destination, not both");
             }
             Some(second) if sink && second.optional == Permission::No => {
-                let message = format!("`_` cannot stand for the operand `{}` of `{}`", second.name, form.mnemonic());
+                let message = format!("`_` cannot replace the operand `{}` of `{}`", second.name, form.mnemonic());
                 return fail(Code::Sink, span, message);
             }
             Some(_) if operand.value == Value::Register(Register { name, element: None }) => {
@@ -307,11 +316,11 @@ fn element(info: &table::Operand, word: &str, span: Range<usize>) -> Read<u8> {
         None if word.bytes().any(|byte| byte.is_ascii_digit()) => {
             fail(Code::Selector, span, format!("the operand `{}` takes no selector", info.name))
         }
-        None => fail(Code::OperandType, span, format!("`.{word}` is no element of a vector")),
+        None => fail(Code::OperandType, span, format!("`.{word}` is not an element of a vector")),
     }
 }
 
-/// The constants that a type takes, in words, if it takes any.
+/// Describes the constants that a type accepts; `None` if it accepts none.
 fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
     let takes = ty.constants;
     Some(match (takes.integer, takes.float, takes.single) {
@@ -324,7 +333,7 @@ fn describe_constants(ty: &TypeInfo) -> Option<&'static str> {
     })
 }
 
-/// Where an operand stands, of those that begin at a place.
+/// Returns the byte range of an operand. `cursor` is at the start of the first operand.
 pub(super) fn operand_span(mut cursor: Cursor<'_>, index: usize) -> Range<usize> {
     for _ in 0..index {
         while !cursor.at_end() && cursor.peek() != b',' {

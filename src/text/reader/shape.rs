@@ -1,5 +1,5 @@
-//! Which form of a mnemonic is meant by how its operands are written: `mov.b64` has one for a value, and others for vectors
-//! of two and of four.
+//! Selects among the forms of a mnemonic by the notation of the operands: `mov.b64` has forms for a scalar and for
+//! vectors of two and of four.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -11,23 +11,23 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, FormInfo, Free, OperandKind};
 use crate::text::lexer::Cursor;
 
-/// What an operand is by what stands around it.
+/// Shape of an operand, as given by the punctuation around it.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Around {
-    /// How many elements a vector has; 0 for what is none.
+    /// Number of elements of a vector; 0 for a scalar.
     elements: u16,
-    /// Whether a minus stands before it, or before an element.
+    /// True if a minus precedes it or one of its elements.
     minus: bool,
-    /// Whether it stands in brackets.
+    /// True if it is in brackets.
     bracket: bool,
-    /// Whether it is a list in parentheses.
+    /// True for a list in parentheses.
     list: bool,
 }
 
-/// What the operands of a statement are.
+/// The shapes of a statement's operands.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Written {
-    /// How many there are; of more than a form may have the last ones are not noted.
+    /// Number of operands, of which only the first `MAX_OPERANDS` are recorded.
     count: usize,
     operands: [Around; MAX_OPERANDS],
 }
@@ -40,12 +40,13 @@ impl Written {
         self.count += 1;
     }
 
-    /// Those from here to the end of the statement. If its semicolon is missing it ends where a name stands right behind a
-    /// value, so that the text behind it is not passed for each such statement.
+    /// Reads the shapes from the cursor to the end of the statement. If the semicolon is missing, the statement ends
+    /// before a name that directly follows a value, so that the rest of the text is not scanned for each such
+    /// statement.
     fn from(mut cursor: Cursor<'_>) -> Written {
         let mut list = Written::default();
         let (mut inside, mut parentheses, mut bracket) = (0_u16, 0_usize, false);
-        // Whether an operand begins here, and whether a value ends here.
+        // `first`: an operand begins here. `ended`: a value ends here.
         let (mut first, mut ended) = (true, false);
         let mut operand = Around::default();
         cursor.skip_blanks();
@@ -85,17 +86,17 @@ impl Written {
             cursor.seek(cursor.token().end);
             ended = cursor.is_behind_value();
         }
-        // A vector without its brace.
+        // An unclosed vector.
         operand.elements = operand.elements.max(inside);
         list.push(operand);
         list
     }
 
-    /// Whether they may be those of a form.
+    /// Returns true if the operands may belong to a form.
     fn goes_with(&self, form: FormInfo) -> bool {
         let mut left = self.operands.iter().take(self.count);
         let (mut inside, mut bracket) = (0, false);
-        // Behind an operand that is left out there is none.
+        // Once an operand is omitted, all that follow are.
         for operand in form.operands() {
             let around = operand.around;
             bracket |= around.opens_bracket;
@@ -122,9 +123,10 @@ impl Written {
 }
 
 impl Around {
-    /// Whether it may be what a form wants, whose operand ends there.
+    /// Returns true if the shape fits `wanted`, the shape of a form's operand. `operand` is the operand of the table
+    /// that ends there.
     fn goes_with(self, wanted: Around, operand: &table::Operand) -> bool {
-        // A name may be a whole vector, or stand for one; a longer vector may stand for some.
+        // A name may denote a whole vector; some vector operands accept a longer vector.
         let other = match (operand.kind, self.elements) {
             (OperandKind::Vector(_), 0) => true,
             (OperandKind::Vector(_), found) => operand.longer && found > wanted.elements,
@@ -136,14 +138,14 @@ impl Around {
     }
 }
 
-/// What was asked for, and the form that it was found to be: a text asks for the same ones again and again.
+/// A direct-mapped cache of lookups and their results, as a text has the same ones again and again.
 #[derive(Default)]
 pub(super) struct Shapes {
-    /// Each in the place that its form's index gives.
+    /// Indexed by the form's index plus the number of elements of its first operand.
     places: [Option<(Asked, FormInfo)>; 8],
 }
 
-/// The form of a mnemonic that is read first, with a statement's free modifiers and how its operands are written.
+/// A lookup: the form that was read first, the statement's free modifiers, and the shapes of its operands.
 type Asked = (FormInfo, Free, Written);
 
 impl Shapes {
@@ -153,14 +155,14 @@ impl Shapes {
     }
 }
 
-/// The finding of what was not guessed.
+/// Unwraps a finding that is always present without `guessed`.
 fn said(error: Option<Box<Diagnostic>>) -> Box<Diagnostic> {
     error.unwrap_or_else(|| unreachable!("only what is guessed has none"))
 }
 
 impl<'a> Reader<'_, 'a> {
-    /// Reads the operands again, which are those of another form of the same mnemonic if one has this around them. `error` is
-    /// what was found in them, if it was said.
+    /// Reads the operands again, as those of another form of the same mnemonic if the shapes of the operands select
+    /// one. `error` is the finding of the first attempt, if any.
     #[cold]
     pub(super) fn other_shape(
         &mut self,
@@ -217,7 +219,7 @@ impl<'a> Reader<'_, 'a> {
         })
     }
 
-    /// The form of the same mnemonic that has these operands around it.
+    /// Returns the form of the same mnemonic that the shapes of the operands select.
     fn meant(&mut self, tried: FormInfo, free: Free, written: Written) -> Option<FormInfo> {
         let asked = (tried, free, written);
         let place = self.shapes.place(&asked);

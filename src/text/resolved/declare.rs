@@ -1,4 +1,4 @@
-//! What declarations say that the reader of modules does not show: alignment, initial values, numbers of directives.
+//! Parts of declarations that the module reader does not pass on: alignment, initial values, operands of directives.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -10,14 +10,14 @@ use crate::text::constant::{self, Constant};
 use crate::text::lexer::Cursor;
 use crate::text::module::Linkage;
 
-/// The number behind `.align` in the text of a declaration, if it has one.
+/// Returns the operand of `.align` in the text of a declaration, if any.
 pub(super) fn alignment(text: &str) -> Option<u64> {
     let mut cursor = Cursor::new(text);
     while !cursor.at_end() && cursor.peek() != b'=' {
         if cursor.at_dot_word() {
             let align = cursor.dot_word() == "align";
             cursor.skip_blanks();
-            // `.ptr .global .align 4` is about what a pointer points to.
+            // In `.ptr .global .align 4`, the alignment is that of the pointed-to memory.
             if align {
                 return constant::literal(&mut cursor).ok();
             }

@@ -1,4 +1,4 @@
-//! The effects of an instruction whose names are resolved.
+//! Effects of resolved instructions.
 
 use alloc::vec::Vec;
 
@@ -6,7 +6,7 @@ use super::{Function, Instruction, Value};
 use crate::text::effects::{Chosen, Effects, Flow, collect};
 
 impl Instruction {
-    /// Its effects on registers, memory, control flow and other threads.
+    /// Returns the effects on registers, memory, control flow and other threads.
     ///
     /// ```
     /// use ptx_isa::text::effects::Flow;
@@ -25,7 +25,7 @@ impl Instruction {
     /// let name = |register: &usize| kernel.registers[*register].name.as_str();
     /// let effects: Vec<_> = kernel.instructions.iter().map(|instruction| instruction.effects()).collect();
     ///
-    /// // Variables are no registers.
+    /// // Variables are not registers.
     /// assert_eq!(effects[0].reads.iter().map(name).collect::<Vec<_>>(), ["p"]);
     /// assert_eq!(effects[0].writes.iter().map(name).collect::<Vec<_>>(), ["a", "b"]);
     /// assert_eq!((effects[1].memory[0].read, effects[1].memory[0].written), (true, true));
@@ -42,8 +42,8 @@ impl Instruction {
 }
 
 impl Function {
-    /// The instructions that may follow one within the function, by their indices: the next one where control may fall
-    /// through, and those behind the labels that it may branch to.
+    /// Returns the indices of the instructions that may follow an instruction within the function: the next one if
+    /// control may fall through, and the targets of its branches.
     pub fn successors(&self, instruction: usize) -> Vec<usize> {
         let own = &self.instructions[instruction];
         let flow = own.effects().flow;
@@ -61,7 +61,7 @@ impl Function {
                 }
             }
         }
-        // A label may stand at the end.
+        // A label at the end of a function has no instruction.
         found.retain(|index| *index < self.instructions.len());
         found.sort_unstable();
         found.dedup();
@@ -69,7 +69,7 @@ impl Function {
     }
 }
 
-/// The registers in an operand.
+/// Collects the registers of an operand.
 fn registers(value: &Value, list: &mut Vec<usize>) {
     match value {
         Value::Register(register) | Value::Not(register) | Value::Offset { register, .. } => list.push(*register),

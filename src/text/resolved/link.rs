@@ -1,4 +1,4 @@
-//! Several modules as one: what one declares `.extern` is what another defines.
+//! Links several modules into one: `.extern` declarations refer to definitions in other modules.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -9,7 +9,7 @@ use core::fmt;
 
 use super::{Function, Linkage, Module, Symbol, Value, Variable};
 
-/// Why modules do not link.
+/// Reason why modules cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LinkError {
@@ -20,19 +20,20 @@ pub enum LinkError {
         /// The two modules, counted from zero.
         modules: [usize; 2],
     },
-    /// A name is a function in one module and a variable in another, or a variable of another state space.
+    /// A name denotes a function in one module and a variable in another, variables of different state spaces, or
+    /// functions that differ in kind or number of parameters.
     OfOtherKind {
         /// The name.
         name: String,
         /// The two modules, counted from zero.
         modules: [usize; 2],
     },
-    /// A module has addresses of another size than the first.
+    /// The address size of a module differs from that of the first.
     AddressSize {
         /// The module, counted from zero.
         module: usize,
     },
-    /// There is no module.
+    /// The list of modules is empty.
     Nothing,
 }
 
@@ -57,7 +58,8 @@ impl fmt::Display for LinkError {
 
 impl core::error::Error for LinkError {}
 
-/// How much a declaration defines: nothing, something that another definition may replace, or all.
+/// Precedence of a declaration: it defines nothing, it defines something that another definition may replace, or it is
+/// a full definition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
     Declared,
@@ -76,14 +78,15 @@ fn of_function(function: &Function) -> Strength {
 fn of_variable(variable: &Variable) -> Strength {
     match variable.linkage {
         Some(Linkage::Extern) => Strength::Declared,
-        // Of several the largest counts.
+        // The largest of several definitions is used.
         Some(Linkage::Common) => Strength::Replaceable(variable.size),
         Some(Linkage::Weak) => Strength::Replaceable(0),
         _ => Strength::Defined,
     }
 }
 
-/// What one module has after another: the chosen declarations, the module of each, and where each module's own went.
+/// Declarations merged from several modules: `items` has the chosen declarations and their modules, and `places` the
+/// new index of each module's declarations.
 struct Merged<T> {
     items: Vec<(usize, T)>,
     places: Vec<Vec<usize>>,
@@ -184,12 +187,12 @@ pub(super) fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
     Ok(linked)
 }
 
-/// The number of a source file among those of all modules.
+/// Returns the number of a source file among those of all modules.
 fn of_part(file: u64, module: usize) -> u64 {
     file.wrapping_add((module as u64) << 32)
 }
 
-/// Where the functions and variables of each module went.
+/// New indices of the functions and variables of each module.
 struct Places {
     functions: Vec<Vec<usize>>,
     variables: Vec<Vec<usize>>,

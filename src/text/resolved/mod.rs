@@ -1,7 +1,7 @@
-//! A module with every name resolved: what runs kernels, and analyses that follow values, stand on.
+//! A module with every name resolved, for emulators and data-flow analyses.
 //!
-//! [`text::module`](super::module) says whether a text is legal and shows its parts; here registers are numbers, labels are
-//! instructions, variables have layouts and initial bytes, and nothing borrows from the text.
+//! [`text::module`](super::module) checks a text and passes its parts to a visitor. Here, registers are numbers, labels
+//! are instruction indices, variables have layouts and initial bytes, and nothing borrows from the text.
 //!
 //! ```
 //! use ptx_isa::text::resolved::{Module, Value};
@@ -31,26 +31,26 @@ use crate::target::{Target, Version};
 pub use crate::text::module::Linkage;
 pub use link::LinkError;
 
-/// A module that owns everything.
+/// A resolved module, which owns its data.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// The table that its instructions are of.
+    /// The table of its instructions.
     pub table: &'static Table,
-    /// The text it was read from; of linked modules, one text behind the other.
+    /// The text that it was read from; for linked modules, their concatenated texts.
     pub text: String,
-    /// Where the text of each linked module begins; 0 for a module that was read alone.
+    /// Offset in `text` of each linked module; a single 0 for a module that was not linked.
     pub parts: Vec<usize>,
     /// The PTX version.
     pub version: Option<Version>,
     /// The target.
     pub target: Option<Target>,
-    /// Bits of an address: 64 unless `.address_size` says otherwise.
+    /// Width of an address in bits: 64 unless `.address_size` specifies otherwise.
     pub address_bits: u32,
-    /// Functions, those without a body included; one for each name.
+    /// Functions, including those without a body; one for each name.
     pub functions: Vec<Function>,
     /// Variables outside of functions.
     pub variables: Vec<Variable>,
-    /// The source files that `.file` names, by their numbers.
+    /// The source files that `.file` declares, by their numbers.
     pub files: Vec<(u64, String)>,
 }
 
@@ -59,34 +59,34 @@ pub struct Module {
 pub struct Function {
     /// The name.
     pub name: String,
-    /// Whether the host launches it.
+    /// True for a kernel (`.entry`), which the host launches.
     pub kernel: bool,
-    /// Whether it has a body.
+    /// True if the function has a body.
     pub body: bool,
-    /// Who else sees it; none if only its module does.
+    /// Linkage; `None` if it is visible only in its module.
     pub linkage: Option<Linkage>,
-    /// What it gives.
+    /// Return parameters.
     pub results: Vec<Parameter>,
-    /// What it is called with.
+    /// Input parameters.
     pub parameters: Vec<Parameter>,
-    /// The bytes of all parameters of a kernel.
+    /// Size in bytes of all parameters of a kernel.
     pub parameter_bytes: u64,
-    /// The registers that its instructions name.
+    /// The registers that its instructions use.
     pub registers: Vec<Register>,
-    /// Variables declared in it, its parameters first.
+    /// Variables declared in the function, its parameters first.
     pub variables: Vec<Variable>,
     /// The instructions.
     pub instructions: Vec<Instruction>,
-    /// Directives of its head, with their numbers: `maxntid`, `reqntid`.
+    /// Directives of its head, such as `maxntid` and `reqntid`, with their operands.
     pub directives: Vec<(String, Vec<u64>)>,
-    /// Prototypes that indirect calls name.
+    /// Prototypes of indirect calls.
     pub prototypes: Vec<Function>,
-    /// Where it stands in the text.
+    /// Byte range in the text.
     pub at: Range<usize>,
 }
 
 impl Function {
-    /// The variable that a parameter is; none where it is a register.
+    /// Returns the variable of a parameter; `None` if it is a register.
     pub fn parameter(&self, parameter: &Parameter) -> Option<&Variable> {
         match parameter {
             Parameter::Register(_) => None,
@@ -94,7 +94,7 @@ impl Function {
         }
     }
 
-    /// The numbers behind a directive of its head, if it has the directive.
+    /// Returns the operands of a directive of the function's head, if present.
     pub fn directive(&self, name: &str) -> Option<&[u64]> {
         self.directives.iter().find(|(own, _)| own == name).map(|(_, numbers)| numbers.as_slice())
     }
@@ -109,7 +109,7 @@ pub enum Parameter {
     Variable(usize),
 }
 
-/// A register; each element of a vector register is one.
+/// A register, or a single element of a vector register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Register {
     /// The name.
@@ -125,19 +125,20 @@ pub struct Variable {
     pub name: String,
     /// Its state space.
     pub space: &'static Space,
-    /// The type of an element; none for textures and the like.
+    /// The type of an element; `None` for an opaque variable (texture, sampler or surface).
     pub ty: Option<TypeId>,
-    /// Elements of its type, a vector counting as several.
+    /// Number of elements of type `ty`; a vector counts as several.
     pub elements: u64,
-    /// Its bytes; 0 where the text does not say how many.
+    /// Size in bytes; 0 if the text does not specify it.
     pub size: u64,
-    /// The alignment of its address.
+    /// Alignment in bytes.
     pub align: u64,
-    /// Where it begins among the parameters of a kernel; 0 for others.
+    /// Offset among the parameters of a kernel; 0 for other variables.
     pub offset: u64,
-    /// Who else sees it; none if only its module does. Another module, or the launch, provides what is `.extern`.
+    /// Linkage; `None` if it is visible only in its module. An `.extern` variable is provided by another module, or by
+    /// the launch.
     pub linkage: Option<Linkage>,
-    /// The first bytes of its initial contents; zeros follow.
+    /// The leading bytes of the initial contents; the rest is zero.
     pub initial: Vec<u8>,
     /// Addresses in its initial contents.
     pub relocations: Vec<Relocation>,
@@ -146,19 +147,19 @@ pub struct Variable {
 /// An address in the initial contents of a variable.
 #[derive(Clone, Debug)]
 pub struct Relocation {
-    /// Where it begins.
+    /// Offset in bytes within the variable.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Size in bytes.
     pub bytes: u32,
-    /// The bits of the address that are taken; the lowest taken one becomes bit 0.
+    /// Mask of the address bits that are stored; the lowest of them becomes bit 0.
     pub mask: u64,
-    /// Whether it is a generic address.
+    /// True for a generic address.
     pub generic: bool,
     /// The name of the variable or function.
     pub name: String,
-    /// The variable or function; none if the module does not declare it.
+    /// The variable or function; `None` if the module does not declare it.
     pub symbol: Option<Symbol>,
-    /// What is added.
+    /// Constant that is added to the address.
     pub addend: u64,
 }
 
@@ -167,20 +168,20 @@ pub struct Relocation {
 pub struct Instruction {
     /// The form.
     pub form: FormInfo,
-    /// The modifiers that are no part of the form.
+    /// The modifiers that are not part of the form.
     pub free: Free,
-    /// The register of the guard, and whether it is negated.
+    /// The register of the guard, and true if it is negated.
     pub guard: Option<(usize, bool)>,
     /// The operands of the form, in order.
     pub operands: Vec<Operand>,
-    /// Where it stands in the text.
+    /// Byte range in the text.
     pub at: Range<usize>,
-    /// File, line and column of the source, as the last `.loc` says.
+    /// File, line and column of the source, as given by the last `.loc`.
     pub location: Option<(u64, u64, u64)>,
 }
 
 impl Instruction {
-    /// The member in a slot, as [`Statement::modifier`](super::Statement::modifier) gives it.
+    /// Returns the modifier in a slot, as [`Statement::modifier`](super::Statement::modifier) does.
     pub fn modifier(&self, slot: u8) -> Option<&'static str> {
         self.form.modifier(&self.free, slot)
     }
@@ -189,63 +190,63 @@ impl Instruction {
 /// An operand of an instruction.
 #[derive(Clone, Debug)]
 pub struct Operand {
-    /// What it is.
+    /// Value of the operand.
     pub value: Value,
-    /// The second destination, where one is written.
+    /// The register of the second destination, if present.
     pub second: Option<usize>,
-    /// The selector behind it, packed.
+    /// The packed selector, if any.
     pub selector: Option<u32>,
 }
 
-/// What an operand is. Registers are indices into [`Function::registers`].
+/// Value of an operand. Registers are indices into [`Function::registers`].
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A register.
     Register(usize),
-    /// A predicate behind `!`.
+    /// A negated predicate, `!p`.
     Not(usize),
     /// A special register.
     Special {
-        /// Which one.
+        /// The special register.
         special: &'static Special,
-        /// Its number, where the name has one.
+        /// Its number, if its name has one.
         number: u8,
-        /// The element of a vector; none where all of it is meant.
+        /// The element of a vector; `None` for the whole vector.
         element: Option<u8>,
     },
     /// A constant.
     Constant(u64),
     /// A variable or function plus a constant.
     Address {
-        /// What is addressed.
+        /// The variable or function.
         symbol: Symbol,
-        /// What is added.
+        /// The constant.
         addend: u64,
     },
     /// A register plus a constant.
     Offset {
         /// The register.
         register: usize,
-        /// What is added.
+        /// The constant.
         addend: u64,
     },
-    /// Values in braces, or what a function is called with or gives.
+    /// Values in braces, or the arguments or return values of a call.
     List(Vec<Value>),
-    /// The instruction behind a label: an index into [`Function::instructions`].
+    /// The target of a label: an index into [`Function::instructions`].
     Label(usize),
-    /// The instructions behind a list of labels.
+    /// The targets of a list of labels.
     Labels(Vec<usize>),
-    /// The functions that a list names.
+    /// The functions of a list of call targets.
     Functions(Vec<usize>),
     /// An index into [`Function::prototypes`].
     Prototype(usize),
-    /// `_`
+    /// `_`: the result is discarded.
     Sink,
-    /// The operand is left out.
+    /// The operand is omitted.
     Absent,
 }
 
-/// What has an address.
+/// A variable or function, which has an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Symbol {
     /// An index into [`Module::variables`].
@@ -261,14 +262,14 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// The findings of [`check`](super::check), if one of them is an error.
+    /// Returns the findings of [`check`](super::check) that are errors, if any.
     pub fn read(table: &'static Table, text: &str) -> Result<Module, Vec<Diagnostic>> {
         read::read(table, text)
     }
 
-    /// Makes one module of several: a function or variable that is `.extern` in one is what another defines under its name,
-    /// and definitions that are `.weak` or `.common` give way to others. What is neither visible nor `.extern` stays its
-    /// module's own.
+    /// Links several modules into one. An `.extern` function or variable refers to the definition of the same name in
+    /// another module, and `.weak` and `.common` definitions give way to others. Names without a linkage directive stay
+    /// local to their module.
     ///
     /// ```
     /// use ptx_isa::text::resolved::Module;
@@ -283,36 +284,37 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// Two modules define the same, or declare it differently.
+    /// If two modules define the same name or declare it differently, if their address sizes differ, or if the list of
+    /// modules is empty.
     pub fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
         link::link(modules)
     }
 
-    /// The linked module that an offset in the text is in, counted from zero.
+    /// Returns the index of the linked module that contains an offset in the text.
     pub fn part(&self, offset: usize) -> usize {
         self.parts.iter().rposition(|start| *start <= offset).unwrap_or(0)
     }
 
-    /// The function with a name.
+    /// Returns the index of the function with this name.
     pub fn function(&self, name: &str) -> Option<usize> {
         self.functions.iter().position(|function| function.name == name)
     }
 
-    /// The line of an offset in the text, counted from one at the beginning of its module.
+    /// Returns the one-based line of an offset in the text, relative to the beginning of its module.
     pub fn line(&self, offset: usize) -> usize {
         let start = self.parts.get(self.part(offset)).copied().unwrap_or(0);
         let before = self.text.as_bytes().get(start..offset.min(self.text.len())).unwrap_or_default();
         1 + memchr::memchr_iter(b'\n', before).count()
     }
 
-    /// The column of a byte of the text, in characters from one.
+    /// Returns the one-based column of an offset in the text, in characters.
     pub fn column(&self, offset: usize) -> usize {
         let before = self.text.get(..offset).unwrap_or(&self.text);
         let line = before.rfind('\n').map_or(0, |end| end + 1);
         1 + before[line..].chars().count()
     }
 
-    /// The name of a source file.
+    /// Returns the name of a source file.
     pub fn file(&self, number: u64) -> Option<&str> {
         self.files.iter().find(|(own, _)| *own == number).map(|(_, name)| name.as_str())
     }

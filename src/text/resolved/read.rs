@@ -1,4 +1,4 @@
-//! From the parts that the reader of modules shows to a module in which every name is resolved.
+//! Builds a resolved module from the items of the module reader.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -14,10 +14,10 @@ use crate::text::lexer::Cursor;
 use crate::text::module::{self, Declaration, Item, Options, Place};
 use crate::text::statement::{self, Element, Second, Statement};
 
-/// What a name stands for in a scope.
+/// The declaration that a name denotes in a scope.
 #[derive(Clone, Copy)]
 enum Named {
-    /// A family of registers, or one: the type and the elements of a vector.
+    /// A register or, with a count, a family of registers: the type and the number of lanes.
     Registers {
         ty: TypeId,
         lanes: u8,
@@ -26,13 +26,13 @@ enum Named {
     Variable(usize),
 }
 
-/// A name that is resolved once the function is read.
+/// A name that is resolved at the end of the function.
 enum Pending<'a> {
     Label { instruction: usize, operand: usize, name: &'a str, scope: usize },
     Targets { instruction: usize, operand: usize, name: &'a str, scope: usize },
 }
 
-/// A list that a directive declares.
+/// A labeled list or prototype.
 enum List<'a> {
     Labels(Vec<&'a str>, usize),
     Functions(Vec<&'a str>),
@@ -44,7 +44,7 @@ struct Scope<'a> {
     names: BTreeMap<&'a str, Named>,
     labels: BTreeMap<&'a str, usize>,
     lists: BTreeMap<&'a str, List<'a>>,
-    /// The registers of this scope that have a number.
+    /// Indices of the registers of this scope that have been used.
     numbers: BTreeMap<&'a str, usize>,
 }
 
@@ -53,19 +53,19 @@ struct Reading<'a> {
     module: Module,
     functions: BTreeMap<&'a str, usize>,
     variables: BTreeMap<&'a str, usize>,
-    /// The function whose body or head is read, and whether its statements are.
+    /// The function whose head or body is being read; `inside` is true in its body.
     function: Option<usize>,
     inside: bool,
-    /// Parameters that are still to come: results first.
+    /// Number of return parameters and input parameters that have yet to be read.
     awaited: (usize, usize),
-    /// Whether these are of a prototype of the open function.
+    /// True if these are parameters of a prototype in the open function.
     of_prototype: bool,
     scopes: Vec<Scope<'a>>,
     scope: usize,
     pending: Vec<Pending<'a>>,
     location: Option<(u64, u64, u64)>,
     last_label: Option<&'a str>,
-    /// How far the text was looked at for braces.
+    /// Offset up to which the text has been scanned for braces.
     at: usize,
 }
 
@@ -238,7 +238,7 @@ impl<'a> Reading<'a> {
         let ty = declaration.ty.map(|ty| self.module.table.ty(ty));
         let bytes = ty.map_or(8, |ty| u64::from(ty.bits.div_ceil(8)));
         let lanes = u64::from(declaration.lanes.max(1));
-        // Each declaration of a list has the alignment that stands before them all.
+        // `.align` precedes a list of declarations, and applies to each of them.
         let said = declare::alignment(declare::before_pointer(text));
         let own = &text[text.rfind(declaration.name).unwrap_or(0).min(text.find('=').unwrap_or(text.len()))..];
         let (initial, relocations) = declare::initial(own, ty);
@@ -335,7 +335,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The scopes from the open one outwards.
+    /// Returns the open scope and its ancestors, innermost first.
     fn outwards(&self, scope: usize) -> Vec<usize> {
         core::iter::successors(Some(scope), |scope| {
             let parent = self.scopes[*scope].parent;
@@ -344,7 +344,8 @@ impl<'a> Reading<'a> {
         .collect()
     }
 
-    /// The first register that a name stands for, and how many elements it has; a register is numbered where it is first named.
+    /// Returns the index of the first register that a name denotes, and its number of lanes. Registers are numbered at
+    /// their first use.
     fn register(&mut self, name: &'a str) -> Option<(usize, u8)> {
         for scope in self.outwards(self.scope) {
             let direct = self.scopes[scope]
@@ -354,7 +355,7 @@ impl<'a> Reading<'a> {
                 .filter(|named| !matches!(named, Named::Registers { count: Some(_), .. }));
             let found = direct.or_else(|| {
                 let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
-                // A stem may end in digits itself: `%r1<10>`.
+                // A stem may itself end in digits: `%r1<10>`.
                 (1..=digits).rev().find_map(|digits| {
                     let (stem, number) = name.split_at(name.len() - digits);
                     match self.scopes[scope].names.get(stem) {

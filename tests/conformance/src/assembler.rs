@@ -17,34 +17,34 @@ use rayon::prelude::*;
 
 use crate::context::Context;
 
-/// How many lines stand in one module.
+/// Maximum number of lines in one module.
 const CHUNK: usize = 3000;
 
-/// How many of them are read at once while it is not known whether they break the grammar.
+/// Number of lines in a module while it is unknown whether they break the grammar.
 const WINDOW: usize = 1000;
 
-/// How many modules of a line each the assembler is given at once.
+/// Maximum number of one-line modules in one run of the assembler.
 const ALONE: usize = 250;
 
-/// A module that is given behind each of them.
+/// Module inserted after each of them, to reset the assembler.
 const FLUSH: &str = ".version 1.0\n.target sm_10\n.func flush() { ret; ret; }\n";
 
-/// An assembler at hand.
+/// An installed assembler.
 #[derive(Clone, Debug)]
 pub(crate) struct Assembler {
     path: PathBuf,
     pub(crate) version: String,
     /// The targets without a suffix that `-arch` may name, the newest last; for all others it names the newest.
     plain: Vec<Target>,
-    /// Whether it knows the newest version of the table.
+    /// True if it supports the newest version of the table.
     current: bool,
 }
 
-/// What is said of a line.
+/// Verdict on one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Taken,
-    /// With the first reason that was given.
+    /// With the first reason given.
     Refused(String),
 }
 
@@ -59,13 +59,13 @@ pub(crate) struct Run {
     pub(crate) passed: bool,
     /// Line, whether reading stopped there, message.
     pub(crate) complaints: Vec<(usize, bool, String)>,
-    /// How many complaints are about the module, and name no line.
+    /// Number of errors that concern the whole module and name no line.
     pub(crate) unplaced: usize,
     /// All that was said.
     pub(crate) output: String,
 }
 
-/// Where the assemblers are, newest first: those of `target/assembler`, as `install` puts them there.
+/// Returns the paths of the assemblers in `target/assembler`, where `install` puts them, newest first.
 pub(crate) fn installed(folder: &Path) -> Vec<PathBuf> {
     let mut versions: Vec<(Vec<u32>, PathBuf)> = fs::read_dir(folder)
         .into_iter()
@@ -101,14 +101,14 @@ impl Assembler {
         Ok(assembler)
     }
 
-    /// Whether it refuses a module only because it is too old to know the version or the target, or too new.
+    /// Returns true if the assembler refuses a module only because it does not support the version or the target.
     pub(crate) fn cannot_judge(&self, run: &Run) -> bool {
         // Before 13, comments too were to be ASCII.
         let old = ["Unsupported .", "non-ASCII"].iter().any(|reason| run.output.contains(reason));
         old && !self.current || run.output.contains("option 'gpu-name'")
     }
 
-    /// Whether the assembler knows the version and target of a context.
+    /// Returns true if the assembler supports the version and target of a context.
     pub(crate) fn knows(&self, context: &Context) -> bool {
         self.run(&context.module([]), context.target).passed
     }
@@ -130,7 +130,7 @@ impl Assembler {
         self.run_many(&[module], architecture, arguments).pop().expect("one module was given")
     }
 
-    /// Reads several modules, one after the other; each is told of by itself.
+    /// Checks several modules one after the other, with a separate result for each.
     fn run_many(&self, modules: &[&str], architecture: &str, arguments: &[&str]) -> Vec<Run> {
         let files: Vec<Temporary> = modules.iter().map(|_| Temporary::new("ptx")).collect();
         for (file, module) in files.iter().zip(modules) {
@@ -163,7 +163,7 @@ impl Assembler {
                     runs[index].output.push_str(message);
                 }
                 Some(_) => {}
-                // What names no module may be about any of them.
+                // A message that names no module may concern any of them.
                 None if line.contains("aborted due to errors") => {}
                 None if line.contains("fatal") || line.contains("error") => clear = false,
                 None => {}
@@ -201,7 +201,8 @@ impl Assembler {
     /// Each line in a module of its own.
     fn judge_alone(&self, context: &Context, lines: &[&str], chosen: &[usize]) -> Vec<(usize, Verdict)> {
         let modules: Vec<String> = chosen.iter().map(|&index| context.module([lines[index]])).collect();
-        // What a broken statement leaves in the assembler spoils the next one, be it of another module.
+        // A broken statement leaves state in the assembler that corrupts the verdict on the next one, even in another
+        // module.
         let modules: Vec<&str> = modules.iter().flat_map(|module| [module, FLUSH]).collect();
         let mut runs = self.run_many(&modules, &self.architecture(context.target), &["-o", "/dev/null"]);
         let mut own = false;
@@ -216,7 +217,7 @@ impl Assembler {
         chosen.iter().copied().zip(runs.into_iter().map(verdict)).collect()
     }
 
-    /// First in windows; what stands behind a line that breaks the grammar is judged by itself.
+    /// Judges the lines in windows; those after a line that breaks the grammar are judged alone.
     fn judge_chunk(&self, context: &Context, lines: &[&str], chunk: &[usize]) -> Vec<(usize, Verdict)> {
         let mut settled = Vec::new();
         let mut likely = Vec::new();
@@ -257,7 +258,7 @@ impl Assembler {
         if run.passed {
             return Sieve::Passed;
         }
-        // The line of the module behind each chosen one; a brace stands before and behind it.
+        // Last line of each chosen line's block in the module; a brace precedes and follows it.
         let mut ends = Vec::with_capacity(chosen.len());
         let mut end = context.lines();
         for &index in chosen {
@@ -307,7 +308,7 @@ enum Sieve {
     Unclear,
 }
 
-/// A file that is removed when it is no longer needed.
+/// Temporary file, removed on drop.
 pub(crate) struct Temporary {
     pub(crate) path: PathBuf,
 }

@@ -1,7 +1,7 @@
-//! The module that lines are judged in: version, target, and a register of every type under a name that says it.
+//! Module in which lines are judged: version, target, and registers of every type, named after the type.
 //!
-//! The names come from the table's types: `u32_0` to `u32_3`, the vector `v2_u32`. Variables of every state space,
-//! parameters, functions, a prototype, tables and labels stand beside them.
+//! The names come from the table's types: `u32_0` to `u32_3`, the vector `v2_u32`. The module also declares variables
+//! of every state space, parameters, functions, a prototype, tables and labels.
 
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, Severity};
@@ -11,7 +11,7 @@ use ptx_isa::text::{Options, check};
 
 use crate::assembler::Verdict;
 
-/// How many registers of each type there are.
+/// Number of registers of each type.
 pub(crate) const REGISTERS: usize = 4;
 
 /// A module that lacks nothing but the lines to judge.
@@ -58,7 +58,7 @@ pub(crate) fn declarable() -> impl Iterator<Item = TypeId> {
     TABLE.types.iter().flat_map(|ty| ty.registers.iter()).collect::<TypeSet>().iter()
 }
 
-/// Whether there are vectors of two such registers: those that fit a vector of 128 bits.
+/// Returns true if a vector of two such registers fits in 128 bits.
 pub(crate) fn in_vectors(ty: TypeId) -> bool {
     let info = &TABLE.types[ty.index()];
     info.kind != Kind::Predicate && info.bits <= 64
@@ -100,12 +100,12 @@ impl Context {
         Context { version, target, head: format!("{start}.entry kernel({parameters}) {{\n{declarations}label:\n") }
     }
 
-    /// What the lines are judged for, `9.5 sm_90`.
+    /// Version and target for which the lines are judged: `9.5 sm_90`.
     pub(crate) fn place(&self) -> String {
         format!("{} {}", self.version, self.target)
     }
 
-    /// How many lines stand before the first one to judge.
+    /// Number of lines before the first one to judge.
     pub(crate) fn lines(&self) -> usize {
         self.head.matches('\n').count()
     }

@@ -1,5 +1,5 @@
-//! What of the table the kinds of lines are made from: the slots of an opcode, how its operands depend on them, and
-//! forms that stand for many.
+//! Queries on the table from which the kinds of lines are built: the slots of an opcode, the dependence of its operands
+//! on them, and representative forms.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -28,7 +28,7 @@ pub(crate) fn free(form: FormInfo, random: &mut Random) -> Option<Free> {
     })
 }
 
-/// What is written for an operand, of registers that `register` names.
+/// Returns the text of an operand, with registers named by `register`.
 pub(crate) fn operand(operand: &'static Operand, mut register: impl FnMut(usize) -> String) -> String {
     match operand.kind {
         OperandKind::Scalar | OperandKind::Address => register(0),
@@ -56,7 +56,8 @@ pub(crate) fn value(form: FormInfo, slot: usize) -> Option<&'static str> {
     (form.values()[slot] != ABSENT).then(|| slots[slot].members[form.values()[slot] as usize])
 }
 
-/// All that may be tried in each slot: every type where types stand, every operator where operators do, and nothing.
+/// Returns the words to try in each slot: every type for a type slot, all members of related slots for any other, and
+/// none.
 pub(crate) fn choices(instruction: InstructionInfo) -> Vec<Vec<Option<&'static str>>> {
     let slots = instruction.data().slots.iter();
     slots
@@ -81,7 +82,7 @@ pub(crate) fn choices(instruction: InstructionInfo) -> Vec<Vec<Option<&'static s
         .collect()
 }
 
-/// Where the type of an operand comes from.
+/// Origin of an operand's type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Typed {
     Slot(usize),
@@ -94,7 +95,7 @@ pub(crate) enum Typed {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shape {
     pub(crate) operands: Vec<Typed>,
-    /// What stands around each of them.
+    /// Punctuation required around each operand.
     pub(crate) around: Vec<Around>,
     /// The type of the second destination, if one is written.
     pub(crate) second: Option<TypeId>,

@@ -1,9 +1,9 @@
-//! The differences that are known: exact lines, each under a heading that says why the verdicts differ.
+//! Known differences: exact lines, each under a heading that gives the reason for it.
 //!
-//! `known.txt` has headings, `# bug: …` for a bug of the assembler and `# open: …` for a mistake of ours that is not mended
-//! yet, and below each the lines on which it shows: the kind of line, where it stands, what the assembler does with it
-//! (`takes`, `refuses`, or `lines` for a module that both refuse on other lines), and the line, separated by tabs. No line is
-//! a pattern, and no known difference counts as agreement.
+//! `known.txt` has headings, `# bug: …` for a bug of the assembler and `# open: …` for an unfixed bug of ours, each
+//! followed by the lines on which it shows. A line consists of the kind of line, its place, what the assembler does
+//! with it (`takes`, `refuses`, or `lines` for a module in which both refuse different lines), and the text, separated
+//! by tabs. Lines are compared exactly, not as patterns, and no known difference counts as agreement.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -36,21 +36,21 @@ pub(crate) fn entry(kind: &str, difference: &Difference) -> String {
     key(kind, difference).join("\t")
 }
 
-/// What the list says about some differences.
+/// Classification of differences by the list of known ones.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
-    /// How many have each heading.
+    /// Number of differences under each heading.
     pub(crate) headings: BTreeMap<String, usize>,
-    /// How many the list lacks.
+    /// Number of differences that are not in the list.
     pub(crate) unknown: usize,
-    /// Entries that were tried and do not differ.
+    /// Entries that were tried and do not differ anymore.
     pub(crate) stale: Vec<String>,
 }
 
 impl Known {
     /// # Errors
     ///
-    /// The file cannot be read, an entry has no heading, stands twice or has other than four parts.
+    /// If the file cannot be read, or an entry has no heading, is a duplicate, or does not have four parts.
     pub(crate) fn read(path: &Path) -> Result<Known, String> {
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let mut known = Known::default();
@@ -63,7 +63,7 @@ impl Known {
                 _ if line.is_empty() => {}
                 (_, Ok(key), Some(heading)) => {
                     if known.entries.insert(key, heading.clone()).is_some() {
-                        return wrong("this line stands twice");
+                        return wrong("duplicate line");
                     }
                 }
                 (_, Ok(_), None) => return wrong("no heading says why the verdicts differ"),

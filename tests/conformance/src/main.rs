@@ -7,8 +7,9 @@
 //! cargo run --release -p conformance -- --card     # what a card computes, the same way
 //! ```
 //!
-//! It prints plain agreement. It exits with 0 where every difference stands in `known.txt`, and no line of that file that
-//! was tried agrees, with 1 otherwise, and with 0 and a message where there is no assembler, unless `--required` is given.
+//! It prints the agreement. It exits with 0 if every difference is listed in `known.txt` and every line tried from that
+//! file still differs, and with 1 otherwise. Without an assembler it prints a message and exits with 0, or fails with
+//! `--required`.
 
 mod assembler;
 mod context;
@@ -36,7 +37,7 @@ use report::{Difference, Tally};
 /// Hold the table against NVIDIA's assembler.
 #[derive(Parser)]
 struct Arguments {
-    /// An assembler, in place of those in target/assembler
+    /// Assembler to use, in place of the ones in target/assembler
     #[arg(long, value_name = "PTXAS")]
     assembler: Option<PathBuf>,
     /// Ask every assembler that is installed, not the newest only
@@ -48,19 +49,19 @@ struct Arguments {
     /// The seed of random lines; a new one each run unless given
     #[arg(long)]
     seed: Option<u64>,
-    /// How many random lines
+    /// Number of random lines
     #[arg(long)]
     random: Option<usize>,
-    /// How many modules with a change
+    /// Number of modules to mutate
     #[arg(long)]
     modules: Option<usize>,
-    /// Try one line of so many, of floors one version and target of so many
+    /// Try one in N lines, and for floors one in N pairs of version and target
     #[arg(long, value_name = "N", default_value_t = 1)]
     one_in: u64,
     /// Only these kinds
     #[arg(long, value_name = "KIND")]
     kind: Vec<String>,
-    /// How many differences with the same reasons, or of the same form, to print
+    /// Maximum number of differences to print for each group with the same reasons, or for each form
     #[arg(long, default_value_t = 3)]
     show: usize,
     /// In place of verdicts: compile every form, and write what its code computes to tests/machine/compiled.txt; with --seed
@@ -73,7 +74,7 @@ struct Arguments {
     /// In place of verdicts: run every form on a card, and write what it computes to tests/machine/card.txt
     #[arg(long)]
     card: bool,
-    /// Fail where there is no assembler
+    /// Fail if no assembler is installed
     #[arg(long)]
     required: bool,
 }

@@ -1,4 +1,4 @@
-//! What the run found: how many verdicts agree, kind by kind, and which do not.
+//! Results of a run: the number of verdicts that agree for each kind, and the differences.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -25,12 +25,12 @@ pub(crate) struct Tally {
     pub(crate) kind: &'static str,
     pub(crate) total: usize,
     pub(crate) agreed: usize,
-    /// How many lines the assembler takes, and how many of them are refused here.
+    /// Number of lines that the assembler takes; `false_errors` counts those of them that are refused here.
     pub(crate) legal: usize,
     pub(crate) false_errors: usize,
-    /// Whether each difference must be known.
+    /// True if every difference must be a known one.
     pub(crate) gated: bool,
-    /// The place and text of every line that was tried.
+    /// Place and text of every line that was tried.
     pub(crate) tried: HashSet<(String, String)>,
     pub(crate) differences: Vec<Difference>,
 }
@@ -52,8 +52,8 @@ impl Tally {
     }
 }
 
-/// Prints the differences that are not known, those with the same reasons together and the most frequent first, and of
-/// those as many as `most`.
+/// Prints the unknown differences, grouped by their reasons with the most frequent first, and at most `most` of each
+/// group.
 pub(crate) fn differences(tally: &Tally, known: &Known, most: usize) {
     let mut groups: BTreeMap<(String, String), Vec<&Difference>> = BTreeMap::new();
     for difference in tally.differences.iter().filter(|difference| !known.has(tally.kind, difference)) {

@@ -1,4 +1,4 @@
-//! What a project of its own makes of `isa-spec`: a table that extends ours, one that stands alone, and one inline.
+//! Uses of `isa-spec` by another project: a table that extends ours, a standalone one, and one inline.
 
 /// An instruction more, on our table.
 pub mod bits {
@@ -18,7 +18,7 @@ pub mod named {
 
     use crate::bits::ptx;
 
-    /// Ours, of which the crate's own table knows nothing but that it stands on it.
+    /// A form of the table of `ptx-isa`, which this crate's table extends.
     pub const SELECTED: u32 = (ptx!(selp.u32).eval)(1, 2, false);
 
     /// The crate's.
@@ -42,7 +42,7 @@ pub mod inline {
         use ptx;
         bodies crate::bodies;
 
-        /// How many bits are ones.
+        /// Number of bits that are one.
         builtin pops<T: .b32, .b64>(x: T) -> .u32;
 
         /// Counts the ones of a word.
@@ -61,12 +61,12 @@ pub mod inline {
 pub mod bodies {
     pub use ptx_isa::eval::*;
 
-    /// How many bits are ones.
+    /// Number of bits that are one.
     pub const fn pops_b32(x: u32) -> u32 {
         x.count_ones()
     }
 
-    /// How many bits are ones.
+    /// Number of bits that are one.
     pub const fn pops_b64(x: u64) -> u32 {
         x.count_ones()
     }

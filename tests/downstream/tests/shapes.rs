@@ -137,7 +137,7 @@ fn registers_of_128_bits_are_whole_and_no_warp_has_them() {
     assert_eq!(error.to_string(), why);
 }
 
-/// What is for one target, or a family, is for no other, however late.
+/// A form for one architecture or family is unavailable on every other target, however recent.
 #[test]
 fn suffixes_of_targets_are_floors_of_their_own() {
     let check = |statement: &str, target: &str| {

@@ -1,4 +1,4 @@
-//! Three tables of another project: one that stands on ours, the same inline, and one that stands alone.
+//! Three tables of another project: an extension of ours, the same inline, and a standalone one.
 
 use downstream::{bits, inline, named, toy};
 use ptx_isa::TABLE;

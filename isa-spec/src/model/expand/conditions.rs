@@ -38,7 +38,7 @@ pub(super) fn flatten_all(named: &mut Named, errors: &mut Errors) {
     }
 }
 
-/// Replaces the names of conditions in an entry by what they stand for; operands and destinations of assignments shadow
+/// Replaces the names of conditions in an entry by their definitions; operands and destinations of assignments shadow
 /// them.
 pub(super) fn fill(entry: &mut Instruction, named: &Named) {
     if named.conditions.is_empty() {

@@ -4,7 +4,7 @@
 //! ```text
 //! use binary(x + y);      the blocks of `template binary($value)`, with `x + y` for `$value`
 //! .scope                  the members of `set scope`, where the entry has no set of its own
-//! wide                    the condition that `condition wide = …;` stands for, where no operand has this name
+//! wide                    the definition in `condition wide = …;`, unless the entry has an operand of this name
 //! .num.x of .b32          1 of .b32 where .num == .x1, 2 of .b32 where .num == .x2, …
 //! ```
 //!

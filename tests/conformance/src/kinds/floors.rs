@@ -10,7 +10,7 @@ use super::{Batch, Extent, context};
 use crate::forms::{free, one_each, plain_type, statement, statement_with};
 use crate::random::{Random, hash};
 
-/// What a floor may depend on: which slots are filled, and with which types.
+/// Returns what a floor may depend on: instruction, syntax line, filled slots, and the types in them.
 fn family(form: FormInfo) -> (usize, usize, Vec<Option<u8>>) {
     let instruction = form.instruction();
     let values = form.values().iter().enumerate();

@@ -13,7 +13,7 @@ use crate::report::{Difference, TAKEN, Tally};
 /// Variables and parameters of all spaces, types, shapes and values, each line a module.
 const DECLARATIONS: &str = include_str!("declarations.txt");
 
-/// What stands before an empty kernel.
+/// Module headers, each placed before an empty kernel.
 const HEADS: &[&str] = &[
     ".version 8.6\n.target sm_90",
     ".version 8.6 .target sm_90",
@@ -73,7 +73,7 @@ const HEADS: &[&str] = &[
     "// é\n.version 8.6\n.target sm_90",
 ];
 
-/// What stands in a module with a version and a target.
+/// Module bodies, placed after a version and a target.
 const BODIES: &[&str] = &[
     "",
     ".entry k() {}",
@@ -178,7 +178,8 @@ const BODIES: &[&str] = &[
     ".entry k() { .reg .u32 .u32 a; }",
 ];
 
-/// Which versions know which targets; for a quick run the first one that does, and the one before.
+/// Returns a module for each pair of version and target; a quick run keeps only the first version that supports the
+/// target, and the version before it.
 fn pairs(quick: bool) -> Vec<String> {
     let mut pairs = Vec::new();
     for info in TABLE.targets {

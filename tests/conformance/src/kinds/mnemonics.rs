@@ -44,7 +44,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
                 }
             }
             for _ in 0..most {
-                // Few words stand together: most places are left out.
+                // Only few modifiers can be combined, so most slots stay empty.
                 let some = |list: &Vec<Option<&'static str>>, random: &mut Random| match random.once_in(2) {
                     true => *random.of(list),
                     false => None,

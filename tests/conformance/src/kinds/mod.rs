@@ -25,9 +25,9 @@ pub(crate) struct Extent {
     /// A part of what is usually tried, for a run of a minute.
     pub(crate) quick: bool,
     pub(crate) seed: u64,
-    /// How many random lines.
+    /// Number of random lines.
     pub(crate) random: usize,
-    /// How many modules with a change.
+    /// Number of mutated modules.
     pub(crate) modules: usize,
 }
 

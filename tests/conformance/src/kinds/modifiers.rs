@@ -43,7 +43,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             add(&[first, &modifiers[moved..]].concat())
         });
         for (dot, _) in opcode.match_indices('.') {
-            // The words of an opcode stand behind each other.
+            // Modifiers between the words of an opcode: these must be adjacent.
             let (before, behind) = opcode.split_at(dot);
             let rest: String = modifiers.iter().map(|modifier| format!(".{modifier}")).collect();
             lines.insert(format!("{before}{rest}{behind}{operands}"));

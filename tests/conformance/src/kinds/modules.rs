@@ -1,10 +1,9 @@
-//! Modules that compilers wrote, each with one change somewhere: is it refused, and on which lines?
+//! Compiler-generated modules, each with a single random change: checks whether it is refused, and on which lines.
 //!
-//! The assembler stops at the first mistake that breaks the grammar; on what stands behind it says nothing, and what it
-//! looks at last (such as names that nothing declares) it says nothing at all. Where it names no line, as for a target that the
-//! version does not know, one line of ours answers. Two figures tell how the lines compare:
-//! `lines` counts modules where both refuse exactly the same lines, wherever they stand, and `lines read` those where they
-//! do in the part that the assembler read.
+//! The assembler stops at the first syntax error: it reports nothing for the lines after it, nor anything from its last
+//! pass, such as undeclared names. An error of the assembler that names no line, as for a target that the version does
+//! not support, is matched by one line of ours. Two figures compare the lines: `lines` counts the modules in which both
+//! refuse exactly the same lines, and `lines read` those in which they do so in the part that the assembler read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -24,7 +23,7 @@ use crate::report::{Difference, TAKEN, Tally};
 /// Lines of functions in one piece of a large module.
 const PIECE: usize = 250;
 
-/// What is said of a module that is refused as a whole.
+/// Description of a module that is refused as a whole.
 const MODULE: &str = "refused, on no line";
 
 /// The modules of some folders, large ones in pieces, by name.
@@ -46,7 +45,7 @@ fn modules(folders: &[&Path]) -> Vec<(String, String)> {
     modules
 }
 
-/// A part of a module that stands by itself: a directive, a declaration, or a function with its body.
+/// Top-level item of a module: a directive, a declaration, or a function with its body.
 struct Item<'a> {
     text: &'a str,
     /// The name, if it is a function with a body.
@@ -150,15 +149,15 @@ fn target_of(module: &str) -> Target {
     word.split(',').next().and_then(|word| word.trim().parse().ok()).unwrap_or(Target::sm(90))
 }
 
-/// What is compared of a module.
+/// Result of comparing both verdicts on one changed module.
 struct Compared {
     class: &'static str,
-    /// Where the change is, and what it is.
+    /// Location and kind of the change.
     place: String,
     line: String,
     taken: bool,
-    /// Whether one takes and the other refuses it; else whether they refuse other lines, and other lines of those that
-    /// the assembler read.
+    /// Difference in the verdict on the module; if the verdicts agree, differences in the refused lines, of the whole
+    /// module and of the part that the assembler read.
     differs: [Option<Difference>; 3],
 }
 
@@ -197,11 +196,11 @@ fn compare(assembler: &Assembler, name: &str, text: &str, random: &mut Random) -
         ours: said(mine, &yours),
         theirs: if yours.is_empty() && !taken { MODULE.to_owned() } else { said(&yours, mine) },
     };
-    // What only we refuse behind the line at which the assembler stopped.
+    // Ignore our errors after the line at which the assembler stopped.
     let mut read = mine.clone();
     read.retain(|line, _| stopped.is_none_or(|stopped| *line <= stopped));
     let verdict = mine.is_empty() == taken;
-    // For each complaint that names no line there is one line more here.
+    // Each error that names no line corresponds to one additional line here.
     let alike = |mine: &BTreeMap<usize, String>| {
         let shared = yours.keys().filter(|line| mine.contains_key(line)).count();
         shared == yours.len() && mine.len() == shared + unplaced
@@ -228,7 +227,7 @@ pub(crate) fn hold(assembler: &Assembler, folders: &[&Path], extent: &Extent) ->
         .collect();
     let mut classes: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     let mut tallies = ["modules", "lines", "lines read"].map(Tally::new);
-    // What differs in `lines read` differs in `lines`.
+    // Every difference in `lines read` is also one in `lines`.
     tallies[2].gated = false;
     for Compared { class, place, line, taken, differs } in results {
         let row = classes.entry(class).or_default();

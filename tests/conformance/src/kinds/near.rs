@@ -9,13 +9,13 @@ use crate::context::{declarable, in_vectors};
 use crate::forms::{free, own_register, words};
 use crate::random::{Random, hash};
 
-/// How many lines stand in one batch.
+/// Number of lines in one batch.
 const BATCH: usize = 10_000;
 
-/// What may stand for a function.
+/// Candidates for a function operand.
 const FUNCTIONS: &[&str] = &["function", "callee", "by_register", "by_bytes", "kernel", "prototype", "b64_0"];
 
-/// What may stand for the arguments or results of a call.
+/// Candidates for the arguments or results of a call.
 const ARGUMENTS: &[&str] = &[
     "()",
     "(word)",
@@ -34,7 +34,7 @@ const ARGUMENTS: &[&str] = &[
     "(local_variable)",
 ];
 
-/// What may stand for the list of targets or the prototype of a branch or call.
+/// Candidates for the target list or prototype of an indirect branch or call.
 const TABLES: &[&str] = &["list", "functions", "prototype", "plain", "label", "undeclared"];
 
 pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {

@@ -10,7 +10,7 @@ use crate::context::{REGISTERS, declarable, in_vectors};
 use crate::forms::{own_register, statement};
 use crate::random::hash;
 
-/// Names and what stands around them. `P` is a predicate register, `R` one of the operand's own type.
+/// Operands with prefixes and suffixes. `P` is a predicate register, `R` one of the operand's own type.
 const WRITTEN: &[&str] = &[
     "_",
     "__",
@@ -549,7 +549,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     for form in TABLE.forms() {
         let mut here = Vec::new();
         for (place, operand) in form.operands().iter().enumerate() {
-            // What the text layer knows of an operand, its name aside.
+            // All properties of the operand but its name.
             let whole = format!("{operand:?}");
             let kind = whole.split_once(", ").map_or("", |(_, rest)| rest).to_owned();
             if !seen.insert((
@@ -561,7 +561,8 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             )) {
                 continue;
             }
-            // What breaks the grammar does so wherever such an operand stands: once for each is enough.
+            // A text breaks the grammar for every operand of a kind or for none: trying it once for each kind is
+            // enough.
             let first = short.insert(kind.clone());
             let every = !extent.quick && short.insert(format!("{:?} {kind}", form.instruction()));
             // A quick run tries one of eight.
@@ -574,7 +575,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
     }
 }
 
-/// Whether a text is no operand in any statement, at a glance.
+/// Returns true if a text has characters beyond those of names and numbers, and so may break the grammar.
 fn breaks(text: &str) -> bool {
     !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_%.+".contains(&byte))
 }

@@ -1,4 +1,4 @@
-//! Every selector and mask behind every operand that has one, and behind one that has none.
+//! Every selector and mask, on operands that take one and on operands that do not.
 
 use ptx_isa::selector::{self, Selector};
 use ptx_isa::table::FormInfo;

@@ -17,7 +17,7 @@ struct Tokens<'a> {
     tokens: Vec<Range<usize>>,
 }
 
-/// What replaces a part of a module.
+/// Byte range of a module and its replacement.
 type Edit = (Range<usize>, String);
 
 /// The name of a class of changes, and the function that makes one where the module has a place for it.
@@ -42,7 +42,7 @@ const CLASSES: &[Class] = &[
     ("line", line),
 ];
 
-/// Words that begin with a dot and are no modifier of a statement.
+/// Words that begin with a dot and are not modifiers of a statement.
 const DIRECTIVES: &[&str] = &[
     ".entry",
     ".func",
@@ -89,7 +89,7 @@ const DIRECTIVES: &[&str] = &[
 /// State spaces that variables are declared in.
 const SPACES: &[&str] = &[".reg", ".global", ".const", ".shared", ".local", ".param"];
 
-/// What may stand for an operand beside what the module has.
+/// Candidates for an operand, besides those in the module.
 const OPERANDS: &[&str] = &[
     "0",
     "1",
@@ -110,7 +110,7 @@ const OPERANDS: &[&str] = &[
     "%r1+4",
 ];
 
-/// What may stand for an initial value.
+/// Candidates for an initial value.
 const VALUES: &[&str] = &[
     "0",
     "-1",
@@ -205,7 +205,7 @@ impl<'a> Tokens<'a> {
                 _ => {
                     let rest = first.as_str();
                     let length = rest.find(|c: char| !word(c) && c != ':').unwrap_or(rest.len());
-                    // `::` belongs to a modifier, `:` stands behind a label.
+                    // `::` is part of a modifier, whereas `:` ends a label.
                     let length = if rest[..length].contains("::") {
                         length
                     } else {
@@ -225,18 +225,18 @@ impl<'a> Tokens<'a> {
         self.tokens.get(index).map_or("", |range| &self.text[range.clone()])
     }
 
-    /// A random token of those for which a condition holds.
+    /// Returns a random token that satisfies a predicate.
     fn find(&self, random: &mut Random, wanted: impl Fn(usize, &str) -> bool) -> Option<usize> {
         let found: Vec<usize> = (0..self.tokens.len()).filter(|&index| wanted(index, self.get(index))).collect();
         (!found.is_empty()).then(|| *random.of(&found))
     }
 
-    /// The first token from `from` that is one of some.
+    /// Returns the first token at or after `from` that is one of `wanted`.
     fn next(&self, from: usize, wanted: &[&str]) -> Option<usize> {
         (from..self.tokens.len()).find(|&index| wanted.contains(&self.get(index)))
     }
 
-    /// Whether a directive, label or statement begins at a token.
+    /// Returns true if a directive, label or statement begins at a token.
     fn begins(&self, index: usize) -> bool {
         index == 0 || matches!(self.get(index - 1), ";" | "{" | "}" | ":")
     }
@@ -251,7 +251,7 @@ impl<'a> Tokens<'a> {
         self.get(index).strip_prefix('.').is_some_and(|name| TABLE.type_named(name).is_some())
     }
 
-    /// Whether a token is a name or a number that an instruction or a declaration has as an operand.
+    /// Returns true if a token is a name or number used as an operand of an instruction or declaration.
     fn is_operand(&self, index: usize) -> bool {
         self.get(index).starts_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '%'))
             && !self.is_opcode(index)

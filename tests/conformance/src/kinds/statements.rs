@@ -1,11 +1,11 @@
-//! What stands around operands: commas, semicolons, guards, labels, braces, comments; too few and too many operands.
+//! Syntax around operands: commas, semicolons, guards, labels, braces, comments; too few and too many operands.
 
 use std::collections::BTreeSet;
 
 use super::{Batch, Extent, newest};
 use crate::forms::{one_each, own_register, statement};
 
-/// What stands before a statement; `P` is a predicate.
+/// Prefixes of a statement; `P` is a predicate.
 const BEFORE: &[&str] = &[
     "@P ",
     "@!P ",
@@ -123,7 +123,7 @@ const BEFORE: &[&str] = &[
     "@@DWARF\n",
 ];
 
-/// What stands behind a statement, its semicolon included.
+/// Suffixes of a statement, including its semicolon.
 const BEHIND: &[&str] = &[
     "",
     " ;",
@@ -179,7 +179,7 @@ const BEHIND: &[&str] = &[
     "; \"",
 ];
 
-/// What stands for a comma.
+/// Replacements for a comma.
 const COMMAS: &[&str] =
     &["", " ", ",,", ", ,", " , ", "\n,\n", "/**/,/**/", ";", ":", "|", ",_,", ".", ",\u{b}", "//,\n,", "+", ", !"];
 

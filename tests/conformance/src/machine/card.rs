@@ -1,7 +1,7 @@
-//! What a card computes: every form that it knows, on the vectors of `vectors.rs`, under guards and in diverged warps.
+//! Results from a GPU: every form that it supports, on the vectors of `vectors.rs`, under guards and in diverged warps.
 //!
-//! A thread has a vector. Each kernel runs four times: even and odd threads by turns, the others kept away by a guard or
-//! by a branch. A thread that is kept away must find its destinations as they were.
+//! Each thread computes one vector. Each kernel runs four times: with the even or the odd threads active, and the
+//! others disabled by a guard or by a branch. An inactive thread must leave its destinations unchanged.
 
 use std::fmt::Write;
 use std::fs;
@@ -29,10 +29,11 @@ fn forms(sm: u16) -> Vec<FormInfo> {
     let takes = |floor: &Floor| floor.takes(Target::sm(sm), TABLE.families());
     // With all operands.
     let whole = |form: &FormInfo| form.operands().iter().filter_map(|operand| operand.floor).all(takes);
-    // A statement that hands on a state stands behind another one, and more results have no place.
+    // A statement that uses a state (such as the carry flag) cannot run alone, and only `KEPT.len()` results are
+    // stored.
     let alone = |form: &FormInfo| form.states().is_empty() && form.results().count() <= KEPT.len();
     let reached = TABLE.forms().filter(|form| constants_reach(*form) && alone(form));
-    // Nor has a form that later versions have no more.
+    // Forms that later versions removed are left out as well.
     let newest = TABLE.versions.last().copied();
     let kept = |form: &FormInfo| spelling::is_taken(*form, newest, Some(Target::sm(sm)));
     reached.filter(|form| takes(form.floor()) && kept(form) && whole(form)).collect()

@@ -6,7 +6,7 @@ use std::ptr;
 
 use libloading::Library;
 
-/// Where the driver is on Linux.
+/// File name of the driver library on Linux.
 const DRIVER: &str = "libcuda.so.1";
 
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `…_MINOR`.

@@ -1,6 +1,6 @@
-//! What the machine's instructions on floats compute, by LLVM's `APFloat`.
+//! Semantics of the machine's floating-point instructions, implemented with LLVM's `APFloat`.
 //!
-//! Where an operation on doubles gives a NaN, which one it is is not known.
+//! The NaN payload that a double-precision operation returns is unknown.
 
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
@@ -41,8 +41,8 @@ fn write<F: Float>(i: &Instruction, value: F) -> u64 {
     if value.is_nan() { (1 << (F::BITS - 1)) - 1 } else { value.to_bits() as u64 }
 }
 
-/// What an opcode without its first letter does. With `FTZ` a result is zero where it is tiny after rounding, which the same
-/// result at twice the scale shows.
+/// Computes the operation of an opcode, given without its first letter. With `FTZ`, a result that is tiny after
+/// rounding is flushed to zero; tininess is determined by computing the result at twice the scale.
 fn operate<F: Float>(i: &Instruction, name: &str, operands: &[F]) -> Option<F> {
     let round = rounding(i);
     let at_scale = |scale: i32| {
@@ -242,8 +242,8 @@ impl Machine {
         operands.map(|at| Ok(read(self.bits(i, at, 32)?, i.has("FTZ")))).collect()
     }
 
-    /// The bits of a float: a register, or a pair for 64 bits, without its sign or with the other one where it says so, or a
-    /// constant, which stands in the encoding.
+    /// Returns the bits of a floating-point operand: a register, or a register pair for 64 bits, with `-` and `|…|`
+    /// applied, or the constant from the encoding.
     fn bits(&self, i: &Instruction, at: usize, width: u32) -> Result<u64> {
         let operand = i.operand(at)?;
         let (rest, negated) = operand.strip_prefix('-').map_or((operand, false), |rest| (rest, true));
@@ -294,7 +294,7 @@ impl Machine {
     fn floated(&mut self, i: &Instruction) -> Result<()> {
         let (signed, bits) = kinds(i).first().copied().unwrap_or((true, 32));
         let word = match bits {
-            // The upper half of a constant stands there.
+            // The encoding holds only the upper half of a 64-bit constant.
             64 if !i.operand(1)?.contains('R') => u64::from(i.constant) << 32,
             64 => self.registers.wide(i.operand(1)?)?,
             _ => self.value(i, 1)?.into(),
@@ -340,7 +340,8 @@ impl Machine {
         self.set(i, result as u32)
     }
 
-    /// `F2FP.F16.F32.PACK_AB R0, R1, R2`: the first source above the second; `MERGE_C` has one, and what is to stand above.
+    /// `F2FP.F16.F32.PACK_AB R0, R1, R2`: packs both sources, the first into the upper half. With `MERGE_C` it converts
+    /// only the first source and takes the upper half from the second.
     fn packed(&mut self, i: &Instruction) -> Result<()> {
         self.knows(i, &["RZ", "RM", "RP", "RELU", "SATFINITE", "F16", "BF16", "F32", "PACK_AB", "MERGE_C"])?;
         let convert = |at| {

@@ -1,4 +1,4 @@
-//! What the machine's instructions on pairs of halves compute, by way of exact doubles.
+//! Semantics of the machine's instructions on pairs of halves, computed exactly in double precision.
 
 /// A float of 16 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl Format {
         15 - self.exponent_bits()
     }
 
-    /// The number that the bits stand for; every half is a double.
+    /// Converts the bits to a double, which is exact for every half.
     pub(super) fn number(self, bits: u16) -> f64 {
         let fraction_bits = self.fraction_bits();
         let largest = (1 << self.exponent_bits()) - 1;
@@ -37,7 +37,7 @@ impl Format {
         if bits >> 15 == 1 { -size } else { size }
     }
 
-    /// Whether the bits are a number so small that its first digit is not told.
+    /// Returns true if the bits are a subnormal number.
     pub(super) fn is_subnormal(self, bits: u16) -> bool {
         let low = (1 << self.fraction_bits()) - 1;
         bits & low != 0 && bits & 0x7fff & !low == 0

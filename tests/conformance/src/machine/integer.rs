@@ -1,16 +1,16 @@
-//! What the machine's instructions on integers compute.
+//! Semantics of the machine's integer instructions.
 
 use super::interpreter::Machine;
 use super::registers::{Registers, Result};
 use super::sass::Instruction;
 
-/// The lowest bits of a word as a number.
+/// Sign- or zero-extends the lowest `bits` bits of a word.
 fn number(word: u32, signed: bool, bits: u32) -> i64 {
     let word = i64::from(word) << (64 - bits);
     if signed { word >> (64 - bits) } else { (word as u64 >> (64 - bits)) as i64 }
 }
 
-/// The kind and width that a part of a name tells: `U16`.
+/// Parses the signedness and width from a part of an instruction's name: `U16`.
 fn kind(part: &str) -> Option<(bool, u32)> {
     let (kind, bits) = part.split_at_checked(1)?;
     let signed = match kind {
@@ -21,18 +21,18 @@ fn kind(part: &str) -> Option<(bool, u32)> {
     Some((signed, bits.parse().ok().filter(|bits| (2..=64).contains(bits))?))
 }
 
-/// All kinds in a name, in order.
+/// Returns all such kinds in a name, in order.
 pub(super) fn kinds(i: &Instruction) -> Vec<(bool, u32)> {
     i.parts[1..].iter().filter_map(|part| kind(part)).collect()
 }
 
-/// The nearest number of a kind.
+/// Saturates a value to the range of a kind.
 pub(super) fn nearest(value: i128, (signed, bits): (bool, u32)) -> i128 {
     let above = 1_i128 << (bits - u32::from(signed));
     value.clamp(if signed { -above } else { 0 }, above - 1)
 }
 
-/// So many places lower or higher, no more than all.
+/// Clamps a shift amount to the width.
 fn by(places: u32, width: u32) -> u32 {
     places.min(width)
 }
@@ -131,17 +131,17 @@ impl Machine {
         Ok(true)
     }
 
-    /// How many predicates stand from an operand on.
+    /// Number of consecutive predicate operands starting at `from`.
     fn predicates(i: &Instruction, from: usize) -> usize {
         i.operands[from..].iter().take_while(|operand| Registers::is_predicate(operand)).count()
     }
 
-    /// What a name's predicates at the end add up to.
+    /// Sum of the carry-in predicates, the operands starting at `from`.
     fn carried(&self, i: &Instruction, from: usize) -> Result<u64> {
         (from..i.operands.len()).map(|at| self.predicate(i, at).map(u64::from)).sum()
     }
 
-    /// `IADD3 R0, P0, P1, R1, -R2, R3`, and with `X` and predicates at the end what was carried.
+    /// `IADD3 R0, P0, P1, R1, -R2, R3`: adds three words; with `X` and trailing predicates also the carries in.
     fn sum(&mut self, i: &Instruction) -> Result<()> {
         let out = Machine::predicates(i, 1);
         let carries = i.operands.len() - i.operands.iter().rev().take_while(|own| Registers::is_predicate(own)).count();
@@ -193,7 +193,8 @@ impl Machine {
         }
     }
 
-    /// `LEA R0, R1, R2, 0x4`: a word so many places higher, and another; with `HI` what is then above 32 bits.
+    /// `LEA R0, R1, R2, 0x4`: shifts a word left and adds another; with `HI` it adds to the upper 32 bits of the
+    /// shifted value.
     fn scaled_sum(&mut self, i: &Instruction) -> Result<()> {
         let out = Machine::predicates(i, 1);
         if i.operand(1 + out)?.starts_with(['-', '~']) {

@@ -10,7 +10,7 @@ use super::half::{Format, compare};
 use super::registers::{Origin, Registers, Result, number};
 use super::sass::Instruction;
 
-/// What is in memory, word by word, and where it is from; the parameter is address 0.
+/// Memory contents, word by word, with the origin of each word; the kernel parameter is address 0.
 pub(super) type Memory = HashMap<u64, (u32, Origin)>;
 
 pub(super) struct Machine {
@@ -39,7 +39,7 @@ impl Machine {
         {
             return Ok(true);
         }
-        // What works on registers of all threads at once differs by their names alone.
+        // Uniform instructions differ only by the `U` in their names.
         let opcode = i.parts[0].strip_prefix('U').unwrap_or(&i.parts[0]);
         self.registers.begin(if is_move(opcode, i) { Origin::Moved } else { Origin::Computed });
         match opcode {
@@ -145,7 +145,7 @@ impl Machine {
         }
     }
 
-    /// What a comparison of halves, with its sources from operand `at` on, finds for each of the two.
+    /// Compares both halves of the sources that start at operand `at`.
     fn compare_halves(&self, i: &Instruction, at: usize) -> Result<[bool; 2]> {
         let format = format(i);
         let known = |part: &&String| !matches!(part.as_str(), "BF16_V2" | "BF" | "FTZ" | "AND" | "OR" | "XOR");
@@ -201,7 +201,7 @@ impl Machine {
     }
 }
 
-/// How many words an access to memory moves, and what of each.
+/// Number of words that a memory access transfers, and the mask of the bits kept of each.
 fn access(i: &Instruction) -> Result<(usize, u32)> {
     let widths = i.parts[1..].iter().filter(|part| !matches!(part.as_str(), "E" | "CONSTANT"));
     match widths.map(String::as_str).collect::<Vec<_>>()[..] {
@@ -214,7 +214,7 @@ fn access(i: &Instruction) -> Result<(usize, u32)> {
     }
 }
 
-/// Whether an instruction does nothing but move a word.
+/// Returns true if an instruction only moves a word.
 fn is_move(opcode: &str, i: &Instruction) -> bool {
     let zeros = |operands: &[&str]| operands.iter().zip(&i.operands[1..]).all(|(zero, own)| own.starts_with(zero));
     match opcode {
@@ -231,7 +231,7 @@ pub(super) fn format(i: &Instruction) -> Format {
     if i.parts.iter().any(|part| part.starts_with("BF16")) { Format::Bf16 } else { Format::F16 }
 }
 
-/// What a comparison found, together with a predicate.
+/// Combines the result of a comparison with a predicate.
 pub(super) fn joined(i: &Instruction, truth: bool, with: bool) -> Result<bool> {
     match () {
         () if i.has("AND") => Ok(truth & with),

@@ -8,36 +8,36 @@ use ptx_isa::table::{FormInfo, Kind, Operand, TypeId};
 
 use crate::forms::plain_type;
 
-/// How many bytes the results of one vector take in kernels for a card.
+/// Size in bytes of one vector's results in kernels for a GPU.
 pub(crate) const STRIDE: u64 = 16;
 
-/// How many bytes each result and each input of a vector takes elsewhere.
+/// Size in bytes of each result and each input of a vector in all other kernels.
 pub(crate) const EACH: u64 = 8;
 
-/// Where [`loaded`] finds its inputs, behind all that it stores.
+/// Address of the inputs of [`loaded`], beyond everything that it stores.
 pub(crate) const INPUTS: u64 = 0x1000;
 
-/// What stands behind `add.cc`: the carry is the other operand.
+/// Second operand of the `add.cc` that sets the carry flag: the carry out is 1 unless the first operand is 0.
 const ONES: &str = "0xffffffff";
 
-/// The words of a selector, as it is written behind an operand; nothing for a listed one that is left out.
+/// Returns the selector written after an operand; empty if a listed selector is omitted.
 fn selector(info: &Selector, value: u128) -> String {
     let word = info.kind.spell(info.letter, value as u32);
     if word.is_empty() { word } else { format!(".{word}") }
 }
 
-/// Whether nothing but a constant stands for an operand.
+/// Returns true if an operand must be an immediate.
 fn is_immediate(operand: &Operand) -> bool {
     operand.registers.is_empty()
 }
 
-/// Whether each vector has a statement of its own: selectors and immediates are parts of it.
+/// Returns true if each vector needs a statement of its own because it has selectors or immediates.
 pub(crate) fn is_written_out(form: FormInfo) -> bool {
     form.selectors().next().is_some() || form.operands().iter().any(is_immediate)
 }
 
-/// The statement of a form on registers named as its operands, with so many of its sources, and with the immediates and
-/// selectors among these inputs.
+/// Returns the statement of a form, with registers named after its operands. Only the first `sources` sources are
+/// written; immediates and selectors are taken from `inputs`.
 fn statement(form: FormInfo, sources: usize, inputs: &[u128]) -> String {
     let (sources, selectors) = inputs.split_at(sources);
     let (mut sources, mut selectors) = (sources.iter(), selectors.iter());
@@ -93,7 +93,7 @@ fn declarations(form: FormInfo) -> String {
     text
 }
 
-/// What moves the results to memory at `offset` from `%out`.
+/// Returns the code that stores the results to memory at `offset` from `%out`.
 fn store(form: FormInfo, offset: u64) -> String {
     let mut text = String::new();
     let mut at = offset;
@@ -115,7 +115,8 @@ fn store(form: FormInfo, offset: u64) -> String {
     text
 }
 
-/// What gives a source its value: a constant that is moved there, or what `word` reads.
+/// Returns the code that sets a source. `moved` is the move or load instruction; its operand is the placeholder
+/// `MOVED`, which the caller replaces.
 fn give(operand: &Operand, moved: &str) -> String {
     match plain(operand) {
         // The carry of a sum.
@@ -135,8 +136,8 @@ fn head(name: &str) -> String {
     format!(".entry {name}(.param .u64 {name}_out) {{\n.reg .b64 %out;\nld.param.u64 %out, [{name}_out];\n")
 }
 
-/// A kernel that computes the form on each of these vectors, with so many of its sources, and stores the results one behind
-/// the other.
+/// Returns a kernel that computes the form on constant vectors, with its first `sources` sources, and stores the
+/// results one after the other.
 pub(crate) fn constants(name: &str, form: FormInfo, sources: usize, vectors: &[Vec<u128>]) -> String {
     let mut text = head(name);
     for (number, inputs) in vectors.iter().enumerate() {
@@ -152,7 +153,7 @@ pub(crate) fn constants(name: &str, form: FormInfo, sources: usize, vectors: &[V
     text + "ret;\n}\n"
 }
 
-/// A kernel that computes the form on a vector that it loads, so that nothing is known before it runs.
+/// Returns a kernel that computes the form on a loaded vector, so that the optimizer cannot fold it.
 pub(crate) fn loaded(name: &str, form: FormInfo, sources: usize, inputs: &[u128]) -> String {
     let mut text = head(name) + &declarations(form);
     let given = form.sources().take(sources).enumerate().filter(|(_, operand)| !is_immediate(operand));
@@ -164,19 +165,19 @@ pub(crate) fn loaded(name: &str, form: FormInfo, sources: usize, inputs: &[u128]
     text + "ret;\n}\n"
 }
 
-/// The runs of a kernel that [`guarded`] makes: bit 0 tells which threads run, bit 1 what keeps the others away.
+/// The runs of a kernel from [`guarded`]: bit 0 selects the active threads, bit 1 how the others are disabled.
 pub(crate) const PHASES: std::ops::Range<u32> = 0..4;
 
-/// What the destinations hold before.
+/// Contents of the destinations before the form runs.
 pub(crate) const KEPT: [u64; 2] = [0x1234_5678_9abc_def1; 2];
 
-/// Whether a thread runs the form in a phase.
+/// Returns true if a thread runs the form in a phase.
 pub(crate) fn runs(thread: usize, phase: u32) -> bool {
     (thread as u32 ^ phase) & 1 == 0
 }
 
-/// A kernel in which each thread computes the form on a vector that it loads, if it is its turn in this phase, and
-/// stores its destinations in any case. The others are kept away by a guard, or by a branch.
+/// Returns a kernel in which each thread loads a vector, computes the form on it if the thread is active in this phase,
+/// and stores its destinations in any case. Inactive threads are disabled by a guard, or by a branch.
 pub(crate) fn guarded(name: &str, form: FormInfo, vectors: &[Vec<u128>]) -> String {
     let sources = form.sources().count();
     let mut text = format!(
@@ -210,7 +211,7 @@ and.b32 %turn, %phase, 2; setp.ne.u32 %branch, %turn, 0;
             };
         }
     }
-    // Where vectors have statements of their own, the other threads pass them by.
+    // If each vector has a statement of its own, the other threads branch around it.
     let own = is_written_out(form);
     for (number, inputs) in vectors.iter().enumerate().take(if own { vectors.len() } else { 1 }) {
         let statement = statement(form, sources, inputs);

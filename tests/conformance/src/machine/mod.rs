@@ -1,11 +1,12 @@
-//! What the machine computes, from the code that NVIDIA's compiler makes: constants through the optimiser, and what it
-//! leaves of a computation executed by a small interpreter.
+//! Results of machine code compiled by NVIDIA's assembler: forms are compiled with constant operands, and a small
+//! interpreter executes the code that remains after optimization.
 //!
-//! The optimiser folds most of what it knows the operands of; what it leaves is run. A form is covered if all of its code
-//! is known to the interpreter. The optimiser errs in places, so what it makes of constants is a witness and no judge:
-//! where that is not what the evaluator says, the form is compiled once more with operands that are loaded, and the code
-//! for these is run. If that is not known, nobody judges what was folded. Nor does anybody where the two differ and an
-//! erratum of the table says that compiled code errs: some instructions have none of the machine's any more.
+//! The optimizer folds most operations whose operands are known; the rest is executed. A form is covered if the
+//! interpreter supports all of its code. Because the optimizer has bugs, a folded constant is evidence but no proof: if
+//! it differs from the evaluator's result, the form is compiled again with operands loaded from memory, and that code
+//! decides. If the interpreter does not support that code, the vector is left undecided, as is any result that differs
+//! from the evaluator's while an erratum of the table says that compiled code deviates: some instructions are emulated
+//! on current machines.
 
 pub(crate) mod card;
 mod driver;
@@ -38,16 +39,16 @@ use interpreter::Memory;
 use registers::Origin;
 use sass::Instruction;
 
-/// How many vectors of each form are computed.
+/// Number of vectors computed for each form.
 const VECTORS: usize = 64;
 
-/// How many forms stand in one module.
+/// Number of forms in one module.
 const FORMS: usize = 24;
 
-/// How long the results of a form may be in the file; there are as many vectors as fit.
+/// Maximum length of a form's results in the file, which limits the number of vectors recorded.
 const LINE: usize = 140;
 
-/// What code is made for: the first that knows a form.
+/// Architectures to compile for: each form uses the first that supports it.
 const ARCHITECTURES: [Target; 3] =
     [Target::sm(90), Target { sm: 100, suffix: Some('a') }, Target { sm: 120, suffix: Some('a') }];
 
@@ -55,18 +56,18 @@ const ARCHITECTURES: [Target; 3] =
 #[derive(Clone, Copy)]
 struct Way {
     form: FormInfo,
-    /// What its module is for.
+    /// Target of the module.
     target: Target,
-    /// What it is compiled for.
+    /// Architecture to compile for.
     architecture: Target,
-    /// How many sources are written.
+    /// Number of sources that are written.
     sources: usize,
     /// The seed of its vectors.
     seed: u64,
 }
 
 impl Way {
-    /// One for each evaluator of a form: for the highest target below its bound.
+    /// Returns a `Way` for each evaluator of a form, with the highest target below the evaluator's bound.
     fn all(form: FormInfo, seed: u64) -> Vec<Way> {
         let takes = |floor: &Floor, target| floor.takes(target, TABLE.families());
         let optional = form.operands().iter().filter_map(|operand| Some((operand.optional, operand.floor?)));
@@ -81,7 +82,7 @@ impl Way {
             let plain = TABLE.targets.iter().map(|info| info.target).filter(|target| target.suffix.is_none());
             let target = [architecture].into_iter().find(below);
             let target = target.or_else(|| plain.filter(|target| below(target) && knows(*target)).max())?;
-            // What parts a destination has is written with all operands only.
+            // Selectors of a destination can be written only together with all operands.
             (sources == all || form.selectors().next().is_none()).then_some(Way {
                 form,
                 target,
@@ -108,16 +109,16 @@ impl Way {
         vectors
     }
 
-    /// What the evaluator says, as a word.
+    /// Returns the result of the evaluator as a word.
     fn here(self, inputs: &[u128]) -> String {
         replay::word(self.form, inputs, &self.form.evaluate(self.target.sm, inputs))
     }
 }
 
-/// What came of a form: a word for each vector, and whether the assembler folded it or code was interpreted.
+/// Outcome for a form: for each vector a word, and how it was obtained.
 type Outcome = Result<Vec<(String, How)>, String>;
 
-/// How a result is known, by the letter that stands for it in the file.
+/// How a result was obtained; the value is the letter that represents it in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Folded = b'f' as isize,
@@ -168,7 +169,7 @@ impl Tools<'_> {
             let found: Vec<_> = found
                 .map(|(number, inputs)| results(*way, inputs, &memory, number as u64))
                 .collect::<Result<_, _>>()?;
-            // What is not what the evaluator says is asked again.
+            // Judge every result that differs from the evaluator's once more.
             let differs = |there: &String, inputs: &Vec<u128>| *there != way.here(inputs);
             let asked = found.iter().zip(&vectors).filter(|((there, _), inputs)| differs(there, inputs));
             let asked: Vec<_> = asked.map(|(_, inputs)| inputs).collect();
@@ -187,9 +188,10 @@ impl Tools<'_> {
         ways.iter().enumerate().map(outcome).collect()
     }
 
-    /// What the code of a form gives for some vectors that knows nothing of its operands; nothing where that is not known.
+    /// Runs code compiled without knowledge of the operands on some vectors; `None` for each result that cannot be
+    /// determined.
     fn judge(&self, way: Way, vectors: &[&Vec<u128>]) -> Vec<Option<String>> {
-        // One kernel serves all, but where selectors and immediates are parts of the statement.
+        // One kernel serves all vectors, unless selectors and immediates are part of the statement.
         let kernels = if kernel::is_written_out(way.form) { vectors } else { &vectors[..vectors.len().min(1)] };
         let kernels = kernels.iter().enumerate();
         let kernels: String = kernels
@@ -211,7 +213,7 @@ impl Tools<'_> {
     }
 }
 
-/// Whether the table says that the code for a form is not what it is to be: an erratum speaks of compiled code.
+/// Returns true if compiled code for a form deviates from the specification according to an erratum.
 fn is_emulated(form: FormInfo) -> bool {
     form.entry().errata.iter().any(|erratum| erratum.machine.starts_with("Compiled code"))
 }
@@ -229,13 +231,13 @@ fn results(way: Way, inputs: &[u128], memory: &Memory, number: u64) -> Result<(S
     Ok((replay::word(way.form, inputs, &words), origin))
 }
 
-/// What is computed of all forms.
+/// Selection of the forms and vectors to compute.
 pub(crate) struct Choice<'a> {
     /// Only forms whose names begin with this.
     pub(crate) form: Option<&'a str>,
     /// Other vectors than those that are recorded.
     pub(crate) seed: Option<u64>,
-    /// One form of so many.
+    /// Compute only one in this many forms.
     pub(crate) one_in: u64,
 }
 
@@ -251,8 +253,8 @@ impl Choice<'_> {
     }
 }
 
-/// Computes forms; tells what is not covered, and whether all agree with the evaluators. The results of all forms with the vectors
-/// that are replayed are written.
+/// Computes forms and prints those that are not covered. Writes the results if all forms are computed on the vectors
+/// that are replayed. Returns true if all results agree with the evaluators.
 pub(crate) fn record(
     assembler: &Assembler,
     disassembler: &Path,
@@ -337,8 +339,8 @@ pub(crate) fn record(
     differences == 0
 }
 
-/// Whether a form is run on constants: its operands are registers that `mov` gives a value, or constants, and the
-/// machine's result is a certain one.
+/// Returns true if a form can run on constants: its operands are immediates or registers that `mov` can set, and the
+/// machine's result is exact.
 fn constants_reach(form: FormInfo) -> bool {
     let moved = |operand: &Operand| {
         let plain = |ty: TypeId| matches!(TABLE.ty(ty).name, "pred" | "b16" | "b32" | "b64");

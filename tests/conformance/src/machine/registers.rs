@@ -1,31 +1,32 @@
-//! Registers of the machine, by the names that the disassembler gives them.
+//! Registers of the machine, addressed by their names in the disassembly.
 
 use std::cell::Cell;
 
-/// What an instruction comes to, or why it is not known.
+/// Result of an instruction, or the reason why it is not supported.
 pub(super) type Result<T> = std::result::Result<T, String>;
 
-/// Where a word is from.
+/// Origin of a word, from the most to the least certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Origin {
-    /// It stood in the code, and was moved only.
+    /// An immediate of the code, only moved.
     Moved,
-    /// An instruction computed it.
+    /// Computed by an instruction.
     Computed,
-    /// So it did, and what it gives there is not known.
+    /// Computed by an instruction whose result is unknown for these inputs.
     Open,
 }
 
-/// A file of registers for each thread, and one for all of them, which a `U` in a name tells.
+/// Register files: one per thread, and the uniform one, whose names begin with `U`.
 #[derive(Debug)]
 pub(super) struct Registers {
     words: [[(u32, Origin); 256]; 2],
     predicates: [[bool; 8]; 2],
-    /// Where what the instruction gives is from, as far as is known.
+    /// Origin of the current instruction's result, as far as known.
     origin: Cell<Origin>,
 }
 
-/// `R12` in the first file, `UR12` in the second; nothing for those that read as zero and keep nothing.
+/// Returns the register file and the number: `R12` is in the first file, `UR12` in the second. The number is `None` for
+/// registers that read as zero or true and ignore writes.
 fn place(name: &str, letter: char) -> Option<(usize, Option<usize>)> {
     let (file, rest) = name.strip_prefix('U').map_or((0, name), |rest| (1, rest));
     let number = rest.strip_prefix(letter)?;
@@ -44,12 +45,12 @@ impl Registers {
         }
     }
 
-    /// An instruction begins: one that moves words, or one that computes.
+    /// Begins an instruction that either moves words or computes.
     pub(super) fn begin(&self, origin: Origin) {
         self.origin.set(origin);
     }
 
-    /// The instruction knows of something that is from there.
+    /// Records that the current instruction reads a word of this origin.
     pub(super) fn saw(&self, origin: Origin) {
         self.origin.set(self.origin.get().max(origin));
     }
@@ -64,12 +65,12 @@ impl Registers {
 
     pub(super) fn predicate(&self, operand: &str) -> Result<bool> {
         let (name, negated) = operand.strip_prefix('!').map_or((operand, false), |name| (name, true));
-        let (file, number) = place(name, 'P').ok_or_else(|| format!("`{operand}` is no predicate"))?;
+        let (file, number) = place(name, 'P').ok_or_else(|| format!("`{operand}` is not a predicate"))?;
         Ok(number.is_none_or(|number| self.predicates[file][number]) != negated)
     }
 
     pub(super) fn set_predicate(&mut self, operand: &str, value: bool) -> Result<()> {
-        let (file, number) = place(operand, 'P').ok_or_else(|| format!("`{operand}` is no predicate"))?;
+        let (file, number) = place(operand, 'P').ok_or_else(|| format!("`{operand}` is not a predicate"))?;
         if let Some(number) = number {
             self.predicates[file][number] = value;
         }
@@ -81,9 +82,9 @@ impl Registers {
         (0..7).fold(0, |mask, number| mask | u32::from(self.predicates[0][number]) << number)
     }
 
-    /// The register that stands so many behind the named one.
+    /// Reads the register `behind` places after the named one.
     pub(super) fn word(&self, operand: &str, behind: usize) -> Result<u32> {
-        let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is no register"))?;
+        let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is not a register"))?;
         let Some(number) = number else { return Ok(0) };
         let (word, origin) = self.words[file][number + behind];
         self.saw(origin);
@@ -91,14 +92,14 @@ impl Registers {
     }
 
     pub(super) fn set_word(&mut self, operand: &str, behind: usize, value: u32) -> Result<()> {
-        let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is no register"))?;
+        let (file, number) = place(operand, 'R').ok_or_else(|| format!("`{operand}` is not a register"))?;
         if let Some(number) = number {
             self.words[file][number + behind] = (value, self.origin.get());
         }
         Ok(())
     }
 
-    /// A pair of registers, or a constant that is not negative; negated or complemented where it says so.
+    /// Reads a register pair or a nonnegative constant, and applies negation or complement.
     pub(super) fn wide(&self, operand: &str) -> Result<u64> {
         match (operand.strip_prefix('-'), operand.strip_prefix('~'), number(operand)) {
             (_, _, Some(bits)) if bits >> 31 == 0 => Ok(bits),
@@ -118,7 +119,7 @@ impl Registers {
         self.set_word(operand, 1, (value >> 32) as u32)
     }
 
-    /// A constant or a register, or a part of one, negated or complemented where it says so.
+    /// Reads a constant, a register or a part of one, and applies negation or complement.
     pub(super) fn value(&self, operand: &str) -> Result<u32> {
         if let Some(bits) = number(operand) {
             return Ok(bits as u32);
@@ -134,7 +135,7 @@ impl Registers {
         match (part.split_at_checked(1), part.get(1..).and_then(|place| place.parse::<u32>().ok())) {
             (Some(("B", _)), Some(place @ 0..4)) => Ok(word >> (8 * place) & 0xff),
             (Some(("H", _)), Some(place @ 0..2)) => Ok(word >> (16 * place) & 0xffff),
-            _ => Err(format!("`{operand}` is no part of a register")),
+            _ => Err(format!("`{operand}` is not part of a register")),
         }
     }
 
@@ -149,7 +150,7 @@ impl Registers {
             "H1_H1" => [(word >> 16) as u16; 2],
             "H1_H0" => [(word >> 16) as u16, word as u16],
             "H0_NH1" => [word as u16, (word >> 16) as u16 ^ 0x8000],
-            _ => return Err(format!("`{operand}` is no pair of halves")),
+            _ => return Err(format!("`{operand}` is not a pair of halves")),
         };
         Ok(if negated { pair.map(|half| half ^ 0x8000) } else { pair })
     }

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 #[derive(Debug)]
 pub(super) struct Instruction {
     pub(super) text: String,
-    /// What follows `@`.
+    /// Predicate of the guard, without the `@`.
     pub(super) guard: Option<String>,
     /// The opcode and its modifiers.
     pub(super) parts: Vec<String>,
     pub(super) operands: Vec<String>,
-    /// The 32 bits of the encoding where a constant stands. A pair of halves is written as decimals, and a NaN without
-    /// its bits; here they are.
+    /// Constant field of the encoding, 32 bits. It is needed because the disassembly shows a pair of halves as
+    /// decimals, and a NaN without its payload.
     pub(super) constant: u32,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn kernels(disassembly: &str) -> HashMap<String, Vec<Instruction>> {
     kernels
 }
 
-/// `/*0060*/ NOP ; /* 0x0000000000007918 */`: what stands in the middle, and the number behind it.
+/// Splits `/*0060*/ NOP ; /* 0x0000000000007918 */` into the instruction's text and its encoding.
 fn instruction(line: &str) -> Option<(&str, u64)> {
     let (_, rest) = line.strip_prefix("/*")?.split_once("*/")?;
     let (text, rest) = rest.rsplit_once(';')?;
