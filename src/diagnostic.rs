@@ -51,7 +51,7 @@ pub struct Fix {
     pub span: Range<usize>,
     /// Replacement text.
     pub text: String,
-    /// Whether the text means the same with the edit: it spells what the assembler reads there anyway, or is the only
+    /// True if the edit keeps the meaning of the text: it spells what the assembler reads there anyway, or is the only
     /// reading of what it refuses. Any other edit is a guess at what was meant.
     pub safe: bool,
 }
@@ -237,7 +237,7 @@ codes! {
     UnusedIgnore = "unused-ignore",
 }
 
-/// What is said of each code beyond a sentence: a section for each, with a text that has the finding and one that has not.
+/// Explanations of the codes: a section for each, with a text that has the finding and one that does not.
 const EXPLANATIONS: &str = include_str!("findings.md");
 
 impl Code {
@@ -257,7 +257,7 @@ impl Code {
         closest(name, Code::ALL.iter().map(|code| code.as_str())).and_then(Code::from_name)
     }
 
-    /// What the code means, with an example and its cure.
+    /// Returns the explanation of the code, with an example and its cure.
     pub fn explanation(self) -> Explanation {
         let name = self.as_str();
         let section = EXPLANATIONS.split("\n## ").find_map(|section| section.strip_prefix(name)?.strip_prefix('\n'));
@@ -269,7 +269,7 @@ impl Code {
     }
 }
 
-/// What a [`Code`] means, with an example and its cure.
+/// Explanation of a [`Code`], with an example and its cure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Explanation {

@@ -31,7 +31,7 @@ function formsOf(opcode) {
   const text = opcode.forms, two = (at) => DIGIT[text[at]] * 64 + DIGIT[text[at + 1]];
   let floor, line;
   for (let at = 0; at < text.length; ) {
-    // A dot stands for the floor and the line of the form before.
+    // A dot means the floor and the line of the previous form.
     if (text[at] === ".") at++;
     else [floor, line, at] = [two(at), opcode.lines[two(at + 2)], at + 4];
     const tokens = [];
@@ -167,7 +167,7 @@ function search(text) {
       else if (++missed * 2 > words.length) return;
     }
     score -= 30 * missed;
-    // What others call it is its name, too.
+    // Names that others use match as well.
     if (called.has(number)) {
       hits.push({ score: score + 90, kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${opcode.name}.html` });
       return;
@@ -195,7 +195,7 @@ function search(text) {
   for (const [kind, name, note, href] of PTX.names) {
     const own = bare(name), parts = partsOf(name), told = partsOf(note);
     const begins = (word) => parts.some((part) => part.startsWith(word)) || own.startsWith(word);
-    // What is written with its punctuation is meant.
+    // A query with punctuation is meant literally.
     const score = name.toLowerCase() === text.trim().toLowerCase().replace(/\.[xyzw]$/, "") ? 500
       : own === all.join(" ") || own === all.join("_") ? 85
       : all.length && all.every((word) => begins(word) || word.length > 2 && told.includes(word)) ? 22 * all.length + (all.every(begins) ? 20 : 0)

@@ -130,7 +130,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   $("main").focus();
 });
 
-/** Cells without forms say why: each reason stands once on a page. */
+/** Cells without forms say why: each reason is given once per page. */
 function reasons() {
   const list = JSON.parse($("whys")?.textContent ?? "[]");
   for (const cell of document.querySelectorAll("[data-why]")) cell.title = list[cell.dataset.why];

@@ -28,7 +28,7 @@ fn fixed(text: &str) -> String {
     text
 }
 
-/// What is wrong, what is said, what is right, and whether that is what it means anyway.
+/// The mistake, the message, the corrected text, and true if the fix keeps the meaning.
 const CASES: &[(&str, Code, &str, bool)] = &[
     ("add.u33 %r1, %r1, %r2;", Code::UnknownModifier, "add.u32 %r1, %r1, %r2;", false),
     ("sept.lt.s32 %p1, %r1, %r2;", Code::UnknownOpcode, "setp.lt.s32 %p1, %r1, %r2;", false),
@@ -61,7 +61,7 @@ fn an_edit_makes_it_right() {
     }
 }
 
-/// What keeps the meaning is made by default, whatever else stands beside it.
+/// Fixes that keep the meaning are applied by default, whatever else is beside them.
 #[test]
 fn safe_edits_are_made_together_and_others_on_request() {
     let with = |take: fn(&(&str, Code, &str, bool)) -> bool| {

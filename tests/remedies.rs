@@ -12,7 +12,7 @@ fn module(body: &str) -> String {
     )
 }
 
-/// What is written, a part of the message, a part of its help, and the text of its first edit.
+/// The mistake, a part of the message, a part of its help, and the text of its first edit.
 type Case = (&'static str, &'static str, &'static str, Option<&'static str>);
 
 const CASES: &[Case] = &[
@@ -32,13 +32,13 @@ const CASES: &[Case] = &[
     ("add.s32 %r1, %r9, 1;", "`%r9` is not declared", "`%r<5>` declares `%r0` to `%r4`", Some("10")),
     ("@%p9 ret;", "`%p9` is not declared here, and a guard", "`%p<3>` declares", Some("10")),
     ("@nothing ret;", "`nothing` is not declared here, and a guard", "`.reg .pred`", None),
-    // What is missing comes first.
+    // Missing modifiers come first.
     ("mul.s32 %r1, %r1, %r2;", "`mul` needs a `.ProductPart`", "`.lo`", Some("mul.hi.s32")),
     ("cvt.f32.s32 %f1, %r1;", "`cvt` needs a `.rnd`", "`.rn`", Some("cvt.rn.f32.s32")),
     ("cvt.f32.f64 %f1, %d1;", "together", "`cvt.rn.f32.f64`", Some("cvt.rn.f32.f64")),
     ("bar 0;", "`bar` needs `.sync`", "write `.sync`", None),
     ("neg.u32 %r1, %r1;", "`.u32` is not a valid `.type` of `neg`", "`.s32`", None),
-    // What is gone has something in its place.
+    // Removed forms have a replacement.
     ("div.f32 %f1, %f1, %f2;", "`div.f32` is gone", "`div.rn.f32`", None),
     ("shfl.down.b32 %r1, %r1, 1, 31;", "`shfl.down.b32` is gone", "`shfl.sync.down.b32`", None),
     ("vote.all.pred %p1, %p2;", "`vote.all.pred` is gone", "`vote.sync.all.pred`", None),
@@ -66,7 +66,7 @@ fn one_mistake_is_one_finding_with_its_remedy() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What shows how the form is written, and what does not suggest forms that are gone.
+/// Help that shows how the form is written, without suggesting removed forms.
 #[test]
 fn operands_of_another_kind_show_the_form() {
     let found =

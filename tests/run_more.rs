@@ -74,7 +74,7 @@ fn lanes_of_a_warp_take_turns() {
         let count = machine.upload(&[0_i32]);
         let report = machine.try_run("lanes_lock", Grid::new(1, 96), &[count.into()]).unwrap();
         assert_eq!(machine.download::<i32>(count, 1), [96]);
-        // Whoever waits for the lock lets its holder go on soon: one that spins for hundreds of rounds first takes ten times as many.
+        // A waiting lane yields to the lock's holder soon: spinning for hundreds of rounds first takes ten times the instructions.
         assert!(report.instructions < 1_000_000, "{} instructions", report.instructions);
     });
 }

@@ -237,7 +237,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-/// `y = a · x + y` of so many elements, a multiple of 256.
+/// `y = a · x + y` over the given number of elements, a multiple of 256.
 pub(crate) fn saxpy(n: usize) -> Case {
     case(
         "saxpy",

@@ -597,7 +597,7 @@ fn floors(entry: &Entry) -> Vec<Floor> {
         target: Some(in_words(&requirement.targets)).filter(|words| !words.is_empty()),
         lenient,
     };
-    // What is required under one condition is one requirement: the higher version, if both name the same targets.
+    // Requirements under one condition are merged if they name the same targets: the higher version remains.
     let mut manual: Vec<&Requirement> = Vec::new();
     for requirement in entry.requires.iter().filter(|requirement| !requirement.removed) {
         let same = |other: &&mut &Requirement| {

@@ -165,7 +165,7 @@ fn in_warp<'py>(
     Ok((outputs, unspecified))
 }
 
-/// In as many threads as lists have values.
+/// Evaluates in one thread per list element.
 fn in_lists<'py>(
     statement: &text::Statement<'_>,
     target: Option<Target>,
@@ -223,7 +223,7 @@ fn in_arrays<'py>(
         if let Some(guard) = &computed.guard
             && !guard.iter().all(|executes| *executes)
         {
-            // Where the guard is false, what was there stays.
+            // Where the guard is false, the previous value remains.
             let before = input(inputs, (&*output.name).into(), output.ty, read).map_err(|problem| {
                 PyValueError::new_err(format!("{problem}, which it keeps where the guard is false"))
             })?;
@@ -238,7 +238,7 @@ fn in_arrays<'py>(
     Ok((outputs, unspecified))
 }
 
-/// What is given for a register.
+/// Value given for a register.
 fn input<'py, W>(
     inputs: &Bound<'py, PyMapping>,
     name: Cow<'_, str>,

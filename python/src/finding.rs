@@ -69,7 +69,7 @@ pub(crate) struct Diagnostic {
     fixes: Vec<Fix>,
 }
 
-/// What Python sees of it.
+/// The finding as Python sees it.
 impl PartialEq for Diagnostic {
     fn eq(&self, other: &Diagnostic) -> bool {
         let seen = |it: &Diagnostic| {
@@ -106,7 +106,7 @@ impl Diagnostic {
 
 #[pymethods]
 impl Diagnostic {
-    /// What pickling gives: see `__getnewargs__`.
+    /// Pickled state: see `__getnewargs__`.
     #[new]
     #[pyo3(signature = (error, code, message, help, note, indices, start, end, fixes))]
     #[allow(clippy::too_many_arguments, reason = "pickling gives them")]

@@ -241,7 +241,7 @@ impl Module {
         })
     }
 
-    /// What makes it again: it is pickled as its text.
+    /// Returns the arguments that recreate the module: it is pickled as its text.
     fn __getnewargs__(&self) -> (&str, Option<String>, Option<String>) {
         let Options { target, ptx, .. } = self.source.options;
         (&self.source.text, target.map(|target| target.to_string()), ptx.map(|ptx| ptx.to_string()))

@@ -33,7 +33,7 @@ pub(crate) fn word(given: &Bound<'_, PyAny>, ty: &TypeInfo) -> Result<u128, Stri
     }
 }
 
-/// How many values there are, of what has several and is no array.
+/// Returns the number of values of a sequence that is not an array.
 pub(crate) fn sequence(given: &Bound<'_, PyAny>) -> Option<usize> {
     let text = given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>();
     if text { None } else { given.len().ok() }

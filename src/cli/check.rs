@@ -195,7 +195,7 @@ impl Findings<'_, '_, '_, '_> {
 
 impl Visitor<'_> for Findings<'_, '_, '_, '_> {
     fn finding(&mut self, mut finding: Diagnostic) -> Proceed {
-        // Of one that only counts the code may be another.
+        // A finding that is only counted may have another code.
         let count = if self.arguments.ignore.is_empty() { Proceed::Count } else { Proceed::Explain };
         if self.arguments.ignore.contains(&finding.code) {
             return Proceed::Explain;

@@ -127,7 +127,8 @@ static ZEROS: [u64; WARP] = [0; WARP];
 ///
 /// # Safety
 ///
-/// At both are so many elements, of a multiple of 16 bytes together, aligned, readable and writable; whoever else accesses those in memory does so atomically.
+/// Both point to `count` elements, a multiple of 16 bytes in all, aligned, readable and writable; concurrent accesses to
+/// those in memory are atomic.
 #[inline(always)]
 unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: usize) {
     let bytes = count * size_of::<E>();
@@ -184,7 +185,7 @@ unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: u
     }
 }
 
-/// Whether the addresses of half of the lanes are these steps apart, and whether they are the same.
+/// Returns true if the addresses of half of the lanes are these steps apart, and true if they are the same.
 #[inline(always)]
 fn distances<A: Address, const WIDE: bool>(addresses: &[A; HALF], steps: &[A; WARP]) -> (bool, bool) {
     // Of the loop below the compiler makes a comparison of each lane with a result of its own.
@@ -234,7 +235,7 @@ const HALF: usize = WARP / 2;
 /// Places of a warp's elements in memory.
 #[allow(clippy::large_enum_variant, reason = "it lives on the stack, from one function to the next")]
 enum Places {
-    /// Those of each half of the lanes: adjacent from here on, or the same for all, which is here.
+    /// Start of each half's elements, which are adjacent, or the one element of all its lanes.
     Halves([(usize, bool); 2]),
     Scattered([u64; WARP]),
 }

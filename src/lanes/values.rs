@@ -89,7 +89,7 @@ pub trait Loop: 'static {
     type Sources: Sources;
     type Outputs: Outputs;
     type Params: Params;
-    /// Computes all lanes; `active` has the bits of those that take part.
+    /// Computes all lanes; `active` is the mask of participating lanes.
     fn chunk<L: Simd>(
         simd: L,
         sources: <Self::Sources as Sources>::Refs<'_>,

@@ -1,4 +1,4 @@
-//! What a statement computes in any number of threads, at the speed of [`slice`](crate::slice).
+//! Evaluates a statement in any number of threads, at the speed of [`slice`](crate::slice).
 //!
 //! ```
 //! use ptx_isa::text::Statement;
@@ -190,7 +190,7 @@ impl Lanes for Column {
 pub struct Output {
     /// The register, or the state of a thread.
     pub name: String,
-    /// What it received, also in threads that the guard keeps from writing.
+    /// Values after the statement, also of threads whose guard is false.
     pub bits: Column,
     /// The type that the form gives it.
     pub ty: &'static TypeInfo,
@@ -198,7 +198,7 @@ pub struct Output {
     pub unspecified: Vec<usize>,
 }
 
-/// What a statement wrote; sinks are left out.
+/// Results of a statement; sinks are left out.
 #[derive(Clone, Debug)]
 pub struct Outputs {
     /// Each destination, in the order of the form's results.

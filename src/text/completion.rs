@@ -1,4 +1,4 @@
-//! Which modifiers may stand at a place of a mnemonic, so that some form remains, and which words in a directive.
+//! Completion: modifiers that fit at a place of a mnemonic, so that some form remains, and words of directives.
 //!
 //! ```
 //! use ptx_isa::text::{Options, completion};
@@ -59,7 +59,7 @@ pub fn modifiers(
     choices
 }
 
-/// A word that may stand in a directive, and what it is.
+/// A word of a directive, with its description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// The word, with the dot that it may have.

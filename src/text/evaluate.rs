@@ -196,7 +196,7 @@ pub(super) fn sm(target: Option<Target>) -> u16 {
     target.map_or(u16::MAX, |target| target.sm)
 }
 
-/// What a statement computes from, and where results go.
+/// Inputs of a statement, and the places of its results.
 pub(super) struct Operands<'a, W> {
     /// A word for each source that is written, and for each selector.
     pub(super) words: Vec<W>,

@@ -581,7 +581,7 @@ impl Speller {
     /// A modifier that the instruction has, in a place where this line does not take it.
     fn refused(&self, syntax: &Syntax, item: &Item, token: &Token<'_>) -> Diagnostic {
         let (slot, all) = (self.slot(item), self.all_members(item));
-        // Where another syntax line takes it, this one's members are to the point.
+        // If another syntax line accepts the modifier, the members of this line matter.
         let elsewhere = self.names(slot, all).any(|name| name == token.text);
         let all = if elsewhere { item.members } else { all };
         let of = if all == item.members { syntax.text } else { self.instruction.opcode };

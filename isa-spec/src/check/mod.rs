@@ -72,7 +72,7 @@ pub(crate) struct Form {
     pub name: String,
     /// Operands of its syntax line, followed by the thread states that this form reads or writes.
     pub patterns: Vec<Pattern>,
-    /// What may be written for each of them.
+    /// Operands that each of them accepts.
     pub operands: Vec<OperandBuf>,
     pub floor: FloorBuf,
     /// Minimum of the assembler with its note, if lower than the manual's.

@@ -188,7 +188,7 @@ fn holds(scope: Scope<'_>, rule: &OnlyIf) -> Result<bool, Diagnostic> {
     Ok(!scope.holds(&rule.subject)? || scope.holds(&rule.condition)?)
 }
 
-/// A rule in words: what a modifier needs, or what it has to be where it is the only one that it asks of itself.
+/// A rule in words: the modifiers that a modifier needs, or the members to which the rule restricts it.
 pub(crate) fn reason(rule: &OnlyIf) -> String {
     let (subject, condition) = (words(&rule.subject), words(&rule.condition));
     match condition.strip_prefix(&subject).filter(|rest| rest.starts_with(" to be ")) {

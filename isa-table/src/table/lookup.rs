@@ -36,7 +36,7 @@ impl Table {
 
     /// Returns the special register with this name.
     pub fn special(&self, name: &str) -> Option<&'static Special> {
-        // They are sorted, and those with the part of the name before its number stand together.
+        // They are sorted, so that those with the same name before the number are adjacent.
         let stem = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
         let first = self.specials.partition_point(|special| special.name < stem);
         let candidates = self.specials[first..].iter().take_while(|special| special.name.starts_with(stem));

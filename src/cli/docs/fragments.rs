@@ -1,4 +1,4 @@
-//! Fragments of an opcode, each distribution drawn once: one that is a corner of a larger one is drawn with it.
+//! Fragments of an opcode, each distribution drawn once: a distribution that is a corner of a larger one is drawn with it.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
-//! What the scripts of every page read: opcodes, their forms and floors, and the words that find them.
+//! The index that the scripts of every page read: opcodes, their forms and floors, and the words that find them.
 //!
 //! It must be small, since it comes before the first answer: a form is a few letters of base 64, two for its floor and two for its
-//! line of syntax where these change, and one for what stands in each place of the line; of free modifiers only those that a form cannot do without.
+//! line of syntax where these change, and one for the members in each place of the line; of free modifiers only those that a form cannot do without.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -110,7 +110,7 @@ struct Opcode {
     /// The numbers of its chapters.
     chapters: Vec<usize>,
     summary: &'static str,
-    /// What it is called elsewhere.
+    /// Names that others use for it.
     also: BTreeSet<&'static str>,
     /// Name, whether it is free, and the place of its members among all lists of members.
     slots: Vec<(&'static str, u8, usize)>,

@@ -231,7 +231,7 @@ impl Index<'_> {
         TABLE.forms().count()
     }
 
-    /// What some form of an opcode needs, as the script knows it.
+    /// Requirements of the forms of an opcode, in the notation of the script.
     fn needs(&self, page: &Page) -> String {
         self.site.places(&Need::lowest(forms_of(page.opcode)))
     }

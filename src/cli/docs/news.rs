@@ -1,4 +1,4 @@
-//! What is new in each version of PTX and on each target, as the floors of the table have it.
+//! Additions of each PTX version and of each target, derived from the floors of the table.
 
 use std::collections::BTreeSet;
 
@@ -148,7 +148,7 @@ fn sheet(since: Since, known: &[Known], floors: &mut Floors) -> Sheet {
     }
 }
 
-/// So many forms are named; the list of the opcode has all.
+/// Maximum number of forms that are named; the list of the opcode has all.
 const SHOWN: usize = 2;
 
 fn is_before(need: &Need, since: Since) -> bool {

@@ -1,4 +1,4 @@
-//! What has a name beside instructions: special registers, directives, types and state spaces.
+//! Pages of names other than instructions: special registers, directives, types and state spaces.
 
 use ptx_isa::TABLE;
 use ptx_isa::table::{Directive, Kind, NonFinite, Space, Special, TypeInfo, TypeSet};
@@ -56,7 +56,7 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
         ),
         sheet(
             types,
-            "Types of operands and registers. A register may stand for an operand of another type where both have the same bits.",
+            "Types of operands and registers. A register may be used for an operand of another type if both have the same width.",
             vec![
                 Section::of(
                     "types",
@@ -148,7 +148,7 @@ fn directive(one: &'static Directive, file: &str, floors: &mut Floors, names: &m
 fn declarations(floors: &mut Floors) -> Vec<Row> {
     let row = |part: &'static ptx_isa::table::Declared| {
         let most = if part.most > 0 { part.most.to_string() } else { String::new() };
-        // The name of a feature is no text of PTX.
+        // The name of a feature is not PTX text.
         let is_written = part.name.starts_with(['.', '"']);
         let name = if is_written { code(part.name) } else { prose(&part.name.replace('_', " ")) };
         Row::named("", Some(&part.floor), floors, vec![name, most, prose(part.description), part.floor.to_string()])

@@ -27,7 +27,7 @@ pub(super) fn actions(
     if is_asked(CodeActionKind::QUICKFIX) {
         actions.extend(quick_fixes(document, uri, range));
     }
-    // Where nothing is asked for, what an editor offers at a place stays about the place.
+    // Without an explicit request, actions concern the place of the cursor only.
     if context.only.is_some() && is_asked(CodeActionKind::SOURCE_FIX_ALL) {
         actions.extend(fix_all(document, uri));
     }

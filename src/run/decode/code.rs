@@ -291,7 +291,7 @@ pub(crate) struct Code {
     pub static_shared: u64,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
-    /// Whether it calls functions or changes the stacks of its threads.
+    /// True if it calls functions or changes the stacks of its threads.
     pub calls: bool,
     /// True if blocks neither wait for each other nor can observe the order in which they run, so that several may run
     /// in lockstep.

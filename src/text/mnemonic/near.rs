@@ -21,7 +21,7 @@ pub(crate) fn nearest_with_operands(form: FormInfo, operands: usize) -> Option<F
 pub(crate) fn successors(form: FormInfo, wanted: impl Fn(FormInfo) -> bool) -> Vec<String> {
     let (table, instruction) = (form.table(), form.instruction());
     let speller = Speller { table, instruction, opcode: 0..0 };
-    // What is missing was optional once.
+    // A modifier that is required now may have been optional.
     let absent: Vec<usize> = (0..form.values().len()).filter(|slot| form.values()[*slot] == ABSENT).collect();
     let same = |near: &FormInfo| {
         let written = form.values().iter().zip(near.values()).filter(|(own, _)| **own != ABSENT);
@@ -48,7 +48,7 @@ impl Speller {
         const REMOVED: usize = 120;
         const ADDED: usize = 150;
         const SUSPECT: usize = 30;
-        // What is missing was left out, and all else is meant as it is written.
+        // The missing modifier was omitted; everything else is meant as written.
         const LEFT_OUT: usize = 90;
         let mut costs: Vec<Vec<usize>> = Vec::new();
         for (index, slot) in self.instruction.slots.iter().enumerate() {
@@ -68,7 +68,7 @@ impl Speller {
         let cost = |form: FormInfo| -> usize {
             // The last cost of a slot is that of having nothing in it.
             let cost_of = |(cost, &value): (&Vec<usize>, &u8)| cost[usize::from(value).min(cost.len() - 1)];
-            // What later versions do not have is seldom meant.
+            // Forms that later versions have removed are rarely meant.
             let gone = if form.floor().removed.is_some() { ADDED } else { 0 };
             costs.iter().zip(form.values()).map(cost_of).sum::<usize>() + gone
         };

@@ -16,9 +16,9 @@ const MOST_PASSES: usize = 10;
 pub struct Fixed {
     /// The text as it is now.
     pub text: String,
-    /// How many edits were made.
+    /// Number of edits that were applied.
     pub edits: usize,
-    /// What is left to be said of it.
+    /// Findings that remain.
     pub report: Report,
 }
 

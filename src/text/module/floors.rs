@@ -51,7 +51,7 @@ impl<'a> Checker<'_, '_, 'a> {
         self.new_floors(statement, opcode)
     }
 
-    /// A finding about a form, which names those that are there in place of one that is gone.
+    /// Returns a finding about a form; for a removed form it names the current ones.
     #[cold]
     fn with_successors(&self, form: FormInfo, mut error: Box<Diagnostic>) -> Box<Diagnostic> {
         if error.help.is_none() && form.floor().removed.is_some() && !self.reader.brief {

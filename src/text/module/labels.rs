@@ -50,13 +50,13 @@ pub(super) struct Labels<'a> {
     jumps: Vec<Jump<'a>>,
 }
 
-/// How many labels are looked at for one that is spelt alike.
+/// Maximum number of labels compared for a similar spelling.
 const MOST_ALIKE: usize = 256;
 
 /// Reason why a label cannot be referred to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Missing<'a> {
-    /// The function has no such label, but perhaps one that is spelt alike.
+    /// The function has no such label; the payload is a label with a similar spelling, if any.
     Nowhere(Option<&'a str>),
     /// The label is declared in a block that does not contain the branch.
     InOtherBlock,
@@ -191,7 +191,7 @@ fn member(name: &str, stem: &str) -> Option<usize> {
     number.parse().ok().filter(|_| canonical)
 }
 
-/// What happens at a place of the text, those of one place in this order.
+/// An event at a place of the text; events of one place occur in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     /// A block begins that has the label of this number.
@@ -206,7 +206,7 @@ enum Event {
 struct Visible {
     /// How often each is.
     times: Vec<u32>,
-    /// How many are, of those that a node of the tree counts.
+    /// Number of visible labels in the range of each node of the tree.
     counts: Vec<u32>,
 }
 

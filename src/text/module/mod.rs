@@ -122,7 +122,7 @@ impl Report {
 /// A text without `.version` and `.target` is read as bare statements, outside of any function. Their registers must be
 /// declared only if the text declares any. Comments may contain bytes that are not UTF-8: see [`decode`].
 ///
-/// A comment `// ptx-isa: ignore CODE` silences the findings of that [`Code`] on its line, or on the next line if it stands alone:
+/// A comment `// ptx-isa: ignore CODE` silences the findings of that [`Code`] on its line, or on the next line if it is alone on its own:
 /// they are not reported. [`read`] and all that executes modules know no silence.
 ///
 /// ```

@@ -55,7 +55,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         let (mut before, mut called) = (None, None);
-        // Whether the operand is an element of a vector that is open, and what stands in it.
+        // True if the operand is an element of an open vector, with the vector's elements so far.
         let (mut open, mut group) = (false, Group::default());
         for (info, operand) in statement.operands_with_info() {
             if info.around.opens {
@@ -171,7 +171,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// The elements of vector registers and constants do not stand in the same braces.
+    /// Elements of vector registers and constants cannot share braces.
     pub(super) fn no_element_beside_constant(&self, group: &Group<'a>) -> Read<()> {
         let (Some(register), true) = (group.element, group.constant) else { return Ok(()) };
         let message = format!("`{register}` is an element of a vector, and a constant stands in the same braces");
@@ -383,7 +383,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 }
 
-/// What stands in braces.
+/// Content of braces.
 #[derive(Default)]
 pub(super) struct Group<'a> {
     /// An element of a vector register.

@@ -7,15 +7,15 @@ use core::ops::Range;
 use super::{Item, Proceed, Report, Visitor};
 use crate::diagnostic::{Code, Diagnostic};
 
-/// What begins the comment, behind its slashes.
+/// Start of the comment, after its slashes.
 const MARK: &[u8] = b"ptx-isa:";
 
-/// What follows it, before the codes.
+/// The word before the codes.
 const IGNORE: &[u8] = b"ignore";
 
 /// A code that a comment silences.
 struct Silence {
-    /// `None` for a word that is no code.
+    /// `None` for a word that is not a code.
     code: Option<Code>,
     /// The word that names it; empty where there is none.
     word: Range<usize>,

@@ -12,11 +12,11 @@ use crate::text::lexer::span_of;
 use crate::text::reader::Read;
 use crate::text::scope::Symbol;
 
-/// What a name that is not declared should be.
+/// Kind of declaration that an undeclared name should have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     Register,
-    /// A register that a statement reads, for which a special register may stand.
+    /// A register that a statement reads, or a special register.
     Source,
     Guard,
     /// A register, a variable or a function.
@@ -52,7 +52,7 @@ impl Wanted {
 }
 
 impl<'a> Checker<'_, '_, 'a> {
-    /// A name that has no declaration where it stands.
+    /// Reports a name without a visible declaration.
     #[cold]
     pub(super) fn undeclared<T>(&self, name: &str, wanted: Wanted) -> Read<T> {
         let (code, message) = match wanted {
@@ -84,7 +84,7 @@ impl<'a> Checker<'_, '_, 'a> {
         }))
     }
 
-    /// The name that is spelt most like this one and may stand there.
+    /// Returns the most similar name that is accepted there.
     fn near(&self, name: &str, wanted: Wanted) -> Option<Cow<'a, str>> {
         let (stem, number) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
         // Of one letter any other may be meant.
@@ -116,7 +116,7 @@ impl<'a> Checker<'_, '_, 'a> {
         Some(Cow::Borrowed(special))
     }
 
-    /// Where the number of a family's registers stands, which is declared by this stem.
+    /// Span of the number of registers in the declaration of a family with this stem.
     fn count_behind(&self, stem: &str) -> Option<Range<usize>> {
         let start = span_of(self.text(), stem).end;
         let behind = &self.text()[start..];

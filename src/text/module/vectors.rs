@@ -1,4 +1,4 @@
-//! Vector registers that stand for values in braces: `mov.b64 d, v` is `mov.b64 d, {v.x, v.y}`.
+//! Vector registers in place of values in braces: `mov.b64 d, v` is `mov.b64 d, {v.x, v.y}`.
 
 use alloc::boxed::Box;
 
@@ -20,14 +20,14 @@ impl<'a> Checker<'_, '_, 'a> {
         })
     }
 
-    /// Takes a statement for one of another form of its mnemonic, which has values in braces where vector registers stand.
+    /// Reads a statement as another form of its mnemonic, which has values in braces in place of vector registers.
     /// `error` is what was found in its registers, and found if there is no such form.
     #[cold]
     fn spread(&mut self, statement: &mut Statement<'a>, opcode: usize, error: Box<Diagnostic>) -> Read<()> {
         let written = statement.form.operands().len();
         let mut lanes = [1_u8; MAX_OPERANDS];
         for (count, (info, operand)) in lanes.iter_mut().zip(statement.operands_with_info()) {
-            // What stands in braces is one value.
+            // Values in braces count as one.
             if info.around == Around::default()
                 && let Value::Register(Register { name, element: None }) = operand.value
                 && let Some(Symbol::Register { lanes, .. }) = self.scopes.find(name).map(|found| found.symbol)
@@ -60,7 +60,7 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 }
 
-/// Whether a form has so many values for each operand, those of more than one in braces.
+/// Returns true if a form has the given number of values for each operand, with braces around several.
 fn has_braces(form: FormInfo, lanes: &[u8]) -> bool {
     let mut infos = form.operands().iter();
     let fits = lanes.iter().all(|count| {

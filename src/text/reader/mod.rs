@@ -33,7 +33,7 @@ pub(crate) fn fail<T>(code: Code, span: Range<usize>, message: impl Into<String>
     Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
-/// What stands at `next` is not part of the statement that ends before it. On the same line something else may be missing.
+/// The text at `next` is not part of the statement that ends before it. On the same line something else may be missing.
 pub(crate) fn missing_semicolon<T>(text: &str, end: usize, next: Range<usize>) -> Read<T> {
     let apart = text[end..next.start].contains('\n') || text[next.start..].starts_with('}');
     let fix = Fix { safe: apart, ..Fix::new(end..end, ";") };
@@ -374,7 +374,7 @@ impl<'a> Reader<'_, 'a> {
                     if named || !info.around.closes_bracket {
                         self.operand(statement.form, index, info, operand)?;
                     }
-                    // Within brackets nothing stands behind a name.
+                    // Within brackets nothing follows a name.
                     let alone = matches!(operand.value, Value::Register(Register { element: None, .. }));
                     if info.around.closes_bracket && !(named && alone) {
                         let message = format!("the operand `{}` is a register, or a vector in braces", info.name);
