@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use isa_table::table::ABSENT;
 
-use crate::model::{Meaning, Model, Opcode, Slot, SlotKind, TypeId};
+use crate::model::{Meaning, Model, Opcode, Operand, OperandType, Slot, SlotKind, TypeCase, TypeId};
 use crate::syntax::ast::{BinaryOp, Expr, ExprKind, TypeSet, UnaryOp};
 use crate::text::Diagnostic;
 
@@ -57,6 +57,40 @@ impl Choice {
             Meaning::Type(ty) => Some(ty),
             Meaning::Operator(_) | Meaning::Flag => None,
         }
+    }
+}
+
+impl Opcode {
+    /// Kind and type of an operand for a choice of modifiers; `None` if the choice does not decide it.
+    ///
+    /// # Errors
+    ///
+    /// If modifiers do not decide a condition.
+    pub(crate) fn operand_case<'a>(
+        &self,
+        model: &Model,
+        operand: &'a Operand,
+        choice: &Choice,
+    ) -> Result<Option<(&'a TypeCase, TypeId)>, Diagnostic> {
+        let scope = Scope { model, opcode: self, choice, sm: None, free: false };
+        for case in &operand.cases {
+            if case.condition.as_ref().map_or(Ok(true), |condition| scope.holds(condition))? {
+                let ty = match &case.ty {
+                    OperandType::Fixed(ty) => Some(*ty),
+                    OperandType::Slot(slot) => choice.ty(self, *slot),
+                    OperandType::Mapped(slot, pairs) => choice
+                        .ty(self, *slot)
+                        .and_then(|ty| pairs.iter().find(|(from, _)| *from == ty).map(|(_, to)| *to)),
+                };
+                return Ok(ty.map(|ty| (case, ty)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Type of an operand of a form.
+    pub(crate) fn operand_type(&self, model: &Model, operand: &Operand, choice: &Choice) -> Option<TypeId> {
+        self.operand_case(model, operand, choice).ok().flatten().map(|(_, ty)| ty)
     }
 }
 

@@ -31,7 +31,6 @@ use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
 
 use crate::syntax::ast::{Docs, Example, Expr, Scalarized, Stmt};
-use crate::text::Diagnostic;
 
 /// Index into [`Model::builtins`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -619,38 +618,6 @@ impl Opcode {
     /// Returns true if it belongs to the base table entirely.
     pub(crate) fn is_base(&self) -> bool {
         self.entries.iter().all(|entry| entry.base)
-    }
-
-    /// Kind and type of an operand for a choice of modifiers; `None` if the choice does not decide it.
-    ///
-    /// # Errors
-    ///
-    /// If modifiers do not decide a condition.
-    pub(crate) fn operand_case<'a>(
-        &self,
-        model: &Model,
-        operand: &'a Operand,
-        choice: &choice::Choice,
-    ) -> Result<Option<(&'a TypeCase, TypeId)>, Diagnostic> {
-        let scope = choice::Scope { model, opcode: self, choice, sm: None, free: false };
-        for case in &operand.cases {
-            if case.condition.as_ref().map_or(Ok(true), |condition| scope.holds(condition))? {
-                let ty = match &case.ty {
-                    OperandType::Fixed(ty) => Some(*ty),
-                    OperandType::Slot(slot) => choice.ty(self, *slot),
-                    OperandType::Mapped(slot, pairs) => choice
-                        .ty(self, *slot)
-                        .and_then(|ty| pairs.iter().find(|(from, _)| *from == ty).map(|(_, to)| *to)),
-                };
-                return Ok(ty.map(|ty| (case, ty)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Type of an operand of a form.
-    pub(crate) fn operand_type(&self, model: &Model, operand: &Operand, choice: &choice::Choice) -> Option<TypeId> {
-        self.operand_case(model, operand, choice).ok().flatten().map(|(_, ty)| ty)
     }
 
     /// Every type that this may denote.

@@ -42,6 +42,7 @@ mod recovery;
 mod registers;
 mod sections;
 mod silence;
+mod stray;
 mod tree;
 mod undeclared;
 mod variables;
@@ -78,7 +79,7 @@ use super::reader::{Opening, Read, Reader, fail};
 use super::scope::Scopes;
 use super::statement::Statement;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::table::{Declared, Directive, Feature, Free, Table, TypeId};
+use crate::table::{Declared, Directive, Free, Table, TypeId};
 use crate::target::{Target, Version};
 
 /// Settings that take precedence over the header directives of a text.
@@ -542,78 +543,6 @@ impl<'a> Checker<'_, '_, 'a> {
 
     fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
         self.reader.notes.push(Diagnostic::error(code, span, message));
-    }
-
-    /// Skips a line of debug information; only the first one is reported.
-    fn dwarf_line(&mut self) {
-        let start = self.cursor().at();
-        self.cursor().skip_line();
-        if !core::mem::replace(&mut self.dwarf, true) {
-            self.feature(Feature::DwarfLines, "a line of debug information", start..start + 2);
-        }
-    }
-
-    /// Reports a linkage directive that no declaration follows.
-    fn linkage_alone(&mut self) {
-        if self.begun.is_some() && !self.cursor().at_dot_word() {
-            self.begun = None;
-            let token = self.reader.cursor.token();
-            self.error(Code::Syntax, token, "a function or a variable is expected here, behind its linkage");
-        }
-    }
-
-    /// Skips a line marker: `# 3 "file"` names the origin of the text.
-    fn line_marker(&mut self) {
-        let start = self.cursor().at();
-        self.cursor().bump();
-        self.cursor().skip_blanks();
-        if !self.cursor().at_digit() {
-            self.error(Code::Syntax, start..start + 1, "`#` is followed by a line number");
-        }
-        self.cursor().skip_line();
-    }
-
-    /// The assembler ignores a backslash in front of an instruction, and only there.
-    fn backslash(&mut self) {
-        let at = self.cursor().at();
-        self.cursor().bump();
-        self.cursor().skip_blanks();
-        let instruction = self.cursor().at_word() || self.cursor().peek() == b'@';
-        if !instruction || self.scopes.depth() == 0 && !self.bare {
-            self.error(Code::Syntax, at..at + 1, "a statement is expected here, not `\\`");
-        }
-    }
-
-    /// Reports text that cannot begin a statement, at most once per line.
-    fn rubbish(&mut self) {
-        let token = self.cursor().token();
-        let empty = self.cursor().peek() == b';';
-        while empty && self.cursor().eat(b';') {
-            self.cursor().skip_blanks();
-        }
-        if empty {
-            let error = Diagnostic::error(Code::Syntax, token.clone(), "`;` without a statement");
-            return self.reader.notes.push(error.with_safe_fix(token, ""));
-        }
-        // A bracket may be meant as a brace.
-        self.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');
-        // Stop at any character that may begin a statement.
-        self.cursor().bump();
-        while !self.cursor().at_end()
-            && !self.cursor().at_word()
-            && !matches!(self.cursor().peek(), b'.' | b'@' | b';' | b'{' | b'}' | b'\n')
-        {
-            self.cursor().bump();
-        }
-        self.cut_off = self.cursor().at_end();
-        self.lost_label |= has_label(&self.text()[token.start..self.reader.cursor.at()]);
-        if token.start >= self.rubbish {
-            let rest = &self.text().as_bytes()[token.start..];
-            self.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-            let found = self.text()[token.clone()].escape_debug();
-            let message = format!("a statement is expected here, not `{found}`");
-            self.error(Code::Syntax, token, message);
-        }
     }
 
     fn end(&mut self) {
