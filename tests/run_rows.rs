@@ -54,10 +54,10 @@ fn compare(instruction: &str, count: usize, expected: impl Fn(usize, usize, usiz
     let given = [0xdead_beef; 128];
     let (registers, _) = run(instruction, &bytes(), &given);
     for (lane, registers) in registers.chunks(4).enumerate() {
-        for register in 0..4 {
+        for (register, word) in registers.iter().enumerate() {
             let held = std::array::from_fn(|part| expected(lane, register, part));
             let expected = if register < count { u32::from_le_bytes(held) } else { 0xdead_beef };
-            assert_eq!(registers[register], expected, "{instruction}: lane {lane}, register {register}");
+            assert_eq!(*word, expected, "{instruction}: lane {lane}, register {register}");
         }
     }
 }
