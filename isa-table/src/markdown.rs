@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-use crate::page::{Entry, Floor, Fragment, Layout, Matrix, Modifier, Page};
+use crate::page::{Drawing, Entry, Floor, Layout, Matrix, Modifier, Page};
 
 /// Page of an opcode; `links` gives the link targets.
 pub fn page(page: &Page, links: &Links<'_>) -> String {
@@ -26,7 +26,7 @@ pub fn page(page: &Page, links: &Links<'_>) -> String {
     }
     if !page.fragments.is_empty() {
         out.push_str("# Fragments\n\n");
-        page.fragments.iter().for_each(|fragment| self::fragment(&mut out, fragment));
+        page.drawings().iter().for_each(|drawing| self::drawing(&mut out, drawing));
     }
     page.layouts.iter().for_each(|layout| self::layout(&mut out, layout));
     if !page.functions.is_empty() {
@@ -133,10 +133,14 @@ fn matrix(out: &mut String, matrix: &Matrix) {
     out.push('\n');
 }
 
-fn fragment(out: &mut String, fragment: &Fragment) {
+fn drawing(out: &mut String, drawing: &Drawing) {
+    let fragment = drawing.fragment;
     let operands: Vec<String> = fragment.held.iter().map(|held| format!("`{}`", held.operand)).collect();
     let _ = writeln!(out, "{}: {}. {}\n", operands.join(", "), fragment.size(), sentence(fragment.description));
     code(out, "text", fragment.formulas.iter().copied());
+    if let Some(corners) = drawing.corners() {
+        let _ = writeln!(out, "{corners}\n");
+    }
     for matrix in fragment.cells() {
         let columns = fragment.column_names();
         let _ = writeln!(out, "| | {} |\n|---|{}", columns.join(" | "), "---|".repeat(columns.len()));

@@ -5,6 +5,7 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::constant::contents;
@@ -306,6 +307,52 @@ impl Page {
     }
 }
 
+/// A distribution of elements, and the fragments that have it: smaller ones are its corner.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    /// The largest of them.
+    pub fragment: &'static Fragment,
+    /// All of them, in the order of the page.
+    pub members: Vec<&'static Fragment>,
+}
+
+impl Drawing {
+    /// Names the smaller matrices, which have the first rows and columns of the largest; `None` if there are none.
+    pub fn corners(&self) -> Option<String> {
+        let mut sizes: Vec<String> = Vec::new();
+        for Fragment { rows, columns, .. } in &self.members {
+            let size = format!("{rows} × {columns}");
+            if (*rows, *columns) != (self.fragment.rows, self.fragment.columns) && !sizes.contains(&size) {
+                sizes.push(size);
+            }
+        }
+        let sizes = sizes.join(", ");
+        (!sizes.is_empty()).then(|| format!("Matrices of {sizes} have its first rows and columns."))
+    }
+}
+
+impl Page {
+    /// The fragments with each distribution once, in the order of the first fragment of each.
+    pub fn drawings(&self) -> Vec<Drawing> {
+        let mut drawings: Vec<Drawing> = Vec::new();
+        for fragment in self.fragments {
+            let same = |drawing: &&mut Drawing| {
+                fragment.is_corner_of(drawing.fragment) || drawing.fragment.is_corner_of(fragment)
+            };
+            match drawings.iter_mut().find(same) {
+                Some(drawing) => {
+                    drawing.members.push(fragment);
+                    if drawing.fragment.is_corner_of(fragment) {
+                        drawing.fragment = fragment;
+                    }
+                }
+                None => drawings.push(Drawing { fragment, members: vec![fragment] }),
+            }
+        }
+        drawings
+    }
+}
+
 impl Manual {
     /// Chapter that contains a section.
     pub fn chapter(&self, section: &str) -> Option<&'static Chapter> {
@@ -335,6 +382,30 @@ fn ranges(size: u32, each: u32) -> Vec<String> {
 }
 
 impl Fragment {
+    /// Returns true if the rows and columns are the first ones of another fragment, each element held by the same lane in the
+    /// same place.
+    fn is_corner_of(&self, large: &Fragment) -> bool {
+        let same =
+            (self.name, self.matrices, self.high, self.wide) == (large.name, large.matrices, large.high, large.wide);
+        let grid = |fragment: &Fragment| {
+            ((fragment.rows / fragment.high) as usize, (fragment.columns / fragment.wide) as usize)
+        };
+        let ((rows, columns), (all_rows, all_columns)) = (grid(self), grid(large));
+        let row = |fragment: &'static [u8], columns: usize, number: usize| &fragment[number * columns..][..columns];
+        let equal = |own: &'static [u8], other: &'static [u8]| {
+            (0..self.matrices as usize).all(|matrix| {
+                (0..rows).all(|at| {
+                    let other = row(other, all_columns, matrix * all_rows + at);
+                    row(own, columns, matrix * rows + at) == &other[..columns]
+                })
+            })
+        };
+        same && rows <= all_rows
+            && columns <= all_columns
+            && equal(self.lanes, large.lanes)
+            && equal(self.elements, large.elements)
+    }
+
     /// Labels of the cells, by matrix and row: `T5 2–3` if lane 5 holds it as elements 2 and 3.
     pub fn cells(&self) -> Vec<Vec<Vec<String>>> {
         let more = (self.high * self.wide - 1) as u8;

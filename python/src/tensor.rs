@@ -60,7 +60,10 @@ impl TensorMap {
         let mut strides: Vec<u64> = view.getattr("strides")?.extract()?;
         let (mut box_dim, mut steps) = (box_shape, element_strides.unwrap_or_else(|| vec![1; shape.len()]));
         // Arrays have their adjacent dimension last, tensor maps first.
-        (shape.reverse(), strides.reverse(), box_dim.reverse(), steps.reverse());
+        shape.reverse();
+        strides.reverse();
+        box_dim.reverse();
+        steps.reverse();
         if strides.first().is_none_or(|stride| *stride * 8 != u64::from(element.bits())) {
             return Err(PyValueError::new_err("the elements of the array's last dimension are not adjacent"));
         }

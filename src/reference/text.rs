@@ -202,8 +202,12 @@ impl<W: Write> Terminal<W> {
         if !page.fragments.is_empty() {
             self.heading("Fragments")?;
         }
-        for fragment in page.fragments {
+        for drawing in page.drawings() {
+            let fragment = drawing.fragment;
             self.fragment(fragment, &fragment.held.iter().map(|held| held.operand).collect::<Vec<_>>())?;
+            if let Some(corners) = drawing.corners() {
+                self.item("", &corners)?;
+            }
         }
         self.layouts(page.layouts.iter())?;
         if !page.functions.is_empty() {

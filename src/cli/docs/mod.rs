@@ -25,7 +25,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use ptx_isa::TABLE;
 use ptx_isa::reference::page::{
-    self, Chapter, Entry, Example, Fragment, Line, Manual, Matrix, Modifier, Page, Row, Source,
+    self, Chapter, Drawing, Entry, Example, Fragment, Line, Manual, Matrix, Modifier, Page, Row, Source,
 };
 use ptx_isa::reference::{REFERENCE, examples, form};
 use ptx_isa::table::{FormInfo, Free};
@@ -389,8 +389,8 @@ impl Instruction<'_> {
     }
 
     /// The fragments, each distribution once.
-    fn drawn(&self) -> Vec<fragments::Drawn> {
-        fragments::drawn(self.page)
+    fn drawn(&self) -> Vec<Drawing> {
+        self.page.drawings()
     }
 
     fn holders(&self, fragment: &Fragment) -> (Vec<Cow<'static, str>>, usize) {
