@@ -8,6 +8,8 @@ use ptx_isa::reference::text::Terminal;
 use ptx_isa::table::{self, FormInfo, Free, OperandKind};
 use ptx_isa::text::statement::Need;
 use ptx_isa::text::{effects, find, mnemonic, spelling};
+use std::borrow::Cow;
+
 use pyo3::prelude::*;
 
 use crate::finding::Diagnostic;
@@ -42,8 +44,8 @@ impl Form {
     }
 
     #[getter]
-    fn mnemonic(&self) -> &'static str {
-        self.0.mnemonic()
+    fn mnemonic(&self) -> Cow<'static, str> {
+        spelling::mnemonic(self.0)
     }
 
     #[getter]

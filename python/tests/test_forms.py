@@ -14,7 +14,8 @@ def test_forms_are_those_of_the_command_line(json_lines):
         theirs = json_lines("table", "--format", "json", *arguments)
         ours = [
             {
-                "mnemonic": form.pattern,
+                "mnemonic": form.mnemonic,
+                "pattern": form.pattern,
                 "operands": form.signature,
                 "ptx": form.ptx,
                 "target": " or ".join(form.targets),
