@@ -1,5 +1,7 @@
 //! The legal forms, and what the reference says of them.
 
+use std::borrow::Cow;
+
 use anstream::adapter::strip_bytes;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, Explanation};
@@ -8,8 +10,6 @@ use ptx_isa::reference::text::Terminal;
 use ptx_isa::table::{self, FormInfo, Free, OperandKind};
 use ptx_isa::text::statement::Need;
 use ptx_isa::text::{effects, find, mnemonic, spelling};
-use std::borrow::Cow;
-
 use pyo3::prelude::*;
 
 use crate::finding::Diagnostic;
