@@ -164,7 +164,7 @@ impl<'a> Pager<'a> {
             if operand.wider {
                 takes.push("a wider register of the same kind, whose low bits are used".into());
             }
-            if operand.sink || some(|operand| operand.sink && operand.kind == OperandKind::Scalar) {
+            if operand.sink {
                 takes.push("the sink `_`".into());
             }
             let constants = types.iter().any(|ty| self.model().ty(*ty).constants != Constants::default());

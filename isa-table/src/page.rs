@@ -5,7 +5,6 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use crate::constant::contents;
@@ -305,6 +304,26 @@ impl Page {
         let modifier = self.modifiers.iter().find(|other| other.name == modifier)?;
         modifier.members.iter().find(|other| other.name == member)
     }
+
+    /// The fragments with each distribution once, in the order of the first fragment of each.
+    pub fn drawings(&self) -> Vec<Drawing> {
+        let mut drawings: Vec<Drawing> = Vec::new();
+        for fragment in self.fragments {
+            let same = |drawing: &&mut Drawing| {
+                fragment.is_corner_of(drawing.fragment) || drawing.fragment.is_corner_of(fragment)
+            };
+            match drawings.iter_mut().find(same) {
+                Some(drawing) => {
+                    drawing.members.push(fragment);
+                    if drawing.fragment.is_corner_of(fragment) {
+                        drawing.fragment = fragment;
+                    }
+                }
+                None => drawings.push(Drawing { fragment, members: Vec::from([fragment]) }),
+            }
+        }
+        drawings
+    }
 }
 
 /// A distribution of elements, and the fragments that have it: smaller ones are its corner.
@@ -328,28 +347,6 @@ impl Drawing {
         }
         let sizes = sizes.join(", ");
         (!sizes.is_empty()).then(|| format!("Matrices of {sizes} have its first rows and columns."))
-    }
-}
-
-impl Page {
-    /// The fragments with each distribution once, in the order of the first fragment of each.
-    pub fn drawings(&self) -> Vec<Drawing> {
-        let mut drawings: Vec<Drawing> = Vec::new();
-        for fragment in self.fragments {
-            let same = |drawing: &&mut Drawing| {
-                fragment.is_corner_of(drawing.fragment) || drawing.fragment.is_corner_of(fragment)
-            };
-            match drawings.iter_mut().find(same) {
-                Some(drawing) => {
-                    drawing.members.push(fragment);
-                    if drawing.fragment.is_corner_of(fragment) {
-                        drawing.fragment = fragment;
-                    }
-                }
-                None => drawings.push(Drawing { fragment, members: vec![fragment] }),
-            }
-        }
-        drawings
     }
 }
 

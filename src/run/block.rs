@@ -138,8 +138,8 @@ pub(crate) struct Block<'l> {
     /// How often lanes went back in a loop while others were ready, and whether the oldest of these is due.
     rounds: u64,
     starved: bool,
-    /// Whether lanes have looked at memory that others change, and whether they have changed any, since they last went back in a
-    /// loop; and how often in succession they did the one without the other.
+    /// Since the last backward branch: true if lanes read memory that other threads may change, and true if they changed any.
+    /// `spins` counts successive backward branches with reads only.
     looked: bool,
     pub changed: bool,
     spins: u64,

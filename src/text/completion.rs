@@ -16,7 +16,7 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::module::{OWN, Options};
+use super::module::{Linkage, OWN, Options};
 use super::spelling::{self, members};
 use crate::table::{ABSENT, Directive, FormInfo, InstructionInfo, Item, Kind, Slot, Syntax, Table};
 use crate::target::Floor;
@@ -118,7 +118,8 @@ pub fn directive(table: &'static Table, before: &str) -> Vec<Word> {
     if words.iter().any(|word| table.space(word.trim_start_matches('.')).is_some()) {
         return types(false).collect();
     }
-    OWN.iter().map(|name| dotted(name, "")).chain(spaces()).chain(directives(|it| it.module)).collect()
+    let own = OWN.iter().copied().chain(Linkage::NAMED.map(|(name, _)| name)).map(|name| dotted(name, ""));
+    own.chain(spaces()).chain(directives(|it| it.module)).collect()
 }
 
 /// Words on their way into the items of a syntax line.

@@ -11,7 +11,7 @@ mod floor;
 mod fragment;
 mod layout;
 mod names;
-pub(crate) mod operand;
+mod operand;
 mod rule;
 mod scalarize;
 mod unused;
@@ -32,6 +32,7 @@ use crate::program::effect::{self as effects, Argument};
 use crate::program::lower::{LowerError, Lowered, lower, unused_locals};
 use crate::text::{Diagnostic, Errors};
 
+pub(crate) use operand::values;
 pub(crate) use rule::{ABSENT, Rule, reason, words};
 pub(crate) use unused::functions as unused_functions;
 

@@ -165,6 +165,7 @@ fn noted(permission: &Permission<String>) -> Permission<String> {
         Permission::Lenient(note) => Permission::Lenient(one_line(note)),
     }
 }
+
 /// Slots with the values that they must have.
 pub(crate) fn values(list: &[(usize, u64)]) -> Vec<ForbiddenBuf> {
     list.iter().map(|(slot, values)| ForbiddenBuf { slot: *slot as u8, values: *values }).collect()

@@ -13,7 +13,7 @@ use isa_table::{effect, hash};
 
 use super::Context;
 use super::pool::{Pool, Runs};
-use crate::check::{ABSENT, Form, operand};
+use crate::check::{ABSENT, Form, values};
 use crate::model::{Fragment, Layout, NOT_DESCRIBED, Opcode, SlotKind};
 use crate::plan::Evaluation;
 use crate::program::effect::Argument;
@@ -190,7 +190,7 @@ fn effects(cx: &Context<'_>, changes: &[Vec<u32>]) -> (Vec<u16>, Vec<EffectListB
             result: of.result.map_or(effect::NO_OPERAND, |place| place as u8),
             arguments: of.arguments.iter().map(argument).collect(),
             change: *change,
-            when: operand::values(&of.when),
+            when: values(&of.when),
         });
         let entry = &cx.checked.model.opcodes[form.opcode].entries[form.entry];
         let (effects, mut lacks): (Vec<_>, _) = (effects.collect(), entry.lacks.clone());
@@ -313,13 +313,13 @@ impl Instructions {
             of_opcode: matches!(slot.kind, SlotKind::Operator(words) if cx.checked.model.operators[words.0].of_opcode),
         });
         let rules = rules.iter().map(|rule| RuleBuf {
-            forbids: operand::values(&rule.forbids),
+            forbids: values(&rule.forbids),
             reason: rule.reason.clone(),
             decides: rule.decides.map(|entry| entry as u8),
         });
         let free_floors = cx.checked.free_floors[index].iter().map(|floor| FreeFloorBuf {
             entry: floor.entry as u8,
-            when: operand::values(&floor.when),
+            when: values(&floor.when),
             floor: floor.floor.clone(),
         });
         let entries = opcode.entries.iter().map(|entry| EntryBuf {

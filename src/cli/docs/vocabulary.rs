@@ -43,7 +43,7 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
                 Section::of(
                     "directives",
                     "Directives",
-                    &["Directive", "Meaning", "Stands", "Numbers", "Not with", "Exists since"],
+                    &["Directive", "Meaning", "Place", "Numbers", "Not with", "Exists since"],
                     TABLE.directives.iter().map(|one| directive(one, directives.0, floors, &mut names)),
                 ),
                 Section::of(

@@ -29,15 +29,17 @@ pub enum Linkage {
 }
 
 impl Linkage {
+    /// Every linkage, with its directive without the dot.
+    pub(crate) const NAMED: [(&str, Linkage); 4] = [
+        ("visible", Linkage::Visible),
+        ("extern", Linkage::Extern),
+        ("weak", Linkage::Weak),
+        ("common", Linkage::Common),
+    ];
+
     /// The linkage that a directive, given without its dot, says.
     pub(crate) fn named(name: &str) -> Option<Linkage> {
-        Some(match name {
-            "visible" => Linkage::Visible,
-            "extern" => Linkage::Extern,
-            "weak" => Linkage::Weak,
-            "common" => Linkage::Common,
-            _ => return None,
-        })
+        Linkage::NAMED.iter().find(|(own, _)| *own == name).map(|(_, linkage)| *linkage)
     }
 }
 
@@ -46,29 +48,15 @@ fn declares_in(table: &Table, name: &str) -> Option<&'static Space> {
     table.space(name).filter(|space| space.name == name && !space.opaque)
 }
 
-/// Directives that the reader itself knows, without their dots: those that begin a module, what is declared beside variables, and
-/// where it comes from.
-pub(crate) const OWN: [&str; 14] = [
-    "version",
-    "target",
-    "address_size",
-    "visible",
-    "extern",
-    "weak",
-    "common",
-    "entry",
-    "func",
-    "reg",
-    "alias",
-    "file",
-    "section",
-    "loc",
-];
+/// Directives that the reader itself knows, without their dots, but for those of [`Linkage`]: those that begin a module, what is
+/// declared beside variables, and where it comes from.
+pub(crate) const OWN: [&str; 10] =
+    ["version", "target", "address_size", "entry", "func", "reg", "alias", "file", "section", "loc"];
 
 /// Returns true if a directive, given without its dot, begins an item of a module rather than a part of a function's
 /// head.
 pub(super) fn begins_item(table: &Table, name: &str) -> bool {
-    OWN.contains(&name) || declares_in(table, name).is_some()
+    OWN.contains(&name) || Linkage::named(name).is_some() || declares_in(table, name).is_some()
 }
 
 /// Returns true if a directive, given without its dot, begins an item of a module that is rare in function bodies.

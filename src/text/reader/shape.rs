@@ -209,7 +209,7 @@ impl<'a> Reader<'_, 'a> {
         self.operands_of(statement, false).map_err(said)
     }
 
-    /// A form that only the assembler takes is told of, unless the form that was read first is one, too.
+    /// Reports a form that only the assembler accepts, unless the form that was read first is one as well.
     fn is_listed(&mut self, tried: FormInfo, form: FormInfo, first: Cursor<'a>) -> Read<()> {
         // The mnemonic has shapes that the manual lists, too.
         let note = form.lenient().filter(|_| tried.lenient().is_none());
