@@ -79,7 +79,7 @@ fn a_comment_silences_its_line_or_the_next() {
     }
     let text = module("add.u33 %r1, %r1, %r2; // ptx-isa: ignore unknown-modifer");
     assert_eq!(findings(&text)[1].fixes[0].apply(&text), text.replace("modifer", "modifier"));
-    // What runs modules is not told.
+    // The runner ignores comments that silence findings.
     assert!(ptx_isa::text::resolved::Module::read(&TABLE, &module(cases[1].0)).is_err());
 }
 
