@@ -304,11 +304,11 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Reports, at the end of a function, each reference to a label that is not visible there.
     pub(super) fn jumps(&mut self) {
         let mut labels = core::mem::take(&mut self.labels);
-        labels.end(self.text(), |jump, missing| {
+        labels.end(self.text(), |labels, jump, missing| {
             let span = span_of(self.text(), jump.name);
             let message = match missing {
-                Missing::Nowhere(_) if self.lost_label => return,
-                Missing::Nowhere(_) => format!("there is no label `{}` in this function", jump.name),
+                Missing::Nowhere if self.lost_label => return,
+                Missing::Nowhere => format!("there is no label `{}` in this function", jump.name),
                 Missing::InOtherBlock => {
                     format!("the label `{}` is not visible here: it is in another block", jump.name)
                 }
@@ -317,7 +317,10 @@ impl<'a> Checker<'_, '_, 'a> {
             end.seek(span.end);
             let end = end.find(|byte| byte == b';').map_or(self.text().len(), |_| end.at() + 1);
             let mut error = Diagnostic::error(Code::UndeclaredRegister, span.clone(), message);
-            if let Missing::Nowhere(Some(near)) = missing {
+            if missing == Missing::Nowhere
+                && !self.reader.brief
+                && let Some(near) = labels.near(jump.name)
+            {
                 error = error.with_help(format!("did you mean `{near}`?")).with_fix(span, near);
             }
             error.statement = Some(jump.statement(self.text())..end);

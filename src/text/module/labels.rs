@@ -54,10 +54,10 @@ pub(super) struct Labels<'a> {
 const MOST_ALIKE: usize = 256;
 
 /// Reason why a label cannot be referred to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Missing<'a> {
-    /// The function has no such label; the payload is a label with a similar spelling, if any.
-    Nowhere(Option<&'a str>),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// The function has no such label.
+    Nowhere,
     /// The label is declared in a block that does not contain the branch.
     InOtherBlock,
 }
@@ -91,7 +91,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Ends the function: reports each reference to a label that is not visible, then clears all state.
-    pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(Jump<'a>, Missing<'a>)) {
+    pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(&Self, Jump<'a>, Missing)) {
         let blocks = &self.blocks;
         let end = |block: u32| blocks.get(block as usize).map_or(usize::MAX, |block| block.end);
         // Blocks are numbered in order of their starts. Labels outside of all blocks (`u32::MAX`) sort first.
@@ -107,10 +107,10 @@ impl<'a> Labels<'a> {
         for (index, jump) in jumps.into_iter().enumerate() {
             let found = match jump.count {
                 0 => self.visible(jump.name, span_of(text, jump.name).start).err(),
-                _ => families.get(&index).cloned(),
+                _ => families.get(&index).copied(),
             };
             if let Some(why) = found {
-                missing(jump, why);
+                missing(self, jump, why);
             }
         }
         self.forget();
@@ -130,7 +130,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Why families of labels cannot be named, by the index of the jump that does. Labels are sorted.
-    fn families(&self, text: &str, jumps: &[Jump<'a>]) -> BTreeMap<usize, Missing<'a>> {
+    fn families(&self, text: &str, jumps: &[Jump<'a>]) -> BTreeMap<usize, Missing> {
         let mut lists: Vec<usize> = (0..jumps.len()).filter(|index| jumps[*index].count > 0).collect();
         lists.sort_by_key(|index| jumps[*index].name);
         let mut found = BTreeMap::new();
@@ -158,7 +158,7 @@ impl<'a> Labels<'a> {
                         let count = visible.complete();
                         if count < jumps[index].count as usize {
                             let lacks = self.visible(&alloc::format!("{stem}{count}"), at);
-                            found.insert(index, lacks.err().unwrap_or(Missing::Nowhere(None)));
+                            found.insert(index, lacks.err().unwrap_or(Missing::Nowhere));
                         }
                     }
                 }
@@ -168,7 +168,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Checks that a label is visible at an offset. The labels must be sorted.
-    fn visible(&self, name: &str, at: usize) -> Result<(), Missing<'a>> {
+    fn visible(&self, name: &str, at: usize) -> Result<(), Missing> {
         let start = |placed: &Placed<'_>| self.blocks.get(placed.block as usize).map_or(0, |block| block.start);
         let behind = self.placed.partition_point(|placed| (placed.name, start(placed)) <= (name, at));
         let last = self.placed[..behind].last().filter(|placed| placed.name == name);
@@ -176,11 +176,13 @@ impl<'a> Labels<'a> {
             Some(placed) if self.end_of(placed.covering) >= at => Ok(()),
             Some(_) => Err(Missing::InOtherBlock),
             None if self.placed.get(behind).is_some_and(|placed| placed.name == name) => Err(Missing::InOtherBlock),
-            None => {
-                let names = self.placed.iter().take(MOST_ALIKE).map(|placed| placed.name);
-                Err(Missing::Nowhere(closest(name, names)))
-            }
+            None => Err(Missing::Nowhere),
         }
+    }
+
+    /// Returns a label with a similar spelling.
+    pub(super) fn near(&self, name: &str) -> Option<&'a str> {
+        closest(name, self.placed.iter().take(MOST_ALIKE).map(|placed| placed.name))
     }
 }
 
