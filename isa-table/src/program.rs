@@ -230,6 +230,40 @@ pub enum Value<'a> {
     Own(Own),
 }
 
+/// What an operation computes from integers, modulo two to the power of the result's width: its result is linear in the
+/// index of a thread where its arguments are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Linear {
+    /// `a + b`.
+    Sum,
+    /// `a - b`.
+    Difference,
+    /// `a * b`, linear where one of them is the same in all threads.
+    Product,
+    /// `a << b`, linear where `b` is the same in all threads.
+    Shift,
+    /// `a`, truncated, zero- or sign-extended; where it is extended, linear if no thread has another multiple of two to the
+    /// power of the narrower width.
+    Extension {
+        /// Width of the argument in bits.
+        bits: u8,
+        /// True if it is sign-extended.
+        signed: bool,
+    },
+    /// `a < b`, the same in all threads where that follows from the least and the greatest values.
+    Less {
+        /// Width of the arguments in bits.
+        bits: u8,
+        /// True if they are signed.
+        signed: bool,
+    },
+    /// `a == b`, the same in all threads where that follows from the least and the greatest values.
+    Equal {
+        /// Width of the arguments in bits.
+        bits: u8,
+    },
+}
+
 /// Property of a thread within its warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Own {

@@ -24,8 +24,8 @@ pub use crate::effect::{ALONE, BULK, COPIES, Effect, EffectKind, EffectList, Mem
 #[cfg(feature = "write")]
 pub use crate::effect::{EffectBuf, EffectListBuf};
 pub use crate::notation::Around;
-use crate::program::{Operation, Run};
-pub use evaluator::{Evaluator, Outputs, Single};
+use crate::program::{Linear, Operation, Run};
+pub use evaluator::{Evaluator, LinearValue, Outputs, Single};
 pub use form::{FormInfo, name_with, name_with_operands};
 pub use instruction::{Free, IllegalForm, InstructionInfo, member, optional_member};
 pub use least::{Least, Requirement};
@@ -42,6 +42,8 @@ pub struct Table {
     pub data: Data,
     /// Computes the operations that the programs call.
     pub operation: Operation,
+    /// Numbers of the operations that keep values linear in the index of a thread, ascending.
+    pub linear: &'static [(u16, Linear)],
     /// Code of each loop at every SIMD level.
     pub loops: &'static [&'static [Run]],
 }

@@ -8,7 +8,7 @@
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use super::{Level, WARP, Word};
+use super::{HALF, Level, WARP, Word};
 
 /// Maximum number of elements of a transfer.
 pub(crate) const ELEMENTS: usize = 4;
@@ -56,7 +56,7 @@ pub(crate) struct Window {
 }
 
 /// An element in memory.
-trait Stored: Word + Into<u64> {
+pub(super) trait Stored: Word + Into<u64> {
     /// # Safety
     ///
     /// The element is readable, aligned, and whoever else accesses it does so atomically.
@@ -130,7 +130,7 @@ static ZEROS: [u64; WARP] = [0; WARP];
 /// Both point to `count` elements, a multiple of 16 bytes in all, aligned, readable and writable; concurrent accesses to
 /// those in memory are atomic.
 #[inline(always)]
-unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: usize) {
+pub(super) unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: usize) {
     let bytes = count * size_of::<E>();
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
@@ -229,12 +229,9 @@ fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Lanes of half of a warp: what a warp accesses is often two rows of a tile.
-const HALF: usize = WARP / 2;
-
-/// Places of a warp's elements in memory.
+/// Places of a warp's elements in memory. What a warp accesses is often two rows of a tile, one for each half of its lanes.
 #[allow(clippy::large_enum_variant, reason = "it lives on the stack, from one function to the next")]
-enum Places {
+pub(super) enum Places {
     /// Start of each half's elements, which are adjacent, or the one element of all its lanes.
     Halves([(usize, bool); 2]),
     Scattered([u64; WARP]),
@@ -340,8 +337,10 @@ unsafe fn over_warps<A: Address, E: Stored, const WRITE: bool, const WIDE: bool>
             match mask {
                 0 => true,
                 u32::MAX => match warp.places::<WRITE, WIDE>() {
-                    Some(places) if WRITE => warp.store::<E, WIDE>(&places),
-                    Some(places) => warp.load::<E, WIDE>(&places),
+                    Some(places) => {
+                        Elements { transfer, registers }.access::<E, WRITE, WIDE>(&places);
+                        true
+                    }
                     None => false,
                 },
                 mask => warp.some::<E, WRITE>(mask),
@@ -422,11 +421,65 @@ impl<A: Address> Warp<'_, A> {
         Some(inside.then_some(Places::Halves(halves)))
     }
 
+    /// Loads or stores for some lanes, one by one.
+    ///
+    /// # Safety
+    ///
+    /// The memory in the window is readable and writable, and so are the registers.
+    #[inline(always)]
+    unsafe fn some<E: Stored, const WRITE: bool>(&self, mask: u32) -> bool {
+        let offset = A::truncate(self.transfer.offset);
+        // SAFETY: the caller's promise. It is a copy: what is loaded may replace the addresses.
+        let addresses = unsafe { self.addresses.read() };
+        let address = |lane: usize| -> u64 { addresses[lane].plus(offset).into() };
+        let (mut outside, mut low) = (false, 0);
+        for lane in lanes(mask) {
+            outside |= address(lane).wrapping_sub(self.window.start) > self.limit;
+            low |= address(lane);
+        }
+        if outside || low & (self.whole - 1) != 0 {
+            return false;
+        }
+        let place = |lane: usize| {
+            let host = self.host.wrapping_add(self.window.lane.wrapping_mul(lane as u64));
+            address(lane).wrapping_add(host) as usize
+        };
+        let elements = Elements { transfer: self.transfer, registers: self.registers };
+        // SAFETY: the caller's promise.
+        unsafe { elements.access_some::<E, WRITE>(mask, place) };
+        true
+    }
+}
+
+/// The elements of a warp in its registers.
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'a> {
+    pub transfer: &'a Transfer,
+    pub registers: *mut u8,
+}
+
+impl Elements<'_> {
+    /// Loads or stores the elements of all lanes.
+    ///
+    /// # Safety
+    ///
+    /// The elements are in memory that is readable and writable, and the registers are a warp's of the transfer's program.
+    #[inline(always)]
+    pub(super) unsafe fn access<E: Stored, const WRITE: bool, const WIDE: bool>(&self, places: &Places) {
+        // SAFETY: the caller's promises.
+        unsafe {
+            match WRITE {
+                true => self.store::<E, WIDE>(places),
+                false => self.load::<E, WIDE>(places),
+            }
+        }
+    }
+
     /// # Safety
     ///
     /// The elements are in memory that is readable.
     #[inline(always)]
-    unsafe fn load<E: Stored, const WIDE: bool>(&self, places: &Places) -> bool {
+    unsafe fn load<E: Stored, const WIDE: bool>(&self, places: &Places) {
         let count = usize::from(self.transfer.count);
         let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
         let alone = count == 1 && u32::from(self.transfer.bits) == E::BITS;
@@ -460,7 +513,7 @@ impl<A: Address> Warp<'_, A> {
                 }
             }
             if alone {
-                return true;
+                return;
             }
             let from = to.cast_const();
             match (self.transfer.bits, count) {
@@ -475,7 +528,35 @@ impl<A: Address> Warp<'_, A> {
                 (_, _) => self.spread::<E, u64, 4>(from),
             }
         }
-        true
+    }
+
+    /// Loads or stores for some lanes, one by one.
+    ///
+    /// # Safety
+    ///
+    /// At each lane's place are its elements, readable and writable, and the registers are a warp's of the transfer's program.
+    #[inline(always)]
+    pub(super) unsafe fn access_some<E: Stored, const WRITE: bool>(&self, mask: u32, first: impl Fn(usize) -> usize) {
+        for (index, element) in self.transfer.elements.iter().enumerate().take(self.transfer.count.into()) {
+            let place = |lane: usize| first(lane) + index * size_of::<E>();
+            // SAFETY: the caller's promise; the registers are of the transfer's width.
+            unsafe {
+                match *element {
+                    Element::Register(at) => {
+                        let register = self.registers.add(at as usize);
+                        match self.transfer.bits {
+                            16 => some::<E, u16, WRITE>(register, mask, place, self.transfer.signed),
+                            32 => some::<E, u32, WRITE>(register, mask, place, self.transfer.signed),
+                            _ => some::<E, u64, WRITE>(register, mask, place, self.transfer.signed),
+                        }
+                    }
+                    Element::Constant(bits) if WRITE => {
+                        lanes(mask).for_each(|lane| E::truncate(bits).store(place(lane)));
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 
     /// Spreads elements over registers, lane by lane behind each other as they are in memory.
@@ -504,7 +585,7 @@ impl<A: Address> Warp<'_, A> {
     ///
     /// The elements are in memory that is writable.
     #[inline(always)]
-    unsafe fn store<E: Stored, const WIDE: bool>(&self, places: &Places) -> bool {
+    unsafe fn store<E: Stored, const WIDE: bool>(&self, places: &Places) {
         let count = usize::from(self.transfer.count);
         let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
         let alone = count == 1 && u32::from(self.transfer.bits) == E::BITS;
@@ -543,7 +624,6 @@ impl<A: Address> Warp<'_, A> {
                 }
             }
         }
-        true
     }
 
     /// Collects the elements of registers, lane by lane behind each other as they are in memory.
@@ -576,51 +656,6 @@ impl<A: Address> Warp<'_, A> {
                 }
             }
         }
-    }
-
-    /// Loads or stores for some lanes, one by one.
-    ///
-    /// # Safety
-    ///
-    /// The memory in the window is readable and writable, and so are the registers.
-    #[inline(always)]
-    unsafe fn some<E: Stored, const WRITE: bool>(&self, mask: u32) -> bool {
-        let offset = A::truncate(self.transfer.offset);
-        // SAFETY: the caller's promise. It is a copy: what is loaded may replace the addresses.
-        let addresses = unsafe { self.addresses.read() };
-        let address = |lane: usize| -> u64 { addresses[lane].plus(offset).into() };
-        let (mut outside, mut low) = (false, 0);
-        for lane in lanes(mask) {
-            outside |= address(lane).wrapping_sub(self.window.start) > self.limit;
-            low |= address(lane);
-        }
-        if outside || low & (self.whole - 1) != 0 {
-            return false;
-        }
-        for (index, element) in self.transfer.elements.iter().enumerate().take(self.transfer.count.into()) {
-            let place = |lane: usize| {
-                let host = self.host.wrapping_add(self.window.lane.wrapping_mul(lane as u64));
-                address(lane).wrapping_add(host) as usize + index * size_of::<E>()
-            };
-            // SAFETY: the caller's promise; the registers are of the transfer's width.
-            unsafe {
-                match *element {
-                    Element::Register(at) => {
-                        let register = self.registers.add(at as usize);
-                        match self.transfer.bits {
-                            16 => some::<E, u16, WRITE>(register, mask, place, self.transfer.signed),
-                            32 => some::<E, u32, WRITE>(register, mask, place, self.transfer.signed),
-                            _ => some::<E, u64, WRITE>(register, mask, place, self.transfer.signed),
-                        }
-                    }
-                    Element::Constant(bits) if WRITE => {
-                        lanes(mask).for_each(|lane| E::truncate(bits).store(place(lane)));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        true
     }
 }
 

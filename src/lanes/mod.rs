@@ -13,6 +13,8 @@
 //! | `run` | how a loop runs: the code of a level around the generated body |
 //! | `step` | decoded instructions, and the register files they run over |
 //! | `memory` | loads and stores of whole warps, by what their addresses have in common |
+//! | `regular` | the same where addresses are known to be a fixed distance apart |
+//! | `fill` | registers whose lanes grow by a fixed step |
 //! | `convert` | steps that copy a register to one of another width |
 //! | `slice` | the same over slices |
 //! | `thread` | the level that needs no vectors: programs on bits, thread by thread |
@@ -33,12 +35,16 @@
 #![allow(missing_docs, reason = "traits and types that generated code names; each has a comment where it matters")]
 
 mod convert;
+#[cfg(feature = "run")]
+mod fill;
 mod level;
 #[cfg(feature = "run")]
 mod memory;
 mod params;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 mod portable;
+#[cfg(feature = "run")]
+mod regular;
 mod run;
 mod slice;
 mod step;
@@ -48,12 +54,16 @@ mod values;
 mod x86;
 
 pub(crate) use convert::Convert;
+#[cfg(feature = "run")]
+pub(crate) use fill::{HALF, fill};
 pub use isa_table::program::{Run, WARP};
 pub use level::{Kernel, Level, Simd, spread, whole};
 #[cfg(feature = "run")]
 pub(crate) use memory::{ELEMENTS, Element, Transfer, Window};
 pub(crate) use params::words;
 pub use params::{MaskWord, OneParam, Params, Pick, Subset, Truth1, Truth2, Truth3};
+#[cfg(feature = "run")]
+pub(crate) use regular::Regular;
 pub use run::code;
 pub(crate) use slice::{Bound, SliceCode};
 pub use slice::{Slice, SliceMut};

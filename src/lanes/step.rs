@@ -12,7 +12,7 @@ use super::convert::Convert;
 use super::thread::Thread;
 use super::{Level, Run, WARP, Width, Word};
 #[cfg(feature = "run")]
-use super::{Transfer, Window};
+use super::{Regular, Transfer, Window};
 
 /// Header of a step. It is followed by the byte offsets of the step's operands in the registers of a warp, destinations
 /// first, and then by the parameters of its loop.
@@ -302,6 +302,33 @@ impl Code {
         unsafe {
             let registers = file.lines.as_mut_ptr().cast::<u8>().add(first * stride);
             transfer.run::<WRITE>(level, window, registers, stride, masks)
+        }
+    }
+
+    /// Loads or stores for some of the warps of a block, whose addresses are regular.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer warps.
+    ///
+    /// # Safety
+    ///
+    /// As [`Transfer::run_regular`]; the registers of the transfer lie inside the stride.
+    #[cfg(feature = "run")]
+    pub(crate) unsafe fn transfer_regular<const WRITE: bool>(
+        transfer: &Transfer,
+        addresses: &Regular<'_>,
+        level: Level,
+        masks: &[u32],
+        file: &mut File,
+        stride: usize,
+    ) {
+        assert!(masks.len() * stride <= file.bytes(), "warps of the block");
+        assert!(2 * masks.len() <= addresses.offsets.len(), "two offsets for each warp");
+        // SAFETY: the caller's promises; the file has the warps.
+        unsafe {
+            let registers = file.lines.as_mut_ptr().cast::<u8>();
+            transfer.run_regular::<WRITE>(level, addresses, registers, stride, masks);
         }
     }
 

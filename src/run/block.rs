@@ -5,6 +5,8 @@
 //! each warp. The scheduler picks the entry with the deepest call and, among these, the earliest operation, so that
 //! lanes reconverge; every 64th pick takes the entry that has waited longest, so that every lane makes progress.
 
+mod affine;
+mod branch;
 mod group;
 mod wait;
 pub(crate) use group::WARPS as GROUP;
@@ -24,6 +26,7 @@ use super::launch::Launched;
 use super::pending::Pending;
 use super::raw::Bytes;
 use super::tensor_memory::TensorCells;
+use affine::AffineRegisters;
 use wait::{Barrier, Waiter};
 
 /// How often lanes may go back in a loop before the lanes that have waited longest take a turn, and how many operations that
@@ -104,6 +107,9 @@ pub(crate) struct Block<'l> {
     pub rank: usize,
     pub peers: Arc<[(usize, usize)]>,
     pub warps: Warps,
+    pub affine: AffineRegisters,
+    /// True if all lanes that have not ended are active.
+    full: bool,
     /// Lanes that have not ended.
     pub live: Vec<u32>,
     ready: Vec<Entry>,
@@ -118,7 +124,7 @@ pub(crate) struct Block<'l> {
     /// The shared memory: how many bytes a block has, and how far those of several blocks are apart.
     pub shared: Bytes,
     pub shared_len: usize,
-    span: usize,
+    pub span: usize,
     /// Asynchronous operations of the cluster that are kept; none if they are performed at once.
     pub pending: Option<Arc<Mutex<Pending>>>,
     /// Size in bytes of the last asynchronous operation of each thread.
@@ -157,7 +163,11 @@ pub(crate) struct Block<'l> {
 
 impl<'l> Block<'l> {
     /// A block of a launch, or several that run in lockstep; it may take over what another one had.
-    pub(crate) fn new(launched: &'l Launched<'l>, place: Place, other: Option<Block<'l>>) -> Result<Block<'l>, Error> {
+    pub(crate) fn new(
+        launched: &'l Launched<'l>,
+        place: Place,
+        other: Option<Box<Block<'l>>>,
+    ) -> Result<Box<Block<'l>>, Error> {
         if let Some(mut block) = other {
             block.start(place, true);
             return Ok(block);
@@ -176,7 +186,7 @@ impl<'l> Block<'l> {
         let span = shared_len.and_then(|len| len.checked_next_multiple_of(128));
         let shared = bytes(span.and_then(|span| span.checked_mul(launched.together as u64)))?;
         let local = bytes(stack.checked_mul(threads as u64))?;
-        let mut block = Block {
+        let mut block = Box::new(Block {
             launched,
             code,
             index: place.index,
@@ -187,6 +197,8 @@ impl<'l> Block<'l> {
             rank: 0,
             peers: Arc::new([]),
             warps: code.program.warps(count),
+            affine: AffineRegisters::new(launched, count),
+            full: false,
             ready: Vec::new(),
             live: Vec::new(),
             held: Vec::new(),
@@ -218,7 +230,7 @@ impl<'l> Block<'l> {
             ranges: Vec::new(),
             lanes: 0,
             spare: Vec::new(),
-        };
+        });
         block.start(place, false);
         block.prelude()?;
         Ok(block)
@@ -254,6 +266,7 @@ impl<'l> Block<'l> {
         let mut masks = self.masks();
         masks.copy_from_slice(&self.live);
         self.ready.push(Entry { depth: 0, at: self.code.entry, masks, picked: 0, forced: false });
+        self.start_affine();
         self.specials(again);
     }
 
@@ -265,12 +278,18 @@ impl<'l> Block<'l> {
         let mut entry = Entry { depth: 0, at: 0, masks, picked: 0, forced: false };
         let code = self.code;
         self.activate(&entry);
-        for (at, op) in code.ops[..code.prelude].iter().enumerate() {
-            entry.at = at;
-            match op {
-                Op::Run { from, to, .. } => self.steps(*from, *to),
+        self.full = true;
+        while entry.at < code.prelude {
+            match &code.ops[entry.at] {
+                Op::Run { from, to, reads, .. } => {
+                    self.fill(reads);
+                    self.steps(*from, *to);
+                }
                 Op::Effect { guard, action, .. } => _ = self.effect(&mut entry, *guard, action)?,
+                Op::Once(once) => entry.at += usize::from(self.once(entry.at, once)),
+                Op::Same(numbers) => self.same(numbers),
             }
+            entry.at += 1;
         }
         self.spare.push(entry.masks);
         Ok(())
@@ -352,7 +371,20 @@ impl<'l> Block<'l> {
             let mut turn = if std::mem::take(&mut self.starved) { TURN } else { 0 };
             loop {
                 match &code.ops[entry.at] {
-                    Op::Run { from, to, count } => {
+                    Op::Once(once) => {
+                        steps += 1;
+                        if self.once(entry.at, once) {
+                            self.executed += self.lanes * u64::from(once.count);
+                            entry.at += 1;
+                        }
+                        entry.at += 1;
+                    }
+                    Op::Same(numbers) => {
+                        self.same(numbers);
+                        entry.at += 1;
+                    }
+                    Op::Run { from, to, count, reads } => {
+                        self.fill(reads);
                         self.steps(*from, *to);
                         self.executed += self.lanes * u64::from(*count);
                         steps += u64::from(to - from);
@@ -470,11 +502,14 @@ impl<'l> Block<'l> {
 
     /// Lets the lanes of an entry be the ones that execute.
     fn activate(&mut self, entry: &Entry) {
+        self.full = entry.masks == self.live;
+        self.warps.activate(&entry.masks);
+        self.lanes = entry.masks.iter().map(|mask| u64::from(mask.count_ones())).sum();
         self.ranges.clear();
-        self.lanes = 0;
+        if self.full && self.live.iter().all(|mask| *mask != 0) {
+            return self.ranges.push((0..self.live.len(), true));
+        }
         for (warp, mask) in entry.masks.iter().enumerate() {
-            *self.warps.active_mut(warp) = *mask;
-            self.lanes += u64::from(mask.count_ones());
             // The registers of lanes that have ended are never read.
             let whole = *mask == self.live[warp];
             match self.ranges.last_mut() {
@@ -551,84 +586,6 @@ impl<'l> Block<'l> {
             rest &= rest - 1;
             Some(lane)
         })
-    }
-
-    /// A branch: the lanes that take it and those that do not part.
-    pub(crate) fn branch(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>, to: usize) -> Flow {
-        let Some((register, not)) = guard else { return Flow::Jump(to) };
-        let mut taken = self.masks();
-        let flip = if not { u32::MAX } else { 0 };
-        let (mut any_taken, mut any_rest) = (0, 0);
-        let predicates = self.warps.predicate(register);
-        for (warp, (mask, taken)) in entry.masks.iter().zip(&mut taken).enumerate() {
-            *taken = mask & (predicates(warp) ^ flip);
-            any_taken |= *taken;
-            any_rest |= mask & !*taken;
-        }
-        drop(predicates);
-        match (any_taken, any_rest) {
-            (0, _) => {
-                self.spare.push(taken);
-                Flow::Next
-            }
-            (_, 0) => {
-                self.spare.push(taken);
-                Flow::Jump(to)
-            }
-            _ => {
-                let mut rest = std::mem::take(&mut entry.masks);
-                rest.iter_mut().zip(&taken).for_each(|(mask, taken)| *mask &= !taken);
-                let (depth, picked, forced) = (entry.depth, entry.picked, entry.forced);
-                self.aside(Entry { at: to, masks: taken, depth, picked, forced });
-                self.aside(Entry { at: entry.at + 1, masks: rest, depth, picked, forced });
-                Flow::Aside
-            }
-        }
-    }
-
-    /// Lanes go where each of them says; the others go on.
-    pub(crate) fn scatter(
-        &mut self,
-        entry: &Entry,
-        guard: Option<(u32, bool)>,
-        to: impl Fn(&Self, usize, usize) -> usize,
-    ) {
-        let mut parts: Vec<Entry> = Vec::new();
-        for (warp, mask) in entry.masks.iter().enumerate() {
-            let own = self.guarded(warp, *mask, guard);
-            for lane in Self::lanes_of(*mask) {
-                let at = if own >> lane & 1 != 0 { to(self, warp, lane) } else { entry.at + 1 };
-                let place = parts.iter().position(|part| part.at == at).unwrap_or_else(|| {
-                    parts.push(Entry { at, masks: vec![0; entry.masks.len()], ..entry.clone() });
-                    parts.len() - 1
-                });
-                parts[place].masks[warp] |= 1 << lane;
-            }
-        }
-        parts.into_iter().for_each(|part| self.aside(part));
-    }
-
-    /// Lanes end.
-    pub(crate) fn end(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>) -> Flow {
-        for warp in 0..entry.masks.len() {
-            let own = self.guarded(warp, entry.masks[warp], guard);
-            entry.masks[warp] &= !own;
-            self.live[warp] &= !own;
-        }
-        // Whoever waits looks again: fewer are awaited.
-        let held = std::mem::take(&mut self.held);
-        held.into_iter().for_each(|held| self.aside(held));
-        let waited: Vec<(usize, u32)> = self.barriers.keys().copied().collect();
-        waited.into_iter().for_each(|barrier| self.release(barrier));
-        self.go_on(entry)
-    }
-
-    /// The lanes that are left go on, if there are any.
-    fn go_on(&mut self, entry: &mut Entry) -> Flow {
-        entry.at += 1;
-        let rest = entry.clone();
-        self.aside(rest);
-        Flow::Aside
     }
 
     /// An error at an operation of a lane.

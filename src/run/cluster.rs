@@ -18,7 +18,7 @@ const KEPT: u64 = 64;
 
 /// The blocks of a cluster, by rank; one thread of the host runs them in turns.
 pub(crate) struct Cluster<'l> {
-    blocks: Vec<Block<'l>>,
+    blocks: Vec<Box<Block<'l>>>,
     status: Vec<Status>,
     /// Asynchronous operations that are kept.
     pending: Option<Arc<Mutex<Pending>>>,
@@ -30,7 +30,7 @@ impl<'l> Cluster<'l> {
     pub(crate) fn new(
         launched: &'l Launched<'l>,
         number: u64,
-        spare: &mut Vec<Block<'l>>,
+        spare: &mut Vec<Box<Block<'l>>>,
     ) -> Result<Cluster<'l>, Error> {
         if launched.together > 1 {
             let (first, together) = (number * launched.together as u64, launched.together as u64);
@@ -41,7 +41,7 @@ impl<'l> Cluster<'l> {
         let [cx, cy, cz] = launched.cluster;
         let first = first_block(launched, number);
         let ranks = (0..cz).flat_map(|z| (0..cy).flat_map(move |y| (0..cx).map(move |x| [x, y, z])));
-        let mut blocks: Vec<Block<'l>> = ranks
+        let mut blocks: Vec<Box<Block<'l>>> = ranks
             .map(|within| {
                 let index = std::array::from_fn(|axis| first[axis] + within[axis]);
                 Block::new(launched, Place { index, first: 0, count: 1 }, spare.pop())
@@ -49,7 +49,7 @@ impl<'l> Cluster<'l> {
             .collect::<Result<_, _>>()?;
         let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
         blocks.iter_mut().for_each(|block| block.pending.clone_from(&pending));
-        let memory = |block: &Block<'_>| block.shared_of(0);
+        let memory = |block: &Box<Block<'_>>| block.shared_of(0);
         // Blocks that are taken over mostly know each other.
         let known = |block: &Block<'_>| block.peers.iter().copied().eq(blocks.iter().map(memory));
         if !blocks.iter().enumerate().all(|(rank, block)| block.rank == rank && known(block)) {
@@ -82,9 +82,9 @@ impl<'l> Cluster<'l> {
                     *status = block.run(budget)?;
                 }
             }
-            let met = self.blocks.iter().all(Block::has_arrived) && self.status.contains(&Status::Waiting);
+            let met = self.blocks.iter().all(|block| block.has_arrived()) && self.status.contains(&Status::Waiting);
             if met {
-                self.blocks.iter_mut().for_each(Block::release_cluster);
+                self.blocks.iter_mut().for_each(|block| block.release_cluster());
                 self.status
                     .iter_mut()
                     .filter(|status| **status == Status::Waiting)
@@ -110,7 +110,7 @@ impl<'l> Cluster<'l> {
     }
 
     /// The blocks, for others to take over.
-    pub(crate) fn into_blocks(self) -> Vec<Block<'l>> {
+    pub(crate) fn into_blocks(self) -> Vec<Box<Block<'l>>> {
         self.blocks
     }
 }

@@ -1,6 +1,7 @@
 //! From a resolved module to the code of a kernel: runs of decoded instructions, and effects with their registers.
 
 mod action;
+mod affine;
 pub(super) mod asynchronous;
 mod code;
 mod hoist;
@@ -13,12 +14,15 @@ use std::{format, vec};
 
 use std::collections::HashMap;
 
-use ptx_isa::table::{Memory as Belongs, Origin, Special};
+use ptx_isa::table::{LinearValue, Memory as Belongs, Origin, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
 use ptx_isa::warp::{Operands, Program, Registers, Row, Source};
 
+use super::affine::{Class, Formula, Input};
 use super::error::Error;
 use super::system::System;
+use action::where_of;
+use affine::Classes;
 pub(crate) use code::*;
 pub(crate) use hoist::differs;
 use reach::{calls, mentioned};
@@ -85,7 +89,24 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
             shared.insert((usize::MAX, number), static_shared);
         }
     }
-    let mut plan = Planning { module, addresses, layouts: &layouts, shared: &shared, rows, hidden: Hidden::default() };
+    let mut plan = Planning {
+        module,
+        addresses,
+        layouts: &layouts,
+        shared: &shared,
+        rows,
+        hidden: Hidden::default(),
+        classes: Classes::default(),
+        ids: HashMap::new(),
+        affine: Vec::new(),
+    };
+    plan.classes = plan.classes(kernel);
+    for (class, row) in plan.classes.registers.iter().zip(&layouts[&kernel].rows) {
+        if *class != Class::Other {
+            plan.ids.insert(*row, plan.affine.len() as u32);
+            plan.affine.push(*row);
+        }
+    }
     // Hidden rows are known once every instruction was looked at: two passes give the same ones.
     for pass in 0..2 {
         let mut code = Code {
@@ -95,6 +116,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
             prelude: 0,
             routines: HashMap::new(),
             specials: Vec::new(),
+            affine: Vec::new(),
             static_shared,
             grows: false,
             calls: false,
@@ -106,8 +128,10 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         if pass == 1 {
             code.entry = code.routines[&kernel].entry;
             for (key, row) in &plan.hidden.specials {
-                code.specials.push(Read { to: *row, origin: key.1, element: key.2 });
+                let affine = plan.ids.get(row).copied();
+                code.specials.push(Read { to: *row, origin: key.1, element: key.2, affine });
             }
+            code.affine = std::mem::take(&mut plan.affine);
             let recursive: Vec<usize> =
                 reached.iter().copied().filter(|number| calls(module, *number).contains(number)).collect();
             for number in &recursive {
@@ -199,6 +223,11 @@ struct Planning<'m> {
     shared: &'m HashMap<(usize, usize), u64>,
     rows: Rows,
     hidden: Hidden,
+    /// Of the kernel.
+    classes: Classes,
+    /// Registers that may be affine, by their numbers, and their numbers.
+    affine: Vec<Row>,
+    ids: HashMap<Row, u32>,
 }
 
 /// A function that is decoded.
@@ -212,9 +241,27 @@ struct Open<'c> {
     apart: bool,
     /// Number of instructions before the next operation that were hoisted into the prelude.
     pending: u32,
+    /// Registers that may be affine whose lanes the instruction reads.
+    reads: Vec<u32>,
 }
 
 impl Open<'_> {
+    /// What the instruction reads.
+    fn take_reads(&mut self) -> Vec<u32> {
+        self.reads.sort_unstable();
+        self.reads.dedup();
+        std::mem::take(&mut self.reads)
+    }
+
+    /// Before an effect lanes are filled that it reads.
+    fn fill(&mut self) {
+        let reads = self.take_reads();
+        if !reads.is_empty() {
+            let at = self.code.program.len() as u32;
+            self.code.ops.push(Op::Run { from: at, to: at, count: 0, reads });
+        }
+    }
+
     fn effect(&mut self, guard: Option<(u32, bool)>, action: Action) {
         let (instruction, function) = (self.instruction as u32, self.number as u32);
         let count = 1 + std::mem::take(&mut self.pending);
@@ -255,7 +302,8 @@ impl Planning<'_> {
             return Ok(());
         }
         let hoisted = if kernel { self.hoisted(number) } else { vec![false; function.instructions.len()] };
-        let mut open = Open { number, instruction: 0, code, scratch: HashMap::new(), apart: true, pending: 0 };
+        let mut open =
+            Open { number, instruction: 0, code, scratch: HashMap::new(), apart: true, pending: 0, reads: Vec::new() };
         if kernel {
             for index in (0..hoisted.len()).filter(|index| hoisted[*index]) {
                 open.instruction = index;
@@ -287,7 +335,7 @@ impl Planning<'_> {
             if targets[index] && open.pending > 0 {
                 // A jump to this target skips the preceding hoisted instructions, which must not count for it.
                 let (at, count) = (open.code.program.len() as u32, std::mem::take(&mut open.pending));
-                open.code.ops.push(Op::Run { from: at, to: at, count });
+                open.code.ops.push(Op::Run { from: at, to: at, count, reads: Vec::new() });
             }
             // A target begins where its first operation will be.
             starts.push(open.code.ops.len());
@@ -353,7 +401,19 @@ impl Planning<'_> {
             _ => (bits, special.origin, element.unwrap_or(0)),
         };
         let rows = &mut self.rows;
-        *self.hidden.specials.entry(row).or_insert_with(|| rows.of(bits))
+        let to = *self.hidden.specials.entry(row).or_insert_with(|| rows.of(bits));
+        // Only the kernel knows what is affine.
+        if !self.classes.registers.is_empty()
+            && matches!(bits, 16..=64)
+            && affine::origin(special.origin) != Class::Other
+        {
+            let affine = &mut self.affine;
+            open.reads.push(*self.ids.entry(to).or_insert_with(|| {
+                affine.push(to);
+                affine.len() as u32 - 1
+            }));
+        }
+        to
     }
 
     /// The address of a variable or function: a constant, or an offset in the frame and whether a generic address is meant.
@@ -395,7 +455,10 @@ impl Planning<'_> {
     fn cell(&mut self, open: &mut Open<'_>, value: &Value, bits: u8) -> Result<Cell, Error> {
         let rows = &self.layouts[&open.number].rows;
         Ok(match value {
-            Value::Register(register) => Cell::Row(rows[*register]),
+            Value::Register(register) => {
+                open.reads.extend(self.ids.get(&rows[*register]));
+                Cell::Row(rows[*register])
+            }
             Value::Not(register) => Cell::Not(rows[*register].number),
             Value::Constant(bits) => Cell::Constant(*bits),
             Value::Special { special, element, .. } => {
@@ -441,15 +504,59 @@ impl Planning<'_> {
         }
         let layout = &self.layouts[&open.number];
         let guard = instruction.guard.map(|(register, not)| (layout.rows[register].number, not));
+        open.reads.clear();
+        let once = match function.kernel {
+            true => self.classes.instructions.get(open.instruction).cloned().flatten(),
+            false => None,
+        };
         for effect in form.effects_with(&instruction.free) {
             let action = self.action(open, function, instruction, effect, computes)?;
+            match (&once, &action) {
+                (Some(affine::Once::Copy), Action::ToGeneric { at, to, .. } | Action::FromGeneric { at, to, .. }) => {
+                    let copied = self.copied(*at, *to);
+                    self.push_once(open, copied, &[*to]);
+                }
+                _ => open.fill(),
+            }
+            let loaded = match (&once, &action) {
+                (Some(affine::Once::Load), Action::Read(access)) => access.cells.clone(),
+                _ => Vec::new(),
+            };
             open.effect(guard, action);
+            if !loaded.is_empty() {
+                let rows = self.numbers(&loaded);
+                open.code.ops.push(Op::Same(rows));
+            }
             open.apart = true;
         }
         if computes {
-            self.evaluated(open, instruction, guard, whole)?;
+            self.evaluated(open, instruction, guard, once, whole)?;
         }
         Ok(())
+    }
+
+    /// The numbers of the registers that may be affine.
+    fn numbers(&self, cells: &[Cell]) -> Vec<u32> {
+        let number = |cell: &Cell| if let Cell::Row(row) = cell { self.ids.get(row).copied() } else { None };
+        cells.iter().filter_map(number).collect()
+    }
+
+    /// The formula of a copy.
+    fn copied(&self, from: Cell, to: Cell) -> Option<Formula> {
+        let (Cell::Row(from), Cell::Row(to)) = (from, to) else { return None };
+        let input = LinearValue::Input { input: 0, bits: to.bits };
+        Formula::new(vec![input], vec![Input::Row(*self.ids.get(&from)?)], vec![0]).filter(|_| from.bits == to.bits)
+    }
+
+    /// Tries to compute once what the next operation computes.
+    fn push_once(&self, open: &mut Open<'_>, formula: Option<Formula>, results: &[Cell]) {
+        let (mut reads, writes) = (open.take_reads(), self.numbers(results));
+        if let Some(formula) = &formula {
+            reads.retain(|read| formula.inputs.contains(&Input::Row(*read)));
+        }
+        let single = self.classes.single[open.instruction];
+        open.code.ops.push(Op::Once(Box::new(Once { formula, reads, writes, single, count: 1 + open.pending })));
+        open.apart = true;
     }
 
     /// An instruction that computes registers from registers.
@@ -458,6 +565,7 @@ impl Planning<'_> {
         open: &mut Open<'_>,
         instruction: &Instruction,
         guard: Option<(u32, bool)>,
+        once: Option<affine::Once>,
         whole: bool,
     ) -> Result<(), Error> {
         let form = instruction.form;
@@ -501,6 +609,7 @@ impl Planning<'_> {
             };
             let from = sources.into_iter().map(cell).collect();
             let to = destinations.into_iter().map(|row| row.map_or(Cell::Sink, Cell::Row)).collect();
+            open.fill();
             open.effect(guard, Action::Evaluate { evaluator, from, to });
             open.apart = true;
             return Ok(());
@@ -508,6 +617,18 @@ impl Planning<'_> {
         let selectors: Vec<u32> = operands()
             .filter_map(|(info, operand)| info.selector.map(|own| operand.selector.unwrap_or(own.default)))
             .collect();
+        let alone = once.is_some();
+        if let Some(once) = once {
+            let formula = match once {
+                affine::Once::Formula(values, results) => {
+                    self.formula(instruction, (values, results), &sources, &destinations)
+                }
+                _ => None,
+            };
+            let results: Vec<Cell> = destinations.iter().flatten().map(|row| Cell::Row(*row)).collect();
+            self.push_once(open, formula, &results);
+        }
+        let reads = open.take_reads();
         let from = open.code.program.len() as u32;
         if whole {
             let operands = Operands { guard, destinations: &destinations, sources: &sources, selectors: &selectors };
@@ -515,17 +636,45 @@ impl Planning<'_> {
         }
         let to = open.code.program.len() as u32;
         match open.code.ops.last_mut() {
-            Some(Op::Run { to: last, count, .. }) if !open.apart => {
+            Some(Op::Run { to: last, count, reads: own, .. }) if !open.apart => {
                 *last = to;
                 *count += 1;
+                own.extend(reads.into_iter().filter(|read| !own.contains(read)).collect::<Vec<_>>());
             }
             _ => {
                 let count = 1 + std::mem::take(&mut open.pending);
-                open.code.ops.push(Op::Run { from, to, count });
+                open.code.ops.push(Op::Run { from, to, count, reads });
             }
         }
-        open.apart = false;
+        open.apart = alone;
         Ok(())
+    }
+
+    /// The formula of an instruction with its operands; none if a register is narrower than its operand, or wider than the result.
+    fn formula(
+        &self,
+        instruction: &Instruction,
+        (values, results): (Vec<LinearValue>, &[u8]),
+        sources: &[Source<Row>],
+        destinations: &[Option<Row>],
+    ) -> Option<Formula> {
+        let evaluator = instruction.form.evaluator(self.sm(), sources.len())?;
+        let widths = evaluator.shape().places;
+        let (to, from) = widths.split_at(results.len());
+        if destinations.iter().zip(to).any(|(row, bits)| row.is_some_and(|row| row.bits != *bits)) {
+            return None;
+        }
+        let mut inputs = vec![Input::Constant(0); sources.len()];
+        for (source, bits) in evaluator.sources().iter().zip(from) {
+            let source = usize::from(*source);
+            inputs[source] = match sources[source] {
+                Source::Register(row) if row.bits >= *bits => Input::Row(*self.ids.get(&row)?),
+                Source::Constant(value) => Input::Constant(value),
+                _ => return None,
+            };
+        }
+        let written = results.iter().zip(destinations).filter(|(_, row)| row.is_some());
+        Formula::new(values, inputs, written.map(|(result, _)| *result).collect())
     }
 }
 

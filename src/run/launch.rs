@@ -487,8 +487,8 @@ pub(super) fn host_threads() -> usize {
     *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Number of warps in lockstep that amortizes the dispatch of an instruction.
-const WARPS: usize = 8;
+/// Number of warps in lockstep that amortizes the dispatch of an instruction and what is computed once for all threads.
+const WARPS: usize = 32;
 /// Maximum shared and local memory in bytes of the blocks in lockstep, so that it stays in the cache.
 const CACHED: u64 = 1 << 18;
 
@@ -505,7 +505,13 @@ impl Launched<'_> {
         let workers = self.options.threads.unwrap_or_else(host_threads) as u64;
         // Each thread of the host has several turns, so that all end at about the same time.
         let turns = if workers == 1 { 1 } else { 4 * workers };
-        (WARPS / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1)
+        let most = (WARPS / per).min((CACHED / bytes) as usize).min((self.blocks() / turns) as usize).max(1);
+        // Indices of blocks are affine in those that follow each other in x.
+        match self.grid[0] as usize {
+            1 => most,
+            x if x <= most => x,
+            x => (most.div_ceil(2)..=most).rev().find(|count| x.is_multiple_of(*count)).unwrap_or(most),
+        }
     }
 
     /// Returns the number of blocks.
@@ -587,7 +593,7 @@ impl Launched<'_> {
                     None => (String::new(), module.line(function.at.end)),
                 }
             }
-            Op::Run { .. } => (String::new(), 0),
+            _ => (String::new(), 0),
         }
     }
 
@@ -599,7 +605,7 @@ impl Launched<'_> {
             Op::Effect { instruction, function, .. } => {
                 module.functions[*function as usize].instructions.get(*instruction as usize)
             }
-            Op::Run { .. } => None,
+            _ => None,
         };
         let source = one
             .and_then(|one| one.location)

@@ -52,6 +52,7 @@
 #![allow(clippy::needless_range_loop, reason = "several lists are read by the number of a warp")]
 #![allow(clippy::type_complexity, reason = "closures that visit lanes are named where they are called")]
 
+mod affine;
 mod argument;
 mod block;
 mod cluster;

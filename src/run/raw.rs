@@ -152,6 +152,21 @@ pub(crate) unsafe fn update(address: usize, bytes: u8, mut change: impl FnMut(u6
     }
 }
 
+/// Adds to 4 or 8 bytes, with nothing of other threads between; returns the old value.
+///
+/// # Safety
+///
+/// As [`store`].
+pub(crate) unsafe fn add(address: usize, bytes: u8, value: u64) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            4 => AtomicU32::from_ptr(address as *mut u32).fetch_add(value as u32, Ordering::SeqCst).into(),
+            _ => AtomicU64::from_ptr(address as *mut u64).fetch_add(value, Ordering::SeqCst),
+        }
+    }
+}
+
 /// Held while 16 bytes are accessed, so that nobody sees a half of them changed.
 static WIDE: Mutex<()> = Mutex::new(());
 

@@ -2,8 +2,8 @@
 
 use core::ops::Range;
 
-use super::{ALWAYS, Program, Row, Warps};
-use crate::lanes::{Code, ELEMENTS, Element, Transfer, Window};
+use super::{ACTIVE, ALWAYS, Level, Program, Row, Warps};
+use crate::lanes::{Code, ELEMENTS, Element, Regular, Transfer, Window, fill};
 
 /// An element of a load or store: a register, a constant, or a sink.
 #[derive(Clone, Copy, Debug)]
@@ -101,7 +101,77 @@ impl Program {
     }
 }
 
+impl Program {
+    /// Executes a load (or store) without a guard for all warps, whose addresses are regular, with a mask of active lanes for each.
+    ///
+    /// # Panics
+    ///
+    /// If there are more masks than warps or fewer offsets than halves of them, or the block was created by another program.
+    ///
+    /// # Safety
+    ///
+    /// The transfer must have been decoded by this program. The elements of active lanes must be aligned, and readable and writable on the
+    /// host, and all concurrent accesses to the memory must be atomic.
+    #[allow(unsafe_code, reason = "memory is accessed by addresses that kernels compute")]
+    #[inline]
+    pub(crate) unsafe fn move_regular<const WRITE: bool>(
+        &self,
+        transfer: &Transfer,
+        addresses: &Regular<'_>,
+        masks: &[u32],
+        block: &mut Warps,
+    ) {
+        assert!(self.bytes <= block.stride, "a block of another program");
+        // SAFETY: the caller's promise; the registers of a transfer that this program decoded lie inside its warps.
+        unsafe {
+            Code::transfer_regular::<WRITE>(transfer, addresses, self.level, masks, &mut block.file, block.stride);
+        }
+    }
+}
+
+impl Transfer {
+    /// Returns true if it has a guard.
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guard.0 != ALWAYS as u32
+    }
+}
+
 impl Warps {
+    /// Sets the mask of active threads of each warp.
+    ///
+    /// # Panics
+    ///
+    /// If there are more masks than warps.
+    #[inline]
+    pub(crate) fn activate(&mut self, masks: &[u32]) {
+        assert!(masks.len() <= self.count, "a mask for each warp");
+        let words = self.file.words_mut::<u32>(ACTIVE, (self.count - 1) * self.stride / 4 + 1);
+        words.iter_mut().step_by(self.stride / 4).zip(masks).for_each(|(word, mask)| *word = *mask);
+    }
+
+    /// Sets a predicate in all threads.
+    ///
+    /// # Panics
+    ///
+    /// If the register is out of bounds.
+    #[inline]
+    pub(crate) fn set_predicate(&mut self, register: u32, value: bool) {
+        let first = self.at(0, 1, register);
+        let words = self.file.words_mut::<u32>(first, (self.count - 1) * self.stride / 4 + 1);
+        let word = if value { u32::MAX } else { 0 };
+        words.iter_mut().step_by(self.stride / 4).for_each(|one| *one = word);
+    }
+
+    /// Fills a register of consecutive warps, beginning with `first`, with regular values.
+    ///
+    /// # Panics
+    ///
+    /// If the register or a warp is out of bounds.
+    pub(crate) fn fill(&mut self, level: Level, row: Row, first: usize, values: &Regular<'_>) {
+        let at = self.at(first, row.bits.into(), row.number);
+        fill(level, row.bits, (&mut self.file, at, self.stride), values);
+    }
+
     /// Returns a function that reads a predicate of each warp.
     ///
     /// # Panics

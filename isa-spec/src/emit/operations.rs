@@ -1,12 +1,13 @@
 //! Dispatch function of the operations of programs, with an arm for each builtin and type.
 
-use isa_table::program::WARP;
+use isa_table::program::{Linear, WARP};
 
 use super::Context;
 use super::code::Code;
 use super::rust::{body, concrete, lane_type, whole_type};
-use crate::model::{Model, Param, TypeId};
+use crate::model::{Kind, LinearKind, Model, Param, TypeId};
 use crate::plan::{Operation, each_lane};
+use crate::program::Callee;
 
 pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     code.blank();
@@ -24,6 +25,31 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
             code.line("_ => bits::unknown(number, x),");
         });
     });
+    code.blank();
+    code.docs("Operations that keep values linear in the index of a thread.");
+    code.block(format_args!("static LINEAR: &[(u16, {0}::table::program::Linear)] = &[", cx.support), "];", |code| {
+        for (number, operation) in cx.plan.operations.iter().enumerate() {
+            if let Some(linear) = linear(&cx.checked.model, &operation.callee) {
+                code.line(format_args!("({number}, {}::table::program::Linear::{linear:?}),", cx.support));
+            }
+        }
+    });
+}
+
+/// How an operation is linear; none of floats is.
+fn linear(model: &Model, callee: &Callee) -> Option<Linear> {
+    let kind = model.builtins[callee.builtin.0].linear?;
+    let of = model.ty(callee.ty?);
+    let (bits, signed) = (of.bits as u8, of.kind == Kind::Signed);
+    matches!(of.kind, Kind::Bits | Kind::Unsigned | Kind::Signed).then_some(match kind {
+        LinearKind::Sum => Linear::Sum,
+        LinearKind::Difference => Linear::Difference,
+        LinearKind::Product => Linear::Product,
+        LinearKind::Shift => Linear::Shift,
+        LinearKind::Extension => Linear::Extension { bits, signed },
+        LinearKind::Less => Linear::Less { bits, signed },
+        LinearKind::Equal => Linear::Equal { bits },
+    })
 }
 
 fn call(model: &Model, support: &str, operation: &Operation) -> String {

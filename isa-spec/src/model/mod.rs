@@ -178,12 +178,39 @@ pub(crate) struct Signature {
     pub result: Param,
 }
 
+/// How the result of a builtin is linear where its arguments are: see [`isa_table::program::Linear`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LinearKind {
+    Sum,
+    Difference,
+    Product,
+    Shift,
+    Extension,
+    Less,
+    Equal,
+}
+
+impl LinearKind {
+    /// All kinds, with their names in a spec.
+    pub(crate) const ALL: [(&str, LinearKind); 7] = [
+        ("sum", LinearKind::Sum),
+        ("difference", LinearKind::Difference),
+        ("product", LinearKind::Product),
+        ("shift", LinearKind::Shift),
+        ("extension", LinearKind::Extension),
+        ("less", LinearKind::Less),
+        ("equal", LinearKind::Equal),
+    ];
+}
+
 /// A builtin, which has a body in Rust.
 #[derive(Clone, Debug)]
 pub(crate) struct Builtin {
     pub signature: Signature,
     /// True if there is a body for all lanes of a warp at once.
     pub warp: bool,
+    /// How its result is linear in the index of a thread where its arguments are.
+    pub linear: Option<LinearKind>,
 }
 
 /// A function defined by builtins and other functions.

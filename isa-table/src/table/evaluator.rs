@@ -6,7 +6,7 @@ use core::ops::Deref;
 
 use super::FormInfo;
 use crate::limits::{ARGS, OUTPUTS, VALUES};
-use crate::program::{self, Evaluation, Lanes, Reader, Run, Shape, Value, WARP};
+use crate::program::{self, Evaluation, Lanes, Linear, Outcomes, Reader, Run, Shape, Value, WARP};
 
 /// Evaluator of a form for a range of targets and a number of written sources.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +112,45 @@ impl Evaluator {
         }
     }
 
+    /// The values of its program in order, if all of them are linear in the index of a thread, or may be, where the inputs are.
+    pub fn linear(self) -> Option<Vec<LinearValue>> {
+        let (shape, sources, data) = (self.shape(), self.sources(), self.data());
+        let mut reader = Reader::new(shape.code);
+        let mut values = Vec::new();
+        while let Some(value) = reader.next() {
+            values.push(match value {
+                Value::Source { source, bits } => LinearValue::Input { input: sources[usize::from(source)], bits },
+                Value::Constant(word) => LinearValue::Constant(u64::try_from(word).ok()?),
+                Value::Splat { param, bits: _, lanes: 1 } => LinearValue::Constant(data[usize::from(param)]),
+                // Its low bits.
+                Value::Lane { of, lane: 0, bits } => LinearValue::Low { of, bits },
+                Value::Spread { of, lanes: 1 } => LinearValue::Low { of, bits: 1 },
+                Value::Select { args: [condition, yes, no], lanes: 1, bits: _ } => {
+                    LinearValue::Select { condition, args: [yes, no] }
+                }
+                Value::Truth { table, lanes: 1, leaves } => {
+                    let outcomes = match table {
+                        Outcomes::Param(param) => u8::try_from(data[usize::from(param)]).ok()?,
+                        Outcomes::Fixed(outcomes) => outcomes,
+                    };
+                    let mut inputs = [None; 3];
+                    for (index, (leaf, complement)) in leaves.iter().enumerate() {
+                        *inputs.get_mut(index)? = Some((*leaf, *complement != 0));
+                    }
+                    LinearValue::Truth { outcomes, leaves: inputs }
+                }
+                Value::Call { operation, lanes: 1, bits, args } if args.iter().all(|(_, bits)| *bits == 0) => {
+                    let table = self.form.table;
+                    let found = table.linear.binary_search_by_key(&operation, |(number, _)| *number).ok()?;
+                    let arg = |index: usize| args.get(index).map_or(0, |(arg, _)| *arg);
+                    LinearValue::Call { kind: table.linear[found].1, args: [arg(0), arg(1)], bits }
+                }
+                _ => return None,
+            });
+        }
+        Some(values)
+    }
+
     /// Computes the results for a warp: see [`FormInfo::evaluate_warp`].
     ///
     /// # Panics
@@ -131,6 +170,51 @@ impl Evaluator {
         );
         shape.outputs.iter().map(|output| values[usize::from(*output)]).collect()
     }
+}
+
+/// A value of a program all of whose values are linear in the index of a thread where its inputs are: see
+/// [`Evaluator::linear`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinearValue {
+    /// An input, truncated to some bits.
+    Input {
+        /// Which one.
+        input: u8,
+        /// Number of bits.
+        bits: u8,
+    },
+    /// A constant.
+    Constant(u64),
+    /// The low bits of an earlier value.
+    Low {
+        /// The index of the value.
+        of: u8,
+        /// Number of bits.
+        bits: u8,
+    },
+    /// One of two earlier values, the first one where a predicate is true.
+    Select {
+        /// The index of the predicate.
+        condition: u8,
+        /// The indices of the values.
+        args: [u8; 2],
+    },
+    /// A Boolean function of earlier predicates.
+    Truth {
+        /// Bit `i` is the outcome where the leaves encode `i`, the first one in bit 0.
+        outcomes: u8,
+        /// The indices of the predicates, each with its complement flag.
+        leaves: [Option<(u8, bool)>; 3],
+    },
+    /// An operation on earlier values.
+    Call {
+        /// What it computes.
+        kind: Linear,
+        /// The indices of the values; an extension has one.
+        args: [u8; 2],
+        /// Width of the result in bits.
+        bits: u8,
+    },
 }
 
 /// An operation on inputs of an [`Evaluator`], whose whole program it is: see [`Evaluator::single`].

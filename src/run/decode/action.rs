@@ -3,7 +3,8 @@
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
-use ptx_isa::table::{self, Effect, EffectKind, Kind, Memory as Belongs};
+use ptx_isa::table::program::Linear;
+use ptx_isa::table::{self, Effect, EffectKind, Evaluator, Kind, LinearValue, Memory as Belongs};
 use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
 
 use super::super::error::Error;
@@ -37,8 +38,12 @@ impl Planning<'_> {
     pub(super) fn address(&mut self, open: &mut Open<'_>, value: &Value, place: &mut Where) -> Result<Address, Error> {
         let rows = &self.layouts[&open.number].rows;
         Ok(match value {
-            Value::Register(register) => Address { base: Some(rows[*register]), frame: false, offset: 0 },
+            Value::Register(register) => {
+                open.reads.extend(self.ids.get(&rows[*register]));
+                Address { base: Some(rows[*register]), frame: false, offset: 0 }
+            }
             Value::Offset { register, addend } => {
+                open.reads.extend(self.ids.get(&rows[*register]));
                 Address { base: Some(rows[*register]), frame: false, offset: *addend }
             }
             Value::Constant(offset) => Address { base: None, frame: false, offset: *offset },
@@ -115,7 +120,14 @@ impl Planning<'_> {
                     let message = "an element has more than 128 bits";
                     return Err(Error::unsupported(message));
                 }
-                Access { place, at, bytes, signed, ordered: word($order).is_some(), cells, transfer: None }
+                let affine = at.base.and_then(|row| self.ids.get(&row).copied());
+                if matches!(effect.kind, EffectKind::Read | EffectKind::Write) {
+                    // The access itself asks whether its address is affine.
+                    open.reads.retain(|read| {
+                        Some(*read) != affine || cells.contains(&Cell::Row(self.affine[*read as usize]))
+                    });
+                }
+                Access { place, at, affine, bytes, signed, ordered: word($order).is_some(), cells, transfer: None }
             }};
         }
         let space = |index: usize| where_of(word(index).and_then(|name| table.space(name)).and_then(|s| s.memory));
@@ -148,7 +160,8 @@ impl Planning<'_> {
                     return Err(Error::unsupported(message));
                 }
                 let old = sources.len();
-                Action::Update { access, change, single: change.single(), sources, old, inspects }
+                let addend = addend(&change, &sources, old).filter(|_| !inspects && access.cells.len() == 1);
+                Action::Update { access, change, single: change.single(), addend, sources, old, inspects }
             }
             EffectKind::CopyBytes => {
                 let mut address = |index: usize| {
@@ -334,7 +347,19 @@ impl Planning<'_> {
     }
 }
 
-fn where_of(space: Option<Belongs>) -> Where {
+/// Returns the source that an update adds to the old value, if it does nothing else.
+fn addend(change: &Evaluator, sources: &[Vec<Cell>], old: usize) -> Option<Cell> {
+    let values = change.linear()?;
+    let [LinearValue::Input { input: a, .. }, LinearValue::Input { input: b, .. }, sum] = values[..] else {
+        return None;
+    };
+    let LinearValue::Call { kind: Linear::Sum, args: [0, 1] | [1, 0], bits: 32 | 64 } = sum else { return None };
+    let other = if usize::from(a) == old { b } else { a };
+    let cell = sources.get(usize::from(other))?.first()?;
+    (usize::from(a) == old || usize::from(b) == old).then_some(*cell)
+}
+
+pub(super) fn where_of(space: Option<Belongs>) -> Where {
     match space {
         Some(Belongs::Device | Belongs::Constant) => Where::Device,
         Some(Belongs::Block) => Where::Block,

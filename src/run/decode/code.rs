@@ -8,6 +8,7 @@ use ptx_isa::lanes::Transfer;
 use ptx_isa::table::{EffectKind, Evaluator, Origin, Single};
 use ptx_isa::warp::{Item, Moved, Program, Row};
 
+use super::super::affine::Formula;
 use super::System;
 use super::asynchronous::Asynchronous;
 use super::matrix::Matrix;
@@ -50,6 +51,8 @@ pub(crate) struct Address {
 pub(crate) struct Access {
     pub place: Where,
     pub at: Address,
+    /// The number of the address's register among those that may be affine.
+    pub affine: Option<u32>,
     /// Bytes of an element.
     pub bytes: u8,
     /// True if an element is sign-extended to a wider register.
@@ -94,6 +97,8 @@ pub(crate) enum Action {
         change: Evaluator,
         /// The same where it is one operation.
         single: Option<Single>,
+        /// The source that is added to the old value, where that is all.
+        addend: Option<Cell>,
         sources: Vec<Vec<Cell>>,
         old: usize,
         /// True if the result is that of the function, and memory is not written.
@@ -226,6 +231,19 @@ impl Action {
     }
 }
 
+/// A computation that may be done once for all threads of a group of blocks. Registers are numbered among those that may be affine.
+#[derive(Clone, Debug)]
+pub(crate) struct Once {
+    /// Without one, the results are the same in all threads where the sources are.
+    pub formula: Option<Formula>,
+    pub reads: Vec<u32>,
+    pub writes: Vec<u32>,
+    /// True if a thread executes it at most once and nothing else writes the results: then no thread needs their values from before.
+    pub single: bool,
+    /// Number of instructions that a thread executes here.
+    pub count: u32,
+}
+
 /// A copy of bytes between memories.
 #[derive(Clone, Debug)]
 pub(crate) struct CopyBytes {
@@ -245,7 +263,13 @@ pub(crate) enum Op {
         to: u32,
         /// Number of instructions that a thread executes here, including those that the prelude has computed.
         count: u32,
+        /// The registers that may be affine whose lanes are needed here or in the effect that follows.
+        reads: Vec<u32>,
     },
+    /// Does once for all threads what the next operation does in each, if that is possible; the next operation is then skipped.
+    Once(Box<Once>),
+    /// The operation before has written the same values in all threads.
+    Same(Vec<u32>),
     Effect {
         guard: Option<(u32, bool)>,
         action: Action,
@@ -275,6 +299,8 @@ pub(crate) struct Read {
     pub to: Row,
     pub origin: Origin,
     pub element: u8,
+    /// Its number among the registers that may be affine.
+    pub affine: Option<u32>,
 }
 
 /// The code of a kernel.
@@ -288,6 +314,8 @@ pub(crate) struct Code {
     /// Routines by the index of the module's function; functions that the kernel does not reach are missing.
     pub routines: HashMap<usize, Routine>,
     pub specials: Vec<Read>,
+    /// Registers whose values may be affine in the position of a thread.
+    pub affine: Vec<Row>,
     pub static_shared: u64,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,

@@ -93,31 +93,34 @@ impl Planning<'_> {
             },
             _ => return false,
         };
-        let bytes: u64 = form
-            .operands()
-            .iter()
-            .zip(&instruction.operands)
+        if reads {
+            return self.reads_parameter(function, instruction);
+        }
+        form.operands().iter().zip(&instruction.operands).filter(|(info, _)| !info.destination).all(|(_, operand)| {
+            matches!(operand.value, Value::Absent) || self.is_same_value(number, &operand.value, same)
+        })
+    }
+
+    /// Returns true if a load is of a parameter of the kernel, as it is declared, so that it cannot fail.
+    pub(super) fn reads_parameter(&self, function: &Function, instruction: &Instruction) -> bool {
+        let operands = || instruction.form.operands().iter().zip(&instruction.operands);
+        let bytes: u64 = operands()
             .filter(|(info, _)| info.destination)
             .map(|(info, operand)| {
                 let count = if let Value::List(list) = &operand.value { list.len() } else { 1 };
                 count as u64 * u64::from(self.module.table.ty(info.ty).bits) / 8
             })
             .sum();
-        form.operands().iter().zip(&instruction.operands).filter(|(info, _)| !info.destination).all(|(_, operand)| {
-            match &operand.value {
-                // A load is of a parameter as it is declared.
-                Value::Address { symbol: Symbol::Local(variable), addend } if reads => {
-                    let own = &function.variables[*variable];
-                    let at = own.offset.wrapping_add(*addend);
-                    memory(own) == Some(Belongs::Call)
-                        && is_parameter(function, *variable)
-                        && at.checked_add(bytes).is_some_and(|end| end <= function.parameter_bytes)
-                        && at.is_multiple_of(bytes.next_power_of_two())
-                }
-                Value::Absent => true,
-                _ if reads => false,
-                value => self.is_same_value(number, value, same),
+        operands().filter(|(info, _)| !info.destination).all(|(_, operand)| match &operand.value {
+            Value::Address { symbol: Symbol::Local(variable), addend } => {
+                let own = &function.variables[*variable];
+                let at = own.offset.wrapping_add(*addend);
+                memory(own) == Some(Belongs::Call)
+                    && is_parameter(function, *variable)
+                    && at.checked_add(bytes).is_some_and(|end| end <= function.parameter_bytes)
+                    && at.is_multiple_of(bytes.next_power_of_two())
             }
+            value => matches!(value, Value::Absent),
         })
     }
 
@@ -140,7 +143,7 @@ impl Planning<'_> {
 }
 
 /// Visits the registers that a value names.
-fn named(value: &Value, visit: &mut impl FnMut(usize)) {
+pub(super) fn named(value: &Value, visit: &mut impl FnMut(usize)) {
     match value {
         Value::Register(register) | Value::Not(register) | Value::Offset { register, .. } => visit(*register),
         Value::List(list) => list.iter().for_each(|value| named(value, visit)),

@@ -8,6 +8,7 @@ use std::{format, vec};
 use ptx_isa::lanes::Window;
 use ptx_isa::warp::Row;
 
+use super::super::affine::{Affine, DIMENSIONS, signed};
 use super::super::block::{Block, Entry};
 use super::super::decode::{Access, Action, Address, BLOCK, Cell, CopyBytes, PARAMETERS, THREAD, Where};
 use super::super::error::{Error, ErrorKind};
@@ -170,12 +171,59 @@ impl Block<'_> {
     }
 
     pub(super) fn read(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
-        self.access(entry, access, Self::moved::<false>, |block, warp| block.read_warp(entry, guard, access, warp))
+        let one = |block: &mut Self, warp| block.read_warp(entry, guard, access, warp);
+        self.access(entry, access, Self::regular::<false>, Self::moved::<false>, one)
     }
 
     pub(super) fn write(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
         self.changed = true;
-        self.access(entry, access, Self::moved::<true>, |block, warp| block.write_warp(entry, guard, access, warp))
+        let one = |block: &mut Self, warp| block.write_warp(entry, guard, access, warp);
+        self.access(entry, access, Self::regular::<true>, Self::moved::<true>, one)
+    }
+
+    /// Loads or stores for all warps, if the addresses are affine; `None` if nothing was accessed.
+    fn regular<const WRITE: bool>(&mut self, entry: &Entry, access: &Access) -> Option<()> {
+        let transfer = access.transfer.as_ref().filter(|transfer| !transfer.is_guarded())?;
+        let bits = access.at.base?.bits;
+        let mut value = self.affine.value(access.affine?)?;
+        value.base = value.base.wrapping_add(access.at.offset);
+        value = value.low(bits);
+        let whole = u64::from(access.bytes) * access.cells.len() as u64;
+        let together = value.steps.iter().fold(value.base, |all, step| all | step);
+        let (least, most) = self.affine.range(&value, bits)?;
+        if together & (whole - 1) != 0 || self.launched.narrow {
+            return None;
+        }
+        // No thread wraps, so that the steps are distances of host addresses.
+        value = Affine { base: value.base, ..value.map(|step| signed(step, bits) as u64) };
+        let window = match access.place {
+            Where::Generic | Where::Device => {
+                if least < self.around.0 as u64 || most >= self.around.1 as u64 {
+                    let first = self.affine.first(&value, &entry.masks)?;
+                    self.around = self.launched.memory.around(first as usize).unwrap_or(self.around);
+                }
+                (self.around.0 as u64, self.around.1 as u64)
+            }
+            Where::Block => (0, self.shared_len as u64),
+            _ => return None,
+        };
+        let last = window.1.checked_sub(whole)?;
+        // Threads that do not take part may have other addresses.
+        if (least < window.0 || most > last) && !self.affine.are_inside(&value, &entry.masks, window.0..=last) {
+            return None;
+        }
+        if access.place == Where::Block {
+            value.base = value.base.wrapping_add(self.shared.address() as u64);
+            value.steps[DIMENSIONS - 1] = value.steps[DIMENSIONS - 1].wrapping_add(self.span as u64);
+        }
+        let addresses = self.affine.lanes(&value);
+        // SAFETY: the program of the block decoded the transfer. The elements of active lanes lie in an allocation of the launch or in the
+        // memory of their block, and are aligned, as the base and all steps are; whoever accesses them does so by relaxed atomics or by what
+        // is as good.
+        unsafe {
+            self.code.program.move_regular::<WRITE>(transfer, &addresses, &entry.masks, &mut self.warps);
+        }
+        Some(())
     }
 
     /// Loads or stores: for whole warps as far as that goes, and lane by lane for the warp behind them.
@@ -183,6 +231,7 @@ impl Block<'_> {
         &mut self,
         entry: &Entry,
         access: &Access,
+        regular: impl Fn(&mut Self, &Entry, &Access) -> Option<()>,
         moved: impl Fn(&mut Self, &Entry, &Access, usize) -> (usize, usize),
         one: impl Fn(&mut Self, usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
@@ -192,6 +241,16 @@ impl Block<'_> {
         }
         // A statement usually accesses the same allocation each time.
         self.around = self.bounds[entry.at];
+        if let Some(number) = access.affine {
+            if regular(self, entry, access).is_some() {
+                self.bounds[entry.at] = self.around;
+                if access.ordered {
+                    raw::order();
+                }
+                return Ok(());
+            }
+            self.fill(&[number]);
+        }
         if self.around == (0, 0) && matches!(access.place, Where::Generic | Where::Device) {
             self.around = self.first_around(entry, access).unwrap_or((0, 0));
         }
@@ -306,6 +365,74 @@ impl Block<'_> {
         Ok(())
     }
 
+    /// Adds a value of each lane to what is at its address, in the order of lanes.
+    fn add(&mut self, entry: &Entry, guard: Guard, access: &Access, addend: Cell) -> Result<(), Error> {
+        let size = u64::from(access.bytes);
+        let own = matches!(access.place, Where::Block | Where::Thread);
+        let mut changed = false;
+        for warp in 0..entry.masks.len() {
+            let mask = self.guarded(warp, entry.masks[warp], guard);
+            if mask == 0 {
+                continue;
+            }
+            let mut addresses = self.addresses(warp, &access.at);
+            self.resolve(warp, mask, access.place, &mut addresses, size, size)
+                .map_err(|fault| self.fault(entry, warp, fault, size))?;
+            let values: [u64; 32] = self.values(warp, addend);
+            let mut found = [0; 32];
+            let mut rest = mask;
+            while rest != 0 {
+                let lane = rest.trailing_zeros() as usize;
+                let at = addresses[lane] as usize;
+                if own {
+                    rest &= rest - 1;
+                    // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
+                    // the host access neither the shared memory of a cluster nor the stacks of its threads.
+                    found[lane] = unsafe { raw::load(at, access.bytes) };
+                    // SAFETY: as above.
+                    unsafe { raw::store(at, access.bytes, found[lane].wrapping_add(values[lane])) };
+                    changed |= values[lane] != 0;
+                    continue;
+                }
+                // Lanes with one address that follow each other add in one step.
+                let (mut sum, mut together) = (0_u64, 0);
+                for lane in Self::lanes_of(rest).take_while(|lane| addresses[*lane] == at as u64) {
+                    found[lane] = sum;
+                    sum = sum.wrapping_add(values[lane]);
+                    together |= 1 << lane;
+                }
+                rest &= !together;
+                // SAFETY: as above; whoever accesses the bytes does so atomically.
+                let before = unsafe { raw::add(at, access.bytes, sum) };
+                changed |= sum != 0;
+                for lane in Self::lanes_of(together) {
+                    found[lane] = found[lane].wrapping_add(before);
+                }
+            }
+            if access.cells[0] != Cell::Sink {
+                for lane in Self::lanes_of(mask) {
+                    self.set(warp, lane, access.cells[0], found[lane]);
+                }
+            }
+        }
+        self.look(changed);
+        Ok(())
+    }
+
+    /// The values of a cell in the lanes of a warp.
+    fn values(&self, warp: usize, cell: Cell) -> [u64; 32] {
+        match cell {
+            Cell::Row(Row { bits: 64, number }) => *self.warps.b64(warp, number),
+            Cell::Row(Row { bits: 32, number }) => {
+                let mut values = [0; 32];
+                values.iter_mut().zip(self.warps.b32(warp, number)).for_each(|(to, value)| *to = u64::from(*value));
+                values
+            }
+            Cell::Constant(value) => [value; 32],
+            cell => std::array::from_fn(|lane| self.get(warp, lane, cell)),
+        }
+    }
+
     pub(super) fn update(
         &mut self,
         entry: &Entry,
@@ -313,7 +440,10 @@ impl Block<'_> {
         access: &Access,
         action: &Action,
     ) -> Result<(), Error> {
-        let Action::Update { change, single, sources, old, inspects, .. } = action else { return Ok(()) };
+        let Action::Update { change, single, addend, sources, old, inspects, .. } = action else { return Ok(()) };
+        if let Some(addend) = addend {
+            return self.add(entry, guard, access, *addend);
+        }
         let size = u64::from(access.bytes);
         let whole = size * access.cells.len() as u64;
         let mut inputs = vec![0_u128; old + 1];

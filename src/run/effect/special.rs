@@ -62,6 +62,23 @@ impl Block<'_> {
                 [_, 1, 1] => of([thread, 0, 0]),
                 [x, y, _] => of([thread % x, thread / x % y, thread / x / y]),
             };
+            if let Some(affine) = read.affine {
+                let of_block = |block: usize| same(self.index_of(block * per));
+                let count = self.count();
+                let first = of_block(0);
+                let step = if count > 1 { of_block(1).wrapping_sub(first) } else { 0 };
+                // Blocks of a group follow each other in x, unless the grid's end is between.
+                let follow =
+                    || (0..count).all(|block| of_block(block) == first.wrapping_add(step.wrapping_mul(block as u64)));
+                let known = match read.origin {
+                    Origin::ThreadIndex => self.set_index(affine, read.element.into()),
+                    _ => follow() && self.set_uniform(affine, first, step),
+                };
+                if known {
+                    continue;
+                }
+                self.set_lanes(affine);
+            }
             let mut value = 0;
             for number in 0..self.warps.len() {
                 let warp = number % self.per;

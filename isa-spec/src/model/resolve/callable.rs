@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 
 use super::Resolver;
-use crate::model::{Builtin, Function, Operator, OperatorMember, Own, Param, Pick, Signature};
+use crate::model::{Builtin, Function, LinearKind, Operator, OperatorMember, Own, Param, Pick, Signature};
 use crate::syntax::ast::{self, Ident, ParamType};
 use crate::text::Diagnostic;
 
@@ -17,7 +17,8 @@ impl Resolver {
         match item {
             ast::Item::Builtin(builtin) => {
                 if let Some(signature) = self.signature(&builtin.signature, "builtin") {
-                    self.model.builtins.push(Builtin { signature, warp: builtin.warp });
+                    let linear = builtin.linear.as_ref().and_then(|kind| self.linear(kind));
+                    self.model.builtins.push(Builtin { signature, warp: builtin.warp, linear });
                 }
             }
             ast::Item::Function(function) => {
@@ -32,6 +33,18 @@ impl Resolver {
             }
             _ => unreachable!("the caller sorts items"),
         }
+    }
+
+    fn linear(&mut self, kind: &Ident) -> Option<LinearKind> {
+        let text = kind.to_string();
+        let found = LinearKind::ALL.iter().find(|(name, _)| *name == text).map(|(_, kind)| *kind);
+        if found.is_none() {
+            self.error(
+                Diagnostic::new(kind.span(), format!("no operation is called a linear `{text}`"))
+                    .suggest(&text, LinearKind::ALL.iter().map(|(name, _)| *name)),
+            );
+        }
+        found
     }
 
     pub(super) fn own(&mut self, item: ast::Own) {

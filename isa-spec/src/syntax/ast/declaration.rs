@@ -93,6 +93,8 @@ pub(crate) struct Builtin {
     pub signature: Signature,
     /// True if there is a body for all lanes of a warp at once.
     pub warp: bool,
+    /// `linear sum`
+    pub linear: Option<Ident>,
 }
 
 /// `fn gt<T: unsigned>(a: T, b: T) -> .pred { b < a }`, with named values before the last expression

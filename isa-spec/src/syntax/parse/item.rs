@@ -586,9 +586,16 @@ fn builtin(input: ParseStream, docs: Docs) -> Result<Builtin> {
     if warp {
         word(input)?;
     }
+    let linear = match peek_keyword(input, "linear") {
+        true => {
+            word(input)?;
+            Some(word(input)?)
+        }
+        false => None,
+    };
     describe(input, &mut signature.docs)?;
     semicolon(input)?;
-    Ok(Builtin { signature, warp })
+    Ok(Builtin { signature, warp, linear })
 }
 
 fn function(input: ParseStream, docs: Docs) -> Result<Function> {

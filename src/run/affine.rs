@@ -1,0 +1,272 @@
+//! Values that are affine in the position of a thread: the same in all threads of a group of blocks, or growing by fixed steps with
+//! the indices of threads and blocks. They are computed once for the group, instead of in every lane.
+//!
+//! Arithmetic is modulo two to the power of a width. Where a value is extended to more bits, the result is affine only if no
+//! thread wraps, which its least and greatest values tell.
+
+use std::prelude::rust_2024::*;
+
+use ptx_isa::table::LinearValue;
+use ptx_isa::table::program::Linear;
+
+/// Indices that threads of a group differ in: x, y and z in their block, and the number of the block in the group.
+pub(crate) const DIMENSIONS: usize = 4;
+
+/// Maximum number of values of a formula.
+const VALUES: usize = 12;
+
+/// `base + Σ steps[i] · index[i]`. Steps in dimensions of extent one are zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Affine {
+    pub base: u64,
+    pub steps: [u64; DIMENSIONS],
+}
+
+/// The bits of a word below a width.
+#[inline(always)]
+fn low(word: u64, bits: u8) -> u64 {
+    word & u64::MAX >> (64 - bits.min(64))
+}
+
+/// The integer that the low bits of a word are, with a sign.
+#[inline(always)]
+pub(crate) fn signed(word: u64, bits: u8) -> i64 {
+    let unused = 64 - u32::from(bits.min(64));
+    (word << unused) as i64 >> unused
+}
+
+impl Affine {
+    /// The same value in all threads.
+    #[inline(always)]
+    pub(crate) fn uniform(base: u64) -> Affine {
+        Affine { base, steps: [0; DIMENSIONS] }
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.steps[0] | self.steps[1] | self.steps[2] | self.steps[3] == 0
+    }
+
+    /// The value modulo two to the power of a width.
+    #[inline(always)]
+    pub(crate) fn low(self, bits: u8) -> Affine {
+        self.map(|word| low(word, bits))
+    }
+
+    /// The least and the greatest value of any thread, as integers of a width; `None` if some threads wrap. `last` has the
+    /// greatest index in each dimension.
+    #[inline]
+    pub(crate) fn range(&self, bits: u8, sign: bool, last: &[u64; DIMENSIONS]) -> Option<(i64, i64)> {
+        let base = if sign { signed(self.base, bits) } else { i64::try_from(low(self.base, bits)).ok()? };
+        let (mut least, mut most) = (base, base);
+        for (step, last) in self.steps.iter().zip(last) {
+            if *step != 0 {
+                let reach = signed(*step, bits).checked_mul(*last as i64)?;
+                least = least.checked_add(reach.min(0))?;
+                most = most.checked_add(reach.max(0))?;
+            }
+        }
+        let fits = |value: i64| match sign {
+            true => signed(value as u64, bits) == value,
+            false => value >= 0 && low(value as u64, bits) == value as u64,
+        };
+        (fits(least) && fits(most)).then_some((least, most))
+    }
+
+    /// Changes the base and all steps. It is a loop, as closures over arrays are called element by element.
+    #[inline(always)]
+    pub(crate) fn map(mut self, map: impl Fn(u64) -> u64) -> Affine {
+        self.base = map(self.base);
+        for step in &mut self.steps {
+            *step = map(*step);
+        }
+        self
+    }
+
+    #[inline(always)]
+    fn zip(mut self, other: Affine, join: impl Fn(u64, u64) -> u64) -> Affine {
+        self.base = join(self.base, other.base);
+        for dimension in 0..DIMENSIONS {
+            self.steps[dimension] = join(self.steps[dimension], other.steps[dimension]);
+        }
+        self
+    }
+
+    fn truth(value: bool) -> Affine {
+        Affine::uniform(value.into())
+    }
+
+    /// The least and the greatest value of `self - other` in any thread; `None` if either wraps in some threads.
+    #[inline]
+    fn distance(&self, other: Affine, bits: u8, sign: bool, last: &[u64; DIMENSIONS]) -> Option<(i64, i64)> {
+        let word = |word: u64| if sign { signed(word, bits) } else { low(word, bits) as i64 };
+        let wide =
+            |value: Affine| Affine { base: word(value.base) as u64, ..value.map(|step| signed(step, bits) as u64) };
+        if !self.is_uniform() {
+            self.range(bits, sign, last)?;
+        }
+        if !other.is_uniform() {
+            other.range(bits, sign, last)?;
+        }
+        // Differences of 64-bit values may have one bit more.
+        let (a, b) = (wide(*self), wide(other));
+        (a.base as i64).checked_sub(b.base as i64)?;
+        for (a, b) in a.steps.iter().zip(b.steps) {
+            (*a as i64).checked_sub(b as i64)?;
+        }
+        a.zip(b, |a, b| a.wrapping_sub(b)).range(64, true, last)
+    }
+
+    /// Returns `self < other` if that is the same in all threads.
+    #[inline]
+    fn is_less(&self, other: Affine, bits: u8, sign: bool, last: &[u64; DIMENSIONS]) -> Option<bool> {
+        if self.is_uniform() && other.is_uniform() {
+            return Some(match sign {
+                true => signed(self.base, bits) < signed(other.base, bits),
+                false => low(self.base, bits) < low(other.base, bits),
+            });
+        }
+        if !sign && bits == 64 {
+            return None;
+        }
+        let (least, most) = self.distance(other, bits, sign, last)?;
+        if most < 0 { Some(true) } else { (least >= 0).then_some(false) }
+    }
+
+    /// Returns `self == other` if that is the same in all threads.
+    #[inline]
+    fn is_equal(&self, other: Affine, bits: u8, last: &[u64; DIMENSIONS]) -> Option<bool> {
+        if self.is_uniform() && other.is_uniform() {
+            return Some(low(self.base, bits) == low(other.base, bits));
+        }
+        let (least, most) = self.distance(other, bits, true, last)?;
+        (least > 0 || most < 0).then_some(false)
+    }
+
+    /// The result of an operation whose result has `bits` bits; `None` if it is not affine.
+    #[inline(always)]
+    fn apply(kind: Linear, a: Affine, b: Affine, bits: u8, last: &[u64; DIMENSIONS]) -> Option<Affine> {
+        let result = match kind {
+            Linear::Sum => a.zip(b, |a, b| a.wrapping_add(b)),
+            Linear::Difference => a.zip(b, |a, b| a.wrapping_sub(b)),
+            Linear::Product if b.is_uniform() => a.map(|word| word.wrapping_mul(b.base)),
+            Linear::Product if a.is_uniform() => b.map(|word| word.wrapping_mul(a.base)),
+            Linear::Shift if b.is_uniform() => match b.base {
+                by if by < u64::from(bits) => a.map(|word| word << by),
+                _ => Affine::default(),
+            },
+            Linear::Product | Linear::Shift => return None,
+            Linear::Extension { bits: from, signed: sign } if from < bits => {
+                if !a.is_uniform() {
+                    a.range(from, sign, last)?;
+                }
+                let base = if sign { signed(a.base, from) as u64 } else { low(a.base, from) };
+                Affine { base, ..a.map(|step| signed(step, from) as u64) }
+            }
+            Linear::Extension { .. } => a,
+            Linear::Less { bits, signed } => return a.is_less(b, bits, signed, last).map(Affine::truth),
+            Linear::Equal { bits } => return a.is_equal(b, bits, last).map(Affine::truth),
+        };
+        Some(result.low(bits))
+    }
+}
+
+/// Values of a formula while it is evaluated.
+pub(crate) type Values = [Affine; VALUES];
+
+/// An input of a formula.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Input {
+    /// A register of those that may be affine, by its number among them.
+    Row(u32),
+    Constant(u64),
+}
+
+/// The computation of a value that is affine where its inputs are.
+#[derive(Clone, Debug)]
+pub(crate) struct Formula {
+    values: Vec<LinearValue>,
+    pub inputs: Vec<Input>,
+    /// The values that are its results.
+    pub results: Vec<u8>,
+}
+
+impl Formula {
+    /// The formula of a program, with its inputs; `None` if it is too long.
+    pub(crate) fn new(values: Vec<LinearValue>, inputs: Vec<Input>, results: Vec<u8>) -> Option<Formula> {
+        (values.len() <= VALUES).then_some(Formula { values, inputs, results })
+    }
+
+    /// Computes the values; `None` if an input has no affine value or a value would have none.
+    #[inline]
+    pub(crate) fn evaluate(
+        &self,
+        row: impl Fn(u32) -> Option<Affine>,
+        values: &mut Values,
+        last: &[u64; DIMENSIONS],
+    ) -> Option<()> {
+        for (index, value) in self.values.iter().enumerate() {
+            let of = |number: u8| values[usize::from(number)];
+            values[index] = match *value {
+                LinearValue::Input { input, bits } => match self.inputs[usize::from(input)] {
+                    Input::Row(number) => row(number)?.low(bits),
+                    Input::Constant(value) => Affine::uniform(low(value, bits)),
+                },
+                LinearValue::Constant(value) => Affine::uniform(value),
+                LinearValue::Low { of: number, bits } => of(number).low(bits),
+                // A predicate is only known where it is the same in all threads.
+                LinearValue::Select { condition, args: [yes, no] } => {
+                    of(if of(condition).base != 0 { yes } else { no })
+                }
+                LinearValue::Truth { outcomes, leaves } => {
+                    let mut spelt = 0;
+                    for (place, leaf) in leaves.iter().enumerate() {
+                        if let Some((leaf, complement)) = leaf {
+                            spelt |= u8::from((of(*leaf).base != 0) != *complement) << place;
+                        }
+                    }
+                    Affine::truth(outcomes >> spelt & 1 != 0)
+                }
+                LinearValue::Call { kind, args: [a, b], bits } => Affine::apply(kind, of(a), of(b), bits, last)?,
+            };
+        }
+        Some(())
+    }
+}
+
+/// What is known of a value before a kernel runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Class {
+    /// The same in all threads of a block.
+    Uniform,
+    /// Affine, unless it wraps.
+    Affine,
+    Other,
+}
+
+/// The class of the results of a program whose inputs have these classes.
+pub(crate) fn class(values: &[LinearValue], results: &[u8], input: impl Fn(u8) -> Class) -> Class {
+    let mut classes = [Class::Uniform; VALUES];
+    for (index, value) in values.iter().enumerate() {
+        let of = |index: u8| classes[usize::from(index)];
+        let class = match *value {
+            LinearValue::Input { input: number, .. } => input(number),
+            LinearValue::Constant(_) => Class::Uniform,
+            LinearValue::Low { of: number, .. } => of(number),
+            LinearValue::Select { condition, args: [yes, no] } => of(condition).max(of(yes)).max(of(no)),
+            LinearValue::Truth { leaves, .. } => {
+                leaves.iter().flatten().map(|(leaf, _)| of(*leaf)).max().unwrap_or(Class::Uniform)
+            }
+            LinearValue::Call { kind, args: [a, b], .. } => match kind {
+                Linear::Sum | Linear::Difference | Linear::Less { .. } | Linear::Equal { .. } => of(a).max(of(b)),
+                Linear::Product if of(a).min(of(b)) == Class::Uniform => of(a).max(of(b)),
+                Linear::Shift if of(b) == Class::Uniform => of(a),
+                Linear::Product | Linear::Shift => Class::Other,
+                Linear::Extension { .. } => of(a),
+            },
+        };
+        let Some(place) = classes.get_mut(index) else { return Class::Other };
+        *place = class;
+    }
+    results.iter().map(|result| classes[usize::from(*result)]).max().unwrap_or(Class::Other)
+}

@@ -1,0 +1,284 @@
+//! Registers whose values are affine in the position of a thread: see [`super::super::affine`].
+//!
+//! While all threads of a group that have not ended are at one place, what an instruction writes replaces the register as a whole. So one
+//! value stands for all lanes, until an instruction needs the lanes or only some threads write them. If only some threads are there, the same
+//! holds for a register that each thread writes once: threads that come later find the same values in its sources, or find lanes there.
+
+use std::ops::RangeInclusive;
+use std::prelude::rust_2024::*;
+use std::{array, vec};
+
+use ptx_isa::lanes::{HALF, Regular};
+use ptx_isa::warp::Row;
+
+use super::super::affine::{Affine, DIMENSIONS, Values};
+use super::super::decode::{Cell, Once, Op};
+use super::super::launch::Launched;
+use super::Block;
+
+/// Number of different steps whose offsets are kept.
+const OFFSETS: usize = 8;
+
+/// Where the value of a register is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// In its lanes alone.
+    Lanes,
+    /// In its affine value alone.
+    Value,
+    Both,
+}
+
+/// The registers that may be affine.
+#[derive(Debug)]
+pub(crate) struct AffineRegisters {
+    values: Vec<Affine>,
+    states: Vec<State>,
+    /// The greatest index in each dimension.
+    last: [u64; DIMENSIONS],
+    /// The indices of the first lane of each half of each warp.
+    firsts: [Vec<u64>; DIMENSIONS],
+    /// True if the lanes of each half of a warp follow each other in x.
+    rows: bool,
+    /// Offsets in the first lane of each half, for steps that were asked for.
+    offsets: Vec<([u64; DIMENSIONS], Vec<u64>)>,
+    /// The next of these to be replaced.
+    oldest: usize,
+    /// What a formula computes on the way.
+    scratch: Values,
+}
+
+impl AffineRegisters {
+    pub(super) fn new(launched: &Launched<'_>, warps: usize) -> AffineRegisters {
+        let [x, y, z] = launched.block.map(u64::from);
+        let rows = y * z == 1 || x.is_multiple_of(HALF as u64);
+        let per = launched.threads().div_ceil(32);
+        let half = |half: usize| -> [u64; DIMENSIONS] {
+            let thread = (half * HALF % (32 * per)) as u64;
+            let block = (half / 2 / per) as u64;
+            match rows {
+                true if y * z == 1 => [thread, 0, 0, block],
+                true => [thread % x, thread / x % y, thread / x / y, block],
+                false => [0, 0, 0, block],
+            }
+        };
+        let count = launched.code.affine.len();
+        AffineRegisters {
+            values: vec![Affine::default(); count],
+            states: vec![State::Lanes; count],
+            last: [x - 1, y - 1, z - 1, 0],
+            firsts: array::from_fn(|dimension| (0..2 * warps).map(|number| half(number)[dimension]).collect()),
+            rows,
+            offsets: Vec::new(),
+            oldest: 0,
+            scratch: Values::default(),
+        }
+    }
+
+    /// Returns the value of a register if it is affine.
+    #[inline]
+    pub(crate) fn value(&self, number: u32) -> Option<Affine> {
+        let number = number as usize;
+        (self.states[number] != State::Lanes).then(|| self.values[number])
+    }
+
+    /// The least and the greatest value of a register in any thread; `None` if some threads wrap.
+    pub(crate) fn range(&self, value: &Affine, bits: u8) -> Option<(u64, u64)> {
+        value.range(bits, false, &self.last).map(|(least, most)| (least as u64, most as u64))
+    }
+
+    /// Returns the values in all lanes.
+    #[inline]
+    pub(crate) fn lanes(&mut self, value: &Affine) -> Regular<'_> {
+        let steps = value.steps;
+        let place = self.offsets.iter().position(|(own, _)| *own == steps).unwrap_or_else(|| self.add_offsets(steps));
+        Regular { base: value.base, offsets: &self.offsets[place].1, step: steps[0] }
+    }
+
+    /// Computes the offsets for steps, in place of the oldest ones if there are many.
+    fn add_offsets(&mut self, steps: [u64; DIMENSIONS]) -> usize {
+        let offset = |half: usize| {
+            let parts = self.firsts.iter().zip(steps).map(|(firsts, step)| step.wrapping_mul(firsts[half]));
+            parts.fold(0, u64::wrapping_add)
+        };
+        let offsets = (0..self.firsts[0].len()).map(offset).collect();
+        if self.offsets.len() < OFFSETS {
+            self.offsets.push((steps, offsets));
+            return self.offsets.len() - 1;
+        }
+        let place = self.oldest;
+        self.oldest = (place + 1) % OFFSETS;
+        self.offsets[place] = (steps, offsets);
+        place
+    }
+
+    /// Returns the value in the first of the lanes that masks have.
+    pub(crate) fn first(&mut self, value: &Affine, masks: &[u32]) -> Option<u64> {
+        let warp = masks.iter().position(|mask| *mask != 0)?;
+        let lane = masks[warp].trailing_zeros() as usize;
+        let lanes = self.lanes(value);
+        let along = lanes.step.wrapping_mul((lane % HALF) as u64);
+        Some(lanes.base.wrapping_add(lanes.offsets[2 * warp + lane / HALF]).wrapping_add(along))
+    }
+
+    /// Returns true if the values of the lanes that masks have are in a range. No thread's value wraps.
+    pub(crate) fn are_inside(&mut self, value: &Affine, masks: &[u32], range: RangeInclusive<u64>) -> bool {
+        let Regular { base, offsets, step } = self.lanes(value);
+        let halves = masks.iter().flat_map(|mask| [*mask as u16, (*mask >> HALF) as u16]);
+        halves.zip(offsets).filter(|(mask, _)| *mask != 0).all(|(mask, offset)| {
+            // Lanes grow or fall: the outermost ones have the least and the greatest value.
+            let ends = [mask.trailing_zeros(), 15 - mask.leading_zeros()];
+            let value = |lane: u32| base.wrapping_add(*offset).wrapping_add(step.wrapping_mul(lane.into()));
+            ends.into_iter().all(|lane| range.contains(&value(lane)))
+        })
+    }
+
+    fn set(&mut self, number: u32, value: Affine, state: State) {
+        self.values[number as usize] = value;
+        self.states[number as usize] = state;
+    }
+}
+
+impl Block<'_> {
+    /// A new group of blocks begins, as many as there are now.
+    pub(super) fn start_affine(&mut self) {
+        self.affine.last[DIMENSIONS - 1] = self.members as u64 - 1;
+    }
+
+    /// The index of a thread in a dimension is affine; the others have their lanes. Returns false if lanes are to be filled.
+    pub(crate) fn set_index(&mut self, number: u32, dimension: usize) -> bool {
+        let mut value = Affine::default();
+        if self.launched.block.get(dimension).is_some_and(|extent| *extent > 1) {
+            value.steps[dimension] = 1;
+        }
+        self.set_affine(number, value)
+    }
+
+    /// A register gets the same value in all threads of a block, which grows by `step` from block to block; returns false if lanes
+    /// are to be filled.
+    pub(crate) fn set_uniform(&mut self, number: u32, base: u64, step: u64) -> bool {
+        let mut value = Affine::uniform(base);
+        if self.members > 1 {
+            value.steps[DIMENSIONS - 1] = step;
+        }
+        self.set_affine(number, value)
+    }
+
+    fn set_affine(&mut self, number: u32, value: Affine) -> bool {
+        let within = self.affine.rows || value.steps[..DIMENSIONS - 1] == [0; DIMENSIONS - 1];
+        let state = if within { State::Value } else { State::Lanes };
+        let bits = self.code.affine[number as usize].bits;
+        self.affine.set(number, value.low(bits), state);
+        within
+    }
+
+    /// A register has its value in its lanes.
+    pub(crate) fn set_lanes(&mut self, number: u32) {
+        self.affine.states[number as usize] = State::Lanes;
+    }
+
+    /// Tries to do once what the operation behind does for all threads; if it returns false, that operation must run.
+    #[inline]
+    pub(super) fn once(&mut self, at: usize, once: &Once) -> bool {
+        if self.full || once.single {
+            match &once.formula {
+                Some(formula) => {
+                    let AffineRegisters { values, states, last, scratch, .. } = &mut self.affine;
+                    let row = |number: u32| (states[number as usize] != State::Lanes).then(|| values[number as usize]);
+                    if formula.evaluate(row, scratch, last).is_some() {
+                        for (number, result) in once.writes.iter().zip(&formula.results) {
+                            self.set_result(*number, self.affine.scratch[usize::from(*result)]);
+                        }
+                        return true;
+                    }
+                }
+                None => {
+                    let same = |number: &u32| self.affine.value(*number).is_some_and(|value| value.is_uniform());
+                    if let (true, Op::Run { from, to, .. }) = (once.reads.iter().all(same), &self.code.ops[at + 1])
+                        && let Some((warps, _)) = self.ranges.first()
+                    {
+                        let warp = warps.start;
+                        self.once_in(warp, *from..*to, once);
+                        return true;
+                    }
+                }
+            }
+        }
+        self.fill(&once.reads);
+        if !self.full {
+            // The lanes of other threads keep their values.
+            self.fill(&once.writes);
+        }
+        once.writes.iter().for_each(|number| self.set_lanes(*number));
+        false
+    }
+
+    /// Runs instructions in one warp, whose results are those of all.
+    fn once_in(&mut self, warp: usize, steps: std::ops::Range<u32>, once: &Once) {
+        for number in &once.reads {
+            if self.affine.states[*number as usize] == State::Value {
+                let (row, base) = (self.code.affine[*number as usize], self.affine.values[*number as usize].base);
+                let value = Regular { base, offsets: &[0; 2], step: 0 };
+                self.warps.fill(self.code.program.level(), row, warp, &value);
+            }
+        }
+        let steps = steps.start as usize..steps.end as usize;
+        self.code.program.run_whole(steps, warp..warp + 1, &mut self.warps);
+        let lane = self.warps.active(warp).trailing_zeros() as usize % 32;
+        for number in &once.writes {
+            self.spread(*number, warp, lane);
+        }
+    }
+
+    /// Lets the value in one lane be that of all threads.
+    fn spread(&mut self, number: u32, warp: usize, lane: usize) {
+        let row = self.code.affine[number as usize];
+        self.set_result(number, Affine::uniform(self.get(warp, lane, Cell::Row(row))));
+    }
+
+    fn set_result(&mut self, number: u32, value: Affine) {
+        let row = self.code.affine[number as usize];
+        let state = match row.bits {
+            // Guards and branches read lanes.
+            1 => {
+                self.warps.set_predicate(row.number, value.base != 0);
+                State::Both
+            }
+            _ => State::Value,
+        };
+        self.affine.set(number, value, state);
+    }
+
+    /// The operation before has written the same values in all threads that took part.
+    pub(super) fn same(&mut self, numbers: &[u32]) {
+        let warp = if self.full { self.live.iter().position(|mask| *mask != 0) } else { None };
+        for number in numbers {
+            match warp {
+                Some(warp) => {
+                    let lane = self.warps.active(warp).trailing_zeros() as usize % 32;
+                    self.spread(*number, warp, lane);
+                    self.affine.states[*number as usize] = State::Both;
+                }
+                None => self.set_lanes(*number),
+            }
+        }
+    }
+
+    /// Fills the lanes of registers whose values are affine.
+    #[inline]
+    pub(crate) fn fill(&mut self, numbers: &[u32]) {
+        for number in numbers {
+            if self.affine.states[*number as usize] == State::Value {
+                self.fill_one(*number);
+            }
+        }
+    }
+
+    fn fill_one(&mut self, number: u32) {
+        let row: Row = self.code.affine[number as usize];
+        let value = self.affine.values[number as usize];
+        let lanes = self.affine.lanes(&value);
+        self.warps.fill(self.code.program.level(), row, 0, &lanes);
+        self.affine.states[number as usize] = State::Both;
+    }
+}

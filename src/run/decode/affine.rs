@@ -1,0 +1,230 @@
+//! Which instructions of a kernel compute values that are the same in all threads of a block, or affine in their position: see
+//! [`super::super::affine`].
+//!
+//! A register may have such values if every instruction that writes it computes them from such registers. Whether they do is known
+//! when the kernel runs; here others are left out, so that only few instructions have to be asked.
+
+use std::ops::Range;
+use std::prelude::rust_2024::*;
+use std::{slice, vec};
+
+use ptx_isa::table::{EffectKind, LinearValue, Origin};
+use ptx_isa::text::resolved::{Function, Instruction, Value};
+
+use super::super::affine::{Class, class};
+use super::code::Where;
+use super::{Planning, where_of};
+
+/// Returns the class of the values of a special register.
+pub(super) fn origin(origin: Origin) -> Class {
+    match origin {
+        Origin::ThreadIndex => Class::Affine,
+        Origin::BlockShape
+        | Origin::BlockIndex
+        | Origin::GridShape
+        | Origin::GridClusters
+        | Origin::ClusterShape
+        | Origin::ClusterSize
+        | Origin::HasClusters
+        | Origin::Warps
+        | Origin::DynamicShared
+        | Origin::TotalShared
+        | Origin::Workspace
+        | Origin::WorkspaceHigh
+        | Origin::LaunchNumber => Class::Uniform,
+        _ => Class::Other,
+    }
+}
+
+/// How the results of an instruction are computed once for all threads.
+#[derive(Clone, Debug)]
+pub(super) enum Once {
+    /// By the formula of its program, which has these values and results.
+    Formula(Vec<LinearValue>, &'static [u8]),
+    /// In one thread, as its sources are the same in all.
+    Any,
+    /// It copies its source.
+    Copy,
+    /// It loads a parameter of the kernel.
+    Load,
+}
+
+/// Registers and instructions of a kernel.
+#[derive(Default)]
+pub(super) struct Classes {
+    /// The class of each register; none for other functions.
+    pub registers: Vec<Class>,
+    pub instructions: Vec<Option<Once>>,
+    /// For each instruction, true if a thread executes it at most once and no other one writes its results.
+    pub single: Vec<bool>,
+}
+
+/// Ranges of instructions that a thread may execute several times, in ascending order: those between the target of a branch that goes back
+/// and the branch. Every loop lies in such a range.
+fn repeated(function: &Function) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for (index, instruction) in function.instructions.iter().enumerate() {
+        for operand in &instruction.operands {
+            let targets = match &operand.value {
+                Value::Label(label) => slice::from_ref(label),
+                Value::Labels(labels) => labels,
+                _ => &[],
+            };
+            let Some(target) = targets.iter().filter(|target| **target <= index).min() else { continue };
+            let mut range = *target..index + 1;
+            // Ranges that overlap become one.
+            while let Some(last) = ranges.pop_if(|last| last.end > range.start) {
+                range.start = range.start.min(last.start);
+            }
+            ranges.push(range);
+        }
+    }
+    ranges
+}
+
+/// An instruction that writes registers.
+struct Definition {
+    instruction: usize,
+    results: Vec<usize>,
+    sources: Vec<Source>,
+}
+
+#[derive(Clone, Copy)]
+enum Source {
+    Register(usize),
+    Known(Class),
+}
+
+impl Planning<'_> {
+    pub(super) fn classes(&self, number: usize) -> Classes {
+        let function = &self.module.functions[number];
+        let mut instructions = vec![None; function.instructions.len()];
+        let mut definitions = Vec::new();
+        let mut registers = vec![Class::Other; function.registers.len()];
+        let mut others = Vec::new();
+        let mut writes = vec![0_u32; function.registers.len()];
+        for (index, instruction) in function.instructions.iter().enumerate() {
+            let mut results = Vec::new();
+            let calls = instruction.form.effects().effects.iter().any(|effect| effect.kind == EffectKind::Call);
+            for (info, operand) in instruction.form.operands().iter().zip(&instruction.operands) {
+                if calls || info.destination {
+                    super::hoist::named(&operand.value, &mut |register| results.push(register));
+                    results.extend(operand.second);
+                }
+            }
+            results.iter().for_each(|register| writes[*register] += 1);
+            match self.once(function, instruction) {
+                Some(once) => {
+                    let sources = self.sources(number, instruction);
+                    results.iter().for_each(|register| registers[*register] = Class::Uniform);
+                    definitions.push(Definition { instruction: index, results, sources });
+                    instructions[index] = Some(once);
+                }
+                None => others.extend(results),
+            }
+        }
+        others.into_iter().for_each(|register| registers[register] = Class::Other);
+        let layout = &self.layouts[&number];
+        for (class, row) in registers.iter_mut().zip(&layout.rows) {
+            if row.bits > 64 {
+                *class = Class::Other;
+            }
+        }
+        // Classes rise until they fit every definition.
+        loop {
+            let mut changed = false;
+            for Definition { instruction, results, sources } in &definitions {
+                let Some(once) = &instructions[*instruction] else { continue };
+                let of = |source: &Source| match source {
+                    Source::Register(register) => registers[*register],
+                    Source::Known(class) => *class,
+                };
+                let most = || sources.iter().map(of).max().unwrap_or(Class::Uniform);
+                let class = match once {
+                    Once::Load => Class::Uniform,
+                    Once::Copy => most(),
+                    Once::Any if most() == Class::Uniform => Class::Uniform,
+                    Once::Any => Class::Other,
+                    Once::Formula(values, results) => {
+                        class(values, results, |input| sources.get(usize::from(input)).map_or(Class::Other, of))
+                    }
+                };
+                for register in results {
+                    changed |= registers[*register] < class;
+                    registers[*register] = registers[*register].max(class);
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        for Definition { instruction, results, .. } in &definitions {
+            if results.iter().any(|register| registers[*register] == Class::Other) {
+                instructions[*instruction] = None;
+            }
+        }
+        let mut single = vec![false; function.instructions.len()];
+        let mut repeated = repeated(function).into_iter().peekable();
+        for Definition { instruction, results, .. } in &definitions {
+            while repeated.next_if(|range| range.end <= *instruction).is_some() {}
+            let once = repeated.peek().is_none_or(|range| *instruction < range.start);
+            single[*instruction] = once && results.iter().all(|register| writes[*register] == 1);
+        }
+        Classes { registers, instructions, single }
+    }
+
+    /// How an instruction might be computed once; none if its results differ from thread to thread in other ways, or if it does more.
+    fn once(&self, function: &Function, instruction: &Instruction) -> Option<Once> {
+        let form = instruction.form;
+        if instruction.guard.is_some() || form.is_collective() || form.states().iter().next().is_some() {
+            return None;
+        }
+        let mut effects = form.effects_with(&instruction.free);
+        match (effects.next(), effects.next(), form.evaluations().is_empty()) {
+            (None, _, false) => {
+                let sources = form.operands().iter().zip(&instruction.operands);
+                let sources =
+                    sources.filter(|(info, operand)| !info.destination && !matches!(operand.value, Value::Absent));
+                let evaluator = form.evaluator(self.sm(), sources.count())?;
+                let shape = evaluator.shape();
+                let wide = shape.places.iter().any(|bits| *bits > 64);
+                (!wide).then(|| match evaluator.linear() {
+                    Some(values) => Once::Formula(values, shape.outputs),
+                    None => Once::Any,
+                })
+            }
+            (Some(effect), None, true) => match effect.kind {
+                EffectKind::Read => self.reads_parameter(function, instruction).then_some(Once::Load),
+                EffectKind::ToGeneric | EffectKind::FromGeneric => {
+                    let word = effect.arguments.get(1).and_then(|slot| instruction.modifier(*slot));
+                    let space = word.and_then(|name| self.module.table.space(name)).and_then(|space| space.memory);
+                    (where_of(space) == Where::Device).then_some(Once::Copy)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The sources of an instruction, in order.
+    fn sources(&self, number: usize, instruction: &Instruction) -> Vec<Source> {
+        let mut sources = Vec::new();
+        for (info, operand) in instruction.form.operands().iter().zip(&instruction.operands) {
+            if info.destination {
+                continue;
+            }
+            sources.push(match &operand.value {
+                Value::Absent => continue,
+                Value::Register(register) | Value::Not(register) => Source::Register(*register),
+                Value::Constant(_) => Source::Known(Class::Uniform),
+                Value::Special { special, .. } => Source::Known(origin(special.origin)),
+                Value::Address { symbol, addend } => {
+                    let constant = matches!(self.symbol(number, *symbol, *addend), Ok(super::Symbolic::Constant(_)));
+                    Source::Known(if constant { Class::Uniform } else { Class::Other })
+                }
+                _ => Source::Known(Class::Other),
+            });
+        }
+        sources
+    }
+}
