@@ -15,6 +15,9 @@ struct Thread {
     shape: [u32; 3],
 }
 
+/// What a thread loads, by its number and the number of threads of a block.
+type Loaded<'a> = &'a dyn Fn(usize, usize) -> u32;
+
 /// Shapes of grids and blocks.
 const SHAPES: &[([u32; 3], [u32; 3])] = &[
     ([1, 1, 1], [32, 1, 1]),
@@ -332,7 +335,7 @@ fn memory_is_accessed_at_regular_addresses() {
     let input: Vec<u32> = (0..4096_u32).map(|index| index.wrapping_mul(0x9e37_79b9)).collect();
     let bytes: Vec<u8> = input.iter().flat_map(|word| word.to_le_bytes()).collect();
     let half = |index: usize| u16::from_le_bytes([bytes[2 * index], bytes[2 * index + 1]]);
-    let cases: [(&str, &dyn Fn(usize, usize) -> u32); 12] = [
+    let cases: [(&str, Loaded<'_>); 12] = [
         ("add.u64 %rd5, %rd1, %rd3; ld.global.u32 %r5, [%rd5+8];", &|i, _| input[i + 2]),
         ("sub.u32 %r6, 1000, %r4; mul.wide.u32 %rd5, %r6, 4; add.u64 %rd5, %rd1, %rd5; ld.global.u32 %r5, [%rd5];", &|i, _| input[1000 - i]),
         ("mul.wide.u32 %rd5, %r2, 4; add.u64 %rd5, %rd1, %rd5; ld.global.u32 %r5, [%rd5];", &|i, n| input[i / n]),

@@ -1,5 +1,7 @@
 //! A cluster that runs: blocks that reach for the shared memory of each other and meet at the barrier of the cluster.
 
+#![allow(clippy::vec_box, reason = "blocks are large, and handed from cluster to cluster")]
+
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
@@ -49,11 +51,11 @@ impl<'l> Cluster<'l> {
             .collect::<Result<_, _>>()?;
         let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
         blocks.iter_mut().for_each(|block| block.pending.clone_from(&pending));
-        let memory = |block: &Box<Block<'_>>| block.shared_of(0);
+        let memory = |block: &Block<'_>| block.shared_of(0);
         // Blocks that are taken over mostly know each other.
-        let known = |block: &Block<'_>| block.peers.iter().copied().eq(blocks.iter().map(memory));
+        let known = |block: &Block<'_>| block.peers.iter().copied().eq(blocks.iter().map(|block| memory(block)));
         if !blocks.iter().enumerate().all(|(rank, block)| block.rank == rank && known(block)) {
-            let peers: Arc<[(usize, usize)]> = blocks.iter().map(memory).collect();
+            let peers: Arc<[(usize, usize)]> = blocks.iter().map(|block| memory(block)).collect();
             for (rank, block) in blocks.iter_mut().enumerate() {
                 (block.rank, block.peers) = (rank, peers.clone());
             }
