@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 use std::prelude::rust_2024::*;
-use std::{array, vec};
+use std::vec;
 
 use ptx_isa::lanes::{HALF, Regular};
 use ptx_isa::warp::Row;
@@ -36,8 +36,9 @@ pub(crate) struct AffineRegisters {
     states: Vec<State>,
     /// The greatest index in each dimension.
     last: [u64; DIMENSIONS],
-    /// The indices of the first lane of each half of each warp.
-    firsts: [Vec<u64>; DIMENSIONS],
+    /// The warps of all blocks, and of one.
+    warps: usize,
+    per: usize,
     /// True if the lanes of each half of a warp follow each other in x.
     rows: bool,
     /// Offsets in the first lane of each half, for steps that were asked for.
@@ -51,27 +52,30 @@ pub(crate) struct AffineRegisters {
 impl AffineRegisters {
     pub(super) fn new(launched: &Launched<'_>, warps: usize) -> AffineRegisters {
         let [x, y, z] = launched.block.map(u64::from);
-        let rows = y * z == 1 || x.is_multiple_of(HALF as u64);
-        let per = launched.threads().div_ceil(32);
-        let half = |half: usize| -> [u64; DIMENSIONS] {
-            let thread = (half * HALF % (32 * per)) as u64;
-            let block = (half / 2 / per) as u64;
-            match rows {
-                true if y * z == 1 => [thread, 0, 0, block],
-                true => [thread % x, thread / x % y, thread / x / y, block],
-                false => [0, 0, 0, block],
-            }
-        };
         let count = launched.code.affine.len();
         AffineRegisters {
             values: vec![Affine::default(); count],
             states: vec![State::Lanes; count],
             last: [x - 1, y - 1, z - 1, 0],
-            firsts: array::from_fn(|dimension| (0..2 * warps).map(|number| half(number)[dimension]).collect()),
-            rows,
+            warps,
+            per: launched.threads().div_ceil(32),
+            rows: y * z == 1 || x.is_multiple_of(HALF as u64),
             offsets: Vec::new(),
             oldest: 0,
             scratch: Values::default(),
+        }
+    }
+
+    /// The index in each dimension of the first lane of a half of a warp.
+    fn index(&self, half: usize) -> [u64; DIMENSIONS] {
+        let thread = (half * HALF % (32 * self.per)) as u64;
+        let block = (half / 2 / self.per) as u64;
+        let [x, y, z, _] = self.last;
+        match self.rows {
+            // In the last warp of a block are lanes that no thread has.
+            true if y + z == 0 => [thread, 0, 0, block],
+            true => [thread % (x + 1), thread / (x + 1) % (y + 1), thread / (x + 1) / (y + 1), block],
+            false => [0, 0, 0, block],
         }
     }
 
@@ -98,10 +102,10 @@ impl AffineRegisters {
     /// Computes the offsets for steps, in place of the oldest ones if there are many.
     fn add_offsets(&mut self, steps: [u64; DIMENSIONS]) -> usize {
         let offset = |half: usize| {
-            let parts = self.firsts.iter().zip(steps).map(|(firsts, step)| step.wrapping_mul(firsts[half]));
+            let parts = self.index(half).into_iter().zip(steps).map(|(index, step)| step.wrapping_mul(index));
             parts.fold(0, u64::wrapping_add)
         };
-        let offsets = (0..self.firsts[0].len()).map(offset).collect();
+        let offsets = (0..2 * self.warps).map(offset).collect();
         if self.offsets.len() < OFFSETS {
             self.offsets.push((steps, offsets));
             return self.offsets.len() - 1;
