@@ -81,7 +81,7 @@ pub fn parse_lanes(table: &Table, text: &str, ty: &TypeInfo) -> Result<u128, Str
         return Err(format!("`{text}` has {} lanes, and `.{}` has {}", words.len(), ty.name, ty.lanes));
     }
     let lane = table.ty(ty.lane);
-    words.iter().rev().try_fold(0, |all, word| Ok(all << lane.bits | parse(word, lane)?))
+    words.iter().rev().try_fold(0, |all, word| Ok(all << ty.lane_bits() | parse(word, lane)?))
 }
 
 /// Formats the lanes of a packed value, lane 0 first. Returns an empty list for other types.
@@ -91,7 +91,7 @@ pub fn show_lanes(table: &Table, bits: u128, ty: &TypeInfo) -> Vec<String> {
     }
     let lane = table.ty(ty.lane);
     let mask = u128::MAX >> (128 - u32::from(lane.bits));
-    let shown = (0..u32::from(ty.lanes)).map(|index| show(bits >> (index * u32::from(lane.bits)) & mask, lane));
+    let shown = (0..u32::from(ty.lanes)).map(|index| show(bits >> (index * ty.lane_bits()) & mask, lane));
     let value = |text: String| match text.split_once('(') {
         Some((_, value)) => value.trim_end_matches(')').to_owned(),
         None => text,

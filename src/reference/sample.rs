@@ -45,7 +45,7 @@ fn sample(table: &Table, ty: &TypeInfo, row: usize, place: usize) -> u128 {
         Kind::Packed => {
             let lane = table.ty(ty.lane);
             let lanes = (0..usize::from(ty.lanes)).rev();
-            lanes.fold(0, |all, index| all << lane.bits | sample(table, lane, row + index, place + index))
+            lanes.fold(0, |all, index| all << ty.lane_bits() | sample(table, lane, row + index, place + index))
         }
     }
 }

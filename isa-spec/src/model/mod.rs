@@ -525,6 +525,13 @@ pub(crate) struct Erratum {
     pub machine: String,
 }
 
+impl Type {
+    /// Width of a lane of this type in a packed value: the next power of two, of which it is the low bits.
+    pub(crate) fn lane_bits(&self) -> u32 {
+        self.bits.next_power_of_two()
+    }
+}
+
 impl Model {
     pub(crate) fn ty(&self, id: TypeId) -> &Type {
         &self.types[id.index()]

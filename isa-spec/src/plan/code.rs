@@ -6,7 +6,7 @@ use super::lift::algebra;
 use super::shape::{Lane, Op, Shape, Table, Value};
 use super::{Operation, Operations, each_lane};
 use crate::model::{Model, Param, Pattern, Signature};
-use crate::program::{self, Program, Ty, ValueId};
+use crate::program::{self, Program, ValueId};
 
 /// Encodes the values of a shape. Reinterpretation is a no-op on bits.
 pub(super) fn encode(model: &Model, shape: &Shape, operations: &mut Operations) -> Vec<u8> {
@@ -101,12 +101,7 @@ pub(super) fn encode_program(
             program::Op::Spread(of) => Op::Spread(of.0),
             program::Op::Own(own) => Op::Own(*own),
         };
-        let lane = match value.ty {
-            Ty::Pick(pick) => Lane::Pick(pick),
-            ty if ty.is_predicate(model) => Lane::Predicate,
-            ty => Lane::Bits(ty.bits(model).unwrap_or(0)),
-        };
-        Value { op, lane, lanes: value.ty.lanes() }
+        Value { op, lane: Lane::of(model, value.ty), lanes: value.ty.lanes() }
     });
     let shape = Shape { values: values.collect(), outputs: Vec::new(), params: Vec::new() };
     encode(model, &shape, operations)

@@ -21,7 +21,7 @@ use isa_table::program::Param;
 
 use super::shape::{Lane, Op, Shape, Table, Value};
 use crate::model::{Kind, Model, Param as Taken, SelectorKind};
-use crate::program::{self, Callee, Program, Ty, ValueId};
+use crate::program::{self, Callee, Program, ValueId};
 
 /// Data of one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,16 +105,6 @@ impl Lifting<'_, '_> {
         })
     }
 
-    fn lane(&self, ty: Ty) -> (Lane, u32) {
-        match ty {
-            Ty::Pick(pick) => (Lane::Pick(pick), 1),
-            Ty::Lanes { lane, lanes } => match self.model.ty(lane).kind {
-                Kind::Predicate => (Lane::Predicate, lanes),
-                _ => (Lane::Bits(self.model.ty(lane).bits), lanes),
-            },
-        }
-    }
-
     fn param(&mut self, datum: Datum, param: Param) -> usize {
         let found = self.data.iter().position(|other| *other == datum);
         found.unwrap_or_else(|| {
@@ -139,7 +129,7 @@ impl Lifting<'_, '_> {
             return *place;
         }
         let value = self.program.value(id);
-        let (lane, lanes) = self.lane(value.ty);
+        let (lane, lanes) = (Lane::of(self.model, value.ty), value.ty.lanes());
         let op = match &value.op {
             program::Op::Source(place) => {
                 let number = self.sources.iter().position(|other| other == place).unwrap_or_else(|| {
@@ -290,7 +280,7 @@ impl Lifting<'_, '_> {
     fn truth(&mut self, id: ValueId) -> usize {
         let leaves = self.leaves(id, None);
         let table = self.outcomes(id, &leaves);
-        let (_, lanes) = self.lane(self.program.value(id).ty);
+        let lanes = self.program.value(id).ty.lanes();
         if leaves.is_empty() {
             return self.push(Op::Constant(u64::from(table & 1)), Lane::Predicate, lanes);
         }

@@ -4,8 +4,8 @@
 
 use isa_table::program::Param;
 
-use crate::model::{Own, Pick};
-use crate::program::Callee;
+use crate::model::{Model, Own, Pick};
+use crate::program::{Callee, Ty};
 
 /// A program with parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +29,17 @@ pub(crate) enum Lane {
     Predicate,
     Bits(u32),
     Pick(Pick),
+}
+
+impl Lane {
+    /// Lane of a value of a program.
+    pub(crate) fn of(model: &Model, ty: Ty) -> Lane {
+        match ty {
+            Ty::Pick(pick) => Lane::Pick(pick),
+            ty if ty.is_predicate(model) => Lane::Predicate,
+            ty => Lane::Bits(ty.bits(model).unwrap_or(0)),
+        }
+    }
 }
 
 /// Operation; values and parameters are indices.

@@ -48,7 +48,7 @@ impl Ty {
     /// Width of a lane; 1 for predicates, `None` for selectors.
     pub(crate) fn bits(self, model: &Model) -> Option<u32> {
         match self {
-            Ty::Lanes { lane, lanes: _ } => Some(model.ty(lane).bits),
+            Ty::Lanes { lane, lanes: _ } => Some(model.ty(lane).lane_bits()),
             Ty::Pick(_) => None,
         }
     }
@@ -132,6 +132,14 @@ impl Program {
             Op::Own(_) => true,
             Op::Call { callee, args: _ } => model.builtins[callee.builtin.0].signature.of_warp.contains(&true),
             _ => false,
+        })
+    }
+
+    /// Builtins that it calls.
+    pub(crate) fn builtins(&self) -> impl Iterator<Item = BuiltinId> {
+        self.values.iter().filter_map(|value| match &value.op {
+            Op::Call { callee, args: _ } => Some(callee.builtin),
+            _ => None,
         })
     }
 
