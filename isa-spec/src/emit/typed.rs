@@ -205,7 +205,7 @@ impl<'a> Typed<'a> {
                 snake(&selector.spelling.name)
             }
             Op::Constant(bits) => self.constant(*bits, value.ty),
-            Op::Own(_) => unreachable!("functions are of one thread"),
+            Op::Own(_) | Op::Splat(_) | Op::Truth { .. } => unreachable!("functions are of one thread and one form"),
             Op::Lane(inner, lane) => format!("{}[{lane}]", atom(text(inner))),
             Op::Spread(inner) => format!("[{}; {}]", text(inner), value.ty.lanes()),
             Op::Reinterpret(inner) => self.reinterpret(text(inner), program.value(*inner).ty, value.ty),

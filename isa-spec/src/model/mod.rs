@@ -184,6 +184,8 @@ pub(crate) struct Builtin {
     pub signature: Signature,
     /// True if there is a body for all lanes of a warp at once.
     pub warp: bool,
+    /// Truth table of what it computes on predicates, if it is the builtin of a logical operator.
+    pub truth: Option<u8>,
 }
 
 /// A function defined by builtins and other functions.

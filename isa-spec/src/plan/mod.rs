@@ -21,9 +21,10 @@ use isa_table::program::Lanes;
 
 use crate::check::{Checked, Form, FormProgram};
 use crate::model::{BuiltinId, Model, Param, Pattern};
+pub(crate) use crate::program::Table;
 use crate::program::{Callee, Program};
 use lift::{Datum, Lifted};
-pub(crate) use shape::{Lane, Op, Shape, Table, Value};
+pub(crate) use shape::{Lane, Op, Shape, Value};
 
 /// Contents of a table beside its forms.
 pub(crate) struct Plan {

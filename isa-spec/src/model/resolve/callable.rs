@@ -17,7 +17,11 @@ impl Resolver {
         match item {
             ast::Item::Builtin(builtin) => {
                 if let Some(signature) = self.signature(&builtin.signature, "builtin") {
-                    self.model.builtins.push(Builtin { signature, warp: builtin.warp });
+                    let Signature { name, params, result, .. } = &signature;
+                    let one_type = *result == Param::Generic && params.iter().all(|param| *param == Param::Generic);
+                    let truth = ast::truth_table(name).filter(|(_, count)| one_type && params.len() == *count);
+                    let truth = truth.map(|(table, _)| table);
+                    self.model.builtins.push(Builtin { signature, warp: builtin.warp, truth });
                 }
             }
             ast::Item::Function(function) => {
