@@ -7,6 +7,10 @@
 //! assert_eq!(value::parse("-inf", float), Ok(0xff80_0000));
 //! assert_eq!(value::parse("0f3f800000", float), Ok(0x3f80_0000));
 //! assert_eq!(value::show(0x3f80_0000, float), "0x3f800000 (1.0)");
+//!
+//! let pair = TABLE.types.iter().find(|ty| ty.name == "e4m3x2").unwrap();
+//! assert_eq!(value::parse_lanes(&TABLE, "1.5 -448", pair), Ok(0xfe3c));
+//! assert_eq!(value::show_lanes(&TABLE, 0xfe3c, pair), ["1.5", "-448.0"]);
 //! ```
 
 use alloc::borrow::ToOwned;
@@ -14,6 +18,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::eval::product::Format;
 use crate::eval::{bf16, f16};
 use crate::table::{Kind, Table, TypeInfo};
 
@@ -29,7 +34,8 @@ pub fn parse(text: &str, ty: &TypeInfo) -> Result<u128, String> {
     parse_value(text, ty).ok_or_else(|| {
         let expected = match ty.kind {
             Kind::Predicate => "0 or 1".to_owned(),
-            Kind::Bits | Kind::Minifloat => format!("{} bits as decimal, hex, `0f…` or `0d…`", ty.bits),
+            Kind::Bits => format!("{} bits as decimal, hex, `0f…` or `0d…`", ty.bits),
+            Kind::Minifloat => format!("a number that the format has, like `1.5`, or {} bits in hex", ty.bits),
             Kind::Unsigned => format!("an unsigned integer of {} bits, decimal or hex", ty.bits),
             Kind::Signed => format!("a signed integer of {} bits, or its bits in hex", ty.bits),
             Kind::Float => format!("a float literal like `1.5`, `nan` or `-inf`, or {} bits in hex", ty.bits),
@@ -55,8 +61,10 @@ fn parse_value(text: &str, ty: &TypeInfo) -> Option<u128> {
     if let Some(bits) = float_bits(["0f", "0F"], 32).or_else(|| float_bits(["0d", "0D"], 64)) {
         return matches!(ty.kind, Kind::Float | Kind::Bits).then_some(bits);
     }
-    if ty.kind == Kind::Float {
-        return float(text, ty);
+    match ty.kind {
+        Kind::Float => return float(text, ty),
+        Kind::Minifloat => return narrow(text.parse().ok()?, ty),
+        _ => {}
     }
     let value = digits.parse::<u128>().ok().filter(fits)?;
     // A negative number is stored in two's complement, if the type is signed or untyped.
@@ -81,7 +89,7 @@ pub fn parse_lanes(table: &Table, text: &str, ty: &TypeInfo) -> Result<u128, Str
         return Err(format!("`{text}` has {} lanes, and `.{}` has {}", words.len(), ty.name, ty.lanes));
     }
     let lane = table.ty(ty.lane);
-    words.iter().rev().try_fold(0, |all, word| Ok(all << lane.bits | parse(word, lane)?))
+    words.iter().rev().try_fold(0, |all, word| Ok(all << ty.lane_bits() | parse(word, lane)?))
 }
 
 /// Formats the lanes of a packed value, lane 0 first. Returns an empty list for other types.
@@ -91,7 +99,7 @@ pub fn show_lanes(table: &Table, bits: u128, ty: &TypeInfo) -> Vec<String> {
     }
     let lane = table.ty(ty.lane);
     let mask = u128::MAX >> (128 - u32::from(lane.bits));
-    let shown = (0..u32::from(ty.lanes)).map(|index| show(bits >> (index * u32::from(lane.bits)) & mask, lane));
+    let shown = (0..u32::from(ty.lanes)).map(|index| show(bits >> (index * ty.lane_bits()) & mask, lane));
     let value = |text: String| match text.split_once('(') {
         Some((_, value)) => value.trim_end_matches(')').to_owned(),
         None => text,
@@ -113,13 +121,37 @@ fn float(text: &str, ty: &TypeInfo) -> Option<u128> {
     })
 }
 
+/// Bits of a number that a narrow format has.
+fn narrow(number: f64, ty: &TypeInfo) -> Option<u128> {
+    let same = |bits: &u32| {
+        let value = narrow_value((*bits).into(), ty);
+        value == number && value.is_sign_negative() == number.is_sign_negative() || value.is_nan() && number.is_nan()
+    };
+    match ty.bits {
+        // As those of a single, whose upper bits they are.
+        32 => Some((number as f32).to_bits()).filter(same),
+        bits => (0..1 << bits).find(same),
+    }
+    .map(u128::from)
+}
+
+/// Number that the bits of a narrow format represent.
+fn narrow_value(bits: u128, ty: &TypeInfo) -> f64 {
+    let Some(format) = Format::of(ty) else { return f64::NAN };
+    match format.decode(bits as u64).value() {
+        0.0 if format.signed && bits >> (ty.bits - 1) & 1 != 0 => -0.0,
+        value => value,
+    }
+}
+
 /// Formats bits with their value: `0x3f800000 (1.0)`; a predicate as `0` or `1`.
 pub fn show(bits: u128, ty: &TypeInfo) -> String {
     let digits = usize::from(ty.bits).div_ceil(4) + 2;
     let shift = 128 - u32::from(ty.bits.min(128));
     match ty.kind {
         Kind::Predicate => bits.to_string(),
-        Kind::Bits | Kind::Packed | Kind::Minifloat => format!("{bits:#0digits$x}"),
+        Kind::Bits | Kind::Packed => format!("{bits:#0digits$x}"),
+        Kind::Minifloat => format!("{bits:#0digits$x} ({:?})", narrow_value(bits, ty)),
         Kind::Unsigned => format!("{bits:#0digits$x} ({bits})"),
         Kind::Signed => format!("{bits:#0digits$x} ({})", (bits << shift).cast_signed() >> shift),
         Kind::Float => {

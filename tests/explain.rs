@@ -159,8 +159,8 @@ fn traces_end_with_what_the_evaluators_give() {
                 // Lines without lanes only state that a result is unspecified.
                 let computed = trace.iter().rev().filter(|computed| !computed.lanes.is_empty()).find(of);
                 let computed = computed.expect("a line gives the destination its value");
-                let bits = TABLE.ty(computed.step.ty).bits;
-                computed.lanes.iter().rev().fold(0_u128, |all, lane| all.unbounded_shl(bits.into()) | lane)
+                let bits = TABLE.ty(computed.step.ty).lane_bits();
+                computed.lanes.iter().rev().fold(0_u128, |all, lane| all.unbounded_shl(bits) | lane)
             };
             for ((name, _), output) in form.results().zip(outputs.iter()) {
                 assert_eq!(value(name), *output, "{form:?} {trace:?}");

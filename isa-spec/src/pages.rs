@@ -17,10 +17,11 @@ use isa_table::target::in_words;
 
 use crate::check::{ABSENT, Checked, Form, reason, words};
 use crate::model::{
-    self, BoundBuf, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern, Permission,
-    Requirement, Rounding, Selector, SelectorKind, Share, Slot, SlotKind, Spaces, Sum, SumOfBuf, SummationBuf, Syntax,
-    TypeId, TypeSet,
+    self, BoundBuf, BuiltinId, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern,
+    Permission, Requirement, Rounding, Selector, SelectorKind, Share, Signature, Slot, SlotKind, Spaces, Sum, SumOfBuf,
+    SummationBuf, Syntax, TypeId, TypeSet,
 };
+use crate::program::Program;
 use crate::pseudo;
 use crate::syntax::ast::{Expr, ExprKind};
 use crate::syntax::walk;
@@ -512,21 +513,29 @@ impl<'a> Pager<'a> {
                 }
             }
         }
+        // Of the builtins of one name, those for the types that forms have.
+        let programs = self.forms().flat_map(Form::all_programs).map(|program| &self.checked.programs[program]);
+        let called: BTreeSet<BuiltinId> = programs.flat_map(Program::builtins).collect();
         let mut found: Vec<Function> = Vec::new();
         for name in names {
-            let builtins = self.model().builtins.iter().map(|builtin| &builtin.signature);
-            let functions = self.model().functions.iter().map(|function| &function.signature);
-            let signature = builtins.chain(functions).find(|signature| signature.name == name);
-            let effect = || self.model().effects.iter().find(|effect| effect.kind.name() == name);
-            let summation = || self.model().summations.iter().find(|summation| summation.name == name);
-            let (text, docs) = match (signature, effect(), summation()) {
-                (Some(signature), ..) => (signature.text.clone(), &signature.docs),
-                (None, Some(effect), _) => (effect.text.clone(), &effect.docs),
-                (None, None, Some(summation)) => (summed(summation), &summation.description),
-                (None, None, None) => continue,
-            };
-            if found.iter().all(|function| function.signature != text) {
-                found.push(Function { signature: text, description: one_line(docs) });
+            let model = self.model();
+            let builtins = called.iter().map(|id| &model.builtins[id.0].signature);
+            let mut signatures: Vec<&Signature> = builtins.filter(|signature| signature.name == name).collect();
+            if signatures.is_empty() {
+                let functions = model.functions.iter().map(|function| &function.signature);
+                let all = functions.chain(model.builtins.iter().map(|builtin| &builtin.signature));
+                signatures.extend({ all }.find(|signature| signature.name == name));
+            }
+            let signatures = signatures.into_iter().map(|signature| (signature.text.clone(), &signature.docs));
+            let effects = model.effects.iter().filter(|effect| effect.kind.name() == name);
+            let effects = effects.map(|effect| (effect.text.clone(), &effect.docs));
+            let summations = model.summations.iter().filter(|summation| summation.name == name);
+            let summations = summations.map(|summation| (summed(summation), &summation.description));
+            for (signature, docs) in signatures.chain(effects).chain(summations) {
+                let function = Function { signature, description: one_line(docs) };
+                if !found.contains(&function) {
+                    found.push(function);
+                }
             }
         }
         found

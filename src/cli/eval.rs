@@ -94,7 +94,7 @@ impl Written for u128 {
     const ACTIVE: u32 = 1;
 
     fn parse(text: &str, ty: &TypeInfo) -> Result<u128, String> {
-        value::parse(text, ty)
+        value::parse_lanes(&TABLE, text, ty)
     }
 }
 

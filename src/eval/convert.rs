@@ -7,14 +7,14 @@
 //! assert_eq!(eval::convert_u32_f32::<{ integer_rounding::RZI }>(-1.0), 0);
 //! assert_eq!(eval::convert_f32_u32::<{ rounding::RZ }>(u32::MAX), 4294967040.0);
 //! assert_eq!(eval::clamp_s8_u32(300), 127);
-//! assert_eq!(eval::e4m3_f32::<{ rounding::RN }>(1000.0), 0x7e);
+//! assert_eq!(eval::convert_finite_e4m3_f32::<{ rounding::RN }>(1000.0), 0x7e);
 //! ```
 
 use core::convert::identity;
 
 use super::float::{finish_f32, finish_f64, narrow as narrow_f64};
 use super::rounding::{RM, RN, RP};
-use super::soft::{self, BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64, UE5M3};
+use super::soft::{self, BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64, Narrow, UE5M3};
 use super::{bf16, f16, widen_bf16, widen_f16};
 
 /// The members of `IntegerRounding`: the same rounding modes, to integers.
@@ -218,46 +218,56 @@ pub const fn clamp_finite_tf32(x: u32) -> u32 {
     if x & 0x7fff_ffff == 0x7f80_0000 { x - 0x2000 } else { x }
 }
 
-/// Two bytes in one register.
-#[inline(always)]
-pub const fn pack_b8(low: u8, high: u8) -> [u8; 2] {
-    [low, high]
-}
-
 /// Two floats in one register.
 #[inline(always)]
 pub const fn pack_f32(low: f32, high: f32) -> [f32; 2] {
     [low, high]
 }
 
-/// The exponent of a power of two near the magnitude of `x`; all ones where it is NaN or too great.
-#[inline(always)]
-pub const fn power_f32<const ROUNDING: u8>(x: f32) -> u8 {
-    let bits = x.to_bits() & 0x7fff_ffff;
-    let (exponent, fraction) = (bits >> 23, bits & 0x7f_ffff);
-    if exponent == 0xff {
-        return 0xff;
-    }
-    // The least power is half of the least normal number.
-    let above = if exponent == 0 { fraction > 0x40_0000 } else { fraction != 0 };
-    (exponent + (ROUNDING == RP && above) as u32) as u8
+/// Conversions to powers of two.
+macro_rules! powers {
+    ($($from:ty, $single:ident: $name:ident $finite:ident;)*) => {$(
+        /// Rounds the magnitude to a power of two, and returns its exponent; all ones for NaN and overflow.
+        #[inline(always)]
+        pub const fn $name<const ROUNDING: u8>(x: $from) -> u8 {
+            let bits = $single(x).to_bits() & 0x7fff_ffff;
+            let (exponent, fraction) = (bits >> 23, bits & 0x7f_ffff);
+            if exponent == 0xff {
+                return 0xff;
+            }
+            // The smallest power is half of the smallest normal number.
+            let above = if exponent == 0 { fraction > 0x40_0000 } else { fraction != 0 };
+            (exponent + (ROUNDING == RP && above) as u32) as u8
+        }
+        /// Rounds the magnitude to a power of two, at most the largest one, and returns its exponent; all ones for NaN.
+        #[inline(always)]
+        pub const fn $finite<const ROUNDING: u8>(x: $from) -> u8 {
+            let exponent = $name::<ROUNDING>(x);
+            if exponent == 0xff && !$single(x).is_nan() { 0xfe } else { exponent }
+        }
+    )*};
 }
 
-/// The exponent of a power of two near the magnitude of `x`; all ones where it is NaN.
-#[inline(always)]
-pub const fn finite_power_f32<const ROUNDING: u8>(x: f32) -> u8 {
-    let exponent = power_f32::<ROUNDING>(x);
-    if exponent == 0xff && !x.is_nan() { 0xfe } else { exponent }
+powers! {
+    f32, identity: convert_ue8m0_f32 convert_finite_ue8m0_f32;
+    f16, widen_f16: convert_ue8m0_f16 convert_finite_ue8m0_f16;
+    bf16, widen_bf16: convert_ue8m0_bf16 convert_finite_ue8m0_bf16;
 }
 
-/// A power of two.
+/// A power of two, given by its exponent.
 #[inline(always)]
-pub const fn from_power_bf16_b8(x: u8) -> bf16 {
+pub const fn convert_bf16_ue8m0(x: u8) -> bf16 {
     bf16::from_bits(match x {
         0 => 0x40,
         0xff => 0x7fff,
         _ => (x as u16) << 7,
     })
+}
+
+/// A power of two, given by its exponent.
+#[inline(always)]
+pub const fn convert_f32_ue8m0(x: u8) -> f32 {
+    widen_bf16(convert_bf16_ue8m0(x))
 }
 
 /// Two halves in one register.
@@ -281,7 +291,7 @@ pub const fn round_tf32_away(x: f32) -> u32 {
 
 /// The 19 bits of `tf32` in a word.
 #[inline(always)]
-pub const fn round_tf32<const ROUNDING: u8>(x: f32) -> u32 {
+pub const fn convert_tf32_f32<const ROUNDING: u8>(x: f32) -> u32 {
     let bits = x.to_bits();
     if x.is_nan() {
         return 0x7fff_ffff;
@@ -291,42 +301,76 @@ pub const fn round_tf32<const ROUNDING: u8>(x: f32) -> u32 {
     (bits + added) & !0x1fff
 }
 
-/// Floats to and from narrow formats.
-macro_rules! narrow {
-    ($($narrow:ident: $($from:ty, $format:ident, $single:ident = $to_name:ident)*; $($random:ident)?; $wide_half:ident $wide_bfloat:ident;)*) => {$(
-        $(
-            /// The number in the narrow format; where that ends, what the format says.
-            #[inline(always)]
-            pub const fn $to_name<const ROUNDING: u8>(x: $from) -> u8 {
-                if ROUNDING == RN {
-                    return soft::narrow_nearest($narrow, $single(x));
-                }
-                soft::narrow($format, $narrow, x.to_bits() as u64, ROUNDING, None)
+/// Conversions of floats to narrow formats, with overflow as the format has it, and saturating.
+macro_rules! narrows {
+    ($($narrow:ident: $($from:ty, $format:ident, $single:ident = $name:ident $finite:ident)*;)*) => {$($(
+        /// The number in the narrow format; overflow gives an infinity or NaN, if the format has them.
+        #[inline(always)]
+        pub const fn $name<const ROUNDING: u8>(x: $from) -> u8 {
+            if ROUNDING == RN {
+                return soft::narrow_nearest($narrow, $single(x));
             }
-        )*
+            soft::narrow($format, $narrow, x.to_bits() as u64, ROUNDING, None)
+        }
+        /// The number in the narrow format; overflow gives the largest finite number.
+        #[inline(always)]
+        pub const fn $finite<const ROUNDING: u8>(x: $from) -> u8 {
+            const TO: Narrow = $narrow.saturating();
+            if ROUNDING == RN {
+                return soft::narrow_nearest(TO, $single(x));
+            }
+            soft::narrow($format, TO, x.to_bits() as u64, ROUNDING, None)
+        }
+    )*)*};
+}
+
+narrows! {
+    E4M3: f32, F32, identity = convert_e4m3_f32 convert_finite_e4m3_f32 f16, F16, widen_f16 = convert_e4m3_f16 convert_finite_e4m3_f16 bf16, BF16, widen_bf16 = convert_e4m3_bf16 convert_finite_e4m3_bf16;
+    E5M2: f32, F32, identity = convert_e5m2_f32 convert_finite_e5m2_f32 f16, F16, widen_f16 = convert_e5m2_f16 convert_finite_e5m2_f16 bf16, BF16, widen_bf16 = convert_e5m2_bf16 convert_finite_e5m2_bf16;
+    E2M3: f32, F32, identity = convert_e2m3_f32 convert_finite_e2m3_f32 f16, F16, widen_f16 = convert_e2m3_f16 convert_finite_e2m3_f16 bf16, BF16, widen_bf16 = convert_e2m3_bf16 convert_finite_e2m3_bf16;
+    E3M2: f32, F32, identity = convert_e3m2_f32 convert_finite_e3m2_f32 f16, F16, widen_f16 = convert_e3m2_f16 convert_finite_e3m2_f16 bf16, BF16, widen_bf16 = convert_e3m2_bf16 convert_finite_e3m2_bf16;
+    E2M1: f32, F32, identity = convert_e2m1_f32 convert_finite_e2m1_f32 f16, F16, widen_f16 = convert_e2m1_f16 convert_finite_e2m1_f16 bf16, BF16, widen_bf16 = convert_e2m1_bf16 convert_finite_e2m1_bf16;
+    UE5M3: f32, F32, identity = convert_ue5m3_f32 convert_finite_ue5m3_f32 f16, F16, widen_f16 = convert_ue5m3_f16 convert_finite_ue5m3_f16 bf16, BF16, widen_bf16 = convert_ue5m3_bf16 convert_finite_ue5m3_bf16;
+}
+
+/// Conversions from narrow formats, and what only those with a sign have.
+macro_rules! wides {
+    ($($narrow:ident: $half:ident $bfloat:ident $float:ident $(, $random:ident $zero:ident)?;)*) => {$(
+        /// The number as a half.
+        #[inline(always)]
+        pub const fn $half(x: u8) -> f16 { f16::from_bits(soft::widen_half($narrow, x)) }
+        /// The number as a bfloat.
+        #[inline(always)]
+        pub const fn $bfloat(x: u8) -> bf16 { bf16::from_bits(soft::widen_bfloat($narrow, x)) }
+        /// The number in single precision.
+        #[inline(always)]
+        pub const fn $float(x: u8) -> f32 { widen_bf16($bfloat(x)) }
         $(
             /// The number in the narrow format, rounded by random bits.
             #[inline(always)]
             pub const fn $random(x: f32, random: u32) -> u8 {
-                soft::narrow(F32, $narrow, x.to_bits() as u64, RN, Some(random))
+                soft::narrow(F32, $narrow.saturating(), x.to_bits() as u64, RN, Some(random))
             }
+            /// The number, with +0 in place of −0.
+            #[inline(always)]
+            pub const fn $zero(x: u8) -> u8 { if x == $narrow.negative_zero() { 0 } else { x } }
         )?
-        /// The number as a half.
-        #[inline(always)]
-        pub const fn $wide_half(x: u8) -> f16 { f16::from_bits(soft::widen_half($narrow, x)) }
-        /// The number as a bfloat.
-        #[inline(always)]
-        pub const fn $wide_bfloat(x: u8) -> bf16 { bf16::from_bits(soft::widen_bfloat($narrow, x)) }
     )*};
 }
 
-narrow! {
-    E4M3: f32, F32, identity = e4m3_f32 f16, F16, widen_f16 = e4m3_f16 bf16, BF16, widen_bf16 = e4m3_bf16; round_stochastic_e4m3; from_e4m3_f16_b8 from_e4m3_bf16_b8;
-    E5M2: f32, F32, identity = e5m2_f32 f16, F16, widen_f16 = e5m2_f16 bf16, BF16, widen_bf16 = e5m2_bf16; round_stochastic_e5m2; from_e5m2_f16_b8 from_e5m2_bf16_b8;
-    E2M3: f32, F32, identity = e2m3_f32 f16, F16, widen_f16 = e2m3_f16 bf16, BF16, widen_bf16 = e2m3_bf16; round_stochastic_e2m3; from_e2m3_f16_b8 from_e2m3_bf16_b8;
-    E3M2: f32, F32, identity = e3m2_f32 f16, F16, widen_f16 = e3m2_f16 bf16, BF16, widen_bf16 = e3m2_bf16; round_stochastic_e3m2; from_e3m2_f16_b8 from_e3m2_bf16_b8;
-    E2M1: f32, F32, identity = e2m1_f32 f16, F16, widen_f16 = e2m1_f16 bf16, BF16, widen_bf16 = e2m1_bf16; round_stochastic_e2m1; from_e2m1_f16_b8 from_e2m1_bf16_b8;
-    UE5M3: f32, F32, identity = ue5m3_f32 f16, F16, widen_f16 = ue5m3_f16 bf16, BF16, widen_bf16 = ue5m3_bf16; ; from_ue5m3_f16_b8 from_ue5m3_bf16_b8;
+wides! {
+    E4M3: convert_f16_e4m3 convert_bf16_e4m3 convert_f32_e4m3, round_stochastic_e4m3_f32 positive_zero_e4m3;
+    E5M2: convert_f16_e5m2 convert_bf16_e5m2 convert_f32_e5m2, round_stochastic_e5m2_f32 positive_zero_e5m2;
+    E2M3: convert_f16_e2m3 convert_bf16_e2m3 convert_f32_e2m3, round_stochastic_e2m3_f32 positive_zero_e2m3;
+    E3M2: convert_f16_e3m2 convert_bf16_e3m2 convert_f32_e3m2, round_stochastic_e3m2_f32 positive_zero_e3m2;
+    E2M1: convert_f16_e2m1 convert_bf16_e2m1 convert_f32_e2m1, round_stochastic_e2m1_f32 positive_zero_e2m1;
+    UE5M3: convert_f16_ue5m3 convert_bf16_ue5m3 convert_f32_ue5m3;
+}
+
+/// Four 4-bit floats in one register, the first one lowest.
+#[inline(always)]
+pub const fn concat_b16_e2m1(a: u8, b: u8, c: u8, d: u8) -> u16 {
+    a as u16 | (b as u16) << 4 | (c as u16) << 8 | (d as u16) << 12
 }
 
 /// The number as a half, rounded by random bits.

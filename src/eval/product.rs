@@ -157,7 +157,8 @@ impl Format {
 }
 
 impl Number {
-    fn value(self) -> f64 {
+    /// Its value; that of −0 is +0.
+    pub fn value(self) -> f64 {
         match self.special {
             Some(special) => special.into(),
             // Exact: no significand has more bits, no exponent is larger than a double has.

@@ -102,7 +102,7 @@ impl Format {
     }
 }
 
-/// A format of at most eight bits, which has no infinities or does not use them.
+/// A format of at most eight bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Narrow {
     /// The format with an extended exponent range.
@@ -117,15 +117,27 @@ pub struct Narrow {
     sign: u32,
 }
 
+impl Narrow {
+    /// The same format, with the greatest number for numbers rounded beyond it.
+    pub const fn saturating(self) -> Narrow {
+        Narrow { beyond: self.most, ..self }
+    }
+
+    /// Bits of −0.
+    pub const fn negative_zero(self) -> u8 {
+        (1_u32 << self.sign) as u8
+    }
+}
+
 /// Format with the given fraction and bias, and exponents beyond those of a narrow format.
 const fn endless(fraction: u32, bias: i32) -> Format {
     Format { exponent: 12, fraction, bias }
 }
 
 /// Four bits of exponent, three of fraction.
-pub const E4M3: Narrow = Narrow { format: endless(3, 7), most: 0x7e, nan: 0x7f, beyond: 0x7e, sign: 7 };
+pub const E4M3: Narrow = Narrow { format: endless(3, 7), most: 0x7e, nan: 0x7f, beyond: 0x7f, sign: 7 };
 /// Five bits of exponent, two of fraction.
-pub const E5M2: Narrow = Narrow { format: endless(2, 15), most: 0x7b, nan: 0x7f, beyond: 0x7b, sign: 7 };
+pub const E5M2: Narrow = Narrow { format: endless(2, 15), most: 0x7b, nan: 0x7f, beyond: 0x7c, sign: 7 };
 /// Two bits of exponent, three of fraction.
 pub const E2M3: Narrow = Narrow { format: endless(3, 1), most: 0x1f, nan: 0x1f, beyond: 0x1f, sign: 5 };
 /// Three bits of exponent, two of fraction.

@@ -128,7 +128,7 @@ pub fn width(ty: &TypeInfo) -> String {
     match (ty.kind, ty.lanes) {
         (Kind::Predicate, _) => "1 bit".to_string(),
         (_, 1) => format!("{} bits", ty.bits),
-        (_, lanes) => format!("{lanes} lanes of {} bits", ty.bits / u16::from(lanes)),
+        (_, lanes) => format!("{lanes} lanes of {} bits", ty.lane_bits()),
     }
 }
 

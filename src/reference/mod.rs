@@ -134,8 +134,8 @@ pub fn trace(traces: &Traces, form: FormInfo, sm: u16, inputs: &[u128]) -> Vec<C
     );
     let steps = traces.steps(trace).iter().zip(traces.lines(trace));
     let computed = |(step, line): (&'static Step, _)| {
-        let (word, bits) = (values[usize::from(step.value)], form.table().ty(step.ty).bits);
-        let lane = |lane: u8| word >> (u32::from(lane) * u32::from(bits)) & u128::MAX >> (128 - u32::from(bits));
+        let (word, bits) = (values[usize::from(step.value)], form.table().ty(step.ty).lane_bits());
+        let lane = |lane: u8| word >> (u32::from(lane) * bits) & u128::MAX >> (128 - bits);
         Computed { line, step, lanes: (0..step.lanes).map(lane).collect() }
     };
     steps.map(computed).collect()

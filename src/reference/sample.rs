@@ -22,7 +22,7 @@ pub fn of(table: &Table, operand: &Operand, row: usize, place: usize) -> u128 {
 /// Formats the sample value of an operand in its shortest readable form: as a number rather than as bits, if possible.
 pub fn written(table: &Table, operand: &Operand, place: usize) -> String {
     let ty = table.ty(operand.ty);
-    if ty.kind == Kind::Packed && table.ty(ty.lane).kind == Kind::Float {
+    if ty.kind == Kind::Packed && matches!(table.ty(ty.lane).kind, Kind::Float | Kind::Minifloat) {
         return value::show_lanes(table, of(table, operand, 0, place), ty).join(" ");
     }
     let text = value::show(of(table, operand, 0, place), ty);
@@ -39,13 +39,13 @@ fn sample(table: &Table, ty: &TypeInfo, row: usize, place: usize) -> u128 {
     let float = |values: [[f32; 3]; ROWS]| parse(&alloc::format!("{}", values[row % ROWS][place % 3]));
     match ty.kind {
         Kind::Predicate => [1, 0, 1][row % ROWS],
-        Kind::Bits | Kind::Unsigned | Kind::Minifloat => whole([[5, 7, 3], [7, 7, 1], [200, 5, 0]]),
+        Kind::Bits | Kind::Unsigned => whole([[5, 7, 3], [7, 7, 1], [200, 5, 0]]),
         Kind::Signed => whole([[5, -3, 1], [-3, 5, -1], [7, 7, 0]]),
-        Kind::Float => float([[1.5, 2.5, -1.0], [2.5, -0.5, 0.0], [f32::NAN, 1.0, 1.0]]),
+        Kind::Float | Kind::Minifloat => float([[1.5, 2.5, -1.0], [2.5, -0.5, 0.0], [f32::NAN, 1.0, 1.0]]),
         Kind::Packed => {
             let lane = table.ty(ty.lane);
             let lanes = (0..usize::from(ty.lanes)).rev();
-            lanes.fold(0, |all, index| all << lane.bits | sample(table, lane, row + index, place + index))
+            lanes.fold(0, |all, index| all << ty.lane_bits() | sample(table, lane, row + index, place + index))
         }
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn edges(ty: &TypeInfo) -> Vec<u128> {
 fn value(random: &mut Random, ty: &TypeInfo) -> u128 {
     if ty.kind == Kind::Packed {
         let lane = TABLE.ty(ty.lane);
-        return (0..ty.lanes).fold(0, |word, _| word << lane.bits | value(random, lane));
+        return (0..ty.lanes).fold(0, |word, _| word << ty.lane_bits() | value(random, lane));
     }
     let bits = u32::from(ty.bits);
     if random.next() & 1 == 0 {

@@ -92,6 +92,14 @@ pub(crate) struct Form {
     pub effects: Vec<FormEffect>,
 }
 
+impl Form {
+    /// Indices of all its programs in [`Checked::programs`].
+    pub(crate) fn all_programs(&self) -> impl Iterator<Item = usize> {
+        let own = self.programs.iter().flat_map(|of| iter::once(of.program).chain(of.unspecified));
+        own.chain(self.effects.iter().filter_map(|effect| effect.change))
+    }
+}
+
 /// An effect of a form.
 #[derive(Debug)]
 pub(crate) struct FormEffect {

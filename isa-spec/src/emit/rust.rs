@@ -18,7 +18,7 @@ pub(super) fn lane_type(model: &Model, lane: TypeId) -> String {
 }
 
 /// Width of the Rust integer that stores `bits` bits.
-fn storage(bits: u32) -> u32 {
+pub(super) fn storage(bits: u32) -> u32 {
     bits.next_power_of_two().max(8)
 }
 

@@ -6,7 +6,7 @@ use super::Context;
 use super::api::HIDDEN;
 use super::code::Code;
 use super::columns::{floor_words, pseudo_code};
-use super::rust::{atom, body, from_bits, is_atom, lane_type, to_bits};
+use super::rust::{atom, body, from_bits, is_atom, lane_type, storage, to_bits};
 use crate::check::Form;
 use crate::model::{Entry, Kind, Model, Param, Pattern, SelectorKind, TypeId};
 use crate::plan::each_lane;
@@ -97,13 +97,22 @@ impl<'a> Typed<'a> {
         ty.lanes() > 1 && ty.is_predicate(self.model())
     }
 
+    /// Width of a packed value whose lanes are parts of a byte, which a function takes and returns as one integer.
+    fn word_of_parts(&self, ty: Ty) -> Option<u32> {
+        let bits = ty.bits(self.model()).filter(|bits| *bits < 8 && ty.lanes() > 1 && !self.is_mask(ty))?;
+        Some(storage(bits * ty.lanes()))
+    }
+
     /// Type in the function's signature.
     fn rust_type(&self, ty: Ty) -> String {
         match ty {
             Ty::Pick(pick) => format!("{}::selector::Lanes<{}, {}>", self.cx.support, pick.lanes, pick.of),
             ty if self.is_mask(ty) => format!("{}::selector::Subset<{}>", self.cx.support, ty.lanes()),
             Ty::Lanes { lane, lanes: 1 } => lane_type(self.model(), lane),
-            Ty::Lanes { lane, lanes } => format!("[{}; {lanes}]", lane_type(self.model(), lane)),
+            Ty::Lanes { lane, lanes } => match self.word_of_parts(ty) {
+                Some(bits) => format!("u{bits}"),
+                None => format!("[{}; {lanes}]", lane_type(self.model(), lane)),
+            },
         }
     }
 
@@ -121,7 +130,17 @@ impl<'a> Typed<'a> {
             for (name, _) in params.iter().filter(|(_, ty)| self.is_mask(*ty)) {
                 code.line(format_args!("let {name} = {name}.lanes();"));
             }
-            let outputs = self.body(program, code);
+            for (name, ty) in params.iter().filter(|(_, ty)| self.word_of_parts(*ty).is_some()) {
+                code.line(format_args!("let {name} = {};", self.split(name, *ty)));
+            }
+            let mut outputs = self.body(program, code);
+            for (number, (text, output)) in outputs.iter_mut().zip(&program.outputs).enumerate() {
+                let ty = program.value(*output).ty;
+                if self.word_of_parts(ty).is_some() {
+                    code.line(format_args!("let lanes{number} = {text};"));
+                    *text = self.join(&format!("lanes{number}"), ty);
+                }
+            }
             code.line(tuple(outputs));
         });
     }
@@ -186,7 +205,7 @@ impl<'a> Typed<'a> {
                 snake(&selector.spelling.name)
             }
             Op::Constant(bits) => self.constant(*bits, value.ty),
-            Op::Own(_) => unreachable!("functions are of one thread"),
+            Op::Own(_) | Op::Splat(_) | Op::Truth { .. } => unreachable!("functions are of one thread and one form"),
             Op::Lane(inner, lane) => format!("{}[{lane}]", atom(text(inner))),
             Op::Spread(inner) => format!("[{}; {}]", text(inner), value.ty.lanes()),
             Op::Reinterpret(inner) => self.reinterpret(text(inner), program.value(*inner).ty, value.ty),
@@ -252,9 +271,9 @@ impl<'a> Typed<'a> {
                 format!("{}i{}", (bits << shift) as i64 >> shift, found.bits)
             }
             Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Minifloat if bits > 9 => {
-                format!("{bits:#x}u{}", found.bits)
+                format!("{bits:#x}u{}", storage(found.bits))
             }
-            Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Minifloat => format!("{bits}u{}", found.bits),
+            Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Minifloat => format!("{bits}u{}", storage(found.bits)),
         };
         if lanes == 1 { one } else { format!("[{one}; {lanes}]") }
     }
@@ -274,30 +293,44 @@ impl<'a> Typed<'a> {
             };
         }
         // Via the word that holds all lanes.
-        let width = model.ty(a).bits * n;
-        let word = match n {
-            1 => to_bits(model, a, &value),
-            _ => {
-                let parts = (0..n).map(|i| {
-                    let lane = to_bits(model, a, &format!("{value}[{i}]"));
-                    let shift = i * model.ty(a).bits;
-                    if i == 0 { format!("{lane} as u{width}") } else { format!("({lane} as u{width}) << {shift}") }
-                });
-                format!("({})", parts.collect::<Vec<_>>().join(" | "))
-            }
-        };
+        let word = self.join(&value, from);
         if m == 1 {
-            let plain = word.strip_prefix('(').and_then(|word| word.strip_suffix(')')).filter(|_| n > 1);
             return match model.ty(b).kind {
-                Kind::Bits | Kind::Unsigned | Kind::Packed => plain.unwrap_or(&word).to_owned(),
-                _ => from_bits(model, b, &word),
+                Kind::Bits | Kind::Unsigned | Kind::Packed => word,
+                _ => from_bits(model, b, &atom(&word)),
             };
         }
-        let bits = model.ty(b).bits;
-        let lanes = (0..m).map(|i| {
-            let shifted = if i == 0 { word.clone() } else { format!("({word} >> {})", i * bits) };
-            let cut = format!("{shifted} as u{bits}");
-            from_bits(model, b, &if is_atom(&cut) || to_is_plain(model, b) { cut } else { format!("({cut})") })
+        self.split(&atom(&word), to)
+    }
+
+    /// The integer that holds all lanes of a value.
+    fn join(&self, value: &str, ty: Ty) -> String {
+        let model = self.model();
+        let Ty::Lanes { lane, lanes } = ty else { unreachable!("checked: selectors are not read as bits") };
+        if lanes == 1 {
+            return to_bits(model, lane, value);
+        }
+        let bits = model.ty(lane).lane_bits();
+        let word = format!("u{}", storage(bits * lanes));
+        let parts = (0..lanes).map(|i| {
+            let one = to_bits(model, lane, &format!("{value}[{i}]"));
+            let one = if lane_type(model, lane) == word { one } else { format!("{one} as {word}") };
+            if i == 0 { one } else { format!("{} << {}", atom(&one), i * bits) }
+        });
+        parts.collect::<Vec<_>>().join(" | ")
+    }
+
+    /// The lanes of a value, given the integer that holds them.
+    fn split(&self, word: &str, ty: Ty) -> String {
+        let model = self.model();
+        let Ty::Lanes { lane, lanes } = ty else { unreachable!("checked: selectors are not read as bits") };
+        let bits = model.ty(lane).lane_bits();
+        let (whole, own) = (storage(bits * lanes), storage(bits));
+        let lanes = (0..lanes).map(|i| {
+            let shifted = if i == 0 { word.to_owned() } else { format!("({word} >> {})", i * bits) };
+            let cut = if own == bits { shifted } else { format!("{shifted} & {:#x}", (1_u32 << bits) - 1) };
+            let cut = if own == whole { cut } else { format!("{} as u{own}", atom(&cut)) };
+            from_bits(model, lane, &if is_atom(&cut) || to_is_plain(model, lane) { cut } else { format!("({cut})") })
         });
         format!("[{}]", lanes.collect::<Vec<_>>().join(", "))
     }
@@ -305,7 +338,7 @@ impl<'a> Typed<'a> {
 
 /// Returns true if a lane is represented by the unsigned integer of its bits.
 fn to_is_plain(model: &Model, lane: TypeId) -> bool {
-    matches!(model.ty(lane).kind, Kind::Bits | Kind::Unsigned | Kind::Packed | Kind::Float)
+    !matches!(model.ty(lane).kind, Kind::Signed | Kind::Predicate)
 }
 
 /// A single item as it is, several as a tuple.

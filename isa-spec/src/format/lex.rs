@@ -4,8 +4,12 @@ use std::ops::Range;
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-/// Operators of two characters.
-const OPERATORS: [&str; 10] = ["->", "::", "<=", ">=", "==", "!=", "&&", "||", "<<", ">>"];
+use crate::syntax::ast::BinaryOp;
+
+/// Returns true for an operator of two characters.
+fn is_pair(text: &str) -> bool {
+    ["->", "::"].contains(&text) || text.len() == 2 && BinaryOp::ALL.iter().any(|op| op.symbol() == text)
+}
 
 /// A token or a comment.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +86,7 @@ fn flatten(tokens: TokenStream, list: &mut Vec<(Range<usize>, Kind)>) {
                     _ => None,
                 };
                 let pair = second.map(|second| String::from_iter([first.as_char(), second.as_char()]));
-                let pair = pair.is_some_and(|pair| OPERATORS.contains(&pair.as_str()));
+                let pair = pair.is_some_and(|pair| is_pair(&pair));
                 let end = if pair { tokens.next().map(|second| second.span().byte_range().end) } else { None };
                 list.push((range.start..end.unwrap_or(range.end), Kind::Operator));
             }

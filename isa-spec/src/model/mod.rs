@@ -211,6 +211,8 @@ pub(crate) struct Builtin {
     pub warp: bool,
     /// How its result is linear in the index of a thread where its arguments are.
     pub linear: Option<LinearKind>,
+    /// Truth table of what it computes on predicates, if it is the builtin of a logical operator.
+    pub truth: Option<u8>,
 }
 
 /// A function defined by builtins and other functions.
@@ -550,6 +552,13 @@ pub(crate) struct Erratum {
     pub subject: Docs,
     pub manual: String,
     pub machine: String,
+}
+
+impl Type {
+    /// Width of a lane of this type in a packed value: the next power of two, of which it is the low bits.
+    pub(crate) fn lane_bits(&self) -> u32 {
+        self.bits.next_power_of_two()
+    }
 }
 
 impl Model {

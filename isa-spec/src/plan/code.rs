@@ -2,11 +2,11 @@
 
 use isa_table::program::{ALL_THREADS, Outcomes, Value as Coded};
 
-use super::lift::algebra;
-use super::shape::{Lane, Op, Shape, Table, Value};
-use super::{Operation, Operations, each_lane};
+use super::lift::truth_table;
+use super::shape::{Lane, Op, Shape, Value};
+use super::{Operation, Operations, Table, each_lane};
 use crate::model::{Model, Param, Pattern, Signature};
-use crate::program::{self, Program, Ty, ValueId};
+use crate::program::{self, Program, ValueId};
 
 /// Encodes the values of a shape. Reinterpretation is a no-op on bits.
 pub(super) fn encode(model: &Model, shape: &Shape, operations: &mut Operations) -> Vec<u8> {
@@ -77,36 +77,17 @@ pub(super) fn encode_program(
     let read = |place: usize| patterns[..place].iter().filter(|pattern| !pattern.destination).count();
     let selectors = |place: usize| patterns[..place].iter().filter(|pattern| pattern.selector.is_some()).count();
     let values = program.values.iter().map(|value| {
-        let ids = |ids: &[ValueId]| ids.iter().map(|id| id.0).collect::<Vec<usize>>();
-        let truth = |leaves: &[ValueId], outcomes: &dyn Fn(&[bool]) -> bool| {
-            let count = leaves.len();
-            let outcome = |spelt: usize| outcomes(&(0..count).map(|leaf| spelt >> leaf & 1 != 0).collect::<Vec<_>>());
-            let table = (0..1 << count).fold(0, |table, spelt| table | u8::from(outcome(spelt)) << spelt);
-            Op::Truth { table: Table::Fixed(table), leaves: leaves.iter().map(|leaf| (leaf.0, false)).collect() }
+        let truth = |leaves: &[ValueId], outcomes: u8| {
+            let leaves = leaves.iter().map(|leaf| (leaf.0, false)).collect();
+            Op::Truth { table: Table::Fixed(outcomes), leaves }
         };
-        let op = match &value.op {
-            program::Op::Source(place) => Op::Source(read(*place)),
-            program::Op::Selector(place) => Op::Selector(selectors(*place)),
-            program::Op::Constant(bits) => Op::Constant(*bits),
-            program::Op::Call { callee, args } => match algebra(model, callee) {
-                Some(function) => truth(args, &function),
-                None => Op::Call { callee: callee.clone(), args: ids(args) },
-            },
-            program::Op::Select(c, a, b) if value.ty.is_predicate(model) => {
-                truth(&[*c, *a, *b], &|x| if x[0] { x[1] } else { x[2] })
-            }
-            program::Op::Select(c, a, b) => Op::Select(c.0, a.0, b.0),
-            program::Op::Lane(of, lane) => Op::Lane(of.0, *lane),
-            program::Op::Reinterpret(of) => Op::Reinterpret(of.0),
-            program::Op::Spread(of) => Op::Spread(of.0),
-            program::Op::Own(own) => Op::Own(*own),
+        let op = match (&value.op, truth_table(model, value)) {
+            (op, Some(outcomes)) => truth(&op.args(), outcomes),
+            (program::Op::Source(place), _) => Op::Source(read(*place)),
+            (program::Op::Selector(place), _) => Op::Selector(selectors(*place)),
+            (op, None) => op.map(|id| id.0),
         };
-        let lane = match value.ty {
-            Ty::Pick(pick) => Lane::Pick(pick),
-            ty if ty.is_predicate(model) => Lane::Predicate,
-            ty => Lane::Bits(ty.bits(model).unwrap_or(0)),
-        };
-        Value { op, lane, lanes: value.ty.lanes() }
+        Value { op, lane: Lane::of(model, value.ty), lanes: value.ty.lanes() }
     });
     let shape = Shape { values: values.collect(), outputs: Vec::new(), params: Vec::new() };
     encode(model, &shape, operations)

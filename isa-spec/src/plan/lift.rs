@@ -19,9 +19,10 @@ use std::collections::HashMap;
 
 use isa_table::program::Param;
 
-use super::shape::{Lane, Op, Shape, Table, Value};
-use crate::model::{Kind, Model, Param as Taken, SelectorKind};
-use crate::program::{self, Callee, Program, Ty, ValueId};
+use super::Table;
+use super::shape::{Lane, Op, Shape, Value};
+use crate::model::{Kind, Model, SelectorKind};
+use crate::program::{self, Program, ValueId};
 
 /// Data of one form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,16 +106,6 @@ impl Lifting<'_, '_> {
         })
     }
 
-    fn lane(&self, ty: Ty) -> (Lane, u32) {
-        match ty {
-            Ty::Pick(pick) => (Lane::Pick(pick), 1),
-            Ty::Lanes { lane, lanes } => match self.model.ty(lane).kind {
-                Kind::Predicate => (Lane::Predicate, lanes),
-                _ => (Lane::Bits(self.model.ty(lane).bits), lanes),
-            },
-        }
-    }
-
     fn param(&mut self, datum: Datum, param: Param) -> usize {
         let found = self.data.iter().position(|other| *other == datum);
         found.unwrap_or_else(|| {
@@ -139,7 +130,7 @@ impl Lifting<'_, '_> {
             return *place;
         }
         let value = self.program.value(id);
-        let (lane, lanes) = self.lane(value.ty);
+        let (lane, lanes) = (Lane::of(self.model, value.ty), value.ty.lanes());
         let op = match &value.op {
             program::Op::Source(place) => {
                 let number = self.sources.iter().position(|other| other == place).unwrap_or_else(|| {
@@ -160,16 +151,11 @@ impl Lifting<'_, '_> {
                 Lane::Bits(width) => Op::Splat(self.param(Datum::Constant(*bits, width), Param::Constant(width as u8))),
                 Lane::Predicate | Lane::Pick(_) => Op::Constant(*bits),
             },
-            program::Op::Call { callee, args } => {
-                let args = args.iter().map(|arg| self.value(*arg)).collect();
-                Op::Call { callee: callee.clone(), args }
-            }
             program::Op::Select(condition, a, b) => {
                 let (condition, swapped) = self.condition(*condition);
                 let [a, b] = if swapped { [b, a] } else { [a, b] }.map(|id| self.value(*id));
                 Op::Select(condition, a, b)
             }
-            program::Op::Lane(of, index) => Op::Lane(self.value(*of), *index),
             program::Op::Reinterpret(of) => {
                 let inner = self.value(*of);
                 if (self.shape.values[inner].lane, self.shape.values[inner].lanes) == (lane, lanes) {
@@ -179,7 +165,7 @@ impl Lifting<'_, '_> {
                 Op::Reinterpret(inner)
             }
             program::Op::Spread(of) => Op::Spread(self.source_or_predicate(*of)),
-            program::Op::Own(own) => Op::Own(*own),
+            other => other.map(|id| self.value(id)),
         };
         let place = self.push(op, lane, lanes);
         self.places.insert(id, place);
@@ -223,17 +209,9 @@ impl Lifting<'_, '_> {
 
     /// Operands of a predicate that is a Boolean expression.
     fn algebraic(&self, id: ValueId) -> Option<Vec<ValueId>> {
-        match &self.program.value(id).op {
-            program::Op::Call { callee, args } => {
-                algebra(self.model, callee)?;
-                Some(args.clone())
-            }
-            program::Op::Select(condition, a, b) if self.program.value(id).ty.is_predicate(self.model) => {
-                Some(vec![*condition, *a, *b])
-            }
-            program::Op::Constant(_) => Some(Vec::new()),
-            _ => None,
-        }
+        let value = self.program.value(id);
+        let is_algebraic = matches!(value.op, program::Op::Constant(_)) || truth_table(self.model, value).is_some();
+        is_algebraic.then(|| value.op.args())
     }
 
     /// Value of a predicate for given values of its leaves.
@@ -241,16 +219,16 @@ impl Lifting<'_, '_> {
         if let Some(index) = leaves.iter().position(|leaf| *leaf == Leaf { id, lane }) {
             return spelt >> index & 1 != 0;
         }
-        let of = |id: ValueId| self.outcome(id, lane, leaves, spelt);
-        match &self.program.value(id).op {
+        let value = self.program.value(id);
+        match &value.op {
             program::Op::Lane(inner, index) => self.outcome(*inner, Some(*index), leaves, spelt),
             program::Op::Constant(bits) => *bits != 0,
-            program::Op::Select(condition, a, b) => of(if of(*condition) { *a } else { *b }),
-            program::Op::Call { callee, args } => {
-                let function = algebra(self.model, callee).expect("a leaf, or of the algebra");
-                function(&args.iter().map(|arg| of(*arg)).collect::<Vec<bool>>())
+            op => {
+                let table = truth_table(self.model, value).expect("a leaf, or a Boolean function");
+                let args = op.args().into_iter().rev();
+                let inputs = args.fold(0, |inputs, arg| inputs << 1 | u8::from(self.outcome(arg, lane, leaves, spelt)));
+                table >> inputs & 1 != 0
             }
-            _ => unreachable!("a leaf, or of the algebra"),
         }
     }
 
@@ -290,7 +268,7 @@ impl Lifting<'_, '_> {
     fn truth(&mut self, id: ValueId) -> usize {
         let leaves = self.leaves(id, None);
         let table = self.outcomes(id, &leaves);
-        let (_, lanes) = self.lane(self.program.value(id).ty);
+        let lanes = self.program.value(id).ty.lanes();
         if leaves.is_empty() {
             return self.push(Op::Constant(u64::from(table & 1)), Lane::Predicate, lanes);
         }
@@ -324,21 +302,17 @@ fn complemented(table: u8, leaves: usize, complement: usize) -> u8 {
     (0..1 << leaves).fold(0, |found, spelt| found | (table >> (spelt ^ complement) & 1) << spelt)
 }
 
-/// Boolean function that a builtin computes, if it is one.
-pub(super) fn algebra(model: &Model, callee: &Callee) -> Option<fn(&[bool]) -> bool> {
-    let signature = &model.builtins[callee.builtin.0].signature;
-    let predicates = model.ty(callee.ty?).kind == Kind::Predicate;
-    let lane_by_lane =
-        signature.result == Taken::Generic && signature.params.iter().all(|param| *param == Taken::Generic);
-    if !predicates || !lane_by_lane {
-        return None;
-    }
-    // Builtins of the operators `!`, `&`, `|` and `^`.
-    match (signature.name.as_str(), signature.params.len()) {
-        ("not", 1) => Some(|x| !x[0]),
-        ("and", 2) => Some(|x| x[0] & x[1]),
-        ("or", 2) => Some(|x| x[0] | x[1]),
-        ("xor", 2) => Some(|x| x[0] ^ x[1]),
+/// Truth table of a selection: the condition is bit 0, what it selects bits 1 and 2.
+const SELECTION: u8 = 0b1101_1000;
+
+/// Truth table of a value that is a Boolean function of predicates, its arguments.
+pub(super) fn truth_table(model: &Model, value: &program::Value) -> Option<u8> {
+    match &value.op {
+        program::Op::Call { callee, args: _ } => {
+            let of_predicates = model.ty(callee.ty?).kind == Kind::Predicate;
+            model.builtins[callee.builtin.0].truth.filter(|_| of_predicates)
+        }
+        program::Op::Select(..) => value.ty.is_predicate(model).then_some(SELECTION),
         _ => None,
     }
 }
@@ -377,15 +351,7 @@ pub(crate) fn fix(shape: &Shape, data: &[&[Datum]]) -> (Shape, Vec<bool>) {
                     Datum::Constant(..) | Datum::Selector(_) => unreachable!("a table's parameter"),
                 };
             }
-            Op::Selector(_)
-            | Op::Source(_)
-            | Op::Constant(_)
-            | Op::Call { .. }
-            | Op::Select(..)
-            | Op::Lane(..)
-            | Op::Reinterpret(_)
-            | Op::Spread(_)
-            | Op::Own(_) => {}
+            _ => {}
         }
     }
     let mut kept_params = kept.iter();

@@ -15,16 +15,16 @@ mod shape;
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::iter;
 
 use isa_table::limits::PLACES;
 use isa_table::program::Lanes;
 
 use crate::check::{Checked, Form, FormProgram};
 use crate::model::{BuiltinId, Model, Param, Pattern};
+pub(crate) use crate::program::Table;
 use crate::program::{Callee, Program};
 use lift::{Datum, Lifted};
-pub(crate) use shape::{Lane, Op, Shape, Table, Value};
+pub(crate) use shape::{Lane, Op, Shape, Value};
 
 /// Contents of a table beside its forms.
 pub(crate) struct Plan {
@@ -81,8 +81,7 @@ pub(crate) fn plan(checked: &Checked) -> Plan {
     let mut numbers: HashMap<Shape, usize> = HashMap::new();
     let mut group_of: HashMap<usize, usize> = HashMap::new();
     for form in &checked.forms {
-        let changes = form.effects.iter().filter_map(|effect| effect.change);
-        for program in form.programs.iter().flat_map(|of| iter::once(of.program).chain(of.unspecified)).chain(changes) {
+        for program in form.all_programs() {
             if lifted.contains_key(&program) {
                 continue;
             }

@@ -4,8 +4,8 @@
 
 use isa_table::program::Param;
 
-use crate::model::{Own, Pick};
-use crate::program::Callee;
+use crate::model::{Model, Pick};
+use crate::program::{self, Ty};
 
 /// A program with parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,57 +31,19 @@ pub(crate) enum Lane {
     Pick(Pick),
 }
 
-/// Operation; values and parameters are indices.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Op {
-    /// Source, numbered in order of first use.
-    Source(usize),
-    /// Constant, the same in each lane.
-    Constant(u64),
-    /// Value of a parameter, broadcast to all lanes.
-    Splat(usize),
-    /// Selector given by a parameter; a mask is a predicate for each lane.
-    Selector(usize),
-    Call {
-        callee: Callee,
-        args: Vec<usize>,
-    },
-    /// Selects the second value where the first is true, else the third; lane by lane if the first has lanes.
-    Select(usize, usize, usize),
-    /// Extracts a lane.
-    Lane(usize, u32),
-    /// Reinterprets the bits with another lane width.
-    Reinterpret(usize),
-    /// Predicate broadcast to all lanes.
-    Spread(usize),
-    /// Property of the executing thread within its warp.
-    Own(Own),
-    /// Boolean function of predicates, lane by lane: truth table, and leaves with their complement flags.
-    Truth {
-        table: Table,
-        leaves: Vec<(usize, bool)>,
-    },
-}
-
-/// Truth table: bit `i` is the outcome for leaves that encode `i`, the first leaf being bit 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Table {
-    Param(usize),
-    Fixed(u8),
-}
-
-impl Op {
-    /// Values that it reads.
-    pub(crate) fn args(&self) -> Vec<usize> {
-        match self {
-            Op::Source(_) | Op::Constant(_) | Op::Splat(_) | Op::Selector(_) | Op::Own(_) => Vec::new(),
-            Op::Call { callee: _, args } => args.clone(),
-            Op::Select(condition, a, b) => vec![*condition, *a, *b],
-            Op::Lane(of, _) | Op::Reinterpret(of) | Op::Spread(of) => vec![*of],
-            Op::Truth { table: _, leaves } => leaves.iter().map(|(leaf, _)| *leaf).collect(),
+impl Lane {
+    /// Lane of a value of a program.
+    pub(crate) fn of(model: &Model, ty: Ty) -> Lane {
+        match ty {
+            Ty::Pick(pick) => Lane::Pick(pick),
+            ty if ty.is_predicate(model) => Lane::Predicate,
+            ty => Lane::Bits(ty.bits(model).unwrap_or(0)),
         }
     }
 }
+
+/// Operation; values and parameters are indices.
+pub(crate) type Op = program::Op<usize>;
 
 impl Value {
     /// Width of a lane; 1 for predicates, `None` for selectors.

@@ -613,7 +613,7 @@ impl<'a> Lowering<'a> {
         match ty {
             Ty::Lanes { lane, lanes } => {
                 let ty = self.model().ty(lane);
-                (ty.kind != Kind::Predicate).then_some(ty.bits * lanes)
+                (ty.kind != Kind::Predicate).then_some(ty.lane_bits() * lanes)
             }
             Ty::Pick(_) => None,
         }

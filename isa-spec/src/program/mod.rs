@@ -48,7 +48,7 @@ impl Ty {
     /// Width of a lane; 1 for predicates, `None` for selectors.
     pub(crate) fn bits(self, model: &Model) -> Option<u32> {
         match self {
-            Ty::Lanes { lane, lanes: _ } => Some(model.ty(lane).bits),
+            Ty::Lanes { lane, lanes: _ } => Some(model.ty(lane).lane_bits()),
             Ty::Pick(_) => None,
         }
     }
@@ -60,26 +60,40 @@ pub(crate) struct Value {
     pub ty: Ty,
 }
 
+/// Operation on earlier values: [`ValueId`]s of a program, indices of a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Op {
-    /// Source operand, by its index among the operands of the form.
+pub(crate) enum Op<V = ValueId> {
+    /// Source operand: by its index among the operands of the form, in a shape numbered in order of first use.
     Source(usize),
-    /// Selector of an operand, by the index of the operand. A mask is a predicate for each lane.
+    /// Selector of an operand: by the index of the operand, in a shape that of a parameter. A mask is a predicate for
+    /// each lane.
     Selector(usize),
     /// Constant, the same in every lane.
     Constant(u64),
     /// Call of a builtin, lane by lane unless it takes whole values.
-    Call { callee: Callee, args: Vec<ValueId> },
+    Call { callee: Callee, args: Vec<V> },
     /// Selects the second value where the first is true, else the third; lane by lane if the first has lanes.
-    Select(ValueId, ValueId, ValueId),
+    Select(V, V, V),
     /// Extracts a lane.
-    Lane(ValueId, u32),
+    Lane(V, u32),
     /// Reinterprets the bits as another type.
-    Reinterpret(ValueId),
+    Reinterpret(V),
     /// Predicate broadcast to all lanes.
-    Spread(ValueId),
+    Spread(V),
     /// Property of the executing thread within its warp.
     Own(Own),
+    /// Value of a parameter, broadcast to all lanes; in shapes only.
+    Splat(usize),
+    /// Boolean function of predicates, lane by lane: truth table, and leaves with their complement flags; in shapes only.
+    Truth { table: Table, leaves: Vec<(V, bool)> },
+}
+
+/// Truth table: bit `i` is the outcome for leaves that encode `i`, the first leaf being bit 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Table {
+    /// That of a parameter.
+    Param(usize),
+    Fixed(u8),
 }
 
 /// A builtin with the types and words that it is called with.
@@ -104,24 +118,33 @@ pub(crate) struct Program {
     pub steps: Vec<Option<ValueId>>,
 }
 
-impl Op {
-    /// Values that it reads.
-    pub(crate) fn args(&self) -> Vec<ValueId> {
+impl<V: Copy> Op<V> {
+    /// The same operation on other values.
+    pub(crate) fn map<W>(&self, mut of: impl FnMut(V) -> W) -> Op<W> {
         match self {
-            Op::Source(_) | Op::Selector(_) | Op::Constant(_) | Op::Own(_) => Vec::new(),
-            Op::Call { args, .. } => args.clone(),
-            Op::Select(c, a, b) => vec![*c, *a, *b],
-            Op::Lane(value, _) | Op::Reinterpret(value) | Op::Spread(value) => vec![*value],
+            Op::Source(place) => Op::Source(*place),
+            Op::Selector(place) => Op::Selector(*place),
+            Op::Constant(bits) => Op::Constant(*bits),
+            Op::Call { callee, args } => {
+                Op::Call { callee: callee.clone(), args: args.iter().map(|arg| of(*arg)).collect() }
+            }
+            Op::Select(c, a, b) => Op::Select(of(*c), of(*a), of(*b)),
+            Op::Lane(value, lane) => Op::Lane(of(*value), *lane),
+            Op::Reinterpret(value) => Op::Reinterpret(of(*value)),
+            Op::Spread(value) => Op::Spread(of(*value)),
+            Op::Own(own) => Op::Own(*own),
+            Op::Splat(param) => Op::Splat(*param),
+            Op::Truth { table, leaves } => {
+                Op::Truth { table: *table, leaves: leaves.iter().map(|(leaf, not)| (of(*leaf), *not)).collect() }
+            }
         }
     }
 
-    pub(crate) fn map_args(&mut self, map: impl Fn(ValueId) -> ValueId) {
-        match self {
-            Op::Source(_) | Op::Selector(_) | Op::Constant(_) | Op::Own(_) => {}
-            Op::Call { args, .. } => args.iter_mut().for_each(|arg| *arg = map(*arg)),
-            Op::Select(c, a, b) => [c, a, b].into_iter().for_each(|arg| *arg = map(*arg)),
-            Op::Lane(value, _) | Op::Reinterpret(value) | Op::Spread(value) => *value = map(*value),
-        }
+    /// Values that it reads.
+    pub(crate) fn args(&self) -> Vec<V> {
+        let mut args = Vec::new();
+        self.map(|arg| args.push(arg));
+        args
     }
 }
 
@@ -132,6 +155,14 @@ impl Program {
             Op::Own(_) => true,
             Op::Call { callee, args: _ } => model.builtins[callee.builtin.0].signature.of_warp.contains(&true),
             _ => false,
+        })
+    }
+
+    /// Builtins that it calls.
+    pub(crate) fn builtins(&self) -> impl Iterator<Item = BuiltinId> {
+        self.values.iter().filter_map(|value| match &value.op {
+            Op::Call { callee, args: _ } => Some(callee.builtin),
+            _ => None,
         })
     }
 
@@ -162,7 +193,7 @@ impl Program {
         let mut kept = Vec::new();
         for (index, mut value) in std::mem::take(&mut self.values).into_iter().enumerate() {
             if live[index] {
-                value.op.map_args(|arg| places[arg.0]);
+                value.op = value.op.map(|arg| places[arg.0]);
                 places[index] = ValueId(kept.len());
                 kept.push(value);
             }

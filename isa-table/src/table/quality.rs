@@ -6,8 +6,7 @@ impl Bound {
     /// Returns true if the error of each lane is within the bound. Half a unit in the last place is added, because the
     /// exact result was itself rounded to nearest.
     pub(super) fn allows(&self, table: &Table, ty: &TypeInfo, exact: u128, found: u128) -> bool {
-        let lane = table.ty(ty.lane);
-        let bits = u32::from(lane.bits);
+        let bits = ty.lane_bits();
         let part = |word: u128, lane: u8| word >> (u32::from(lane) * bits) & u128::MAX >> (128 - bits);
         let float = |word, lane| Float::new(part(word, lane) as u64, bits, table.ty(ty.lane).exponent.into());
         (0..ty.lanes).all(|lane| self.allows_one(float(exact, lane), float(found, lane)))

@@ -246,6 +246,11 @@ impl TypeInfo {
         matches!(self.kind, Kind::Bits | Kind::Unsigned | Kind::Signed)
     }
 
+    /// Width in bits that a lane takes in a packed value: a power of two, of which a narrow float is the low bits.
+    pub fn lane_bits(&self) -> u32 {
+        (u32::from(self.bits) / u32::from(self.lanes)).next_power_of_two()
+    }
+
     /// Returns true if a register of this type is accepted where a vector or a call expects the other type: both have
     /// the same width, and are the same type, both integers, or one of them is untyped bits.
     pub fn goes_with(&self, other: &TypeInfo) -> bool {

@@ -162,7 +162,7 @@ fn type_row(ty: &'static TypeInfo, file: &str, names: &mut Vec<Named>) -> Row {
     let bits = match (ty.kind, ty.lanes) {
         (Kind::Predicate, _) => "1".to_owned(),
         (_, 1) => ty.bits.to_string(),
-        (_, lanes) => format!("{lanes} × {}", ty.bits / u16::from(lanes)),
+        (_, lanes) => format!("{lanes} × {}", ty.lane_bits()),
     };
     Row {
         id: ty.name.to_owned(),

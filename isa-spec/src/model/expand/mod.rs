@@ -19,7 +19,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use proc_macro2::Span;
 
-use crate::syntax::ast::{Expr, ExprKind, Ident, Instruction, Item, NamedSet, Spec, Stmt, Template, Word};
+use crate::syntax::ast::{
+    Builtin, Class, Expr, ExprKind, Function, Ident, Instruction, Item, NamedSet, Spec, Stmt, Template, TypeSet, Word,
+};
 use crate::text::{self, Errors};
 
 /// Definitions that entries may refer to.
@@ -69,27 +71,56 @@ pub(super) fn expand(spec: &mut Spec) -> Errors {
     errors
 }
 
-/// Declarations of a spec shadow those of a library with the same name.
+/// Declarations of a spec shadow those of a library with the same name, within one namespace.
 fn shadow(spec: &mut Spec) {
-    let hides = |item: &Item| {
-        matches!(
-            item,
-            Item::Class(_)
-                | Item::Builtin(_)
-                | Item::Function(_)
-                | Item::Operator(_)
-                | Item::Words(_)
-                | Item::Map(_)
-                | Item::Fragment(_)
-                | Item::Layout(_)
-                | Item::Set(_)
-                | Item::Condition(_)
-                | Item::Template(_)
-        )
+    let namespace = |item: &Item| {
+        Some(match item {
+            Item::Class(_) => "class",
+            Item::Builtin(_) | Item::Function(_) => "function",
+            Item::Operator(_) | Item::Words(_) => "operator",
+            Item::Map(_) => "map",
+            Item::Fragment(_) => "fragment",
+            Item::Layout(_) => "layout",
+            Item::Set(_) => "set",
+            Item::Condition(_) => "condition",
+            Item::Template(_) => "template",
+            _ => return None,
+        })
     };
-    let own = spec.items.iter().filter(|(_, item)| hides(item)).flat_map(|(_, item)| item.names());
-    let own: HashSet<String> = own.map(ToString::to_string).collect();
-    spec.library.retain(|(_, item)| !hides(item) || !item.names().iter().any(|name| own.contains(name.as_ref())));
+    let names = |item: &Item| item.names().into_iter().map(ToString::to_string).collect::<Vec<_>>();
+    let own = spec.items.iter().filter_map(|(_, item)| Some((namespace(item)?, names(item))));
+    let own: HashSet<(&str, String)> =
+        own.flat_map(|(space, names)| names.into_iter().map(move |name| (space, name))).collect();
+    let hidden = spec.library.iter().filter_map(|(_, item)| match item {
+        Item::Class(class) if own.contains(&("class", class.name.to_string())) => Some(class.clone()),
+        _ => None,
+    });
+    let hidden: Vec<Class> = hidden.collect();
+    spec.library.iter_mut().for_each(|(_, item)| keep_domain(item, &hidden));
+    spec.library.retain(|(_, item)| {
+        namespace(item).is_none_or(|space| !names(item).into_iter().any(|name| own.contains(&(space, name))))
+    });
+}
+
+/// Replaces hidden classes in the domains of a library's declarations by their types.
+fn keep_domain(item: &mut Item, hidden: &[Class]) {
+    let domains: Vec<&mut Vec<TypeSet>> = match item {
+        Item::Builtin(Builtin { signature, .. }) | Item::Function(Function { signature, .. }) => {
+            signature.generic.iter_mut().chain(&mut signature.to).map(|(_, domain)| domain).collect()
+        }
+        Item::Operator(operator) => operator.members.iter_mut().map(|member| &mut member.domain).collect(),
+        _ => return,
+    };
+    for domain in domains {
+        let types = |set: TypeSet| match &set {
+            TypeSet::Class(name) => match hidden.iter().find(|class| class.name == name.as_ref()) {
+                Some(class) => class.types.iter().cloned().map(TypeSet::Type).collect(),
+                None => vec![set],
+            },
+            TypeSet::Type(_) => vec![set],
+        };
+        *domain = std::mem::take(domain).into_iter().flat_map(types).collect();
+    }
 }
 
 fn named(spec: &Spec, errors: &mut Errors) -> Named {

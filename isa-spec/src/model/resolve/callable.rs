@@ -3,7 +3,9 @@
 use proc_macro2::Span;
 
 use super::Resolver;
-use crate::model::{Builtin, Function, LinearKind, Operator, OperatorMember, Own, Param, Pick, Signature};
+use crate::model::{
+    Builtin, Function, Kind, LinearKind, Operator, OperatorMember, Own, Param, Pick, Signature, TypeId,
+};
 use crate::syntax::ast::{self, Ident, ParamType};
 use crate::text::Diagnostic;
 
@@ -18,7 +20,11 @@ impl Resolver {
             ast::Item::Builtin(builtin) => {
                 if let Some(signature) = self.signature(&builtin.signature, "builtin") {
                     let linear = builtin.linear.as_ref().and_then(|kind| self.linear(kind));
-                    self.model.builtins.push(Builtin { signature, warp: builtin.warp, linear });
+                    let Signature { name, params, result, .. } = &signature;
+                    let one_type = *result == Param::Generic && params.iter().all(|param| *param == Param::Generic);
+                    let truth = ast::truth_table(name).filter(|(_, count)| one_type && params.len() == *count);
+                    let truth = truth.map(|(table, _)| table);
+                    self.model.builtins.push(Builtin { signature, warp: builtin.warp, linear, truth });
                 }
             }
             ast::Item::Function(function) => {
@@ -91,6 +97,10 @@ impl Resolver {
                 }
             }
         }
+        if what == "builtin" {
+            let whole = written.params.iter().map(|(_, ty)| ty).chain([&written.result]);
+            whole.for_each(|ty| self.whole_lanes(ty, generic.as_deref().unwrap_or_default()));
+        }
         let result = match &written.result {
             ParamType::Generic(name) if own.as_deref() == Some(name.as_ref()) => Param::To,
             result => self.param(result, written.name.span(), parameter.as_deref(), what)?,
@@ -129,6 +139,34 @@ impl Resolver {
         let names: Vec<String> = written.params.iter().map(|(name, _)| name.to_string()).collect();
         let text = format!("{name}({})", names.join(", "));
         Some(Signature { name, docs: written.docs.clone(), text, generic, to, params, of_warp, modes, result })
+    }
+
+    /// Bodies take and return packed values as arrays of lanes, which must be whole bytes.
+    fn whole_lanes(&mut self, ty: &ParamType, generic: &[TypeId]) {
+        let (span, lanes) = match ty {
+            ParamType::Warp(inner) => return self.whole_lanes(inner, generic),
+            ParamType::Type(name) => {
+                let found = self.model.type_named(name.as_ref()).map(|id| self.model.ty(id)).filter(|ty| ty.lanes > 1);
+                (name.span(), found.map(|ty| ty.lane).into_iter().collect())
+            }
+            ParamType::Lanes(name) => (name.span(), generic.to_vec()),
+            ParamType::Generic(_) | ParamType::Pick { .. } | ParamType::Listed { .. } => return,
+        };
+        let part = |lane: &&TypeId| {
+            let ty = self.model.ty(**lane);
+            ty.kind != Kind::Predicate && ty.lane_bits() < 8
+        };
+        if let Some(lane) = lanes.iter().find(part) {
+            let name = &self.model.ty(*lane).name;
+            let message = format!(
+                "a builtin takes and returns lanes of `.{name}`, {} bits, one by one",
+                self.model.ty(*lane).bits
+            );
+            self.error(
+                Diagnostic::new(span, message)
+                    .help(format!("write `.{name}`: calls work on each lane of packed values")),
+            );
+        }
     }
 
     pub(super) fn param(

@@ -252,7 +252,7 @@ impl Resolver {
         match before.iter().position(|name| of == name) {
             Some(lane) => {
                 ty.lane = TypeId(lane as u8);
-                ty.bits = lanes.value.saturating_mul(self.model.types[lane].bits);
+                ty.bits = lanes.value.saturating_mul(self.model.types[lane].lane_bits());
                 if !(2..=isa_table::limits::LANES).contains(&lanes.value) || ty.bits > 64 {
                     self.error(Diagnostic::new(lanes.span, "a packed type has 2 to 8 lanes and at most 64 bits"));
                 }

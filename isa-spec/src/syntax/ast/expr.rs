@@ -58,27 +58,63 @@ pub(crate) enum UnaryOp {
     Neg,
 }
 
-/// Operators of expressions; all but the logical ones are shorthands of builtins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BinaryOp {
-    /// `||`, on conditions known per form
-    LogicalOr,
-    /// `&&`, on conditions known per form
-    LogicalAnd,
-    Or,
-    Xor,
-    And,
-    Eq,
-    Ne,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-    Shl,
-    Shr,
-    Add,
-    Sub,
-    Mul,
+/// Declares the binary operators.
+macro_rules! binary_operators {
+    ($($(#[$docs:meta])* $name:ident $symbol:literal $builtin:literal $precedence:literal $(truth $truth:literal)?;)*) => {
+        /// Operators of expressions; all but the logical ones are shorthands of builtins.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum BinaryOp { $($(#[$docs])* $name,)* }
+
+        impl BinaryOp {
+            /// All operators; one whose symbol begins with that of another precedes it.
+            pub(crate) const ALL: &[BinaryOp] = &[$(BinaryOp::$name),*];
+
+            pub(crate) const fn symbol(self) -> &'static str {
+                match self { $(BinaryOp::$name => $symbol),* }
+            }
+
+            /// Builtin that an operator calls.
+            pub(crate) const fn builtin(self) -> &'static str {
+                match self { $(BinaryOp::$name => $builtin),* }
+            }
+
+            /// Precedence, as in C: higher binds tighter.
+            pub(crate) const fn precedence(self) -> u8 {
+                match self { $(BinaryOp::$name => $precedence),* }
+            }
+        }
+
+        /// Truth table of the builtin of an operator on predicates, and its number of operands.
+        pub(crate) fn truth_table(builtin: &str) -> Option<(u8, usize)> {
+            match builtin {
+                "not" => Some((0b01, 1)),
+                $($($builtin => Some(($truth, 2)),)?)*
+                _ => None,
+            }
+        }
+    };
+}
+
+// Symbol, builtin, precedence; bit `b << 1 | a` of a truth table is the outcome for operands `a` and `b`.
+binary_operators! {
+    /// On conditions known per form.
+    LogicalOr "||" "or" 1;
+    /// On conditions known per form.
+    LogicalAnd "&&" "and" 2;
+    Eq "==" "eq" 6;
+    Ne "!=" "ne" 6;
+    Shl "<<" "shl" 8;
+    Shr ">>" "shr" 8;
+    Le "<=" "le" 7;
+    Ge ">=" "ge" 7;
+    Lt "<" "lt" 7;
+    Gt ">" "gt" 7;
+    Or "|" "or" 3 truth 0b1110;
+    Xor "^" "xor" 4 truth 0b0110;
+    And "&" "and" 5 truth 0b1000;
+    Add "+" "add" 9;
+    Sub "-" "sub" 9;
+    Mul "*" "mul" 10;
 }
 
 impl UnaryOp {
@@ -94,65 +130,6 @@ impl UnaryOp {
             UnaryOp::Not => "!",
             UnaryOp::Complement => "~",
             UnaryOp::Neg => "-",
-        }
-    }
-}
-
-impl BinaryOp {
-    /// Builtin that an operator calls.
-    pub(crate) const fn builtin(self) -> &'static str {
-        match self {
-            BinaryOp::LogicalOr | BinaryOp::Or => "or",
-            BinaryOp::LogicalAnd | BinaryOp::And => "and",
-            BinaryOp::Xor => "xor",
-            BinaryOp::Eq => "eq",
-            BinaryOp::Ne => "ne",
-            BinaryOp::Lt => "lt",
-            BinaryOp::Le => "le",
-            BinaryOp::Gt => "gt",
-            BinaryOp::Ge => "ge",
-            BinaryOp::Shl => "shl",
-            BinaryOp::Shr => "shr",
-            BinaryOp::Add => "add",
-            BinaryOp::Sub => "sub",
-            BinaryOp::Mul => "mul",
-        }
-    }
-
-    pub(crate) const fn symbol(self) -> &'static str {
-        match self {
-            BinaryOp::LogicalOr => "||",
-            BinaryOp::LogicalAnd => "&&",
-            BinaryOp::Or => "|",
-            BinaryOp::Xor => "^",
-            BinaryOp::And => "&",
-            BinaryOp::Eq => "==",
-            BinaryOp::Ne => "!=",
-            BinaryOp::Lt => "<",
-            BinaryOp::Le => "<=",
-            BinaryOp::Gt => ">",
-            BinaryOp::Ge => ">=",
-            BinaryOp::Shl => "<<",
-            BinaryOp::Shr => ">>",
-            BinaryOp::Add => "+",
-            BinaryOp::Sub => "-",
-            BinaryOp::Mul => "*",
-        }
-    }
-
-    /// Precedence, as in C: higher binds tighter.
-    pub(crate) const fn precedence(self) -> u8 {
-        match self {
-            BinaryOp::LogicalOr => 1,
-            BinaryOp::LogicalAnd => 2,
-            BinaryOp::Or => 3,
-            BinaryOp::Xor => 4,
-            BinaryOp::And => 5,
-            BinaryOp::Eq | BinaryOp::Ne => 6,
-            BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => 7,
-            BinaryOp::Shl | BinaryOp::Shr => 8,
-            BinaryOp::Add | BinaryOp::Sub => 9,
-            BinaryOp::Mul => 10,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Parser of expressions and statements of semantics.
 
-use proc_macro2::Span;
+use proc_macro2::{Spacing, Span};
+use syn::buffer::Cursor;
 use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Result};
 use syn::{LitFloat, LitInt, Token, token};
@@ -187,43 +188,18 @@ fn peek_name(input: ParseStream) -> bool {
 }
 
 fn peek_binary(input: ParseStream) -> Option<BinaryOp> {
-    // Longer symbols first: `<` is a prefix of `<=`.
-    let op = if input.peek(Token![||]) {
-        BinaryOp::LogicalOr
-    } else if input.peek(Token![&&]) {
-        BinaryOp::LogicalAnd
-    } else if input.peek(Token![==]) {
-        BinaryOp::Eq
-    } else if input.peek(Token![!=]) {
-        BinaryOp::Ne
-    } else if input.peek(Token![<<]) {
-        BinaryOp::Shl
-    } else if input.peek(Token![>>]) {
-        BinaryOp::Shr
-    } else if input.peek(Token![<=]) {
-        BinaryOp::Le
-    } else if input.peek(Token![>=]) {
-        BinaryOp::Ge
-    } else if input.peek(Token![<]) {
-        BinaryOp::Lt
-    } else if input.peek(Token![>]) {
-        BinaryOp::Gt
-    } else if input.peek(Token![|]) {
-        BinaryOp::Or
-    } else if input.peek(Token![^]) {
-        BinaryOp::Xor
-    } else if input.peek(Token![&]) {
-        BinaryOp::And
-    } else if input.peek(Token![+]) {
-        BinaryOp::Add
-    } else if input.peek(Token![-]) {
-        BinaryOp::Sub
-    } else if input.peek(Token![*]) {
-        BinaryOp::Mul
-    } else {
-        return None;
-    };
-    Some(op)
+    BinaryOp::ALL.iter().copied().find(|op| begins_with(input.cursor(), op.symbol()))
+}
+
+/// Returns true if the next tokens are a symbol, without blanks within it.
+fn begins_with(mut cursor: Cursor<'_>, symbol: &str) -> bool {
+    symbol.chars().enumerate().all(|(index, wanted)| match cursor.punct() {
+        Some((punct, rest)) => {
+            cursor = rest;
+            punct.as_char() == wanted && (index + 1 == symbol.len() || punct.spacing() == Spacing::Joint)
+        }
+        None => false,
+    })
 }
 
 fn skip_binary(input: ParseStream, op: BinaryOp) -> Result<()> {
