@@ -5,6 +5,7 @@
 //! thread wraps, which its least and greatest values tell.
 
 use std::prelude::rust_2024::*;
+use std::sync::Arc;
 
 use ptx_isa::table::LinearValue;
 use ptx_isa::table::program::Linear;
@@ -185,7 +186,7 @@ pub(crate) enum Input {
 /// The computation of a value that is affine where its inputs are.
 #[derive(Clone, Debug)]
 pub(crate) struct Formula {
-    values: Vec<LinearValue>,
+    values: Arc<[LinearValue]>,
     pub inputs: Vec<Input>,
     /// The values that are its results.
     pub results: Vec<u8>,
@@ -193,7 +194,7 @@ pub(crate) struct Formula {
 
 impl Formula {
     /// The formula of a program, with its inputs; `None` if it is too long.
-    pub(crate) fn new(values: Vec<LinearValue>, inputs: Vec<Input>, results: Vec<u8>) -> Option<Formula> {
+    pub(crate) fn new(values: Arc<[LinearValue]>, inputs: Vec<Input>, results: Vec<u8>) -> Option<Formula> {
         (values.len() <= VALUES).then_some(Formula { values, inputs, results })
     }
 

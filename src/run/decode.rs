@@ -13,6 +13,7 @@ use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ptx_isa::table::{LinearValue, Memory as Belongs, Origin, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
@@ -97,14 +98,12 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         rows,
         hidden: Hidden::default(),
         classes: Classes::default(),
-        ids: HashMap::new(),
-        affine: Vec::new(),
+        affine: affine::Numbers::default(),
     };
     plan.classes = plan.classes(kernel);
     for (class, row) in plan.classes.registers.iter().zip(&layouts[&kernel].rows) {
         if *class != Class::Other {
-            plan.ids.insert(*row, plan.affine.len() as u32);
-            plan.affine.push(*row);
+            plan.affine.add(*row);
         }
     }
     // Hidden rows are known once every instruction was looked at: two passes give the same ones.
@@ -128,10 +127,10 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         if pass == 1 {
             code.entry = code.routines[&kernel].entry;
             for (key, row) in &plan.hidden.specials {
-                let affine = plan.ids.get(row).copied();
+                let affine = plan.affine.get(*row);
                 code.specials.push(Read { to: *row, origin: key.1, element: key.2, affine });
             }
-            code.affine = std::mem::take(&mut plan.affine);
+            code.affine = std::mem::take(&mut plan.affine.rows);
             let recursive: Vec<usize> =
                 reached.iter().copied().filter(|number| calls(module, *number).contains(number)).collect();
             for number in &recursive {
@@ -225,9 +224,8 @@ struct Planning<'m> {
     hidden: Hidden,
     /// Of the kernel.
     classes: Classes,
-    /// Registers that may be affine, by their numbers, and their numbers.
-    affine: Vec<Row>,
-    ids: HashMap<Row, u32>,
+    /// Registers that may be affine.
+    affine: affine::Numbers,
 }
 
 /// A function that is decoded.
@@ -407,11 +405,7 @@ impl Planning<'_> {
             && matches!(bits, 16..=64)
             && affine::origin(special.origin) != Class::Other
         {
-            let affine = &mut self.affine;
-            open.reads.push(*self.ids.entry(to).or_insert_with(|| {
-                affine.push(to);
-                affine.len() as u32 - 1
-            }));
+            open.reads.push(self.affine.add(to));
         }
         to
     }
@@ -456,7 +450,7 @@ impl Planning<'_> {
         let rows = &self.layouts[&open.number].rows;
         Ok(match value {
             Value::Register(register) => {
-                open.reads.extend(self.ids.get(&rows[*register]));
+                open.reads.extend(self.affine.get(rows[*register]));
                 Cell::Row(rows[*register])
             }
             Value::Not(register) => Cell::Not(rows[*register].number),
@@ -537,7 +531,7 @@ impl Planning<'_> {
 
     /// The numbers of the registers that may be affine.
     fn numbers(&self, cells: &[Cell]) -> Vec<u32> {
-        let number = |cell: &Cell| if let Cell::Row(row) = cell { self.ids.get(row).copied() } else { None };
+        let number = |cell: &Cell| if let Cell::Row(row) = cell { self.affine.get(*row) } else { None };
         cells.iter().filter_map(number).collect()
     }
 
@@ -545,7 +539,7 @@ impl Planning<'_> {
     fn copied(&self, from: Cell, to: Cell) -> Option<Formula> {
         let (Cell::Row(from), Cell::Row(to)) = (from, to) else { return None };
         let input = LinearValue::Input { input: 0, bits: to.bits };
-        Formula::new(vec![input], vec![Input::Row(*self.ids.get(&from)?)], vec![0]).filter(|_| from.bits == to.bits)
+        Formula::new([input].into(), vec![Input::Row(self.affine.get(from)?)], vec![0]).filter(|_| from.bits == to.bits)
     }
 
     /// Tries to compute once what the next operation computes.
@@ -654,7 +648,7 @@ impl Planning<'_> {
     fn formula(
         &self,
         instruction: &Instruction,
-        (values, results): (Vec<LinearValue>, &[u8]),
+        (values, results): (Arc<[LinearValue]>, &[u8]),
         sources: &[Source<Row>],
         destinations: &[Option<Row>],
     ) -> Option<Formula> {
@@ -668,7 +662,7 @@ impl Planning<'_> {
         for (source, bits) in evaluator.sources().iter().zip(from) {
             let source = usize::from(*source);
             inputs[source] = match sources[source] {
-                Source::Register(row) if row.bits >= *bits => Input::Row(*self.ids.get(&row)?),
+                Source::Register(row) if row.bits >= *bits => Input::Row(self.affine.get(row)?),
                 Source::Constant(value) => Input::Constant(value),
                 _ => return None,
             };

@@ -39,11 +39,11 @@ impl Planning<'_> {
         let rows = &self.layouts[&open.number].rows;
         Ok(match value {
             Value::Register(register) => {
-                open.reads.extend(self.ids.get(&rows[*register]));
+                open.reads.extend(self.affine.get(rows[*register]));
                 Address { base: Some(rows[*register]), frame: false, offset: 0 }
             }
             Value::Offset { register, addend } => {
-                open.reads.extend(self.ids.get(&rows[*register]));
+                open.reads.extend(self.affine.get(rows[*register]));
                 Address { base: Some(rows[*register]), frame: false, offset: *addend }
             }
             Value::Constant(offset) => Address { base: None, frame: false, offset: *offset },
@@ -120,11 +120,11 @@ impl Planning<'_> {
                     let message = "an element has more than 128 bits";
                     return Err(Error::unsupported(message));
                 }
-                let affine = at.base.and_then(|row| self.ids.get(&row).copied());
+                let affine = at.base.and_then(|row| self.affine.get(row));
                 if matches!(effect.kind, EffectKind::Read | EffectKind::Write) {
                     // The access itself asks whether its address is affine.
                     open.reads.retain(|read| {
-                        Some(*read) != affine || cells.contains(&Cell::Row(self.affine[*read as usize]))
+                        Some(*read) != affine || cells.contains(&Cell::Row(self.affine.rows[*read as usize]))
                     });
                 }
                 Access { place, at, affine, bytes, signed, ordered: word($order).is_some(), cells, transfer: None }

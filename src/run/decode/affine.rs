@@ -6,10 +6,12 @@
 
 use std::ops::Range;
 use std::prelude::rust_2024::*;
+use std::sync::Arc;
 use std::{slice, vec};
 
 use ptx_isa::table::{EffectKind, LinearValue, Origin};
 use ptx_isa::text::resolved::{Function, Instruction, Value};
+use ptx_isa::warp::Row;
 
 use super::super::affine::{Class, class};
 use super::code::Where;
@@ -36,11 +38,39 @@ pub(super) fn origin(origin: Origin) -> Class {
     }
 }
 
+/// Registers that may be affine, with numbers.
+#[derive(Default)]
+pub(super) struct Numbers {
+    /// By number.
+    pub rows: Vec<Row>,
+    /// The number of each register, by the logarithm of its width.
+    by_width: [Vec<Option<u32>>; 7],
+}
+
+impl Numbers {
+    pub(super) fn get(&self, row: Row) -> Option<u32> {
+        self.by_width.get(row.bits.ilog2() as usize)?.get(row.number as usize).copied().flatten()
+    }
+
+    /// The number of a register, which gets one if it has none.
+    pub(super) fn add(&mut self, row: Row) -> u32 {
+        let list = &mut self.by_width[row.bits.ilog2() as usize];
+        if list.len() <= row.number as usize {
+            list.resize(row.number as usize + 1, None);
+        }
+        let rows = &mut self.rows;
+        *list[row.number as usize].get_or_insert_with(|| {
+            rows.push(row);
+            rows.len() as u32 - 1
+        })
+    }
+}
+
 /// How the results of an instruction are computed once for all threads.
 #[derive(Clone, Debug)]
 pub(super) enum Once {
     /// By the formula of its program, which has these values and results.
-    Formula(Vec<LinearValue>, &'static [u8]),
+    Formula(Arc<[LinearValue]>, &'static [u8]),
     /// In one thread, as its sources are the same in all.
     Any,
     /// It copies its source.
@@ -189,7 +219,7 @@ impl Planning<'_> {
                 let shape = evaluator.shape();
                 let wide = shape.places.iter().any(|bits| *bits > 64);
                 (!wide).then(|| match evaluator.linear() {
-                    Some(values) => Once::Formula(values, shape.outputs),
+                    Some(values) => Once::Formula(values.into(), shape.outputs),
                     None => Once::Any,
                 })
             }
