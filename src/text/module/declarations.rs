@@ -4,10 +4,10 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
-use super::calls::Shape;
 use super::directives::Linkage;
+use super::judge::Shape;
 use super::variables::{Declared, Site};
-use super::{Checker, Declaration, Item, Place, SymbolKind};
+use super::{Checker, Declaration, Item, Place};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Kind, Space, TypeId, TypeInfo};
 use crate::text::constant::{self, WARP, WARP_NAME};
@@ -29,61 +29,49 @@ pub(super) struct Attributes {
 /// The most bits that a vector has.
 const VECTOR_BITS: u32 = 128;
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Checker<'_, 'a> {
     /// Declares a name, and tells if the scope has it already.
     pub(super) fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
         let register = matches!(symbol, Symbol::Register { .. });
-        let checked = self.scopes.depth() > 0 || register && !self.bare;
-        let clashes = checked && self.scopes.clashes(name, count);
-        let has_member = checked && count.is_some_and(|count| self.scopes.has_member(name, count));
+        let checked = self.judge.names.scopes.depth() > 0 || register && !self.judge.bare;
+        let clashes = checked && self.judge.names.scopes.clashes(name, count);
+        let has_member = checked && count.is_some_and(|count| self.judge.names.scopes.has_member(name, count));
         if clashes || has_member {
             let what = if clashes { "" } else { "a member of the family " };
             let message = format!("{what}`{name}` is declared twice in this scope");
             let span = span_of(self.text(), name);
-            self.error(Code::DuplicateName, span, message);
+            self.judge.findings.error(Code::DuplicateName, span, message);
         }
         // Of several declarations of a name, only the first is recorded.
         if !clashes {
-            self.introduce(name, count, symbol);
+            self.judge.names.introduce(self.judge.text, name, count, symbol);
         }
-    }
-
-    /// Declares a name, whatever else the scope has.
-    pub(super) fn introduce(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
-        self.scopes.declare(name, count, symbol);
-        let kind = match symbol {
-            Symbol::Register { ty, lanes } => SymbolKind::Register { ty, lanes, count },
-            Symbol::Variable { space, .. } => SymbolKind::Variable(space),
-            Symbol::Function => SymbolKind::Function { kernel: false },
-            Symbol::Label | Symbol::List(_) => return,
-        };
-        self.record(|recorder, text| recorder.declare(span_of(text, name), kind));
     }
 
     /// Reports a name that the module has already. What is declared as `.extern` may be defined once, so that others see it.
     /// Returns the earlier declaration of the same variable.
     fn is_new(&mut self, name: &'a str, linkage: Option<Linkage>) -> Option<Symbol> {
-        let found = self.scopes.find(name).map(|found| found.symbol);
+        let found = self.judge.names.scopes.find(name).map(|found| found.symbol);
         let external = linkage == Some(Linkage::Extern);
         let clash = match found {
             Some(Symbol::Function) => true,
             Some(Symbol::Variable { .. }) if external => {
-                self.externals.entry(name).or_insert(true);
+                self.judge.declared.externals.entry(name).or_insert(true);
                 false
             }
             Some(Symbol::Variable { .. }) => {
-                let defined = self.externals.get_mut(name);
+                let defined = self.judge.declared.externals.get_mut(name);
                 defined.is_none_or(|defined| core::mem::replace(defined, true)) || linkage.is_none()
             }
             _ if external => {
-                self.externals.insert(name, false);
+                self.judge.declared.externals.insert(name, false);
                 false
             }
-            _ => self.scopes.clashes(name, None),
+            _ => self.judge.names.scopes.clashes(name, None),
         };
         if clash {
             let span = span_of(self.text(), name);
-            self.error(Code::DuplicateName, span, format!("`{name}` is declared twice in this module"));
+            self.judge.findings.error(Code::DuplicateName, span, format!("`{name}` is declared twice in this module"));
         }
         found.filter(|found| !clash && matches!(found, Symbol::Variable { .. }))
     }
@@ -95,7 +83,7 @@ impl<'a> Checker<'_, '_, 'a> {
         else {
             return;
         };
-        let (before, now) = (self.shapes[number as usize], self.shapes[now as usize]);
+        let (before, now) = (self.judge.declared.shapes[number as usize], self.judge.declared.shapes[now as usize]);
         // A type that could not be read was reported.
         let known = |shape: &Shape, space: &Space| shape.ty.is_some() || space.opaque;
         if !known(&before, space) || !known(&now, other) {
@@ -109,7 +97,7 @@ impl<'a> Checker<'_, '_, 'a> {
             );
             let message = format!("`{name}` was declared with another type or length");
             let error = Diagnostic::error(Code::DuplicateName, span_of(self.text(), name), message);
-            self.reader.notes.push(if space.opaque || other.opaque { error } else { error.with_help(help) });
+            self.judge.findings.waiting.push(if space.opaque || other.opaque { error } else { error.with_help(help) });
         }
     }
 
@@ -124,25 +112,29 @@ impl<'a> Checker<'_, '_, 'a> {
         if matches!(name, "_" | WARP_NAME) {
             return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is not a name"));
         }
-        self.record(|recorder, text| recorder.label(name, span_of(text, name)));
+        {
+            let text = self.text();
+            self.judge.names.record(|recorder| recorder.label(name, span_of(text, name)));
+        }
         let span = span_of(self.text(), name);
-        self.visitor.item(Item::Label(name), span);
+        self.judge.body.statement_at = span.start;
+        self.judge.findings.item(Item::Label(name), span);
         let (mut symbol, mut listed) = (Symbol::Label, Ok(()));
         match self.listed() {
             Some(directive) => {
-                symbol = Symbol::List(self.lists.len() as u32);
+                symbol = Symbol::List(self.judge.body.lists.len() as u32);
                 listed = self.list(name, directive);
             }
             // One that is declared twice in a block was placed there.
             None => {
-                let label = self.scopes.find(name).is_some_and(|found| found.symbol == Symbol::Label);
-                if !label || !self.scopes.clashes(name, None) {
-                    self.labels.place(name);
+                let label = self.judge.names.scopes.find(name).is_some_and(|found| found.symbol == Symbol::Label);
+                if !label || !self.judge.names.scopes.clashes(name, None) {
+                    self.judge.body.labels.place(name);
                 }
             }
         }
         // Labels have names of their own: a register of a family is what it was.
-        if !self.scopes.is_of_family(name) {
+        if !self.judge.names.scopes.is_of_family(name) {
             self.declare(name, None, symbol);
         }
         listed
@@ -158,11 +150,11 @@ impl<'a> Checker<'_, '_, 'a> {
         space: Option<&'static Space>,
     ) -> Read<()> {
         let registers = space.is_none();
-        let site = if self.scopes.depth() == 0 { Site::Module } else { Site::Body };
+        let site = if self.judge.names.scopes.depth() == 0 { Site::Module } else { Site::Body };
         if let Some(space) = space {
             self.stands(space, site, span.clone())?;
         }
-        if site == Site::Body && linkage.is_some() && !self.bare {
+        if site == Site::Body && linkage.is_some() && !self.judge.bare {
             return fail(Code::Syntax, span, "a declaration within a function has no linkage");
         }
         let Attributes { symbol, ty, lanes, align } = match space {
@@ -173,8 +165,8 @@ impl<'a> Checker<'_, '_, 'a> {
         if registers && self.cursor().eat(b';') {
             return Ok(());
         }
-        if registers && self.scopes.depth() == 0 && !self.bare {
-            self.feature(Feature::ModuleRegisters, "`.reg` outside of functions", span.clone());
+        if registers && self.judge.names.scopes.depth() == 0 && !self.judge.bare {
+            self.judge.feature(Feature::ModuleRegisters, "`.reg` outside of functions", span.clone());
         }
         loop {
             self.cursor().skip_blanks();
@@ -193,7 +185,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
             }
             let external = linkage == Some(Linkage::Extern);
-            let module = space.is_some() && site == Site::Module && !self.bare;
+            let module = space.is_some() && site == Site::Module && !self.judge.bare;
             let earlier = if module { self.is_new(name, linkage) } else { None };
             self.cursor().skip_blanks();
             let array = self.cursor().peek() == b'[';
@@ -212,8 +204,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
             };
             let end = self.cursor().at();
-            self.make_room();
-            self.visitor.item(Item::Declaration(Declaration { name, ty, lanes, place }), begun..end);
+            self.judge.findings.make_room();
+            self.judge.findings.item(Item::Declaration(Declaration { name, ty, lanes, place }), begun..end);
             if self.cursor().eat(b';') {
                 return Ok(());
             }
@@ -271,7 +263,7 @@ impl<'a> Checker<'_, '_, 'a> {
         };
         // After the error, the name is still declared as a vector.
         if let Err(error) = self.is_vector(self.reader.table.ty(ty), lanes, self.reader.cursor.token()) {
-            self.reader.notes.push(*error);
+            self.judge.findings.waiting.push(*error);
         }
         Ok(Attributes { symbol: Symbol::Register { ty, lanes }, ty: Some(ty), lanes, align })
     }
@@ -289,7 +281,8 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn has_option(&self, space: &'static Space, span: Range<usize>) -> Read<()> {
         match space.option {
             Some(option)
-                if self.target_options.iter().all(|(given, _)| given.name != option) && self.target_at.is_some() =>
+                if self.judge.level.options.iter().all(|(given, _)| given.name != option)
+                    && self.judge.level.target_at.is_some() =>
             {
                 let message = format!("`.{}` needs the option `{option}`", space.name);
                 let error = Diagnostic::error(Code::Target, span, message);
@@ -323,7 +316,7 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Checks the floor of a type that a declaration names: a later version may have brought it.
     pub(super) fn type_exists(&mut self, name: &'a str, span: Range<usize>) {
         if let Some((_, Some(declared))) = self.types.get(name) {
-            self.asks(format_args!("a declaration of type `.{name}`"), &declared.floor, span);
+            self.judge.asks(format_args!("a declaration of type `.{name}`"), &declared.floor, span);
         }
     }
 }

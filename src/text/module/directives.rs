@@ -92,13 +92,13 @@ fn has_name(declaration: &str) -> bool {
     false
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Checker<'_, 'a> {
     pub(super) fn directive(&mut self) {
         let start = self.cursor().at();
-        let before = self.reader.notes.len();
+        let before = self.judge.findings.waiting.len();
         if let Err(error) = self.one_directive() {
-            self.reader.notes.truncate(before);
-            self.reader.notes.push(*error);
+            self.judge.findings.waiting.truncate(before);
+            self.judge.findings.waiting.push(*error);
             // The rest of the line may be anything; what follows is likely to be whole.
             if self.cursor().at() == start {
                 self.cursor().bump();
@@ -120,14 +120,14 @@ impl<'a> Checker<'_, '_, 'a> {
             self.cursor().eat(b';');
             let passed = &self.text()[start..self.reader.cursor.at()];
             self.lost_label |= has_label(passed);
-            if registers && self.scopes.depth() > 0 && !has_name(passed) {
-                self.lost_names.get_or_insert(start);
+            if registers && self.judge.names.scopes.depth() > 0 && !has_name(passed) {
+                self.judge.findings.without_names(start);
             }
             self.headless = head && self.cursor().peek() == b'{';
-            if self.scopes.depth() == 0 && !self.bare && !self.headless {
+            if self.judge.names.scopes.depth() == 0 && !self.judge.bare && !self.headless {
                 self.skip_to_item();
             }
-            self.unread.push(start..self.reader.cursor.at());
+            self.judge.findings.unread(start..self.reader.cursor.at());
             self.cut_off = self.cursor().at_end();
         }
     }
@@ -142,8 +142,8 @@ impl<'a> Checker<'_, '_, 'a> {
         if let Some(directive) = self.reader.table.directive(name).filter(|directive| directive.module) {
             // Behind a linkage a declaration follows, which is read all the same.
             match Linkage::named(name) {
-                Some(_) => self.asks(format_args!("`.{name}`"), &directive.floor, span.clone()),
-                None => self.needs(format_args!("`.{name}`"), &directive.floor, span.clone())?,
+                Some(_) => self.judge.asks(format_args!("`.{name}`"), &directive.floor, span.clone()),
+                None => self.judge.level.needs(format_args!("`.{name}`"), &directive.floor, span.clone())?,
             }
         }
         let (begun, linkage) = self.begun.take().map_or((start, None), |(begun, linkage)| (begun, Some(linkage)));
@@ -169,27 +169,29 @@ impl<'a> Checker<'_, '_, 'a> {
             "version" => self.version_line(span),
             "target" => self.target_line(span),
             "address_size" => self.address_size(span),
-            "loc" if self.scopes.depth() == 0 && !self.bare => fail(Code::Syntax, span, "`.loc` must be in a function"),
+            "loc" if self.judge.names.scopes.depth() == 0 && !self.judge.bare => {
+                fail(Code::Syntax, span, "`.loc` must be in a function")
+            }
             "loc" => self.loc(span),
-            "file" if self.scopes.depth() == 0 => self.file(span),
+            "file" if self.judge.names.scopes.depth() == 0 => self.file(span),
             "file" => fail(Code::Syntax, span, "`.file` must be outside of functions"),
-            "section" if self.scopes.depth() == 0 => self.section(span),
+            "section" if self.judge.names.scopes.depth() == 0 => self.section(span),
             "alias" => self.alias(),
             "pragma" => self.pragma(span),
             _ => self.other_directive(name, span),
         }?;
-        self.visitor.item(Item::Directive(name), start..self.reader.cursor.at());
+        self.judge.findings.item(Item::Directive(name), start..self.reader.cursor.at());
         Ok(())
     }
 
     /// Checks the position and the minimum version of a directive without a parser of its own, and skips its arguments.
     fn other_directive(&mut self, name: &str, span: Range<usize>) -> Read<()> {
         let table = self.reader.table;
-        let outside = self.scopes.depth() == 0;
+        let outside = self.judge.names.scopes.depth() == 0;
         // A table that knows no directives has no say.
         if !table.directives.is_empty() {
             match table.directive(name) {
-                Some(directive) if outside && directive.module || self.bare => {}
+                Some(directive) if outside && directive.module || self.judge.bare => {}
                 Some(directive) if directive.is_labeled() && !outside => {
                     let message = format!("`.{name}` must follow the label that names it: `list: .{name} …`");
                     return fail(Code::Syntax, span, message);
@@ -262,7 +264,11 @@ impl<'a> Checker<'_, '_, 'a> {
             let place = self.location_word("inlined_at")?;
             let call = self.numbers(&span)?;
             if !self.locations.contains(&call) {
-                self.error(Code::Syntax, place, "no `.loc` before this one names the location of the call");
+                self.judge.findings.error(
+                    Code::Syntax,
+                    place,
+                    "no `.loc` before this one names the location of the call",
+                );
             }
         }
         self.locations.insert(location);
@@ -280,7 +286,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, cursor.token(), format!("`{word}` is expected here"));
         }
         let place = start..self.cursor().at();
-        self.feature(Feature::InlinedLocations, format_args!("`{word}`"), place.clone());
+        self.judge.feature(Feature::InlinedLocations, format_args!("`{word}`"), place.clone());
         Ok(place)
     }
 
@@ -292,10 +298,14 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, span, "`.file` is followed by a number and a string");
         }
         if !self.files.insert(number) {
-            self.error(Code::DuplicateName, span.clone(), format!("the number {number} is another file's"));
+            self.judge.findings.error(
+                Code::DuplicateName,
+                span.clone(),
+                format!("the number {number} is another file's"),
+            );
         }
         while self.comma() {
-            self.feature(Feature::FileTimes, "a time or size behind `.file`", span.clone());
+            self.judge.feature(Feature::FileTimes, "a time or size behind `.file`", span.clone());
             self.cursor().skip_blanks();
             if !self.cursor().at_digit() {
                 return fail(Code::Syntax, span, "this is followed by a number");
@@ -313,7 +323,7 @@ impl<'a> Checker<'_, '_, 'a> {
             if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
                 return fail(Code::Syntax, span, "`.pragma` is followed by a string");
             }
-            self.pragma_word(start..self.reader.cursor.at());
+            self.judge.pragma_word(start..self.reader.cursor.at());
             if !self.comma() {
                 break;
             }

@@ -7,9 +7,9 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::calls::Shape;
 use super::declarations::Attributes;
 use super::directives::{Linkage, begins_item, unknown_directive};
+use super::judge::Shape;
 use super::variables::{Site, elements};
 use super::{Checker, Declaration, Function, Item, Place, SymbolKind};
 use crate::diagnostic::Code;
@@ -72,17 +72,17 @@ impl Signature {
     }
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Checker<'_, 'a> {
     pub(super) fn open_brace(&mut self) {
         let at = self.cursor().at();
         self.cursor().bump();
-        if self.scopes.depth() == 0 && !self.bare && !core::mem::take(&mut self.headless) {
-            self.error(Code::Syntax, at..at + 1, "a block is within a function");
+        if self.judge.names.scopes.depth() == 0 && !self.judge.bare && !core::mem::take(&mut self.headless) {
+            self.judge.findings.error(Code::Syntax, at..at + 1, "a block is within a function");
         }
-        if self.scopes.depth() == MOST_BLOCKS {
+        if self.judge.names.scopes.depth() == MOST_BLOCKS {
             if self.too_deep == 0 {
                 let message = format!("blocks nest at most {MOST_BLOCKS} deep: the assembler has no memory for more");
-                self.error(Code::Syntax, at..at + 1, message);
+                self.judge.findings.error(Code::Syntax, at..at + 1, message);
             }
             self.too_deep += 1;
             return;
@@ -93,26 +93,25 @@ impl<'a> Checker<'_, '_, 'a> {
 
     fn enter(&mut self) {
         let at = self.cursor().at();
-        self.scopes.enter();
-        self.labels.enter(at);
-        self.record(|recorder, _| recorder.enter(at));
+        self.judge.enter(at);
     }
 
     pub(super) fn leave(&mut self) {
         let at = self.cursor().at();
-        self.scopes.leave();
-        self.labels.leave(at);
-        self.record(|recorder, _| recorder.leave(at));
+        self.judge.leave(at);
     }
 
     /// A function's name is known behind its scope as well.
     pub(super) fn declare_function(&mut self, name: &'a str) {
-        if matches!(self.scopes.find(name), Some(Found { symbol: Symbol::Variable { .. }, .. })) {
+        if matches!(self.judge.names.scopes.find(name), Some(Found { symbol: Symbol::Variable { .. }, .. })) {
             let message = format!("`{name}` is a variable of this module already");
-            self.error(Code::DuplicateName, span_of(self.text(), name), message);
+            self.judge.findings.error(Code::DuplicateName, span_of(self.text(), name), message);
         }
-        self.scopes.declare(name, None, Symbol::Function);
-        self.record(|recorder, text| recorder.declare_outside(span_of(text, name)));
+        self.judge.names.scopes.declare(name, None, Symbol::Function);
+        {
+            let text = self.text();
+            self.judge.names.record(|recorder| recorder.declare_outside(span_of(text, name)));
+        }
     }
 
     pub(super) fn close_brace(&mut self) {
@@ -124,29 +123,29 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         self.braces = match self.braces.checked_sub(1) {
             Some(braces) => braces,
-            None => return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`"),
+            None => return self.judge.findings.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`"),
         };
         self.leave();
-        if self.scopes.depth() == 0 {
-            self.jumps();
-            self.lists.clear();
+        if self.judge.names.scopes.depth() == 0 {
+            self.judge.jumps(self.lost_label);
+            self.judge.body.lists.clear();
             self.names_end(at);
             self.lost_brace = false;
-            self.record(|recorder, _| recorder.function_ends(at));
-            if let Some(collector) = &mut self.collector {
+            self.judge.names.record(|recorder| recorder.function_ends(at));
+            if let Some(collector) = &mut self.judge.level.collector {
                 collector.function();
             }
         }
-        if self.scopes.depth() == 0
+        if self.judge.names.scopes.depth() == 0
             && let Some(name) = self.function.take()
         {
             self.declare_function(name);
-            self.visitor.item(Item::End, at..at + 1);
+            self.judge.findings.item(Item::End, at..at + 1);
         }
     }
 
     pub(super) fn stands_in_function(&self, opcode: usize) -> Read<()> {
-        if self.bare || self.scopes.depth() > 0 {
+        if self.judge.bare || self.judge.names.scopes.depth() > 0 {
             return Ok(());
         }
         fail(Code::Syntax, self.mnemonic_at(opcode), "an instruction must be in a function")
@@ -163,11 +162,11 @@ impl<'a> Checker<'_, '_, 'a> {
         if linkage == Some(Linkage::Common) {
             return fail(Code::Syntax, span, "a function is not `.common`");
         }
-        if self.scopes.depth() == 0 && !self.bare {
+        if self.judge.names.scopes.depth() == 0 && !self.judge.bare {
             (self.lost_brace, self.broken) = (false, false);
         }
         self.not_within_another(&span, kernel);
-        if let Some(collector) = &mut self.collector {
+        if let Some(collector) = &mut self.judge.level.collector {
             collector.function();
         }
         self.enter();
@@ -189,7 +188,7 @@ impl<'a> Checker<'_, '_, 'a> {
                         );
                     }
                     self.cursor().bump();
-                    let (before, shapes) = (parameters.len(), self.shapes.len());
+                    let (before, shapes) = (parameters.len(), self.judge.declared.shapes.len());
                     let head = if kernel { Head::Kernel } else { Head::Function };
                     let list = match self.parameters(head, &mut parameters) {
                         Ok(list) => list,
@@ -200,20 +199,24 @@ impl<'a> Checker<'_, '_, 'a> {
                     };
                     if kernel && !list.is_empty() {
                         let end = self.reader.cursor.token();
-                        self.feature(Feature::KernelParameters, "a kernel's list of parameters", end);
+                        self.judge.feature(Feature::KernelParameters, "a kernel's list of parameters", end);
                     }
                     let read = &parameters[before..];
                     if let Err(error) = self.lengths(read, name.is_some()) {
-                        self.reader.notes.push(*error);
+                        self.judge.findings.waiting.push(*error);
                     }
                     if name.is_none() {
-                        self.shapes[shapes..].iter_mut().for_each(|shape| shape.result = true);
+                        self.judge.declared.shapes[shapes..].iter_mut().for_each(|shape| shape.result = true);
                     }
                     signature.put(name.is_some(), list);
                 }
                 b'{' => {
                     if linkage == Some(Linkage::Extern) {
-                        self.error(Code::Syntax, span.clone(), "a function that is `.extern` has no body");
+                        self.judge.findings.error(
+                            Code::Syntax,
+                            span.clone(),
+                            "a function that is `.extern` has no body",
+                        );
                     }
                     self.has_room(&parameters);
                     if kernel {
@@ -223,7 +226,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.cursor().bump();
                     self.function = name;
                     let function = signature.function(name.unwrap_or_default());
-                    self.visitor.item(Item::Function(function), begun..self.reader.cursor.at());
+                    self.judge.findings.item(Item::Function(function), begun..self.reader.cursor.at());
                     self.show_parameters(parameters);
                     self.said_before(name, Signature { body: true, ..signature });
                     return Ok(());
@@ -240,8 +243,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
                     let results = !signature.results().is_empty();
                     if let Err(error) = self.head_directive(kernel, results, &mut said) {
-                        self.reader.notes.push(*error);
-                        self.make_room();
+                        self.judge.findings.waiting.push(*error);
+                        self.judge.findings.make_room();
                     }
                     continue;
                 }
@@ -253,9 +256,12 @@ impl<'a> Checker<'_, '_, 'a> {
                     }
                     if name.is_none() {
                         name = Some(word);
-                        self.scopes.declare(word, None, Symbol::Function);
+                        self.judge.names.scopes.declare(word, None, Symbol::Function);
                         let kind = SymbolKind::Function { kernel };
-                        self.record(|recorder, text| recorder.declare(span_of(text, word), kind));
+                        {
+                            let text = self.text();
+                            self.judge.names.record(|recorder| recorder.declare(span_of(text, word), kind));
+                        }
                     }
                     continue;
                 }
@@ -305,11 +311,11 @@ impl<'a> Checker<'_, '_, 'a> {
         if !said.iter().any(|known| core::ptr::eq(*known, directive)) {
             said.push(directive);
         }
-        if self.is_gone(directive.until, &span) {
+        if self.judge.level.is_gone(directive.until, &span) {
             let message = format!("`.{name}` is not a directive of this version of PTX");
             return fail(Code::PtxVersion, span, message);
         }
-        self.needs(format_args!("`.{name}`"), &directive.floor, span)
+        self.judge.level.needs(format_args!("`.{name}`"), &directive.floor, span)
     }
 
     /// Passes numbers parted by commas, and counts them.
@@ -355,10 +361,10 @@ impl<'a> Checker<'_, '_, 'a> {
     ) {
         if signature.kernel {
             let span = start..self.reader.cursor.at();
-            self.feature(Feature::KernelPrototypes, "a kernel without a body", span);
+            self.judge.feature(Feature::KernelPrototypes, "a kernel without a body", span);
         }
         let function = signature.function(name.unwrap_or_default());
-        self.visitor.item(Item::Prototype(function), start..self.reader.cursor.at());
+        self.judge.findings.item(Item::Prototype(function), start..self.reader.cursor.at());
         self.show_parameters(parameters);
         self.said_before(name, signature);
         self.leave();
@@ -368,13 +374,13 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn show_parameters(&mut self, parameters: Vec<(Declaration<'a>, Range<usize>)>) {
-        parameters.into_iter().for_each(|(parameter, span)| self.visitor.item(Item::Parameter(parameter), span));
+        parameters.into_iter().for_each(|(parameter, span)| self.judge.findings.item(Item::Parameter(parameter), span));
     }
 
     /// Checks that a repeated declaration agrees with the previous one, and that the function has no body yet.
     fn said_before(&mut self, name: Option<&'a str>, mut now: Signature) {
         let Some(name) = name else { return };
-        let before = match self.signatures.entry(name) {
+        let before = match self.judge.declared.signatures.entry(name) {
             Entry::Vacant(place) => {
                 place.insert(now);
                 return;
@@ -394,10 +400,10 @@ impl<'a> Checker<'_, '_, 'a> {
         let span = span_of(self.text(), name);
         if let Some(what) = other {
             let message = format!("`{name}` was declared with other {what}");
-            self.error(Code::DuplicateName, span.clone(), message);
+            self.judge.findings.error(Code::DuplicateName, span.clone(), message);
         }
         if body {
-            self.error(Code::DuplicateName, span, format!("the function `{name}` has a body already"));
+            self.judge.findings.error(Code::DuplicateName, span, format!("the function `{name}` has a body already"));
         }
     }
 
@@ -412,29 +418,33 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this");
         }
         for name in [alias, function] {
-            let (code, message) = match self.find(name)? {
+            let (code, message) = match self.judge.find(name)? {
                 Some(Symbol::Function) => continue,
                 Some(_) => (Code::OperandType, format!("`{name}` is not a function")),
                 None => (Code::UndeclaredRegister, format!("`{name}` is not declared here")),
             };
-            self.error(code, span_of(self.text(), name), message);
+            self.judge.findings.error(code, span_of(self.text(), name), message);
             return Ok(());
         }
-        let (Some(own), Some(of)) = (self.signatures.get(alias), self.signatures.get(function)) else { return Ok(()) };
+        let (Some(own), Some(of)) =
+            (self.judge.declared.signatures.get(alias), self.judge.declared.signatures.get(function))
+        else {
+            return Ok(());
+        };
         let alike = own.results() == of.results() && own.parameters() == of.parameters();
         let (name, message) = if own.kernel || of.kernel {
             (if own.kernel { alias } else { function }, "is a kernel, and a kernel has no alias".to_owned())
-        } else if own.body || self.aliases.contains(alias) {
+        } else if own.body || self.judge.declared.aliases.contains(alias) {
             (alias, "is defined already".to_owned())
         } else if of.linkage == Some(Linkage::Weak) {
             (function, "is `.weak`, and a `.weak` function has no alias".to_owned())
         } else if !alike {
             (alias, format!("has other results and parameters than `{function}`"))
         } else {
-            self.aliases.insert(alias);
+            self.judge.declared.aliases.insert(alias);
             return Ok(());
         };
-        self.error(Code::DuplicateName, span_of(self.text(), name), format!("`{name}` {message}"));
+        self.judge.findings.error(Code::DuplicateName, span_of(self.text(), name), format!("`{name}` {message}"));
         Ok(())
     }
 
@@ -459,7 +469,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let site = Site::Parameters { opaques: head != Head::Function };
         let mut list = Vec::new();
         loop {
-            self.make_room();
+            self.judge.findings.make_room();
             self.cursor().skip_blanks();
             if self.cursor().peek() == b')' {
                 return Ok(list);
@@ -499,8 +509,8 @@ impl<'a> Checker<'_, '_, 'a> {
                 let array = self.cursor().peek() == b'[';
                 let symbol = self.numbered(if array { symbol.as_array() } else { symbol });
                 if head != Head::Prototype {
-                    self.introduce(name, None, symbol);
-                    self.record(|recorder, _| recorder.declared_by(start..end));
+                    self.judge.names.introduce(self.judge.text, name, None, symbol);
+                    self.judge.names.record(|recorder| recorder.declared_by(start..end));
                 }
                 if registers && self.cursor().peek() == b'<' {
                     return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is one register");
@@ -527,11 +537,11 @@ impl<'a> Checker<'_, '_, 'a> {
                     let shape = self.shape(ty, lanes, align, &dimensions);
                     let span = start..self.reader.cursor.at();
                     if !kernel {
-                        self.feature(Feature::MemoryParameters, "a parameter in memory", span.clone());
+                        self.judge.feature(Feature::MemoryParameters, "a parameter in memory", span.clone());
                         if elements == 0 {
-                            self.feature(Feature::OpenParameters, "an array without a length", span.clone());
+                            self.judge.feature(Feature::OpenParameters, "an array without a length", span.clone());
                         }
-                        self.amount(Feature::ParameterAlignment, shape.align, "an alignment", span);
+                        self.judge.amount(Feature::ParameterAlignment, shape.align, "an alignment", span);
                     }
                     list.push(Shape { own: true, ..shape });
                     Place::Memory { space, elements }
@@ -541,7 +551,9 @@ impl<'a> Checker<'_, '_, 'a> {
                     Place::Registers(None)
                 }
             };
-            if let (Some(shape), Some(last)) = (list.last().filter(|shape| shape.memory), self.shapes.last_mut()) {
+            if let (Some(shape), Some(last)) =
+                (list.last().filter(|shape| shape.memory), self.judge.declared.shapes.last_mut())
+            {
                 *last = *shape;
             }
             self.cursor().skip_blanks();
@@ -568,7 +580,7 @@ impl<'a> Checker<'_, '_, 'a> {
         };
         let bytes = parameters.iter().fold(0, place);
         if bytes > 0 {
-            self.amount(Feature::KernelParameterBytes, bytes, "a parameter space", span_of(self.text(), name));
+            self.judge.amount(Feature::KernelParameterBytes, bytes, "a parameter space", span_of(self.text(), name));
         }
     }
 
@@ -580,13 +592,17 @@ impl<'a> Checker<'_, '_, 'a> {
             if let Some(ty) = ty.map(|ty| table.ty(ty)) {
                 self.type_exists(ty.name, span.clone());
                 if ty.kind == Kind::Predicate && matches!(place, Place::Memory { .. }) {
-                    self.error(Code::Syntax, span.clone(), format!("`.{}` is not a type of variables", ty.name));
+                    self.judge.findings.error(
+                        Code::Syntax,
+                        span.clone(),
+                        format!("`.{}` is not a type of variables", ty.name),
+                    );
                 }
             }
             match place {
                 Place::Memory { space, .. } if (*lanes > 1 || packed) && !space.vectors => {
                     let message = format!("there are no vectors in `.{}`", space.name);
-                    self.error(Code::Syntax, span.clone(), message);
+                    self.judge.findings.error(Code::Syntax, span.clone(), message);
                 }
                 _ => {}
             }
@@ -595,7 +611,7 @@ impl<'a> Checker<'_, '_, 'a> {
         names.sort_by_key(|name| (*name, name.as_ptr()));
         for pair in names.windows(2).filter(|pair| pair[0] == pair[1] && pair[0] != "_") {
             let message = format!("`{}` is declared twice in this scope", pair[1]);
-            self.error(Code::DuplicateName, span_of(self.text(), pair[1]), message);
+            self.judge.findings.error(Code::DuplicateName, span_of(self.text(), pair[1]), message);
         }
     }
 
@@ -630,7 +646,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if head == Head::Function {
             return fail(Code::Syntax, span, "only a kernel's parameters say what they point to");
         }
-        self.feature(Feature::Pointers, "`.ptr`", span);
+        self.judge.feature(Feature::Pointers, "`.ptr`", span);
         self.cursor().skip_blanks();
         let mut start = self.cursor().at();
         if !self.cursor().at_dot_word() {

@@ -22,7 +22,7 @@ pub(super) enum Header {
     Done,
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Checker<'_, 'a> {
     #[inline]
     pub(super) fn header_ends(&mut self, span: Range<usize>) {
         if self.header != Header::Done {
@@ -34,12 +34,12 @@ impl<'a> Checker<'_, '_, 'a> {
     fn header_ends_here(&mut self, span: Range<usize>) {
         if self.header == Header::Version && self.options.ptx.is_none() {
             let error = Diagnostic::error(Code::PtxVersion, span.clone(), "missing `.version` before this");
-            self.reader.notes.push(
+            self.judge.findings.waiting.push(
                 error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
             );
         } else if self.header <= Header::Target && self.options.target.is_none() {
             let error = Diagnostic::error(Code::Target, span, "missing `.target` before this");
-            self.reader.notes.push(
+            self.judge.findings.waiting.push(
                 error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
             );
         }
@@ -75,8 +75,8 @@ impl<'a> Checker<'_, '_, 'a> {
             let error = error.with_help(format!("the nearest is {}", near.join(" or ")));
             return Err(Box::new(near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near))));
         }
-        self.version = self.options.ptx.or(Some(version));
-        self.version_at = self.options.ptx.is_none().then_some(span);
+        self.judge.level.version = self.options.ptx.or(Some(version));
+        self.judge.level.version_at = self.options.ptx.is_none().then_some(span);
         Ok(())
     }
 
@@ -113,20 +113,20 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Checks an option that follows a target in `.target`.
     fn target_option(&mut self, option: &'static Directive, span: Range<usize>) -> Read<()> {
         let against = |(other, _): &&(&Directive, Range<usize>)| option.goes_without(other);
-        if let Some((other, _)) = self.target_options.iter().find(against) {
+        if let Some((other, _)) = self.judge.level.options.iter().find(against) {
             let message = format!("`{}` and `{}` cannot be combined", option.name, other.name);
             return fail(Code::Target, span, message);
         }
-        self.target_options.push((option, span.clone()));
-        self.needs(format_args!("`{}`", option.name), &option.floor, span)
+        self.judge.level.options.push((option, span.clone()));
+        self.judge.level.needs(format_args!("`{}`", option.name), &option.floor, span)
     }
 
     /// Reports, at the end of the text, an option that requires a `.section` if there is none.
     pub(super) fn missing_sections(&mut self) {
-        let options = core::mem::take(&mut self.target_options);
+        let options = core::mem::take(&mut self.judge.level.options);
         if let Some((option, span)) = options.into_iter().find(|(option, _)| option.sections && !self.sections) {
             let message = format!("`{}` requires a `.section`, and the module has none", option.name);
-            self.error(Code::Target, span, message);
+            self.judge.findings.error(Code::Target, span, message);
         }
     }
 
@@ -153,10 +153,12 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.options.target.is_some() {
             return Ok(());
         }
-        self.target = Some(target);
-        self.target_at = Some(span.clone());
-        match self.version {
-            Some(version) if version < known.since && self.options.ptx.is_none() && self.collector.is_none() => {
+        self.judge.level.target = Some(target);
+        self.judge.level.target_at = Some(span.clone());
+        match self.judge.level.version {
+            Some(version)
+                if version < known.since && self.options.ptx.is_none() && self.judge.level.collector.is_none() =>
+            {
                 let error = Diagnostic::error(Code::Target, span, format!("PTX {version} does not know {target}"));
                 Err(Box::new(error.with_help(format!("it came with PTX {}", known.since))))
             }

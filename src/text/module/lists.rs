@@ -6,9 +6,9 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::calls::List;
 use super::directives::unknown_directive;
 use super::functions::{Signature, goes_with_results, has_numbers};
+use super::judge::List;
 use super::{Checker, Item};
 use crate::diagnostic::Code;
 use crate::table::Directive;
@@ -20,7 +20,7 @@ use crate::text::scope::Symbol;
 /// Maximum number of functions in a list with which another one is compared.
 const MOST_COMPARED: usize = 16;
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Checker<'_, 'a> {
     /// Returns the directive that follows a label and is named by it, if any.
     pub(super) fn listed(&mut self) -> Option<&'static Directive> {
         let mut cursor = self.reader.cursor;
@@ -37,23 +37,23 @@ impl<'a> Checker<'_, '_, 'a> {
         let start = self.cursor().at();
         self.cursor().dot_word();
         let span = start..self.cursor().at();
-        let number = self.lists.len();
-        self.lists.push(List::Unknown);
-        self.needs(format_args!("`.{}`", directive.name), &directive.floor, span)?;
-        let before = self.reader.notes.len();
+        let number = self.judge.body.lists.len();
+        self.judge.body.lists.push(List::Unknown);
+        self.judge.level.needs(format_args!("`.{}`", directive.name), &directive.floor, span)?;
+        let before = self.judge.findings.waiting.len();
         let list = if directive.prototype {
             List::Prototype(Box::new(self.call_prototype()?))
         } else if directive.branches {
-            self.names(|checker, name, count| if name == own { Ok(()) } else { checker.jump(name, count) })?;
+            self.names(|checker, name, count| if name == own { Ok(()) } else { checker.judge.jump(name, count) })?;
             List::Branches
         } else {
             let mut functions: Vec<&str> = Vec::new();
             self.names(|checker, name, count| {
-                let function = matches!(checker.find(name)?, Some(Symbol::Function)) && count.is_none();
+                let function = matches!(checker.judge.find(name)?, Some(Symbol::Function)) && count.is_none();
                 // Calls are checked against each function that is kept, so one function per signature is enough.
-                let own = checker.signatures.get(name);
+                let own = checker.judge.declared.signatures.get(name);
                 let alike = |other: &&str| {
-                    let other = checker.signatures.get(other);
+                    let other = checker.judge.declared.signatures.get(other);
                     own.zip(other).is_some_and(|(own, other)| own.is_called_as(other))
                 };
                 if !functions.iter().rev().take(MOST_COMPARED).any(alike) {
@@ -68,10 +68,10 @@ impl<'a> Checker<'_, '_, 'a> {
         if !self.cursor().eat(b';') {
             return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this");
         }
-        if self.reader.notes.len() == before {
-            self.lists[number] = list;
+        if self.judge.findings.waiting.len() == before {
+            self.judge.body.lists[number] = list;
         }
-        self.visitor.item(Item::Directive(directive.name), start..self.reader.cursor.at());
+        self.judge.findings.item(Item::Directive(directive.name), start..self.reader.cursor.at());
         Ok(())
     }
 
@@ -133,13 +133,13 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     /// Reads parameters in parentheses, which are in a scope of their own.
-    fn prototype_parameters(&mut self, named: bool, token: Range<usize>) -> Read<Vec<super::calls::Shape>> {
+    fn prototype_parameters(&mut self, named: bool, token: Range<usize>) -> Read<Vec<super::judge::Shape>> {
         self.cursor().bump();
-        let (mut shown, shapes) = (Vec::new(), self.shapes.len());
-        self.scopes.enter();
+        let (mut shown, shapes) = (Vec::new(), self.judge.declared.shapes.len());
+        self.judge.names.scopes.enter();
         let list = self.parameters(super::functions::Head::Prototype, &mut shown);
-        self.scopes.leave();
-        self.shapes.truncate(shapes);
+        self.judge.names.scopes.leave();
+        self.judge.declared.shapes.truncate(shapes);
         let list = list?;
         self.lengths(&shown, named)?;
         if !self.cursor().eat(b')') {
@@ -168,7 +168,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let numbers = self.head_numbers()?;
         has_numbers(directive, numbers, &span)?;
         goes_with_results(directive, results, &span)?;
-        self.asks(format_args!("`.{name}`"), &directive.floor, span);
+        self.judge.asks(format_args!("`.{name}`"), &directive.floor, span);
         Ok(())
     }
 }

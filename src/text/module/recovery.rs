@@ -10,17 +10,12 @@ use crate::text::lexer::Cursor;
 use crate::text::mnemonic::{self, Depth};
 use crate::text::reader::{Read, fail, missing_semicolon};
 
-/// Removes the trailing digits of a name, so that all members of a register family have the same stem.
-fn stem(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c.is_ascii_digit())
-}
-
 /// Returns true if unreadable text has a colon on its first line, which may be that of a label.
 pub(super) fn has_label(text: &str) -> bool {
     text.split(['\n', ';']).next().is_some_and(|line| line.replace("::", "").contains(':'))
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Checker<'_, 'a> {
     pub(super) fn no_end<T>(&self, opcode: usize) -> Read<T> {
         fail(Code::Syntax, self.mnemonic_at(opcode), "the text ends within this statement")
     }
@@ -171,7 +166,7 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Checks that no kernel or function body begins within another function. If one does, the open body lacks its `}`
     /// and is ended here.
     pub(super) fn not_within_another(&mut self, span: &Range<usize>, kernel: bool) {
-        if self.scopes.depth() == 0 || self.bare {
+        if self.judge.names.scopes.depth() == 0 || self.judge.bare {
             return;
         }
         let mut ahead = self.reader.cursor;
@@ -191,11 +186,11 @@ impl<'a> Checker<'_, '_, 'a> {
                 self.leave();
             }
             self.too_deep = 0;
-            self.labels.forget();
-            self.lists.clear();
+            self.judge.body.labels.forget();
+            self.judge.body.lists.clear();
             let end = self.cursor().at();
             self.names_end(end);
-            self.record(|recorder, _| recorder.function_ends(end));
+            self.judge.names.record(|recorder| recorder.function_ends(end));
             if let Some(name) = self.function.take() {
                 self.declare_function(name);
             }
@@ -204,9 +199,7 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Ends the open function's range of unreadable names.
     pub(super) fn names_end(&mut self, end: usize) {
-        if let Some(start) = self.lost_names.take() {
-            self.without_names.push(start..end);
-        }
+        self.judge.findings.function_ends(end);
         self.lost_label = false;
     }
 
@@ -215,7 +208,7 @@ impl<'a> Checker<'_, '_, 'a> {
             Some(name) => format!("the body of `{name}` is still open"),
             None => "a block is still open".to_owned(),
         };
-        self.error(Code::Syntax, place, format!("missing `}}` before {before}: {open}"));
+        self.judge.findings.error(Code::Syntax, place, format!("missing `}}` before {before}: {open}"));
     }
 
     /// Skips to the next directive that rarely occurs within functions. Only the first of the statements in between is
@@ -251,38 +244,6 @@ impl<'a> Checker<'_, '_, 'a> {
             self.unbalanced = true;
             self.reader.cursor = inside;
         }
-    }
-
-    /// Drops findings about undeclared names that occur in unreadable text, which may contain their declarations.
-    pub(super) fn drop_consequences(&mut self) {
-        let text = self.text();
-        for unread in core::mem::take(&mut self.unread) {
-            let mut cursor = self.reader.cursor;
-            cursor.seek(unread.start);
-            while cursor.at() < unread.end {
-                match cursor.at_word() {
-                    true => drop(self.unread_names.insert(stem(cursor.word()))),
-                    false if cursor.peek() == b'/' && cursor.skip_comment() => {}
-                    false => cursor.bump(),
-                }
-            }
-        }
-        let without_names = core::mem::take(&mut self.without_names);
-        if self.unread_names.is_empty() && without_names.is_empty() && self.lost_names.is_none() {
-            return;
-        }
-        // Both lists are in text order.
-        let unknown = |at: usize| {
-            let behind = without_names.partition_point(|range| range.start <= at);
-            without_names[..behind].last().is_some_and(|range| at < range.end)
-                || self.lost_names.is_some_and(|start| start <= at)
-        };
-        let names = &self.unread_names;
-        let follows = |finding: &Diagnostic| {
-            matches!(finding.code, Code::UndeclaredRegister | Code::Guard)
-                && (names.contains(stem(&text[finding.span.clone()])) || unknown(finding.span.start))
-        };
-        self.reader.notes.retain(|finding| !follows(finding));
     }
 
     /// Moves the cursor past the brace that closes the one just passed.

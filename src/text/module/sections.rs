@@ -15,7 +15,7 @@ use crate::text::reader::{Read, constant_error, fail};
 const BITS: core::ops::RangeInclusive<u16> = 8..=64;
 const ADDRESS_BITS: u16 = 32;
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Checker<'_, 'a> {
     /// `.section .debug_info { label: .b8 1, 2 .b32 label+4 }`
     ///
     /// The first error is reported, and the rest of the section is skipped.
@@ -34,7 +34,7 @@ impl<'a> Checker<'_, '_, 'a> {
             read = self.section_contents();
         }
         let Err(error) = read else { return Ok(()) };
-        self.reader.notes.push(*error);
+        self.judge.findings.waiting.push(*error);
         self.reader.cursor = open;
         self.skip_braces(span)
     }
@@ -56,7 +56,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 }
                 if !self.section_labels.insert(name) {
                     let message = format!("duplicate label `{name}` in the sections of this module");
-                    self.error(Code::DuplicateName, span_of(self.text(), name), message);
+                    self.judge.findings.error(Code::DuplicateName, span_of(self.text(), name), message);
                 }
             } else {
                 return fail(Code::Syntax, self.reader.cursor.token(), "a label, data or `}` is expected here");

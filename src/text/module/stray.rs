@@ -7,13 +7,13 @@ use super::recovery::has_label;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::Feature;
 
-impl Checker<'_, '_, '_> {
+impl Checker<'_, '_> {
     /// Skips a line of debug information; only the first one is reported.
     pub(super) fn dwarf_line(&mut self) {
         let start = self.cursor().at();
         self.cursor().skip_line();
         if !core::mem::replace(&mut self.dwarf, true) {
-            self.feature(Feature::DwarfLines, "a line of debug information", start..start + 2);
+            self.judge.feature(Feature::DwarfLines, "a line of debug information", start..start + 2);
         }
     }
 
@@ -22,7 +22,11 @@ impl Checker<'_, '_, '_> {
         if self.begun.is_some() && !self.cursor().at_dot_word() {
             self.begun = None;
             let token = self.reader.cursor.token();
-            self.error(Code::Syntax, token, "a function or a variable is expected here, behind its linkage");
+            self.judge.findings.error(
+                Code::Syntax,
+                token,
+                "a function or a variable is expected here, behind its linkage",
+            );
         }
     }
 
@@ -32,7 +36,7 @@ impl Checker<'_, '_, '_> {
         self.cursor().bump();
         self.cursor().skip_blanks();
         if !self.cursor().at_digit() {
-            self.error(Code::Syntax, start..start + 1, "`#` is followed by a line number");
+            self.judge.findings.error(Code::Syntax, start..start + 1, "`#` is followed by a line number");
         }
         self.cursor().skip_line();
     }
@@ -43,8 +47,8 @@ impl Checker<'_, '_, '_> {
         self.cursor().bump();
         self.cursor().skip_blanks();
         let instruction = self.cursor().at_word() || self.cursor().peek() == b'@';
-        if !instruction || self.scopes.depth() == 0 && !self.bare {
-            self.error(Code::Syntax, at..at + 1, "a statement is expected here, not `\\`");
+        if !instruction || self.judge.names.scopes.depth() == 0 && !self.judge.bare {
+            self.judge.findings.error(Code::Syntax, at..at + 1, "a statement is expected here, not `\\`");
         }
     }
 
@@ -57,7 +61,7 @@ impl Checker<'_, '_, '_> {
         }
         if empty {
             let error = Diagnostic::error(Code::Syntax, token.clone(), "`;` without a statement");
-            return self.reader.notes.push(error.with_safe_fix(token, ""));
+            return self.judge.findings.waiting.push(error.with_safe_fix(token, ""));
         }
         // A bracket may be meant as a brace.
         self.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');
@@ -76,7 +80,7 @@ impl Checker<'_, '_, '_> {
             self.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let found = self.text()[token.clone()].escape_debug();
             let message = format!("a statement is expected here, not `{found}`");
-            self.error(Code::Syntax, token, message);
+            self.judge.findings.error(Code::Syntax, token, message);
         }
     }
 }

@@ -6,11 +6,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::Checker;
-use super::calls::{Shape, bytes_of};
 use super::declarations::Attributes;
 use super::directives::unknown_directive;
 use super::functions::has_numbers;
-use super::undeclared::Wanted;
+use super::judge::Wanted;
+use super::judge::{Shape, bytes_of};
 use crate::diagnostic::Code;
 use crate::table::{Feature, Kind, Memory, Space, TypeId, TypeInfo};
 use crate::text::constant::{self, Constant, WARP, WARP_NAME, at_name};
@@ -70,7 +70,7 @@ pub(super) fn elements(shape: &[u64]) -> u64 {
     shape.iter().fold(1, |all, count| all.saturating_mul(*count))
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Checker<'_, 'a> {
     /// Reads the attributes between the state space and the name: `.align 16 .v4 .f32`.
     pub(super) fn variable_attributes(&mut self, space: &'static Space, site: Site) -> Read<Attributes> {
         let (mut lanes, mut align) = (1, 0);
@@ -94,7 +94,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     return Ok(match self.variable_type(attributes, space, site, name, span) {
                         Ok(attributes) => attributes,
                         Err(error) => {
-                            self.reader.notes.push(*error);
+                            self.judge.findings.waiting.push(*error);
                             attributes
                         }
                     });
@@ -115,7 +115,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let lanes = attributes.lanes;
         if let Some(opaque) = table.space(name).filter(|space| space.opaque) {
             if let Some(declared) = table.declared_word(name) {
-                self.asks(format_args!("`.{name}`"), &declared.floor, span.clone());
+                self.judge.asks(format_args!("`.{name}`"), &declared.floor, span.clone());
             }
             self.has_option(opaque, span.clone())?;
             let there = match site {
@@ -152,8 +152,8 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Assigns a number to a variable. Its shape is set once its dimensions have been read.
     pub(super) fn numbered(&mut self, symbol: Symbol) -> Symbol {
         let Symbol::Variable { space, holds, .. } = symbol else { return symbol };
-        let number = self.shapes.len() as u32;
-        self.shapes.push(self.shape(None, 1, 0, &[]));
+        let number = self.judge.declared.shapes.len() as u32;
+        self.judge.declared.shapes.push(self.shape(None, 1, 0, &[]));
         Symbol::Variable { space, holds, number }
     }
 
@@ -214,7 +214,7 @@ impl<'a> Checker<'_, '_, 'a> {
             0
         };
         has_numbers(attribute, numbers, &span)?;
-        self.needs(format_args!("`.{name}`"), &attribute.floor, span)?;
+        self.judge.level.needs(format_args!("`.{name}`"), &attribute.floor, span)?;
         self.cursor().skip_blanks();
         if !self.cursor().eat(b')') {
             return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
@@ -224,14 +224,14 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Checks that variables in this state space can be declared at this place.
     pub(super) fn stands(&mut self, space: &'static Space, site: Site, span: Range<usize>) -> Read<()> {
-        if self.is_gone(space.until, &span) {
+        if self.judge.level.is_gone(space.until, &span) {
             return fail(Code::PtxVersion, span, format!("`.{}` went with a PTX before this one", space.name));
         }
-        if site == Site::Module && !self.bare && self.is_gone(space.inside, &span) {
+        if site == Site::Module && !self.judge.bare && self.judge.level.is_gone(space.inside, &span) {
             return fail(Code::Syntax, span, format!("variables in `.{}` are declared within a function", space.name));
         }
         if site == Site::Body && space.memory == Some(Memory::Call) {
-            self.feature(Feature::ArgumentVariables, "a variable that holds an argument", span);
+            self.judge.feature(Feature::ArgumentVariables, "a variable that holds an argument", span);
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl<'a> Checker<'_, '_, 'a> {
         match self.dimensions_and_values(variable, name) {
             Ok(elements) => Ok(elements),
             Err(error) => {
-                self.reader.notes.push(*error);
+                self.judge.findings.waiting.push(*error);
                 self.reader.cursor = start;
                 self.pass_contents(span)?;
                 Ok(0)
@@ -256,7 +256,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let elements = elements(&shape);
         if let Some(number) = variable.number() {
             let ty = variable.ty.and_then(|ty| self.register_type(ty.name));
-            self.shapes[number as usize] = self.shape(ty, variable.lanes, variable.align, &shape);
+            self.judge.declared.shapes[number as usize] = self.shape(ty, variable.lanes, variable.align, &shape);
         }
         if self.cursor().peek() != b'=' {
             if shape.contains(&0) && !variable.external {
@@ -305,7 +305,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let named = core::mem::take(&mut self.named);
         let Some(number) = variable.number() else { return };
         if !named.is_empty() && dimensions == 1 && variable.lanes == 1 && ty.kind == Kind::Unsigned {
-            self.tables.insert(number, named);
+            self.judge.declared.tables.insert(number, named);
         }
     }
 
@@ -396,7 +396,7 @@ impl<'a> Checker<'_, '_, 'a> {
             if !matches!(value, Constant::Integer { bits, .. } if byte(bits)) {
                 return fail(Code::Constant, span, "this is not a byte of an address: `0xff`, `0xff00` …");
             }
-            self.feature(Feature::AddressByteValues, "a byte of an address as a value", span.clone());
+            self.judge.feature(Feature::AddressByteValues, "a byte of an address as a value", span.clone());
             self.cursor().skip_blanks();
             self.address_value()?;
             self.cursor().skip_blanks();
@@ -444,11 +444,11 @@ impl<'a> Checker<'_, '_, 'a> {
             self.reader.cursor = behind;
         }
         if generic {
-            self.feature(Feature::GenericAddressValues, "a generic address as a value", span.clone());
+            self.judge.feature(Feature::GenericAddressValues, "a generic address as a value", span.clone());
         }
-        match self.find(name)? {
+        match self.judge.find(name)? {
             Some(Symbol::Variable { space, .. }) if space.values || space.opaque => {
-                self.feature(Feature::AddressValues, "an address as a value", span);
+                self.judge.feature(Feature::AddressValues, "an address as a value", span);
                 Ok(())
             }
             Some(Symbol::Variable { space, .. }) => fail(
@@ -458,9 +458,9 @@ impl<'a> Checker<'_, '_, 'a> {
             ),
             Some(Symbol::Function) if !generic && !offset => {
                 self.named.push(name);
-                match self.signatures.get(name).is_some_and(|signature| signature.kernel) {
-                    true => self.feature(Feature::KernelValues, "the address of a kernel as a value", span),
-                    false => self.feature(Feature::FunctionValues, "the address of a function as a value", span),
+                match self.judge.declared.signatures.get(name).is_some_and(|signature| signature.kernel) {
+                    true => self.judge.feature(Feature::KernelValues, "the address of a kernel as a value", span),
+                    false => self.judge.feature(Feature::FunctionValues, "the address of a function as a value", span),
                 }
                 Ok(())
             }
@@ -468,7 +468,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 fail(Code::Constant, span, format!("`{name}` is a function: its name alone is its address"))
             }
             Some(_) => fail(Code::Constant, span, format!("`{name}` is neither a variable nor a function")),
-            None => self.undeclared(name, Wanted::Address),
+            None => self.judge.undeclared(name, Wanted::Address),
         }
     }
 
