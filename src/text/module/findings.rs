@@ -12,6 +12,7 @@ use super::{Item, Proceed, Visitor};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::text::lexer::Cursor;
 use crate::text::reader::Read;
+use crate::text::statement::Statement;
 
 /// Maximum number of findings that are held back.
 const MOST_WAITING: usize = 1000;
@@ -25,6 +26,12 @@ pub(super) struct Findings<'o, 'a> {
     pub(super) brief: bool,
     /// True once the visitor has stopped the reading.
     pub(super) stopped: bool,
+    /// Index of the first finding of the current part.
+    first: usize,
+    /// True if the current part was refused: the finding at that index is all that is reported of it.
+    refused: bool,
+    /// True if the last part that was refused extends to the end of the text.
+    pub(super) cut_off: bool,
     unread: Unread<'a>,
 }
 
@@ -44,13 +51,66 @@ struct Unread<'a> {
 impl<'o, 'a> Findings<'o, 'a> {
     pub(super) fn new(text: &'a str, visitor: &'o mut dyn Visitor<'a>) -> Self {
         let (waiting, unread) = (Vec::new(), Unread::default());
-        Findings { text, visitor, waiting, brief: false, stopped: false, unread }
+        let (brief, stopped, first, refused, cut_off) = (false, false, 0, false, false);
+        Findings { text, visitor, waiting, brief, stopped, first, refused, cut_off, unread }
     }
 
-    /// Passes a part that has no error to the visitor.
+    /// Passes a part that was not refused to the visitor.
     #[inline]
     pub(super) fn item(&mut self, item: Item<'_, 'a>, span: Range<usize>) {
-        self.visitor.item(item, span);
+        if !self.refused {
+            self.visitor.item(item, span);
+        }
+    }
+
+    /// Passes a refused statement to the visitor, as far as it was read.
+    pub(super) fn refused(&mut self, statement: Option<&Statement<'a>>, span: Range<usize>) {
+        self.visitor.item(Item::Refused(statement), span);
+    }
+
+    /// A part begins.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        (self.first, self.refused) = (self.waiting.len(), false);
+    }
+
+    /// Returns true if something was found in the current part.
+    pub(super) fn has_some(&self) -> bool {
+        self.waiting.len() > self.first
+    }
+
+    /// Refuses the current part for the first reason that is given.
+    #[cold]
+    pub(super) fn refuse(&mut self, error: Option<Diagnostic>) {
+        if !core::mem::replace(&mut self.refused, true) {
+            self.waiting.truncate(self.first);
+            self.waiting.extend(error);
+        }
+    }
+
+    /// Refuses the current part if it was judged so.
+    #[inline]
+    pub(super) fn verdict(&mut self, judged: Read<()>) {
+        if let Err(error) = judged {
+            self.refuse(Some(*error));
+        }
+    }
+
+    /// The current statement ends: what was found in it is about it.
+    #[inline]
+    pub(super) fn statement_ends(&mut self, span: &Range<usize>) {
+        for finding in self.waiting.iter_mut().skip(self.first) {
+            finding.statement = Some(span.clone());
+        }
+    }
+
+    /// The current part ends.
+    #[inline]
+    pub(super) fn end(&mut self, end: usize) {
+        if core::mem::take(&mut self.refused) {
+            self.waiting.truncate(self.first + 1);
+            self.cut_off = end == self.text.len();
+        }
     }
 
     pub(super) fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
@@ -113,6 +173,7 @@ impl<'o, 'a> Findings<'o, 'a> {
             return;
         }
         self.drop_consequences();
+        self.first = 0;
         self.waiting.sort_by_key(|finding| finding.span.start);
         for finding in self.waiting.drain(..) {
             match self.visitor.finding(finding) {

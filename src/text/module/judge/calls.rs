@@ -9,8 +9,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::super::functions::Signature;
 use super::Judge;
+use super::functions::Signature;
 use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Kind, Memory, Table, TypeId, TypeInfo};
@@ -22,7 +22,7 @@ use crate::text::statement::{Element, Elements, Register, Statement, Value};
 
 /// Contents of a label's list, or of an array in memory.
 #[derive(Debug)]
-pub(in super::super) enum List<'a> {
+pub(super) enum List<'a> {
     /// Labels, for an indirect branch.
     Branches,
     /// Functions, by name.
@@ -35,30 +35,30 @@ pub(in super::super) enum List<'a> {
 
 /// The size and alignment of a parameter or an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Shape {
+pub(super) struct Shape {
     /// The type; of a vector or an array, that of an element. `None` for what is opaque.
-    pub(in super::super) ty: Option<TypeId>,
+    pub(super) ty: Option<TypeId>,
     /// The number of elements of a vector; 1 for what is none.
-    pub(in super::super) lanes: u8,
+    pub(super) lanes: u8,
     /// The number of dimensions of an array; 0 for what is none.
-    pub(in super::super) dimensions: u8,
+    pub(super) dimensions: u8,
     /// The number of bytes; 0 for an array without a length.
-    pub(in super::super) bytes: u64,
+    pub(super) bytes: u64,
     /// Size in bytes of an element of an array's first dimension; of the whole, if it is not an array.
-    pub(in super::super) row: u64,
+    pub(super) row: u64,
     /// The alignment in bytes.
-    pub(in super::super) align: u64,
+    pub(super) align: u64,
     /// True if it is in memory rather than in a register.
-    pub(in super::super) memory: bool,
+    pub(super) memory: bool,
     /// True if it is a parameter in memory of the enclosing function.
-    pub(in super::super) own: bool,
+    pub(super) own: bool,
     /// True if it is a result in memory of the enclosing function.
-    pub(in super::super) result: bool,
+    pub(super) result: bool,
 }
 
 impl Shape {
     /// Returns the shape of a register, or of a vector of registers.
-    pub(in super::super) fn of_register(table: &Table, ty: TypeId, lanes: u8) -> Shape {
+    pub(super) fn of_register(table: &Table, ty: TypeId, lanes: u8) -> Shape {
         let bytes = bytes_of(table.ty(ty), lanes);
         Shape {
             ty: Some(ty),
@@ -74,7 +74,7 @@ impl Shape {
     }
 
     /// Returns whether another declaration of the same variable agrees. Either may leave out the length of an array.
-    pub(in super::super) fn agrees(&self, other: &Shape) -> bool {
+    pub(super) fn agrees(&self, other: &Shape) -> bool {
         let element = |shape: &Shape| (shape.ty, shape.lanes, shape.dimensions, shape.row);
         let open = self.bytes == 0 || other.bytes == 0;
         element(self) == element(other) && (open || self.bytes == other.bytes)
@@ -128,7 +128,7 @@ impl Shape {
     }
 
     /// Describes the shape in words: `a .u32`, `an array of 16 bytes, aligned to 8`.
-    pub(in super::super) fn in_words(&self, table: &Table) -> String {
+    pub(super) fn in_words(&self, table: &Table) -> String {
         let ty = self.ty.map_or("", |ty| table.ty(ty).name);
         let align = self.align;
         match (self.dimensions, self.lanes) {
@@ -141,7 +141,7 @@ impl Shape {
 }
 
 /// Returns the size in bytes of a vector of `lanes` elements of a type. A predicate counts as one byte.
-pub(in super::super) fn bytes_of(ty: &TypeInfo, lanes: u8) -> u64 {
+pub(super) fn bytes_of(ty: &TypeInfo, lanes: u8) -> u64 {
     u64::from(ty.bits.div_ceil(8)) * u64::from(lanes)
 }
 
@@ -165,7 +165,7 @@ impl Mismatch {
 
 impl<'a> Judge<'_, 'a> {
     /// The function of a direct call.
-    pub(in super::super) fn called(&mut self, name: &'a str) -> Read<()> {
+    pub(super) fn called(&mut self, name: &'a str) -> Read<()> {
         let span = span_of(self.text, name);
         match self.find(name)? {
             Some(Symbol::Function) => Ok(()),
@@ -182,7 +182,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// The list or prototype of an indirect call.
-    pub(in super::super) fn targets(&mut self, name: &'a str) -> Read<()> {
+    pub(super) fn targets(&mut self, name: &'a str) -> Read<()> {
         let span = span_of(self.text, name);
         let message = match self.find(name)? {
             Some(Symbol::List(number)) if !matches!(self.body.lists[number as usize], List::Branches) => return Ok(()),
@@ -199,7 +199,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Checks the arguments of a call against all that it may reach.
-    pub(in super::super) fn call(&mut self, statement: &Statement<'a>, callee: &'a str, indirect: bool) -> Read<()> {
+    pub(super) fn call(&mut self, statement: &Statement<'a>, callee: &'a str, indirect: bool) -> Read<()> {
         let (mut results, mut arguments, mut behind) = (None, None, false);
         for operand in statement.operands() {
             match operand.value {

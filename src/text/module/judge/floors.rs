@@ -45,16 +45,18 @@ impl Met {
 /// The version and the target that a module is judged against.
 pub(in super::super) struct Level<'o> {
     table: &'static Table,
+    /// What takes precedence over the text.
+    pub(super) given: Options,
     pub(in super::super) version: Option<Version>,
     pub(in super::super) target: Option<Target>,
     /// Their byte ranges in the text, if it names them.
-    pub(in super::super) version_at: Option<Range<usize>>,
-    pub(in super::super) target_at: Option<Range<usize>>,
+    pub(super) version_at: Option<Range<usize>>,
+    pub(super) target_at: Option<Range<usize>>,
     /// The options that follow the target, and their byte ranges.
-    pub(in super::super) options: Vec<(&'static Directive, Range<usize>)>,
+    pub(super) options: Vec<(&'static Directive, Range<usize>)>,
     met: Met,
     /// Collects requirements instead of checking them.
-    pub(in super::super) collector: Option<&'o mut Collector>,
+    pub(super) collector: Option<&'o mut Collector>,
 }
 
 impl<'a> Judge<'_, 'a> {
@@ -62,7 +64,7 @@ impl<'a> Judge<'_, 'a> {
     #[inline]
     pub(super) fn floors(&mut self, statement: &Statement<'a>, opcode: usize, end: usize) -> Read<()> {
         let form = statement.form();
-        if self.declares && !self.body.special && !form.operands_have_floors() && self.has_met(form, statement) {
+        if self.names.required && !self.body.special && !form.operands_have_floors() && self.has_met(form, statement) {
             return Ok(());
         }
         self.new_floors(statement, opcode, end)
@@ -143,13 +145,9 @@ impl<'a> Judge<'_, 'a> {
 }
 
 impl<'o> Level<'o> {
-    pub(in super::super) fn new(
-        table: &'static Table,
-        Options { ptx: version, target }: Options,
-        collector: Option<&'o mut Collector>,
-    ) -> Self {
-        let (options, met) = (Vec::new(), Met::default());
-        Level { table, version, target, version_at: None, target_at: None, options, met, collector }
+    pub(in super::super) fn new(table: &'static Table, given: Options, collector: Option<&'o mut Collector>) -> Self {
+        let (Options { ptx: version, target }, options, met) = (given, Vec::new(), Met::default());
+        Level { table, given, version, target, version_at: None, target_at: None, options, met, collector }
     }
 
     /// Returns whether the version and whether the target is below a floor. An unknown version or target is not.
@@ -164,7 +162,7 @@ impl<'o> Level<'o> {
 
     /// Returns true if the version is `until` or later, from which on something is removed. While requirements are
     /// collected, records `until` and returns false.
-    pub(in super::super) fn is_gone(&mut self, until: Option<Version>, span: &Range<usize>) -> bool {
+    pub(super) fn is_gone(&mut self, until: Option<Version>, span: &Range<usize>) -> bool {
         let Some(until) = until else { return false };
         match &mut self.collector {
             Some(collector) => {
@@ -177,12 +175,7 @@ impl<'o> Level<'o> {
 
     /// Checks that the version and the target support a construct. `what` is its name in messages. All requirements
     /// pass through here, so that this is also where they are collected.
-    pub(in super::super) fn needs(
-        &mut self,
-        what: impl Display,
-        floor: &'static Floor,
-        span: Range<usize>,
-    ) -> Read<()> {
+    pub(super) fn needs(&mut self, what: impl Display, floor: &'static Floor, span: Range<usize>) -> Read<()> {
         if let Some(collector) = &mut self.collector {
             collector.add(Requirement::From(floor), span);
             return Ok(());

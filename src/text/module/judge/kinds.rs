@@ -21,7 +21,7 @@ use crate::text::statement::{Element, Elements, Register, Statement, Value};
 
 /// Kind of a vector element, compared with those of its neighbors.
 #[derive(Clone, Copy)]
-pub(in super::super) enum Like {
+pub(super) enum Like {
     Register(&'static TypeInfo),
     /// An integer constant of any width.
     Integer,
@@ -29,7 +29,7 @@ pub(in super::super) enum Like {
 }
 
 impl Like {
-    pub(in super::super) fn goes_with(self, other: Like) -> bool {
+    pub(super) fn goes_with(self, other: Like) -> bool {
         match (self, other) {
             (Like::Register(ty), Like::Register(other)) => ty.goes_with(other),
             (Like::Register(ty), constant) | (constant, Like::Register(ty)) => {
@@ -54,7 +54,7 @@ impl fmt::Display for Like {
 
 impl<'a> Judge<'_, 'a> {
     /// Checks an operand that is not a scalar.
-    pub(in super::super) fn of_kind(
+    pub(super) fn of_kind(
         &mut self,
         statement: &Statement<'a>,
         info: &'static table::Operand,
@@ -115,7 +115,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Checks that a variable is in the state space of an address, or in another state space that the operand accepts.
-    pub(in super::super) fn in_space(
+    pub(super) fn in_space(
         &self,
         statement: &Statement<'a>,
         info: &'static table::Operand,
@@ -281,7 +281,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Checks a branch to a label, or to `count` labels. Forward references are resolved at the end of the function.
-    pub(in super::super) fn jump(&mut self, name: &'a str, count: Option<u64>) -> Read<()> {
+    pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>) -> Read<()> {
         let found = match count {
             None => self.find(name)?,
             Some(_) => self.names.scopes.find(&format!("{name}0")).map(|found| found.symbol),
@@ -302,7 +302,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Reports, at the end of a function, each reference to a label that is not visible there.
-    pub(in super::super) fn jumps(&mut self, lost_label: bool) {
+    pub(super) fn jumps(&mut self, lost_label: bool) {
         let mut labels = core::mem::take(&mut self.body.labels);
         labels.end(self.text, |labels, jump, missing| {
             let span = span_of(self.text, jump.name);

@@ -13,8 +13,8 @@ use crate::text::lexer::span_of;
 
 /// A forward reference to a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Jump<'a> {
-    pub(in super::super) name: &'a str,
+pub(super) struct Jump<'a> {
+    pub(super) name: &'a str,
     /// Number of labels in a family reference (`L<2>` refers to `L0` and `L1`); 0 for a reference to a single label.
     /// Saturates at `u32::MAX`, which is more than any text can declare.
     count: u32,
@@ -24,7 +24,7 @@ pub(in super::super) struct Jump<'a> {
 
 impl Jump<'_> {
     /// Returns the start of the statement that refers to the label.
-    pub(in super::super) fn statement(&self, text: &str) -> usize {
+    pub(super) fn statement(&self, text: &str) -> usize {
         span_of(text, self.name).start - self.behind as usize
     }
 }
@@ -41,7 +41,7 @@ struct Placed<'a> {
 
 /// The labels of the open function.
 #[derive(Debug, Default)]
-pub(in super::super) struct Labels<'a> {
+pub(super) struct Labels<'a> {
     /// The extent of each block, in order.
     blocks: Vec<Range<usize>>,
     /// The open blocks, outermost first.
@@ -55,7 +55,7 @@ const MOST_ALIKE: usize = 256;
 
 /// Reason why a label cannot be referred to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Missing {
+pub(super) enum Missing {
     /// The function has no such label.
     Nowhere,
     /// The label is declared in a block that does not contain the branch.
@@ -63,26 +63,26 @@ pub(in super::super) enum Missing {
 }
 
 impl<'a> Labels<'a> {
-    pub(in super::super) fn enter(&mut self, at: usize) {
+    pub(super) fn enter(&mut self, at: usize) {
         self.open.push(self.blocks.len() as u32);
         self.blocks.push(at..usize::MAX);
     }
 
-    pub(in super::super) fn leave(&mut self, at: usize) {
+    pub(super) fn leave(&mut self, at: usize) {
         if let Some(block) = self.open.pop() {
             self.blocks[block as usize].end = at;
         }
     }
 
     /// Declares a label in the innermost open block. A label outside of all blocks is visible everywhere.
-    pub(in super::super) fn place(&mut self, name: &'a str) {
+    pub(super) fn place(&mut self, name: &'a str) {
         let block = self.open.last().copied().unwrap_or(u32::MAX);
         self.placed.push(Placed { name, block, covering: block });
     }
 
     /// Records a reference to a label, or to a family of `count` labels, in a statement that begins `behind` bytes
     /// before the name.
-    pub(in super::super) fn jump(&mut self, name: &'a str, count: Option<u64>, behind: usize) {
+    pub(super) fn jump(&mut self, name: &'a str, count: Option<u64>, behind: usize) {
         if count == Some(0) {
             return;
         }
@@ -91,7 +91,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Ends the function: reports each reference to a label that is not visible, then clears all state.
-    pub(in super::super) fn end(&mut self, text: &str, mut missing: impl FnMut(&Self, Jump<'a>, Missing)) {
+    pub(super) fn end(&mut self, text: &str, mut missing: impl FnMut(&Self, Jump<'a>, Missing)) {
         let blocks = &self.blocks;
         let end = |block: u32| blocks.get(block as usize).map_or(usize::MAX, |block| block.end);
         // Blocks are numbered in order of their starts. Labels outside of all blocks (`u32::MAX`) sort first.
@@ -117,7 +117,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Discards a function whose blocks are not known.
-    pub(in super::super) fn forget(&mut self) {
+    pub(super) fn forget(&mut self) {
         self.blocks.clear();
         self.open.clear();
         self.placed.clear();
@@ -181,7 +181,7 @@ impl<'a> Labels<'a> {
     }
 
     /// Returns a label with a similar spelling.
-    pub(in super::super) fn near(&self, name: &str) -> Option<&'a str> {
+    pub(super) fn near(&self, name: &str) -> Option<&'a str> {
         closest(name, self.placed.iter().take(MOST_ALIKE).map(|placed| placed.name))
     }
 }

@@ -16,9 +16,9 @@ use crate::text::scope::Symbol;
 use crate::text::statement::{Guard, Register, Second, Statement, Value};
 
 impl<'a> Judge<'_, 'a> {
-    pub(in super::super) fn guard_is_predicate(&mut self, guard: Option<Guard<'a>>) -> Read<()> {
+    pub(super) fn guard_is_predicate(&mut self, guard: Option<Guard<'a>>) -> Read<()> {
         let Some(Guard { register: name, .. }) = guard else { return Ok(()) };
-        if !self.declares {
+        if !self.names.required {
             return Ok(());
         }
         let types = self.table.types;
@@ -34,7 +34,7 @@ impl<'a> Judge<'_, 'a> {
 
     /// Returns the symbol of a name, if it is declared. Reports leading zeros in the number of a family member.
     #[inline]
-    pub(in super::super) fn find(&mut self, name: &'a str) -> Read<Option<Symbol>> {
+    pub(super) fn find(&mut self, name: &'a str) -> Read<Option<Symbol>> {
         let Some(found) = self.names.scopes.find(name) else { return Ok(None) };
         if found.leading_zeros {
             let message = format!("`{name}` is the number of a register with leading zeros");
@@ -50,8 +50,8 @@ impl<'a> Judge<'_, 'a> {
     }
 
     #[inline]
-    pub(in super::super) fn registers(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
-        if !self.declares {
+    pub(super) fn registers(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+        if !self.names.required {
             return Ok(());
         }
         let (mut before, mut called) = (None, None);
@@ -172,7 +172,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Elements of vector registers and constants cannot share braces.
-    pub(in super::super) fn no_element_beside_constant(&self, group: &Group<'a>) -> Read<()> {
+    pub(super) fn no_element_beside_constant(&self, group: &Group<'a>) -> Read<()> {
         let (Some(register), true) = (group.element, group.constant) else { return Ok(()) };
         let message = format!("`{register}` is an element of a vector, and a constant stands in the same braces");
         Err(Box::new(
@@ -236,7 +236,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Reports a variable as a vector element in place of a register of its type, which only the assembler accepts.
-    pub(in super::super) fn variable_as_element(&mut self, name: &'a str) -> Read<()> {
+    pub(super) fn variable_as_element(&mut self, name: &'a str) -> Read<()> {
         let note = self.table.takes(Lenient::VariableAsElement);
         let message = format!("`{name}` is a variable, not a register");
         self.findings.lenient(note, Code::OperandType, span_of(self.text, name), &message)
@@ -340,7 +340,7 @@ impl<'a> Judge<'_, 'a> {
     }
 
     /// Checks the array of an element operand.
-    pub(in super::super) fn array(&mut self, name: &'a str) -> Read<()> {
+    pub(super) fn array(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
             Some(Symbol::Variable { .. }) => Ok(()),
             Some(_) => fail(Code::OperandType, span_of(self.text, name), format!("`{name}` is not a variable")),
@@ -385,14 +385,14 @@ impl<'a> Judge<'_, 'a> {
 
 /// Content of braces.
 #[derive(Default)]
-pub(in super::super) struct Group<'a> {
+pub(super) struct Group<'a> {
     /// An element of a vector register.
     element: Option<Register<'a>>,
-    pub(in super::super) constant: bool,
+    pub(super) constant: bool,
 }
 
 impl<'a> Group<'a> {
-    pub(in super::super) fn register(&mut self, register: Register<'a>) {
+    pub(super) fn register(&mut self, register: Register<'a>) {
         self.element = self.element.or(register.element.map(|_| register));
     }
 }

@@ -14,7 +14,7 @@ use crate::text::scope::Symbol;
 
 /// Kind of declaration that an undeclared name should have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Wanted {
+pub(super) enum Wanted {
     Register,
     /// A register that a statement reads, or a special register.
     Source,
@@ -54,7 +54,7 @@ impl Wanted {
 impl<'a> Judge<'_, 'a> {
     /// Reports a name without a visible declaration.
     #[cold]
-    pub(in super::super) fn undeclared<T>(&self, name: &str, wanted: Wanted) -> Read<T> {
+    pub(super) fn undeclared<T>(&self, name: &str, wanted: Wanted) -> Read<T> {
         let (code, message) = match wanted {
             Wanted::Guard => {
                 (Code::Guard, format!("`{name}` is not declared here, and a guard is a predicate register"))

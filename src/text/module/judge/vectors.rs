@@ -12,7 +12,7 @@ use crate::text::statement::{MAX_OPERANDS, Operand, Register, Statement, Value};
 impl<'a> Judge<'_, 'a> {
     /// Checks what the operands of a statement are declared as. Vector registers may make it a statement of another form.
     #[inline]
-    pub(in super::super) fn fits(&mut self, statement: &mut Statement<'a>, opcode: usize) -> Read<()> {
+    pub(super) fn fits(&mut self, statement: &mut Statement<'a>, opcode: usize) -> Read<()> {
         let notes = self.findings.waiting.len();
         self.registers(statement, opcode).or_else(|error| {
             self.findings.waiting.truncate(notes);

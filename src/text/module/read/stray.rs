@@ -2,19 +2,16 @@
 
 use alloc::format;
 
-use super::Checker;
 use super::recovery::has_label;
+use super::{ModuleReader, Output, Part};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::Feature;
 
-impl Checker<'_, '_> {
-    /// Skips a line of debug information; only the first one is reported.
+impl<'a, O: Output<'a>> ModuleReader<'a, O> {
+    /// Skips a line of debug information.
     pub(super) fn dwarf_line(&mut self) {
         let start = self.cursor().at();
         self.cursor().skip_line();
-        if !core::mem::replace(&mut self.dwarf, true) {
-            self.judge.feature(Feature::DwarfLines, "a line of debug information", start..start + 2);
-        }
+        self.out.part(Part::DebugLine(start));
     }
 
     /// Reports a linkage directive that no declaration follows.
@@ -22,11 +19,7 @@ impl Checker<'_, '_> {
         if self.begun.is_some() && !self.cursor().at_dot_word() {
             self.begun = None;
             let token = self.reader.cursor.token();
-            self.judge.findings.error(
-                Code::Syntax,
-                token,
-                "a function or a variable is expected here, behind its linkage",
-            );
+            self.error(Code::Syntax, token, "a function or a variable is expected here, behind its linkage");
         }
     }
 
@@ -36,7 +29,7 @@ impl Checker<'_, '_> {
         self.cursor().bump();
         self.cursor().skip_blanks();
         if !self.cursor().at_digit() {
-            self.judge.findings.error(Code::Syntax, start..start + 1, "`#` is followed by a line number");
+            self.error(Code::Syntax, start..start + 1, "`#` is followed by a line number");
         }
         self.cursor().skip_line();
     }
@@ -47,8 +40,8 @@ impl Checker<'_, '_> {
         self.cursor().bump();
         self.cursor().skip_blanks();
         let instruction = self.cursor().at_word() || self.cursor().peek() == b'@';
-        if !instruction || self.judge.names.scopes.depth() == 0 && !self.judge.bare {
-            self.judge.findings.error(Code::Syntax, at..at + 1, "a statement is expected here, not `\\`");
+        if !instruction || self.is_outside() {
+            self.error(Code::Syntax, at..at + 1, "a statement is expected here, not `\\`");
         }
     }
 
@@ -61,10 +54,10 @@ impl Checker<'_, '_> {
         }
         if empty {
             let error = Diagnostic::error(Code::Syntax, token.clone(), "`;` without a statement");
-            return self.judge.findings.waiting.push(error.with_safe_fix(token, ""));
+            return self.out.part(Part::Finding(error.with_safe_fix(token, "")));
         }
         // A bracket may be meant as a brace.
-        self.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');
+        self.recovery.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');
         // Stop at any character that may begin a statement.
         self.cursor().bump();
         while !self.cursor().at_end()
@@ -73,14 +66,14 @@ impl Checker<'_, '_> {
         {
             self.cursor().bump();
         }
-        self.cut_off = self.cursor().at_end();
-        self.lost_label |= has_label(&self.text()[token.start..self.reader.cursor.at()]);
-        if token.start >= self.rubbish {
+        self.recovery.cut_off = self.cursor().at_end();
+        self.recovery.lost_label |= has_label(&self.text()[token.start..self.reader.cursor.at()]);
+        if token.start >= self.recovery.rubbish {
             let rest = &self.text().as_bytes()[token.start..];
-            self.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            self.recovery.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let found = self.text()[token.clone()].escape_debug();
             let message = format!("a statement is expected here, not `{found}`");
-            self.judge.findings.error(Code::Syntax, token, message);
+            self.error(Code::Syntax, token, message);
         }
     }
 }
