@@ -19,8 +19,7 @@ use crate::text::reader::Read;
 use crate::text::scope::Symbol;
 use crate::text::statement::{Need, Statement};
 
-/// Cache of requirements that the version and the target satisfy: a text has few distinct ones. Version and target
-/// precede the first statement and do not change.
+/// Cache of requirements that the version and the target satisfy: a text has few distinct ones.
 pub(super) struct Met {
     /// Floors, each in the place that its address gives.
     floors: [Option<&'static Floor>; 64],
@@ -148,6 +147,11 @@ impl<'o> Level<'o> {
     pub(in super::super) fn new(table: &'static Table, given: Options, collector: Option<&'o mut Collector>) -> Self {
         let (Options { ptx: version, target }, options, met) = (given, Vec::new(), Met::default());
         Level { table, given, version, target, version_at: None, target_at: None, options, met, collector }
+    }
+
+    /// Changes the target. What another one has met counts no more.
+    pub(super) fn aim(&mut self, target: Target) {
+        (self.target, self.met) = (Some(target), Met::default());
     }
 
     /// Returns whether the version and whether the target is below a floor. An unknown version or target is not.

@@ -237,6 +237,7 @@ impl<'a> Judge<'_, 'a> {
             self.findings.error(Code::Syntax, keyword, "a function that is `.extern` has no body");
         }
         self.has_room(&head.parameters);
+        self.body.kernel = signature.kernel;
         if signature.kernel {
             self.parameter_space(signature.parameters(), name);
         }

@@ -39,7 +39,7 @@ impl<'a> Judge<'_, 'a> {
         if level.given.target.is_some() {
             return Ok(());
         }
-        level.target = Some(target);
+        level.aim(target);
         level.target_at = Some(span.clone());
         match level.version {
             Some(version) if version < since && level.given.ptx.is_none() && level.collector.is_none() => {

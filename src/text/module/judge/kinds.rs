@@ -11,13 +11,13 @@ use super::labels::Missing;
 use super::registers::Group;
 use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{self, Kind, OperandKind, Space, TypeInfo};
+use crate::table::{self, FormInfo, Kind, OperandKind, Space, TypeInfo};
 use crate::text::constant::{self, Constant};
 use crate::text::effects;
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
-use crate::text::statement::{Element, Elements, Register, Statement, Value};
+use crate::text::statement::{Element, Elements, Operand, Register, Statement, Value};
 
 /// Kind of a vector element, compared with those of its neighbors.
 #[derive(Clone, Copy)]
@@ -58,22 +58,23 @@ impl<'a> Judge<'_, 'a> {
         &mut self,
         statement: &Statement<'a>,
         info: &'static table::Operand,
-        value: Value<'a>,
+        operand: &Operand<'a>,
         opcode: usize,
     ) -> Read<()> {
-        match (info.kind, value) {
+        match (info.kind, operand.value) {
             (OperandKind::Vector(count), Value::Register(register)) => self.whole_vector(info, count, register.name),
             (OperandKind::Address, Value::Constant(_)) => self.constant_address(statement, info, opcode),
             (OperandKind::Vector(_), Value::Vector(elements)) => self.elements(info, elements),
             (OperandKind::Address, Value::Register(Register { name, .. }) | Value::Sum { name, .. }) => {
-                match self.address(statement, info, name)? {
-                    Some(number) => self.own_parameter(statement, name, number),
-                    None => Ok(()),
-                }
+                let variable = self.address(statement, info, name)?;
+                self.window(statement, info, name, variable)?;
+                self.suffix(statement, info, operand.selector, name, variable)?;
+                variable.map_or(Ok(()), |number| self.own_parameter(statement, name, number))
             }
             (OperandKind::Address, Value::Element { name, .. }) => {
                 self.array(name)?;
-                self.address(statement, info, name).map(drop)
+                let variable = self.address(statement, info, name)?;
+                self.window(statement, info, name, variable)
             }
             (OperandKind::Label, Value::Name(name)) => self.jump(name, None),
             (OperandKind::Branches, Value::Name(name)) => self.branches(name),
@@ -138,6 +139,68 @@ impl<'a> Judge<'_, 'a> {
         let message = format!("`{name}` is in `.{}`, and the address is {wanted}", found.name);
         let help = format!("name the state space `.{}`, if there is such a form", found.name);
         Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)))
+    }
+
+    /// Checks that an address is in the window of parameters that the statement names, if it names one. `variable` is the number of
+    /// the variable that is the address.
+    fn window(
+        &self,
+        statement: &Statement<'a>,
+        info: &'static table::Operand,
+        name: &'a str,
+        variable: Option<u32>,
+    ) -> Read<()> {
+        let Some(named) = info.space.and_then(|slot| statement.modifier(slot)) else { return Ok(()) };
+        let Some(space) = self.table.space(named).filter(|space| space.name != named) else { return Ok(()) };
+        let parameter = variable.map(|number| self.declared.shapes[number as usize].own);
+        let message = if space.kernel == Some(named) && parameter == Some(false) {
+            format!("`{name}` is an argument of calls, and `.{named}` has the parameters of this function")
+        } else if space.function == Some(named) && self.body.kernel && parameter != Some(false) {
+            format!("in a kernel, `.{named}` has the arguments of calls only, not its parameters")
+        } else {
+            return Ok(());
+        };
+        fail(Code::OperandType, span_of(self.text, name), message)
+    }
+
+    /// Checks that an address with a word behind it is in a register, and in a space whose addresses may have one.
+    fn suffix(
+        &self,
+        statement: &Statement<'a>,
+        info: &'static table::Operand,
+        bits: Option<u32>,
+        name: &'a str,
+        variable: Option<u32>,
+    ) -> Read<()> {
+        let Some(selector) = info.selector.filter(|selector| bits != Some(selector.default)) else { return Ok(()) };
+        let message = match self.space(statement, info) {
+            Some(space) if !space.suffixes => format!("an address in `.{}` has no `.{}`", space.name, selector.name),
+            _ if variable.is_some() => format!("`{name}` is a variable, and `.{}` follows registers", selector.name),
+            _ => return Ok(()),
+        };
+        fail(Code::Selector, span_of(self.text, name), message)
+    }
+
+    /// Checks that a statement has the operands that an option of the target requires.
+    #[cold]
+    pub(super) fn required_operands(&self, form: FormInfo, opcode: usize) -> Read<()> {
+        let table = self.table;
+        let given = |option: &str| self.level.options.iter().any(|(given, _)| given.name == option);
+        for space in table.spaces.iter().filter(|space| space.required && space.option.is_some_and(given)) {
+            let has = |form: FormInfo| {
+                form.operands().iter().flat_map(|info| info.spaces).any(|name| table.space(name) == Some(space))
+            };
+            if !has(form)
+                && let Some(other) = form.all_shapes().find(|other| has(*other))
+            {
+                let option = space.option.unwrap_or_default();
+                let message = format!("with `{option}`, `{}` needs an operand in `.{}`", form.mnemonic(), space.name);
+                let error = Diagnostic::error(Code::OperandCount, self.mnemonic_at(opcode), message);
+                let help = format!("write it like `{} {}`", other.mnemonic(), other.signature());
+                return Err(Box::new(error.with_help(help)));
+            }
+        }
+        Ok(())
     }
 
     /// Checks that a function does not write its own parameters, nor read its own results.

@@ -85,6 +85,8 @@ struct Declarations<'a> {
 /// The open function.
 #[derive(Default)]
 struct Body<'a> {
+    /// True if it is a kernel.
+    kernel: bool,
     labels: Labels<'a>,
     /// The lists and prototypes that are named by labels, by number.
     lists: Vec<List<'a>>,
@@ -157,6 +159,9 @@ impl<'o, 'a> Judge<'o, 'a> {
         self.body.statement_at = span.start;
         self.guard_is_predicate(guard)?;
         self.fits(statement, opcode)?;
+        if !self.level.options.is_empty() {
+            self.required_operands(statement.form(), opcode)?;
+        }
         self.floors(statement, opcode, span.end)?;
         self.findings.item(Item::Statement(statement), span);
         Ok(())

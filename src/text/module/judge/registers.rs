@@ -81,7 +81,7 @@ impl<'a> Judge<'_, 'a> {
                     self.targets(name)?;
                     called = Some((name, true));
                 }
-                value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, value, opcode)?,
+                value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, operand, opcode)?,
                 Value::Register(register) | Value::Negated(register) => {
                     let mut place = Place { inside, ..Place::of(info) };
                     if matches!(operand.value, Value::Negated(_)) {

@@ -108,7 +108,11 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         match self.header.next {
             Next::Target | Next::Targets => self.header.next = Next::Targets,
             Next::Version => self.header_ends(span.clone()),
-            Next::Done => return fail(Code::Syntax, span, "`.target` follows `.version`, before all else"),
+            // Among statements, it is the target of those behind it.
+            Next::Done if self.blocks.open > 0 => {}
+            Next::Done => {
+                return fail(Code::Syntax, span, "`.target` follows `.version`, or stands among statements");
+            }
         }
         let mut first = true;
         loop {
