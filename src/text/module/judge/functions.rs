@@ -154,11 +154,11 @@ impl<'a> Judge<'_, 'a> {
         self.head.list = Listed { head: Some(head), shapes: Vec::new(), before };
     }
 
-    pub(super) fn parameter(&mut self, parameter: Parameter<'a>) {
-        let Parameter { name, space, attributes, dimensions, span, end } = parameter;
+    pub(super) fn parameter(&mut self, parameter: &Parameter<'a>) {
+        let Parameter { name, space, ref attributes, ref dimensions, ref span, end } = *parameter;
         let Some(head) = self.head.list.head else { return };
         let site = Site::Parameters { opaques: head != Head::Function };
-        let DeclaredAs { symbol, ty, lanes, align } = self.declared_as(&attributes, space, site);
+        let DeclaredAs { symbol, ty, lanes, align } = self.declared_as(attributes, space, site);
         let symbol = self.numbered(if dimensions.is_empty() { symbol } else { symbol.as_array() });
         if head != Head::Prototype {
             self.names.introduce(self.text, name, None, symbol);
@@ -167,7 +167,7 @@ impl<'a> Judge<'_, 'a> {
         }
         let place = match space {
             Some(space) => {
-                let shape = self.shape(ty, lanes, align, &dimensions);
+                let shape = self.shape(ty, lanes, align, dimensions);
                 let elements = dimensions.iter().fold(1_u64, |all, count| all.saturating_mul(*count));
                 if head != Head::Kernel {
                     self.feature(Feature::MemoryParameters, "a parameter in memory", span.clone());

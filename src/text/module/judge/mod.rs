@@ -16,6 +16,7 @@ mod undeclared;
 mod values;
 mod vectors;
 
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -181,7 +182,8 @@ impl<'o, 'a> Judge<'o, 'a> {
 }
 
 impl<'a> Output<'a> for Judge<'_, 'a> {
-    #[inline]
+    // Each caller passes one kind of part, for which all but one arm is dropped.
+    #[inline(always)]
     fn part(&mut self, part: Part<'_, 'a>) {
         match part {
             Part::Statement { statement, guard, opcode, span } => {
@@ -217,10 +219,10 @@ impl<'a> Judge<'_, 'a> {
     fn rare_part(&mut self, part: Part<'_, 'a>) {
         match part {
             Part::Finding(finding) => {
-                self.findings.waiting.push(finding);
+                self.findings.waiting.push(*finding);
                 self.findings.make_room();
             }
-            Part::Unreadable(error) => self.findings.refuse(error),
+            Part::Unreadable(error) => self.findings.refuse(error.map(|error| *error)),
             Part::Skipped(span) => self.findings.unread(span),
             Part::Nameless(start) => self.findings.without_names(start),
             Part::Refused(span) => self.findings.refused(None, span),
@@ -283,12 +285,12 @@ impl<'a> Judge<'_, 'a> {
             Part::Declaration { begun, keyword, linkage, space, site } => {
                 self.declaration(begun, keyword, linkage, space, site);
             }
-            Part::Attributes(attributes) => self.attributes(&attributes),
+            Part::Attributes(attributes) => self.attributes(attributes),
             Part::Name { name, count, array } => self.name(name, count, array),
             Part::Dimensions(dimensions) => self.dimensions(dimensions),
             Part::Value(value, span) => self.initial_value(&value, span),
             Part::ValuesEnd { dimensions, length } => self.values_end(dimensions, length),
-            Part::ContentsBroken(error) => self.contents_broken(error),
+            Part::ContentsBroken(error) => self.contents_broken(*error),
             Part::NameEnds(end) => self.name_ends(end),
 
             Part::Label { name, list } => self.label(name, list),
@@ -304,12 +306,12 @@ impl<'a> Judge<'_, 'a> {
         }
     }
 
-    fn text_ends(&mut self, length: usize, whole: bool, missing: Option<Diagnostic>) {
+    fn text_ends(&mut self, length: usize, whole: bool, missing: Option<Box<Diagnostic>>) {
         self.findings.function_ends(length);
         self.names.record(|recorder| recorder.function_ends(length + 1));
         if whole && !self.findings.cut_off {
             self.missing_sections();
-            self.findings.waiting.extend(missing);
+            self.findings.waiting.extend(missing.map(|missing| *missing));
         }
         self.findings.hand_on();
     }

@@ -48,7 +48,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             return fail(Code::Syntax, span, "a declaration within a function has no linkage");
         }
         let attributes = if registers { self.register_attributes()? } else { self.variable_attributes()? };
-        self.out.part(Part::Attributes(attributes.clone()));
+        self.out.part(Part::Attributes(&attributes));
         self.cursor().skip_blanks();
         if registers && self.cursor().eat(b';') {
             return Ok(());

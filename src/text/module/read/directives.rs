@@ -68,7 +68,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         let start = self.cursor().at();
         self.out.part(Part::Begins);
         if let Err(error) = self.one_directive() {
-            self.out.part(Part::Unreadable(Some(*error)));
+            self.out.part(Part::Unreadable(Some(error)));
             // The rest of the line may be anything; what follows is likely to be whole.
             if self.cursor().at() == start {
                 self.cursor().bump();

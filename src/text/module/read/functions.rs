@@ -261,7 +261,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         let span = start..self.cursor().at();
         self.cursor().skip_blanks();
         let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
-        self.out.part(Part::Parameter(Parameter { name, space, attributes, dimensions, span, end }));
+        self.out.part(Part::Parameter(&Parameter { name, space, attributes, dimensions, span, end }));
         let more = self.cursor().eat(b',');
         self.cursor().skip_blanks();
         if more == (self.cursor().peek() == b')') {

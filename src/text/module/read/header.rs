@@ -60,7 +60,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         };
         if let Some((code, message)) = missing {
             let help = "a module begins with `.version` and `.target`; bare statements need both given";
-            self.out.part(Part::Finding(Diagnostic::error(code, span, message).with_help(help)));
+            self.out.part(Part::Finding(Box::new(Diagnostic::error(code, span, message).with_help(help))));
         }
         self.header.next = Next::Done;
     }

@@ -14,6 +14,7 @@ mod sections;
 mod stray;
 mod values;
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use core::ops::Range;
@@ -166,13 +167,13 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     }
 
     fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
-        self.out.part(Part::Finding(Diagnostic::error(code, span, message)));
+        self.out.part(Part::Finding(Box::new(Diagnostic::error(code, span, message))));
     }
 
     /// Reports an error after which the part is read on.
     fn note(&mut self, read: Read<()>) {
         if let Err(error) = read {
-            self.out.part(Part::Finding(*error));
+            self.out.part(Part::Finding(error));
         }
     }
 
@@ -188,7 +189,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             self.header_ends(length..length);
         }
         let unclosed = self.blocks.open > 0 && !self.recovery.lost_brace && self.blocks.too_deep == 0;
-        let missing = unclosed.then(|| self.missing_brace(length..length, "the end of the text"));
+        let missing = unclosed.then(|| Box::new(self.missing_brace(length..length, "the end of the text")));
         if self.bare {
             self.out.part(Part::FunctionEnds { at: length + 1, lost_label: self.recovery.lost_label });
         }
@@ -214,7 +215,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             // An unterminated comment is reported at the end of the text. A body that was cut short by another function
             // has been reported already.
             let told = self.cursor().unterminated.is_some() || outside && self.recovery.broken;
-            self.out.part(Part::Unreadable((!told).then_some(*error)));
+            self.out.part(Part::Unreadable((!told).then_some(error)));
             if outside {
                 self.skip_to_item();
             }
@@ -261,7 +262,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         read?;
         self.is_in_function(*opcode)?;
         for note in self.reader.notes.drain(..) {
-            self.out.part(Part::Finding(note));
+            self.out.part(Part::Finding(Box::new(note)));
         }
         let span = start..self.reader.cursor.at();
         self.out.part(Part::Statement { statement, guard, opcode: *opcode, span });
@@ -293,7 +294,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         let end = self.reader.cursor.at();
         let message = format!("`:` is missing before this, behind the label `{name}`");
         let error = Diagnostic::error(Code::Syntax, next.token(), message);
-        self.out.part(Part::Finding(error.with_fix(end..end, ":")));
+        self.out.part(Part::Finding(Box::new(error.with_fix(end..end, ":"))));
         self.reader.cursor = next;
         self.out.part(Part::LabelAlone(name));
         true

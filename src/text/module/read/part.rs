@@ -3,6 +3,7 @@
 //! A part is passed on as soon as it is read. Lists without a limit, such as the names of a declaration or the values
 //! of an array, are passed on one by one, so that the memory taken does not grow with them.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -18,9 +19,9 @@ pub(in super::super) enum Part<'s, 'a> {
     /// A directive or a statement begins: if it turns out to be unreadable, what was found in it does not count.
     Begins,
     /// Something is wrong with the text; reading goes on within the same part.
-    Finding(Diagnostic),
+    Finding(Box<Diagnostic>),
     /// The rest of the part cannot be read: nothing but this is reported of it, or nothing if it follows from a finding.
-    Unreadable(Option<Diagnostic>),
+    Unreadable(Option<Box<Diagnostic>>),
     /// The next part follows; true if it begins an item of a module.
     Next { item: bool },
     /// Text that was skipped, and may hold declarations.
@@ -65,7 +66,7 @@ pub(in super::super) enum Part<'s, 'a> {
     /// A list of parameters begins.
     Parameters(Head),
     /// A parameter.
-    Parameter(Parameter<'a>),
+    Parameter(&'s Parameter<'a>),
     /// The list ends with a token; it follows the name of the function, or it has its results.
     ParametersEnd { behind_name: bool, token: Range<usize> },
     /// A directive of the head.
@@ -97,7 +98,7 @@ pub(in super::super) enum Part<'s, 'a> {
         site: Site,
     },
     /// What stands between the state space and the names.
-    Attributes(Attributes<'a>),
+    Attributes(&'s Attributes<'a>),
     /// A declared name; the number of registers of a family.
     Name { name: &'a str, count: Option<u64>, array: bool },
     /// The dimensions of the variable.
@@ -107,7 +108,7 @@ pub(in super::super) enum Part<'s, 'a> {
     /// End of the initializer: number of dimensions, and of values if they give the array its length.
     ValuesEnd { dimensions: usize, length: Option<u64> },
     /// The dimensions or the initializer cannot be read.
-    ContentsBroken(Diagnostic),
+    ContentsBroken(Box<Diagnostic>),
     /// End of what is said of that name.
     NameEnds(usize),
 
@@ -130,7 +131,7 @@ pub(in super::super) enum Part<'s, 'a> {
     /// A part of any kind ends, which may hold names.
     Ends(Range<usize>),
     /// The text ends; `whole` is false if an error reaches to its end. `missing` is what it lacks if none does.
-    TextEnds { length: usize, whole: bool, missing: Option<Diagnostic> },
+    TextEnds { length: usize, whole: bool, missing: Option<Box<Diagnostic>> },
 }
 
 /// Kind of the list in which parameters are declared.
@@ -193,4 +194,11 @@ pub(in super::super) enum Value<'a> {
         /// Byte range of the mask for a byte of the address: `0xff(x)`.
         byte: Option<Range<usize>>,
     },
+}
+
+#[cfg(test)]
+#[test]
+fn parts_are_small() {
+    // They are passed by value, and there is one for each statement.
+    assert!(size_of::<Part<'_, '_>>() <= 88, "{}", size_of::<Part<'_, '_>>());
 }

@@ -1,6 +1,7 @@
 //! Error recovery: resumes reading after text that could not be read.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
@@ -200,7 +201,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             if !self.recovery.lost_brace {
                 let before = if kernel { "this kernel" } else { "this function's body" };
                 let error = self.missing_brace(place, before);
-                self.out.part(Part::Finding(error));
+                self.out.part(Part::Finding(Box::new(error)));
                 self.recovery.broken = true;
             }
             self.blocks.too_deep = 0;

@@ -33,7 +33,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             read = self.section_contents();
         }
         let Err(error) = read else { return Ok(()) };
-        self.out.part(Part::Finding(*error));
+        self.out.part(Part::Finding(error));
         self.reader.cursor = open;
         self.skip_braces(span)
     }

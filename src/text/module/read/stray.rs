@@ -1,5 +1,6 @@
 //! Reads lines and tokens that belong to no statement: debug information, line markers, backslashes and rubbish.
 
+use alloc::boxed::Box;
 use alloc::format;
 
 use super::recovery::has_label;
@@ -54,7 +55,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
         if empty {
             let error = Diagnostic::error(Code::Syntax, token.clone(), "`;` without a statement");
-            return self.out.part(Part::Finding(error.with_safe_fix(token, "")));
+            return self.out.part(Part::Finding(Box::new(error.with_safe_fix(token, ""))));
         }
         // A bracket may be meant as a brace.
         self.recovery.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');

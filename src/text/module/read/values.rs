@@ -27,7 +27,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     ) -> Read<()> {
         let start = self.reader.cursor;
         let Err(error) = self.dimensions_and_values(space, attributes, name, external) else { return Ok(()) };
-        self.out.part(Part::ContentsBroken(*error));
+        self.out.part(Part::ContentsBroken(error));
         self.reader.cursor = start;
         self.pass_contents(keyword)
     }
