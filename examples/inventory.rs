@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     function.statement(statement);
                 }
             }
-            Item::Prototype(_) | Item::Parameter(_) | Item::Label(_) | Item::Directive(_) | Item::Refused => {}
+            Item::Prototype(_) | Item::Parameter(_) | Item::Label(_) | Item::Directive(_) | Item::Refused(_) => {}
         });
         for (function, needs) in functions.iter_mut().zip(needs(&TABLE, text.as_bytes())) {
             function.minimum = needs.minimum();

@@ -159,3 +159,70 @@ fn doubles_are_demoted_on_targets_without_them_only() {
         assert_eq!(messages(&module).len(), found, "{target}");
     }
 }
+
+/// Number of errors of a module with this target, text before its kernel, and body.
+fn errors(target: &str, before: &str, body: &str) -> usize {
+    let text = format!(
+        ".version 8.6\n.target {target}\n.address_size 64\n{before}\n.entry k(.param .u64 own) {{\n\
+         .reg .b32 r<4>; .reg .b64 a<4>; .reg .f32 f<4>; .param .u64 passed;\n{body}\nret; }}"
+    );
+    check(&TABLE, text.as_bytes(), &Options::default()).errors()
+}
+
+#[test]
+fn an_option_of_the_target_may_require_an_operand() {
+    let (texture, sampler) = (".global .texref t;", ".global .texref t; .global .samplerref s;");
+    let independent = "sm_90, texmode_independent";
+    for (target, before, statement, expected) in [
+        ("sm_90", texture, "tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [t, {r0}];", 0),
+        ("sm_90, texmode_unified", texture, "tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [a0, {r0}];", 0),
+        (independent, texture, "tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [t, {r0}];", 1),
+        (independent, texture, "tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [a0, {r0}];", 1),
+        (independent, texture, "tex.level.2d.v4.f32.f32 {f0,f1,f2,f3}, [t, {f0,f1}], f2;", 1),
+        (independent, texture, "tld4.r.2d.v4.f32.f32 {f0,f1,f2,f3}, [t, {f0,f1}];", 1),
+        (independent, sampler, "tex.1d.v4.f32.s32 {f0,f1,f2,f3}, [t, s, {r0}];", 0),
+        (independent, texture, "txq.width.b32 r0, [t];", 0),
+    ] {
+        assert_eq!(errors(target, before, statement), expected, "{target}: {statement}");
+    }
+}
+
+#[test]
+fn windows_of_parameters_are_those_of_kernels_or_of_functions() {
+    for (statement, expected) in [
+        ("ld.param::entry.u64 a0, [own];", 0),
+        ("ld.param::entry.u64 a0, [a1];", 0),
+        ("ld.param::entry.u64 a0, [passed];", 1),
+        ("ld.param::func.u64 a0, [own];", 1),
+        ("ld.param::func.u64 a0, [a1];", 1),
+        ("ld.param::func.u64 a0, [passed];", 0),
+        ("st.param::func.u64 [passed], a0;", 0),
+    ] {
+        assert_eq!(errors("sm_90", "", statement), expected, "{statement}");
+    }
+    let in_function = |statement: &str| format!(".func f(.param .u64 p) {{ .reg .b64 l; {statement} ret; }}");
+    for statement in ["ld.param::func.u64 l, [p];", "ld.param::func.u64 l, [l];", "ld.param::entry.u64 l, [p];"] {
+        assert_eq!(errors("sm_90", &in_function(statement), ""), 0, "{statement}");
+    }
+}
+
+#[test]
+fn a_target_among_statements_holds_from_there_on() {
+    let (new, old) = ("griddepcontrol.wait;", "ret;");
+    assert_eq!(errors("sm_80", "", new), 1);
+    assert_eq!(errors("sm_80", "", &format!(".target sm_90\n{new}")), 0);
+    assert_eq!(errors("sm_90", "", &format!("{new} .target sm_80\n{old}")), 0);
+    assert_eq!(errors("sm_90", "", &format!("{new} .target sm_80\n{new}")), 1);
+    assert_eq!(errors("sm_90", ".target sm_80\n", ""), 1, "not between functions");
+}
+
+#[test]
+fn unified_memory_is_global() {
+    let take = |space: &str| format!("ld{space}.u32 r0, [a0].unified;");
+    for (space, expected) in [("", 0), (".global", 0), (".shared", 1), (".const", 1), (".local", 1), (".param", 1)] {
+        assert_eq!(errors("sm_90", "", &take(space)), expected, "ld{space}");
+    }
+    assert_eq!(errors("sm_90", ".global .u32 g;", "ld.global.u32 r0, [g].unified;"), 1);
+    assert_eq!(errors("sm_90", "", "atom.shared.add.u32 r0, [a0].unified, r1;"), 1);
+    assert_eq!(errors("sm_90", "", "atom.global.add.u32 r0, [a0].unified, r1;"), 0);
+}

@@ -989,7 +989,7 @@ fn directives_of_a_head_are_its_kinds() {
 fn the_parts_of_a_module_are_shown_with_their_places() {
     let text = ".version 7.0 .target sm_80 .shared .align 4 .b8 s[24];\n.func (.reg .u32 r) f(.param .align 4 .b8 a[16]);\n\
                 .visible .entry k() { .reg .v2 .f32 v; .reg .pred %p<3>; L: @%p1 ld.shared.f32 v.x, [s];\n\
-                @%p2 ld.u33 v.x ; ret; }";
+                @%p2 ld.u33 v.x ; mov.f32 v.y, lost; ret; }";
     let mut shown = Vec::new();
     read(&TABLE, text.as_bytes(), &Options::default(), |item, span| {
         let text = &text[span];
@@ -1006,7 +1006,8 @@ fn the_parts_of_a_module_are_shown_with_their_places() {
             Item::Label(name) => format!("{name}:"),
             Item::Directive(name) => format!(".{name}: {text}"),
             Item::End => "end".to_owned(),
-            Item::Refused => format!("refused: {text}"),
+            Item::Refused(Some(found)) => format!("refused: {found} <- {text}"),
+            Item::Refused(None) => format!("refused: {text}"),
         });
     });
     let expected = [
@@ -1022,6 +1023,7 @@ fn the_parts_of_a_module_are_shown_with_their_places() {
         "L:",
         "@%p1 ld.shared.f32 v.x, [s]; <- @%p1 ld.shared.f32 v.x, [s];",
         "refused: @%p2 ld.u33 v.x ;",
+        "refused: mov.f32 v.y, lost; <- mov.f32 v.y, lost;",
         "ret; <- ret;",
         "end",
     ];

@@ -317,7 +317,7 @@ impl<'a> Found<'a> {
             Item::Label(name) => Found::Label(name),
             Item::Directive(name) => Found::Directive(name),
             Item::Statement(statement) => Found::Statement(Some(statement.form())),
-            Item::Refused => Found::Statement(None),
+            Item::Refused(_) => Found::Statement(None),
         }
     }
 }

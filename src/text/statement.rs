@@ -293,14 +293,10 @@ impl<'a> Statement<'a> {
         text: &'a str,
         notes: &mut Vec<Diagnostic>,
     ) -> Result<Statement<'a>, Diagnostic> {
-        let before = notes.len();
-        let mut reader = Reader::new(table, text, notes);
-        let read = reader.statement();
-        let notes = reader.notes;
-        read.map_err(|error| {
-            notes.truncate(before);
-            *error
-        })
+        let mut reader = Reader::new(table, text);
+        let statement = reader.statement().map_err(|error| *error)?;
+        notes.append(&mut reader.notes);
+        Ok(statement)
     }
 
     pub(crate) fn new(table: &'static Table, guard: Option<Guard<'a>>, form: FormInfo, free: Free) -> Statement<'a> {

@@ -161,6 +161,15 @@ contents! {
         opaque: bool,
         /// Option of `.target` that is required to declare variables in it.
         option: Option<&'static str>,
+        /// True if with that option each instruction that can have an operand in it must have one.
+        required: bool,
+        /// True if a word may follow an address in it: `[a].unified`.
+        suffixes: bool,
+        /// Modifier for its window with the parameters of the kernel or function: `param::entry`.
+        kernel: Option<&'static str>,
+        /// Modifier for its window with the arguments of calls and the parameters of functions other than kernels:
+        /// `param::func`.
+        function: Option<&'static str>,
         /// True if its variables may have initializers.
         values: bool,
         /// True if variables of opaque types may be declared in it.

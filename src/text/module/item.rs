@@ -24,8 +24,8 @@ pub enum Item<'s, 'a> {
     Directive(&'a str),
     /// An instruction.
     Statement(&'s Statement<'a>),
-    /// An instruction that has an error, which the report contains.
-    Refused,
+    /// An instruction that has an error, which the report contains; with its operands, if they could be read.
+    Refused(Option<&'s Statement<'a>>),
 }
 
 /// The head of a function.
@@ -66,4 +66,33 @@ pub enum Place {
         /// Number of elements of an array; 1 for any other variable, 0 if the text omits the length.
         elements: u64,
     },
+}
+
+/// Who else sees what is declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Linkage {
+    /// Other modules see it.
+    Visible,
+    /// Another module defines it.
+    Extern,
+    /// Other modules see it, and may replace it.
+    Weak,
+    /// Other modules see it, and those that declare it as well share it.
+    Common,
+}
+
+impl Linkage {
+    /// Every linkage, with its directive without the dot.
+    pub(crate) const NAMED: [(&str, Linkage); 4] = [
+        ("visible", Linkage::Visible),
+        ("extern", Linkage::Extern),
+        ("weak", Linkage::Weak),
+        ("common", Linkage::Common),
+    ];
+
+    /// The linkage that a directive, given without its dot, says.
+    pub(crate) fn named(name: &str) -> Option<Linkage> {
+        Linkage::NAMED.iter().find(|(own, _)| *own == name).map(|(_, linkage)| *linkage)
+    }
 }

@@ -21,65 +21,39 @@
 //! assert_eq!(error.help.as_deref(), Some("`%f<3>` declares `%f0` to `%f2`"));
 //! ```
 //!
-//! The reader handles the frame of a module: directives, declarations, functions, scopes and labels. Each invalid
-//! statement is reported once, including one with an unknown opcode, and reading resumes after it.
+//! A text is read once: `read` makes parts of it and knows nothing of what becomes of them, `judge` resolves names and judges
+//! each part as it comes, and `findings` holds back what it says until the end of a function. Each invalid statement is reported
+//! once, including one with an unknown opcode, and reading resumes after it.
 
-mod calls;
-mod declarations;
-mod directives;
-mod features;
+mod findings;
 mod fixes;
-mod floors;
-mod functions;
-mod header;
 mod index;
 mod item;
-mod kinds;
-mod labels;
-mod lists;
+mod judge;
 mod needs;
-mod recovery;
-mod registers;
-mod sections;
+mod read;
 mod silence;
-mod stray;
 mod tree;
-mod undeclared;
-mod variables;
-mod vectors;
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use calls::{List, Shape};
-pub use directives::Linkage;
-pub(crate) use directives::OWN;
-use directives::begins_item;
+use findings::Findings;
 pub use fixes::{Fixed, edits, fix};
-use floors::Met;
-use functions::Signature;
-use header::Header;
 use index::Recorder;
 pub use index::{Context, Index, Name, Part, Symbol, SymbolKind};
-pub use item::{Declaration, Function, Item, Place};
-use labels::Labels;
+pub use item::{Declaration, Function, Item, Linkage, Place};
+use judge::{Judge, Level, Names};
 use needs::Collector;
 pub use needs::{Minimum, Needs, Reason, needs};
-use recovery::has_label;
+use read::ModuleReader;
+pub(crate) use read::OWN;
 pub use tree::{Module, Node, NodeKind};
 
 use super::encoding::decode;
-use super::lexer::{Cursor, has_directive};
-use super::memo::Memo;
-use super::mnemonic::{self, Depth};
-use super::reader::{Opening, Read, Reader, fail};
-use super::scope::Scopes;
-use super::statement::Statement;
+use super::lexer::has_directive;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::table::{Declared, Directive, Free, Table, TypeId};
+use crate::table::Table;
 use crate::target::{Target, Version};
 
 /// Settings that take precedence over the header directives of a text.
@@ -263,420 +237,11 @@ fn run<'a>(
         }
     };
     let bare = !has_directive(text, ".version") && !has_directive(text, ".target");
-    let mut notes = Vec::new();
-    let mut checker = Checker {
-        reader: Reader::new(table, text, &mut notes),
-        scopes: Scopes::new(),
-        types: Memo::default(),
-        bare,
-        declares: !bare || has_directive(text, ".reg"),
-        options,
-        version: options.ptx,
-        target: options.target,
-        header: Header::Version,
-        version_at: None,
-        target_at: None,
-        target_options: Vec::new(),
-        sections: false,
-        externals: BTreeMap::new(),
-        aliases: BTreeSet::new(),
-        section_labels: BTreeSet::new(),
-        address_sized: false,
-        function: None,
-        signatures: BTreeMap::new(),
-        braces: 0,
-        too_deep: 0,
-        unread: Vec::new(),
-        unread_names: BTreeSet::new(),
-        strings: (!text.is_ascii()).then(|| Cursor::new(text)),
-        stopped: false,
-        lost_names: None,
-        without_names: Vec::new(),
-        lost_label: false,
-        lost_brace: false,
-        broken: false,
-        headless: false,
-        unbalanced: false,
-        dwarf: false,
-        files: BTreeSet::new(),
-        locations: BTreeSet::new(),
-        head_end: 0,
-        begun: None,
-        cut_off: false,
-        rubbish: 0,
-        met: Met::default(),
-        statement_at: 0,
-        special: false,
-        collector,
-        labels: Labels::default(),
-        lists: Vec::new(),
-        shapes: Vec::new(),
-        tables: BTreeMap::new(),
-        named: Vec::new(),
-        in_table: 0,
-        outside: 0,
-        visitor,
-        recorder,
-    };
-    checker.module();
-    let Checker { version, target, in_table, outside, .. } = checker;
-    Report { version, target, in_table, outside, ..report }
-}
-
-struct Checker<'n, 'o, 'a> {
-    reader: Reader<'n, 'a>,
-    scopes: Scopes<'a>,
-    /// Cache of the types of registers by name.
-    types: Memo<'a, (TypeId, Option<&'static Declared>)>,
-    /// True if statements may occur outside of functions.
-    bare: bool,
-    /// True if the text declares registers, so that each register must be declared.
-    declares: bool,
-    options: &'o Options,
-    version: Option<Version>,
-    target: Option<Target>,
-    header: Header,
-    /// Byte ranges of the version and the target in the text that statements are checked against.
-    version_at: Option<Range<usize>>,
-    target_at: Option<Range<usize>>,
-    /// The options that follow the target, and their byte ranges.
-    target_options: Vec<(&'static Directive, Range<usize>)>,
-    /// True once a `.section` has been read.
-    sections: bool,
-    /// True once `.address_size` has been read.
-    address_sized: bool,
-    /// The function whose body is open.
-    function: Option<&'a str>,
-    /// Signatures of the functions declared so far.
-    signatures: BTreeMap<&'a str, Signature>,
-    /// The variables declared as `.extern`; true if also defined.
-    externals: BTreeMap<&'a str, bool>,
-    /// The functions defined by `.alias`.
-    aliases: BTreeSet<&'a str>,
-    /// The labels of the `.section`s read so far.
-    section_labels: BTreeSet<&'a str>,
-    /// Number of open braces, and number of open braces beyond the nesting depth that the assembler accepts.
-    braces: usize,
-    too_deep: usize,
-    /// Text that could not be read since findings were last handed on: its declarations are unknown.
-    unread: Vec<Range<usize>>,
-    /// Names in all text that could not be read, without trailing digits.
-    unread_names: BTreeSet<&'a str>,
-    /// Position up to which strings have been checked; `None` for ASCII text, which needs no check.
-    strings: Option<Cursor<'a>>,
-    /// True once the visitor has stopped the reading.
-    stopped: bool,
-    /// Start of a register declaration in the open function whose names could not be read.
-    lost_names: Option<usize>,
-    /// Text after such declarations, up to the end of the function.
-    without_names: Vec<Range<usize>>,
-    /// Set if a label of the open function could not be read, or if a bracket was found that may be meant as a brace.
-    lost_label: bool,
-    lost_brace: bool,
-    /// True if a function's body was ended by the head of another function.
-    broken: bool,
-    /// True if the next block belongs to a function whose head could not be read.
-    headless: bool,
-    /// True if an unclosed brace was found.
-    unbalanced: bool,
-    /// True once a line of debug information has been read.
-    dwarf: bool,
-    /// File numbers and source locations read so far.
-    files: BTreeSet<u32>,
-    locations: BTreeSet<[u32; 3]>,
-    /// End of the head of the last function that was found within another function.
-    head_end: usize,
-    /// A pending linkage directive, such as `.visible`, and its start.
-    begun: Option<(usize, Linkage)>,
-    /// True if the last error extends to the end of the text.
-    cut_off: bool,
-    /// End of the last line for which an unexpected token was reported.
-    rubbish: usize,
-    /// Cache of the requirements that the version and the target are known to meet.
-    met: Met,
-    /// Start of the statement being read.
-    statement_at: usize,
-    /// True if the statement may name special registers.
-    special: bool,
-    /// Collects requirements on the version and the target, instead of checking them.
-    collector: Option<&'o mut Collector>,
-    /// The labels of the open function.
-    labels: Labels<'a>,
-    /// The lists and prototypes that are named by labels of the open function, by number.
-    lists: Vec<List<'a>>,
-    /// The shapes of the known variables, by number.
-    shapes: Vec<Shape>,
-    /// The functions named by the initializers of an array, by the array's number.
-    tables: BTreeMap<u32, Vec<&'a str>>,
-    /// The functions named by the initializers of the current declaration.
-    named: Vec<&'a str>,
-    in_table: usize,
-    outside: usize,
-    visitor: &'o mut dyn Visitor<'a>,
-    recorder: Option<&'o mut Recorder<'a>>,
-}
-
-/// Maximum number of findings held back until the end of their function. They are held back because later text may
-/// explain them, or may have findings that precede them in text order.
-const MOST_WAITING: usize = 1000;
-
-/// End-of-file character of old systems (SUB).
-const SUBSTITUTE: u8 = 0x1a;
-
-impl<'a> Checker<'_, '_, 'a> {
-    fn module(&mut self) {
-        // All statements are read into the same place, as they are large.
-        let mut statement = None;
-        loop {
-            self.cursor().skip_blanks();
-            // Text after a function that does not begin an item still belongs to that function's findings.
-            if self.scopes.depth() == 0 && !self.bare && self.cursor().at_dot_word() {
-                self.hand_on();
-            } else {
-                self.make_room();
-            }
-            if self.cursor().at_end() || self.stopped {
-                break;
-            }
-            let start = self.cursor().at();
-            self.linkage_alone();
-            match self.cursor().peek() {
-                b'{' => self.open_brace(),
-                b'}' => self.close_brace(),
-                b'.' if self.cursor().at_dot_word() => self.directive(),
-                b'@' if self.cursor().peek_at(1) == b'@' && self.scopes.depth() == 0 => self.dwarf_line(),
-                b'#' => self.line_marker(),
-                b'\\' => self.backslash(),
-                SUBSTITUTE if self.cursor().at() + 1 == self.text().len() => self.cursor().bump(),
-                b'@' => self.statement(&mut statement),
-                _ if self.cursor().at_word() => self.statement(&mut statement),
-                _ => self.rubbish(),
-            }
-            self.record_part(start);
-        }
-        self.record(|recorder, text| recorder.function_ends(text.len() + 1));
-        if self.stopped {
-            return;
-        }
-        if self.bare {
-            self.jumps();
-        }
-        self.end();
-        self.hand_on();
-    }
-
-    /// Hands findings on early if too many are pending.
-    #[inline]
-    pub(super) fn make_room(&mut self) {
-        if self.reader.notes.len() >= MOST_WAITING {
-            self.hand_on();
-        }
-    }
-
-    /// Hands on the findings of the text read so far.
-    fn hand_on(&mut self) {
-        self.strings();
-        if self.reader.notes.is_empty() {
-            return;
-        }
-        self.drop_consequences();
-        self.reader.notes.sort_by_key(|finding| finding.span.start);
-        for finding in self.reader.notes.drain(..) {
-            match self.visitor.finding(finding) {
-                Proceed::Explain => self.reader.brief = false,
-                Proceed::Count => self.reader.brief = true,
-                Proceed::Stop => {
-                    self.stopped = true;
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Calls `what` with the recorder, if there is one.
-    #[inline]
-    fn record(&mut self, what: impl FnOnce(&mut Recorder<'a>, &'a str)) {
-        let text = self.text();
-        if let Some(recorder) = &mut self.recorder {
-            what(recorder, text);
-        }
-    }
-
-    /// Records the part from `start` up to the cursor.
-    #[inline]
-    fn record_part(&mut self, start: usize) {
-        let (text, end) = (self.text(), self.reader.cursor.at());
-        if let Some(recorder) = &mut self.recorder
-            && !matches!(text.as_bytes()[start], b'{' | b'}')
-        {
-            recorder.part(text, start..end, &self.scopes);
-        }
-    }
-
-    /// Checks that the strings read so far are ASCII. Comments may contain any character.
-    fn strings(&mut self) {
-        let (text, end) = (self.text(), self.reader.cursor.at());
-        let Some(mut cursor) = self.strings else { return };
-        while cursor.at() < end {
-            cursor.skip_blanks();
-            let start = cursor.at();
-            if cursor.peek() != b'"' || !cursor.skip_string() {
-                cursor.bump();
-                continue;
-            }
-            let string = &text[start..cursor.at()];
-            if let Some((at, letter)) = string.char_indices().find(|(_, letter)| !letter.is_ascii()) {
-                let span = start + at..start + at + letter.len_utf8();
-                self.error(Code::Encoding, span, "a string holds ASCII only");
-            }
-        }
-        self.strings = Some(cursor);
-    }
-
-    fn cursor(&mut self) -> &mut Cursor<'a> {
-        &mut self.reader.cursor
-    }
-
-    fn text(&self) -> &'a str {
-        self.reader.cursor.text()
-    }
-
-    fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
-        self.reader.notes.push(Diagnostic::error(code, span, message));
-    }
-
-    fn end(&mut self) {
-        let length = self.text().len();
-        self.names_end(length);
-        if let Some(at) = self.reader.cursor.unterminated {
-            return self.error(Code::Syntax, at..at + 2, "this comment has no end");
-        }
-        if self.cut_off {
-            return;
-        }
-        self.linkage_alone();
-        self.header_ends(length..length);
-        self.missing_sections();
-        if self.braces > 0 && !self.lost_brace && self.too_deep == 0 {
-            self.missing_brace(length..length, "the end of the text");
-        }
-    }
-
-    fn statement(&mut self, place: &mut Option<Statement<'a>>) {
-        let before = self.reader.notes.len();
-        let start = self.cursor().at();
-        self.statement_at = start;
-        self.header_ends(start..start + 1);
-        let mut opcode = start;
-        if let Err(mut error) = self.one_statement(place, &mut opcode) {
-            self.reader.notes.truncate(before);
-            let unread = matches!(error.code, Code::Syntax | Code::UnknownOpcode);
-            self.recover(opcode);
-            self.unfinished(&mut error);
-            let outside = self.scopes.depth() == 0 && !self.bare;
-            // An unterminated comment is reported at the end of the text. A body that was cut short by another function
-            // has been reported already.
-            if self.cursor().unterminated.is_none() && !(outside && self.broken) {
-                self.reader.notes.push(*error);
-            }
-            if outside {
-                self.skip_to_item();
-            }
-            // A statement within a single line declares nothing, but longer text may contain a label or a declaration.
-            let passed = &self.text()[start..self.reader.cursor.at()];
-            if unread && (outside || passed.trim_end().contains([':', '{', '}', '\n'])) {
-                self.unread.push(start..self.reader.cursor.at());
-            }
-            self.lost_label |= has_label(passed);
-            self.cut_off = self.cursor().at_end();
-            let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
-            self.visitor.item(Item::Refused, start..end);
-        }
-        let end = self.reader.cursor.at();
-        for finding in self.reader.notes.iter_mut().skip(before) {
-            finding.statement = Some(start..end);
-        }
-    }
-
-    /// Reads a statement. Sets `opcode` to its start after the guard.
-    #[inline]
-    fn one_statement(&mut self, place: &mut Option<Statement<'a>>, opcode: &mut usize) -> Read<()> {
-        let start = *opcode;
-        let guard = self.reader.guard()?;
-        *opcode = self.reader.cursor.at();
-        if !self.reader.cursor.at_word() {
-            return fail(Code::Syntax, self.reader.cursor.token(), "a guard is followed by an instruction");
-        }
-        let mut free = Free::NONE;
-        let form = match self.reader.opening(&mut free) {
-            Ok(Opening::Form(form)) => form,
-            Ok(Opening::Label(name)) => return self.label(guard, name),
-            Ok(Opening::Outside) if self.label_without_colon(*opcode) => return Ok(()),
-            Ok(Opening::Outside) => return self.outside(*opcode),
-            Err(error) => {
-                self.in_table += 1;
-                return Err(error);
-            }
-        };
-        self.in_table += 1;
-        let statement = place.get_or_insert_with(|| Statement::new(self.reader.table, guard, form, free));
-        statement.renew(guard, form, free);
-        let read = self.reader.operands(statement);
-        if self.reader.cursor.at_end() && (read.is_err() || !self.reader.cursor.is_behind(b';')) {
-            return self.no_end(*opcode);
-        }
-        read?;
-        self.stands_in_function(*opcode)?;
-        self.guard_is_predicate(guard)?;
-        self.fits(statement, *opcode)?;
-        self.floors(statement, *opcode)?;
-        self.visitor.item(Item::Statement(statement), start..self.reader.cursor.at());
-        Ok(())
-    }
-
-    /// Treats a name alone on its line, if the next line begins a statement, as a label that lacks its colon. Moves the
-    /// cursor to the next line.
-    #[cold]
-    fn label_without_colon(&mut self, opcode: usize) -> bool {
-        let name = &self.text()[opcode..self.reader.cursor.at()];
-        let mut next = self.reader.cursor;
-        next.skip_blanks();
-        let between = &self.text()[self.reader.cursor.at()..next.at()];
-        let mut directive = next;
-        let begins = next.at_word()
-            || matches!(next.peek(), b'@' | b'{' | b'}')
-            || next.at_dot_word() && begins_item(self.reader.table, directive.dot_word());
-        if name.contains('.') || !between.contains('\n') || !begins || self.scopes.depth() == 0 {
-            return false;
-        }
-        let end = self.reader.cursor.at();
-        let message = format!("`:` is missing before this, behind the label `{name}`");
-        self.reader.notes.push(Diagnostic::error(Code::Syntax, next.token(), message).with_fix(end..end, ":"));
-        self.reader.cursor = next;
-        self.labels.place(name);
-        true
-    }
-
-    /// Reports an opcode that is not in the table, with the nearest one as a suggestion.
-    #[cold]
-    fn outside(&mut self, opcode: usize) -> Read<()> {
-        self.outside += 1;
-        self.stands_in_function(opcode)?;
-        let mut cursor = self.reader.cursor;
-        cursor.seek(opcode);
-        match mnemonic::read(self.reader.table, &mut cursor, Depth::Verdict) {
-            Err(refusal) => {
-                cursor.seek(opcode);
-                self.reader.refused(cursor, refusal)
-            }
-            Ok(_) => self.skip_statement(opcode),
-        }
-    }
-
-    fn mnemonic_at(&self, opcode: usize) -> Range<usize> {
-        let mut cursor = self.reader.cursor;
-        cursor.seek(opcode);
-        cursor.dotted_word();
-        opcode..cursor.at()
-    }
+    let required = !bare || has_directive(text, ".reg");
+    let (findings, names) = (Findings::new(text, visitor), Names::new(bare, required, recorder));
+    let judge = Judge::new(table, text, findings, names, Level::new(table, *options, collector));
+    let mut reader = ModuleReader::new(table, text, bare, options, judge);
+    reader.module();
+    let (level, (in_table, outside)) = (&reader.out.level, reader.counts);
+    Report { version: level.version, target: level.target, in_table, outside, ..report }
 }

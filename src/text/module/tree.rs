@@ -145,7 +145,7 @@ impl Builder<'_> {
         let kind = match item {
             Item::End => return self.close(span.end),
             // Parameters are part of the function's head; refused statements are part of the text before the next node.
-            Item::Parameter(_) | Item::Refused => return,
+            Item::Parameter(_) | Item::Refused(_) => return,
             Item::Declaration(declaration) if span.start < self.at => {
                 return self.another(declaration.name, span.end);
             }

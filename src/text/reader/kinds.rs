@@ -22,7 +22,7 @@ struct List<'a> {
     dropped: bool,
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> Reader<'a> {
     /// Reads an operand that is not scalar. `bare` is true for an address without brackets.
     #[inline]
     pub(super) fn of_kind(

@@ -56,11 +56,11 @@ pub(crate) enum Opening<'a> {
 const LONGEST_STATEMENT: usize = 1024;
 
 /// Reads statements from a text.
-pub(crate) struct Reader<'n, 'a> {
+pub(crate) struct Reader<'a> {
     pub(crate) table: &'static Table,
     pub(crate) cursor: Cursor<'a>,
     /// Receives warnings.
-    pub(crate) notes: &'n mut Vec<Diagnostic>,
+    pub(crate) notes: Vec<Diagnostic>,
     /// Cache of resolved mnemonics that are not the canonical mnemonic of a form.
     known: Memo<'a, (FormInfo, Free)>,
     /// Cache of errors for mnemonics without blanks; spans are relative to the start of the mnemonic.
@@ -71,14 +71,14 @@ pub(crate) struct Reader<'n, 'a> {
     shapes: Shapes,
 }
 
-impl<'n, 'a> Reader<'n, 'a> {
-    pub(crate) fn new(table: &'static Table, text: &'a str, notes: &'n mut Vec<Diagnostic>) -> Reader<'n, 'a> {
+impl<'a> Reader<'a> {
+    pub(crate) fn new(table: &'static Table, text: &'a str) -> Reader<'a> {
         let (known, refused, shapes) = (Memo::default(), Memo::default(), Shapes::default());
-        Reader { table, cursor: Cursor::new(text), notes, known, refused, brief: false, shapes }
+        Reader { table, cursor: Cursor::new(text), notes: Vec::new(), known, refused, brief: false, shapes }
     }
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> Reader<'a> {
     pub(crate) fn statement(&mut self) -> Read<Statement<'a>> {
         self.cursor.skip_blanks();
         let guard = self.guard()?;
@@ -254,8 +254,8 @@ impl<'a> Reader<'_, 'a> {
         let statement = start.at()..end.at();
         let goes = |fix: &Fix| {
             let span = fix.span.start - statement.start..fix.span.end - statement.start;
-            let (edited, mut notes) = (Fix::new(span, &*fix.text).apply(&text[statement.clone()]), Vec::new());
-            let mut reader = Reader::new(self.table, &edited, &mut notes);
+            let edited = Fix::new(span, &*fix.text).apply(&text[statement.clone()]);
+            let mut reader = Reader::new(self.table, &edited);
             reader.brief = true;
             reader.statement().is_ok()
         };

@@ -14,7 +14,7 @@ use crate::text::constant::{self, Constant, WARP_NAME, at_name};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Operand, Register, Second, Value, element_index};
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> Reader<'a> {
     /// Fast path for the usual operand: reads a single register, with the comma and blanks before it. Returns false if
     /// the operand is anything else.
     #[inline]

@@ -160,7 +160,7 @@ fn said(error: Option<Box<Diagnostic>>) -> Box<Diagnostic> {
     error.unwrap_or_else(|| unreachable!("only what is guessed has none"))
 }
 
-impl<'a> Reader<'_, 'a> {
+impl<'a> Reader<'a> {
     /// Reads the operands again, as those of another form of the same mnemonic if the shapes of the operands select
     /// one. `error` is the finding of the first attempt, if any.
     #[cold]

@@ -161,7 +161,7 @@ impl<'a> Reading<'a> {
             }
             Item::Directive(name) => self.directive(name, text),
             Item::Statement(statement) => self.statement(statement, span),
-            Item::Refused => {}
+            Item::Refused(_) => {}
         }
     }
 

@@ -281,9 +281,22 @@ impl Resolver {
     }
 
     pub(super) fn spaces(&mut self, spaces: Vec<ast::Space>) {
-        const ATTRIBUTES: [&str; 9] =
-            ["generic", "constants", "opaque", "values", "opaques", "vectors", "option", "inside", "until"];
-        for ast::Space { docs, name, memory, attributes, option, inside, until } in spaces {
+        const ATTRIBUTES: [&str; 13] = [
+            "generic",
+            "constants",
+            "opaque",
+            "values",
+            "opaques",
+            "vectors",
+            "option",
+            "required",
+            "suffixes",
+            "inside",
+            "until",
+            "kernel",
+            "function",
+        ];
+        for ast::Space { docs, name, memory, attributes, option, inside, until, kernel, function } in spaces {
             let [inside, until] = [inside, until].map(|version| version.map(|version| self.version(&version)));
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
@@ -303,6 +316,18 @@ impl Resolver {
                 let mistake = Diagnostic::new(option.span(), format!("`{option}` is not an option of `.target`"));
                 self.error(mistake.suggest(option.as_ref(), names.iter().map(String::as_str)));
             }
+            if let Some(required) =
+                attributes.iter().find(|attribute| *attribute == "required").filter(|_| option.is_none())
+            {
+                let mistake = Diagnostic::new(required.span(), "`required` goes with an `option`");
+                self.error(mistake.help("like `.samplerref opaque option texmode_independent required;`"));
+            }
+            for window in [&kernel, &function].into_iter().flatten() {
+                if !window.to_string().starts_with(&format!("{name}::")) {
+                    let message = format!("`.{window}` is not a window of `.{name}`");
+                    self.error(Diagnostic::new(window.span(), message).help(format!("like `.{name}::window`")));
+                }
+            }
             let memory = memory.and_then(|word| self.known(&word, Memory::ALL, Memory::name, "memory"));
             self.model.spaces.push(SpaceBuf {
                 name: name.to_string(),
@@ -311,6 +336,10 @@ impl Resolver {
                 constants: has("constants"),
                 opaque: has("opaque"),
                 option: option.map(|option| option.to_string()),
+                required: has("required"),
+                suffixes: has("suffixes"),
+                kernel: kernel.map(|window| window.to_string()),
+                function: function.map(|window| window.to_string()),
                 values: has("values"),
                 opaques: has("opaques"),
                 vectors: has("vectors"),

@@ -246,7 +246,7 @@ pub(crate) struct Space {
     pub name: Ident,
     /// `of block`
     pub memory: Option<Ident>,
-    /// `generic`, `constants`, `opaque`
+    /// `generic`, `constants`, `opaque`, `required`
     pub attributes: Vec<Ident>,
     /// `option texmode_independent`
     pub option: Option<Ident>,
@@ -254,6 +254,10 @@ pub(crate) struct Space {
     pub inside: Option<Version>,
     /// `until 1.5`
     pub until: Option<Version>,
+    /// `kernel .param::entry`
+    pub kernel: Option<Ident>,
+    /// `function .param::func`
+    pub function: Option<Ident>,
 }
 
 /// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: a special register

@@ -150,6 +150,7 @@ fn manual(input: ParseStream, span: Span, errors: &mut Errors) -> Result<Manual>
 fn space(input: ParseStream) -> Result<Space> {
     let (mut docs, name) = (super::docs(input)?, dotted(input)?);
     let (mut memory, mut attributes, mut option, mut inside, mut until) = (None, Vec::new(), None, None, None);
+    let (mut kernel, mut function) = (None, None);
     while input.peek(syn::Ident) {
         let attribute = word(input)?;
         match attribute.to_string().as_str() {
@@ -157,12 +158,14 @@ fn space(input: ParseStream) -> Result<Space> {
             "option" => option = Some(word(input)?),
             "inside" => inside = Some(version(input)?),
             "until" => until = Some(version(input)?),
+            "kernel" => kernel = Some(dotted(input)?),
+            "function" => function = Some(dotted(input)?),
             _ => attributes.push(attribute),
         }
     }
     describe(input, &mut docs)?;
     semicolon(input)?;
-    Ok(Space { docs, name, memory, attributes, option, inside, until })
+    Ok(Space { docs, name, memory, attributes, option, inside, until, kernel, function })
 }
 
 fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {

@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Checker;
+use super::Judge;
 use super::functions::Signature;
 use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
@@ -163,10 +163,10 @@ impl Mismatch {
     }
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Judge<'_, 'a> {
     /// The function of a direct call.
     pub(super) fn called(&mut self, name: &'a str) -> Read<()> {
-        let span = span_of(self.text(), name);
+        let span = span_of(self.text, name);
         match self.find(name)? {
             Some(Symbol::Function) => Ok(()),
             Some(Symbol::Register { .. }) => {
@@ -183,12 +183,12 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// The list or prototype of an indirect call.
     pub(super) fn targets(&mut self, name: &'a str) -> Read<()> {
-        let span = span_of(self.text(), name);
+        let span = span_of(self.text, name);
         let message = match self.find(name)? {
-            Some(Symbol::List(number)) if !matches!(self.lists[number as usize], List::Branches) => return Ok(()),
-            Some(Symbol::Variable { number, .. }) if self.tables.contains_key(&number) => return Ok(()),
+            Some(Symbol::List(number)) if !matches!(self.body.lists[number as usize], List::Branches) => return Ok(()),
+            Some(Symbol::Variable { number, .. }) if self.declared.tables.contains_key(&number) => return Ok(()),
             // A table that knows no directives has no say.
-            Some(Symbol::Label) if self.reader.table.directives.is_empty() => return Ok(()),
+            Some(Symbol::Label) if self.table.directives.is_empty() => return Ok(()),
             Some(Symbol::Variable { .. }) => {
                 format!("`{name}` is not an array that begins with addresses of functions")
             }
@@ -211,26 +211,26 @@ impl<'a> Checker<'_, '_, 'a> {
         }
         let given = (self.shapes_of(results)?, self.shapes_of(arguments)?);
         if !indirect {
-            let Some(signature) = self.signatures.get(callee) else { return Ok(()) };
+            let Some(signature) = self.declared.signatures.get(callee) else { return Ok(()) };
             if signature.kernel {
                 let message = format!("`{callee}` is a kernel; kernels are launched by the host, not called");
-                return fail(Code::OperandType, span_of(self.text(), callee), message);
+                return fail(Code::OperandType, span_of(self.text, callee), message);
             }
             return self.matches(callee, callee, signature, &given);
         }
         let functions = match self.find(callee)? {
-            Some(Symbol::List(number)) => match &self.lists[number as usize] {
+            Some(Symbol::List(number)) => match &self.body.lists[number as usize] {
                 List::Prototype(signature) => return self.matches(callee, callee, signature, &given),
                 List::Functions(functions) => functions,
                 List::Branches | List::Unknown => return Ok(()),
             },
-            Some(Symbol::Variable { number, .. }) => match self.tables.get(&number) {
+            Some(Symbol::Variable { number, .. }) => match self.declared.tables.get(&number) {
                 Some(functions) => functions,
                 None => return Ok(()),
             },
             _ => return Ok(()),
         };
-        let signatures = functions.iter().filter_map(|name| Some((*name, self.signatures.get(name)?)));
+        let signatures = functions.iter().filter_map(|name| Some((*name, self.declared.signatures.get(name)?)));
         for (name, signature) in signatures {
             self.matches(name, callee, signature, &given)?;
         }
@@ -244,20 +244,20 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn argument(&mut self, element: Element<'a>) -> Read<Argument<'a>> {
-        self.make_room();
+        self.findings.make_room();
         let Register { name, element } = match element {
             Element::Register(register) => register,
             Element::Constant(text) => return Ok(Argument::Constant(text)),
             Element::Sink => return Ok(Argument::Sink),
         };
-        let span = span_of(self.text(), name);
+        let span = span_of(self.text, name);
         let message = match self.find(name)? {
             None => return self.undeclared(name, Wanted::Register),
             Some(_) if element.is_some() => format!("an argument is a whole register, not an element of `{name}`"),
             Some(Symbol::Register { ty, lanes }) => {
-                return Ok(Argument::Of(name, Shape::of_register(self.reader.table, ty, lanes)));
+                return Ok(Argument::Of(name, Shape::of_register(self.table, ty, lanes)));
             }
-            Some(Symbol::Variable { space, number, .. }) => match self.shapes[number as usize] {
+            Some(Symbol::Variable { space, number, .. }) => match self.declared.shapes[number as usize] {
                 shape if shape.own => format!("`{name}` is a parameter of this function; copy it to pass it on"),
                 shape if space.memory == Some(Memory::Call) => return Ok(Argument::Of(name, shape)),
                 _ => format!("`{name}` is in `.{}`, and arguments are registers or in `.param`", space.name),
@@ -282,7 +282,7 @@ impl<'a> Checker<'_, '_, 'a> {
             if formal.len() != given.len() && !(open && formal.len() == given.len() + 1) {
                 let plural = if formal.len() == 1 { "" } else { "s" };
                 let message = format!("`{callee}` has {} {what}{plural}, not {}", formal.len(), given.len());
-                return fail(Code::OperandCount, span_of(self.text(), named), message);
+                return fail(Code::OperandCount, span_of(self.text, named), message);
             }
             for (formal, given) in formal.iter().zip(given) {
                 self.argument_matches(what, formal, *given, named)?;
@@ -292,13 +292,13 @@ impl<'a> Checker<'_, '_, 'a> {
     }
 
     fn argument_matches(&self, what: &str, formal: &Shape, given: Argument<'a>, named: &str) -> Read<()> {
-        let table = self.reader.table;
+        let table = self.table;
         let wanted = || formal.in_words(table);
         match given {
             Argument::Sink if what == "result" => Ok(()),
             Argument::Sink => fail(
                 Code::Sink,
-                span_of(self.text(), named),
+                span_of(self.text, named),
                 format!("`_` is not an argument: the parameter is {}", wanted()),
             ),
             Argument::Constant(text) => {
@@ -306,13 +306,13 @@ impl<'a> Checker<'_, '_, 'a> {
                     return Ok(());
                 }
                 let message = format!("`{text}` cannot be passed: the {what} is {}", wanted());
-                fail(Code::Constant, span_of(self.text(), text), message)
+                fail(Code::Constant, span_of(self.text, text), message)
             }
             Argument::Of(name, shape) => {
                 let Err(mismatch) = formal.takes(table, &shape) else { return Ok(()) };
                 let message = format!("`{name}` does not match the {what} of `{named}` in {}", mismatch.word());
                 let help = format!("the {what} is {}, and `{name}` is {}", wanted(), shape.in_words(table));
-                let error = Diagnostic::error(Code::OperandType, span_of(self.text(), name), message);
+                let error = Diagnostic::error(Code::OperandType, span_of(self.text, name), message);
                 Err(Box::new(error.with_help(help)))
             }
         }

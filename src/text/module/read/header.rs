@@ -6,51 +6,75 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::Checker;
+use super::super::Options;
+use super::{ModuleReader, Output, Part};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::Directive;
 use crate::target::{Target, Version};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 
 /// The header directive that may come next.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Header {
+enum Next {
     Version,
     Target,
     Targets,
     Done,
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+/// How far the header has been read.
+pub(super) struct Header {
+    next: Next,
+    /// The version that is read by: the one that is given, or that of the text.
+    version: Option<Version>,
+    /// Which of the two are given, so that the text may leave them out.
+    ptx: bool,
+    target: bool,
+    /// True once `.address_size` has been read.
+    address_sized: bool,
+}
+
+impl Header {
+    pub(super) fn new(options: &Options) -> Header {
+        let (ptx, target) = (options.ptx.is_some(), options.target.is_some());
+        Header { next: Next::Version, version: options.ptx, ptx, target, address_sized: false }
+    }
+}
+
+impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     #[inline]
     pub(super) fn header_ends(&mut self, span: Range<usize>) {
-        if self.header != Header::Done {
+        if self.header.next != Next::Done {
             self.header_ends_here(span);
         }
     }
 
     #[cold]
     fn header_ends_here(&mut self, span: Range<usize>) {
-        if self.header == Header::Version && self.options.ptx.is_none() {
-            let error = Diagnostic::error(Code::PtxVersion, span.clone(), "missing `.version` before this");
-            self.reader.notes.push(
-                error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
-            );
-        } else if self.header <= Header::Target && self.options.target.is_none() {
-            let error = Diagnostic::error(Code::Target, span, "missing `.target` before this");
-            self.reader.notes.push(
-                error.with_help("a module begins with `.version` and `.target`; bare statements need both given"),
-            );
+        let missing = match self.header.next {
+            Next::Version if !self.header.ptx => Some((Code::PtxVersion, "missing `.version` before this")),
+            Next::Version | Next::Target if !self.header.target => {
+                Some((Code::Target, "missing `.target` before this"))
+            }
+            _ => None,
+        };
+        if let Some((code, message)) = missing {
+            let help = "a module begins with `.version` and `.target`; bare statements need both given";
+            self.out.part(Part::Finding(Box::new(Diagnostic::error(code, span, message).with_help(help))));
         }
-        self.header = Header::Done;
+        self.header.next = Next::Done;
+    }
+
+    /// Returns true if the version is `since` or later.
+    pub(super) fn is_from(&self, since: Version) -> bool {
+        self.header.version.is_some_and(|version| version >= since)
     }
 
     pub(super) fn version_line(&mut self, span: Range<usize>) -> Read<()> {
-        if self.header != Header::Version {
+        if self.header.next != Next::Version {
             return fail(Code::Syntax, span, "`.version` is the first line of a module, and the only one of its kind");
         }
-        self.header = Header::Target;
+        self.header.next = Next::Target;
         let end = self.cursor().at();
         self.cursor().skip_blanks();
         let start = self.cursor().at();
@@ -75,16 +99,20 @@ impl<'a> Checker<'_, '_, 'a> {
             let error = error.with_help(format!("the nearest is {}", near.join(" or ")));
             return Err(Box::new(near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near))));
         }
-        self.version = self.options.ptx.or(Some(version));
-        self.version_at = self.options.ptx.is_none().then_some(span);
+        self.header.version.get_or_insert(version);
+        self.out.part(Part::Version(version, span));
         Ok(())
     }
 
     pub(super) fn target_line(&mut self, span: Range<usize>) -> Read<()> {
-        match self.header {
-            Header::Target | Header::Targets => self.header = Header::Targets,
-            Header::Version => self.header_ends(span.clone()),
-            Header::Done => return fail(Code::Syntax, span, "`.target` follows `.version`, before all else"),
+        match self.header.next {
+            Next::Target | Next::Targets => self.header.next = Next::Targets,
+            Next::Version => self.header_ends(span.clone()),
+            // Among statements, it is the target of those behind it.
+            Next::Done if self.blocks.open > 0 => {}
+            Next::Done => {
+                return fail(Code::Syntax, span, "`.target` follows `.version`, or stands among statements");
+            }
         }
         let mut first = true;
         loop {
@@ -95,7 +123,7 @@ impl<'a> Checker<'_, '_, 'a> {
             let name = self.cursor().word();
             match self.reader.table.directive(name).filter(|directive| directive.option && !first) {
                 // The span begins at `.target`, as the whole directive is wrong.
-                Some(option) => self.target_option(option, span.start..self.reader.cursor.at())?,
+                Some(option) => self.out.part(Part::TargetOption(option, span.start..self.reader.cursor.at())),
                 // Without any directives in the table, options cannot be checked.
                 None if !first && self.reader.table.directives.is_empty() => {}
                 None => self.target(name, first)?,
@@ -110,28 +138,8 @@ impl<'a> Checker<'_, '_, 'a> {
         }
     }
 
-    /// Checks an option that follows a target in `.target`.
-    fn target_option(&mut self, option: &'static Directive, span: Range<usize>) -> Read<()> {
-        let against = |(other, _): &&(&Directive, Range<usize>)| option.goes_without(other);
-        if let Some((other, _)) = self.target_options.iter().find(against) {
-            let message = format!("`{}` and `{}` cannot be combined", option.name, other.name);
-            return fail(Code::Target, span, message);
-        }
-        self.target_options.push((option, span.clone()));
-        self.needs(format_args!("`{}`", option.name), &option.floor, span)
-    }
-
-    /// Reports, at the end of the text, an option that requires a `.section` if there is none.
-    pub(super) fn missing_sections(&mut self) {
-        let options = core::mem::take(&mut self.target_options);
-        if let Some((option, span)) = options.into_iter().find(|(option, _)| option.sections && !self.sections) {
-            let message = format!("`{}` requires a `.section`, and the module has none", option.name);
-            self.error(Code::Target, span, message);
-        }
-    }
-
-    /// Takes the target of a `.target` directive; the last one takes effect.
-    pub(super) fn target(&mut self, name: &'a str, first: bool) -> Read<()> {
+    /// Reads a target of `.target`.
+    fn target(&mut self, name: &'a str, first: bool) -> Read<()> {
         let span = span_of(self.text(), name);
         let targets = self.reader.table.targets;
         let Some(target) = target_of(name) else {
@@ -150,18 +158,8 @@ impl<'a> Checker<'_, '_, 'a> {
             let error = error.with_help(format!("the nearest are {}", near.join(" and ")));
             return Err(Box::new(near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near))));
         };
-        if self.options.target.is_some() {
-            return Ok(());
-        }
-        self.target = Some(target);
-        self.target_at = Some(span.clone());
-        match self.version {
-            Some(version) if version < known.since && self.options.ptx.is_none() && self.collector.is_none() => {
-                let error = Diagnostic::error(Code::Target, span, format!("PTX {version} does not know {target}"));
-                Err(Box::new(error.with_help(format!("it came with PTX {}", known.since))))
-            }
-            _ => Ok(()),
-        }
+        self.out.part(Part::Target(target, known.since, span));
+        Ok(())
     }
 
     /// Reads the operand of `.address_size`, which may occur only once, after `.target`.
@@ -173,7 +171,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, token, "`.address_size` is followed by a number of bits");
         }
         self.cursor().seek(token.end);
-        if core::mem::replace(&mut self.address_sized, true) {
+        if core::mem::replace(&mut self.header.address_sized, true) {
             return fail(Code::Syntax, span, "duplicate `.address_size`");
         }
         if !matches!(bits, "32" | "64") {

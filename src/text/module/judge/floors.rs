@@ -7,18 +7,19 @@ use alloc::vec::Vec;
 use core::fmt::Display;
 use core::ops::Range;
 
-use super::Checker;
+use super::super::Options;
+use super::super::needs::Collector;
+use super::Judge;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{FormInfo, Free, Relaxed, Requirement};
-use crate::target::{Floor, Version};
+use crate::table::{Directive, FormInfo, Free, Relaxed, Requirement, Table};
+use crate::target::{Floor, Target, Version};
 use crate::text::lexer::span_of;
 use crate::text::mnemonic;
 use crate::text::reader::Read;
 use crate::text::scope::Symbol;
 use crate::text::statement::{Need, Statement};
 
-/// Cache of requirements that the version and the target satisfy: a text has few distinct ones. Version and target
-/// precede the first statement and do not change.
+/// Cache of requirements that the version and the target satisfy: a text has few distinct ones.
 pub(super) struct Met {
     /// Floors, each in the place that its address gives.
     floors: [Option<&'static Floor>; 64],
@@ -40,22 +41,39 @@ impl Met {
     }
 }
 
-impl<'a> Checker<'_, '_, 'a> {
-    /// Checks what a statement asks of the version and the target.
+/// The version and the target that a module is judged against.
+pub(in super::super) struct Level<'o> {
+    table: &'static Table,
+    /// What takes precedence over the text.
+    pub(super) given: Options,
+    pub(in super::super) version: Option<Version>,
+    pub(in super::super) target: Option<Target>,
+    /// Their byte ranges in the text, if it names them.
+    pub(super) version_at: Option<Range<usize>>,
+    pub(super) target_at: Option<Range<usize>>,
+    /// The options that follow the target, and their byte ranges.
+    pub(super) options: Vec<(&'static Directive, Range<usize>)>,
+    met: Met,
+    /// Collects requirements instead of checking them.
+    pub(super) collector: Option<&'o mut Collector>,
+}
+
+impl<'a> Judge<'_, 'a> {
+    /// Checks what a statement, which ends at `end`, asks of the version and the target.
     #[inline]
-    pub(super) fn floors(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+    pub(super) fn floors(&mut self, statement: &Statement<'a>, opcode: usize, end: usize) -> Read<()> {
         let form = statement.form();
-        if self.declares && !self.special && !form.operands_have_floors() && self.has_met(form, statement) {
+        if self.names.required && !self.body.special && !form.operands_have_floors() && self.has_met(form, statement) {
             return Ok(());
         }
-        self.new_floors(statement, opcode)
+        self.new_floors(statement, opcode, end)
     }
 
     /// Returns a finding about a form; for a removed form it names the current ones.
     #[cold]
     fn with_successors(&self, form: FormInfo, mut error: Box<Diagnostic>) -> Box<Diagnostic> {
-        if error.help.is_none() && form.floor().removed.is_some() && !self.reader.brief {
-            let there = |form: FormInfo| self.reader.table.has(form.lowest_floor(), self.version, self.target);
+        if error.help.is_none() && form.floor().removed.is_some() && !self.findings.brief {
+            let there = |form: FormInfo| self.table.has(form.lowest_floor(), self.level.version, self.level.target);
             let near = mnemonic::successors(form, there);
             let names: Vec<String> = near.iter().map(|near| format!("`{near}`")).collect();
             if !names.is_empty() {
@@ -69,20 +87,20 @@ impl<'a> Checker<'_, '_, 'a> {
     #[inline]
     fn has_met(&mut self, form: FormInfo, statement: &Statement<'a>) -> bool {
         let floor = form.floor();
-        if !self.met.floor(floor).is_some_and(|met| core::ptr::eq(met, floor)) {
+        if !self.level.met.floor(floor).is_some_and(|met| core::ptr::eq(met, floor)) {
             return false;
         }
         if !form.syntax().free || form.instruction().data().free_floors.is_empty() {
             return true;
         }
-        let met = &self.met.forms[form.index() % self.met.forms.len()];
+        let met = &self.level.met.forms[form.index() % self.level.met.forms.len()];
         met.as_ref().is_some_and(|(met, free)| *met == form && free == statement.free())
     }
 
-    fn new_floors(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
-        let (form, before) = (statement.form(), self.reader.notes.len());
-        self.special = false;
-        let scopes = &self.scopes;
+    fn new_floors(&mut self, statement: &Statement<'a>, opcode: usize, end: usize) -> Read<()> {
+        let (form, before) = (statement.form(), self.findings.waiting.len());
+        self.body.special = false;
+        let scopes = &self.names.scopes;
         let declared = |name| {
             let found = scopes.find(name)?;
             Some(matches!(found.symbol, Symbol::Variable { .. }))
@@ -90,23 +108,23 @@ impl<'a> Checker<'_, '_, 'a> {
         let needs: Vec<Need<'a>> = statement.needs_among(declared).collect();
         for need in &needs {
             // All of the statement is to be seen where its floor is asked for.
-            let span = match (&self.collector, need.special()) {
-                (Some(_), _) => opcode..self.reader.cursor.at(),
-                (None, Some(name)) => span_of(self.text(), name),
+            let span = match (&self.level.collector, need.special()) {
+                (Some(_), _) => opcode..end,
+                (None, Some(name)) => span_of(self.text, name),
                 (None, None) => self.mnemonic_at(opcode),
             };
-            let needs = self.needs(need, need.floor, span);
+            let needs = self.level.needs(need, need.floor, span);
             needs.map_err(|error| self.with_successors(form, error))?;
         }
-        if self.collector.is_some() {
+        if self.level.collector.is_some() {
             return Ok(());
         }
         if let Some(Relaxed { note, .. }) = form.lenient_floor() {
             self.below_manual(form, note, opcode)?;
         }
-        if self.reader.notes.len() == before {
-            *self.met.floor(form.floor()) = Some(form.floor());
-            self.met.forms[form.index() % self.met.forms.len()] = Some((form, *statement.free()));
+        if self.findings.waiting.len() == before {
+            *self.level.met.floor(form.floor()) = Some(form.floor());
+            self.level.met.forms[form.index() % self.level.met.forms.len()] = Some((form, *statement.free()));
         }
         Ok(())
     }
@@ -115,19 +133,31 @@ impl<'a> Checker<'_, '_, 'a> {
     #[cold]
     fn below_manual(&mut self, form: FormInfo, note: &'static str, opcode: usize) -> Read<()> {
         let floor = form.floor();
-        let (old_version, old_target) = self.below(floor);
+        let (old_version, old_target) = self.level.below(floor);
         if !old_version && !old_target {
             return Ok(());
         }
         let message = format!("`{}` needs {floor}", form.mnemonic());
         let code = if old_version { Code::PtxVersion } else { Code::Target };
-        self.reader.lenient(Some(note), code, self.mnemonic_at(opcode), &message)
+        self.findings.lenient(Some(note), code, self.mnemonic_at(opcode), &message)
+    }
+}
+
+impl<'o> Level<'o> {
+    pub(in super::super) fn new(table: &'static Table, given: Options, collector: Option<&'o mut Collector>) -> Self {
+        let (Options { ptx: version, target }, options, met) = (given, Vec::new(), Met::default());
+        Level { table, given, version, target, version_at: None, target_at: None, options, met, collector }
+    }
+
+    /// Changes the target. What another one has met counts no more.
+    pub(super) fn aim(&mut self, target: Target) {
+        (self.target, self.met) = (Some(target), Met::default());
     }
 
     /// Returns whether the version and whether the target is below a floor. An unknown version or target is not.
     #[inline]
     fn below(&self, floor: &Floor) -> (bool, bool) {
-        let families = self.reader.table.families();
+        let families = self.table.families();
         (
             self.version.is_some_and(|version| version < floor.ptx),
             self.target.is_some_and(|target| !floor.takes(target, families)),

@@ -6,42 +6,13 @@ use alloc::string::String;
 use core::ops::Range;
 
 use super::recovery::has_label;
-use super::{Checker, Item};
+use super::{Linkage, ModuleReader, Output, Part};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Space, Table};
 use crate::text::alike;
 use crate::text::constant;
 use crate::text::lexer::Cursor;
 use crate::text::reader::{Read, constant_error, fail};
-
-/// Who else sees what is declared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Linkage {
-    /// Other modules see it.
-    Visible,
-    /// Another module defines it.
-    Extern,
-    /// Other modules see it, and may replace it.
-    Weak,
-    /// Other modules see it, and those that declare it as well share it.
-    Common,
-}
-
-impl Linkage {
-    /// Every linkage, with its directive without the dot.
-    pub(crate) const NAMED: [(&str, Linkage); 4] = [
-        ("visible", Linkage::Visible),
-        ("extern", Linkage::Extern),
-        ("weak", Linkage::Weak),
-        ("common", Linkage::Common),
-    ];
-
-    /// The linkage that a directive, given without its dot, says.
-    pub(crate) fn named(name: &str) -> Option<Linkage> {
-        Linkage::NAMED.iter().find(|(own, _)| *own == name).map(|(_, linkage)| *linkage)
-    }
-}
 
 /// The space in which a directive, given without its dot, declares variables; a window of a space is for addresses only.
 fn declares_in(table: &Table, name: &str) -> Option<&'static Space> {
@@ -92,13 +63,12 @@ fn has_name(declaration: &str) -> bool {
     false
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     pub(super) fn directive(&mut self) {
         let start = self.cursor().at();
-        let before = self.reader.notes.len();
+        self.out.part(Part::Begins);
         if let Err(error) = self.one_directive() {
-            self.reader.notes.truncate(before);
-            self.reader.notes.push(*error);
+            self.out.part(Part::Unreadable(Some(error)));
             // The rest of the line may be anything; what follows is likely to be whole.
             if self.cursor().at() == start {
                 self.cursor().bump();
@@ -119,16 +89,16 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             self.cursor().eat(b';');
             let passed = &self.text()[start..self.reader.cursor.at()];
-            self.lost_label |= has_label(passed);
-            if registers && self.scopes.depth() > 0 && !has_name(passed) {
-                self.lost_names.get_or_insert(start);
+            self.recovery.lost_label |= has_label(passed);
+            if registers && self.blocks.open > 0 && !has_name(passed) {
+                self.out.part(Part::Nameless(start));
             }
-            self.headless = head && self.cursor().peek() == b'{';
-            if self.scopes.depth() == 0 && !self.bare && !self.headless {
+            self.blocks.headless = head && self.cursor().peek() == b'{';
+            if self.is_outside() && !self.blocks.headless {
                 self.skip_to_item();
             }
-            self.unread.push(start..self.reader.cursor.at());
-            self.cut_off = self.cursor().at_end();
+            self.out.part(Part::Skipped(start..self.reader.cursor.at()));
+            self.recovery.cut_off = self.cursor().at_end();
         }
     }
 
@@ -140,11 +110,7 @@ impl<'a> Checker<'_, '_, 'a> {
             self.header_ends(span.clone());
         }
         if let Some(directive) = self.reader.table.directive(name).filter(|directive| directive.module) {
-            // Behind a linkage a declaration follows, which is read all the same.
-            match Linkage::named(name) {
-                Some(_) => self.asks(format_args!("`.{name}`"), &directive.floor, span.clone()),
-                None => self.needs(format_args!("`.{name}`"), &directive.floor, span.clone())?,
-            }
+            self.out.part(Part::Keyword(directive, span.clone()));
         }
         let (begun, linkage) = self.begun.take().map_or((start, None), |(begun, linkage)| (begun, Some(linkage)));
         if let Some(own) = Linkage::named(name) {
@@ -169,23 +135,23 @@ impl<'a> Checker<'_, '_, 'a> {
             "version" => self.version_line(span),
             "target" => self.target_line(span),
             "address_size" => self.address_size(span),
-            "loc" if self.scopes.depth() == 0 && !self.bare => fail(Code::Syntax, span, "`.loc` must be in a function"),
+            "loc" if self.is_outside() => fail(Code::Syntax, span, "`.loc` must be in a function"),
             "loc" => self.loc(span),
-            "file" if self.scopes.depth() == 0 => self.file(span),
+            "file" if self.blocks.open == 0 => self.file(span),
             "file" => fail(Code::Syntax, span, "`.file` must be outside of functions"),
-            "section" if self.scopes.depth() == 0 => self.section(span),
+            "section" if self.blocks.open == 0 => self.section(span),
             "alias" => self.alias(),
             "pragma" => self.pragma(span),
             _ => self.other_directive(name, span),
         }?;
-        self.visitor.item(Item::Directive(name), start..self.reader.cursor.at());
+        self.out.part(Part::Directive(name, start..self.reader.cursor.at()));
         Ok(())
     }
 
     /// Checks the position and the minimum version of a directive without a parser of its own, and skips its arguments.
     fn other_directive(&mut self, name: &str, span: Range<usize>) -> Read<()> {
         let table = self.reader.table;
-        let outside = self.scopes.depth() == 0;
+        let outside = self.blocks.open == 0;
         // A table that knows no directives has no say.
         if !table.directives.is_empty() {
             match table.directive(name) {
@@ -261,16 +227,14 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             let place = self.location_word("inlined_at")?;
             let call = self.numbers(&span)?;
-            if !self.locations.contains(&call) {
-                self.error(Code::Syntax, place, "no `.loc` before this one names the location of the call");
-            }
+            self.out.part(Part::InlinedAt(call, place));
         }
-        self.locations.insert(location);
+        self.out.part(Part::Location(location));
         Ok(())
     }
 
     /// Reads one of the words of `.loc`.
-    fn location_word(&mut self, word: &str) -> Read<Range<usize>> {
+    fn location_word(&mut self, word: &'static str) -> Read<Range<usize>> {
         self.cursor().skip_blanks();
         let start = self.cursor().at();
         let found = if self.cursor().at_word() { self.cursor().word() } else { "" };
@@ -280,7 +244,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return fail(Code::Syntax, cursor.token(), format!("`{word}` is expected here"));
         }
         let place = start..self.cursor().at();
-        self.feature(Feature::InlinedLocations, format_args!("`{word}`"), place.clone());
+        self.uses(Feature::InlinedLocations, word, place.clone());
         Ok(place)
     }
 
@@ -291,11 +255,9 @@ impl<'a> Checker<'_, '_, 'a> {
         if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
             return fail(Code::Syntax, span, "`.file` is followed by a number and a string");
         }
-        if !self.files.insert(number) {
-            self.error(Code::DuplicateName, span.clone(), format!("the number {number} is another file's"));
-        }
+        self.out.part(Part::File(number, span.clone()));
         while self.comma() {
-            self.feature(Feature::FileTimes, "a time or size behind `.file`", span.clone());
+            self.uses(Feature::FileTimes, "a time or size behind `.file`", span.clone());
             self.cursor().skip_blanks();
             if !self.cursor().at_digit() {
                 return fail(Code::Syntax, span, "this is followed by a number");
@@ -313,7 +275,7 @@ impl<'a> Checker<'_, '_, 'a> {
             if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
                 return fail(Code::Syntax, span, "`.pragma` is followed by a string");
             }
-            self.pragma_word(start..self.reader.cursor.at());
+            self.out.part(Part::Pragma(start..self.reader.cursor.at()));
             if !self.comma() {
                 break;
             }
@@ -323,5 +285,30 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this")
+    }
+
+    /// `.alias g, f;`: another name of a function, which has no body of its own.
+    fn alias(&mut self) -> Read<()> {
+        let alias = self.alias_name()?;
+        if !self.cursor().eat(b',') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "`,` is expected here");
+        }
+        let function = self.alias_name()?;
+        if !self.cursor().eat(b';') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this");
+        }
+        self.out.part(Part::Alias(alias, function));
+        Ok(())
+    }
+
+    /// Reads a name of `.alias`.
+    fn alias_name(&mut self) -> Read<&'a str> {
+        self.cursor().skip_blanks();
+        if !self.cursor().at_word() {
+            return fail(Code::Syntax, self.reader.cursor.token(), "the name of a function is expected here");
+        }
+        let name = self.cursor().word();
+        self.cursor().skip_blanks();
+        Ok(name)
     }
 }

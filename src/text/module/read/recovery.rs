@@ -1,18 +1,33 @@
 //! Error recovery: resumes reading after text that could not be read.
 
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
-use super::{Checker, directives};
+use super::{ModuleReader, Output, Part, directives};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::text::lexer::Cursor;
 use crate::text::mnemonic::{self, Depth};
 use crate::text::reader::{Read, fail, missing_semicolon};
 
-/// Removes the trailing digits of a name, so that all members of a register family have the same stem.
-fn stem(name: &str) -> &str {
-    name.trim_end_matches(|c: char| c.is_ascii_digit())
+/// What is known of text that could not be read.
+#[derive(Default)]
+pub(super) struct Recovery {
+    /// Set if a label of the open function could not be read.
+    pub(super) lost_label: bool,
+    /// Set if a bracket was found that may be meant as a brace.
+    pub(super) lost_brace: bool,
+    /// True if a function's body was ended by the head of another function.
+    pub(super) broken: bool,
+    /// True if an unclosed brace was found.
+    unbalanced: bool,
+    /// True if the last error extends to the end of the text.
+    pub(super) cut_off: bool,
+    /// End of the last line for which an unexpected token was reported.
+    pub(super) rubbish: usize,
+    /// End of the head of the last function that was found within another function.
+    head_end: usize,
 }
 
 /// Returns true if unreadable text has a colon on its first line, which may be that of a label.
@@ -20,7 +35,7 @@ pub(super) fn has_label(text: &str) -> bool {
     text.split(['\n', ';']).next().is_some_and(|line| line.replace("::", "").contains(':'))
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     pub(super) fn no_end<T>(&self, opcode: usize) -> Read<T> {
         fail(Code::Syntax, self.mnemonic_at(opcode), "the text ends within this statement")
     }
@@ -171,51 +186,38 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Checks that no kernel or function body begins within another function. If one does, the open body lacks its `}`
     /// and is ended here.
     pub(super) fn not_within_another(&mut self, span: &Range<usize>, kernel: bool) {
-        if self.scopes.depth() == 0 || self.bare {
+        if self.blocks.open == 0 || self.bare {
             return;
         }
         let mut ahead = self.reader.cursor;
         // The end of the head is cached: several heads without an end would each be searched to the same place.
-        if self.head_end < ahead.at() {
+        if self.recovery.head_end < ahead.at() {
             ahead.find(|byte| matches!(byte, b'{' | b'}' | b';'));
-            self.head_end = ahead.at();
+            self.recovery.head_end = ahead.at();
         }
-        ahead.seek(self.head_end);
+        ahead.seek(self.recovery.head_end);
         let body = (!ahead.at_end() && ahead.peek() == b'{').then(|| ahead.at()..ahead.at() + 1);
         if let Some(place) = if kernel { Some(span.clone()) } else { body } {
-            if !self.lost_brace {
-                self.missing_brace(place, if kernel { "this kernel" } else { "this function's body" });
-                self.broken = true;
+            if !self.recovery.lost_brace {
+                let before = if kernel { "this kernel" } else { "this function's body" };
+                let error = self.missing_brace(place, before);
+                self.out.part(Part::Finding(Box::new(error)));
+                self.recovery.broken = true;
             }
-            for _ in 0..core::mem::take(&mut self.braces) {
-                self.leave();
-            }
-            self.too_deep = 0;
-            self.labels.forget();
-            self.lists.clear();
-            let end = self.cursor().at();
-            self.names_end(end);
-            self.record(|recorder, _| recorder.function_ends(end));
-            if let Some(name) = self.function.take() {
-                self.declare_function(name);
-            }
+            self.blocks.too_deep = 0;
+            self.recovery.lost_label = false;
+            let (blocks, name) = (core::mem::take(&mut self.blocks.open), self.blocks.function.take());
+            let at = self.cursor().at();
+            self.out.part(Part::FunctionCut { at, blocks, name });
         }
     }
 
-    /// Ends the open function's range of unreadable names.
-    pub(super) fn names_end(&mut self, end: usize) {
-        if let Some(start) = self.lost_names.take() {
-            self.without_names.push(start..end);
-        }
-        self.lost_label = false;
-    }
-
-    pub(super) fn missing_brace(&mut self, place: Range<usize>, before: &str) {
-        let open = match self.function {
+    pub(super) fn missing_brace(&self, place: Range<usize>, before: &str) -> Diagnostic {
+        let open = match self.blocks.function {
             Some(name) => format!("the body of `{name}` is still open"),
             None => "a block is still open".to_owned(),
         };
-        self.error(Code::Syntax, place, format!("missing `}}` before {before}: {open}"));
+        Diagnostic::error(Code::Syntax, place, format!("missing `}}` before {before}: {open}"))
     }
 
     /// Skips to the next directive that rarely occurs within functions. Only the first of the statements in between is
@@ -247,42 +249,10 @@ impl<'a> Checker<'_, '_, 'a> {
     fn skip_block(&mut self) {
         self.cursor().bump();
         let inside = self.reader.cursor;
-        if !self.unbalanced && self.skip_braces(0..0).is_err() {
-            self.unbalanced = true;
+        if !self.recovery.unbalanced && self.skip_braces(0..0).is_err() {
+            self.recovery.unbalanced = true;
             self.reader.cursor = inside;
         }
-    }
-
-    /// Drops findings about undeclared names that occur in unreadable text, which may contain their declarations.
-    pub(super) fn drop_consequences(&mut self) {
-        let text = self.text();
-        for unread in core::mem::take(&mut self.unread) {
-            let mut cursor = self.reader.cursor;
-            cursor.seek(unread.start);
-            while cursor.at() < unread.end {
-                match cursor.at_word() {
-                    true => drop(self.unread_names.insert(stem(cursor.word()))),
-                    false if cursor.peek() == b'/' && cursor.skip_comment() => {}
-                    false => cursor.bump(),
-                }
-            }
-        }
-        let without_names = core::mem::take(&mut self.without_names);
-        if self.unread_names.is_empty() && without_names.is_empty() && self.lost_names.is_none() {
-            return;
-        }
-        // Both lists are in text order.
-        let unknown = |at: usize| {
-            let behind = without_names.partition_point(|range| range.start <= at);
-            without_names[..behind].last().is_some_and(|range| at < range.end)
-                || self.lost_names.is_some_and(|start| start <= at)
-        };
-        let names = &self.unread_names;
-        let follows = |finding: &Diagnostic| {
-            matches!(finding.code, Code::UndeclaredRegister | Code::Guard)
-                && (names.contains(stem(&text[finding.span.clone()])) || unknown(finding.span.start))
-        };
-        self.reader.notes.retain(|finding| !follows(finding));
     }
 
     /// Moves the cursor past the brace that closes the one just passed.

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
-use super::Checker;
+use super::Judge;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::text::closest;
 use crate::text::lexer::span_of;
@@ -51,7 +51,7 @@ impl Wanted {
     }
 }
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Judge<'_, 'a> {
     /// Reports a name without a visible declaration.
     #[cold]
     pub(super) fn undeclared<T>(&self, name: &str, wanted: Wanted) -> Read<T> {
@@ -62,10 +62,10 @@ impl<'a> Checker<'_, '_, 'a> {
             Wanted::Function => (Code::UndeclaredRegister, format!("there is no function `{name}`")),
             _ => (Code::UndeclaredRegister, format!("`{name}` is not declared here")),
         };
-        let span = span_of(self.text(), name);
+        let span = span_of(self.text, name);
         let diagnostic = Diagnostic::error(code, span.clone(), message);
         let (stem, number) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
-        if let Some((declared, count)) = self.scopes.family(stem).filter(|(_, count)| *count > 0) {
+        if let Some((declared, count)) = self.names.scopes.family(stem).filter(|(_, count)| *count > 0) {
             let help = format!("`{stem}<{count}>` declares `{stem}0` to `{stem}{}`", count - 1);
             let diagnostic = diagnostic.with_help(help);
             return Err(Box::new(match (self.count_behind(declared), number.parse::<u32>()) {
@@ -73,10 +73,10 @@ impl<'a> Checker<'_, '_, 'a> {
                 _ => diagnostic,
             }));
         }
-        let near = if self.reader.brief { None } else { self.near(name, wanted) };
+        let near = if self.findings.brief { None } else { self.near(name, wanted) };
         Err(Box::new(match near {
             // An element of a special register is written behind it.
-            Some(near) if self.text()[span.end..].starts_with('.') && near.contains('.') => {
+            Some(near) if self.text[span.end..].starts_with('.') && near.contains('.') => {
                 diagnostic.with_help(format!("did you mean `{near}`?"))
             }
             Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")).with_fix(span, near),
@@ -91,7 +91,7 @@ impl<'a> Checker<'_, '_, 'a> {
         if stem.trim_start_matches('%').len() < 2 {
             return None;
         }
-        let declared = || self.scopes.newest_names().filter(|(_, _, symbol)| wanted.takes(*symbol));
+        let declared = || self.names.scopes.newest_names().filter(|(_, _, symbol)| wanted.takes(*symbol));
         let single = closest(name, declared().filter(|(_, count, _)| count.is_none()).map(|(name, ..)| name));
         if let Some(near) = single {
             return Some(Cow::Borrowed(near));
@@ -109,19 +109,19 @@ impl<'a> Checker<'_, '_, 'a> {
         let whole = format!("%{}", name.trim_start_matches('%'));
         // `%tidx` lacks the dot before its element.
         let (vector, element) = whole.split_at(whole.len() - 1);
-        if "xyzw".contains(element) && self.reader.table.special(vector).is_some_and(|special| special.vector) {
+        if "xyzw".contains(element) && self.table.special(vector).is_some_and(|special| special.vector) {
             return Some(Cow::Owned(format!("{vector}.{element}")));
         }
-        let special = closest(&whole, self.reader.table.specials.iter().map(|special| special.name))?;
+        let special = closest(&whole, self.table.specials.iter().map(|special| special.name))?;
         Some(Cow::Borrowed(special))
     }
 
     /// Span of the number of registers in the declaration of a family with this stem.
     fn count_behind(&self, stem: &str) -> Option<Range<usize>> {
-        let start = span_of(self.text(), stem).end;
-        let behind = &self.text()[start..];
+        let start = span_of(self.text, stem).end;
+        let behind = &self.text[start..];
         let number = behind.trim_ascii_start().strip_prefix('<')?.split('>').next()?.trim_ascii();
-        let span = span_of(self.text(), number);
+        let span = span_of(self.text, number);
         (!number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())).then_some(span)
     }
 }

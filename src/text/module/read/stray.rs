@@ -1,20 +1,18 @@
 //! Reads lines and tokens that belong to no statement: debug information, line markers, backslashes and rubbish.
 
+use alloc::boxed::Box;
 use alloc::format;
 
-use super::Checker;
 use super::recovery::has_label;
+use super::{ModuleReader, Output, Part};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::Feature;
 
-impl Checker<'_, '_, '_> {
-    /// Skips a line of debug information; only the first one is reported.
+impl<'a, O: Output<'a>> ModuleReader<'a, O> {
+    /// Skips a line of debug information.
     pub(super) fn dwarf_line(&mut self) {
         let start = self.cursor().at();
         self.cursor().skip_line();
-        if !core::mem::replace(&mut self.dwarf, true) {
-            self.feature(Feature::DwarfLines, "a line of debug information", start..start + 2);
-        }
+        self.out.part(Part::DebugLine(start));
     }
 
     /// Reports a linkage directive that no declaration follows.
@@ -43,7 +41,7 @@ impl Checker<'_, '_, '_> {
         self.cursor().bump();
         self.cursor().skip_blanks();
         let instruction = self.cursor().at_word() || self.cursor().peek() == b'@';
-        if !instruction || self.scopes.depth() == 0 && !self.bare {
+        if !instruction || self.is_outside() {
             self.error(Code::Syntax, at..at + 1, "a statement is expected here, not `\\`");
         }
     }
@@ -57,10 +55,10 @@ impl Checker<'_, '_, '_> {
         }
         if empty {
             let error = Diagnostic::error(Code::Syntax, token.clone(), "`;` without a statement");
-            return self.reader.notes.push(error.with_safe_fix(token, ""));
+            return self.out.part(Part::Finding(Box::new(error.with_safe_fix(token, ""))));
         }
         // A bracket may be meant as a brace.
-        self.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');
+        self.recovery.lost_brace |= matches!(self.cursor().peek(), b'(' | b')' | b'[' | b']');
         // Stop at any character that may begin a statement.
         self.cursor().bump();
         while !self.cursor().at_end()
@@ -69,11 +67,11 @@ impl Checker<'_, '_, '_> {
         {
             self.cursor().bump();
         }
-        self.cut_off = self.cursor().at_end();
-        self.lost_label |= has_label(&self.text()[token.start..self.reader.cursor.at()]);
-        if token.start >= self.rubbish {
+        self.recovery.cut_off = self.cursor().at_end();
+        self.recovery.lost_label |= has_label(&self.text()[token.start..self.reader.cursor.at()]);
+        if token.start >= self.recovery.rubbish {
             let rest = &self.text().as_bytes()[token.start..];
-            self.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            self.recovery.rubbish = token.start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let found = self.text()[token.clone()].escape_debug();
             let message = format!("a statement is expected here, not `{found}`");
             self.error(Code::Syntax, token, message);

@@ -2,20 +2,20 @@
 
 use alloc::boxed::Box;
 
-use super::Checker;
+use super::Judge;
 use crate::diagnostic::Diagnostic;
 use crate::table::{Around, FormInfo, OperandKind};
 use crate::text::reader::Read;
 use crate::text::scope::Symbol;
 use crate::text::statement::{MAX_OPERANDS, Operand, Register, Statement, Value};
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Judge<'_, 'a> {
     /// Checks what the operands of a statement are declared as. Vector registers may make it a statement of another form.
     #[inline]
     pub(super) fn fits(&mut self, statement: &mut Statement<'a>, opcode: usize) -> Read<()> {
-        let notes = self.reader.notes.len();
+        let notes = self.findings.waiting.len();
         self.registers(statement, opcode).or_else(|error| {
-            self.reader.notes.truncate(notes);
+            self.findings.waiting.truncate(notes);
             self.spread(statement, opcode, error)
         })
     }
@@ -30,7 +30,7 @@ impl<'a> Checker<'_, '_, 'a> {
             // Values in braces count as one.
             if info.around == Around::default()
                 && let Value::Register(Register { name, element: None }) = operand.value
-                && let Some(Symbol::Register { lanes, .. }) = self.scopes.find(name).map(|found| found.symbol)
+                && let Some(Symbol::Register { lanes, .. }) = self.names.scopes.find(name).map(|found| found.symbol)
             {
                 *count = lanes;
             }

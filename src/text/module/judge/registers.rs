@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Checker;
+use super::Judge;
 use super::kinds::Like;
 use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
@@ -15,19 +15,19 @@ use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
 use crate::text::statement::{Guard, Register, Second, Statement, Value};
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a> Judge<'_, 'a> {
     pub(super) fn guard_is_predicate(&mut self, guard: Option<Guard<'a>>) -> Read<()> {
         let Some(Guard { register: name, .. }) = guard else { return Ok(()) };
-        if !self.declares {
+        if !self.names.required {
             return Ok(());
         }
-        let types = self.reader.table.types;
-        if self.scopes.register(name, false).is_some_and(|ty| types[ty.index()].kind == Kind::Predicate) {
+        let types = self.table.types;
+        if self.names.scopes.register(name, false).is_some_and(|ty| types[ty.index()].kind == Kind::Predicate) {
             return Ok(());
         }
         match self.find(name)? {
             Some(Symbol::Register { ty, lanes: 1 }) if types[ty.index()].kind == Kind::Predicate => Ok(()),
-            Some(_) => fail(Code::Guard, span_of(self.text(), name), format!("`{name}` is not a predicate register")),
+            Some(_) => fail(Code::Guard, span_of(self.text, name), format!("`{name}` is not a predicate register")),
             None => self.undeclared(name, Wanted::Guard),
         }
     }
@@ -35,23 +35,23 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Returns the symbol of a name, if it is declared. Reports leading zeros in the number of a family member.
     #[inline]
     pub(super) fn find(&mut self, name: &'a str) -> Read<Option<Symbol>> {
-        let Some(found) = self.scopes.find(name) else { return Ok(None) };
+        let Some(found) = self.names.scopes.find(name) else { return Ok(None) };
         if found.leading_zeros {
             let message = format!("`{name}` is the number of a register with leading zeros");
-            let note = self.reader.table.takes(Lenient::LeadingZeros);
-            let span = span_of(self.text(), name);
+            let note = self.table.takes(Lenient::LeadingZeros);
+            let span = span_of(self.text, name);
             let (stem, number) = name.split_at(name.trim_end_matches(|c: char| c.is_ascii_digit()).len());
             let number = number.trim_start_matches('0');
             let plain = format!("{stem}{}", if number.is_empty() { "0" } else { number });
             let finding = Diagnostic::error(Code::LeadingZeros, span.clone(), message);
-            self.reader.tolerated(note, finding.with_safe_fix(span, plain))?;
+            self.findings.tolerated(note, finding.with_safe_fix(span, plain))?;
         }
         Ok(Some(found.symbol))
     }
 
     #[inline]
     pub(super) fn registers(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
-        if !self.declares {
+        if !self.names.required {
             return Ok(());
         }
         let (mut before, mut called) = (None, None);
@@ -67,7 +67,7 @@ impl<'a> Checker<'_, '_, 'a> {
             if let (OperandKind::Scalar, Value::Register(register), None) = (info.kind, &operand.value, operand.second)
                 && info.mixtures
                 && !inside
-                && let Some(ty) = self.scopes.register(register.name, register.element.is_some())
+                && let Some(ty) = self.names.scopes.register(register.name, register.element.is_some())
                 && info.registers.has(ty)
             {
                 continue;
@@ -81,11 +81,11 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.targets(name)?;
                     called = Some((name, true));
                 }
-                value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, value, opcode)?,
+                value if !self.is_scalar(info, &value)? => self.of_kind(statement, info, operand, opcode)?,
                 Value::Register(register) | Value::Negated(register) => {
                     let mut place = Place { inside, ..Place::of(info) };
                     if matches!(operand.value, Value::Negated(_)) {
-                        let table = self.reader.table;
+                        let table = self.table;
                         place.registers =
                             place.registers.iter().filter(|ty| table.ty(*ty).kind == Kind::Predicate).collect();
                     }
@@ -96,7 +96,7 @@ impl<'a> Checker<'_, '_, 'a> {
                         self.variable(statement, info, register.name)?;
                     }
                     if !info.mixtures {
-                        let like = ty.map(|ty| Like::Register(self.reader.table.ty(ty)));
+                        let like = ty.map(|ty| Like::Register(self.table.ty(ty)));
                         self.alike(info, Some(register.name), like, &mut before)?;
                     }
                 }
@@ -109,7 +109,7 @@ impl<'a> Checker<'_, '_, 'a> {
                     self.variable(statement, info, name)?;
                 }
                 Value::Constant(_) if !info.mixtures => {
-                    let float = self.reader.table.ty(info.ty).kind == Kind::Float;
+                    let float = self.table.ty(info.ty).kind == Kind::Float;
                     self.alike(info, None, Some(if float { Like::Float } else { Like::Integer }), &mut before)?;
                 }
                 Value::Constant(_) | Value::Sink | Value::Absent => {}
@@ -163,7 +163,7 @@ impl<'a> Checker<'_, '_, 'a> {
             Some(Symbol::Function) => match info.space.and_then(|slot| statement.modifier(slot)) {
                 Some(space) => {
                     let message = format!("`{name}` is a function, and the address is in `.{space}`");
-                    fail(Code::OperandType, span_of(self.text(), name), message)
+                    fail(Code::OperandType, span_of(self.text, name), message)
                 }
                 None => Ok(()),
             },
@@ -176,7 +176,7 @@ impl<'a> Checker<'_, '_, 'a> {
         let (Some(register), true) = (group.element, group.constant) else { return Ok(()) };
         let message = format!("`{register}` is an element of a vector, and a constant stands in the same braces");
         Err(Box::new(
-            Diagnostic::error(Code::OperandType, span_of(self.text(), register.name), message)
+            Diagnostic::error(Code::OperandType, span_of(self.text, register.name), message)
                 .with_help("move one of them to a register first"),
         ))
     }
@@ -198,7 +198,7 @@ impl<'a> Checker<'_, '_, 'a> {
             Some((other, last)) if !like.goes_with(last) => {
                 let named = |name: Option<&str>| name.map_or("the constant".into(), |name| format!("`{name}`"));
                 let message = format!("{} is {like}, and {} beside it is {last}", named(name), named(other));
-                let span = name.or(other).map_or(0..0, |name| span_of(self.text(), name));
+                let span = name.or(other).map_or(0..0, |name| span_of(self.text, name));
                 Err(Box::new(
                     Diagnostic::error(Code::OperandType, span, message)
                         .with_help("elements of this vector are of one kind; registers of bits go with all"),
@@ -211,7 +211,7 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Checks a register and returns its type; `None` if it is accepted but is not a register with a type.
     #[inline]
     fn register(&mut self, place: &Place, register: Register<'a>) -> Read<Option<TypeId>> {
-        match self.scopes.register(register.name, register.element.is_some()) {
+        match self.names.scopes.register(register.name, register.element.is_some()) {
             Some(ty) if place.registers.has(ty) => Ok(Some(ty)),
             _ => self.unusual_register(place, register),
         }
@@ -237,15 +237,15 @@ impl<'a> Checker<'_, '_, 'a> {
 
     /// Reports a variable as a vector element in place of a register of its type, which only the assembler accepts.
     pub(super) fn variable_as_element(&mut self, name: &'a str) -> Read<()> {
-        let note = self.reader.table.takes(Lenient::VariableAsElement);
+        let note = self.table.takes(Lenient::VariableAsElement);
         let message = format!("`{name}` is a variable, not a register");
-        self.reader.lenient(note, Code::OperandType, span_of(self.text(), name), &message)
+        self.findings.lenient(note, Code::OperandType, span_of(self.text, name), &message)
     }
 
     fn misfit(&mut self, place: &Place, register: Register<'a>, symbol: Option<Symbol>) -> Read<()> {
         let Register { name, element } = register;
-        let span = span_of(self.text(), name);
-        let table = self.reader.table;
+        let span = span_of(self.text, name);
+        let table = self.table;
         let wanted = &table.types[place.ty.index()];
         let message = match symbol {
             None => return self.special(place, register),
@@ -279,7 +279,7 @@ impl<'a> Checker<'_, '_, 'a> {
             }
             Some(Symbol::Function) if place.functions && wanted.kind != Kind::Predicate && element.is_none() => {
                 let note = table.takes(Lenient::FunctionAsSource);
-                return self.reader.lenient(
+                return self.findings.lenient(
                     note,
                     Code::OperandType,
                     span,
@@ -296,7 +296,7 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Checks an undeclared name, which may be a special register.
     fn special(&mut self, place: &Place, register: Register<'a>) -> Read<()> {
         let Register { name, element } = register;
-        let table = self.reader.table;
+        let table = self.table;
         let Some(special) = table.special(name) else {
             let wanted = match (place.addresses, place.specials) {
                 (true, _) => Wanted::Address,
@@ -305,7 +305,7 @@ impl<'a> Checker<'_, '_, 'a> {
             };
             return self.undeclared(name, wanted);
         };
-        let (span, wanted_bits) = (span_of(self.text(), name), table.ty(place.ty).bits);
+        let (span, wanted_bits) = (span_of(self.text, name), table.ty(place.ty).bits);
         if !place.specials {
             let message = format!("`{name}` is a special register, and the operand `{}` is none", place.name);
             return Err(Box::new(
@@ -335,7 +335,7 @@ impl<'a> Checker<'_, '_, 'a> {
             let help = format!("it is read as {}", fits.join(", "));
             return Err(Box::new(Diagnostic::error(Code::OperandType, span, message).with_help(help)));
         }
-        self.special = true;
+        self.body.special = true;
         Ok(())
     }
 
@@ -343,7 +343,7 @@ impl<'a> Checker<'_, '_, 'a> {
     pub(super) fn array(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
             Some(Symbol::Variable { .. }) => Ok(()),
-            Some(_) => fail(Code::OperandType, span_of(self.text(), name), format!("`{name}` is not a variable")),
+            Some(_) => fail(Code::OperandType, span_of(self.text, name), format!("`{name}` is not a variable")),
             None => self.undeclared(name, Wanted::Address),
         }
     }
@@ -351,14 +351,14 @@ impl<'a> Checker<'_, '_, 'a> {
     /// Checks a name plus a constant: the kind of the name must fit, but not its width.
     fn summand(&mut self, info: &'static table::Operand, name: &'a str) -> Read<()> {
         let symbol = self.find(name)?;
-        let types = self.reader.table.types;
+        let types = self.table.types;
         let wanted = &types[info.ty.index()];
         let integer = wanted.is_word();
         let special =
-            |name| self.reader.table.special(name).is_some_and(|special| !special.vector && special.types.has(info.ty));
+            |name| self.table.special(name).is_some_and(|special| !special.vector && special.types.has(info.ty));
         let fits = match symbol {
             None if info.specials && special(name) => {
-                self.special = true;
+                self.body.special = true;
                 true
             }
             None => return self.undeclared(name, Wanted::Address),
@@ -379,7 +379,7 @@ impl<'a> Checker<'_, '_, 'a> {
             return Ok(());
         }
         let message = format!("`{name}` plus a constant is not a valid `.{}`", wanted.name);
-        fail(Code::OperandType, span_of(self.text(), name), message)
+        fail(Code::OperandType, span_of(self.text, name), message)
     }
 }
 

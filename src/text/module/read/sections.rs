@@ -3,24 +3,23 @@
 use alloc::format;
 use core::ops::Range;
 
-use super::Checker;
 use super::directives::begins_item;
+use super::{ModuleReader, Output, Part};
 use crate::diagnostic::Code;
 use crate::table::{Kind, TypeInfo};
 use crate::text::constant;
-use crate::text::lexer::span_of;
 use crate::text::reader::{Read, constant_error, fail};
 
 /// Permitted widths of a datum in bits, and the minimum width of an address.
 const BITS: core::ops::RangeInclusive<u16> = 8..=64;
 const ADDRESS_BITS: u16 = 32;
 
-impl<'a> Checker<'_, '_, 'a> {
+impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     /// `.section .debug_info { label: .b8 1, 2 .b32 label+4 }`
     ///
     /// The first error is reported, and the rest of the section is skipped.
     pub(super) fn section(&mut self, span: Range<usize>) -> Read<()> {
-        self.sections = true;
+        self.out.part(Part::Section);
         let mut read = self.section_name();
         if read.is_err() && self.cursor().at_word() {
             self.cursor().word();
@@ -34,7 +33,7 @@ impl<'a> Checker<'_, '_, 'a> {
             read = self.section_contents();
         }
         let Err(error) = read else { return Ok(()) };
-        self.reader.notes.push(*error);
+        self.out.part(Part::Finding(error));
         self.reader.cursor = open;
         self.skip_braces(span)
     }
@@ -54,10 +53,7 @@ impl<'a> Checker<'_, '_, 'a> {
                 if !self.cursor().eat(b':') {
                     return fail(Code::Syntax, self.reader.cursor.token(), "`:` is expected behind a label");
                 }
-                if !self.section_labels.insert(name) {
-                    let message = format!("duplicate label `{name}` in the sections of this module");
-                    self.error(Code::DuplicateName, span_of(self.text(), name), message);
-                }
+                self.out.part(Part::SectionLabel(name));
             } else {
                 return fail(Code::Syntax, self.reader.cursor.token(), "a label, data or `}` is expected here");
             }

@@ -1,0 +1,222 @@
+//! Declarations of registers and variables.
+
+use alloc::boxed::Box;
+use alloc::format;
+use core::ops::Range;
+
+use super::directives::unknown_directive;
+use super::functions::has_numbers;
+use super::{Attributes, Linkage, ModuleReader, Output, Part, Site};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::table::{Feature, Space, TypeId};
+use crate::target::Version;
+use crate::text::constant::{self, WARP, WARP_NAME};
+use crate::text::lexer::span_of;
+use crate::text::reader::{Read, constant_error, fail};
+use crate::text::statement::Guard;
+
+impl<'a, O: Output<'a>> ModuleReader<'a, O> {
+    pub(super) fn label(&mut self, guard: Option<Guard<'a>>, name: &'a str) -> Read<()> {
+        if guard.is_some() {
+            let message = "a guard is followed by an instruction, not a label";
+            return fail(Code::Syntax, span_of(self.text(), name), message);
+        }
+        if matches!(name, "_" | WARP_NAME) {
+            return fail(Code::Syntax, span_of(self.text(), name), format!("`{name}` is not a name"));
+        }
+        let listed = self.listed();
+        self.out.part(Part::Label { name, list: listed.is_some() });
+        listed.map_or(Ok(()), |directive| self.list(name, directive))
+    }
+
+    /// `.reg .u32 %r<10>, x;` and variables of all spaces: `.global .align 4 .b8 x[24] = {…}, y;`.
+    /// `space` is that of variables; what is declared begins at its linkage.
+    pub(super) fn declaration(
+        &mut self,
+        begun: usize,
+        linkage: Option<Linkage>,
+        span: Range<usize>,
+        space: Option<&'static Space>,
+    ) -> Read<()> {
+        let registers = space.is_none();
+        let site = if self.blocks.open == 0 { Site::Module } else { Site::Body };
+        self.out.part(Part::Declaration { begun, keyword: span.clone(), linkage, space, site });
+        if let Some(space) = space {
+            self.belongs_here(space, &span)?;
+        }
+        if site == Site::Body && linkage.is_some() && !self.bare {
+            return fail(Code::Syntax, span, "a declaration within a function has no linkage");
+        }
+        let attributes = if registers { self.register_attributes()? } else { self.variable_attributes()? };
+        self.out.part(Part::Attributes(&attributes));
+        self.cursor().skip_blanks();
+        if registers && self.cursor().eat(b';') {
+            return Ok(());
+        }
+        if registers && self.is_outside() {
+            self.uses(Feature::ModuleRegisters, "`.reg` outside of functions", span.clone());
+        }
+        loop {
+            self.cursor().skip_blanks();
+            let token = self.cursor().token();
+            if !self.cursor().at_word() || matches!(&self.text()[token.clone()], "_" | WARP_NAME) {
+                return fail(Code::Syntax, token, "a name is expected here");
+            }
+            let name = self.cursor().word();
+            self.cursor().skip_blanks();
+            let mut count = None;
+            if self.cursor().eat(b'<') {
+                count = Some(self.count()?);
+                self.cursor().skip_blanks();
+                if !self.cursor().eat(b'>') {
+                    return fail(Code::Syntax, self.reader.cursor.token(), "`>` is expected here");
+                }
+            }
+            self.cursor().skip_blanks();
+            let array = self.cursor().peek() == b'[';
+            self.out.part(Part::Name { name, count, array });
+            if let Some(space) = space {
+                self.contents(space, &attributes, name, linkage == Some(Linkage::Extern), span.clone())?;
+            }
+            let end = self.cursor().at();
+            self.out.part(Part::NameEnds(end));
+            if self.cursor().eat(b';') {
+                return Ok(());
+            }
+            if !self.cursor().eat(b',') {
+                return fail(Code::Syntax, self.reader.cursor.token(), "`;` or `,` is expected behind a declaration");
+            }
+        }
+    }
+
+    /// Checks that this version has variables of a state space, and has them here.
+    fn belongs_here(&self, space: &'static Space, span: &Range<usize>) -> Read<()> {
+        let (name, from) = (space.name, |since: Option<Version>| since.is_some_and(|since| self.is_from(since)));
+        if from(space.until) {
+            return fail(Code::PtxVersion, span.clone(), format!("`.{name}` went with a PTX before this one"));
+        }
+        if self.is_outside() && from(space.inside) {
+            return fail(Code::Syntax, span.clone(), format!("variables in `.{name}` are declared within a function"));
+        }
+        Ok(())
+    }
+
+    /// Reads how many registers a family has.
+    fn count(&mut self) -> Read<u64> {
+        let token = self.cursor().token();
+        if self.text()[token] == *WARP_NAME {
+            self.cursor().word();
+            return Ok(WARP);
+        }
+        let start = self.cursor().at();
+        let count = constant::literal(self.cursor())
+            .map_err(|error| Box::new(Diagnostic::error(Code::Syntax, error.span, format!("{}", error.kind))))?;
+        if count > u32::MAX.into() {
+            let message = format!("a family has at most {} registers", u32::MAX);
+            return fail(Code::Syntax, start..self.reader.cursor.at(), message);
+        }
+        Ok(count)
+    }
+
+    /// Reads the attributes between `.reg` and the names: `.v2 .f32`.
+    pub(super) fn register_attributes(&mut self) -> Read<Attributes<'a>> {
+        let mut named: Option<(&'a str, TypeId, Range<usize>)> = None;
+        let (mut lanes, mut align) = (1, 0);
+        loop {
+            self.cursor().skip_blanks();
+            let start = self.cursor().at();
+            if !self.cursor().at_dot_word() {
+                break;
+            }
+            let word = self.cursor().dot_word();
+            let span = start..self.cursor().at();
+            match word {
+                "align" => align = self.alignment(span)?,
+                "v2" if named.is_none() => lanes = 2,
+                "v4" if named.is_none() => lanes = 4,
+                _ if named.is_some() => return fail(Code::Syntax, span, "a name is expected here"),
+                name => match self.register_type(name) {
+                    Some(ty) => named = Some((name, ty, span)),
+                    None => return fail(Code::Syntax, span, format!("`.{name}` is not a type of registers")),
+                },
+            }
+        }
+        let behind = self.reader.cursor.token();
+        match named {
+            Some((word, ty, span)) => Ok(Attributes { word, ty: Some(ty), lanes, align, span, behind }),
+            None => fail(Code::Syntax, behind, "a type is expected before this"),
+        }
+    }
+
+    /// Reads the attributes between the state space and the name: `.align 16 .v4 .f32`.
+    pub(super) fn variable_attributes(&mut self) -> Read<Attributes<'a>> {
+        let (mut lanes, mut align) = (1, 0);
+        loop {
+            self.cursor().skip_blanks();
+            let start = self.cursor().at();
+            if !self.cursor().at_dot_word() {
+                return fail(Code::Syntax, self.reader.cursor.token(), "the type of a variable is expected here");
+            }
+            let word = self.cursor().dot_word();
+            let span = start..self.cursor().at();
+            match word {
+                "align" if lanes == 1 => align = self.alignment(span)?,
+                "attribute" if lanes == 1 => self.attribute(span)?,
+                "v2" if lanes == 1 => lanes = 2,
+                "v4" if lanes == 1 => lanes = 4,
+                word => {
+                    let (ty, behind) = (self.register_type(word), self.reader.cursor.token());
+                    return Ok(Attributes { word, ty, lanes, align, span, behind });
+                }
+            }
+        }
+    }
+
+    /// Reads the operand of `.align`, a power of two.
+    pub(super) fn alignment(&mut self, span: Range<usize>) -> Read<u64> {
+        self.cursor().skip_blanks();
+        let start = self.cursor().at();
+        if !self.cursor().at_digit() {
+            return fail(Code::Syntax, span, "this is followed by a number");
+        }
+        let bytes = constant::literal(self.cursor()).map_err(constant_error)?;
+        if !bytes.is_power_of_two() || bytes > u32::MAX.into() {
+            return fail(Code::Syntax, start..self.reader.cursor.at(), "an alignment is a power of two");
+        }
+        Ok(bytes)
+    }
+
+    /// Reads the operand of `.attribute`, such as `(.managed)` or `(.unified(19, 95))`.
+    fn attribute(&mut self, span: Range<usize>) -> Read<()> {
+        self.cursor().skip_blanks();
+        let table = self.reader.table;
+        if !self.cursor().eat(b'(') {
+            return fail(Code::Syntax, span, "this is followed by an attribute in parentheses");
+        }
+        self.cursor().skip_blanks();
+        let start = self.cursor().at();
+        let name = if self.cursor().at_dot_word() { self.cursor().dot_word() } else { "" };
+        let span = start..self.cursor().at();
+        let attributes = || table.directives.iter().filter(|directive| directive.attribute);
+        let Some(attribute) = attributes().find(|attribute| attribute.name == name) else {
+            let names = attributes().map(|attribute| attribute.name);
+            return unknown_directive(name, span, format!("`.{name}` is not an attribute"), names);
+        };
+        self.cursor().skip_blanks();
+        let numbers = if self.cursor().eat(b'(') {
+            let numbers = self.head_numbers()?;
+            self.cursor().skip_blanks();
+            self.cursor().eat(b')');
+            numbers
+        } else {
+            0
+        };
+        has_numbers(attribute, numbers, &span)?;
+        self.out.part(Part::Keyword(attribute, span));
+        self.cursor().skip_blanks();
+        if !self.cursor().eat(b')') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
+        }
+        Ok(())
+    }
+}

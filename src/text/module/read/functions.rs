@@ -1,0 +1,322 @@
+//! Functions: their heads, parameters and blocks.
+
+use core::ops::Range;
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use super::directives::{begins_item, unknown_directive};
+use super::{Head, Linkage, ModuleReader, Output, Parameter, Part};
+use crate::diagnostic::Code;
+use crate::table::{Directive, Feature, Kind, Space};
+use crate::text::constant::WARP_NAME;
+use crate::text::lexer::span_of;
+use crate::text::reader::{Read, fail};
+
+/// How deep blocks nest, a function's body included, before the assembler gives up.
+const MOST_BLOCKS: usize = 1664;
+
+impl<'a, O: Output<'a>> ModuleReader<'a, O> {
+    pub(super) fn open_brace(&mut self) {
+        let at = self.cursor().at();
+        self.cursor().bump();
+        if self.is_outside() && !core::mem::take(&mut self.blocks.headless) {
+            self.error(Code::Syntax, at..at + 1, "a block is within a function");
+        }
+        if self.blocks.open == MOST_BLOCKS {
+            if self.blocks.too_deep == 0 {
+                let message = format!("blocks nest at most {MOST_BLOCKS} deep: the assembler has no memory for more");
+                self.error(Code::Syntax, at..at + 1, message);
+            }
+            self.blocks.too_deep += 1;
+            return;
+        }
+        self.blocks.open += 1;
+        self.out.part(Part::Block(at + 1));
+    }
+
+    pub(super) fn close_brace(&mut self) {
+        let at = self.cursor().at();
+        self.cursor().bump();
+        if self.blocks.too_deep > 0 {
+            self.blocks.too_deep -= 1;
+            return;
+        }
+        self.blocks.open = match self.blocks.open.checked_sub(1) {
+            Some(open) => open,
+            None => return self.error(Code::Syntax, at..at + 1, "there is no `{` for this `}`"),
+        };
+        self.out.part(Part::BlockEnds(at + 1));
+        if self.blocks.open > 0 {
+            return;
+        }
+        self.out.part(Part::FunctionEnds { at, lost_label: self.recovery.lost_label });
+        (self.recovery.lost_label, self.recovery.lost_brace) = (false, false);
+        if let Some(name) = self.blocks.function.take() {
+            self.out.part(Part::BodyEnds(name, at..at + 1));
+        }
+    }
+
+    /// The head of a function: `(.reg .u32 r) name (.param .u64 p, …) .maxntid 128`, and a body or a semicolon.
+    pub(super) fn function(
+        &mut self,
+        begun: usize,
+        linkage: Option<Linkage>,
+        span: Range<usize>,
+        kernel: bool,
+    ) -> Read<()> {
+        if linkage == Some(Linkage::Common) {
+            return fail(Code::Syntax, span, "a function is not `.common`");
+        }
+        if self.is_outside() {
+            (self.recovery.lost_brace, self.recovery.broken) = (false, false);
+        }
+        self.not_within_another(&span, kernel);
+        let at = self.cursor().at();
+        self.out.part(Part::Head { at, kernel, linkage });
+        let read = self.head(begun, span, kernel);
+        if read.is_err() {
+            let at = self.cursor().at();
+            self.out.part(Part::HeadBroken(at));
+        }
+        read
+    }
+
+    fn head(&mut self, begun: usize, keyword: Range<usize>, kernel: bool) -> Read<()> {
+        let mut name = None;
+        loop {
+            self.cursor().skip_blanks();
+            match self.cursor().peek() {
+                b'(' if kernel && name.is_none() => {
+                    let message = "the name of a kernel is expected here: a kernel has no results";
+                    return fail(Code::Syntax, self.reader.cursor.token(), message);
+                }
+                b'(' => {
+                    self.cursor().bump();
+                    let head = if kernel { Head::Kernel } else { Head::Function };
+                    self.parameters(head, name.is_some())?;
+                    self.cursor().bump();
+                }
+                b'{' => {
+                    self.cursor().bump();
+                    self.blocks.open += 1;
+                    self.blocks.function = name;
+                    self.out.part(Part::Body { keyword, span: begun..self.reader.cursor.at() });
+                    return Ok(());
+                }
+                b';' => {
+                    self.out.part(Part::Prototype(begun..self.reader.cursor.at()));
+                    self.cursor().bump();
+                    return Ok(());
+                }
+                _ if !kernel && name.is_some() && self.item_follows() => {
+                    self.out.part(Part::Prototype(begun..self.reader.cursor.at()));
+                    return Ok(());
+                }
+                b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
+                    let read = self.head_directive(kernel);
+                    self.note(read);
+                }
+                _ if self.cursor().at_word() => {
+                    let word = self.cursor().word();
+                    if matches!(word, "_" | WARP_NAME) {
+                        return fail(Code::Syntax, span_of(self.text(), word), "a name is expected here");
+                    }
+                    if name.is_none() {
+                        name = Some(word);
+                        self.out.part(Part::HeadName(word));
+                    }
+                }
+                _ => {
+                    let message = match kernel {
+                        true => "a kernel has a name, parameters, and a body",
+                        false => "a function has a name, parameters, and a body or `;`",
+                    };
+                    let end = self.reader.cursor.at_end();
+                    return fail(Code::Syntax, if end { keyword } else { self.reader.cursor.token() }, message);
+                }
+            }
+        }
+    }
+
+    /// A directive of a function's head: `.maxntid 32, 2`.
+    fn head_directive(&mut self, kernel: bool) -> Read<()> {
+        let start = self.cursor().at();
+        let name = self.cursor().dot_word();
+        let span = start..self.cursor().at();
+        if name == "pragma" && kernel {
+            return self.pragma(span);
+        }
+        let numbers = self.head_numbers()?;
+        let table = self.reader.table;
+        let what = if kernel { "kernel" } else { "function" };
+        let Some(directive) = table.directive(name) else {
+            let stands = |directive: &&Directive| if kernel { directive.entry } else { directive.function };
+            let names = table.directives.iter().filter(stands).map(|directive| directive.name);
+            let message = format!("`.{name}` is not a directive of a {what}'s head");
+            return unknown_directive(name, span, message, names);
+        };
+        if !(if kernel { directive.entry } else { directive.function }) {
+            return fail(Code::Syntax, span, format!("`.{name}` is not allowed in the head of a {what}"));
+        }
+        has_numbers(directive, numbers, &span)?;
+        self.out.part(Part::HeadDirective(directive, span));
+        Ok(())
+    }
+
+    /// Passes numbers parted by commas, and counts them.
+    pub(super) fn head_numbers(&mut self) -> Read<usize> {
+        let mut count = 0;
+        loop {
+            let end = self.reader.cursor;
+            self.cursor().skip_blanks();
+            if count > 0 && !self.cursor().eat(b',') {
+                self.reader.cursor = end;
+                return Ok(count);
+            }
+            self.cursor().skip_blanks();
+            let token = self.cursor().token();
+            let text = &self.text()[token.clone()];
+            let number = self.cursor().at_digit() || text == WARP_NAME;
+            if !number && count == 0 {
+                self.reader.cursor = end;
+                return Ok(0);
+            }
+            self.cursor().word_part();
+            let zero = text.bytes().all(|byte| byte == b'0');
+            if !number || zero {
+                return fail(Code::Syntax, token, "a number above zero is expected here");
+            }
+            count += 1;
+        }
+    }
+
+    /// Returns true if another item of the module or its end follows: the prototype then needs no semicolon.
+    fn item_follows(&mut self) -> bool {
+        let mut cursor = self.reader.cursor;
+        cursor.at_end() || cursor.at_dot_word() && begins_item(self.reader.table, cursor.dot_word())
+    }
+
+    /// Reads a list of parameters up to its closing parenthesis, where the cursor stays. Returns their number.
+    pub(super) fn parameters(&mut self, head: Head, behind_name: bool) -> Read<usize> {
+        self.out.part(Part::Parameters(head));
+        let (mut count, mut read) = (0, Ok(true));
+        while let Ok(true) = read {
+            read = self.parameter(head);
+            count += usize::from(matches!(read, Ok(true)));
+        }
+        let token = self.reader.cursor.token();
+        self.out.part(Part::ParametersEnd { behind_name, token });
+        read.map(|_| count)
+    }
+
+    /// Reads the next parameter and what follows it. Returns false at the closing parenthesis.
+    fn parameter(&mut self, head: Head) -> Read<bool> {
+        self.cursor().skip_blanks();
+        if self.cursor().peek() == b')' {
+            return Ok(false);
+        }
+        if !self.cursor().at_dot_word() {
+            return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is expected here");
+        }
+        let start = self.cursor().at();
+        let word = self.cursor().dot_word();
+        let registers = word == "reg";
+        if registers && head == Head::Kernel {
+            let message = "a kernel's parameters are in memory: `.param`";
+            return fail(Code::Syntax, start..self.reader.cursor.at(), message);
+        }
+        let space = self.reader.table.space(word).filter(|_| word == "param");
+        if space.is_none() && !registers {
+            let message = "a parameter begins with `.param` or `.reg`";
+            return fail(Code::Syntax, start..self.reader.cursor.at(), message);
+        }
+        let attributes = if registers { self.register_attributes()? } else { self.variable_attributes()? };
+        if !registers {
+            self.pointer(head)?;
+        }
+        self.cursor().skip_blanks();
+        let mut name = "";
+        if self.cursor().at_word() {
+            name = self.cursor().word();
+            self.cursor().skip_blanks();
+            if registers && self.cursor().peek() == b'<' {
+                return fail(Code::Syntax, self.reader.cursor.token(), "a parameter is one register");
+            }
+        }
+        if matches!(name, "" | WARP_NAME) || name == "_" && head == Head::Function {
+            let message = "the name of a parameter is expected before this";
+            return fail(Code::Syntax, self.reader.cursor.token(), message);
+        }
+        let dimensions = if registers { Vec::new() } else { self.dimensions()? };
+        if !dimensions.is_empty() {
+            let predicate = attributes.ty.is_some_and(|ty| self.reader.table.ty(ty).kind == Kind::Predicate);
+            if predicate {
+                return fail(Code::Syntax, span_of(self.text(), name), "there are no arrays of predicates");
+            }
+            if dimensions.contains(&0) && head == Head::Kernel {
+                return fail(Code::Syntax, span_of(self.text(), name), "a kernel's parameter has a length");
+            }
+        }
+        let span = start..self.cursor().at();
+        self.cursor().skip_blanks();
+        let end = start + self.text()[start..self.reader.cursor.at()].trim_end().len();
+        self.out.part(Part::Parameter(&Parameter { name, space, attributes, dimensions, span, end }));
+        let more = self.cursor().eat(b',');
+        self.cursor().skip_blanks();
+        if more == (self.cursor().peek() == b')') {
+            let message =
+                if more { "a parameter is expected behind `,`" } else { "`,` or `)` is expected behind a parameter" };
+            return fail(Code::Syntax, self.reader.cursor.token(), message);
+        }
+        Ok(true)
+    }
+
+    /// `.ptr .global .align 8` behind the type of a kernel's parameter: what it points to.
+    fn pointer(&mut self, head: Head) -> Read<()> {
+        self.cursor().skip_blanks();
+        let start = self.cursor().at();
+        if !self.cursor().at_dot_word() {
+            return Ok(());
+        }
+        let word = self.cursor().dot_word();
+        let span = start..self.cursor().at();
+        if word != "ptr" {
+            return fail(Code::Syntax, span, "a name is expected here");
+        }
+        if head == Head::Function {
+            return fail(Code::Syntax, span, "only a kernel's parameters say what they point to");
+        }
+        self.uses(Feature::Pointers, "`.ptr`", span);
+        self.cursor().skip_blanks();
+        let mut start = self.cursor().at();
+        if !self.cursor().at_dot_word() {
+            return Ok(());
+        }
+        let mut word = self.cursor().dot_word();
+        let pointed = |space: &Space| !space.opaque && (space.generic || space.values);
+        if self.reader.table.space(word).is_some_and(pointed) {
+            self.cursor().skip_blanks();
+            start = self.cursor().at();
+            if !self.cursor().at_dot_word() {
+                return Ok(());
+            }
+            word = self.cursor().dot_word();
+        }
+        let span = start..self.cursor().at();
+        if word != "align" {
+            return fail(Code::Syntax, span, format!("`.{word}` is neither a state space nor `.align`"));
+        }
+        self.alignment(span).map(|_| ())
+    }
+}
+
+/// Checks the number of arguments of a directive.
+pub(super) fn has_numbers(directive: &Directive, numbers: usize, span: &Range<usize>) -> Read<()> {
+    let (name, least, most) = (directive.name, usize::from(directive.least), usize::from(directive.most));
+    if (least..=most).contains(&numbers) {
+        return Ok(());
+    }
+    let takes = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+    fail(Code::Syntax, span.clone(), format!("`.{name}` is followed by {takes} numbers, not {numbers}"))
+}

@@ -1,0 +1,220 @@
+//! What follows the name of a variable: its dimensions and its initializer.
+
+use alloc::format;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::{Attributes, ModuleReader, Output, Part, Value};
+use crate::diagnostic::Code;
+use crate::table::{Feature, Space};
+use crate::text::constant::{self, Constant, WARP, WARP_NAME, at_name};
+use crate::text::lexer::span_of;
+use crate::text::reader::{Read, constant_error, fail};
+
+/// Maximum number of array dimensions; each is a level of recursion into nested braces.
+const MOST_DIMENSIONS: usize = 64;
+
+impl<'a, O: Output<'a>> ModuleReader<'a, O> {
+    /// Reads the dimensions and initializer, such as `[2][3] = {…}`, up to the comma or semicolon after them. What
+    /// cannot be read of them is reported and skipped.
+    pub(super) fn contents(
+        &mut self,
+        space: &'static Space,
+        attributes: &Attributes<'a>,
+        name: &'a str,
+        external: bool,
+        keyword: Range<usize>,
+    ) -> Read<()> {
+        let start = self.reader.cursor;
+        let Err(error) = self.dimensions_and_values(space, attributes, name, external) else { return Ok(()) };
+        self.out.part(Part::ContentsBroken(error));
+        self.reader.cursor = start;
+        self.pass_contents(keyword)
+    }
+
+    fn dimensions_and_values(
+        &mut self,
+        space: &'static Space,
+        attributes: &Attributes<'a>,
+        name: &'a str,
+        external: bool,
+    ) -> Read<()> {
+        let mut shape = self.dimensions()?;
+        self.out.part(Part::Dimensions(&shape));
+        if self.cursor().peek() != b'=' {
+            if shape.contains(&0) && !external {
+                let message = format!("`{name}` has no length: only what is `.extern` or has values needs none");
+                return fail(Code::Syntax, span_of(self.text(), name), message);
+            }
+            return Ok(());
+        }
+        let at = self.cursor().at();
+        if external || !space.values {
+            let why = if external { "what is `.extern`" } else { "a variable in this state space" };
+            return fail(Code::Syntax, at..at + 1, format!("{why} begins without a value"));
+        }
+        self.cursor().bump();
+        self.cursor().skip_blanks();
+        let token = self.reader.cursor.token();
+        if attributes.ty.is_none() {
+            let opaque = self.reader.table.space(attributes.word).is_some_and(|space| space.opaque);
+            if opaque && self.cursor().peek() != b'{' {
+                return fail(Code::Syntax, token, "the fields are expected here, in braces");
+            }
+            return self.pass_contents(token);
+        }
+        let vector = attributes.lanes > 1;
+        if vector {
+            shape.push(attributes.lanes.into());
+        }
+        let first = self.values(&shape, vector)?;
+        let length = (shape.first() == Some(&0)).then_some(first);
+        self.out.part(Part::ValuesEnd { dimensions: shape.len(), length });
+        if length == Some(0) {
+            return fail(Code::Syntax, token, format!("no values give `{name}` no length"));
+        }
+        Ok(())
+    }
+
+    /// Reads dimensions such as `[2][3]`. The first one may be empty, which is returned as 0.
+    pub(super) fn dimensions(&mut self) -> Read<Vec<u64>> {
+        let mut shape = Vec::new();
+        loop {
+            self.cursor().skip_blanks();
+            let start = self.cursor().at();
+            if !self.cursor().eat(b'[') {
+                return Ok(shape);
+            }
+            self.cursor().skip_blanks();
+            if self.text()[self.cursor().token()] == *WARP_NAME {
+                self.cursor().word();
+                shape.push(WARP);
+            } else if self.cursor().at_digit() {
+                shape.push(constant::literal(self.cursor()).map_err(constant_error)?);
+            } else if shape.is_empty() && self.cursor().peek() == b']' {
+                shape.push(0);
+            } else {
+                return fail(Code::Syntax, self.reader.cursor.token(), "a number is expected here");
+            }
+            self.cursor().skip_blanks();
+            if !self.cursor().eat(b']') {
+                return fail(Code::Syntax, self.reader.cursor.token(), "`]` is expected here");
+            }
+            if shape.len() > MOST_DIMENSIONS {
+                let message = format!("an array has at most {MOST_DIMENSIONS} dimensions");
+                return fail(Code::Syntax, start..self.reader.cursor.at(), message);
+            }
+        }
+    }
+
+    /// Reads the initializer of an array of this shape, whose innermost dimension may be that of a vector. Returns the
+    /// number of values in the outermost dimension.
+    fn values(&mut self, shape: &[u64], vector: bool) -> Read<u64> {
+        let Some((&most, inner)) = shape.split_first() else {
+            return self.value().map(|()| 1);
+        };
+        if !self.cursor().eat(b'{') {
+            let message = "`{` is expected here: this is an array or a vector";
+            return fail(Code::Constant, self.reader.cursor.token(), message);
+        }
+        let mut count = 0;
+        self.cursor().skip_blanks();
+        // An empty list is valid.
+        let mut more = self.cursor().peek() != b'}';
+        while more {
+            self.cursor().skip_blanks();
+            let start = self.cursor().at();
+            self.values(inner, vector)?;
+            count += 1;
+            if most > 0 && count > most {
+                let message = format!("there are {most} values here, and this is one more");
+                return fail(Code::Constant, start..self.reader.cursor.at(), message);
+            }
+            self.cursor().skip_blanks();
+            more = self.cursor().eat(b',');
+        }
+        if vector && inner.is_empty() && count < most {
+            let message = format!("a vector of {most} has {most} values, not {count}");
+            return fail(Code::Constant, self.reader.cursor.token(), message);
+        }
+        if !self.cursor().eat(b'}') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "`,` or `}` is expected here");
+        }
+        Ok(count)
+    }
+
+    /// Reads a single value: a constant, an address, or a byte of an address.
+    fn value(&mut self) -> Read<()> {
+        let start = self.cursor().at();
+        if at_name(self.cursor()) {
+            let value = self.address_value(None)?;
+            self.out.part(Part::Value(value, start..self.reader.cursor.at()));
+            return Ok(());
+        }
+        let value = constant::expression(self.cursor()).map_err(constant_error)?;
+        let span = start..self.cursor().at();
+        self.cursor().skip_blanks();
+        if !self.cursor().eat(b'(') {
+            self.out.part(Part::Value(Value::Constant(value), span));
+            return Ok(());
+        }
+        let byte = |bits: u64| (0..8).any(|byte| bits == 0xff << (8 * byte));
+        if !matches!(value, Constant::Integer { bits, .. } if byte(bits)) {
+            return fail(Code::Constant, span, "this is not a byte of an address: `0xff`, `0xff00` …");
+        }
+        self.uses(Feature::AddressByteValues, "a byte of an address as a value", span.clone());
+        self.cursor().skip_blanks();
+        let value = self.address_value(Some(span.clone()))?;
+        self.cursor().skip_blanks();
+        if !self.cursor().eat(b')') {
+            return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
+        }
+        self.out.part(Part::Value(value, span));
+        Ok(())
+    }
+
+    /// Reads an address: `x`, `x+4`, `generic(x)+4`, `f`.
+    fn address_value(&mut self, byte: Option<Range<usize>>) -> Read<Value<'a>> {
+        let mut name = self.cursor().word();
+        let generic = name == "generic" && self.cursor().eat(b'(');
+        if generic {
+            self.cursor().skip_blanks();
+            name = self.cursor().word();
+            self.cursor().skip_blanks();
+            if !self.cursor().eat(b')') {
+                return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
+            }
+        }
+        let behind = self.reader.cursor;
+        self.cursor().skip_blanks();
+        let offset = self.cursor().eat(b'+');
+        if offset {
+            constant::integer(self.cursor()).map_err(constant_error)?;
+        } else {
+            self.reader.cursor = behind;
+        }
+        Ok(Value::Address { name, generic, offset, byte })
+    }
+
+    /// Skips dimensions and initializer, such as `[24] = {…}`, up to the comma or semicolon after them.
+    fn pass_contents(&mut self, span: Range<usize>) -> Read<()> {
+        let mut open = 0_usize;
+        loop {
+            match self.cursor().find(|byte| matches!(byte, b';' | b',' | b'{' | b'}' | b'(' | b')' | b'[' | b']')) {
+                None => return fail(Code::Syntax, span, "the text ends within this"),
+                Some(b';') => return Ok(()),
+                Some(b',') if open == 0 => return Ok(()),
+                Some(b'{') => {
+                    self.cursor().bump();
+                    self.skip_braces(span.clone())?;
+                    continue;
+                }
+                Some(b'}') => return fail(Code::Syntax, self.reader.cursor.token(), "`;` is missing before this"),
+                Some(b'(' | b'[') => open += 1,
+                Some(b')' | b']') => open = open.saturating_sub(1),
+                Some(_) => {}
+            }
+            self.cursor().bump();
+        }
+    }
+}
