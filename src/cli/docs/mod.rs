@@ -3,6 +3,9 @@
 //! The pages of `reference` and the table make all of it; templates in `templates/` say how it looks. This module
 //! knows no instruction.
 
+mod compact;
+mod contents;
+mod folds;
 mod fragments;
 mod index;
 mod news;
@@ -32,6 +35,8 @@ use ptx_isa::table::{FormInfo, Free};
 use ptx_isa::target::Target;
 use ptx_isa::text::spelling;
 
+use self::contents::Contents;
+use self::folds::Folds;
 use self::index::{Floors, Need};
 use self::recorded::Recorded;
 use self::shared::Shared;
@@ -132,7 +137,9 @@ fn packed(module: Vec<u8>) -> io::Result<String> {
 
 /// Every file of the site by name.
 fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(String, String)>> {
-    let render = |template: Result<String, askama::Error>| template.map_err(io::Error::other);
+    let render = |template: Result<String, askama::Error>| {
+        template.map(|page| compact::compact(&page)).map_err(io::Error::other)
+    };
     let Some(manual) = &REFERENCE.manual else { return Err(io::Error::other("the spec names no manual")) };
     let pages = REFERENCE.pages();
     let floors = RefCell::new(Floors::new());
@@ -142,11 +149,12 @@ fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(S
     files.push(("index.html".to_owned(), render(Index { site: &site }.render())?));
     files.push(("explorer.html".to_owned(), render(Explorer { site: &site, module: module.is_some() }.render())?));
     files.push(("forms.html".to_owned(), render(Forms { site: &site }.render())?));
-    for page in &pages {
-        files.push((
-            file(page.opcode),
-            render(Instruction { site: &site, page, reasons: RefCell::new(Shared::new()) }.render())?,
-        ));
+    for (page, also) in pages.iter().zip(contents::see_also(&pages)) {
+        let contents = contents::of(page);
+        let folds = Folds::of(page, &modifiers(page));
+        let reasons = RefCell::new(Shared::new());
+        let instruction = Instruction { site: &site, page, reasons, contents, folds, also };
+        files.push((file(page.opcode), render(instruction.render())?));
         files.push((format!("f-{}.html", page.opcode), render(FormsOf { site: &site, page }.render())?));
         files.push((format!("o-{}.js", page.opcode), told::script(manual, page, recorded)?));
     }
@@ -261,6 +269,8 @@ struct FormsOf<'a> {
 struct Group {
     floor: usize,
     words: String,
+    /// True if those before it fill the page.
+    folded: bool,
     forms: Vec<(Cow<'static, str>, String)>,
 }
 
@@ -275,15 +285,24 @@ impl FormsOf<'_> {
                 Some((_, group)) => group.forms.push(spelt),
                 None => {
                     let floor = self.site.floors.borrow_mut().place(&need);
-                    let group = Group { floor, words: need.to_string(), forms: vec![spelt] };
+                    let group = Group { floor, words: need.to_string(), folded: false, forms: vec![spelt] };
                     groups.push((need, group));
                 }
             }
         }
         groups.sort_by(|(need, _), (other, _)| need.cmp(other));
-        groups.into_iter().map(|(_, group)| group).collect()
+        let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
+        let mut before = 0;
+        for group in &mut groups {
+            before += group.forms.len();
+            group.folded = before > OPEN;
+        }
+        groups
     }
 }
+
+/// Number of forms of a page that are listed without being unfolded.
+const OPEN: usize = 400;
 
 #[derive(Template)]
 #[template(path = "sheet.html")]
@@ -305,6 +324,15 @@ struct Instruction<'a> {
     site: &'a Site<'a>,
     page: &'static Page,
     reasons: RefCell<Shared<&'static str>>,
+    contents: Option<Contents>,
+    folds: Folds,
+    /// Opcodes that have to do with this one.
+    also: Vec<&'static str>,
+}
+
+/// The modifiers of a page with something to say of their members.
+fn modifiers(page: &Page) -> Vec<&'static Modifier> {
+    page.modifiers.iter().filter(|modifier| !modifier.is_word()).collect()
 }
 
 impl Instruction<'_> {
@@ -379,9 +407,42 @@ impl Instruction<'_> {
         entry.floors.iter().filter_map(|floor| floor.lenient).collect()
     }
 
-    /// Modifiers with something to say of their members.
-    fn modifiers(&self) -> impl Iterator<Item = &'static Modifier> {
-        self.page.modifiers.iter().filter(|modifier| !modifier.is_word())
+    fn modifiers(&self) -> Vec<&'static Modifier> {
+        modifiers(self.page)
+    }
+
+    /// The first lines of syntax, which say what an instruction looks like.
+    fn signature(&self) -> Vec<&'static str> {
+        const SOME: usize = 3;
+        let mut lines: Vec<&'static str> = Vec::new();
+        for line in self.page.entries.iter().flat_map(|entry| entry.syntax) {
+            if lines.len() < SOME && !lines.contains(&line.text) {
+                lines.push(line.text);
+            }
+        }
+        lines
+    }
+
+    /// Number of lines of syntax beyond these.
+    fn more_lines(&self) -> usize {
+        self.page.entries.iter().map(|entry| entry.syntax.len()).sum::<usize>() - self.signature().len()
+    }
+
+    /// Minimum versions and targets of the opcode.
+    fn floor(&self) -> String {
+        let needs = Need::lowest(forms_of(self.page.opcode));
+        needs.iter().map(Need::to_string).collect::<Vec<_>>().join(", or ")
+    }
+
+    /// An example that the assembler accepts.
+    fn example(&self) -> Option<&'static str> {
+        let all = self.page.entries.iter().flat_map(|entry| entry.examples);
+        all.filter(|example| !example.refused).map(|example| example.text).next()
+    }
+
+    /// What a link to an entry is called where its number stands for it.
+    fn entry_title(&self, number: &usize) -> &'static str {
+        self.page.entries[number - 1].syntax.first().map_or("", |line| line.text)
     }
 
     fn words(&self) -> Vec<&'static str> {
