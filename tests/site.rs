@@ -7,6 +7,8 @@
 
 #[path = "site/browser.rs"]
 mod browser;
+#[path = "site/guides.rs"]
+mod guides;
 #[path = "site/pages.rs"]
 mod pages;
 

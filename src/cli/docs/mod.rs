@@ -5,8 +5,10 @@
 
 mod compact;
 mod contents;
+mod corners;
 mod folds;
 mod fragments;
+mod guides;
 mod index;
 mod news;
 mod railroad;
@@ -164,7 +166,9 @@ fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(S
     let (vocabulary, mut names) = vocabulary::sheets(&mut floors.borrow_mut());
     let (news, versions) = news::sheets(&pages, &mut floors.borrow_mut());
     names.extend(versions);
-    for sheet in vocabulary.iter().chain(&news) {
+    let (guides, titles) = guides::sheets(&pages, &mut floors.borrow_mut());
+    names.extend(titles);
+    for sheet in vocabulary.iter().chain(&news).chain(&guides) {
         files.push((sheet.file.clone(), render(SheetPage { site: &site, sheet }.render())?));
     }
     // Pages have placed their floors.
@@ -209,7 +213,7 @@ impl<'a> Site<'a> {
 
     /// Files and titles of the pages beside instructions.
     fn sheets(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        vocabulary::FILES.into_iter().chain([news::FILE])
+        vocabulary::FILES.into_iter().chain(guides::files()).chain([news::FILE])
     }
 
     /// The places of some needs, as the script knows them.
@@ -355,6 +359,11 @@ impl Instruction<'_> {
         if example.refused { None } else { examples::evaluate(example.text) }
     }
 
+    /// Tables of corner cases of an entry, by its number.
+    fn corners(&self, entry: &usize) -> Vec<corners::Corners> {
+        corners::of(self.page.opcode, *entry)
+    }
+
     /// The effects of an entry, by its number.
     fn effects(&self, entry: &usize) -> Vec<String> {
         form::effects(self.page.opcode, *entry)
@@ -468,9 +477,12 @@ fn named(fragment: &Fragment, matrix: &[Vec<String>]) -> Vec<(String, Vec<String
     fragment.row_names().into_iter().zip(matrix.iter().cloned()).collect()
 }
 
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
 /// Prose with code between backquotes, as HTML.
 fn prose(text: &str) -> String {
-    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let parts = text.split('`').enumerate();
     parts
         .map(|(index, part)| if index % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) })
