@@ -2,15 +2,19 @@
 //!
 //! With `PTX_ISA_BROWSER=1` Chromium is driven through chromedriver; without it the test says so and passes.
 //! `PTX_ISA_WASM` names the module of evaluators; without it the site is tested as one without. `PTX_ISA_AXE` names axe-core's
-//! script, which looks for what keeps people out; `PTX_ISA_SHOTS` a folder for screenshots.
+//! script, which looks for what keeps people out; `PTX_ISA_SHOTS` a folder for screenshots; `PTX_ISA_ONLY` the only part to try.
 #![cfg(feature = "docs")]
 
+#[path = "site/access.rs"]
+mod access;
 #[path = "site/browser.rs"]
 mod browser;
 #[path = "site/guides.rs"]
 mod guides;
 #[path = "site/pages.rs"]
 mod pages;
+#[path = "site/tasks.rs"]
+mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -241,7 +245,8 @@ fn the_site_works_in_a_browser() {
     let mut parts: Vec<Part> =
         vec![("the box", box_finds), ("a version and a target", machine_filters), ("machines", only_machines_that_are)];
     match module {
-        Some(_) => parts.extend::<[Part; 7]>([
+        Some(_) => parts.extend::<[Part; 8]>([
+            ("tasks", tasks::twenty_tasks),
             ("three answers", three_answers),
             ("the address", state_is_in_the_address),
             ("verdicts", verdicts_are_the_library_s),
@@ -255,8 +260,11 @@ fn the_site_works_in_a_browser() {
     parts.extend::<[Part; 3]>([
         ("folds", pages::long_pages_are_folded),
         ("widths and colours", pages_fit),
-        ("access", nobody_is_kept_out),
+        ("access", access::nobody_is_kept_out),
     ]);
+    if let Ok(only) = std::env::var("PTX_ISA_ONLY") {
+        parts.retain(|(name, _)| *name == only);
+    }
     // Whatever fails in one part, the others are tried.
     let failed = parts.into_iter().filter(|(name, part)| {
         let start = Instant::now();
@@ -696,41 +704,6 @@ fn pages_fit(browser: &Browser, site: &Path) {
         assert!((1..=most).contains(&pages), "{page}: {pages}");
     }
     browser.command("Emulation.setEmulatedMedia", &json!({"media": "", "features": []}));
-}
-
-/// Checks that axe-core finds nothing, on each kind of page and in both color schemes.
-fn nobody_is_kept_out(browser: &Browser, site: &Path) {
-    let Some(axe) = std::env::var_os("PTX_ISA_AXE") else {
-        println!("skipped: PTX_ISA_AXE names no axe-core");
-        return;
-    };
-    let axe = fs::read_to_string(axe).expect("axe-core's script");
-    let pages = [
-        "index.html",
-        "forms.html",
-        "f-selp.html",
-        "i-setp.html?target=sm_75",
-        "i-ld.html",
-        "i-mma.html",
-        "i-tcgen05.mma.html",
-        "explorer.html#setp.lt.f16x2",
-        "explorer.html?target=sm_75#setp.lo.s32",
-        "explorer.html#vset4.s32.u32.lt",
-    ];
-    browser.width(1280);
-    for page in pages {
-        browser.open(site, page);
-        if page.starts_with("explorer") && std::env::var_os("PTX_ISA_WASM").is_some() {
-            browser.wait("document.documentElement.dataset.ready && document.querySelector('#about h2, #about p')");
-        }
-        browser.post("/execute/sync", &json!({"script": format!("{axe}; window.axe = axe;"), "args": []}));
-        for scheme in ["light", "dark"] {
-            browser.colours(scheme);
-            let script = "const done = arguments[0]; axe.run({ preload: false }).then((found) => done(found.violations.map((one) => one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | '))), (error) => done([String(error)]))";
-            let found = browser.post("/execute/async", &json!({"script": script, "args": []}));
-            assert_eq!(found, json!([]), "{page}, {scheme}");
-        }
-    }
 }
 
 /// Compares what the page computes with `ptx-isa eval`.

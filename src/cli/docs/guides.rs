@@ -144,7 +144,7 @@ fn users(words: &[&str], pages: &[&'static Page]) -> String {
             if let Some(modifier) = modifier {
                 let place =
                     if modifier.is_word() { String::from("#modifiers") } else { format!("#m-{}", modifier.name) };
-                let name = format!("{} .{word}", page.opcode);
+                let name = format!("yes, {} .{word}", page.opcode);
                 html += &format!("<a href=\"{}{place}\" aria-label=\"{name}\">yes</a>", file(page.opcode));
             }
         }
