@@ -24,7 +24,7 @@ fn shorten(prose: &str, text: &mut String) {
     for piece in pieces {
         let end = piece.find('>').map_or(piece.len(), |end| end + 1);
         let is_implied = |tag: &&str| tag.strip_prefix("</") == Some(&piece[..end]);
-        if IMPLIED.iter().any(|tag| is_implied(&tag)) {
+        if IMPLIED.iter().any(is_implied) {
             shorter += &piece[end..];
         } else {
             shorter += "</";

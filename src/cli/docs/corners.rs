@@ -26,11 +26,12 @@ pub(super) fn of(opcode: &str, entry: usize) -> Vec<Corners> {
     let mut tables = Vec::new();
     for form in forms_of(opcode).filter(|form| usize::from(form.syntax().entry) == entry) {
         let types: Vec<&str> = form.sources().map(|source| TABLE.ty(source.ty).name).collect();
-        if tables.len() < MOST && !seen.contains(&types) {
-            if let Some(table) = table(form) {
-                tables.push(table);
-                seen.push(types);
-            }
+        if tables.len() < MOST
+            && !seen.contains(&types)
+            && let Some(table) = table(form)
+        {
+            tables.push(table);
+            seen.push(types);
         }
     }
     tables
