@@ -210,8 +210,9 @@ function search(text) {
   return hits.filter((hit) => !(complete && hit.missed)).sort((a, b) => b.score - a.score).filter((hit) => !seen.has(hit.href) && seen.add(hit.href)).slice(0, HITS);
 }
 
-/** Whether a text is meant as PTX rather than as words: `threadIdx.x` and `%tid.x` are none. */
+/** Whether a text is meant as PTX rather than as words: `threadIdx.x` and `%tid.x` are none, and an opcode has its page. */
 function isStatement(text) {
+  if (OPCODES.has(text.trim())) return false;
   if (/^\s*%[\w.]*\s*$/.test(text)) return false;
   if (/[,;@%[\]{}|]/.test(text)) return true;
   const [, first] = text.match(/^\s*([^\s.]+)\.[^\s.]/) ?? [];

@@ -119,7 +119,7 @@ function roving() {
 /** Makes scrollable elements focusable, so that they can be scrolled by keyboard. */
 function scrolling(root = document) {
   for (const box of root.querySelectorAll(".scroll, pre")) {
-    if (box.scrollWidth > box.clientWidth && !box.querySelector("a")) box.tabIndex = 0;
+    if ((box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) && !box.querySelector("a")) box.tabIndex = 0;
     else box.removeAttribute("tabindex");
   }
 }
@@ -136,10 +136,19 @@ function reasons() {
   for (const cell of document.querySelectorAll("[data-why]")) cell.title = list[cell.dataset.why];
 }
 
+/** Opens the folded parts around the place that the address names. */
+function reveal() {
+  const place = $(decodeURI(location.hash.slice(1)));
+  for (let at = place?.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+  if (place?.closest("details")) place.scrollIntoView();
+}
+
 choices();
 reasons();
 filter();
 roving();
 scrolling();
+reveal();
+addEventListener("hashchange", reveal);
 addEventListener("resize", () => scrolling());
 addEventListener("toggle", ({ target }) => scrolling(target), true);

@@ -139,6 +139,7 @@ fn sarif_follows_its_schema_and_carries_the_edits() {
     assert_eq!(place["region"], region);
     let mut text = SPOILT.to_owned();
     for result in results.iter().rev() {
+        assert!(result["fixes"][0]["properties"]["safe"].is_boolean(), "{result}");
         let replacement = &result["fixes"][0]["artifactChanges"][0]["replacements"][0];
         let number = |key: &str| replacement["deletedRegion"][key].as_u64().expect("a number") as usize;
         let (start, length) = (number("byteOffset"), number("byteLength"));

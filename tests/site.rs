@@ -2,23 +2,34 @@
 //!
 //! With `PTX_ISA_BROWSER=1` Chromium is driven through chromedriver; without it the test says so and passes.
 //! `PTX_ISA_WASM` names the module of evaluators; without it the site is tested as one without. `PTX_ISA_AXE` names axe-core's
-//! script, which looks for what keeps people out; `PTX_ISA_SHOTS` a folder for screenshots.
+//! script, which looks for what keeps people out; `PTX_ISA_SHOTS` a folder for screenshots; `PTX_ISA_ONLY` the only part to try.
 #![cfg(feature = "docs")]
+
+#[path = "site/access.rs"]
+mod access;
+#[path = "site/browser.rs"]
+mod browser;
+#[path = "site/guides.rs"]
+mod guides;
+#[path = "site/pages.rs"]
+mod pages;
+#[path = "site/tasks.rs"]
+mod tasks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::text::{Statement, mnemonic, spelling};
 use ptx_isa::{Form, TABLE};
 use serde_json::{Value, json};
+
+use self::browser::{Browser, CONTRAST, TITLE, base64};
 
 fn ptx_isa(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_ptx-isa")).args(arguments).output().expect("the binary runs");
@@ -91,8 +102,8 @@ fn the_site_is_small_and_has_a_page_for_each_opcode_and_a_link_to_each_form() {
     // Effects, and why there are none.
     for (page, said) in [
         ("i-st.html", "Writes the bytes of <code>b</code> at <code>[a]</code> in <code>.ss</code>"),
-        ("i-bar.html", "<li>Waits at barrier <code>a</code> of the block</li>"),
-        ("i-tex.html", "<li>Cannot be executed: textures and surfaces are not modeled</li>"),
+        ("i-bar.html", "<li>Waits at barrier <code>a</code> of the block"),
+        ("i-tex.html", "<li>Cannot be executed: textures and surfaces are not modeled"),
     ] {
         assert!(fs::read_to_string(site.join(page)).expect("a page").contains(said), "{page}");
     }
@@ -139,7 +150,7 @@ fn what_has_a_name_has_a_row_and_what_is_new_has_a_page() {
         [("f16", "65504"), ("e4m3", "448"), ("e5m2", "57344"), ("e2m1", "6"), ("e3m2", "28"), ("e2m3", "7.5")]
     {
         let line = types.lines().find(|line| line.contains(&format!("<code>.{ty}</code>")) && line.contains("<sup>"));
-        assert!(line.is_some_and(|line| line.contains(&format!("<td>{largest}</td>"))), "{ty}: {line:?}");
+        assert!(line.is_some_and(|line| line.contains(&format!("<td>{largest}<td>"))), "{ty}: {line:?}");
     }
     // Each instruction is new in one version, that of its first form.
     let mut new: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -148,7 +159,7 @@ fn what_has_a_name_has_a_row_and_what_is_new_has_a_page() {
         let part = page.split("<section id=\"instructions\">").nth(1).and_then(|rest| rest.split("</section>").next());
         for instruction in TABLE.instructions() {
             let opcode = instruction.data().opcode;
-            if part.is_some_and(|part| part.contains(&format!("<code>{opcode}</code></a></th>"))) {
+            if part.is_some_and(|part| part.contains(&format!("<code>{opcode}</code></a><td>"))) {
                 new.entry(opcode).or_default().push(version.to_string());
             }
         }
@@ -205,185 +216,6 @@ fn no_link_is_broken_and_nothing_comes_from_a_network() {
     }
 }
 
-/// A session of a browser.
-struct Browser {
-    driver: Child,
-    port: u16,
-    /// The path of the session.
-    session: String,
-    profile: PathBuf,
-}
-
-impl Browser {
-    /// Starts one; none where it is not asked for.
-    fn start() -> Option<Browser> {
-        if std::env::var_os("PTX_ISA_BROWSER").is_none() {
-            println!("skipped: PTX_ISA_BROWSER=1 asks for it");
-            return None;
-        }
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
-        let driver = Command::new("chromedriver")
-            .arg(format!("--port={port}"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("chromedriver is installed");
-        let profile = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("profile-{port}"));
-        let mut browser = Browser { driver, port, session: String::new(), profile };
-        let switches = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
-            --disable-background-networking --disable-component-update --disable-sync --hide-scrollbars";
-        let mut arguments: Vec<String> = switches.split_whitespace().map(str::to_owned).collect();
-        arguments.push(format!("--user-data-dir={}", browser.profile.display()));
-        let capabilities = json!({"capabilities": {"alwaysMatch": {
-            "goog:chromeOptions": {"args": arguments},
-            "goog:loggingPrefs": {"browser": "ALL"},
-        }}});
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let session = loop {
-            match browser.request("/session", &capabilities) {
-                Ok(answer) => break answer,
-                Err(error) => assert!(Instant::now() < deadline, "no session: {error}"),
-            }
-            std::thread::sleep(Duration::from_millis(200));
-        };
-        browser.session = format!("/session/{}", session["sessionId"].as_str().expect("an id"));
-        Some(browser)
-    }
-
-    fn request(&self, path: &str, body: &Value) -> Result<Value, String> {
-        let answer = self.send("POST", path, &body.to_string()).map_err(|error| error.to_string())?;
-        let answer: Value = serde_json::from_str(&answer).map_err(|error| error.to_string())?;
-        match answer["value"].get("error") {
-            Some(_) => Err(answer["value"]["message"].to_string()),
-            None => Ok(answer["value"].clone()),
-        }
-    }
-
-    /// A request and the body of its answer: the driver sits on this machine and answers one at a time.
-    fn send(&self, method: &str, path: &str, body: &str) -> io::Result<String> {
-        let address = format!("127.0.0.1:{}", self.port);
-        let mut stream = TcpStream::connect(&address)?;
-        let length = body.len();
-        let session = &self.session;
-        write!(
-            stream,
-            "{method} {session}{path} HTTP/1.1\r\nHost: {address}\r\nContent-Length: {length}\r\n\r\n{body}"
-        )?;
-        // The driver keeps the line open: the head says how long the body is.
-        stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-        let mut answer = BufReader::new(stream);
-        let mut length = 0;
-        loop {
-            let mut line = String::new();
-            answer.read_line(&mut line)?;
-            match line.trim_end().split_once(':') {
-                Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                    length = value.trim().parse().map_err(io::Error::other)?;
-                }
-                Some(_) => {}
-                None if line.trim_end().is_empty() => break,
-                None => {}
-            }
-        }
-        let mut body = vec![0; length];
-        answer.read_exact(&mut body)?;
-        String::from_utf8(body).map_err(io::Error::other)
-    }
-
-    fn post(&self, path: &str, body: &Value) -> Value {
-        self.request(path, body).unwrap_or_else(|error| panic!("{path}: {error}"))
-    }
-
-    fn open(&self, site: &Path, page: &str) {
-        // Another fragment of the same page would not load it anew.
-        self.post("/url", &json!({"url": "about:blank"}));
-        self.post("/url", &json!({"url": format!("file://{}/{page}", site.display())}));
-    }
-
-    fn script(&self, script: &str) -> Value {
-        self.post("/execute/sync", &json!({"script": script, "args": []}))
-    }
-
-    fn text(&self, selector: &str) -> String {
-        let script = format!("return document.querySelector({selector:?})?.innerText ?? ''");
-        self.script(&script).as_str().unwrap_or_default().to_owned()
-    }
-
-    fn wait(&self, condition: &str) {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while self.script(&format!("return !!({condition})")) != json!(true) {
-            assert!(Instant::now() < deadline, "{condition} never holds; errors: {:?}", self.errors());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Types keys into an element, as a person does.
-    fn keys(&self, selector: &str, text: &str) {
-        let found = self.post("/element", &json!({"using": "css selector", "value": selector}));
-        let id =
-            found.as_object().and_then(|object| object.values().next()).and_then(Value::as_str).expect("an element");
-        self.post(&format!("/element/{id}/value"), &json!({"text": text}));
-    }
-
-    fn replace(&self, selector: &str, text: &str) {
-        self.script(&format!("const field = document.querySelector({selector:?}); field.focus(); field.select()"));
-        self.keys(selector, text);
-    }
-
-    fn command(&self, name: &str, parameters: &Value) -> Value {
-        self.post("/goog/cdp/execute", &json!({"cmd": name, "params": parameters}))
-    }
-
-    fn width(&self, width: u32) {
-        let screen = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
-        self.command("Emulation.setDeviceMetricsOverride", &screen);
-    }
-
-    fn colours(&self, scheme: &str) {
-        let features = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        self.command("Emulation.setEmulatedMedia", &features);
-    }
-
-    fn shot(&self, name: &str) {
-        let Some(folder) = std::env::var_os("PTX_ISA_SHOTS") else { return };
-        let shot = self.command("Page.captureScreenshot", &json!({"captureBeyondViewport": true, "format": "png"}));
-        let decoded = base64(shot["data"].as_str().expect("an image"));
-        fs::create_dir_all(&folder).expect("a folder");
-        fs::write(Path::new(&folder).join(name), decoded).expect("a file");
-    }
-
-    /// Returns the browser's log entries since the last call.
-    fn errors(&self) -> Vec<String> {
-        let log = self.post("/se/log", &json!({"type": "browser"}));
-        log.as_array().into_iter().flatten().map(Value::to_string).collect()
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        let _ = self.send("DELETE", "", "");
-        let _ = self.driver.kill();
-        let _ = self.driver.wait();
-        let _ = fs::remove_dir_all(&self.profile);
-    }
-}
-
-fn base64(text: &str) -> Vec<u8> {
-    let digit = |byte: u8| match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let digits: Vec<u8> = text.bytes().filter(|byte| *byte != b'=').map(digit).collect();
-    let groups = digits.chunks(4).flat_map(|group| {
-        let word = group.iter().enumerate().fold(0_u32, |word, (i, digit)| word | u32::from(*digit) << (18 - 6 * i));
-        word.to_be_bytes()[1..group.len()].to_vec()
-    });
-    groups.collect()
-}
-
 /// A mnemonic with one modifier replaced: many are illegal.
 fn variations() -> Vec<String> {
     let mut list = Vec::new();
@@ -404,43 +236,6 @@ fn variations() -> Vec<String> {
     list
 }
 
-const TITLE: &str = ".verdict h2";
-const WORD: &str = ".verdict .word";
-
-impl Browser {
-    /// Opens the explorer, and waits for its reader.
-    fn explore(&self, site: &Path, address: &str) {
-        self.open(site, &format!("explorer.html{address}"));
-        self.wait("document.documentElement.dataset.ready && document.querySelector('.verdict')");
-    }
-
-    /// The verdict in a word.
-    fn word(&self) -> String {
-        self.text(WORD).to_lowercase()
-    }
-
-    fn hash(&self) -> String {
-        self.script("return decodeURIComponent(location.hash)").as_str().unwrap_or_default().to_owned()
-    }
-
-    /// Picks a modifier with the mouse.
-    fn pick(&self, group: &str, member: &str) {
-        let script = format!(
-            "[...document.querySelectorAll('[role=radiogroup][aria-label={group:?}] .chip')] \
-             .find((chip) => chip.querySelector('span').firstChild.data === {member:?}).querySelector('input').click()"
-        );
-        self.script(&script);
-    }
-
-    fn outs(&self) -> String {
-        self.text("#outs")
-    }
-
-    fn assert_holds(&self, condition: &str) {
-        assert_eq!(self.script(&format!("return !!({condition})")), json!(true), "{condition}");
-    }
-}
-
 #[test]
 fn the_site_works_in_a_browser() {
     let Some(browser) = Browser::start() else { return };
@@ -450,7 +245,8 @@ fn the_site_works_in_a_browser() {
     let mut parts: Vec<Part> =
         vec![("the box", box_finds), ("a version and a target", machine_filters), ("machines", only_machines_that_are)];
     match module {
-        Some(_) => parts.extend::<[Part; 7]>([
+        Some(_) => parts.extend::<[Part; 8]>([
+            ("tasks", tasks::twenty_tasks),
             ("three answers", three_answers),
             ("the address", state_is_in_the_address),
             ("verdicts", verdicts_are_the_library_s),
@@ -461,7 +257,14 @@ fn the_site_works_in_a_browser() {
         ]),
         None => parts.push(("no module", nothing_is_read)),
     }
-    parts.extend::<[Part; 2]>([("widths and colours", pages_fit), ("access", nobody_is_kept_out)]);
+    parts.extend::<[Part; 3]>([
+        ("folds", pages::long_pages_are_folded),
+        ("widths and colours", pages_fit),
+        ("access", access::nobody_is_kept_out),
+    ]);
+    if let Ok(only) = std::env::var("PTX_ISA_ONLY") {
+        parts.retain(|(name, _)| *name == only);
+    }
     // Whatever fails in one part, the others are tried.
     let failed = parts.into_iter().filter(|(name, part)| {
         let start = Instant::now();
@@ -752,7 +555,7 @@ fn state_is_in_the_address(browser: &Browser, site: &Path) {
     // Headings are links to themselves.
     browser.open(site, "i-setp.html");
     browser.assert_holds(
-        "[...document.querySelectorAll('main h2, main h3')].every((head) => head.querySelector('a.self[href^=\"#\"]'))",
+        "[...document.querySelectorAll('main h2, main h3')].every((head) => head.closest('summary') || head.querySelector('a.self[href^=\"#\"]'))",
     );
 }
 
@@ -804,16 +607,17 @@ fn pictures(browser: &Browser, site: &Path) {
     browser.explore(site, "#setp.lt.f16x2;a=1.0 2.0;b=2.0 1.0");
     assert_eq!(browser.outs(), "p = 1\nq = 0");
     assert!(browser.text("#in0shown").contains("2.0") && browser.text("#in0shown").contains("1.0"));
-    // Who holds what of a matrix: the first fragment is open, and a table in each.
+    // Who holds what of a matrix: a table in each fragment.
     browser.open(site, "i-mma.html#fragments");
-    browser.assert_holds("document.querySelectorAll('#fragments details').length > 10 && document.querySelector('#fragments details').open");
+    browser.assert_holds("document.querySelectorAll('#fragments details').length > 10");
     browser.assert_holds("[...document.querySelectorAll('#fragments details')].every((one) => one.querySelector('table.held td.picked') && one.querySelector('.holders a'))");
     browser.script("[...document.querySelectorAll('#fragments details')].forEach((one) => (one.open = true))");
     let summary = browser.text("#fragments");
     assert!(summary.contains("16 × 16 elements; each lane has 4 registers of 2 elements"), "{summary}");
     browser.shot("fragments.png");
     // Layout of a descriptor's bits, highest first.
-    browser.open(site, "i-wgmma.mma_async.html#bits");
+    browser.open(site, "i-wgmma.mma_async.html#bits1");
+    browser.wait("document.querySelector('#bits .cells').checkVisibility()");
     let bits = browser.text("#bits .cells");
     let places = ["63:62", "swizzle", "61:52", "51:49", "base_offset", "45:32", "13:0", "start"];
     let found: Vec<_> = places.iter().map(|place| bits.find(place)).collect();
@@ -901,77 +705,6 @@ fn pages_fit(browser: &Browser, site: &Path) {
     }
     browser.command("Emulation.setEmulatedMedia", &json!({"media": "", "features": []}));
 }
-
-/// Checks that axe-core finds nothing, on each kind of page and in both color schemes.
-fn nobody_is_kept_out(browser: &Browser, site: &Path) {
-    let Some(axe) = std::env::var_os("PTX_ISA_AXE") else {
-        println!("skipped: PTX_ISA_AXE names no axe-core");
-        return;
-    };
-    let axe = fs::read_to_string(axe).expect("axe-core's script");
-    let pages = [
-        "index.html",
-        "forms.html",
-        "f-selp.html",
-        "i-setp.html?target=sm_75",
-        "i-ld.html",
-        "i-mma.html",
-        "i-tcgen05.mma.html",
-        "explorer.html#setp.lt.f16x2",
-        "explorer.html?target=sm_75#setp.lo.s32",
-        "explorer.html#vset4.s32.u32.lt",
-    ];
-    browser.width(1280);
-    for page in pages {
-        browser.open(site, page);
-        if page.starts_with("explorer") && std::env::var_os("PTX_ISA_WASM").is_some() {
-            browser.wait("document.documentElement.dataset.ready && document.querySelector('#about h2, #about p')");
-        }
-        browser.post("/execute/sync", &json!({"script": format!("{axe}; window.axe = axe;"), "args": []}));
-        for scheme in ["light", "dark"] {
-            browser.colours(scheme);
-            let script = "const done = arguments[0]; axe.run({ preload: false }).then((found) => done(found.violations.map((one) => one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | '))), (error) => done([String(error)]))";
-            let found = browser.post("/execute/async", &json!({"script": script, "args": []}));
-            assert_eq!(found, json!([]), "{page}, {scheme}");
-        }
-    }
-}
-
-/// Texts whose contrast with what is behind them is below 4.5.
-const CONTRAST: &str = r"
-    const canvas = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
-    const luminance = (colour) => {
-        canvas.clearRect(0, 0, 1, 1);
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
-        const linear = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-        return [0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b), a];
-    };
-    const behind = (element) => {
-        for (let at = element; at; at = at.parentElement) {
-            const [value, alpha] = luminance(getComputedStyle(at).backgroundColor);
-            if (alpha > 250) return value;
-        }
-        return 1;
-    };
-    const faint = new Set();
-    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const seen = new Map();
-    while (texts.nextNode()) {
-        const element = texts.currentNode.parentElement;
-        if (!texts.currentNode.textContent.trim() || element.closest('svg, script, style, noscript, .hidden, .skip')) continue;
-        if (!element.checkVisibility()) continue;
-        const style = getComputedStyle(element);
-        const key = element.tagName + element.className + style.color + (element.parentElement?.className ?? '');
-        if (seen.has(key)) continue;
-        seen.set(key, true);
-        const [a, b] = [luminance(style.color)[0], behind(element)];
-        const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-        if (ratio < 4.5) faint.add(`${texts.currentNode.textContent.trim().slice(0, 30)}: ${ratio.toFixed(2)}`);
-    }
-    return [...faint];
-";
 
 /// Compares what the page computes with `ptx-isa eval`.
 fn evaluates(browser: &Browser, site: &Path) {

@@ -12,7 +12,7 @@ use isa_table::page::{
     LaidBuf as Laid, LayoutBuf as Layout, LineBuf as Line, MatrixBuf as Matrix, MemberBuf as Member,
     ModifierBuf as Modifier, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
 };
-use isa_table::table::OperandBuf as Accepted;
+use isa_table::table::{OperandBuf as Accepted, Range, RangeBuf};
 use isa_table::target::in_words;
 
 use crate::check::{ABSENT, Checked, Form, reason, words};
@@ -169,8 +169,17 @@ impl<'a> Pager<'a> {
                 takes.push("the sink `_`".into());
             }
             let constants = types.iter().any(|ty| self.model().ty(*ty).constants != Constants::default());
-            if constants && state.is_none() && some(|operand| operand.constants) {
+            let any = operand.within.is_empty();
+            if any && constants && state.is_none() && some(|operand| operand.constants) {
                 takes.push(constant_kinds(self.model(), &types));
+            }
+            if let ([first, ..], false) = (&types[..], any) {
+                let ty = self.model().ty(*first);
+                let range = |RangeBuf { least, most, step }: &RangeBuf| {
+                    Range { least: *least, most: *most, step: *step }.in_words(ty.kind, ty.bits)
+                };
+                let ranges: Vec<String> = operand.within.iter().map(range).collect();
+                takes.push(format!("a constant: {}", ranges.join(", ")));
             }
             if each(|operand| operand.specials) {
                 takes.push("a special register".into());

@@ -100,6 +100,13 @@ struct Region {
 struct Fix {
     description: Message,
     artifact_changes: [ArtifactChange; 1],
+    properties: Safety,
+}
+
+/// Whether an edit keeps the meaning, which SARIF has no word for.
+#[derive(Serialize)]
+struct Safety {
+    safe: bool,
 }
 
 #[derive(Serialize)]
@@ -160,6 +167,7 @@ pub(super) fn write(out: &mut impl Write, source: &Source<'_>, finding: &Diagnos
                 inserted_content: Message { text: fix.text.clone() },
             }],
         }],
+        properties: Safety { safe: fix.safe },
     };
     let place = PhysicalLocation { artifact_location: location(source), region: region(source, &finding.span) };
     let result = Finding {

@@ -227,10 +227,10 @@ impl Range {
     }
 
     /// Describes the constants: `128`, `0 to 15`, `24 to 256 by 8`.
-    pub fn in_words(&self, ty: &TypeInfo) -> String {
-        let value = |bits: i64| match ty.kind {
-            Kind::Float if ty.bits == 32 => alloc::format!("{:e}", f32::from_bits(bits as u32)),
-            _ => alloc::format!("{bits}"),
+    pub fn in_words(&self, kind: Kind, bits: u32) -> String {
+        let value = |value: i64| match kind {
+            Kind::Float if bits == 32 => alloc::format!("{:e}", f32::from_bits(value as u32)),
+            _ => alloc::format!("{value}"),
         };
         match self.least == self.most {
             true => value(self.least),

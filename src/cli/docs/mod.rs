@@ -3,7 +3,12 @@
 //! The pages of `reference` and the table make all of it; templates in `templates/` say how it looks. This module
 //! knows no instruction.
 
+mod compact;
+mod contents;
+mod corners;
+mod folds;
 mod fragments;
+mod guides;
 mod index;
 mod news;
 mod railroad;
@@ -32,6 +37,8 @@ use ptx_isa::table::{FormInfo, Free};
 use ptx_isa::target::Target;
 use ptx_isa::text::spelling;
 
+use self::contents::Contents;
+use self::folds::Folds;
 use self::index::{Floors, Need};
 use self::recorded::Recorded;
 use self::shared::Shared;
@@ -132,7 +139,9 @@ fn packed(module: Vec<u8>) -> io::Result<String> {
 
 /// Every file of the site by name.
 fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(String, String)>> {
-    let render = |template: Result<String, askama::Error>| template.map_err(io::Error::other);
+    let render = |template: Result<String, askama::Error>| {
+        template.map(|page| compact::compact(&page)).map_err(io::Error::other)
+    };
     let Some(manual) = &REFERENCE.manual else { return Err(io::Error::other("the spec names no manual")) };
     let pages = REFERENCE.pages();
     let floors = RefCell::new(Floors::new());
@@ -142,11 +151,12 @@ fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(S
     files.push(("index.html".to_owned(), render(Index { site: &site }.render())?));
     files.push(("explorer.html".to_owned(), render(Explorer { site: &site, module: module.is_some() }.render())?));
     files.push(("forms.html".to_owned(), render(Forms { site: &site }.render())?));
-    for page in &pages {
-        files.push((
-            file(page.opcode),
-            render(Instruction { site: &site, page, reasons: RefCell::new(Shared::new()) }.render())?,
-        ));
+    for (page, also) in pages.iter().zip(contents::see_also(&pages)) {
+        let contents = contents::of(page);
+        let folds = Folds::of(page, &modifiers(page));
+        let reasons = RefCell::new(Shared::new());
+        let instruction = Instruction { site: &site, page, reasons, contents, folds, also };
+        files.push((file(page.opcode), render(instruction.render())?));
         files.push((format!("f-{}.html", page.opcode), render(FormsOf { site: &site, page }.render())?));
         files.push((format!("o-{}.js", page.opcode), told::script(manual, page, recorded)?));
     }
@@ -156,7 +166,9 @@ fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(S
     let (vocabulary, mut names) = vocabulary::sheets(&mut floors.borrow_mut());
     let (news, versions) = news::sheets(&pages, &mut floors.borrow_mut());
     names.extend(versions);
-    for sheet in vocabulary.iter().chain(&news) {
+    let (guides, titles) = guides::sheets(&pages, &mut floors.borrow_mut());
+    names.extend(titles);
+    for sheet in vocabulary.iter().chain(&news).chain(&guides) {
         files.push((sheet.file.clone(), render(SheetPage { site: &site, sheet }.render())?));
     }
     // Pages have placed their floors.
@@ -201,7 +213,7 @@ impl<'a> Site<'a> {
 
     /// Files and titles of the pages beside instructions.
     fn sheets(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        vocabulary::FILES.into_iter().chain([news::FILE])
+        vocabulary::FILES.into_iter().chain(guides::files()).chain([news::FILE])
     }
 
     /// The places of some needs, as the script knows them.
@@ -261,6 +273,8 @@ struct FormsOf<'a> {
 struct Group {
     floor: usize,
     words: String,
+    /// True if those before it fill the page.
+    folded: bool,
     forms: Vec<(Cow<'static, str>, String)>,
 }
 
@@ -275,15 +289,24 @@ impl FormsOf<'_> {
                 Some((_, group)) => group.forms.push(spelt),
                 None => {
                     let floor = self.site.floors.borrow_mut().place(&need);
-                    let group = Group { floor, words: need.to_string(), forms: vec![spelt] };
+                    let group = Group { floor, words: need.to_string(), folded: false, forms: vec![spelt] };
                     groups.push((need, group));
                 }
             }
         }
         groups.sort_by(|(need, _), (other, _)| need.cmp(other));
-        groups.into_iter().map(|(_, group)| group).collect()
+        let mut groups: Vec<Group> = groups.into_iter().map(|(_, group)| group).collect();
+        let mut before = 0;
+        for group in &mut groups {
+            before += group.forms.len();
+            group.folded = before > OPEN;
+        }
+        groups
     }
 }
+
+/// Number of forms of a page that are listed without being unfolded.
+const OPEN: usize = 400;
 
 #[derive(Template)]
 #[template(path = "sheet.html")]
@@ -305,6 +328,15 @@ struct Instruction<'a> {
     site: &'a Site<'a>,
     page: &'static Page,
     reasons: RefCell<Shared<&'static str>>,
+    contents: Option<Contents>,
+    folds: Folds,
+    /// Opcodes that have to do with this one.
+    also: Vec<&'static str>,
+}
+
+/// The modifiers of a page with something to say of their members.
+fn modifiers(page: &Page) -> Vec<&'static Modifier> {
+    page.modifiers.iter().filter(|modifier| !modifier.is_word()).collect()
 }
 
 impl Instruction<'_> {
@@ -325,6 +357,11 @@ impl Instruction<'_> {
 
     fn evaluated(&self, example: &Example) -> Option<examples::Evaluated> {
         if example.refused { None } else { examples::evaluate(example.text) }
+    }
+
+    /// Tables of corner cases of an entry, by its number.
+    fn corners(&self, entry: &usize) -> Vec<corners::Corners> {
+        corners::of(self.page.opcode, *entry)
     }
 
     /// The effects of an entry, by its number.
@@ -379,9 +416,42 @@ impl Instruction<'_> {
         entry.floors.iter().filter_map(|floor| floor.lenient).collect()
     }
 
-    /// Modifiers with something to say of their members.
-    fn modifiers(&self) -> impl Iterator<Item = &'static Modifier> {
-        self.page.modifiers.iter().filter(|modifier| !modifier.is_word())
+    fn modifiers(&self) -> Vec<&'static Modifier> {
+        modifiers(self.page)
+    }
+
+    /// The first lines of syntax, which say what an instruction looks like.
+    fn signature(&self) -> Vec<&'static str> {
+        const SOME: usize = 3;
+        let mut lines: Vec<&'static str> = Vec::new();
+        for line in self.page.entries.iter().flat_map(|entry| entry.syntax) {
+            if lines.len() < SOME && !lines.contains(&line.text) {
+                lines.push(line.text);
+            }
+        }
+        lines
+    }
+
+    /// Number of lines of syntax beyond these.
+    fn more_lines(&self) -> usize {
+        self.page.entries.iter().map(|entry| entry.syntax.len()).sum::<usize>() - self.signature().len()
+    }
+
+    /// Minimum versions and targets of the opcode.
+    fn floor(&self) -> String {
+        let needs = Need::lowest(forms_of(self.page.opcode));
+        needs.iter().map(Need::to_string).collect::<Vec<_>>().join(", or ")
+    }
+
+    /// An example that the assembler accepts.
+    fn example(&self) -> Option<&'static str> {
+        let all = self.page.entries.iter().flat_map(|entry| entry.examples);
+        all.filter(|example| !example.refused).map(|example| example.text).next()
+    }
+
+    /// What a link to an entry is called where its number stands for it.
+    fn entry_title(&self, number: &usize) -> &'static str {
+        self.page.entries[number - 1].syntax.first().map_or("", |line| line.text)
     }
 
     fn words(&self) -> Vec<&'static str> {
@@ -407,9 +477,12 @@ fn named(fragment: &Fragment, matrix: &[Vec<String>]) -> Vec<(String, Vec<String
     fragment.row_names().into_iter().zip(matrix.iter().cloned()).collect()
 }
 
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
 /// Prose with code between backquotes, as HTML.
 fn prose(text: &str) -> String {
-    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let parts = text.split('`').enumerate();
     parts
         .map(|(index, part)| if index % 2 == 1 { format!("<code>{}</code>", escape(part)) } else { escape(part) })

@@ -80,7 +80,7 @@ pub(super) fn sheets(pages: &[&'static Page], floors: &mut Floors) -> (Vec<Sheet
     }
     let lead = "What each version of PTX and each target has that those before it do not, computed from the table.";
     let (file, title) = (FILE.0.to_owned(), FILE.1.to_owned());
-    sheets.push(Sheet { file, title, lead: lead.to_owned(), sections: overview });
+    sheets.push(Sheet { file, title, lead: lead.to_owned(), body: String::new(), sections: overview });
     (sheets, names)
 }
 
@@ -144,6 +144,7 @@ fn sheet(since: Since, known: &[Known], floors: &mut Floors) -> Sheet {
         file: since.file(),
         title: format!("New in {}", since.name()),
         lead: format!("What {} has that what came before does not, computed from the table.", since.name()),
+        body: String::new(),
         sections: sections.into_iter().flatten().collect(),
     }
 }

@@ -45,17 +45,39 @@ pub(super) fn svg(opcode: &str, line: &Line) -> Option<String> {
     Some(compact(&diagram.to_string()))
 }
 
-/// The same drawing without what a page of HTML does not need; lines that follow each other are one.
+/// The same drawing without what a page of HTML does not need or the style sheet says for all; lines that follow each other are one.
 fn compact(svg: &str) -> String {
-    const NEEDLESS: [&str; 5] = [
-        "\n",
-        " xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\"",
-        "<rect width=\"100%\" height=\"100%\" class=\"railroad_canvas\"/>",
-        " class=\"sequence\"",
-        " ry=\"10\"",
+    const SHORTER: [(&str, &str); 9] = [
+        ("\n", ""),
+        (" xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\"", ""),
+        ("<rect width=\"100%\" height=\"100%\" class=\"railroad_canvas\"/>", ""),
+        (" class=\"sequence\"", ""),
+        (" class=\"choice\"", ""),
+        (" ry=\"10\"", ""),
+        (" rx=\"10\"", ""),
+        (" height=\"22\"", ""),
+        ("\"/><path d=\"", ""),
     ];
-    let svg = NEEDLESS.iter().fold(svg.to_owned(), |svg, needless| svg.replace(needless, ""));
-    svg.replace("\"/><path d=\"", "")
+    let svg = SHORTER.iter().fold(svg.to_owned(), |svg, (long, short)| svg.replace(long, short));
+    let svg = svg.replace("class=\"terminal\"", "class=\"word\"").replace("class=\"nonterminal\"", "class=\"name\"");
+    // In the data of a path nothing but numbers needs a space between.
+    let mut pieces = svg.split("<path d=\"");
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let (data, rest) = piece.split_once('"').unwrap_or((piece, ""));
+        text += "<path d=\"";
+        let mut before = ' ';
+        for word in data.split_ascii_whitespace() {
+            if !before.is_ascii_alphabetic() && word.starts_with(|first: char| first.is_ascii_digit()) {
+                text.push(' ');
+            }
+            text += word;
+            before = word.chars().last().unwrap_or(' ');
+        }
+        text.push('"');
+        text += rest;
+    }
+    text
 }
 
 fn terminal(text: &str) -> Boxed {

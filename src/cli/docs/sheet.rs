@@ -9,13 +9,15 @@ pub(super) struct Sheet {
     pub(super) file: String,
     pub(super) title: String,
     pub(super) lead: String,
+    /// Prose as HTML.
+    pub(super) body: String,
     pub(super) sections: Vec<Section>,
 }
 
 pub(super) struct Section {
     pub(super) id: String,
     pub(super) title: String,
-    pub(super) columns: &'static [&'static str],
+    pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Row>,
 }
 
@@ -28,13 +30,9 @@ pub(super) struct Row {
 
 impl Section {
     /// A section, unless it would be empty.
-    pub(super) fn of(
-        id: &str,
-        title: &str,
-        columns: &'static [&'static str],
-        rows: impl IntoIterator<Item = Row>,
-    ) -> Option<Section> {
+    pub(super) fn of(id: &str, title: &str, columns: &[&str], rows: impl IntoIterator<Item = Row>) -> Option<Section> {
         let rows: Vec<Row> = rows.into_iter().collect();
+        let columns = columns.iter().map(|column| (*column).to_owned()).collect();
         (!rows.is_empty()).then(|| Section { id: id.to_owned(), title: title.to_owned(), columns, rows })
     }
 }

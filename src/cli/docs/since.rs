@@ -70,8 +70,8 @@ fn sms() -> Vec<u16> {
 
 /// Neighbors that are alike are one part; where there is nothing is none.
 fn parts(there: Vec<Has>) -> Vec<Part> {
-    let percent = |count: usize| format!("{:.4}", 100.0 * count as f64 / there.len() as f64);
-    let percent = |count| format!("{}%", percent(count).trim_end_matches('0').trim_end_matches('.'));
+    let percent = |count: usize| format!("{:.1}", 100.0 * count as f64 / there.len() as f64);
+    let percent = |count| format!("{}%", percent(count).trim_end_matches(".0"));
     let mut parts = Vec::new();
     let mut from = 0;
     for run in there.chunk_by(|one, other| one == other) {

@@ -23,6 +23,7 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
         file: file.to_owned(),
         title: title.to_owned(),
         lead: lead.to_owned(),
+        body: String::new(),
         sections: sections.into_iter().flatten().collect(),
     };
     let sheets = vec![

@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
             _ => bits,
         };
         if !info.within.is_empty() && !info.within.iter().any(|range| range.has(whole)) {
-            let ranges: Vec<String> = info.within.iter().map(|range| range.in_words(ty)).collect();
+            let ranges: Vec<String> = info.within.iter().map(|range| range.in_words(ty.kind, ty.bits.into())).collect();
             let message = format!("as a constant, the operand `{}` is {}", info.name, ranges.join(" or "));
             return fail(Code::Constant, span, message);
         }

@@ -1,0 +1,70 @@
+//! What keeps people out, as axe-core finds it.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::browser::Browser;
+
+/// One of each kind of page: these are tried with all rules in both color schemes.
+const KINDS: [&str; 13] = [
+    "index.html",
+    "forms.html",
+    "f-selp.html",
+    "i-setp.html?target=sm_75",
+    "i-ld.html",
+    "i-mma.html",
+    "i-tcgen05.mma.html",
+    "memory.html",
+    "conversions.html",
+    "idioms.html",
+    "explorer.html#setp.lt.f16x2",
+    "explorer.html?target=sm_75#setp.lo.s32",
+    "explorer.html#vset4.s32.u32.lt",
+];
+
+/// Pages that are lists of one kind: one of so many is tried.
+const ALIKE: usize = 12;
+
+/// Checks that axe-core finds nothing: on a page of each kind in both color schemes, and on all pages but for colors, which are
+/// the same everywhere.
+pub(crate) fn nobody_is_kept_out(browser: &Browser, site: &Path) {
+    let Some(axe) = std::env::var_os("PTX_ISA_AXE") else {
+        println!("skipped: PTX_ISA_AXE names no axe-core");
+        return;
+    };
+    let axe = fs::read_to_string(axe).expect("axe-core's script");
+    browser.width(1280);
+    browser.command("Page.addScriptToEvaluateOnNewDocument", &json!({"source": axe}));
+    let check = |page: &str, options: &str| {
+        let script = format!(
+            "const done = arguments[0]; axe.run({{ preload: false, {options} }}).then((found) => done(found.violations.map((one) => one.id + ': ' + one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | '))), (error) => done([String(error)]))"
+        );
+        let found = browser.post("/execute/async", &json!({"script": script, "args": []}));
+        assert_eq!(found, json!([]), "{page}");
+    };
+    for page in KINDS {
+        browser.open(site, page);
+        if page.starts_with("explorer") && std::env::var_os("PTX_ISA_WASM").is_some() {
+            browser.wait("document.documentElement.dataset.ready && document.querySelector('#about h2, #about p')");
+        }
+        for scheme in ["light", "dark"] {
+            browser.colours(scheme);
+            check(page, "");
+        }
+    }
+    let files = fs::read_dir(site).expect("the site").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut pages: Vec<String> = files.filter(|name| name.ends_with(".html")).collect();
+    pages.sort();
+    let is_list = |name: &str| ["f-", "s-", "t-", "v-"].iter().any(|kind| name.starts_with(kind));
+    let mut count = 0;
+    for (number, page) in pages.iter().enumerate() {
+        if !is_list(page) || number % ALIKE == 0 {
+            browser.open(site, page);
+            check(page, "rules: { 'color-contrast': { enabled: false } }");
+            count += 1;
+        }
+    }
+    println!("{count} pages keep nobody out");
+}
