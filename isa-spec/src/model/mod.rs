@@ -12,6 +12,7 @@
 pub(crate) mod choice;
 mod expand;
 pub(crate) mod fragment;
+mod linear;
 mod resolve;
 
 use std::rc::Rc;
@@ -27,6 +28,7 @@ pub(crate) use isa_table::table::{
     Origin, RangeBuf, SpaceBuf, SpecialBuf, Substitute, TypeId, TypeSet,
 };
 pub(crate) use isa_table::target::{Target, Version};
+pub(crate) use linear::LinearKind;
 use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
 
@@ -176,31 +178,6 @@ pub(crate) struct Signature {
     /// Word lists of the word parameters.
     pub modes: Vec<OperatorId>,
     pub result: Param,
-}
-
-/// How the result of a builtin is linear where its arguments are: see [`isa_table::program::Linear`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LinearKind {
-    Sum,
-    Difference,
-    Product,
-    Shift,
-    Extension,
-    Less,
-    Equal,
-}
-
-impl LinearKind {
-    /// All kinds, with their names in a spec.
-    pub(crate) const ALL: [(&str, LinearKind); 7] = [
-        ("sum", LinearKind::Sum),
-        ("difference", LinearKind::Difference),
-        ("product", LinearKind::Product),
-        ("shift", LinearKind::Shift),
-        ("extension", LinearKind::Extension),
-        ("less", LinearKind::Less),
-        ("equal", LinearKind::Equal),
-    ];
 }
 
 /// A builtin, which has a body in Rust.

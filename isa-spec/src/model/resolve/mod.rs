@@ -8,6 +8,7 @@ mod entry;
 mod operands;
 mod prelude;
 mod sets;
+mod sum;
 
 use proc_macro2::Span;
 

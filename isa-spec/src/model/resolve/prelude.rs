@@ -5,11 +5,12 @@ use isa_table::target::{FloorBuf, Removed};
 use proc_macro2::{Span, TokenStream};
 
 use super::Resolver;
+use super::sum::sum;
 use crate::model::fragment::check as check_place;
 use crate::model::{
     ChapterBuf, Class, DeclaredBuf, DirectiveBuf, Effect, EffectKind, EffectParam, Feature, FieldBuf, Fragment, Kind,
-    Layout, Lenient, ManualBuf, Memory, NonFinite, Origin, Requirement, Rounding, SpaceBuf, SpecialBuf, Sum, SumOfBuf,
-    SummationBuf, Target, Type, TypeId, TypeSet, Version,
+    Layout, Lenient, ManualBuf, Memory, NonFinite, Origin, Requirement, SpaceBuf, SpecialBuf, SumOfBuf, SummationBuf,
+    Target, Type, TypeId, TypeSet, Version,
 };
 use crate::syntax::ast::{self, Ident, TypeShape};
 use crate::text::Diagnostic;
@@ -662,40 +663,4 @@ impl Resolver {
 
 fn value(version: &ast::Version) -> Version {
     Version::new(version.major, version.minor)
-}
-
-/// Resolves the kind of a sum and its attributes.
-fn sum(row: &ast::SumRow) -> Result<Sum, Diagnostic> {
-    const KINDS: [(&str, Sum); 7] = [
-        ("exact", Sum::Exact),
-        ("count_and", Sum::CountAnd),
-        ("count_xor", Sum::CountXor),
-        ("chained_rn", Sum::Chained(Rounding::Nearest)),
-        ("chained_rz", Sum::Chained(Rounding::Zero)),
-        ("chained_rm", Sum::Chained(Rounding::Down)),
-        ("chained_rp", Sum::Chained(Rounding::Up)),
-    ];
-    const ATTRIBUTES: [&str; 4] = ["fraction", "step", "result", "group"];
-    let fused = row.kind == "fused";
-    let mut values = [0; 4];
-    for (name, value) in &row.attributes {
-        match ATTRIBUTES.iter().position(|known| name == known) {
-            Some(place) if fused && value.value < 64 => values[place] = value.value as u8,
-            _ => {
-                let message = format!("a sum of kind `{}` does not have `{name} {}`", row.kind, value.value);
-                let known = if fused { &ATTRIBUTES[..] } else { &[] };
-                return Err(Diagnostic::new(name.span(), message).suggest(name.as_ref(), known.iter().copied()));
-            }
-        }
-    }
-    let [fraction, step, result, group] = values;
-    if fused {
-        return Ok(Sum::Fused { fraction, step, result, group });
-    }
-    let found = KINDS.iter().find(|(name, _)| row.kind == name).map(|(_, sum)| *sum);
-    found.ok_or_else(|| {
-        let known = KINDS.map(|(name, _)| name).into_iter().chain(["fused"]);
-        Diagnostic::new(row.kind.span(), format!("unknown kind of sum `{}`", row.kind))
-            .suggest(row.kind.as_ref(), known)
-    })
 }
