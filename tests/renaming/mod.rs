@@ -115,6 +115,8 @@ impl Renaming {
                 || behind.starts_with(" CC.")
                 // `.param of call`
                 || new.ends_with(" of ")
+                // `linear sum`
+                || new.ends_with(" linear ")
                 || argument
                 || behind.starts_with(['(', '<']) && !before.ends_with('.')
                 || typed && !before.ends_with('.');
