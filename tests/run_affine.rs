@@ -254,6 +254,22 @@ fn loops_count_in_all_threads_or_some() {
     DONE:
         cvt.u64.u32 %rd0, %r7;";
     check(leave, |t| u64::from(t.x.min(5) + t.y));
+    // In each round other threads write, and keep what they wrote in the round before.
+    let turns = "
+        mov.u32 %r6, 0;
+    LOOP:
+        and.b32 %r8, %r6, 1;
+        setp.lt.u32 %p0, %r0, 4;
+        setp.eq.u32 %p1, %r8, 1;
+        xor.pred %p2, %p0, %p1;
+        @%p2 bra NEXT;
+        mad.lo.u32 %r7, %r6, 3, 1;
+    NEXT:
+        add.u32 %r6, %r6, 1;
+        setp.lt.u32 %p3, %r6, 6;
+        @%p3 bra LOOP;
+        cvt.u64.u32 %rd0, %r7;";
+    check(turns, |t| if t.x < 4 { 16 } else { 13 });
     let halve = "
         mov.u32 %r6, %r31; mov.u32 %r7, 0;
     LOOP:
