@@ -138,7 +138,7 @@ function reasons() {
 
 /** Opens the folded parts around the place that the address names. */
 function reveal() {
-  const place = $(decodeURI(location.hash.slice(1)));
+  const place = document.querySelector(":target");
   for (let at = place?.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
   if (place?.closest("details")) place.scrollIntoView();
 }
