@@ -208,3 +208,18 @@ fn kernels_print_as_c_does() {
     }
     assert_eq!(printed("none\n", 0), ("none\n".to_owned(), 0));
 }
+
+#[test]
+fn what_is_not_in_a_function_is_an_error() {
+    for text in [
+        "h:%",
+        "h:",
+        ".version 8.0\n.target sm_80\nLOOP:\nret;\n",
+        ".param .u32 x;",
+        "}",
+        "h: .callprototype _ (.param .u32 a);",
+    ] {
+        let error = Module::load(text, &Memory::new()).expect_err("labels are in functions");
+        assert_eq!(error.kind.name(), "module", "{text}: {error}");
+    }
+}

@@ -151,6 +151,8 @@ impl<'a> Reading<'a> {
                 self.inside = matches!(item, Item::Function(_));
                 self.own().body = self.inside;
             }
+            // What is not in a function is an error, which others report.
+            Item::Parameter(_) | Item::Label(_) if self.function.is_none() => {}
             Item::Parameter(declaration) => self.parameter(&declaration, text),
             Item::End => self.finish(),
             Item::Declaration(declaration) => self.declaration(&declaration, text),
