@@ -15,6 +15,7 @@
 //! assert_eq!(LineIndex::new(text).position(diagnostic.span.start), Position { line: 2, column: 4 });
 //! ```
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -97,6 +98,14 @@ impl Diagnostic {
     pub fn with_note(mut self, note: impl Into<String>) -> Diagnostic {
         self.note = Some(note.into());
         self
+    }
+
+    /// A warning if the spec notes that the assembler accepts this, and the error as it is otherwise.
+    pub(crate) fn tolerated(self, note: Option<&'static str>) -> Result<Diagnostic, Box<Diagnostic>> {
+        match note {
+            Some(note) => Ok(Diagnostic { severity: Severity::Warning, ..self.with_note(note) }),
+            None => Err(Box::new(self)),
+        }
     }
 
     /// The same with another edit that makes it right, a guess at what was meant.

@@ -99,9 +99,7 @@ impl Program {
         // SAFETY: the caller's promise; the registers of a transfer that this program decoded lie inside its warps.
         unsafe { Code::transfer::<WRITE>((transfer, window), self.level, first, masks, &mut block.file, block.stride) }
     }
-}
 
-impl Program {
     /// Executes a load (or store) without a guard for all warps, whose addresses are regular, with a mask of active lanes for each.
     ///
     /// # Panics
@@ -137,6 +135,13 @@ impl Transfer {
 }
 
 impl Warps {
+    /// Returns the word of each warp, the first of which is at a byte offset.
+    #[inline]
+    fn each_word(&mut self, first: usize) -> impl Iterator<Item = &mut u32> {
+        let stride = self.stride / 4;
+        self.file.words_mut(first, (self.count - 1) * stride + 1).iter_mut().step_by(stride)
+    }
+
     /// Sets the mask of active threads of each warp.
     ///
     /// # Panics
@@ -145,8 +150,7 @@ impl Warps {
     #[inline]
     pub(crate) fn activate(&mut self, masks: &[u32]) {
         assert!(masks.len() <= self.count, "a mask for each warp");
-        let words = self.file.words_mut::<u32>(ACTIVE, (self.count - 1) * self.stride / 4 + 1);
-        words.iter_mut().step_by(self.stride / 4).zip(masks).for_each(|(word, mask)| *word = *mask);
+        self.each_word(ACTIVE).zip(masks).for_each(|(word, mask)| *word = *mask);
     }
 
     /// Sets a predicate in all threads.
@@ -157,9 +161,7 @@ impl Warps {
     #[inline]
     pub(crate) fn set_predicate(&mut self, register: u32, value: bool) {
         let first = self.at(0, 1, register);
-        let words = self.file.words_mut::<u32>(first, (self.count - 1) * self.stride / 4 + 1);
-        let word = if value { u32::MAX } else { 0 };
-        words.iter_mut().step_by(self.stride / 4).for_each(|one| *one = word);
+        self.each_word(first).for_each(|word| *word = if value { u32::MAX } else { 0 });
     }
 
     /// Fills a register of consecutive warps, beginning with `first`, with regular values.

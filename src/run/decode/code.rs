@@ -65,6 +65,13 @@ pub(crate) struct Access {
     pub transfer: Option<Transfer>,
 }
 
+impl Access {
+    /// Bytes of all elements of a lane.
+    pub(crate) fn whole(&self) -> u64 {
+        u64::from(self.bytes) * self.cells.len() as u64
+    }
+}
+
 /// A value that a call passes: bytes in a frame, or a register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Slot {

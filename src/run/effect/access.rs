@@ -188,7 +188,7 @@ impl Block<'_> {
         let mut value = self.affine.value(access.affine?)?;
         value.base = value.base.wrapping_add(access.at.offset);
         value = value.low(bits);
-        let whole = u64::from(access.bytes) * access.cells.len() as u64;
+        let whole = access.whole();
         let together = value.steps.iter().fold(value.base, |all, step| all | step);
         let (least, most) = self.affine.range(&value, bits)?;
         if together & (whole - 1) != 0 || self.launched.narrow {
@@ -241,26 +241,19 @@ impl Block<'_> {
         }
         // A statement usually accesses the same allocation each time.
         self.around = self.bounds[entry.at];
-        if let Some(number) = access.affine {
-            if regular(self, entry, access).is_some() {
-                self.bounds[entry.at] = self.around;
-                if access.ordered {
-                    raw::order();
-                }
-                return Ok(());
+        if regular(self, entry, access).is_none() {
+            self.fill(access.affine.as_slice());
+            if self.around == (0, 0) && matches!(access.place, Where::Generic | Where::Device) {
+                self.around = self.first_around(entry, access).unwrap_or((0, 0));
             }
-            self.fill(&[number]);
-        }
-        if self.around == (0, 0) && matches!(access.place, Where::Generic | Where::Device) {
-            self.around = self.first_around(entry, access).unwrap_or((0, 0));
-        }
-        let mut warp = 0;
-        while warp < entry.masks.len() {
-            let (done, end) = moved(self, entry, access, warp);
-            warp += done;
-            if warp < end {
-                one(self, warp)?;
-                warp += 1;
+            let mut warp = 0;
+            while warp < entry.masks.len() {
+                let (done, end) = moved(self, entry, access, warp);
+                warp += done;
+                if warp < end {
+                    one(self, warp)?;
+                    warp += 1;
+                }
             }
         }
         self.bounds[entry.at] = self.around;
@@ -307,16 +300,28 @@ impl Block<'_> {
         (done, to)
     }
 
-    fn read_warp(&mut self, entry: &Entry, guard: Guard, access: &Access, warp: usize) -> Result<(), Error> {
-        let size = u64::from(access.bytes);
-        let whole = size * access.cells.len() as u64;
+    /// The lanes of a warp that access memory, and the host addresses of their elements.
+    fn lanes_at(
+        &mut self,
+        entry: &Entry,
+        guard: Guard,
+        access: &Access,
+        warp: usize,
+    ) -> Result<(u32, [u64; 32]), Error> {
         let mask = self.guarded(warp, entry.masks[warp], guard);
         if mask == 0 {
-            return Ok(());
+            return Ok((0, [0; 32]));
         }
+        let whole = access.whole();
         let mut addresses = self.addresses(warp, &access.at);
         self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
             .map_err(|fault| self.fault(entry, warp, fault, whole))?;
+        Ok((mask, addresses))
+    }
+
+    fn read_warp(&mut self, entry: &Entry, guard: Guard, access: &Access, warp: usize) -> Result<(), Error> {
+        let size = u64::from(access.bytes);
+        let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
         for (index, cell) in access.cells.iter().enumerate() {
             let from = index as u64 * size;
             for lane in Self::lanes_of(mask) {
@@ -337,14 +342,7 @@ impl Block<'_> {
 
     fn write_warp(&mut self, entry: &Entry, guard: Guard, access: &Access, warp: usize) -> Result<(), Error> {
         let size = u64::from(access.bytes);
-        let whole = size * access.cells.len() as u64;
-        let mask = self.guarded(warp, entry.masks[warp], guard);
-        if mask == 0 {
-            return Ok(());
-        }
-        let mut addresses = self.addresses(warp, &access.at);
-        self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
-            .map_err(|fault| self.fault(entry, warp, fault, whole))?;
+        let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
         for (index, cell) in access.cells.iter().enumerate() {
             if *cell == Cell::Sink {
                 continue;
@@ -367,18 +365,14 @@ impl Block<'_> {
 
     /// Adds a value of each lane to what is at its address, in the order of lanes.
     fn add(&mut self, entry: &Entry, guard: Guard, access: &Access, addend: Cell) -> Result<(), Error> {
-        let size = u64::from(access.bytes);
         let own = matches!(access.place, Where::Block | Where::Thread);
         let mut changed = false;
         for warp in 0..entry.masks.len() {
-            let mask = self.guarded(warp, entry.masks[warp], guard);
+            let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
             if mask == 0 {
                 continue;
             }
-            let mut addresses = self.addresses(warp, &access.at);
-            self.resolve(warp, mask, access.place, &mut addresses, size, size)
-                .map_err(|fault| self.fault(entry, warp, fault, size))?;
-            let values: [u64; 32] = self.values(warp, addend);
+            let values = self.values(warp, addend);
             let mut found = [0; 32];
             let mut rest = mask;
             while rest != 0 {
@@ -445,18 +439,11 @@ impl Block<'_> {
             return self.add(entry, guard, access, *addend);
         }
         let size = u64::from(access.bytes);
-        let whole = size * access.cells.len() as u64;
         let mut inputs = vec![0_u128; old + 1];
         let mut found = [0_u128; 32];
         let mut changed = false;
         for warp in 0..entry.masks.len() {
-            let mask = self.guarded(warp, entry.masks[warp], guard);
-            if mask == 0 {
-                continue;
-            }
-            let mut addresses = self.addresses(warp, &access.at);
-            self.resolve(warp, mask, access.place, &mut addresses, whole, whole.next_power_of_two())
-                .map_err(|fault| self.fault(entry, warp, fault, whole))?;
+            let (mask, addresses) = self.lanes_at(entry, guard, access, warp)?;
             let mut rest = mask;
             while rest != 0 {
                 // Lanes with one address that follow each other change it in one step, in their order.

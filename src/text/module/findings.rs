@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::{Item, Proceed, Visitor};
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::text::lexer::Cursor;
 use crate::text::reader::Read;
 use crate::text::statement::Statement;
@@ -137,8 +137,7 @@ impl<'o, 'a> Findings<'o, 'a> {
 
     /// Like [`lenient`](Self::lenient), for a complete finding.
     pub(super) fn tolerated(&mut self, note: Option<&'static str>, finding: Diagnostic) -> Read<()> {
-        let Some(note) = note else { return Err(finding.into()) };
-        self.waiting.push(Diagnostic { severity: Severity::Warning, ..finding.with_note(note) });
+        self.waiting.push(finding.tolerated(note)?);
         Ok(())
     }
 

@@ -22,7 +22,7 @@ use super::memo::Memo;
 use super::mnemonic::{self, Depth, Refusal};
 use super::spelling;
 use super::statement::{Guard, MAX_OPERANDS, NOTHING, Operand, Register, Statement, Value};
-use crate::diagnostic::{Code, Diagnostic, Fix, Severity};
+use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::selector::{Permission, Selector};
 use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
 
@@ -279,10 +279,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Like [`lenient`](Self::lenient), for a complete finding.
-    pub(crate) fn tolerated(&mut self, note: Option<&'static str>, mut finding: Diagnostic) -> Read<()> {
-        let Some(note) = note else { return Err(Box::new(finding)) };
-        finding.severity = Severity::Warning;
-        self.notes.push(finding.with_note(note));
+    pub(crate) fn tolerated(&mut self, note: Option<&'static str>, finding: Diagnostic) -> Read<()> {
+        self.notes.push(finding.tolerated(note)?);
         Ok(())
     }
 
