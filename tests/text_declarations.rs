@@ -226,3 +226,24 @@ fn unified_memory_is_global() {
     assert_eq!(errors("sm_90", "", "atom.shared.add.u32 r0, [a0].unified, r1;"), 1);
     assert_eq!(errors("sm_90", "", "atom.global.add.u32 r0, [a0].unified, r1;"), 0);
 }
+
+#[test]
+fn banks_but_the_first_have_external_arrays_of_unknown_length() {
+    let found = |version: &str, text: &str| {
+        let module = format!(".version {version}\n.target sm_10\n{text}\n");
+        check(&TABLE, module.as_bytes(), &Options::default()).diagnostics.len()
+    };
+    for text in [".const[0] .u32 a;", ".extern .const[10] .b32 a[];", ".extern .const[1] .align 8 .b32 a[], b[];"] {
+        assert_eq!((found("1.4", text), found("2.1", text), found("2.2", text)), (1, 0, 1), "{text}");
+    }
+    for text in [
+        ".const[1] .u32 a;",
+        ".extern .const[1] .u32 a;",
+        ".extern .const[1] .u32 a[4];",
+        ".extern .const[11] .u32 a[];",
+        ".extern .global[1] .u32 a[];",
+        ".const [0] .u32 a;",
+    ] {
+        assert_eq!(found("2.1", text), 1, "{text}");
+    }
+}

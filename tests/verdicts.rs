@@ -448,3 +448,42 @@ fn a_predicate_that_skips_a_copy_may_be_negated() {
     );
     refused("9.5 sm_90 | cp.async.ca.shared.global [b64_0], [b64_1], 4, !u32_0;");
 }
+
+#[test]
+fn constant_memory_has_numbered_banks_from_ptx_1_5_to_2_1() {
+    taken(
+        "1.5 sm_10 | ld.const[0].u32 u32_0, [cv];
+        2.1 sm_20 | ld.const[10].u32 u32_0, [cv];
+        2.1 sm_20 | ld.b32.const[3] b32_0, [b32_1];
+        2.1 sm_20 | ld.const[0] .v2.b32 {b32_0, b32_1}, [cv];",
+    );
+    refused(
+        "1.4 sm_10 | ld.const[0].u32 u32_0, [cv];
+        2.2 sm_20 | ld.const[0].u32 u32_0, [cv];
+        2.1 sm_20 | ld.const[11].u32 u32_0, [cv];
+        2.1 sm_20 | ld.global[0].u32 u32_0, [gv];
+        2.1 sm_20 | ld.const[0].volatile.u32 u32_0, [cv];
+        2.1 sm_20 | ld.const.u32[0] u32_0, [cv];",
+    );
+}
+
+#[test]
+fn a_predicate_may_be_beside_untyped_registers_of_32_bits_in_a_vector() {
+    taken(
+        "9.5 sm_90 | mov.b64 b64_0, {pred_0, b32_0};
+        9.5 sm_90 | mov.b64 {b32_0, pred_0}, b64_0;
+        9.5 sm_90 | .local .b32 lv; mov.b64 b64_0, {pred_0, lv};
+        9.5 sm_90 | ld.global.v2.b32 {pred_0, b32_0}, [b64_0];
+        9.5 sm_90 | st.global.v4.u32 [b64_0], {b32_0, pred_0, b32_1, pred_1};",
+    );
+    refused(
+        "9.5 sm_90 | mov.b64 b64_0, {pred_0, pred_1};
+        9.5 sm_90 | mov.b64 b64_0, {pred_0, u32_0};
+        9.5 sm_90 | mov.b64 b64_0, {f32_0, pred_0};
+        9.5 sm_90 | mov.b64 b64_0, {3, pred_0};
+        9.5 sm_90 | mov.b64 {_, pred_0}, b64_0;
+        9.5 sm_90 | mov.b32 b32_0, {b16_0, pred_0};
+        9.5 sm_90 | st.global.v4.b32 [b64_0], {b32_0, pred_0, u32_0, b32_1};
+        9.5 sm_90 | st.global.v4.b32 [b64_0], {b32_0, pred_0, 3, b32_1};",
+    );
+}

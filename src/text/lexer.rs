@@ -229,12 +229,33 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         loop {
             self.at = dotted_end(self.text.as_bytes(), self.at + 1);
-            // `.shared::cta` is one modifier.
-            if self.peek() != b':' || self.peek_at(1) != b':' || !is(self.peek_at(2), WORD) {
-                return &self.text[start..self.at];
+            let next = self.peek();
+            if next == b'[' && self.skip_number_in_brackets() {
+                if self.peek() == b'.' {
+                    continue;
+                }
+            } else if next == b':' && self.peek_at(1) == b':' && is(self.peek_at(2), WORD) {
+                // `.shared::cta` is one modifier.
+                self.at += 1;
+                continue;
             }
-            self.at += 1;
+            return &self.text[start..self.at];
         }
+    }
+
+    /// Passes a number in brackets that belongs to the modifier before it, as in `.const[2].u32`. It is an operand if a comma or the end
+    /// of the statement follows.
+    #[cold]
+    fn skip_number_in_brackets(&mut self) -> bool {
+        let rest = &self.text.as_bytes()[self.at + 1..];
+        let digits = rest.iter().take_while(|byte| is(**byte, DIGIT)).count();
+        let end = self.at + digits + 2;
+        let behind = self.text.as_bytes().get(self.behind_blanks(end));
+        let found = digits > 0 && rest.get(digits) == Some(&b']') && !matches!(behind, None | Some(b',' | b';' | b'}'));
+        if found {
+            self.at = end;
+        }
+        found
     }
 
     /// Returns true if a dot and a name or number follow immediately: a modifier such as `.2d`.
@@ -255,12 +276,15 @@ impl<'a> Cursor<'a> {
         self.peek() == b'.' && is(self.peek_at(1), WORD) && !is(self.peek_at(1), DIGIT)
     }
 
-    /// Reads a dot and a name of several parts, `.name::part`, without the dot.
+    /// Reads a dot and a name of several parts, `.name::part` or `.name[2]`, without the dot.
     pub(crate) fn dot_word(&mut self) -> &'a str {
         self.at += 1;
         let start = self.at;
         loop {
             self.word_part();
+            if self.peek() == b'[' {
+                self.skip_number_in_brackets();
+            }
             if self.peek() != b':' || self.peek_at(1) != b':' || !is(self.peek_at(2), WORD) {
                 return &self.text[start..self.at];
             }
@@ -469,6 +493,19 @@ mod tests {
     fn a_modifier_may_have_several_words() {
         let mut cursor = Cursor::new(".L2::128B.x:");
         assert_eq!((cursor.dot_word(), cursor.dot_word(), cursor.peek()), ("L2::128B", "x", b':'));
+    }
+
+    #[test]
+    fn a_number_in_brackets_belongs_to_a_modifier_unless_the_operand_ends() {
+        assert_eq!(Cursor::new("ld.const[10].u32 d").dotted_word(), "ld.const[10].u32");
+        assert_eq!(Cursor::new("ld.const[1] .u32 d").dotted_word(), "ld.const[1]");
+        assert_eq!(Cursor::new(".const[2] .b32 a[]").dot_word(), "const[2]");
+        assert_eq!(Cursor::new("ld.b32.const[1] d").dotted_word(), "ld.b32.const[1]");
+        for text in
+            ["ld.local[16], d", "ld.local[16] ;", "ld.local[], d", "ld.local[1 ].u32", "ld.local[1", "ld.local[a].u32"]
+        {
+            assert_eq!(Cursor::new(text).dotted_word(), "ld.local", "{text}");
+        }
     }
 
     #[test]

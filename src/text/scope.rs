@@ -350,6 +350,7 @@ mod tests {
         suffixes: true,
         kernel: None,
         function: None,
+        banks: 0,
         values: true,
         opaques: true,
         vectors: true,

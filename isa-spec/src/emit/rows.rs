@@ -43,6 +43,7 @@ pub(super) fn rows(cx: &Context<'_>) -> Rows {
         lanes: ty.lanes as u8,
         lane: ty.lane,
         registers: ty.registers,
+        beside: ty.beside,
         constants: ty.constants,
         description: one_line(&ty.docs),
     });

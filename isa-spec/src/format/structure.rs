@@ -346,7 +346,8 @@ impl<'a> Walk<'a, '_> {
                 let guarded = before.is("@") || before.is("!");
                 let opcode = lexeme.kind == Kind::Word && (guarded || length == 1 && last.is("refused"));
                 let modifier = !example && lexeme.is("{") && is_modifier(inside);
-                match part || guard || opcode || modifier || lexeme.is(";") {
+                let bank = lexeme.is("[") && is_bank(inside);
+                match part || guard || opcode || modifier || bank || lexeme.is(";") {
                     true => Mode::Mnemonic,
                     false if lexeme.is("where") => Mode::Plain,
                     false => Mode::Operands { before: if example { 1 } else { 2 } },
@@ -415,4 +416,11 @@ fn goes_on_behind_argument(inside: &[Lexeme]) -> bool {
 /// Returns true if braces after a mnemonic contain a modifier: `{.ftz}`.
 fn is_modifier(inside: &[Lexeme]) -> bool {
     inside.iter().find(|lexeme| !lexeme.is_comment()).is_some_and(|first| first.is("."))
+}
+
+/// Returns true if brackets in a mnemonic contain the number of a bank: `ld.const[2].b32`.
+fn is_bank(inside: &[Lexeme]) -> bool {
+    let mut next = inside.iter().filter(|lexeme| !lexeme.is_comment());
+    let literal = next.next().is_some_and(|number| number.kind == Kind::Literal);
+    literal && next.next().is_some_and(|end| end.is("]")) && next.next().is_some_and(|dot| dot.is("."))
 }

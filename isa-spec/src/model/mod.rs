@@ -119,6 +119,8 @@ pub(crate) struct Type {
     /// Type of one lane; the type itself if it is not packed.
     pub lane: TypeId,
     pub registers: TypeSet,
+    /// Types of registers that the assembler takes beside one of this type in a vector, as if they had this type.
+    pub beside: TypeSet,
     /// Constants accepted as an operand of this type.
     pub constants: Constants,
 }

@@ -12,6 +12,14 @@ use crate::target::{Families, NameError, Target, Version};
 /// Maximum number of words of an opcode: `cp.async.bulk.prefetch.tensor`.
 const WORDS: usize = 5;
 
+impl Space {
+    /// Returns the number of the bank that a word names: 2 for `const[2]`. The space may have fewer banks, but has some.
+    pub fn bank(&self, word: &str) -> Option<u64> {
+        let number = word.strip_prefix(self.name)?.strip_prefix('[')?.strip_suffix(']')?;
+        number.parse().ok().filter(|_| self.banks > 0)
+    }
+}
+
 impl Table {
     /// Returns the directive with this name, without its dot.
     pub fn directive(&self, name: &str) -> Option<&'static Directive> {
@@ -28,10 +36,12 @@ impl Table {
         self.declarations.iter().find(|declared| declared.name.strip_prefix('.') == Some(word))
     }
 
-    /// Returns the state space with this name, or the space that contains the named one: `shared::cta` is in `shared`.
+    /// Returns the state space with this name, or the space that contains the named one: `shared::cta` is in `shared`, `const[2]` in
+    /// `const`.
     pub fn space(&self, name: &str) -> Option<&'static Space> {
-        let behind = |space: &&Space| name.strip_prefix(space.name);
-        self.spaces.iter().find(|space| behind(space).is_some_and(|part| part.is_empty() || part.starts_with("::")))
+        let window =
+            |space: &Space| name.strip_prefix(space.name).is_some_and(|part| part.is_empty() || part.starts_with("::"));
+        self.spaces.iter().find(|space| window(space) || space.bank(name).is_some())
     }
 
     /// Returns the special register with this name.

@@ -170,6 +170,8 @@ contents! {
         /// Modifier for its window with the arguments of calls and the parameters of functions other than kernels:
         /// `param::func`.
         function: Option<&'static str>,
+        /// Number of its banks, with numbers from zero in brackets behind its name: `const[2]`. Zero if it has none.
+        banks: u8,
         /// True if its variables may have initializers.
         values: bool,
         /// True if variables of opaque types may be declared in it.
@@ -225,6 +227,9 @@ contents! {
         /// Declared register types accepted for an operand of this type. Empty for types that exist inside semantics
         /// only.
         registers: TypeSet,
+        /// Types of other registers that the assembler accepts beside registers of this type in a vector, as if they had this
+        /// type.
+        beside: TypeSet,
         /// Constants accepted for an operand of this type.
         constants: Constants,
         /// Description.

@@ -147,6 +147,8 @@ named! {
         FunctionAsSource = "function_as_source",
         /// Variable as an element of a vector.
         VariableAsElement = "variable_as_element",
+        /// Register of another width beside untyped registers in a vector.
+        RegisterBesideBits = "register_beside_bits",
         /// Bar and sink after a destination that has no second one.
         SinkBehindDestination = "sink_behind_destination",
         /// Constant beside registers in a vector, of a kind that the element type does not accept.
@@ -259,88 +261,45 @@ impl TypeInfo {
     }
 }
 
-/// A part of declarations or directives that is not introduced by a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Feature {
-    /// Registers outside of functions.
-    ModuleRegisters,
-    /// Parameters of kernels.
-    KernelParameters,
-    /// Total size of a kernel's parameters in bytes.
-    KernelParameterBytes,
-    /// Parameters and results of functions in memory.
-    MemoryParameters,
-    /// Variables of function bodies that hold arguments.
-    ArgumentVariables,
-    /// Alignment in bytes of function parameters.
-    ParameterAlignment,
-    /// Last parameter that is an array of unspecified length.
-    OpenParameters,
-    /// Pointer annotations of parameters: `.ptr`.
-    Pointers,
-    /// Kernels without a body.
-    KernelPrototypes,
-    /// Addresses of variables in initializers.
-    AddressValues,
-    /// Generic addresses in initializers: `generic(x)`.
-    GenericAddressValues,
-    /// Bytes of addresses in initializers: `0xff(x)`.
-    AddressByteValues,
-    /// Addresses of functions in initializers.
-    FunctionValues,
-    /// Addresses of kernels in initializers.
-    KernelValues,
-    /// Timestamp and size of a source file: `.file 1 "name", 5, 6`.
-    FileTimes,
-    /// Inlined call sites: `.loc 1 2 3, function_name f, inlined_at 1 2 3`.
-    InlinedLocations,
-    /// Lines of debug information: `@@DWARF …`.
-    DwarfLines,
-}
-
-impl Feature {
-    /// All variants.
-    pub const ALL: [Feature; 17] = [
-        Feature::ModuleRegisters,
-        Feature::KernelParameters,
-        Feature::KernelParameterBytes,
-        Feature::MemoryParameters,
-        Feature::ArgumentVariables,
-        Feature::ParameterAlignment,
-        Feature::OpenParameters,
-        Feature::Pointers,
-        Feature::KernelPrototypes,
-        Feature::AddressValues,
-        Feature::GenericAddressValues,
-        Feature::AddressByteValues,
-        Feature::FunctionValues,
-        Feature::KernelValues,
-        Feature::FileTimes,
-        Feature::InlinedLocations,
-        Feature::DwarfLines,
-    ];
-
-    /// Name in a spec.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Feature::ModuleRegisters => "module_registers",
-            Feature::KernelParameters => "kernel_parameters",
-            Feature::KernelParameterBytes => "kernel_parameter_bytes",
-            Feature::MemoryParameters => "memory_parameters",
-            Feature::ArgumentVariables => "argument_variables",
-            Feature::ParameterAlignment => "parameter_alignment",
-            Feature::OpenParameters => "open_parameters",
-            Feature::Pointers => "pointers",
-            Feature::KernelPrototypes => "kernel_prototypes",
-            Feature::AddressValues => "address_values",
-            Feature::GenericAddressValues => "generic_address_values",
-            Feature::AddressByteValues => "address_byte_values",
-            Feature::FunctionValues => "function_values",
-            Feature::KernelValues => "kernel_values",
-            Feature::FileTimes => "file_times",
-            Feature::InlinedLocations => "inlined_locations",
-            Feature::DwarfLines => "dwarf_lines",
-        }
+named! {
+    /// A part of declarations or directives that is not introduced by a word.
+    Feature {
+        /// Registers outside of functions.
+        ModuleRegisters = "module_registers",
+        /// Parameters of kernels.
+        KernelParameters = "kernel_parameters",
+        /// Total size of a kernel's parameters in bytes.
+        KernelParameterBytes = "kernel_parameter_bytes",
+        /// Parameters and results of functions in memory.
+        MemoryParameters = "memory_parameters",
+        /// Variables of function bodies that hold arguments.
+        ArgumentVariables = "argument_variables",
+        /// Alignment in bytes of function parameters.
+        ParameterAlignment = "parameter_alignment",
+        /// Last parameter that is an array of unspecified length.
+        OpenParameters = "open_parameters",
+        /// Pointer annotations of parameters: `.ptr`.
+        Pointers = "pointers",
+        /// Kernels without a body.
+        KernelPrototypes = "kernel_prototypes",
+        /// Addresses of variables in initializers.
+        AddressValues = "address_values",
+        /// Generic addresses in initializers: `generic(x)`.
+        GenericAddressValues = "generic_address_values",
+        /// Bytes of addresses in initializers: `0xff(x)`.
+        AddressByteValues = "address_byte_values",
+        /// Addresses of functions in initializers.
+        FunctionValues = "function_values",
+        /// Addresses of kernels in initializers.
+        KernelValues = "kernel_values",
+        /// Timestamp and size of a source file: `.file 1 "name", 5, 6`.
+        FileTimes = "file_times",
+        /// Inlined call sites: `.loc 1 2 3, function_name f, inlined_at 1 2 3`.
+        InlinedLocations = "inlined_locations",
+        /// Numbered banks of a state space: `.const[2]`.
+        Banks = "banks",
+        /// Lines of debug information: `@@DWARF …`.
+        DwarfLines = "dwarf_lines",
     }
 }
 

@@ -152,6 +152,7 @@ impl Resolver {
                 lanes: 1,
                 lane: TypeId(index as u8),
                 registers: TypeSet::default(),
+                beside: TypeSet::default(),
                 constants: Default::default(),
             };
             match &item.shape {
@@ -161,10 +162,12 @@ impl Resolver {
                 }
                 TypeShape::Packed { lanes, of } => self.packed(&mut ty, *lanes, of, &names[..index]),
             }
-            for register in &item.registers {
-                match names.iter().position(|name| register == name) {
-                    Some(found) => ty.registers = ty.registers.with(TypeId(found as u8)),
-                    None => self.unknown_type(register, &names),
+            for (listed, set) in [(&item.registers, &mut ty.registers), (&item.beside, &mut ty.beside)] {
+                for register in listed {
+                    match names.iter().position(|name| register == name) {
+                        Some(found) => *set = set.with(TypeId(found as u8)),
+                        None => self.unknown_type(register, &names),
+                    }
                 }
             }
             for constant in &item.constants {
@@ -297,7 +300,7 @@ impl Resolver {
             "kernel",
             "function",
         ];
-        for ast::Space { docs, name, memory, attributes, option, inside, until, kernel, function } in spaces {
+        for ast::Space { docs, name, memory, attributes, option, inside, until, kernel, function, banks } in spaces {
             let [inside, until] = [inside, until].map(|version| version.map(|version| self.version(&version)));
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
@@ -341,6 +344,7 @@ impl Resolver {
                 suffixes: has("suffixes"),
                 kernel: kernel.map(|window| window.to_string()),
                 function: function.map(|window| window.to_string()),
+                banks: banks.map_or(0, |banks| banks.value.min(u8::MAX.into()) as u8),
                 values: has("values"),
                 opaques: has("opaques"),
                 vectors: has("vectors"),

@@ -33,6 +33,8 @@ pub(crate) struct Type {
     pub name: Ident,
     pub shape: TypeShape,
     pub registers: Vec<Ident>,
+    /// `beside { .pred }`
+    pub beside: Vec<Ident>,
     pub constants: Vec<Ident>,
 }
 
@@ -258,6 +260,8 @@ pub(crate) struct Space {
     pub kernel: Option<Ident>,
     /// `function .param::func`
     pub function: Option<Ident>,
+    /// `banks 11`
+    pub banks: Option<Number>,
 }
 
 /// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: a special register

@@ -150,7 +150,7 @@ fn manual(input: ParseStream, span: Span, errors: &mut Errors) -> Result<Manual>
 fn space(input: ParseStream) -> Result<Space> {
     let (mut docs, name) = (super::docs(input)?, dotted(input)?);
     let (mut memory, mut attributes, mut option, mut inside, mut until) = (None, Vec::new(), None, None, None);
-    let (mut kernel, mut function) = (None, None);
+    let (mut kernel, mut function, mut banks) = (None, None, None);
     while input.peek(syn::Ident) {
         let attribute = word(input)?;
         match attribute.to_string().as_str() {
@@ -160,12 +160,13 @@ fn space(input: ParseStream) -> Result<Space> {
             "until" => until = Some(version(input)?),
             "kernel" => kernel = Some(dotted(input)?),
             "function" => function = Some(dotted(input)?),
+            "banks" => banks = Some(number(input)?),
             _ => attributes.push(attribute),
         }
     }
     describe(input, &mut docs)?;
     semicolon(input)?;
-    Ok(Space { docs, name, memory, attributes, option, inside, until, kernel, function })
+    Ok(Space { docs, name, memory, attributes, option, inside, until, kernel, function, banks })
 }
 
 fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
@@ -261,8 +262,9 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
         "modifiers" => {
             let content;
             syn::braced!(content in input);
-            Ok(Item::Modifiers(statements(&content, errors, |input, _| {
-                let (mut docs, name) = (super::docs(input)?, dotted(input)?);
+            let words = statements(&content, errors, |input, _| {
+                let (mut docs, first) = (super::docs(input)?, dotted(input)?);
+                let words = super::numbered(first, input)?;
                 describe(input, &mut docs)?;
                 let mut floor = None;
                 if input.parse::<Option<Token![:]>>()?.is_some() {
@@ -270,8 +272,10 @@ fn item(input: ParseStream, errors: &mut Errors) -> Result<Item> {
                 } else {
                     semicolon(input)?;
                 }
-                Ok(Word { docs, name, floor })
-            })))
+                let word = |(number, name)| Word { docs: numbered_docs(&docs, number), name, floor: floor.clone() };
+                Ok(words.into_iter().map(word).collect::<Vec<_>>())
+            });
+            Ok(Item::Modifiers(words.into_iter().flatten().collect()))
         }
         "template" => template(input, docs).map(Item::Template),
         "map" => {
@@ -432,11 +436,12 @@ fn words_member(input: ParseStream) -> Result<Vec<(Docs, Ident)>> {
     let members = super::numbered(first, input)?;
     describe(input, &mut docs)?;
     semicolon(input)?;
-    let described = |(number, word): (Option<u32>, Ident)| match number {
-        Some(number) => (docs.replace("{}", &number.to_string()), word),
-        None => (docs.clone(), word),
-    };
-    Ok(members.into_iter().map(described).collect())
+    Ok(members.into_iter().map(|(number, word)| (numbered_docs(&docs, number), word)).collect())
+}
+
+/// The description of a word with a number, which replaces `{}` in it.
+fn numbered_docs(docs: &str, number: Option<u32>) -> Docs {
+    number.map_or_else(|| docs.into(), |number| docs.replace("{}", &number.to_string()))
 }
 
 /// `0 to 13: start;`, `52: stride;`
@@ -498,10 +503,14 @@ fn type_item(input: ParseStream) -> Result<Type> {
         };
         TypeShape::Scalar { kind, bits, exponent, fraction, beyond, padding: attribute("padding")? }
     };
-    let mut ty = Type { docs, name, shape, registers: Vec::new(), constants: Vec::new() };
+    let mut ty = Type { docs, name, shape, registers: Vec::new(), beside: Vec::new(), constants: Vec::new() };
     if peek_keyword(input, "registers") {
         word(input)?;
         ty.registers = members(input)?;
+    }
+    if peek_keyword(input, "beside") {
+        word(input)?;
+        ty.beside = members(input)?;
     }
     if peek_keyword(input, "constants") {
         word(input)?;

@@ -202,7 +202,29 @@ fn undotted(input: ParseStream) -> Result<Ident> {
         text += &format!("::{next}");
         span = expr::join(span, next.span());
     }
+    if let Some(number) = bank(input) {
+        text += &format!("[{number}]");
+    }
     Ok(Ident::new(text, span))
+}
+
+/// Parses `[2]` if another modifier follows, as in `ld.const[2].u32`.
+fn bank(input: ParseStream) -> Option<u32> {
+    let behind = input.fork();
+    let number = brackets(&behind, |content| number(content)).ok()?;
+    if !behind.peek(Token![.]) {
+        return None;
+    }
+    input.advance_to(&behind);
+    Some(number.value)
+}
+
+/// Parses `[…]`.
+fn brackets<T>(input: ParseStream, parse: impl FnOnce(ParseStream) -> Result<T>) -> Result<T> {
+    let content;
+    syn::bracketed!(content in input);
+    let value = parse(&content)?;
+    if content.is_empty() { Ok(value) } else { Err(content.error("expected `]`")) }
 }
 
 /// `scaled`, `2d`, `128B`
@@ -277,22 +299,20 @@ fn members(input: ParseStream) -> Result<Vec<Ident>> {
     Ok(list.into_iter().flatten().map(|(_, word)| word).collect())
 }
 
-/// Parses the rest of a word pattern such as `m64n(8 to 256 by 8)k8` after its first part; returns the words with their
-/// numbers.
+/// Parses the rest of a word pattern such as `m64n(8 to 256 by 8)k8` or `const[0 to 10]` after its first part; returns the words
+/// with their numbers.
 fn numbered(first: Ident, input: ParseStream) -> Result<Vec<(Option<u32>, Ident)>> {
+    if input.peek(token::Bracket) {
+        let (least, most, step) = brackets(input, range)?;
+        let word = |number: u32| (Some(number), Ident::new(format!("{first}[{number}]"), first.span()));
+        return Ok((least..=most).step_by(step).map(word).collect());
+    }
     if !input.peek(token::Paren) {
         return Ok(vec![(None, first)]);
     }
     let content;
     syn::parenthesized!(content in input);
-    let least = number(&content)?.value;
-    keyword(&content, "to")?;
-    let most = number(&content)?.value;
-    let mut step = 1;
-    if peek_keyword(&content, "by") {
-        word(&content)?;
-        step = number(&content)?.value.max(1) as usize;
-    }
+    let (least, most, step) = range(&content)?;
     if !content.is_empty() {
         return Err(content.error("expected `)`"));
     }
@@ -300,6 +320,19 @@ fn numbered(first: Ident, input: ParseStream) -> Result<Vec<(Option<u32>, Ident)
     let behind = if ends { String::new() } else { undotted(input)?.to_string() };
     let word = |number: u32| (Some(number), Ident::new(format!("{first}{number}{behind}"), first.span()));
     Ok((least..=most).step_by(step).map(word).collect())
+}
+
+/// Parses `8 to 256 by 8`.
+fn range(input: ParseStream) -> Result<(u32, u32, usize)> {
+    let least = number(input)?.value;
+    keyword(input, "to")?;
+    let most = number(input)?.value;
+    let mut step = 1;
+    if peek_keyword(input, "by") {
+        word(input)?;
+        step = number(input)?.value.max(1) as usize;
+    }
+    Ok((least, most, step))
 }
 
 /// Parses a semicolon; reports an error at the token found instead.

@@ -289,6 +289,9 @@ impl<'a> Judge<'_, 'a> {
                             }
                         },
                     };
+                    if !info.registers.has(ty) && self.stands_beside(Register { name, element }, registers(elements))? {
+                        continue;
+                    }
                     let ty = self.table.ty(ty);
                     own = own.filter(|(_, ty)| ty.kind == Kind::Bits).or(Some((name, ty)));
                     (name, Like::Register(ty))
@@ -407,4 +410,12 @@ impl<'a> Judge<'_, 'a> {
             None => self.undeclared(name, Wanted::List),
         }
     }
+}
+
+/// The elements of a vector; `None` for one that is no register.
+fn registers(elements: Elements<'_>) -> impl Iterator<Item = Option<Register<'_>>> {
+    elements.iter().map(|element| match element {
+        Element::Register(register) => Some(register),
+        _ => None,
+    })
 }

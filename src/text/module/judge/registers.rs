@@ -57,7 +57,7 @@ impl<'a> Judge<'_, 'a> {
         let (mut before, mut called) = (None, None);
         // True if the operand is an element of an open vector, with the vector's elements so far.
         let (mut open, mut group) = (false, Group::default());
-        for (info, operand) in statement.operands_with_info() {
+        for (index, (info, operand)) in statement.operands_with_info().enumerate() {
             if info.around.opens {
                 (open, group) = (true, Group::default());
             }
@@ -91,7 +91,10 @@ impl<'a> Judge<'_, 'a> {
                     }
                     // A function is not accepted with an explicit selector.
                     place.functions &= operand.selector == info.selector.map(|selector| selector.default);
-                    let ty = self.register(&place, register)?;
+                    let ty = match self.register(&place, register) {
+                        Err(_) if inside && self.stands_beside(register, braced(statement, index))? => None,
+                        found => found?,
+                    };
                     if ty.is_none() {
                         self.variable(statement, info, register.name)?;
                     }
@@ -233,6 +236,37 @@ impl<'a> Judge<'_, 'a> {
             }
             _ => self.misfit(place, register, symbol).map(|()| None),
         }
+    }
+
+    /// Returns true if the assembler takes a register of another type beside other `elements` of a vector, `None` for a constant, and
+    /// reports that. All others must be of one type with it or of a type that permits it, of which there must be one.
+    #[cold]
+    pub(super) fn stands_beside(
+        &mut self,
+        register: Register<'a>,
+        elements: impl Iterator<Item = Option<Register<'a>>>,
+    ) -> Read<bool> {
+        let typed = |symbol| match symbol {
+            Symbol::Register { ty, lanes: 1 } | Symbol::Variable { holds: Some((ty, 1)), .. } => Some(ty),
+            _ => None,
+        };
+        let (mut own, mut types) = (None, TypeSet::default());
+        for element in elements {
+            let Some(Register { name, element: None }) = element else { return Ok(false) };
+            let Some(ty) = self.find(name)?.and_then(typed) else { return Ok(false) };
+            own = if name == register.name { Some(ty) } else { own };
+            types = types.with(ty);
+        }
+        let table = self.table;
+        let permits = |own: TypeId| {
+            let mut others = types.iter().filter(|ty| *ty != own).peekable();
+            others.peek().is_some() && others.all(|ty| table.ty(ty).beside.has(own))
+        };
+        let Some(own) = own.filter(|own| permits(*own)) else { return Ok(false) };
+        let message = format!("`{register}` is a `.{}` register", self.table.ty(own).name);
+        let note = self.table.takes(Lenient::RegisterBesideBits);
+        let span = span_of(self.text, register.name);
+        self.findings.lenient(note, Code::OperandType, span, &message).map(|()| true)
     }
 
     /// Reports a variable as a vector element in place of a register of its type, which only the assembler accepts.
@@ -381,6 +415,17 @@ impl<'a> Judge<'_, 'a> {
         let message = format!("`{name}` plus a constant is not a valid `.{}`", wanted.name);
         fail(Code::OperandType, span_of(self.text, name), message)
     }
+}
+
+/// The elements in the braces around an operand of a statement; `None` for one that is no register.
+fn braced<'a>(statement: &Statement<'a>, index: usize) -> impl Iterator<Item = Option<Register<'a>>> {
+    let infos = statement.form.operands().iter().enumerate();
+    let start = infos.clone().take(index + 1).filter(|(_, info)| info.around.opens).last().map_or(index, |(at, _)| at);
+    let end = infos.skip(index).find(|(_, info)| info.around.closes).map_or(index, |(at, _)| at);
+    statement.operands[start..=end].iter().map(|operand| match operand.value {
+        Value::Register(register) => Some(register),
+        _ => None,
+    })
 }
 
 /// Content of braces.

@@ -43,6 +43,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         self.out.part(Part::Declaration { begun, keyword: span.clone(), linkage, space, site });
         if let Some(space) = space {
             self.belongs_here(space, &span)?;
+            self.bank_exists(space, &span)?;
         }
         if site == Site::Body && linkage.is_some() && !self.bare {
             return fail(Code::Syntax, span, "a declaration within a function has no linkage");
@@ -99,6 +100,22 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             return fail(Code::Syntax, span.clone(), format!("variables in `.{name}` are declared within a function"));
         }
         Ok(())
+    }
+
+    /// Checks the number of the bank that a keyword, at this place, names, if it names one.
+    fn bank_exists(&mut self, space: &'static Space, span: &Range<usize>) -> Read<()> {
+        let Some(bank) = self.bank(space, span) else { return Ok(()) };
+        self.uses(Feature::Banks, "a bank of constant memory", span.clone());
+        if bank >= space.banks.into() {
+            let message = format!("`.{}` has banks 0 to {}", space.name, space.banks - 1);
+            return fail(Code::Syntax, span.clone(), message);
+        }
+        Ok(())
+    }
+
+    /// The bank that a keyword, at this place, names.
+    pub(super) fn bank(&self, space: &'static Space, span: &Range<usize>) -> Option<u64> {
+        self.text().get(span.start + 1..span.end).and_then(|word| space.bank(word))
     }
 
     /// Reads how many registers a family has.

@@ -14,9 +14,10 @@ use crate::text::constant;
 use crate::text::lexer::Cursor;
 use crate::text::reader::{Read, constant_error, fail};
 
-/// The space in which a directive, given without its dot, declares variables; a window of a space is for addresses only.
+/// The space in which a directive, given without its dot, declares variables, possibly in a bank; a window of a space is for addresses
+/// only.
 fn declares_in(table: &Table, name: &str) -> Option<&'static Space> {
-    table.space(name).filter(|space| space.name == name && !space.opaque)
+    table.space(name).filter(|space| !space.opaque && (space.name == name || space.bank(name).is_some()))
 }
 
 /// Directives that the reader itself knows, without their dots, but for those of [`Linkage`]: those that begin a module, what is

@@ -1,11 +1,12 @@
 //! What follows the name of a variable: its dimensions and its initializer.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::{Attributes, ModuleReader, Output, Part, Value};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Space};
 use crate::text::constant::{self, Constant, WARP, WARP_NAME, at_name};
 use crate::text::lexer::span_of;
@@ -26,7 +27,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         keyword: Range<usize>,
     ) -> Read<()> {
         let start = self.reader.cursor;
-        let Err(error) = self.dimensions_and_values(space, attributes, name, external) else { return Ok(()) };
+        let Err(error) = self.dimensions_and_values(space, attributes, name, external, &keyword) else { return Ok(()) };
         self.out.part(Part::ContentsBroken(error));
         self.reader.cursor = start;
         self.pass_contents(keyword)
@@ -38,9 +39,17 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         attributes: &Attributes<'a>,
         name: &'a str,
         external: bool,
+        keyword: &Range<usize>,
     ) -> Read<()> {
         let mut shape = self.dimensions()?;
         self.out.part(Part::Dimensions(&shape));
+        if self.bank(space, keyword).is_some_and(|bank| bank > 0) && !(external && shape.first() == Some(&0)) {
+            let message = format!("`{name}` is not in the first bank, and no external array of unknown length");
+            let error = Diagnostic::error(Code::Syntax, keyword.clone(), message);
+            return Err(Box::new(
+                error.with_help(format!("write it like `.extern .{}[1] .b32 {name}[];`", space.name)),
+            ));
+        }
         if self.cursor().peek() != b'=' {
             if shape.contains(&0) && !external {
                 let message = format!("`{name}` has no length: only what is `.extern` or has values needs none");
