@@ -255,6 +255,13 @@ impl<'a> Scopes<'a> {
         self.entry(name).map(|(entry, _)| entry.name)
     }
 
+    /// Returns the name as it is declared, with the number of a member of a family, and what it denotes.
+    pub(crate) fn denoted(&self, name: &str) -> Option<(&'a str, Option<u64>, Symbol)> {
+        let (entry, _) = self.entry(name)?;
+        let member = if entry.count == SINGLE { None } else { numbered(name.as_bytes()).1 };
+        Some((entry.name, member, entry.symbol))
+    }
+
     /// Returns the newest declaration of a name, either its own or that of its family, and whether its number has
     /// leading zeros.
     #[inline]

@@ -249,7 +249,7 @@ impl<'a> Judge<'_, 'a> {
             Part::Use(feature, what, span) => self.feature(feature, what, span),
             Part::Pragma(span) => self.pragma_word(span),
             Part::DebugLine(at) => self.debug_line(at),
-            Part::File(number, span) => self.file(number, span),
+            Part::File(number, _, span) => self.file(number, span),
             Part::Location(location) => self.location(location),
             Part::InlinedAt(call, span) => self.inlined_at(call, span),
             Part::Section => self.debug.sections = true,
@@ -264,7 +264,7 @@ impl<'a> Judge<'_, 'a> {
             Part::Parameters(head) => self.parameters(head),
             Part::Parameter(parameter) => self.parameter(parameter),
             Part::ParametersEnd { behind_name, token } => self.parameters_end(behind_name, token),
-            Part::HeadDirective(directive, span) => {
+            Part::HeadDirective(directive, _, span) => {
                 let judged = self.head_directive(directive, span);
                 self.findings.note(judged);
                 self.findings.make_room();
@@ -288,7 +288,7 @@ impl<'a> Judge<'_, 'a> {
             Part::Attributes(attributes) => self.attributes(attributes),
             Part::Name { name, count, array } => self.name(name, count, array),
             Part::Dimensions(dimensions) => self.dimensions(dimensions),
-            Part::Value(value, span) => self.initial_value(&value, span),
+            Part::Value(value, _, span) => self.initial_value(value, span),
             Part::ValuesEnd { dimensions, length } => self.values_end(dimensions, length),
             Part::ContentsBroken(error) => self.contents_broken(*error),
             Part::NameEnds(end) => self.name_ends(end),
@@ -302,6 +302,7 @@ impl<'a> Judge<'_, 'a> {
             Part::ListName(name, count) => self.list_name(name, count),
             Part::ListEnds(span) => self.list_ends(span),
             Part::TextEnds { length, whole, missing } => self.text_ends(length, whole, missing),
+            Part::AddressSize(_) => {}
             Part::Statement { .. } | Part::Begins | Part::StatementEnds(_) | Part::Ends(_) | Part::Next { .. } => {}
         }
     }

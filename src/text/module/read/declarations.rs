@@ -204,7 +204,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         };
         self.cursor().skip_blanks();
         let numbers = if self.cursor().eat(b'(') {
-            let numbers = self.head_numbers()?;
+            let numbers = self.head_numbers()?.len();
             self.cursor().skip_blanks();
             self.cursor().eat(b')');
             numbers
