@@ -3,13 +3,13 @@
 use core::ops::Range;
 
 use super::judge::Judge;
-use super::read::{Output, Part};
+use super::read::{Instruction, Output, Part};
 use crate::text::statement::Statement;
 
 /// Sees the parts of a module. Some may be refused by the validator: what becomes of them counts only if the report has no
 /// errors.
 pub(in crate::text) trait Watch<'a> {
-    /// Sees a part other than an instruction.
+    /// Sees a part.
     fn part(&mut self, part: &Part<'_, 'a>);
 
     /// Sees an instruction once it is judged, which may have made it one of another form.
@@ -23,19 +23,32 @@ pub(super) struct Watched<'w, 'o, 'a, W> {
 }
 
 impl<'a, W: Watch<'a>> Output<'a> for Watched<'_, '_, 'a, W> {
-    #[inline]
+    fn next(&mut self, item: bool) {
+        self.judge.next(item);
+    }
+
+    fn begins(&mut self) {
+        self.judge.begins();
+    }
+
+    fn instruction(&mut self, instruction: Instruction<'_, 'a>) {
+        let Instruction { statement, registers, opcode, span } = instruction;
+        let judged = Instruction { statement: &mut *statement, registers, opcode, span: span.clone() };
+        self.judge.instruction(judged);
+        self.watch.statement(statement, span);
+    }
+
+    fn statement_ends(&mut self, span: Range<usize>) {
+        self.judge.statement_ends(span);
+    }
+
+    fn ends(&mut self, span: Range<usize>) {
+        self.judge.ends(span);
+    }
+
     fn part(&mut self, part: Part<'_, 'a>) {
-        match part {
-            Part::Statement { statement, guard, opcode, span } => {
-                let judged = Part::Statement { statement: &mut *statement, guard, opcode, span: span.clone() };
-                self.judge.part(judged);
-                self.watch.statement(statement, span);
-            }
-            part => {
-                self.watch.part(&part);
-                self.judge.part(part);
-            }
-        }
+        self.watch.part(&part);
+        self.judge.part(part);
     }
 
     fn is_brief(&self) -> bool {

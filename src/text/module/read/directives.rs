@@ -66,7 +66,7 @@ fn has_name(declaration: &str) -> bool {
 impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     pub(super) fn directive(&mut self) {
         let start = self.cursor().at();
-        self.out.part(Part::Begins);
+        self.out.begins();
         if let Err(error) = self.one_directive() {
             self.out.part(Part::Unreadable(Some(error)));
             // The rest of the line may be anything; what follows is likely to be whole.

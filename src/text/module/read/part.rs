@@ -12,18 +12,13 @@ use crate::diagnostic::Diagnostic;
 use crate::table::{Directive, Feature, Space, TypeId};
 use crate::target::{Target, Version};
 use crate::text::constant::Constant;
-use crate::text::statement::{Guard, Statement};
 
 /// A part of a module. Offsets are bytes of the text.
 pub(in crate::text) enum Part<'s, 'a> {
-    /// A directive or a statement begins: if it turns out to be unreadable, what was found in it does not count.
-    Begins,
     /// Something is wrong with the text; reading goes on within the same part.
     Finding(Box<Diagnostic>),
     /// The rest of the part cannot be read: nothing but this is reported of it, or nothing if it follows from a finding.
     Unreadable(Option<Box<Diagnostic>>),
-    /// The next part follows; true if it begins an item of a module.
-    Next { item: bool },
     /// Text that was skipped, and may hold declarations.
     Skipped(Range<usize>),
     /// Start of a declaration whose names could not be read.
@@ -124,14 +119,8 @@ pub(in crate::text) enum Part<'s, 'a> {
     ListName(&'a str, Option<u64>),
     /// The list ends; its byte range if it is complete.
     ListEnds(Option<Range<usize>>),
-    /// An instruction, and its start behind the guard.
-    Statement { statement: &'s mut Statement<'a>, guard: Option<Guard<'a>>, opcode: usize, span: Range<usize> },
     /// An instruction that cannot be read, without its guard.
     Refused(Range<usize>),
-    /// Where a statement ends, with or without an error: the findings in it are about it.
-    StatementEnds(Range<usize>),
-    /// A part of any kind ends, which may hold names.
-    Ends(Range<usize>),
     /// The text ends; `whole` is false if an error reaches to its end. `missing` is what it lacks if none does.
     TextEnds { length: usize, whole: bool, missing: Option<Box<Diagnostic>> },
 }
@@ -197,6 +186,3 @@ pub(in crate::text) enum Value<'a> {
         byte: Option<(u64, Range<usize>)>,
     },
 }
-
-// They are passed by value, and there is one for each statement.
-const _: () = assert!(size_of::<Part<'_, '_>>() <= 88);
