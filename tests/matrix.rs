@@ -3,15 +3,17 @@
 
 #[path = "kernels/model.rs"]
 mod model;
+#[path = "kernels/products.rs"]
+mod products;
 
 use model::*;
-use ptx_isa::matrix::{Product, ScaleSource};
-use ptx_isa::text::mnemonic::resolve;
+use products::*;
+use ptx_isa::matrix::ScaleSource;
 
 struct Case {
     form: &'static str,
     shape: [usize; 3],
-    types: (&'static str, &'static str, &'static str, &'static str),
+    types: Types,
     /// Bits of an element in a register.
     bits: usize,
 }
@@ -19,40 +21,21 @@ struct Case {
 fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
     let [m, n, k] = case.shape;
     let (x, y, z, to) = case.types;
-    let found = resolve(&ptx_isa::TABLE, case.form).unwrap_or_else(|refusal| panic!("{}: {refusal:?}", case.form));
-    let product = Product::new(found.form, &found.free, sm).unwrap();
+    let product = product(case.form, sm);
     assert_eq!(product.shape(), case.shape, "{}", case.form);
-    let per = 32 / case.bits;
     let mut random = Random(u64::from(sm) * 1000 + k as u64);
     for round in 0..rounds {
         let kind = round % 5;
-        // In a container a narrow element has its place.
-        let place = |ty: &str, bits: u64| if case.bits == 8 && ty == "e2m1" { bits << 2 } else { bits };
-        let mut fill =
-            |count: usize, ty: &str| -> Vec<u64> { (0..count).map(|_| input(&mut random, ty, kind)).collect() };
+        let mut fill = |count: usize, ty: &str| fill(&mut random, count, ty, kind);
         let (a, b, c) = (fill(m * k, x), fill(k * n, y), fill(m * n, z));
-        let ra = pack(m * k / 32 / per, per, case.bits, |lane, register, part| {
-            let (row, column) = place_of_a(lane, register, part, per);
-            place(x, a[row * k + column])
-        });
-        let rb = pack(k * n / 32 / per, per, case.bits, |lane, register, part| {
-            let (row, column) = place_of_b(lane, register, part, per);
-            place(y, b[row * n + column])
-        });
-        let per_c = if z == "f16" { 2 } else { 1 };
-        let rc = pack(m * n / 32 / per_c, per_c, 16, |lane, register, part| {
-            let (row, column) = place_of_c(lane, register * per_c + part);
-            c[row * n + column]
-        });
+        let ra = hold_a([m, k], case.bits, |row, column| contained(x, case.bits, a[row * k + column]));
+        let rb = hold_b([k, n], case.bits, |row, column| contained(y, case.bits, b[row * n + column]));
+        let rc = hold_c([m, n], z, |row, column| c[row * n + column]);
         let d = product.multiply([&ra, &rb, &rc], None);
-        let per_d = if to == "f16" { 2 } else { 1 };
-        for (lane, element) in (0..32).flat_map(|lane| (0..m * n / 32).map(move |element| (lane, element))) {
-            let (row, column) = place_of_c(lane, element);
+        for (row, column, got) in elements(&d, [m, n], to) {
             let column_of_b: Vec<u64> = (0..k).map(|l| b[l * n + column]).collect();
             let row_of_a = &a[row * k..][..k];
             let expected = dot(row_of_a, &column_of_b, c[row * n + column], case.types, model);
-            let word = d[element / per_d][lane] >> (16 * (element % per_d));
-            let got = if to == "f16" { word & 0xffff } else { word };
             assert_eq!(
                 got, expected,
                 "{} sm_{sm}, round {round}: row {row}, column {column}: {got:#x} instead of {expected:#x}",
@@ -62,12 +45,7 @@ fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
     }
 }
 
-const fn case(
-    form: &'static str,
-    shape: [usize; 3],
-    types: (&'static str, &'static str, &'static str, &'static str),
-    bits: usize,
-) -> Case {
+const fn case(form: &'static str, shape: [usize; 3], types: Types, bits: usize) -> Case {
     Case { form, shape, types, bits }
 }
 
@@ -147,36 +125,22 @@ fn integers_are_exact() {
         }) {
             let (clamp, op) = if end == ".satfinite" { (end, "") } else { ("", end) };
             let text = format!("mma.sync.aligned.m{m}n{n}k{k}.row.col{clamp}.s32.{x}.{y}.s32{op}");
-            let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
-            let product = Product::new(found.form, &found.free, 90).unwrap();
+            let product = product(&text, 90);
             let bits = match x {
                 "u8" | "s8" => 8,
                 "b1" => 1,
                 _ => 4,
             };
-            let per = 32 / bits;
             let mask = (1_u64 << bits) - 1;
             let (a, b) = (integers(&mut random, x, m * k), integers(&mut random, y, k * n));
             let mut c = integers(&mut random, "s32", m * n);
             // Some sums leave the range.
             c.iter_mut().step_by(3).for_each(|c| *c = if *c < 0 { i32::MIN.into() } else { i32::MAX.into() });
-            let ra = pack(m * k / 32 / per, per, bits, |lane, register, part| {
-                // A matrix with eight rows lacks the registers of rows 8 to 15.
-                let register = if m == 8 { 2 * register } else { register };
-                let (row, column) = place_of_a(lane, register, part, per);
-                a[row * k + column] as u64 & mask
-            });
-            let rb = pack(k * n / 32 / per, per, bits, |lane, register, part| {
-                let (row, column) = place_of_b(lane, register, part, per);
-                b[row * n + column] as u64 & mask
-            });
-            let rc = pack(m * n / 32, 1, 32, |lane, register, _| {
-                let (row, column) = place_of_c(lane, register);
-                c[row * n + column] as u64 & 0xffff_ffff
-            });
+            let ra = hold_a([m, k], bits, |row, column| a[row * k + column] as u64 & mask);
+            let rb = hold_b([k, n], bits, |row, column| b[row * n + column] as u64 & mask);
+            let rc = hold_c([m, n], "s32", |row, column| c[row * n + column] as u64 & 0xffff_ffff);
             let d = product.multiply([&ra, &rb, &rc], None);
-            for (lane, element) in (0..32).flat_map(|lane| (0..m * n / 32).map(move |element| (lane, element))) {
-                let (row, column) = place_of_c(lane, element);
+            for (row, column, got) in elements(&d, [m, n], "s32") {
                 let terms = (0..k).map(|l| (a[row * k + l], b[l * n + column]));
                 let sum: i64 = match op {
                     ".xor.popc" => terms.map(|(a, b)| a ^ b).sum(),
@@ -186,7 +150,7 @@ fn integers_are_exact() {
                 let sum = sum + c[row * n + column];
                 let expected =
                     if clamp.is_empty() { sum as i32 } else { sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32 };
-                assert_eq!(d[element][lane] as i32, expected, "{text}: row {row}, column {column}");
+                assert_eq!(got as i32, expected, "{text}: row {row}, column {column}");
             }
         }
     }
@@ -197,8 +161,7 @@ fn doubles_are_chains_of_fused_multiply_adds() {
     let mut random = Random(9);
     for k in [4, 8, 16] {
         let text = format!("mma.sync.aligned.m16n8k{k}.row.col.f64.f64.f64.f64");
-        let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
-        let product = Product::new(found.form, &found.free, 90).unwrap();
+        let product = product(&text, 90);
         let mut fill = |count: usize| -> Vec<f64> {
             (0..count)
                 .map(|_| (random.next() >> 12) as f64 * 2_f64.powi((random.next() % 40) as i32 - 60) - 1.0)
@@ -210,15 +173,11 @@ fn doubles_are_chains_of_fused_multiply_adds() {
             a[row * k + column].to_bits()
         });
         let rb = pack(k / 4, 1, 64, |lane, register, _| b[(lane % 4 + register * 4) * 8 + lane / 4].to_bits());
-        let rc = pack(4, 1, 64, |lane, register, _| {
-            let (row, column) = place_of_c(lane, register);
-            c[row * 8 + column].to_bits()
-        });
+        let rc = hold_c([16, 8], "f64", |row, column| c[row * 8 + column].to_bits());
         let d = product.multiply([&ra, &rb, &rc], None);
-        for (lane, element) in (0..32).flat_map(|lane| (0..4).map(move |element| (lane, element))) {
-            let (row, column) = place_of_c(lane, element);
+        for (row, column, got) in elements(&d, [16, 8], "f64") {
             let sum = (0..k).fold(c[row * 8 + column], |sum, l| a[row * k + l].mul_add(b[l * 8 + column], sum));
-            assert_eq!(f64::from_bits(d[element][lane]), sum, "{text}: row {row}, column {column}");
+            assert_eq!(f64::from_bits(got), sum, "{text}: row {row}, column {column}");
         }
     }
 }
@@ -231,10 +190,8 @@ fn quarters_of_a_warp_have_products_of_their_own() {
     for (x, y) in [("row", "col"), ("row", "row"), ("col", "col"), ("col", "row")] {
         for (z, to) in [("f32", "f32"), ("f16", "f16"), ("f16", "f32")] {
             let text = format!("mma.sync.aligned.m8n8k4.{x}.{y}.{to}.f16.f16.{z}");
-            let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
-            let product = Product::new(found.form, &found.free, 70).unwrap();
-            let mut fill =
-                |count: usize, ty: &str| -> Vec<u64> { (0..count).map(|_| input(&mut random, ty, 1)).collect() };
+            let product = product(&text, 70);
+            let mut fill = |count: usize, ty: &str| fill(&mut random, count, ty, 1);
             let (a, b, c) = (fill(4 * 8 * 4, "f16"), fill(4 * 4 * 8, "f16"), fill(4 * 8 * 8, z));
             let quarter = |lane: usize| lane % 16 / 4;
             let high = |lane: usize| if lane < 16 { 0 } else { 4 };
@@ -287,15 +244,11 @@ fn scale_factors_are_those_of_the_model() {
     ] {
         let (x, y) = types;
         let text = format!("mma.sync.aligned.m16n8k{k}.row.col.kind::{kind}.block_scale{size}.f32.{x}.{y}.f32.{scale}");
-        let found = resolve(&ptx_isa::TABLE, &text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}"));
-        let product = Product::new(found.form, &found.free, 120).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let product = product(&text, 120);
         let bits = if k == 64 { 4 } else { 8 };
-        let per = 32 / bits;
         for round in 0..30 {
-            let place = |ty: &str, word: u64| if bits == 8 && ty == "e2m1" { word << 2 } else { word };
             // Without infinities and NaNs, which other tests have.
-            let mut fill =
-                |count: usize, ty: &str| -> Vec<u64> { (0..count).map(|_| input(&mut random, ty, 1)).collect() };
+            let mut fill = |count: usize, ty: &str| fill(&mut random, count, ty, 1);
             let (a, b, c) = (fill(16 * k, x), fill(k * 8, y), fill(16 * 8, "f32"));
             let mut words = || -> [u64; 32] {
                 std::array::from_fn(|_| match scale {
@@ -307,18 +260,9 @@ fn scale_factors_are_those_of_the_model() {
             let (of_a, of_b) = (words(), words());
             let byte = [0, if count == 1 { 3 } else { 0 }, if count == 2 { 2 } else { 0 }][round % 3] as u8;
             let (pair, thread) = ((round % 2) as u8, (round % 4) as u8);
-            let ra = pack(16 * k / 32 / per, per, bits, |lane, register, part| {
-                let (row, column) = place_of_a(lane, register, part, per);
-                place(x, a[row * k + column])
-            });
-            let rb = pack(k * 8 / 32 / per, per, bits, |lane, register, part| {
-                let (row, column) = place_of_b(lane, register, part, per);
-                place(y, b[row * 8 + column])
-            });
-            let rc = pack(4, 1, 32, |lane, register, _| {
-                let (row, column) = place_of_c(lane, register);
-                c[row * 8 + column]
-            });
+            let ra = hold_a([16, k], bits, |row, column| contained(x, bits, a[row * k + column]));
+            let rb = hold_b([k, 8], bits, |row, column| contained(y, bits, b[row * 8 + column]));
+            let rc = hold_c([16, 8], "f32", |row, column| c[row * 8 + column]);
             let sources = [
                 ScaleSource { register: &of_a, byte, lane: pair },
                 ScaleSource { register: &of_b, byte, lane: thread },
@@ -327,15 +271,14 @@ fn scale_factors_are_those_of_the_model() {
             let factors = |word: u64| -> Vec<u64> {
                 (0..count).map(|index| word >> (8 * (usize::from(byte) + index)) & 0xff).collect()
             };
-            for (lane, element) in (0..32).flat_map(|lane| (0..4).map(move |element| (lane, element))) {
-                let (row, column) = place_of_c(lane, element);
+            for (row, column, got) in elements(&d, [16, 8], "f32") {
                 let left: Vec<f64> = a[row * k..][..k].iter().map(|bits| value(x, *bits)).collect();
                 let right: Vec<f64> = (0..k).map(|l| value(y, b[l * 8 + column])).collect();
                 let row_scales = factors(of_a[row % 8 * 4 + usize::from(pair) * 2 + row / 8]);
                 let column_scales = factors(of_b[column * 4 + usize::from(thread)]);
                 let scales = (&row_scales[..], &column_scales[..], scale);
                 let expected = scaled_dot(&left, &right, c[row * 8 + column], scales, types, k == 64);
-                assert_eq!(d[element][lane], expected, "{text}, round {round}: row {row}, column {column}");
+                assert_eq!(got, expected, "{text}, round {round}: row {row}, column {column}");
             }
         }
     }

@@ -3,15 +3,17 @@
 
 #[path = "kernels/model.rs"]
 mod model;
+#[path = "kernels/products.rs"]
+mod products;
 
 use model::*;
-use ptx_isa::matrix::{Metadata, Product, ScaleSource};
-use ptx_isa::text::mnemonic::resolve;
+use products::*;
+use ptx_isa::matrix::{Metadata, ScaleSource};
 
 struct Case {
     form: String,
     k: usize,
-    types: (&'static str, &'static str, &'static str, &'static str),
+    types: Types,
     bits: usize,
     held: Held,
 }
@@ -25,12 +27,11 @@ fn case(text: &str, k: usize, types: [&'static str; 4], bits: usize, held: Held)
 fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
     let Case { form, k, types: (x, y, z, to), bits, held } = case;
     let (k, bits, held) = (*k, *bits, *held);
-    let found = resolve(&ptx_isa::TABLE, form).unwrap_or_else(|refusal| panic!("{form}: {refusal:?}"));
-    let product = Product::new(found.form, &found.free, sm).unwrap_or_else(|error| panic!("{form}: {error}"));
+    let product = product(form, sm);
     assert_eq!(product.shape(), [16, 8, k], "{form}");
     // The model does not hold them.
     assert!(product.sum().likely, "{form}");
-    let (per, stored) = (32 / bits, k / 2);
+    let stored = k / 2;
     let mut random = Random(u64::from(sm) * 77 + k as u64);
     for round in 0..rounds {
         let kind = round % 5;
@@ -40,33 +41,17 @@ fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
             Held::Quad => 0,
         };
         let sparse = choose(&mut random, k, bits, held, selector, form.contains("ordered"));
-        let place = |ty: &str, word: u64| if bits == 8 && ty == "e2m1" { word << 2 } else { word };
-        let mut fill =
-            |count: usize, ty: &str| -> Vec<u64> { (0..count).map(|_| input(&mut random, ty, kind)).collect() };
+        let mut fill = |count: usize, ty: &str| fill(&mut random, count, ty, kind);
         let (a, b, c) = (fill(16 * stored, x), fill(k * 8, y), fill(16 * 8, z));
-        let ra = pack(16 * stored / 32 / per, per, bits, |lane, register, part| {
-            let (row, column) = place_of_a(lane, register, part, per);
-            place(x, a[row * stored + column])
-        });
-        let rb = pack(k * 8 / 32 / per, per, bits, |lane, register, part| {
-            let (row, column) = place_of_b(lane, register, part, per);
-            place(y, b[row * 8 + column])
-        });
-        let per_c = if *z == "f16" { 2 } else { 1 };
-        let rc = pack(4 / per_c, per_c, 16, |lane, register, part| {
-            let (row, column) = place_of_c(lane, register * per_c + part);
-            c[row * 8 + column]
-        });
+        let ra = hold_a([16, stored], bits, |row, column| contained(x, bits, a[row * stored + column]));
+        let rb = hold_b([k, 8], bits, |row, column| contained(y, bits, b[row * 8 + column]));
+        let rc = hold_c([16, 8], z, |row, column| c[row * 8 + column]);
         let metadata = Metadata { register: &sparse.metadata, selector: selector as u8 };
         let d = product.multiply_sparse([&ra, &rb, &rc], metadata, None);
-        let per_d = if *to == "f16" { 2 } else { 1 };
-        for (lane, element) in (0..32).flat_map(|lane| (0..4).map(move |element| (lane, element))) {
-            let (row, column) = place_of_c(lane, element);
+        for (row, column, got) in elements(&d, [16, 8], to) {
             let chosen = &sparse.columns[row * stored..][..stored];
             let right: Vec<u64> = chosen.iter().map(|l| b[l * 8 + column]).collect();
             let expected = dot(&a[row * stored..][..stored], &right, c[row * 8 + column], case.types, model);
-            let word = d[element / per_d][lane] >> (16 * (element % per_d));
-            let got = if *to == "f16" { word & 0xffff } else { word };
             assert_eq!(got, expected, "{form} sm_{sm}, round {round}: row {row}, column {column}");
         }
     }
@@ -123,9 +108,8 @@ fn integers_are_the_chosen_ones() {
             types.iter().flat_map(|x| types.iter().flat_map(move |y| [(x, y, ""), (x, y, ".satfinite")]))
         {
             let form = format!("mma.sp.sync.aligned.m16n8k{k}.row.col{clamp}.s32.{x}.{y}.s32");
-            let found = resolve(&ptx_isa::TABLE, &form).unwrap_or_else(|refusal| panic!("{form}: {refusal:?}"));
-            let product = Product::new(found.form, &found.free, 90).unwrap_or_else(|error| panic!("{form}: {error}"));
-            let (per, stored) = (32 / bits, k / 2);
+            let product = product(&form, 90);
+            let stored = k / 2;
             let selector = if held == Held::Quad { 0 } else { random.next() as usize & 1 };
             let sparse = choose(&mut random, k, bits, held, selector, false);
             let mut fill = |count: usize, ty: &str| -> Vec<i64> {
@@ -137,14 +121,8 @@ fn integers_are_the_chosen_ones() {
             };
             let (a, b) = (fill(16 * stored, x), fill(k * 8, y));
             let mask = (1_u64 << bits) - 1;
-            let ra = pack(16 * stored / 32 / per, per, bits, |lane, register, part| {
-                let (row, column) = place_of_a(lane, register, part, per);
-                a[row * stored + column] as u64 & mask
-            });
-            let rb = pack(k * 8 / 32 / per, per, bits, |lane, register, part| {
-                let (row, column) = place_of_b(lane, register, part, per);
-                b[row * 8 + column] as u64 & mask
-            });
+            let ra = hold_a([16, stored], bits, |row, column| a[row * stored + column] as u64 & mask);
+            let rb = hold_b([k, 8], bits, |row, column| b[row * 8 + column] as u64 & mask);
             let first = [i32::MAX, i32::MIN, 17, -4];
             let rc: Vec<[u64; 32]> = first.iter().map(|c| [u64::from(*c as u32); 32]).collect();
             let metadata = Metadata { register: &sparse.metadata, selector: selector as u8 };
@@ -173,21 +151,13 @@ fn scale_factors_are_those_of_their_block() {
         let form = format!(
             "mma.sp::ordered_metadata.sync.aligned.m16n8k{k}.row.col.kind::{kind}.block_scale{vector}.f32.e2m1.e2m1.f32.{scale}"
         );
-        let found = resolve(&ptx_isa::TABLE, &form).unwrap_or_else(|refusal| panic!("{form}: {refusal:?}"));
-        let product = Product::new(found.form, &found.free, 120).unwrap_or_else(|error| panic!("{form}: {error}"));
-        let (per, stored) = (32 / bits, k / 2);
+        let product = product(&form, 120);
+        let stored = k / 2;
         let sparse = choose(&mut random, k, bits, Held::Quad, 0, true);
         let mut fill = |count: usize| -> Vec<u64> { (0..count).map(|_| random.next() >> 5 & 15).collect() };
         let (a, b) = (fill(16 * stored), fill(k * 8));
-        let place = |word: u64| if bits == 8 { word << 2 } else { word };
-        let ra = pack(16 * stored / 32 / per, per, bits, |lane, register, part| {
-            let (row, column) = place_of_a(lane, register, part, per);
-            place(a[row * stored + column])
-        });
-        let rb = pack(k * 8 / 32 / per, per, bits, |lane, register, part| {
-            let (row, column) = place_of_b(lane, register, part, per);
-            place(b[row * 8 + column])
-        });
+        let ra = hold_a([16, stored], bits, |row, column| contained("e2m1", bits, a[row * stored + column]));
+        let rb = hold_b([k, 8], bits, |row, column| contained("e2m1", bits, b[row * 8 + column]));
         let one = if scale == "ue8m0" { 127 } else { 7 << 3 };
         let step = if scale == "ue8m0" { 1 } else { 8 };
         let mut words = || -> [u64; 32] {
@@ -198,15 +168,14 @@ fn scale_factors_are_those_of_their_block() {
         let metadata = Metadata { register: &sparse.metadata, selector: 0 };
         let d = product.multiply_sparse([&ra, &rb, &[[0; 32]; 4]], metadata, Some(sources));
         let factor = |word: u64, l: usize| value(scale, word >> (8 * (l * count / stored)) & 0xff);
-        for (lane, element) in (0..32).flat_map(|lane| (0..4).map(move |element| (lane, element))) {
-            let (row, column) = place_of_c(lane, element);
+        for (row, column, got) in elements(&d, [16, 8], "f32") {
             let terms = (0..stored).map(|l| {
                 let right = b[sparse.columns[row * stored + l] * 8 + column];
                 let scales = factor(of_a[row % 8 * 4 + 2 + row / 8], l) * factor(of_b[column * 4 + 1], l);
                 value("e2m1", a[row * stored + l]) * value("e2m1", right) * scales
             });
             let expected = terms.sum::<f64>() as f32;
-            assert_eq!(f32::from_bits(d[element][lane] as u32), expected, "{form}: row {row}, column {column}");
+            assert_eq!(f32::from_bits(got as u32), expected, "{form}: row {row}, column {column}");
         }
     }
 }

@@ -264,6 +264,43 @@ pub enum Linear {
     },
 }
 
+impl Linear {
+    /// All variants, of arguments whose width is not given yet: see [`Linear::of`].
+    pub const ALL: [Linear; 7] = [
+        Linear::Sum,
+        Linear::Difference,
+        Linear::Product,
+        Linear::Shift,
+        Linear::Extension { bits: 0, signed: false },
+        Linear::Less { bits: 0, signed: false },
+        Linear::Equal { bits: 0 },
+    ];
+
+    /// Name in a spec.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Linear::Sum => "sum",
+            Linear::Difference => "difference",
+            Linear::Product => "product",
+            Linear::Shift => "shift",
+            Linear::Extension { .. } => "extension",
+            Linear::Less { .. } => "less",
+            Linear::Equal { .. } => "equal",
+        }
+    }
+
+    /// Returns the same operation on arguments of `bits` bits.
+    #[must_use]
+    pub const fn of(self, bits: u8, signed: bool) -> Linear {
+        match self {
+            Linear::Sum | Linear::Difference | Linear::Product | Linear::Shift => self,
+            Linear::Extension { .. } => Linear::Extension { bits, signed },
+            Linear::Less { .. } => Linear::Less { bits, signed },
+            Linear::Equal { .. } => Linear::Equal { bits },
+        }
+    }
+}
+
 /// Property of a thread within its warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Own {

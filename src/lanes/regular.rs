@@ -8,10 +8,7 @@ use super::{HALF, Level, WARP};
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::{Simd, portable::Portable};
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
-use super::{
-    Simd,
-    x86::{Avx2, Avx512},
-};
+use super::{Simd, x86::*};
 
 /// Addresses of the lanes of consecutive warps at the host.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use super::level::levels;
 use super::portable::Portable;
 use super::step::{Head, Next};
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
-use super::x86::{Avx2, Avx512};
+use super::x86::*;
 use super::{Loop, Outputs, Params, Run, Simd, Sources, Width};
 
 /// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.

@@ -231,8 +231,9 @@ impl Loaded {
             if *address == 0 {
                 continue;
             }
-            let bytes = &variable.initial[..variable.initial.len().min(variable.size as usize)];
-            self.memory.write(*address, bytes)?;
+            for resolved::Bytes { offset, bytes } in &variable.initial {
+                self.memory.write(address + offset, bytes)?;
+            }
             for relocation in &variable.relocations {
                 use resolved::Symbol;
                 let target = match relocation.symbol {

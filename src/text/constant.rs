@@ -37,7 +37,7 @@ pub(crate) const WARP_NAME: &str = "WARP_SZ";
 
 /// Returns true if the cursor is at a name that is not a named constant.
 pub(crate) fn at_name(cursor: &Cursor<'_>) -> bool {
-    cursor.at_word() && cursor.text()[cursor.token()] != *WARP_NAME
+    cursor.at_word() && !(cursor.peek() == WARP_NAME.as_bytes()[0] && cursor.text()[cursor.token()] == *WARP_NAME)
 }
 
 /// The two types of integer constants, as casts name them.

@@ -204,6 +204,12 @@ impl<'a> Cursor<'a> {
         is(byte, WORD_START) && (!matches!(byte, b'%' | b'$') || is(self.peek_at(1), WORD))
     }
 
+    /// Returns true if the name at the cursor has one byte.
+    #[inline]
+    pub(crate) fn is_word_of_one(&self) -> bool {
+        !is(self.peek_at(1), WORD)
+    }
+
     /// Reads a name: letters, digits, `_` and `$`, of which `%` may be the first. The cursor must be
     /// [at a word](Cursor::at_word).
     #[inline]

@@ -8,6 +8,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::cell::Cell;
 
 use isa_table::hash::Key;
 
@@ -110,13 +111,32 @@ pub(crate) struct Scopes<'a> {
     inside: Stems,
     /// Smallest nonzero number of the single registers and variables, by scope depth and stem.
     singles: BTreeMap<(usize, &'a str), u64>,
+    /// Families of registers that were looked up before, each in the place that its stem gives.
+    recent: [Cell<Recent>; RECENT],
 }
+
+/// A family of registers of whose members none has another meaning.
+#[derive(Clone, Copy, Debug)]
+struct Recent {
+    /// Its stem of at most 8 bytes, padded with zeros; 0 for none.
+    stem: u64,
+    count: u64,
+    ty: TypeId,
+    lanes: u8,
+}
+
+/// Number of families that are kept.
+const RECENT: usize = 64;
+
+/// No family.
+const NOTHING: Recent = Recent { stem: 0, count: 0, ty: TypeId(0), lanes: 0 };
 
 impl<'a> Scopes<'a> {
     pub(crate) fn new() -> Scopes<'a> {
         let buckets = vec![0; 64];
         let (outside, inside, singles) = (Stems::NONE, Stems::NONE, BTreeMap::new());
-        Scopes { entries: Vec::new(), buckets, open: Vec::new(), outside, inside, singles }
+        let (entries, open, recent) = (Vec::new(), Vec::new(), [const { Cell::new(NOTHING) }; RECENT]);
+        Scopes { entries, buckets, open, outside, inside, singles, recent }
     }
 
     /// Returns the number of open scopes.
@@ -139,6 +159,7 @@ impl<'a> Scopes<'a> {
         }
         while self.entries.len() > start as usize {
             if let Some(entry) = self.entries.pop() {
+                self.forget(entry.name, entry.count != SINGLE);
                 let bucket = self.bucket(Key::new(entry.name.as_bytes()));
                 self.buckets[bucket] = entry.next;
             }
@@ -149,6 +170,7 @@ impl<'a> Scopes<'a> {
     /// Declares a name in the innermost scope; with a count, a family of numbered names. Declaring the same name again
     /// in a scope takes no additional memory.
     pub(crate) fn declare(&mut self, name: &'a str, count: Option<u64>, symbol: Symbol) {
+        self.forget(name, count.is_some());
         let count_or_single = count.map_or(SINGLE, |count| count.min(SINGLE - 1));
         let same = |entry: &Entry<'_>| entry.count == count_or_single;
         let known = self.newest(Key::new(name.as_bytes()), name.as_bytes(), same);
@@ -244,15 +266,55 @@ impl<'a> Scopes<'a> {
     /// other name, and for a member number with leading zeros.
     #[inline]
     pub(crate) fn register(&self, name: &str, vector: bool) -> Option<TypeId> {
-        match self.entry(name)? {
-            (Entry { symbol: Symbol::Register { ty, lanes }, .. }, false) if (*lanes > 1) == vector => Some(*ty),
-            _ => None,
+        let (ty, lanes) = self.recent_register(name.as_bytes()).or_else(|| self.any_register(name))?;
+        ((lanes > 1) == vector).then_some(ty)
+    }
+
+    /// Returns the type and the lanes of a member of a family that was looked up before.
+    #[inline]
+    fn recent_register(&self, name: &[u8]) -> Option<(TypeId, u8)> {
+        let (stem, number) = plainly_numbered(name)?;
+        let [stem, ..] = Key::exact(stem)?.words();
+        let recent = self.recent[recent_place(stem)].get();
+        (recent.stem == stem && number < recent.count).then_some((recent.ty, recent.lanes))
+    }
+
+    /// Forgets what was looked up of a family, given by its stem or by a name that may be a member's.
+    fn forget(&mut self, name: &str, family: bool) {
+        let stem = if family { name.as_bytes() } else { numbered(name.as_bytes()).0 };
+        if let Some(key) = Key::exact(stem) {
+            let [stem, ..] = key.words();
+            self.recent[recent_place(stem)].set(NOTHING);
         }
+    }
+
+    fn any_register(&self, name: &str) -> Option<(TypeId, u8)> {
+        let (entry, false) = self.entry(name)? else { return None };
+        let Symbol::Register { ty, lanes } = entry.symbol else { return None };
+        if let Some((stem, _)) = plainly_numbered(name.as_bytes())
+            && let key = Key::new(stem)
+            && !self.inside.may_have(key)
+            && !self.outside.may_have(key)
+            // An older family has only the members that the newest one lacks.
+            && let newest = self.newest(key, stem, |entry| entry.count != SINGLE)
+            && self.at(newest).is_some_and(|newest| core::ptr::eq(newest, entry))
+        {
+            let [stem, ..] = key.words();
+            self.recent[recent_place(stem)].set(Recent { stem, count: entry.count, ty, lanes });
+        }
+        Some((ty, lanes))
     }
 
     /// Returns the name as it is declared; for a member of a family, the stem.
     pub(crate) fn declaration(&self, name: &str) -> Option<&'a str> {
         self.entry(name).map(|(entry, _)| entry.name)
+    }
+
+    /// Returns the name as it is declared, with the number of a member of a family, and what it denotes.
+    pub(crate) fn denoted(&self, name: &str) -> Option<(&'a str, Option<u64>, Symbol)> {
+        let (entry, _) = self.entry(name)?;
+        let member = if entry.count == SINGLE { None } else { numbered(name.as_bytes()).1 };
+        Some((entry.name, member, entry.symbol))
     }
 
     /// Returns the newest declaration of a name, either its own or that of its family, and whether its number has
@@ -331,6 +393,27 @@ fn numbered(name: &[u8]) -> (&[u8], Option<u64>) {
     (&name[..stem], (stem < name.len()).then_some(number))
 }
 
+/// Splits a name into a stem of at most eight bytes and a number of at most nine digits without leading zeros, if it is
+/// made so.
+#[inline]
+fn plainly_numbered(name: &[u8]) -> Option<(&[u8], u64)> {
+    let (mut stem, mut number, mut place) = (name.len(), 0_u32, 1_u32);
+    while stem > 0 && name[stem - 1].is_ascii_digit() {
+        stem -= 1;
+        number = number.wrapping_add(place.wrapping_mul(u32::from(name[stem] - b'0')));
+        place = place.wrapping_mul(10);
+    }
+    let (stem, digits) = name.split_at(stem);
+    let plain = matches!(digits.len(), 1..=9) && (digits[0] != b'0' || digits.len() == 1);
+    (plain && matches!(stem.len(), 1..=8)).then_some((stem, number.into()))
+}
+
+/// Where a stem is among those that were looked up.
+#[inline]
+fn recent_place(stem: u64) -> usize {
+    (stem.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % RECENT
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Found, Scopes, Symbol};
@@ -397,6 +480,24 @@ mod tests {
         assert!(scopes.leave() && scopes.leave());
         assert_eq!(scopes.find("%x1"), found(register(1)));
         assert!(!scopes.leave());
+    }
+
+    #[test]
+    fn registers_that_were_looked_up_before_are_those_that_are_declared_now() {
+        let mut scopes = Scopes::new();
+        let ty = |scopes: &Scopes<'_>, name: &str| scopes.register(name, false).map(|ty| ty.0);
+        scopes.declare("%x", Some(4), register(1));
+        assert_eq!([ty(&scopes, "%x3"), ty(&scopes, "%x1"), ty(&scopes, "%x4")], [Some(1), Some(1), None]);
+        scopes.enter();
+        assert_eq!(ty(&scopes, "%x3"), Some(1));
+        scopes.declare("%x", Some(2), register(2));
+        // The outer family is found first, and has not all of the names.
+        assert_eq!([ty(&scopes, "%x3"), ty(&scopes, "%x1"), ty(&scopes, "%x3")], [Some(1), Some(2), Some(1)]);
+        scopes.declare("%x1", None, register(3));
+        assert_eq!([ty(&scopes, "%x0"), ty(&scopes, "%x1"), ty(&scopes, "%x01")], [Some(2), Some(3), None]);
+        scopes.leave();
+        assert_eq!([ty(&scopes, "%x1"), ty(&scopes, "%x0")], [Some(1), Some(1)]);
+        assert_eq!(scopes.register("%x1", true), None);
     }
 
     #[test]

@@ -404,7 +404,7 @@ impl<'a> Statement<'a> {
 
     /// Returns the operands, each with its description in the table.
     pub fn operands_with_info(&self) -> impl Iterator<Item = (&'static table::Operand, &Operand<'a>)> {
-        self.form.operands().iter().zip(self.operands())
+        self.form.operands().iter().zip(&self.operands)
     }
 }
 

@@ -1,11 +1,11 @@
-//! What keeps people out, as axe-core finds it.
+//! What keeps people out: what axe-core finds, and what needs a mouse.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::json;
 
-use super::browser::Browser;
+use super::browser::{Browser, TITLE};
 
 /// One of each kind of page: these are tried with all rules in both color schemes.
 const KINDS: [&str; 13] = [
@@ -67,4 +67,33 @@ pub(crate) fn nobody_is_kept_out(browser: &Browser, site: &Path) {
         }
     }
     println!("{count} pages keep nobody out");
+}
+
+/// A form is found, changed and evaluated without a mouse, and a page has few stops.
+pub(crate) fn keys_alone_do(browser: &Browser, site: &Path) {
+    browser.open(site, "i-setp.html");
+    let stops = browser.script("return [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex=\"0\"]')].filter((element) => element.tabIndex >= 0 && element.checkVisibility()).length");
+    println!("{stops} stops on the page of setp");
+    assert!(stops.as_u64().is_some_and(|stops| stops < 90), "{stops}");
+    let active = "document.activeElement";
+    browser.script("document.querySelector('.matrix td a').focus()");
+    browser.keys(".matrix td a:focus", "\u{e014}\u{e015}");
+    browser.assert_holds(&format!(
+        "{active}.closest('td') && {active}.closest('td').cellIndex > 1 && {active}.tabIndex === 0"
+    ));
+    browser.assert_holds("document.querySelectorAll('.matrix')[0].querySelectorAll('a[tabindex=\"0\"]').length === 1");
+    browser.keys(".matrix td a:focus", "\n");
+    browser.wait("location.pathname.endsWith('explorer.html') && document.documentElement.dataset.ready && document.querySelector('#pick input')");
+    browser.script("document.querySelector('#pick [role=radiogroup] input:checked').focus()");
+    let before = browser.text(TITLE);
+    browser.keys("#pick input:focus", "\u{e014}");
+    assert_ne!(browser.text(TITLE), before);
+    browser.assert_holds(&format!("{active}.type === 'radio' && {active}.checked"));
+    // An illegal chip says so.
+    browser.assert_holds("[...document.querySelectorAll('.chip.illegal')].every((chip) => chip.innerText.includes('not legal') && chip.querySelector('[aria-disabled=true]'))");
+    browser.assert_holds("document.querySelector('.chip.illegal')");
+    // No two links of a page are called alike and lead elsewhere.
+    browser.open(site, "i-setp.html");
+    let twice = browser.script("const names = new Map(); for (const a of document.querySelectorAll('main a')) { const name = (a.ariaLabel ?? a.textContent).trim(); if (!names.has(name)) names.set(name, new Set()); names.get(name).add(a.href); } return [...names].filter(([, targets]) => targets.size > 2).map(([name]) => name)");
+    assert_eq!(twice, json!([]));
 }

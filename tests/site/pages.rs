@@ -1,12 +1,14 @@
-//! Pages as they are read: what is above the fold, and what is folded.
+//! Pages as they are read: what is above the fold, what is folded, pictures, widths and colors.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
 use serde_json::json;
 
-use super::browser::Browser;
+use super::browser::{Browser, CONTRAST, base64};
 
 /// A screen is so many pixels high.
 const SCREEN: f64 = 900.0;
@@ -65,4 +67,89 @@ pub(crate) fn long_pages_are_folded(browser: &Browser, site: &Path) {
     browser.script("location.hash = '#s19-examples'");
     browser.wait(&format!("{last}.closest('details').open"));
     assert_eq!(browser.script("return document.querySelector('#s13').closest('details').open"), json!(false));
+}
+
+/// Lanes that selectors pick, where bits go, and values lane by lane.
+pub(crate) fn pictures(browser: &Browser, site: &Path) {
+    browser.explore(site, "#vset4.u32.u32.lt%20d,%20a.b0123,%20b,%20c;a=0x04030201;b=0x08070605;c=0");
+    browser.wait("document.querySelector('.picture')");
+    let picture = browser.text("#results");
+    assert!(picture.contains("0x04") && picture.contains("→ 3") && picture.contains("0x01"), "{picture}");
+    browser.shot("lanes.png");
+    browser.explore(site, "#prmt.b32;a=0x44332211;b=0x88776655;c=0x0123");
+    let picture = browser.text("#results");
+    assert!(picture.contains("a[7:0]") && picture.contains("d[31:24]") && picture.contains("0x11"), "{picture}");
+    browser.explore(site, "#shl.b32;a=0x12345678;b=8");
+    assert!(browser.text(".picture").contains("a[23:0]"), "{}", browser.text(".picture"));
+    browser.explore(site, "#setp.lt.f16x2;a=1.0 2.0;b=2.0 1.0");
+    assert_eq!(browser.outs(), "p = 1\nq = 0");
+    assert!(browser.text("#in0shown").contains("2.0") && browser.text("#in0shown").contains("1.0"));
+    // Who holds what of a matrix: a table in each fragment.
+    browser.open(site, "i-mma.html#fragments");
+    browser.assert_holds("document.querySelectorAll('#fragments details').length > 10");
+    browser.assert_holds("[...document.querySelectorAll('#fragments details')].every((one) => one.querySelector('table.held td.picked') && one.querySelector('.holders a'))");
+    browser.script("[...document.querySelectorAll('#fragments details')].forEach((one) => (one.open = true))");
+    let summary = browser.text("#fragments");
+    assert!(summary.contains("16 × 16 elements; each lane has 4 registers of 2 elements"), "{summary}");
+    browser.shot("fragments.png");
+    // Layout of a descriptor's bits, highest first.
+    browser.open(site, "i-wgmma.mma_async.html#bits1");
+    browser.wait("document.querySelector('#bits .cells').checkVisibility()");
+    let bits = browser.text("#bits .cells");
+    let places = ["63:62", "swizzle", "61:52", "51:49", "base_offset", "45:32", "13:0", "start"];
+    let found: Vec<_> = places.iter().map(|place| bits.find(place)).collect();
+    assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{bits}");
+    browser.shot("bits.png");
+    browser.explore(site, "#shfl.sync.bfly.b32");
+    browser.assert_holds("document.querySelectorAll('#outs .lanes span').length === 32 || document.querySelector('#outs').innerText.includes('d = ')");
+}
+
+/// Pages stay inside the window, on a phone, too, where the evaluator is near the top; text is readable in both colours;
+/// forced colours and paper lose nothing.
+pub(crate) fn pages_fit(browser: &Browser, site: &Path) {
+    let some = TABLE.instructions.iter().step_by(30).map(|instruction| instruction.opcode);
+    let large = ["cvt", "ld", "mma", "set", "wgmma.mma_async"].into_iter();
+    let opcodes: BTreeSet<String> = some.chain(large).map(|opcode| format!("i-{opcode}.html")).collect();
+    let others = ["index.html", "forms.html", "f-setp.html", "s-comparison.isa.html", "explorer.html#set.lo.s32.f32"];
+    for page in opcodes.into_iter().chain(others.map(str::to_owned)) {
+        browser.open(site, &page);
+        for width in [320, 768, 1280] {
+            browser.width(width);
+            let wide = browser.script("return document.documentElement.scrollWidth").as_i64().expect("a number");
+            assert!(wide <= width.into(), "{page} takes {wide} pixels of {width}");
+            browser.shot(&format!("{}-{width}.png", page.replace(['#', '.'], "_")));
+        }
+        for scheme in ["light", "dark"] {
+            browser.colours(scheme);
+            assert_eq!(browser.script(CONTRAST), json!([]), "{page}, {scheme}");
+        }
+    }
+    if std::env::var_os("PTX_ISA_WASM").is_some() {
+        browser.width(320);
+        browser.explore(site, "#vset4.s32.u32.lt.add");
+        let top = browser.script("return document.querySelector('#in0').getBoundingClientRect().top + scrollY");
+        println!("the evaluator is {top} pixels down on a phone");
+        assert!(top.as_f64().is_some_and(|top| top < 700.0), "{top}");
+        browser.assert_holds("document.documentElement.scrollWidth <= 320");
+        browser.shot("explorer-320.png");
+        browser.width(1280);
+        // Chosen chips are seen where a page has no colours of its own, and on paper.
+        let seen = "const chip = document.querySelector('.chip input:checked + span'); return getComputedStyle(chip).outlineStyle";
+        let features = json!([{"name": "forced-colors", "value": "active"}]);
+        browser.command("Emulation.setEmulatedMedia", &json!({"features": features}));
+        assert_eq!(browser.script(seen), json!("solid"));
+        browser.command("Emulation.setEmulatedMedia", &json!({"media": "print", "features": []}));
+        assert_eq!(browser.script(seen), json!("solid"));
+    }
+    browser.command("Emulation.setEmulatedMedia", &json!({"media": "print", "features": []}));
+    for (page, most) in [("i-set.html", 5), ("i-selp.html", 2)] {
+        browser.open(site, page);
+        let printed = browser.command("Page.printToPDF", &json!({"paperWidth": 8.27, "paperHeight": 11.7}));
+        let printed = base64(printed["data"].as_str().expect("a file"));
+        let pages = printed.windows(11).filter(|bytes| bytes == b"/Type /Page").count()
+            - printed.windows(12).filter(|bytes| bytes == b"/Type /Pages").count();
+        println!("{page} takes {pages} pages of paper");
+        assert!((1..=most).contains(&pages), "{page}: {pages}");
+    }
+    browser.command("Emulation.setEmulatedMedia", &json!({"media": "", "features": []}));
 }

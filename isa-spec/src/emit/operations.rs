@@ -5,7 +5,7 @@ use isa_table::program::{Linear, WARP};
 use super::Context;
 use super::code::Code;
 use super::rust::{body, concrete, lane_type, whole_type};
-use crate::model::{Kind, LinearKind, Model, Param, TypeId};
+use crate::model::{Kind, Model, Param, TypeId};
 use crate::plan::{Operation, each_lane};
 use crate::program::Callee;
 
@@ -40,16 +40,8 @@ pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
 fn linear(model: &Model, callee: &Callee) -> Option<Linear> {
     let kind = model.builtins[callee.builtin.0].linear?;
     let of = model.ty(callee.ty?);
-    let (bits, signed) = (of.bits as u8, of.kind == Kind::Signed);
-    matches!(of.kind, Kind::Bits | Kind::Unsigned | Kind::Signed).then_some(match kind {
-        LinearKind::Sum => Linear::Sum,
-        LinearKind::Difference => Linear::Difference,
-        LinearKind::Product => Linear::Product,
-        LinearKind::Shift => Linear::Shift,
-        LinearKind::Extension => Linear::Extension { bits, signed },
-        LinearKind::Less => Linear::Less { bits, signed },
-        LinearKind::Equal => Linear::Equal { bits },
-    })
+    let integer = matches!(of.kind, Kind::Bits | Kind::Unsigned | Kind::Signed);
+    integer.then(|| kind.of(of.bits as u8, of.kind == Kind::Signed))
 }
 
 fn call(model: &Model, support: &str, operation: &Operation) -> String {

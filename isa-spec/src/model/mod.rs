@@ -12,7 +12,6 @@
 pub(crate) mod choice;
 mod expand;
 pub(crate) mod fragment;
-mod linear;
 mod resolve;
 
 use std::rc::Rc;
@@ -21,14 +20,13 @@ pub(crate) use fragment::{Fragment, Held, Share};
 pub(crate) use isa_table::matrix::{BitFieldBuf, BitLayoutBuf, Rounding, Sum, SumOfBuf, SummationBuf};
 use isa_table::notation::Around;
 pub(crate) use isa_table::page::{ChapterBuf, FieldBuf, ManualBuf};
-pub(crate) use isa_table::program::Own;
+pub(crate) use isa_table::program::{Linear, Own};
 pub(crate) use isa_table::selector::{Kind as SelectorKind, Permission, SelectorBuf};
 pub(crate) use isa_table::table::{
     BoundBuf, Constants, DeclaredBuf, DirectiveBuf, EffectKind, Feature, Kind, Lenient, Memory, NonFinite, OperandKind,
     Origin, RangeBuf, SpaceBuf, SpecialBuf, Substitute, TypeId, TypeSet,
 };
 pub(crate) use isa_table::target::{Target, Version};
-pub(crate) use linear::LinearKind;
 use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
 
@@ -188,8 +186,8 @@ pub(crate) struct Builtin {
     pub signature: Signature,
     /// True if there is a body for all lanes of a warp at once.
     pub warp: bool,
-    /// How its result is linear in the index of a thread where its arguments are.
-    pub linear: Option<LinearKind>,
+    /// How its result is linear in the index of a thread where its arguments are, whose width is that of the type.
+    pub linear: Option<Linear>,
     /// Truth table of what it computes on predicates, if it is the builtin of a logical operator.
     pub truth: Option<u8>,
 }

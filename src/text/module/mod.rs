@@ -31,9 +31,10 @@ mod index;
 mod item;
 mod judge;
 mod needs;
-mod read;
+pub(in crate::text) mod read;
 mod silence;
 mod tree;
+mod watch;
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -49,6 +50,8 @@ pub use needs::{Minimum, Needs, Reason, needs};
 use read::ModuleReader;
 pub(crate) use read::OWN;
 pub use tree::{Module, Node, NodeKind};
+pub(in crate::text) use watch::Watch;
+use watch::Watched;
 
 use super::encoding::decode;
 use super::lexer::has_directive;
@@ -236,12 +239,46 @@ fn run<'a>(
             return report;
         }
     };
-    let bare = !has_directive(text, ".version") && !has_directive(text, ".target");
-    let required = !bare || has_directive(text, ".reg");
-    let (findings, names) = (Findings::new(text, visitor), Names::new(bare, required, recorder));
-    let judge = Judge::new(table, text, findings, names, Level::new(table, *options, collector));
+    let bare = is_bare(text);
+    let judge = judge(table, text, bare, options, visitor, recorder, collector);
     let mut reader = ModuleReader::new(table, text, bare, options, judge);
     reader.module();
-    let (level, (in_table, outside)) = (&reader.out.level, reader.counts);
-    Report { version: level.version, target: level.target, in_table, outside, ..report }
+    report_of(&reader.out, reader.counts)
+}
+
+/// Checks every statement of a text, and lets another see its parts.
+pub(in crate::text) fn watched<'a>(table: &'static Table, text: &'a str, watch: &mut impl Watch<'a>) -> Report {
+    let (options, bare) = (Options::default(), is_bare(text));
+    let read = |visitor: &mut dyn Visitor<'a>| {
+        let judge = judge(table, text, bare, &options, visitor, None, None);
+        let mut reader = ModuleReader::new(table, text, bare, &options, Watched { judge, watch });
+        reader.module();
+        report_of(&reader.out.judge, reader.counts)
+    };
+    collected(|_, _| {}, read)
+}
+
+/// Returns true if a text has no header: statements may stand outside of functions.
+fn is_bare(text: &str) -> bool {
+    !has_directive(text, ".version") && !has_directive(text, ".target")
+}
+
+/// Returns the validator of a text.
+fn judge<'o, 'a>(
+    table: &'static Table,
+    text: &'a str,
+    bare: bool,
+    options: &Options,
+    visitor: &'o mut dyn Visitor<'a>,
+    recorder: Option<&'o mut Recorder<'a>>,
+    collector: Option<&'o mut Collector>,
+) -> Judge<'o, 'a> {
+    let required = !bare || has_directive(text, ".reg");
+    let (findings, names) = (Findings::new(text, visitor), Names::new(bare, required, recorder));
+    Judge::new(table, text, findings, names, Level::new(table, *options, collector))
+}
+
+/// The report of a validator, without its findings. `counts` are those of the reader.
+fn report_of(judge: &Judge<'_, '_>, (in_table, outside): (usize, usize)) -> Report {
+    Report { version: judge.level.version, target: judge.level.target, in_table, outside, ..Report::default() }
 }

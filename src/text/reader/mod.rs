@@ -69,12 +69,18 @@ pub(crate) struct Reader<'a> {
     pub(crate) brief: bool,
     /// Cache of the forms selected by operand shapes.
     shapes: Shapes,
+    /// Set of the operands of the last statement that are a register and nothing else, neither an element of a vector nor
+    /// held to be like one: bit `i` is operand `i`.
+    pub(crate) registers: u32,
 }
+
+const _: () = assert!(MAX_OPERANDS <= u32::BITS as usize);
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(table: &'static Table, text: &'a str) -> Reader<'a> {
         let (known, refused, shapes) = (Memo::default(), Memo::default(), Shapes::default());
-        Reader { table, cursor: Cursor::new(text), notes: Vec::new(), known, refused, brief: false, shapes }
+        let (cursor, notes) = (Cursor::new(text), Vec::new());
+        Reader { table, cursor, notes, known, refused, brief: false, shapes, registers: 0 }
     }
 }
 
@@ -111,10 +117,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a guard, `@p` or `@!p`, if there is one, and the blanks after it.
+    #[inline]
     pub(crate) fn guard(&mut self) -> Read<Option<Guard<'a>>> {
-        if !self.cursor.eat(b'@') {
-            return Ok(None);
+        match self.cursor.eat(b'@') {
+            true => self.guarded().map(Some),
+            false => Ok(None),
         }
+    }
+
+    /// Reads a guard behind its `@`.
+    fn guarded(&mut self) -> Read<Guard<'a>> {
         self.cursor.skip_blanks();
         let negated = self.cursor.eat(b'!');
         self.cursor.skip_blanks();
@@ -123,12 +135,12 @@ impl<'a> Reader<'a> {
         }
         let register = self.cursor.word();
         self.cursor.skip_blanks();
-        Ok(Some(Guard { register, negated }))
+        Ok(Guard { register, negated })
     }
 
     /// Returns true if the word at the cursor is `_`.
     fn is_sink(&self) -> bool {
-        self.cursor.peek() == b'_' && self.cursor.token().len() == 1
+        self.cursor.peek() == b'_' && self.cursor.is_word_of_one()
     }
 
     /// Reads the mnemonic or label that a statement begins with, and stores its free modifiers in `free`, which must be
@@ -313,10 +325,12 @@ impl<'a> Reader<'a> {
             fail(Code::OperandCount, self.cursor.token(), message)?;
         }
         let first = self.cursor;
+        self.registers = 0;
         // True while the operands are elements of an open vector.
         let mut inside = false;
         for (index, info) in infos.iter().enumerate() {
             if self.register_alone(index, info, &mut statement.operands[index]) {
+                self.registers |= u32::from(info.mixtures && !inside) << index;
                 continue;
             }
             statement.operands[index] = NOTHING;

@@ -1,185 +1,90 @@
-//! Parts of declarations that the module reader does not pass on: alignment, initial values, operands of directives.
+//! Variables: their layouts and initial contents, from the parts that declare them.
 
 use alloc::borrow::ToOwned;
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::Relocation;
-use crate::table::{Table, TypeInfo};
-use crate::text::constant::{self, Constant};
-use crate::text::lexer::Cursor;
-use crate::text::module::Linkage;
+use super::{Bytes, Linkage, Relocation, Variable};
+use crate::table::{Space, Table, TypeId};
+use crate::text::module::read::{Attributes, Value};
 
-/// Returns the operand of `.align` in the text of a declaration, if any.
-pub(super) fn alignment(text: &str) -> Option<u64> {
-    let mut cursor = Cursor::new(text);
-    while !cursor.at_end() && cursor.peek() != b'=' {
-        if cursor.at_dot_word() {
-            let align = cursor.dot_word() == "align";
-            cursor.skip_blanks();
-            // In `.ptr .global .align 4`, the alignment is that of the pointed-to memory.
-            if align {
-                return constant::literal(&mut cursor).ok();
-            }
-        } else {
-            cursor.bump();
-        }
-        cursor.skip_blanks();
-    }
-    None
+/// Size of an address in bytes, which is also that of an opaque variable.
+const ADDRESS_BYTES: u64 = 8;
+
+/// A gap of so few bytes between values is filled with zeros.
+const SMALL_GAP: u64 = 64;
+
+/// Returns a variable with these attributes and dimensions, without initial contents.
+pub(super) fn variable(
+    table: &Table,
+    name: &str,
+    space: &'static Space,
+    linkage: Option<Linkage>,
+    attributes: &Attributes<'_>,
+    dimensions: &[u64],
+) -> Variable {
+    let bytes = attributes.ty.map_or(ADDRESS_BYTES, |ty| bytes_of(table, ty));
+    let lanes = u64::from(attributes.lanes.max(1));
+    let natural = (bytes * lanes).next_power_of_two();
+    let mut variable = Variable {
+        name: name.to_owned(),
+        space,
+        ty: attributes.ty,
+        elements: 0,
+        size: 0,
+        align: if attributes.align == 0 { natural } else { attributes.align },
+        offset: 0,
+        linkage,
+        initial: Vec::new(),
+        relocations: Vec::new(),
+    };
+    lay_out(table, &mut variable, lanes, dimensions);
+    variable
 }
 
-/// The linkage that a declaration begins with.
-pub(super) fn linkage(text: &str) -> Option<Linkage> {
-    let mut cursor = Cursor::new(text);
-    cursor.skip_blanks();
-    if !cursor.at_end() && cursor.at_dot_word() { Linkage::named(cursor.dot_word()) } else { None }
+/// Size of a value of a type in bytes.
+fn bytes_of(table: &Table, ty: TypeId) -> u64 {
+    table.ty(ty).bits.div_ceil(8).into()
 }
 
-/// The text of a declaration up to what is said of the memory that a pointer points to.
-pub(super) fn before_pointer(text: &str) -> &str {
-    text.find(".ptr").map_or(text, |at| &text[..at])
+/// Gives a variable the size of an array with these dimensions, of which the first is 0 if it is not given.
+pub(super) fn lay_out(table: &Table, variable: &mut Variable, lanes: u64, dimensions: &[u64]) {
+    let bytes = variable.ty.map_or(ADDRESS_BYTES, |ty| bytes_of(table, ty));
+    variable.elements = dimensions.iter().fold(lanes, |all, count| all.saturating_mul(*count));
+    variable.size = variable.elements.saturating_mul(bytes);
 }
 
-/// The directives behind the closing parenthesis of a function's head, with their numbers.
-pub(super) fn directives(table: &Table, text: &str) -> Vec<(String, Vec<u64>)> {
-    let mut found = Vec::new();
-    let mut cursor = Cursor::new(text);
-    let mut depth = 0_u32;
-    while !cursor.at_end() {
-        match cursor.peek() {
-            b'(' => {
-                depth += 1;
-                cursor.bump();
-            }
-            b')' => {
-                depth = depth.saturating_sub(1);
-                cursor.bump();
-            }
-            _ if depth == 0 && cursor.at_dot_word() => {
-                let name = cursor.dot_word();
-                let mut numbers = Vec::new();
-                cursor.skip_blanks();
-                while table.directive(name).is_some() && cursor.at_digit() {
-                    numbers.extend(constant::literal(&mut cursor).ok());
-                    cursor.skip_blanks();
-                    if !cursor.eat(b',') {
-                        break;
-                    }
-                    cursor.skip_blanks();
-                }
-                found.push((name.to_owned(), numbers));
-            }
-            _ => cursor.bump(),
+/// Adds a value of the initializer of a variable, which is scalar number `at` of it.
+pub(super) fn initialize(table: &Table, variable: &mut Variable, value: &Value<'_>, at: u64) {
+    let Some(ty) = variable.ty else { return };
+    let width = bytes_of(table, ty);
+    let offset = at.saturating_mul(width);
+    match value {
+        Value::Constant(constant) => {
+            let bits = constant.bits(table.ty(ty)).unwrap_or_default();
+            let place = bytes_at(&mut variable.initial, offset);
+            place.extend((0..width as u32).map(|byte| bits.checked_shr(8 * byte).unwrap_or(0) as u8));
         }
-        cursor.skip_blanks();
-    }
-    found
-}
-
-/// Initial contents: bytes, and addresses among them.
-pub(super) fn initial(text: &str, ty: Option<&TypeInfo>) -> (Vec<u8>, Vec<Relocation>) {
-    let (mut bytes, mut relocations) = (Vec::new(), Vec::new());
-    let mut cursor = Cursor::new(text);
-    while !cursor.at_end() && cursor.peek() != b'=' {
-        cursor.bump();
-        cursor.skip_blanks();
-    }
-    let Some(ty) = ty.filter(|_| cursor.eat(b'=')) else { return (bytes, relocations) };
-    let width = usize::from(ty.bits.div_ceil(8));
-    let mut last = usize::MAX;
-    loop {
-        cursor.skip_blanks();
-        if cursor.at_end() || cursor.at() == last {
-            return (bytes, relocations);
-        }
-        last = cursor.at();
-        if matches!(cursor.peek(), b'{' | b'}' | b',') {
-            cursor.bump();
-            continue;
-        }
-        let mut mask = u64::MAX;
-        let mut value = 0;
-        if !constant::at_name(&cursor) {
-            match constant::expression(&mut cursor) {
-                Ok(constant) => {
-                    cursor.skip_blanks();
-                    match (cursor.peek(), constant) {
-                        (b'(', Constant::Integer { bits, .. }) if !cursor.at_end() => {
-                            cursor.bump();
-                            mask = bits;
-                        }
-                        _ => {
-                            value = constant.bits(ty).unwrap_or_default();
-                            bytes.extend((0..width).map(|byte| value.checked_shr(8 * byte as u32).unwrap_or(0) as u8));
-                            continue;
-                        }
-                    }
-                }
-                Err(_) => return (bytes, relocations),
-            }
-        }
-        cursor.skip_blanks();
-        let mut name = cursor.word();
-        let mut generic = false;
-        cursor.skip_blanks();
-        if cursor.eat(b'(') {
-            generic = true;
-            cursor.skip_blanks();
-            name = cursor.word();
-            cursor.skip_blanks();
-        }
-        if cursor.eat(b')') {
-            cursor.skip_blanks();
-        }
-        if matches!(cursor.peek(), b'+' | b'-') && !cursor.at_end() {
-            value = constant::integer(&mut cursor).unwrap_or_default();
-            cursor.skip_blanks();
-        }
-        cursor.eat(b')');
-        let (offset, size) = (bytes.len() as u64, width as u32);
-        let name = name.to_owned();
-        relocations.push(Relocation { offset, bytes: size, mask, generic, name, symbol: None, addend: value });
-        bytes.resize(bytes.len() + width, 0);
+        Value::Address { name, generic, addend, byte } => variable.relocations.push(Relocation {
+            offset,
+            bytes: width as u32,
+            mask: byte.as_ref().map_or(u64::MAX, |(mask, _)| *mask),
+            generic: *generic,
+            name: (*name).to_owned(),
+            symbol: None,
+            addend: addend.unwrap_or(0),
+        }),
     }
 }
 
-/// The words of a list: `L1, L2`.
-pub(super) fn words(text: &str) -> Vec<&str> {
-    let mut cursor = Cursor::new(text);
-    let mut found = Vec::new();
-    loop {
-        cursor.skip_blanks();
-        if cursor.at_end() {
-            return found;
-        }
-        if cursor.at_word() {
-            found.push(cursor.word());
-        } else if cursor.at_dot_word() {
-            cursor.dot_word();
-        } else {
-            cursor.bump();
-        }
+/// Returns the bytes to which those at an offset, which is behind all others, are to be added.
+fn bytes_at(initial: &mut Vec<Bytes>, offset: u64) -> &mut Vec<u8> {
+    let gap = |last: &Bytes| offset.saturating_sub(last.offset.saturating_add(last.bytes.len() as u64));
+    match initial.last().map(gap) {
+        Some(gap) if gap <= SMALL_GAP => {}
+        _ => initial.push(Bytes { offset, bytes: Vec::new() }),
     }
-}
-
-/// The numbers and the string of a line: `.file 1 "a.cu"`, `.loc 1 2 3`.
-pub(super) fn numbers(text: &str) -> (Vec<u64>, Option<&str>) {
-    let mut cursor = Cursor::new(text);
-    cursor.dot_word();
-    let mut found = Vec::new();
-    loop {
-        cursor.skip_blanks();
-        if cursor.at_end() || !cursor.at_digit() {
-            break;
-        }
-        match constant::literal(&mut cursor) {
-            Ok(number) => found.push(number),
-            Err(_) => break,
-        }
-    }
-    let start = cursor.at();
-    let string = (!cursor.at_end() && cursor.peek() == b'"' && cursor.skip_string())
-        .then(|| text[start..cursor.at()].trim_matches('"'));
-    (found, string)
+    let last = initial.len() - 1;
+    let Bytes { offset: start, bytes } = &mut initial[last];
+    bytes.resize((offset - *start) as usize, 0);
+    bytes
 }

@@ -19,6 +19,7 @@
 mod declare;
 mod effects;
 mod link;
+mod names;
 mod read;
 
 use alloc::string::String;
@@ -138,10 +139,19 @@ pub struct Variable {
     /// Linkage; `None` if it is visible only in its module. An `.extern` variable is provided by another module, or by
     /// the launch.
     pub linkage: Option<Linkage>,
-    /// The leading bytes of the initial contents; the rest is zero.
-    pub initial: Vec<u8>,
+    /// The initial contents, in ascending order; the rest is zero.
+    pub initial: Vec<Bytes>,
     /// Addresses in its initial contents.
     pub relocations: Vec<Relocation>,
+}
+
+/// Bytes in the initial contents of a variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bytes {
+    /// Offset in bytes within the variable.
+    pub offset: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// An address in the initial contents of a variable.

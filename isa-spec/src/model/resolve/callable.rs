@@ -3,9 +3,7 @@
 use proc_macro2::Span;
 
 use super::Resolver;
-use crate::model::{
-    Builtin, Function, Kind, LinearKind, Operator, OperatorMember, Own, Param, Pick, Signature, TypeId,
-};
+use crate::model::{Builtin, Function, Kind, Linear, Operator, OperatorMember, Own, Param, Pick, Signature, TypeId};
 use crate::syntax::ast::{self, Ident, ParamType};
 use crate::text::Diagnostic;
 
@@ -41,13 +39,13 @@ impl Resolver {
         }
     }
 
-    fn linear(&mut self, kind: &Ident) -> Option<LinearKind> {
+    fn linear(&mut self, kind: &Ident) -> Option<Linear> {
         let text = kind.to_string();
-        let found = LinearKind::ALL.iter().find(|(name, _)| *name == text).map(|(_, kind)| *kind);
+        let found = Linear::ALL.into_iter().find(|kind| kind.name() == text);
         if found.is_none() {
             self.error(
                 Diagnostic::new(kind.span(), format!("no operation is called a linear `{text}`"))
-                    .suggest(&text, LinearKind::ALL.iter().map(|(name, _)| *name)),
+                    .suggest(&text, Linear::ALL.iter().map(|kind| kind.name())),
             );
         }
         found

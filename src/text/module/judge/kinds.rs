@@ -151,6 +151,10 @@ impl<'a> Judge<'_, 'a> {
         variable: Option<u32>,
     ) -> Read<()> {
         let Some(named) = info.space.and_then(|slot| statement.modifier(slot)) else { return Ok(()) };
+        // The name of a window has two parts.
+        if !named.as_bytes().contains(&b':') {
+            return Ok(());
+        }
         let Some(space) = self.table.space(named).filter(|space| space.name != named) else { return Ok(()) };
         let parameter = variable.map(|number| self.declared.shapes[number as usize].own);
         let message = if space.kernel == Some(named) && parameter == Some(false) {

@@ -23,7 +23,7 @@ use core::ops::Range;
 
 use super::findings::Findings;
 use super::index::{Recorder, SymbolKind};
-use super::read::{Output, Part};
+use super::read::{Instruction, Output, Part};
 use super::{Item, Linkage};
 use crate::diagnostic::Diagnostic;
 use crate::table::{Declared, Table};
@@ -31,7 +31,7 @@ use crate::text::lexer::{Cursor, span_of};
 use crate::text::memo::Memo;
 use crate::text::reader::Read;
 use crate::text::scope::{Scopes, Symbol};
-use crate::text::statement::{Guard, Statement};
+use crate::text::statement::Statement;
 use calls::{List, Shape};
 use declarations::Declaring;
 pub(super) use floors::Level;
@@ -148,18 +148,21 @@ impl<'o, 'a> Judge<'o, 'a> {
         Judge { table, text, findings, names, level, declared, debug, head, declaring, body }
     }
 
-    /// Judges a statement, which may make it one of another form. `opcode` is its start behind the guard.
+    /// Judges a statement, which may make it one of another form. For `registers` see [`Judge::registers`]; `opcode` is its
+    /// start behind the guard.
     #[inline]
     fn statement(
         &mut self,
         statement: &mut Statement<'a>,
-        guard: Option<Guard<'a>>,
+        registers: u32,
         opcode: usize,
         span: Range<usize>,
     ) -> Read<()> {
         self.body.statement_at = span.start;
-        self.guard_is_predicate(guard)?;
-        self.fits(statement, opcode)?;
+        if let Some(guard) = statement.guard() {
+            self.guard_is_predicate(guard)?;
+        }
+        self.fits(statement, registers, opcode)?;
         if !self.level.options.is_empty() {
             self.required_operands(statement.form(), opcode)?;
         }
@@ -182,41 +185,51 @@ impl<'o, 'a> Judge<'o, 'a> {
 }
 
 impl<'a> Output<'a> for Judge<'_, 'a> {
-    // Each caller passes one kind of part, for which all but one arm is dropped.
-    #[inline(always)]
-    fn part(&mut self, part: Part<'_, 'a>) {
-        match part {
-            Part::Statement { statement, guard, opcode, span } => {
-                if let Err(error) = self.statement(statement, guard, opcode, span.clone()) {
-                    self.findings.refuse(Some(*error));
-                    let span = self.trimmed(span);
-                    self.findings.refused(Some(statement), span);
-                }
-            }
-            Part::Begins => self.findings.begin(),
-            Part::StatementEnds(span) => self.findings.statement_ends(&span),
-            Part::Ends(span) => {
-                self.findings.end(span.end);
-                self.names.record_part(self.text, span);
-            }
-            Part::Next { item: true } => self.findings.hand_on(),
-            Part::Next { item: false } => self.findings.make_room(),
-            part => self.rare_part(part),
+    #[inline]
+    fn next(&mut self, item: bool) {
+        match item {
+            true => self.findings.hand_on(),
+            false => self.findings.make_room(),
         }
     }
 
+    #[inline]
+    fn begins(&mut self) {
+        self.findings.begin();
+    }
+
+    #[inline]
+    fn instruction(&mut self, instruction: Instruction<'_, 'a>) {
+        let Instruction { statement, registers, opcode, span } = instruction;
+        if let Err(error) = self.statement(statement, registers, opcode, span.clone()) {
+            self.findings.refuse(Some(*error));
+            let span = self.trimmed(span);
+            self.findings.refused(Some(statement), span);
+        }
+    }
+
+    #[inline]
+    fn statement_ends(&mut self, span: Range<usize>) {
+        self.findings.statement_ends(&span);
+    }
+
+    #[inline]
+    fn ends(&mut self, span: Range<usize>) {
+        self.findings.end(span.end);
+        self.names.record_part(self.text, span);
+    }
+
+    #[inline]
     fn is_brief(&self) -> bool {
         self.findings.brief
     }
 
+    #[inline]
     fn is_done(&self) -> bool {
         self.findings.stopped
     }
-}
 
-impl<'a> Judge<'_, 'a> {
-    /// Takes a part of the frame, or one that is no part.
-    fn rare_part(&mut self, part: Part<'_, 'a>) {
+    fn part(&mut self, part: Part<'_, 'a>) {
         match part {
             Part::Finding(finding) => {
                 self.findings.waiting.push(*finding);
@@ -249,7 +262,7 @@ impl<'a> Judge<'_, 'a> {
             Part::Use(feature, what, span) => self.feature(feature, what, span),
             Part::Pragma(span) => self.pragma_word(span),
             Part::DebugLine(at) => self.debug_line(at),
-            Part::File(number, span) => self.file(number, span),
+            Part::File(number, _, span) => self.file(number, span),
             Part::Location(location) => self.location(location),
             Part::InlinedAt(call, span) => self.inlined_at(call, span),
             Part::Section => self.debug.sections = true,
@@ -264,7 +277,7 @@ impl<'a> Judge<'_, 'a> {
             Part::Parameters(head) => self.parameters(head),
             Part::Parameter(parameter) => self.parameter(parameter),
             Part::ParametersEnd { behind_name, token } => self.parameters_end(behind_name, token),
-            Part::HeadDirective(directive, span) => {
+            Part::HeadDirective(directive, _, span) => {
                 let judged = self.head_directive(directive, span);
                 self.findings.note(judged);
                 self.findings.make_room();
@@ -288,7 +301,7 @@ impl<'a> Judge<'_, 'a> {
             Part::Attributes(attributes) => self.attributes(attributes),
             Part::Name { name, count, array } => self.name(name, count, array),
             Part::Dimensions(dimensions) => self.dimensions(dimensions),
-            Part::Value(value, span) => self.initial_value(&value, span),
+            Part::Value(value, _, span) => self.initial_value(value, span),
             Part::ValuesEnd { dimensions, length } => self.values_end(dimensions, length),
             Part::ContentsBroken(error) => self.contents_broken(*error),
             Part::NameEnds(end) => self.name_ends(end),
@@ -302,10 +315,12 @@ impl<'a> Judge<'_, 'a> {
             Part::ListName(name, count) => self.list_name(name, count),
             Part::ListEnds(span) => self.list_ends(span),
             Part::TextEnds { length, whole, missing } => self.text_ends(length, whole, missing),
-            Part::Statement { .. } | Part::Begins | Part::StatementEnds(_) | Part::Ends(_) | Part::Next { .. } => {}
+            Part::AddressSize(_) => {}
         }
     }
+}
 
+impl Judge<'_, '_> {
     fn text_ends(&mut self, length: usize, whole: bool, missing: Option<Box<Diagnostic>>) {
         self.findings.function_ends(length);
         self.names.record(|recorder| recorder.function_ends(length + 1));

@@ -16,8 +16,8 @@ use crate::text::scope::Symbol;
 use crate::text::statement::{Guard, Register, Second, Statement, Value};
 
 impl<'a> Judge<'_, 'a> {
-    pub(super) fn guard_is_predicate(&mut self, guard: Option<Guard<'a>>) -> Read<()> {
-        let Some(Guard { register: name, .. }) = guard else { return Ok(()) };
+    pub(super) fn guard_is_predicate(&mut self, guard: Guard<'a>) -> Read<()> {
+        let Guard { register: name, .. } = guard;
         if !self.names.required {
             return Ok(());
         }
@@ -49,8 +49,10 @@ impl<'a> Judge<'_, 'a> {
         Ok(Some(found.symbol))
     }
 
+    /// Checks the operands of a statement. Those of the set `registers` are registers alone, outside of
+    /// braces, and may be of any type that the operand takes.
     #[inline]
-    pub(super) fn registers(&mut self, statement: &Statement<'a>, opcode: usize) -> Read<()> {
+    pub(super) fn registers(&mut self, statement: &Statement<'a>, registers: u32, opcode: usize) -> Read<()> {
         if !self.names.required {
             return Ok(());
         }
@@ -58,20 +60,19 @@ impl<'a> Judge<'_, 'a> {
         // True if the operand is an element of an open vector, with the vector's elements so far.
         let (mut open, mut group) = (false, Group::default());
         for (index, (info, operand)) in statement.operands_with_info().enumerate() {
+            // Fast path: a register whose type fits.
+            if registers >> index & 1 != 0
+                && let Value::Register(register) = &operand.value
+                && let Some(ty) = self.names.scopes.register(register.name, false)
+                && info.registers.has(ty)
+            {
+                continue;
+            }
             if info.around.opens {
                 (open, group) = (true, Group::default());
             }
             let inside = open;
             open &= !info.around.closes;
-            // Fast path: a register whose type fits.
-            if let (OperandKind::Scalar, Value::Register(register), None) = (info.kind, &operand.value, operand.second)
-                && info.mixtures
-                && !inside
-                && let Some(ty) = self.names.scopes.register(register.name, register.element.is_some())
-                && info.registers.has(ty)
-            {
-                continue;
-            }
             match operand.value {
                 Value::Name(name) if info.kind == OperandKind::Function => {
                     self.called(name)?;

@@ -27,7 +27,7 @@ impl<'a> Judge<'_, 'a> {
 
     fn value(&mut self, ty: &'static TypeInfo, value: &Value<'a>, span: Range<usize>) -> Read<()> {
         let (name, generic, offset, byte) = match value {
-            Value::Address { name, generic, offset, byte } => (*name, *generic, *offset, byte),
+            Value::Address { name, generic, addend, byte } => (*name, *generic, addend.is_some(), byte),
             Value::Constant(_) if ty.kind == Kind::Bits && ty.constants.any() => return Ok(()),
             Value::Constant(value) => {
                 return match value.bits(ty) {
@@ -44,7 +44,7 @@ impl<'a> Judge<'_, 'a> {
             Some(_) => format!("a byte of an address is a `.u8`, and this is a `.{}`", ty.name),
             None => format!("an address is a `.u32` or a `.u64`, and this is a `.{}`", ty.name),
         };
-        fail(Code::Constant, byte.clone().unwrap_or(span), message)
+        fail(Code::Constant, byte.as_ref().map_or(span, |(_, span)| span.clone()), message)
     }
 
     fn address_value(&mut self, name: &'a str, generic: bool, offset: bool) -> Read<()> {

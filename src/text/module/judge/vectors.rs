@@ -11,10 +11,11 @@ use crate::text::statement::{MAX_OPERANDS, Operand, Register, Statement, Value};
 
 impl<'a> Judge<'_, 'a> {
     /// Checks what the operands of a statement are declared as. Vector registers may make it a statement of another form.
+    /// For `registers` see [`Judge::registers`].
     #[inline]
-    pub(super) fn fits(&mut self, statement: &mut Statement<'a>, opcode: usize) -> Read<()> {
+    pub(super) fn fits(&mut self, statement: &mut Statement<'a>, registers: u32, opcode: usize) -> Read<()> {
         let notes = self.findings.waiting.len();
-        self.registers(statement, opcode).or_else(|error| {
+        self.registers(statement, registers, opcode).or_else(|error| {
             self.findings.waiting.truncate(notes);
             self.spread(statement, opcode, error)
         })
@@ -56,7 +57,7 @@ impl<'a> Judge<'_, 'a> {
             let value = values.next().unwrap_or_else(|| unreachable!("the form has as many operands"));
             *operand = Operand { selector: value.selector.or(info.selector.map(|selector| selector.default)), ..value };
         }
-        self.registers(statement, opcode)
+        self.registers(statement, 0, opcode)
     }
 }
 

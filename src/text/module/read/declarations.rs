@@ -59,11 +59,15 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
         loop {
             self.cursor().skip_blanks();
-            let token = self.cursor().token();
-            if !self.cursor().at_word() || matches!(&self.text()[token.clone()], "_" | WARP_NAME) {
-                return fail(Code::Syntax, token, "a name is expected here");
+            if !self.cursor().at_word() {
+                return fail(Code::Syntax, self.reader.cursor.token(), "a name is expected here");
             }
+            let start = self.reader.cursor;
             let name = self.cursor().word();
+            if matches!(name, "_" | WARP_NAME) {
+                self.reader.cursor = start;
+                return fail(Code::Syntax, start.token(), "a name is expected here");
+            }
             self.cursor().skip_blanks();
             let mut count = None;
             if self.cursor().eat(b'<') {
@@ -221,7 +225,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         };
         self.cursor().skip_blanks();
         let numbers = if self.cursor().eat(b'(') {
-            let numbers = self.head_numbers()?;
+            let numbers = self.head_numbers()?.len();
             self.cursor().skip_blanks();
             self.cursor().eat(b')');
             numbers

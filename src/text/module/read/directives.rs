@@ -67,7 +67,7 @@ fn has_name(declaration: &str) -> bool {
 impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     pub(super) fn directive(&mut self) {
         let start = self.cursor().at();
-        self.out.part(Part::Begins);
+        self.out.begins();
         if let Err(error) = self.one_directive() {
             self.out.part(Part::Unreadable(Some(error)));
             // The rest of the line may be anything; what follows is likely to be whole.
@@ -253,10 +253,12 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     fn file(&mut self, span: Range<usize>) -> Read<()> {
         let [number] = self.numbers(&span)?;
         self.cursor().skip_blanks();
+        let start = self.cursor().at();
         if self.cursor().peek() != b'"' || !self.cursor().skip_string() {
             return fail(Code::Syntax, span, "`.file` is followed by a number and a string");
         }
-        self.out.part(Part::File(number, span.clone()));
+        let name = &self.text()[start + 1..self.reader.cursor.at() - 1];
+        self.out.part(Part::File(number, name, span.clone()));
         while self.comma() {
             self.uses(Feature::FileTimes, "a time or size behind `.file`", span.clone());
             self.cursor().skip_blanks();

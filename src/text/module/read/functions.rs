@@ -9,7 +9,7 @@ use super::directives::{begins_item, unknown_directive};
 use super::{Head, Linkage, ModuleReader, Output, Parameter, Part};
 use crate::diagnostic::Code;
 use crate::table::{Directive, Feature, Kind, Space};
-use crate::text::constant::WARP_NAME;
+use crate::text::constant::{self, WARP, WARP_NAME};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 
@@ -159,35 +159,38 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         if !(if kernel { directive.entry } else { directive.function }) {
             return fail(Code::Syntax, span, format!("`.{name}` is not allowed in the head of a {what}"));
         }
-        has_numbers(directive, numbers, &span)?;
-        self.out.part(Part::HeadDirective(directive, span));
+        has_numbers(directive, numbers.len(), &span)?;
+        self.out.part(Part::HeadDirective(directive, &numbers, span));
         Ok(())
     }
 
-    /// Passes numbers parted by commas, and counts them.
-    pub(super) fn head_numbers(&mut self) -> Read<usize> {
-        let mut count = 0;
+    /// Reads numbers parted by commas.
+    pub(super) fn head_numbers(&mut self) -> Read<Vec<u64>> {
+        let mut numbers = Vec::new();
         loop {
             let end = self.reader.cursor;
             self.cursor().skip_blanks();
-            if count > 0 && !self.cursor().eat(b',') {
+            if !numbers.is_empty() && !self.cursor().eat(b',') {
                 self.reader.cursor = end;
-                return Ok(count);
+                return Ok(numbers);
             }
             self.cursor().skip_blanks();
             let token = self.cursor().token();
-            let text = &self.text()[token.clone()];
-            let number = self.cursor().at_digit() || text == WARP_NAME;
-            if !number && count == 0 {
+            let warp = self.text()[token.clone()] == *WARP_NAME;
+            if !warp && !self.cursor().at_digit() && numbers.is_empty() {
                 self.reader.cursor = end;
-                return Ok(0);
+                return Ok(numbers);
             }
+            let number = if warp { Ok(WARP) } else { constant::literal(&mut self.cursor().clone()) };
             self.cursor().word_part();
-            let zero = text.bytes().all(|byte| byte == b'0');
-            if !number || zero {
-                return fail(Code::Syntax, token, "a number above zero is expected here");
+            match number {
+                // The table counts them in a byte.
+                Ok(_) if numbers.len() > usize::from(u8::MAX) => {
+                    return fail(Code::Syntax, token, "no directive is followed by so many numbers");
+                }
+                Ok(number) if number > 0 => numbers.push(number),
+                _ => return fail(Code::Syntax, token, "a number above zero is expected here"),
             }
-            count += 1;
         }
     }
 

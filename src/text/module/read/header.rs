@@ -174,9 +174,12 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         if core::mem::replace(&mut self.header.address_sized, true) {
             return fail(Code::Syntax, span, "duplicate `.address_size`");
         }
-        if !matches!(bits, "32" | "64") {
-            return fail(Code::Syntax, token, "an address has 32 or 64 bits");
-        }
+        let size = match bits {
+            "32" => 32,
+            "64" => 64,
+            _ => return fail(Code::Syntax, token, "an address has 32 or 64 bits"),
+        };
+        self.out.part(Part::AddressSize(size));
         Ok(())
     }
 }

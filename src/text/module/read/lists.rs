@@ -114,8 +114,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
         directives.push(directive);
         let numbers = self.head_numbers()?;
-        has_numbers(directive, numbers, &span)?;
-        self.out.part(Part::HeadDirective(directive, span));
+        has_numbers(directive, numbers.len(), &span)?;
+        self.out.part(Part::HeadDirective(directive, &numbers, span));
         Ok(())
     }
 }

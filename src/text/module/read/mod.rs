@@ -21,7 +21,7 @@ use core::ops::Range;
 
 pub(crate) use directives::OWN;
 use header::Header;
-pub(super) use part::{Attributes, Head, Parameter, Part, Site, Value};
+pub(in crate::text) use part::{Attributes, Head, Parameter, Part, Site, Value};
 use recovery::{Recovery, has_label};
 
 use super::{Linkage, Options};
@@ -33,9 +33,24 @@ use crate::text::mnemonic::{self, Depth};
 use crate::text::reader::{Opening, Read, Reader, fail};
 use crate::text::statement::Statement;
 
-/// Receives the parts of a module.
+/// Receives the parts of a module. What each statement has is passed by a method of its own.
 pub(super) trait Output<'a> {
-    /// Takes the next part.
+    /// The next part follows; true if it begins an item of a module.
+    fn next(&mut self, item: bool);
+
+    /// A directive or a statement begins: if it turns out to be unreadable, what was found in it does not count.
+    fn begins(&mut self);
+
+    /// Takes an instruction.
+    fn instruction(&mut self, instruction: Instruction<'_, 'a>);
+
+    /// A statement ends, with or without an error: the findings in it are about it.
+    fn statement_ends(&mut self, span: Range<usize>);
+
+    /// A part of any kind ends, which may hold names.
+    fn ends(&mut self, span: Range<usize>);
+
+    /// Takes a part of another kind.
     fn part(&mut self, part: Part<'_, 'a>);
 
     /// Returns true if findings are only counted: suggestions need not be searched for.
@@ -43,6 +58,16 @@ pub(super) trait Output<'a> {
 
     /// Returns true if no more parts are wanted.
     fn is_done(&self) -> bool;
+}
+
+/// An instruction of a module.
+pub(super) struct Instruction<'s, 'a> {
+    pub(super) statement: &'s mut Statement<'a>,
+    /// Its operands that are registers alone, a bit each: see [`Reader::registers`].
+    pub(super) registers: u32,
+    /// Its start behind the guard.
+    pub(super) opcode: usize,
+    pub(super) span: Range<usize>,
 }
 
 /// Reads a module for an output.
@@ -107,7 +132,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             if item {
                 self.strings();
             }
-            self.out.part(Part::Next { item });
+            self.out.next(item);
             self.reader.brief = self.out.is_brief();
             if self.cursor().at_end() || self.out.is_done() {
                 break;
@@ -126,7 +151,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 _ if self.cursor().at_word() => self.statement(&mut statement),
                 _ => self.rubbish(),
             }
-            self.out.part(Part::Ends(start..self.reader.cursor.at()));
+            self.out.ends(start..self.reader.cursor.at());
         }
         if !self.out.is_done() {
             self.end();
@@ -203,7 +228,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
 
     fn statement(&mut self, place: &mut Option<Statement<'a>>) {
         let start = self.cursor().at();
-        self.out.part(Part::Begins);
+        self.out.begins();
         self.header_ends(start..start + 1);
         let mut opcode = start;
         if let Err(mut error) = self.one_statement(place, &mut opcode) {
@@ -229,7 +254,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             self.out.part(Part::Refused(start..start + passed.trim_end().len()));
         }
         let end = self.reader.cursor.at();
-        self.out.part(Part::StatementEnds(start..end));
+        self.out.statement_ends(start..end);
     }
 
     /// Reads a statement. Sets `opcode` to its start after the guard.
@@ -261,12 +286,20 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
         read?;
         self.is_in_function(*opcode)?;
+        if !self.reader.notes.is_empty() {
+            self.notes();
+        }
+        let (registers, span) = (self.reader.registers, start..self.reader.cursor.at());
+        self.out.instruction(Instruction { statement, registers, opcode: *opcode, span });
+        Ok(())
+    }
+
+    /// Passes the warnings about a statement on.
+    #[cold]
+    fn notes(&mut self) {
         for note in self.reader.notes.drain(..) {
             self.out.part(Part::Finding(Box::new(note)));
         }
-        let span = start..self.reader.cursor.at();
-        self.out.part(Part::Statement { statement, guard, opcode: *opcode, span });
-        Ok(())
     }
 
     fn is_in_function(&self, opcode: usize) -> Read<()> {

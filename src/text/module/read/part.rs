@@ -12,18 +12,13 @@ use crate::diagnostic::Diagnostic;
 use crate::table::{Directive, Feature, Space, TypeId};
 use crate::target::{Target, Version};
 use crate::text::constant::Constant;
-use crate::text::statement::{Guard, Statement};
 
 /// A part of a module. Offsets are bytes of the text.
-pub(in super::super) enum Part<'s, 'a> {
-    /// A directive or a statement begins: if it turns out to be unreadable, what was found in it does not count.
-    Begins,
+pub(in crate::text) enum Part<'s, 'a> {
     /// Something is wrong with the text; reading goes on within the same part.
     Finding(Box<Diagnostic>),
     /// The rest of the part cannot be read: nothing but this is reported of it, or nothing if it follows from a finding.
     Unreadable(Option<Box<Diagnostic>>),
-    /// The next part follows; true if it begins an item of a module.
-    Next { item: bool },
     /// Text that was skipped, and may hold declarations.
     Skipped(Range<usize>),
     /// Start of a declaration whose names could not be read.
@@ -46,8 +41,10 @@ pub(in super::super) enum Part<'s, 'a> {
     Pragma(Range<usize>),
     /// A line of debug information.
     DebugLine(usize),
-    /// The number of a `.file`.
-    File(u32, Range<usize>),
+    /// `.address_size`, in bits.
+    AddressSize(u32),
+    /// The number and the name of a `.file`.
+    File(u32, &'a str, Range<usize>),
     /// The three numbers of a `.loc`.
     Location([u32; 3]),
     /// The location of the call that inlined code stems from, and the byte range of `inlined_at`.
@@ -69,8 +66,8 @@ pub(in super::super) enum Part<'s, 'a> {
     Parameter(&'s Parameter<'a>),
     /// The list ends with a token; it follows the name of the function, or it has its results.
     ParametersEnd { behind_name: bool, token: Range<usize> },
-    /// A directive of the head.
-    HeadDirective(&'static Directive, Range<usize>),
+    /// A directive of the head, and its numbers.
+    HeadDirective(&'static Directive, &'s [u64], Range<usize>),
     /// The head cannot be read.
     HeadBroken(usize),
     /// The head is that of a body: byte ranges of its keyword and of all of it.
@@ -103,8 +100,8 @@ pub(in super::super) enum Part<'s, 'a> {
     Name { name: &'a str, count: Option<u64>, array: bool },
     /// The dimensions of the variable.
     Dimensions(&'s [u64]),
-    /// A value of its initializer.
-    Value(Value<'a>, Range<usize>),
+    /// A value of its initializer, and the index of the scalar that it is among all of the variable.
+    Value(&'s Value<'a>, u64, Range<usize>),
     /// End of the initializer: number of dimensions, and of values if they give the array its length.
     ValuesEnd { dimensions: usize, length: Option<u64> },
     /// The dimensions or the initializer cannot be read.
@@ -122,21 +119,15 @@ pub(in super::super) enum Part<'s, 'a> {
     ListName(&'a str, Option<u64>),
     /// The list ends; its byte range if it is complete.
     ListEnds(Option<Range<usize>>),
-    /// An instruction, and its start behind the guard.
-    Statement { statement: &'s mut Statement<'a>, guard: Option<Guard<'a>>, opcode: usize, span: Range<usize> },
     /// An instruction that cannot be read, without its guard.
     Refused(Range<usize>),
-    /// Where a statement ends, with or without an error: the findings in it are about it.
-    StatementEnds(Range<usize>),
-    /// A part of any kind ends, which may hold names.
-    Ends(Range<usize>),
     /// The text ends; `whole` is false if an error reaches to its end. `missing` is what it lacks if none does.
     TextEnds { length: usize, whole: bool, missing: Option<Box<Diagnostic>> },
 }
 
 /// Kind of the list in which parameters are declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Head {
+pub(in crate::text) enum Head {
     /// The head of a kernel.
     Kernel,
     /// The head of another function.
@@ -147,7 +138,7 @@ pub(in super::super) enum Head {
 
 /// Place of a declaration.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Site {
+pub(in crate::text) enum Site {
     /// Outside of functions.
     Module,
     /// Among the statements of a function.
@@ -158,43 +149,40 @@ pub(in super::super) enum Site {
 
 /// The words between the state space and the name: `.align 16 .v4 .f32`.
 #[derive(Clone)]
-pub(in super::super) struct Attributes<'a> {
+pub(in crate::text) struct Attributes<'a> {
     /// The type as it is written, without its dot, and the type of registers that it names.
-    pub(in super::super) word: &'a str,
-    pub(in super::super) ty: Option<TypeId>,
-    pub(in super::super) lanes: u8,
+    pub(in crate::text) word: &'a str,
+    pub(in crate::text) ty: Option<TypeId>,
+    pub(in crate::text) lanes: u8,
     /// The alignment that is written; 0 where none is.
-    pub(in super::super) align: u64,
+    pub(in crate::text) align: u64,
     /// Byte range of the type, and of the token behind it.
-    pub(in super::super) span: Range<usize>,
-    pub(in super::super) behind: Range<usize>,
+    pub(in crate::text) span: Range<usize>,
+    pub(in crate::text) behind: Range<usize>,
 }
 
 /// A parameter of a function.
-pub(in super::super) struct Parameter<'a> {
-    pub(in super::super) name: &'a str,
+pub(in crate::text) struct Parameter<'a> {
+    pub(in crate::text) name: &'a str,
     /// The state space; `None` for a register.
-    pub(in super::super) space: Option<&'static Space>,
-    pub(in super::super) attributes: Attributes<'a>,
-    pub(in super::super) dimensions: Vec<u64>,
+    pub(in crate::text) space: Option<&'static Space>,
+    pub(in crate::text) attributes: Attributes<'a>,
+    pub(in crate::text) dimensions: Vec<u64>,
     /// Byte range up to its last dimension, without and with blanks behind it.
-    pub(in super::super) span: Range<usize>,
-    pub(in super::super) end: usize,
+    pub(in crate::text) span: Range<usize>,
+    pub(in crate::text) end: usize,
 }
 
 /// A value of an initializer.
-pub(in super::super) enum Value<'a> {
+pub(in crate::text) enum Value<'a> {
     Constant(Constant),
     Address {
         name: &'a str,
         /// True for `generic(x)`.
         generic: bool,
-        /// True for `x+4`.
-        offset: bool,
-        /// Byte range of the mask for a byte of the address: `0xff(x)`.
-        byte: Option<Range<usize>>,
+        /// The constant in `x+4`.
+        addend: Option<u64>,
+        /// The mask for a byte of the address, and its byte range: `0xff(x)`.
+        byte: Option<(u64, Range<usize>)>,
     },
 }
-
-// They are passed by value, and there is one for each statement.
-const _: () = assert!(size_of::<Part<'_, '_>>() <= 88);

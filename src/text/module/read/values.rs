@@ -76,7 +76,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         if vector {
             shape.push(attributes.lanes.into());
         }
-        let first = self.values(&shape, vector)?;
+        let first = self.values(&shape, vector, 0)?;
         let length = (shape.first() == Some(&0)).then_some(first);
         self.out.part(Part::ValuesEnd { dimensions: shape.len(), length });
         if length == Some(0) {
@@ -116,12 +116,13 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
     }
 
-    /// Reads the initializer of an array of this shape, whose innermost dimension may be that of a vector. Returns the
-    /// number of values in the outermost dimension.
-    fn values(&mut self, shape: &[u64], vector: bool) -> Read<u64> {
+    /// Reads the initializer of an array of this shape, whose innermost dimension may be that of a vector, and whose
+    /// first scalar is number `at` of the variable. Returns the number of values in the outermost dimension.
+    fn values(&mut self, shape: &[u64], vector: bool, at: u64) -> Read<u64> {
         let Some((&most, inner)) = shape.split_first() else {
-            return self.value().map(|()| 1);
+            return self.value(at).map(|()| 1);
         };
+        let step = inner.iter().fold(1, |all: u64, count| all.saturating_mul(*count));
         if !self.cursor().eat(b'{') {
             let message = "`{` is expected here: this is an array or a vector";
             return fail(Code::Constant, self.reader.cursor.token(), message);
@@ -133,7 +134,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         while more {
             self.cursor().skip_blanks();
             let start = self.cursor().at();
-            self.values(inner, vector)?;
+            self.values(inner, vector, step.saturating_mul(count).saturating_add(at))?;
             count += 1;
             if most > 0 && count > most {
                 let message = format!("there are {most} values here, and this is one more");
@@ -153,37 +154,38 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     }
 
     /// Reads a single value: a constant, an address, or a byte of an address.
-    fn value(&mut self) -> Read<()> {
+    fn value(&mut self, at: u64) -> Read<()> {
         let start = self.cursor().at();
         if at_name(self.cursor()) {
             let value = self.address_value(None)?;
-            self.out.part(Part::Value(value, start..self.reader.cursor.at()));
+            self.out.part(Part::Value(&value, at, start..self.reader.cursor.at()));
             return Ok(());
         }
         let value = constant::expression(self.cursor()).map_err(constant_error)?;
         let span = start..self.cursor().at();
         self.cursor().skip_blanks();
         if !self.cursor().eat(b'(') {
-            self.out.part(Part::Value(Value::Constant(value), span));
+            self.out.part(Part::Value(&Value::Constant(value), at, span));
             return Ok(());
         }
-        let byte = |bits: u64| (0..8).any(|byte| bits == 0xff << (8 * byte));
-        if !matches!(value, Constant::Integer { bits, .. } if byte(bits)) {
-            return fail(Code::Constant, span, "this is not a byte of an address: `0xff`, `0xff00` …");
-        }
+        let is_byte = |bits: u64| (0..8).any(|byte| bits == 0xff << (8 * byte));
+        let mask = match value {
+            Constant::Integer { bits, .. } if is_byte(bits) => bits,
+            _ => return fail(Code::Constant, span, "this is not a byte of an address: `0xff`, `0xff00` …"),
+        };
         self.uses(Feature::AddressByteValues, "a byte of an address as a value", span.clone());
         self.cursor().skip_blanks();
-        let value = self.address_value(Some(span.clone()))?;
+        let value = self.address_value(Some((mask, span.clone())))?;
         self.cursor().skip_blanks();
         if !self.cursor().eat(b')') {
             return fail(Code::Syntax, self.reader.cursor.token(), "`)` is expected here");
         }
-        self.out.part(Part::Value(value, span));
+        self.out.part(Part::Value(&value, at, span));
         Ok(())
     }
 
     /// Reads an address: `x`, `x+4`, `generic(x)+4`, `f`.
-    fn address_value(&mut self, byte: Option<Range<usize>>) -> Read<Value<'a>> {
+    fn address_value(&mut self, byte: Option<(u64, Range<usize>)>) -> Read<Value<'a>> {
         let mut name = self.cursor().word();
         let generic = name == "generic" && self.cursor().eat(b'(');
         if generic {
@@ -196,13 +198,13 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
         let behind = self.reader.cursor;
         self.cursor().skip_blanks();
-        let offset = self.cursor().eat(b'+');
-        if offset {
-            constant::integer(self.cursor()).map_err(constant_error)?;
+        let mut addend = None;
+        if self.cursor().eat(b'+') {
+            addend = Some(constant::integer(self.cursor()).map_err(constant_error)?);
         } else {
             self.reader.cursor = behind;
         }
-        Ok(Value::Address { name, generic, offset, byte })
+        Ok(Value::Address { name, generic, addend, byte })
     }
 
     /// Skips dimensions and initializer, such as `[24] = {…}`, up to the comma or semicolon after them.
