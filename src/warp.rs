@@ -38,6 +38,8 @@
 //! # Ok::<(), ptx_isa::warp::DecodeError>(())
 //! ```
 
+mod accesses;
+mod decoded;
 #[cfg(feature = "run")]
 mod memory;
 mod operands;
@@ -45,14 +47,15 @@ mod operands;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use isa_table::program::{Outcomes, Param, Reader, Shape, Value as Coded};
-
 pub use crate::lanes::Level;
 use crate::lanes::thread::Thread;
 use crate::lanes::{Code, Convert, File, Step, WARP, words};
-use crate::table::{self, Evaluator, FormInfo, Kind, TypeId, TypeInfo};
+use crate::table::{self, FormInfo, Kind, TypeId, TypeInfo};
 use crate::text::statement::{Register, Second, Statement, Value};
 
+pub use accesses::Accesses;
+use accesses::Rows;
+pub(crate) use decoded::{Decoded, complement};
 #[cfg(feature = "run")]
 pub(crate) use memory::{Item, Moved};
 pub use operands::{DecodeError, Operands, Row, Source};
@@ -139,6 +142,8 @@ pub struct Program {
     constants: Vec<(usize, u32, u64)>,
     /// Index of the first step of each instruction. Conversions of its operands are separate steps.
     starts: Vec<u32>,
+    /// The registers that each instruction reads and writes.
+    rows: Rows,
     /// Scratch registers for converted operands: width in bits and byte offset.
     converted: Vec<(u8, usize)>,
     /// Byte offset of lanes that are never read, once allocated.
@@ -157,8 +162,8 @@ impl Program {
     pub fn at_level(registers: Registers, sm: u16, level: Level) -> Program {
         let layout = Layout::new(registers);
         let (code, constants) = (Code::default(), Vec::new());
-        let (starts, converted) = (Vec::new(), Vec::new());
-        Program { layout, sm, level, code, constants, starts, converted, lane_sink: None, bytes: layout.end }
+        let (starts, rows, converted) = (Vec::new(), Rows::default(), Vec::new());
+        Program { layout, sm, level, code, constants, starts, rows, converted, lane_sink: None, bytes: layout.end }
     }
 
     /// Returns the level that the instructions are decoded for.
@@ -187,7 +192,7 @@ impl Program {
 
     /// Like [`Program::push`], with registers of any width. A register whose width differs from that of its operand is
     /// converted: a source is truncated, or sign- or zero-extended according to the operand's type; a destination
-    /// receives the operand's bits, extended in the same way.
+    /// receives the operand's bits, extended in the same way. A register of 16 bits holds a byte, extended as well.
     ///
     /// # Errors
     ///
@@ -212,12 +217,14 @@ impl Program {
         };
         let signed = |ty: TypeId| form.table().ty(ty).kind == Kind::Signed;
         let (mut at, mut before, mut after) = (Vec::with_capacity(shape.places.len()), Vec::new(), Vec::new());
-        let mut scratch = Vec::new();
+        let (mut scratch, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());
+        reads.extend(operands.guard.map(|(number, _)| Row { bits: 1, number }));
         for ((register, bits), (_, ty)) in operands.destinations.iter().zip(shape.places).zip(form.results()) {
             at.push(match (*register, *bits) {
                 (Some(register), bits) => {
                     let row = register.row(bits);
                     let own = self.register(name, row)?;
+                    writes.push(row);
                     match self.conversion(name, row, bits, signed(ty), &mut scratch)? {
                         Some((offset, convert)) => {
                             after.push((
@@ -227,7 +234,14 @@ impl Program {
                             ));
                             offset
                         }
-                        None => own,
+                        None => {
+                            // The register is wider than a byte, which is sign-extended to it as to any other.
+                            if bits == 8 && signed(ty) {
+                                let convert = Convert { from: row.bits, to: row.bits, bits, signed: true };
+                                after.push((own as u32, own as u32, convert));
+                            }
+                            own
+                        }
                     }
                 }
                 (None, 1) => SINK,
@@ -247,7 +261,11 @@ impl Program {
                 at.push(offset as u32);
                 continue;
             }
-            at.push(match operands.sources[operand] {
+            let source = operands.sources[operand];
+            if let Source::Register(register) | Source::Not(register) = source {
+                reads.push(register.row(bits));
+            }
+            at.push(match source {
                 Source::Register(register) => {
                     let row = register.row(bits);
                     let own = self.register(name, row)?;
@@ -272,6 +290,7 @@ impl Program {
         shape.params.iter().zip(&data).for_each(|(param, datum)| words(*param, *datum, &mut params));
         let thread = Thread::new(shape, form.table().operation, data);
         self.starts.push(self.code.len() as u32);
+        self.rows.push(&reads, &writes);
         before.into_iter().for_each(|(to, from, convert)| self.code.convert(to, from, convert, Err(ALWAYS as u32)));
         self.code.push(Step { at, guard, params }, loops, self.level, shape.places, thread);
         after.into_iter().for_each(|(to, from, convert)| self.code.convert(to, from, convert, guard));
@@ -476,86 +495,36 @@ impl Program {
         self.run_steps(instructions, warps, false, block);
     }
 
+    /// Like [`Program::run_range`], for warps whose threads are all active, or whose inactive threads need no values any more: their
+    /// lanes may be written, which saves looking at masks. Guards hold as always, and collectives combine what active threads have.
+    ///
+    /// ```
+    /// use ptx_isa::text::Statement;
+    /// use ptx_isa::warp::{Program, Registers, Row};
+    ///
+    /// let mut program = Program::new(Registers { b32: 2, ..Registers::default() }, 90);
+    /// let statement = Statement::parse(&ptx_isa::TABLE, "add.u32 %r1, %r0, 5;")?;
+    /// program.push_statement(&statement, |register, ty| Some(Row::of(ty, register.name[2..].parse().ok()?)))?;
+    /// let mut warps = program.warps(4);
+    /// program.run_full(0..1, 0..4, &mut warps);
+    /// assert_eq!(warps.b32(3, 1), &[5; 32]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Program::run_range`].
+    #[inline]
+    pub fn run_full(&self, instructions: Range<usize>, warps: Range<usize>, block: &mut Warps) {
+        self.run_steps(instructions, warps, true, block);
+    }
+
     #[inline]
     fn run_steps(&self, instructions: Range<usize>, warps: Range<usize>, whole: bool, block: &mut Warps) {
         assert!(instructions.end <= self.len(), "there are fewer instructions");
         let step = |number: usize| self.starts.get(number).map_or(self.code.len(), |start| *start as usize);
         let steps = step(instructions.start)..step(instructions.end);
         self.code.run(steps, warps, whole, &mut block.file, block.stride);
-    }
-}
-
-/// The evaluator of a form, and all data of an instruction except the places of its operands.
-pub(crate) struct Decoded {
-    pub evaluator: Evaluator,
-    /// For each parameter, its constant, its truth table, or its packed selector.
-    pub data: Vec<u64>,
-    /// Compiled loops over lanes; empty if the instruction runs thread by thread.
-    pub loops: &'static [crate::lanes::Run],
-}
-
-impl Decoded {
-    /// Returns the evaluator for targets with this SM number and `sources` sources. `selectors` are packed, in order of
-    /// writing; if empty, the defaults apply.
-    pub(crate) fn new(form: FormInfo, sm: u16, sources: usize, selectors: &[u32]) -> Result<Decoded, DecodeError> {
-        let name = form.mnemonic();
-        if form.evaluations().is_empty() {
-            return Err(DecodeError::NoEvaluator(name));
-        }
-        let evaluator = form.evaluator(sm, sources).ok_or(DecodeError::Count(name))?;
-        if !selectors.is_empty() && selectors.len() != form.selectors().count() {
-            return Err(DecodeError::Count(name));
-        }
-        let loops = evaluator.code();
-        let shape = evaluator.shape();
-        // Without a loop, it runs thread by thread, provided that registers can hold its operands.
-        let held = shape.places.iter().all(|bits| matches!(bits, 1 | 8 | 16 | 32 | 64));
-        let loops = match loops {
-            Ok(loops) => loops,
-            Err(_) if held && shape.places.len() <= isa_table::limits::PLACES => &[],
-            Err(why) => return Err(DecodeError::NoLanes { form: name, why }),
-        };
-        let mut data = evaluator.data().to_vec();
-        for (param, datum) in shape.params.iter().zip(&mut data) {
-            if let Param::Pick(..) | Param::Subset(_) = param {
-                let number = *datum as usize;
-                let default = form.selectors().nth(number).map_or(0, |selector| selector.default);
-                *datum = selectors.get(number).copied().unwrap_or(default).into();
-            }
-        }
-        Ok(Decoded { evaluator, data, loops })
-    }
-}
-
-/// Complements a predicate source of a shape, by permuting the truth tables that depend on it.
-pub(crate) fn complement(shape: &Shape, data: &mut [u64], source: usize) {
-    let mut reader = Reader::new(shape.code);
-    // Values that equal this source: the source itself, and its broadcasts to lanes.
-    let mut asked = Vec::new();
-    // For each truth table, a mask of the leaves that equal this source. Outputs that share a table have the same
-    // leaves.
-    let mut flips = alloc::vec![0_usize; data.len()];
-    let mut number = 0_u8;
-    while let Some(value) = reader.next() {
-        match value {
-            Coded::Source { source: own, .. } if usize::from(own) == source => asked.push(number),
-            Coded::Spread { of, .. } if asked.contains(&of) => asked.push(number),
-            Coded::Truth { table: Outcomes::Param(param), leaves, .. } => {
-                for (index, (leaf, _)) in leaves.iter().enumerate() {
-                    if asked.contains(leaf) {
-                        flips[usize::from(param)] |= 1 << index;
-                    }
-                }
-            }
-            _ => {}
-        }
-        number += 1;
-    }
-    for ((datum, flip), param) in data.iter_mut().zip(flips).zip(shape.params) {
-        if let (Param::Truth(leaves), 1..) = (param, flip) {
-            let outcomes = *datum;
-            *datum = (0..1 << leaves).fold(0, |table, spelt| table | (outcomes >> (spelt ^ flip) & 1) << spelt);
-        }
     }
 }
 

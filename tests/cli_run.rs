@@ -215,3 +215,95 @@ fn tensor_maps_are_made_of_arrays() {
         assert!(ran.status == 2 && ran.err.contains(part), "{map}: {}", ran.err);
     }
 }
+
+/// Modules of a program: one calls a function and reads a variable that the others define, or do not.
+#[test]
+fn modules_are_linked() {
+    let folder = folder("cli-run-link");
+    let write = |name: &str, body: &str| {
+        let path = folder.join(name).display().to_string();
+        std::fs::write(&path, format!(".version 8.0\n.target sm_80\n.address_size 64\n{body}")).unwrap();
+        path
+    };
+    let kernel = write(
+        "kernel.ptx",
+        ".extern .func (.param .b32 r) scaled(.param .b32 x);
+        .extern .global .align 4 .u32 total;
+        .visible .entry k(.param .u64 out) {
+            .reg .b32 %r<4>; .reg .b64 %rd<4>;
+            mov.u32 %r1, %tid.x;
+            { .param .b32 x; .param .b32 r; st.param.b32 [x], %r1; call.uni (r), scaled, (x); ld.param.b32 %r2, [r]; }
+            ld.global.u32 %r3, [total]; add.u32 %r2, %r2, %r3;
+            ld.param.u64 %rd1, [out]; mul.wide.u32 %rd2, %r1, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r2; ret;
+        }",
+    );
+    let function = ".visible .func (.param .b32 r) scaled(.param .b32 x) {
+            .reg .b32 %r<3>; ld.param.b32 %r1, [x]; mul.lo.u32 %r2, %r1, 3; st.param.b32 [r], %r2; ret;
+        }\n";
+    let variable = ".visible .global .align 4 .u32 total = 100;\n";
+    let library = write("library.ptx", &format!("{variable}{function}"));
+    let [function, variable] = [write("function.ptx", function), write("variable.ptx", variable)];
+    let launch = |files: &[&str], more: &[&str]| {
+        let (first, linked) = files.split_first().unwrap();
+        let linked = linked.iter().flat_map(|file| ["--link", file]);
+        let shape = ["--grid", "1", "--block", "4", "--arg", "out:u32[4]", "--print", "out", "-q"];
+        let all: Vec<&str> =
+            ["run", first].into_iter().chain(linked).chain(shape).chain(more.iter().copied()).collect();
+        run(&all)
+    };
+    // In any order, and in any number of modules.
+    for files in [&[&*kernel, &*library][..], &[&library, &kernel], &[&kernel, &function, &variable]] {
+        let ran = launch(files, &[]);
+        assert_eq!((ran.status, ran.out.as_str()), (0, "out = [100, 103, 106, 109]\n"), "{}", ran.err);
+    }
+    assert_eq!(run(&["run", &library, "--link", &kernel]).out, "k(.u64 out)\n");
+
+    let sixteen = ".visible .func (.param .b32 r) scaled(.param .b64 x) { st.param.b32 [r], 1; ret; }";
+    let nothing = ".visible .func scaled(.param .b32 x) { ret; }";
+    let files = [
+        write("wide.ptx", ".visible .global .align 8 .u64 total;"),
+        write("constant.ptx", ".visible .const .align 4 .u32 total;"),
+        write("kind.ptx", ".visible .func total() { ret; }"),
+        write("parameter.ptx", sixteen),
+        write("result.ptx", nothing),
+        write("again.ptx", ".visible .entry k() { trap; }"),
+        write("broken.ptx", "nonsense"),
+    ];
+    let [wide, constant, kind, parameter, result, again, broken] = &files;
+    for (files, status, message) in [
+        (&[&*kernel, &*variable][..], 1, "no module defines the function `scaled`; link one that does"),
+        (&[&kernel, &function], 1, "no module defines the variable `total`; link one that does"),
+        (
+            &[&kernel, &library, &variable],
+            2,
+            "`total` is defined in module 2 and again in module 3; one must be `.weak`",
+        ),
+        (&[&kernel, again], 2, "`k` is defined in module 1 and again in module 2; one must be `.weak`"),
+        (
+            &[&kernel, wide],
+            2,
+            "`total` is a variable of 4 bytes in .global in module 1, and a variable of 8 bytes in .global in module 2",
+        ),
+        (
+            &[&kernel, constant],
+            2,
+            "`total` is a variable of 4 bytes in .global in module 1, and a variable of 4 bytes in .const in module 2",
+        ),
+        (&[&kernel, kind], 2, "`total` is a function () in module 2, and a variable of 4 bytes in .global in module 1"),
+        (
+            &[&kernel, parameter],
+            2,
+            "`scaled` is a function (4 bytes) -> (4 bytes) in module 1, and a function (8 bytes) -> (4 bytes) in module 2",
+        ),
+        (&[&kernel, result], 2, "in module 1, and a function (4 bytes) in module 2"),
+        (&[&kernel, "missing.ptx"], 2, "missing.ptx: "),
+        (&[&kernel, broken], 2, "broken.ptx:4:1"),
+    ] {
+        let ran = launch(files, &[]);
+        assert!(ran.status == status && ran.out.is_empty() && ran.err.contains(message), "{message}\n{}", ran.err);
+    }
+    // The error names the statement that refers to the function, with its file.
+    let object: Value = serde_json::from_str(&launch(&[&variable, &kernel], &["--format", "json"]).out).unwrap();
+    assert_eq!((&object["error"]["file"], &object["error"]["line"]), (&kernel.as_str().into(), &9.into()));
+    assert_eq!(object["error"]["statement"], "call.uni (r), scaled, (x);");
+}

@@ -5,7 +5,7 @@ use ptx_isa::selector::{self, Permission, Selector};
 use ptx_isa::table::{FormInfo, Kind, TypeInfo};
 use ptx_isa::text::Statement;
 use ptx_isa::text::statement::Register;
-use ptx_isa::warp::{DecodeError, Operands, Program, Registers, Row, Source, Warps};
+use ptx_isa::warp::{Accesses, DecodeError, Operands, Program, Registers, Row, Source, Warps};
 
 const REGISTERS: Registers = Registers { b16: 8, b32: 8, b64: 8, pred: 8 };
 
@@ -28,20 +28,40 @@ fn push(text: &str) -> Result<Program, DecodeError> {
     program.push_statement(&statement, number).map(|()| program)
 }
 
-/// Runs a program on registers with distinct values and returns their final contents.
-fn run(program: &Program) -> Vec<u64> {
-    let mut warps = program.warps(1);
-    for register in 0..8 {
+/// Two warps whose registers have distinct values.
+fn filled(program: &Program) -> Warps {
+    let mut warps = program.warps(2);
+    for (warp, register) in (0..2).flat_map(|warp| (0..8).map(move |register| (warp, register))) {
         for lane in 0..32 {
-            let bits = (u64::from(register) << 8 | lane as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            warps.b16_mut(0, register)[lane] = (bits >> 48) as u16;
-            warps.b32_mut(0, register)[lane] = (bits >> 32) as u32;
-            warps.b64_mut(0, register)[lane] = bits;
+            let bits = (u64::from(register) << 8 | (32 * warp + lane) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            warps.b16_mut(warp, register)[lane] = (bits >> 48) as u16;
+            warps.b32_mut(warp, register)[lane] = (bits >> 32) as u32;
+            warps.b64_mut(warp, register)[lane] = bits;
         }
-        *warps.pred_mut(0, register) = 0x6b17_c3a5_u32.rotate_left(5 * register);
+        *warps.pred_mut(warp, register) = 0x6b17_c3a5_u32.rotate_left(5 * register + warp as u32);
     }
+    warps
+}
+
+/// Runs a program on registers with distinct values and returns the final contents of those of a warp.
+fn run(program: &Program) -> Vec<u64> {
+    let mut warps = filled(program);
     program.run(&mut warps);
     registers(&warps)
+}
+
+/// The lanes of a register.
+fn lanes(warps: &Warps, warp: usize, row: Row) -> Vec<u64> {
+    match row.bits {
+        1 => (0..32).map(|lane| u64::from(warps.pred(warp, row.number) >> lane & 1)).collect(),
+        16 => warps.b16(warp, row.number).map(u64::from).to_vec(),
+        32 => warps.b32(warp, row.number).map(u64::from).to_vec(),
+        _ => warps.b64(warp, row.number).to_vec(),
+    }
+}
+
+fn rows() -> impl Iterator<Item = Row> {
+    [1, 16, 32, 64].into_iter().flat_map(|bits| (0..8).map(move |number| Row { bits, number }))
 }
 
 fn registers(warps: &Warps) -> Vec<u64> {
@@ -129,6 +149,69 @@ fn statements_of_all_forms_decode_as_their_operands() {
 }
 
 #[test]
+fn an_instruction_accesses_the_rows_that_it_lists() {
+    for form in TABLE.forms().filter(|form| form.has_evaluator() && runs_over_warps(*form)) {
+        let (text, program) = written(form);
+        let accesses = program.accesses(0);
+        let before = filled(&program);
+        let mut after = before.clone();
+        program.run(&mut after);
+        // Other registers have no influence.
+        let mut other = before.clone();
+        for row in rows().filter(|row| !accesses.reads.contains(row) && !accesses.writes.contains(row)) {
+            for warp in 0..2 {
+                match row.bits {
+                    1 => *other.pred_mut(warp, row.number) ^= 0x55aa_33cc,
+                    16 => other.b16_mut(warp, row.number).iter_mut().for_each(|lane| *lane ^= 0x5a3c),
+                    32 => other.b32_mut(warp, row.number).iter_mut().for_each(|lane| *lane ^= 0x5555_aaaa),
+                    _ => other.b64_mut(warp, row.number).iter_mut().for_each(|lane| *lane ^= 0x5555_aaaa_3333_cccc),
+                }
+            }
+        }
+        program.run(&mut other);
+        for row in rows() {
+            match accesses.writes.contains(&row) {
+                true => assert_eq!(lanes(&after, 0, row), lanes(&other, 0, row), "{text}, {row:?}"),
+                false => assert_eq!(lanes(&after, 0, row), lanes(&before, 0, row), "{text}, {row:?}"),
+            }
+        }
+        assert_eq!(accesses.reads[0], Row { bits: 1, number: 7 }, "{text}");
+    }
+    let mut program = Program::new(REGISTERS, 90);
+    for text in ["cvt.u16.u32 d1, w2;", "setp.lt.and.s32 p0|_, w1, 7, !p3;", "add.cc.u32 w1, w1, w2;"] {
+        program.push_statement(&Statement::parse(&TABLE, text).unwrap(), number).unwrap();
+    }
+    let row = |(bits, number)| Row { bits, number };
+    for (instruction, reads, writes) in
+        [(0, &[(32, 2)][..], &[(64, 1)][..]), (1, &[(32, 1), (1, 3)], &[(1, 0)]), (2, &[(32, 1), (32, 2)], &[(32, 1)])]
+    {
+        let [reads, writes] = [reads, writes].map(|list| list.iter().copied().map(row).collect::<Vec<_>>());
+        assert_eq!(program.accesses(instruction), Accesses { reads: &reads, writes: &writes });
+    }
+}
+
+#[test]
+fn full_warps_need_no_masks() {
+    for form in TABLE.forms().filter(|form| form.has_evaluator() && runs_over_warps(*form)) {
+        let (text, program) = written(form);
+        for masks in [[u32::MAX; 2], [0x0ff0_1234, 0x8000_0001]] {
+            let mut masked = filled(&program);
+            (0..2).for_each(|warp| *masked.active_mut(warp) = masks[warp]);
+            let mut full = masked.clone();
+            program.run(&mut masked);
+            program.run_full(0..1, 0..2, &mut full);
+            for (row, warp) in rows().flat_map(|row| [(row, 0), (row, 1)]) {
+                for (lane, (full, masked)) in
+                    lanes(&full, warp, row).into_iter().zip(lanes(&masked, warp, row)).enumerate()
+                {
+                    assert!(full == masked || masks[warp] >> lane & 1 == 0, "{text}, {row:?}, lane {lane}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn what_is_left_out_or_dropped_is_no_register() {
     for (short, long) in [
         ("setp.lt.s32 r0, r1, r2;", "setp.lt.and.s32 r0|_, r1, r2, 1;"),
@@ -175,6 +258,11 @@ fn registers_of_another_width_are_converted() {
         ("cvt.s8.s32 w1, w2;", "bfe.s32 w1, w2, 0, 8;"),
         ("cvt.s16.s32 d1, w2;", "bfe.s32 w3, w2, 0, 16; cvt.s64.s32 d1, w3;"),
         ("cvt.u16.u32 d1, w2;", "and.b32 w3, w2, 0xffff; cvt.u64.u32 d1, w3;"),
+        // So is a byte in a register of 16 bits.
+        ("cvt.s8.s32 h1, w2;", "bfe.s32 w3, w2, 0, 8; cvt.u16.u32 h1, w3;"),
+        ("cvt.u8.s32 h1, w2;", "and.b32 w3, w2, 0xff; cvt.u16.u32 h1, w3;"),
+        ("cvt.s8.u8 h1, h2;", "cvt.u32.u16 w3, h2; bfe.s32 w3, w3, 0, 8; cvt.u16.u32 h1, w3;"),
+        ("@p3 cvt.sat.s8.s64 h1, d2;", "cvt.sat.s8.s64 d3, d2; @p3 cvt.u16.u64 h1, d3;"),
         // Two operands of one width, and lanes that a guard leaves out.
         ("@p3 cvt.u16.u32 d1, w2;", "and.b32 w3, w2, 0xffff; @p3 cvt.u64.u32 d1, w3;"),
         (

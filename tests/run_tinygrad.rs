@@ -148,3 +148,105 @@ fn convolution() {
         }
     });
 }
+
+#[test]
+fn reductions_in_groups() {
+    let halves = |list: &[f32]| list.iter().map(|x| f16::from_f32(*x).to_bits()).collect::<Vec<_>>();
+    // Sums of small whole numbers are exact in halves, in any order.
+    let x = small(8 * 4096);
+    let inputs = |machine: &Machine| vec![machine.upload(&halves(&x))];
+    run(include_str!("kernels/tinygrad-half_sums.ptx"), 8, inputs, |found: Vec<u16>| {
+        assert_eq!(found, halves(&x.chunks(4096).map(|row| row.iter().sum()).collect::<Vec<f32>>()));
+    });
+    let x: Vec<f64> = floats(10_000).iter().map(|x| f64::from(*x)).collect();
+    let inputs = |machine: &Machine| vec![machine.upload(&x)];
+    run(include_str!("kernels/tinygrad-double_sums.ptx"), 5, inputs, |found: Vec<f64>| {
+        assert_eq!(found, x.chunks(2000).map(|row| row.iter().sum()).collect::<Vec<f64>>());
+    });
+    let (x, mean) = (small(6 * 256), small(6));
+    let inputs = |machine: &Machine| vec![machine.upload(&x), machine.upload(&mean)];
+    run(include_str!("kernels/tinygrad-variance.ptx"), 6, inputs, |found: Vec<f32>| {
+        let of = |(row, mean): (&[f32], &f32)| row.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / 256.0;
+        assert_eq!(found, x.chunks(256).zip(&mean).map(of).collect::<Vec<_>>());
+    });
+    let x = whole(20 * 100, 200);
+    let inputs = |machine: &Machine| vec![machine.upload(&x)];
+    run(include_str!("kernels/tinygrad-any.ptx"), 20, inputs, |found: Vec<u8>| {
+        let expected: Vec<u8> = x.chunks(100).map(|row| row.contains(&7).into()).collect();
+        assert!(expected.contains(&0) && expected.contains(&1));
+        assert_eq!(found, expected);
+    });
+    let x: Vec<u8> = random(256).iter().map(|bits| (*bits % 250) as u8).collect();
+    let inputs = |machine: &Machine| vec![machine.upload(&x)];
+    run(include_str!("kernels/tinygrad-largest_bytes.ptx"), 4, inputs, |found: Vec<u8>| {
+        assert_eq!(found, x.chunks(64).map(|row| *row.iter().max().unwrap()).collect::<Vec<_>>());
+    });
+    let x: Vec<i64> = random(300).iter().map(|bits| i64::from(*bits) - (1 << 30) | 1).collect();
+    let inputs = |machine: &Machine| vec![machine.upload(&x)];
+    run(include_str!("kernels/tinygrad-long_products.ptx"), 3, inputs, |found: Vec<i64>| {
+        let product = |row: &[i64]| row.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));
+        assert_eq!(found, x.chunks(100).map(product).collect::<Vec<_>>());
+    });
+    let x = whole(300, 1000);
+    let inputs = |machine: &Machine| vec![machine.upload(&x)];
+    run(include_str!("kernels/tinygrad-running_sums.ptx"), 300, inputs, |found: Vec<i32>| {
+        let sum = |row: &[i32], end: usize| row[..=end].iter().sum::<i32>();
+        let expected = x.chunks(50).flat_map(|row| (0..50).map(move |end| sum(row, end)));
+        assert_eq!(found, expected.collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn narrow_types_shifts_and_views() {
+    let shorts = |from: usize| random(from + 200)[from..].iter().map(|bits| *bits as u16).collect::<Vec<_>>();
+    let (a, b, c) = (shorts(0), shorts(200), shorts(400));
+    let inputs = |machine: &Machine| [&a, &b, &c].map(|list| machine.upload(list)).to_vec();
+    run(include_str!("kernels/tinygrad-shorts.ptx"), 200, inputs, |found: Vec<u16>| {
+        let of = |at: usize| a[at].wrapping_mul(b[at]).wrapping_add(c[at]);
+        assert_eq!(found, (0..200).map(of).collect::<Vec<_>>());
+    });
+    let (a, b) = (random(200), random(400)[200..].to_vec());
+    let inputs = |machine: &Machine| vec![machine.upload(&a), machine.upload(&b)];
+    run(include_str!("kernels/tinygrad-shifts.ptx"), 200, inputs, |found: Vec<u32>| {
+        assert_eq!(found, a.iter().zip(&b).map(|(a, b)| a << 3 ^ b >> 5).collect::<Vec<_>>());
+    });
+    let x = floats(63);
+    let inputs = |machine: &Machine| vec![machine.upload(&x)];
+    run(include_str!("kernels/tinygrad-padded.ptx"), 120, inputs, |found: Vec<f32>| {
+        let of = |at: usize| match (9 - at / 12, at % 12) {
+            (row @ 2..9, column @ 0..9) => 2.0 * x[9 * (row - 2) + column],
+            _ => 0.0,
+        };
+        assert_eq!(found, (0..120).map(of).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn functions_and_products_in_other_precision() {
+    let (x, y) = (floats(200), floats(400)[200..].to_vec());
+    let close = |found: Vec<f32>, of: &dyn Fn(f32, f32) -> f32| {
+        for ((found, x), y) in found.iter().zip(&x).zip(&y) {
+            let expected = of(*x, *y);
+            assert!(
+                (found - expected).abs() <= 2e-5 * (1.0 + expected.abs()),
+                "{x} {y}: {found} instead of {expected}"
+            );
+        }
+    };
+    let inputs = |machine: &Machine| vec![machine.upload(&x), machine.upload(&y)];
+    run(include_str!("kernels/tinygrad-activations.ptx"), 200, inputs, |found: Vec<f32>| {
+        close(found, &|x, y| x.tanh() + 1.0 / (1.0 + (-y).exp()));
+    });
+    let positive: Vec<f32> = y.iter().map(|y| y.abs() + 0.5).collect();
+    let inputs = |machine: &Machine| vec![machine.upload(&x), machine.upload(&positive)];
+    run(include_str!("kernels/tinygrad-waves.ptx"), 200, inputs, |found: Vec<f32>| {
+        close(found, &|x, y| x.sin() + (y.abs() + 0.5).log2());
+    });
+    let (a, b) = (small(64 * 64), small(64 * 32));
+    let halves = |list: &[f32]| list.iter().map(|x| f16::from_f32(*x).to_bits()).collect::<Vec<_>>();
+    let inputs = |machine: &Machine| vec![machine.upload(&halves(&a)), machine.upload(&halves(&b))];
+    run(include_str!("kernels/tinygrad-product_mixed.ptx"), 64 * 32, inputs, |found: Vec<f32>| {
+        let of = |at: usize| (0..64).map(|l| a[at / 32 * 64 + l] * b[32 * l + at % 32]).sum();
+        assert_eq!(found, (0..64 * 32).map(of).collect::<Vec<f32>>());
+    });
+}

@@ -301,7 +301,7 @@ impl<'l> Block<'l> {
         for (warps, whole) in &self.ranges {
             let (steps, warps) = (from as usize..to as usize, warps.clone());
             match whole {
-                true => self.code.program.run_whole(steps, warps, &mut self.warps),
+                true => self.code.program.run_full(steps, warps, &mut self.warps),
                 false => self.code.program.run_range(steps, warps, &mut self.warps),
             }
         }

@@ -293,7 +293,7 @@ impl Planning<'_> {
         if !function.body {
             routine.system = System::named(&function.name);
             if routine.system.is_none() {
-                let message = format!("no module defines the function `{}`", function.name);
+                let message = format!("no module defines the function `{}`; link one that does", function.name);
                 return Err(Error::unsupported(message));
             }
             code.routines.insert(number, routine);
@@ -417,7 +417,10 @@ impl Planning<'_> {
             Symbol::Module(number) => match self.shared.get(&(usize::MAX, number)) {
                 Some(offset) => Symbolic::Constant(*offset),
                 None if external(&self.module.variables[number]) => {
-                    let message = format!("no module defines the variable `{}`", self.module.variables[number].name);
+                    let message = format!(
+                        "no module defines the variable `{}`; link one that does",
+                        self.module.variables[number].name
+                    );
                     return Err(Error::unsupported(message));
                 }
                 None => Symbolic::Constant(self.addresses[number]),

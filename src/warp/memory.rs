@@ -1,7 +1,5 @@
 //! Loads and stores over the warps of a block, for the emulator of this crate.
 
-use core::ops::Range;
-
 use super::{ACTIVE, ALWAYS, Level, Program, Row, Warps};
 use crate::lanes::{Code, ELEMENTS, Element, Regular, Transfer, Window, fill};
 
@@ -60,17 +58,6 @@ impl Program {
         }
         let (bytes, signed) = (moved.bytes, moved.signed);
         Some(Transfer { guard, base, offset: moved.offset, bytes, signed, bits, count: count as u8, elements })
-    }
-
-    /// Like [`Program::run_range`], but may also write lanes of inactive threads, whose values must not be needed any
-    /// more.
-    ///
-    /// # Panics
-    ///
-    /// As [`Program::run_range`].
-    #[inline]
-    pub(crate) fn run_whole(&self, instructions: Range<usize>, warps: Range<usize>, block: &mut Warps) {
-        self.run_steps(instructions, warps, true, block);
     }
 
     /// Executes a load (or store) for consecutive warps, beginning with `first`, with a mask for each. Returns the

@@ -43,6 +43,19 @@ CASES = {
     "where": lambda: (empty(100) < 0.5).where(integers(100), -1),
     "longs": lambda: integers(64).cast(dtypes.int64) * 5_000_000_000,
     "pool": lambda: empty(3, 16, 16).max_pool2d(2),
+    "half_sums": lambda: halves(8, 4096).sum(1),
+    "double_sums": lambda: empty(5, 2000, dtype=dtypes.float64).sum(1),
+    "running_sums": lambda: integers(6, 50).cumsum(1),
+    "variance": lambda: (empty(6, 256) - empty(6, 1)).square().mean(1),
+    "any": lambda: (integers(20, 100) == 7).any(1),
+    "largest_bytes": lambda: empty(4, 64, dtype=dtypes.uint8).max(1),
+    "long_products": lambda: empty(3, 100, dtype=dtypes.int64).prod(1),
+    "shorts": lambda: empty(200, dtype=dtypes.int16) * empty(200, dtype=dtypes.int16) + empty(200, dtype=dtypes.uint16).cast(dtypes.int16),
+    "shifts": lambda: (empty(200, dtype=dtypes.uint32) << 3) ^ (empty(200, dtype=dtypes.uint32) >> 5),
+    "padded": lambda: empty(7, 9).pad(((2, 1), (0, 3))).flip(0) * 2,
+    "activations": lambda: empty(200).tanh() + empty(200).sigmoid(),
+    "waves": lambda: empty(200).sin() + empty(200).log2(),
+    "product_mixed": lambda: halves(64, 64).matmul(halves(64, 32), dtype=dtypes.float32),
 }
 
 

@@ -227,7 +227,7 @@ impl Block<'_> {
             }
         }
         let steps = steps.start as usize..steps.end as usize;
-        self.code.program.run_whole(steps, warp..warp + 1, &mut self.warps);
+        self.code.program.run_full(steps, warp..warp + 1, &mut self.warps);
         let lane = self.warps.active(warp).trailing_zeros() as usize % 32;
         for number in &once.writes {
             self.spread(*number, warp, lane);

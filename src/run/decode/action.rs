@@ -318,10 +318,9 @@ impl Planning<'_> {
         let callee = match callee {
             Some(Callee::Direct(number)) if !self.module.functions[number].body => {
                 let name = &self.module.functions[number].name;
-                Callee::System(
-                    System::named(name)
-                        .ok_or_else(|| Error::unsupported(format!("no module defines the function `{name}`")))?,
-                )
+                Callee::System(System::named(name).ok_or_else(|| {
+                    Error::unsupported(format!("no module defines the function `{name}`; link one that does"))
+                })?)
             }
             Some(callee) => callee,
             None => return Err(Error::unsupported("the function that is called is not known")),

@@ -2,12 +2,13 @@
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
-use alloc::string::String;
-use alloc::vec;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use core::fmt;
 
-use super::{Function, Linkage, Module, Symbol, Value, Variable};
+use super::{Function, Linkage, Module, Parameter, Symbol, Value, Variable};
+use crate::table::Table;
 
 /// Reason why modules cannot be linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,13 +21,15 @@ pub enum LinkError {
         /// The two modules, counted from zero.
         modules: [usize; 2],
     },
-    /// A name denotes a function in one module and a variable in another, variables of different state spaces, or
-    /// functions that differ in kind or number of parameters.
+    /// A name denotes a function in one module and a variable in another, variables of different state spaces or sizes, or functions
+    /// that differ in kind, or in the number or sizes of their parameters and results.
     OfOtherKind {
         /// The name.
         name: String,
         /// The two modules, counted from zero.
         modules: [usize; 2],
+        /// What the name denotes in each of them: `a function (4 bytes) -> (8 bytes)`, `a variable of 4 bytes in .global`.
+        kinds: [String; 2],
     },
     /// The address size of a module differs from that of the first.
     AddressSize {
@@ -44,9 +47,8 @@ impl fmt::Display for LinkError {
                 let (first, second) = (first + 1, second + 1);
                 write!(f, "`{name}` is defined in module {first} and again in module {second}; one must be `.weak`")
             }
-            LinkError::OfOtherKind { name, modules: [first, second] } => {
-                let (first, second) = (first + 1, second + 1);
-                write!(f, "`{name}` is declared differently in module {first} and in module {second}")
+            LinkError::OfOtherKind { name, modules: [first, second], kinds: [one, other] } => {
+                write!(f, "`{name}` is {one} in module {}, and {other} in module {}", first + 1, second + 1)
             }
             LinkError::AddressSize { module } => {
                 write!(f, "module {} has another `.address_size` than the first", module + 1)
@@ -85,6 +87,74 @@ fn of_variable(variable: &Variable) -> Strength {
     }
 }
 
+/// The sizes in bytes of parameters or results; zero if the text does not specify one.
+fn sizes(function: &Function, parameters: &[Parameter], table: &Table) -> Vec<u64> {
+    let size = |parameter: &Parameter| match (function.parameter(parameter), parameter) {
+        (Some(variable), _) => variable.size,
+        (None, Parameter::Register(number)) => u64::from(table.ty(function.registers[*number].ty).bits.div_ceil(8)),
+        (None, Parameter::Variable(_)) => 0,
+    };
+    parameters.iter().map(size).collect()
+}
+
+/// What a name denotes: the kind of a declaration, and the sizes in bytes that have to agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Signature {
+    Function { kernel: bool, parameters: Vec<u64>, results: Vec<u64> },
+    Variable { space: &'static str, size: u64 },
+}
+
+impl Signature {
+    fn of_function(function: &Function, table: &Table) -> Signature {
+        let [parameters, results] = [&function.parameters, &function.results].map(|list| sizes(function, list, table));
+        Signature::Function { kernel: function.kernel, parameters, results }
+    }
+
+    fn of_variable(variable: &Variable) -> Signature {
+        // The largest of several common variables is used.
+        let size = if variable.linkage == Some(Linkage::Common) { 0 } else { variable.size };
+        Signature::Variable { space: variable.space.name, size }
+    }
+
+    /// Returns true if one name may denote both. A size of zero is any.
+    fn fits(&self, other: &Signature) -> bool {
+        let size = |one: u64, other: u64| one == other || one == 0 || other == 0;
+        let list = |one: &[u64], other: &[u64]| {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| size(*one, *other))
+        };
+        match (self, other) {
+            (
+                Signature::Function { kernel, parameters, results },
+                Signature::Function { kernel: kind, parameters: others, results: given },
+            ) => kernel == kind && list(parameters, others) && list(results, given),
+            (Signature::Variable { space, size: own }, Signature::Variable { space: another, size: given }) => {
+                space == another && size(*own, *given)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |sizes: &[u64]| {
+            let bytes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+            if bytes.is_empty() { String::from("()") } else { format!("({} bytes)", bytes.join(", ")) }
+        };
+        match self {
+            Signature::Function { kernel: true, parameters, .. } => write!(f, "a kernel {}", list(parameters)),
+            Signature::Function { parameters, results, .. } if results.is_empty() => {
+                write!(f, "a function {}", list(parameters))
+            }
+            Signature::Function { parameters, results, .. } => {
+                write!(f, "a function {} -> {}", list(parameters), list(results))
+            }
+            Signature::Variable { space, size: 0 } => write!(f, "a variable in .{space}"),
+            Signature::Variable { space, size } => write!(f, "a variable of {size} bytes in .{space}"),
+        }
+    }
+}
+
 /// Declarations merged from several modules: `items` has the chosen declarations and their modules, and `places` the
 /// new index of each module's declarations.
 struct Merged<T> {
@@ -104,7 +174,7 @@ impl<T> Merged<T> {
         items: Vec<T>,
         name: impl Fn(&T) -> (&str, Option<Linkage>),
         strength: impl Fn(&T) -> Strength,
-        alike: impl Fn(&T, &T) -> bool,
+        signature: impl Fn(&T) -> Signature,
     ) -> Result<(), LinkError> {
         let mut places = Vec::with_capacity(items.len());
         for item in items {
@@ -120,12 +190,13 @@ impl<T> Merged<T> {
             };
             let (other, before) = &self.items[place];
             let modules = [*other, module];
-            if !alike(before, &item) {
-                return Err(LinkError::OfOtherKind { name: own.to_owned(), modules });
-            }
             match (strength(before), strength(&item)) {
                 (Strength::Defined, Strength::Defined) => {
                     return Err(LinkError::DefinedTwice { name: own.to_owned(), modules });
+                }
+                _ if !signature(before).fits(&signature(&item)) => {
+                    let kinds = [signature(before), signature(&item)].map(|signature| signature.to_string());
+                    return Err(LinkError::OfOtherKind { name: own.to_owned(), modules, kinds });
                 }
                 (before, now) if now > before => self.items[place] = (module, item),
                 _ => {}
@@ -140,6 +211,7 @@ impl<T> Merged<T> {
 pub(super) fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
     let mut modules = modules.into_iter();
     let mut linked = modules.next().ok_or(LinkError::Nothing)?;
+    let table = linked.table;
     let (mut functions, mut variables) = (Merged::new(), Merged::new());
     let mut parts = vec![0];
     let mut add = |number: usize, module: &mut Module| {
@@ -148,14 +220,14 @@ pub(super) fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
             core::mem::take(&mut module.functions),
             |function: &Function| (&function.name, function.linkage),
             of_function,
-            |one, other| one.kernel == other.kernel && one.parameters.len() == other.parameters.len(),
+            |function| Signature::of_function(function, table),
         )?;
         variables.add(
             number,
             core::mem::take(&mut module.variables),
             |variable: &Variable| (&variable.name, variable.linkage),
             of_variable,
-            |one, other| one.space.name == other.space.name,
+            Signature::of_variable,
         )
     };
     add(0, &mut linked)?;
@@ -176,8 +248,10 @@ pub(super) fn link(modules: Vec<Module>) -> Result<Module, LinkError> {
     }
     for name in functions.exported.keys() {
         if let Some(variable) = variables.exported.get(name) {
-            let modules = [functions.items[functions.exported[name]].0, variables.items[*variable].0];
-            return Err(LinkError::OfOtherKind { name: name.clone(), modules });
+            let (function, variable) = (&functions.items[functions.exported[name]], &variables.items[*variable]);
+            let kinds = [Signature::of_function(&function.1, table), Signature::of_variable(&variable.1)];
+            let (modules, kinds) = ([function.0, variable.0], kinds.map(|kind| kind.to_string()));
+            return Err(LinkError::OfOtherKind { name: name.clone(), modules, kinds });
         }
     }
     let places = Places { functions: functions.places, variables: variables.places };
