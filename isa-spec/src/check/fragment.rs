@@ -1,13 +1,23 @@
 //! Validation of fragments: in every form that uses one, each matrix element is held exactly once.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::Form;
+use crate::model::fragment::Share;
 use crate::model::{Entry, Model, Opcode};
 use crate::text::{Diagnostic, Errors};
 
+/// Problems of the shares that entries have in common; `None` for a share without one.
+pub(super) type Problems = HashMap<Share, Option<String>>;
+
 /// Checks the fragments of an entry for each of its forms.
-pub(super) fn check(model: &Model, opcode: &Opcode, entry: &Entry, forms: &[Form], errors: &mut Errors) {
+pub(super) fn check(
+    (model, problems): (&Model, &mut Problems),
+    opcode: &Opcode,
+    entry: &Entry,
+    forms: &[Form],
+    errors: &mut Errors,
+) {
     let (mut seen, mut used) = (HashSet::new(), HashSet::new());
     for form in forms {
         for pattern in &form.patterns {
@@ -18,10 +28,14 @@ pub(super) fn check(model: &Model, opcode: &Opcode, entry: &Entry, forms: &[Form
             };
             for (held, share, _) in shares {
                 used.extend(entry.fragments.iter().position(|other| std::ptr::eq(other, held)));
-                if let (true, Err(problem)) = (seen.insert(share), model.fragments[share.fragment].layout(share)) {
+                let layout = || model.fragments[share.fragment].layout(share).err();
+                if seen.insert(share)
+                    && let Some(problem) = problems.entry(share).or_insert_with(layout)
+                {
                     let name = &entry.operands[pattern.operand].name;
                     errors.push(
-                        Diagnostic::new(held.span, problem).help(format!("this is `{name}` of `{}`", form.mnemonic)),
+                        Diagnostic::new(held.span, problem.clone())
+                            .help(format!("this is `{name}` of `{}`", form.mnemonic)),
                     );
                 }
             }

@@ -139,7 +139,7 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
     let mut errors = Errors::new();
     let mut forms: Vec<Form> = Vec::new();
     let (mut rules, mut free_floors) = (Vec::new(), Vec::new());
-    let mut programs = Programs::default();
+    let (mut programs, mut fragments) = (Programs::default(), fragment::Problems::new());
     for (index, opcode) in model.opcodes.iter().enumerate() {
         let mut checker = OpcodeChecker {
             model: &model,
@@ -148,6 +148,7 @@ pub fn check(model: Model) -> Result<Checked, Errors> {
             room: limits::FORMS.saturating_sub(forms.len()),
             forms: Vec::new(),
             programs: &mut programs,
+            fragments: &mut fragments,
             rules: rule::Rules::default(),
             free_floors: Vec::new(),
             spelt: HashMap::new(),
@@ -228,6 +229,7 @@ struct OpcodeChecker<'a> {
     room: usize,
     forms: Vec<Form>,
     programs: &'a mut Programs,
+    fragments: &'a mut fragment::Problems,
     rules: rule::Rules,
     free_floors: Vec<FreeFloor>,
     /// Forms of each name.
@@ -284,7 +286,8 @@ impl OpcodeChecker<'_> {
         if self.errors.len() > before {
             return;
         }
-        fragment::check(self.model, self.opcode, entry, &self.forms[first..], &mut self.errors);
+        let model = (self.model, &mut *self.fragments);
+        fragment::check(model, self.opcode, entry, &self.forms[first..], &mut self.errors);
         layout::check(self.model, self.opcode, entry, &self.forms[first..], &mut self.errors);
         for (requirement, note) in &entry.lenient_floors {
             let relaxes = |form: &Form| form.lenient_floor.as_ref().is_some_and(|(_, found)| found == note);

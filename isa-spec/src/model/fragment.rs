@@ -1,7 +1,5 @@
 //! Fragments: distribution of matrix elements over the lanes of a warp, given by formulas in a spec.
 
-use std::collections::HashMap;
-
 use super::choice::{Choice, Scope, Values, cubes, slots_asked};
 use super::{Entry, Model, Opcode, OperandKind};
 use crate::syntax::ast::{BinaryOp, Docs, Expr, ExprKind};
@@ -175,8 +173,7 @@ impl Fragment {
         if count > ELEMENTS {
             return Err(format!("a thread holds at most {ELEMENTS} elements, and here {count}"));
         }
-        let mut found: HashMap<[usize; 3], (u32, u32)> = HashMap::new();
-        let mut size = [0; 3];
+        let (mut places, mut size) = (Vec::new(), [0; 3]);
         for (lane, element) in (0..LANES).flat_map(|lane| (0..count).map(move |element| (lane, element))) {
             let mut place = [0; 3];
             let of = |name: &str| match name {
@@ -194,23 +191,26 @@ impl Fragment {
                 place[number] = value as usize;
                 size[number] = size[number].max(value as usize + 1);
             }
-            if let Some((other, its)) = found.insert(place, (lane, element)) {
-                let [matrix, row, column] = place;
+            places.push(((lane, element), place));
+        }
+        let [matrices, rows, columns] = size;
+        // Of more cells than elements one is free among the first ones, so the others need not be looked at.
+        let mut holders = vec![None; (matrices * rows * columns).min(places.len() + 1)];
+        for ((lane, element), [matrix, row, column]) in places {
+            let Some(holder) = holders.get_mut((matrix * rows + row) * columns + column) else { continue };
+            if let Some((other, its)) = holder.replace((lane, element)) {
                 let of = if self.matrix.is_some() { format!(" of matrix {matrix}") } else { String::new() };
                 return Err(format!(
                     "row {row}, column {column}{of} is held twice: element {its} of lane {other} and element {element} of lane {lane}"
                 ));
             }
         }
-        let [matrices, rows, columns] = size;
-        let mut holders = Vec::new();
-        for place in 0..matrices * rows * columns {
-            let [matrix, row, column] = [place / columns / rows, place / columns % rows, place % columns];
-            let Some(holder) = found.get(&[matrix, row, column]) else {
-                return Err(format!("no thread holds row {row}, column {column} of {rows} by {columns}"));
-            };
-            holders.push(*holder);
-        }
+        let free = |place: usize| {
+            let (row, column) = (place / columns % rows, place % columns);
+            format!("no thread holds row {row}, column {column} of {rows} by {columns}")
+        };
+        let holders = holders.into_iter().enumerate().map(|(place, holder)| holder.ok_or_else(|| free(place)));
+        let holders = holders.collect::<Result<_, String>>()?;
         Ok(Layout { matrices, rows, columns, holders })
     }
 }

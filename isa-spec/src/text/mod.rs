@@ -2,12 +2,13 @@
 //!
 //! Independent of the grammar.
 
+mod nearest;
 mod render;
 mod report;
 mod source;
 mod unlexed;
 
-pub(crate) use report::nearest;
+pub(crate) use nearest::nearest;
 pub use report::{Diagnostic, Errors};
 pub(crate) use source::beside;
 pub use source::{Place, Sources};

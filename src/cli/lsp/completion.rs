@@ -12,6 +12,7 @@ use ptx_isa::text::module::{Context, Part, Symbol, SymbolKind};
 use ptx_isa::text::{Options, mnemonic, spelling};
 
 use super::documents::Document;
+use super::numbers::numbers;
 
 /// Maximum number of registers offered for a family; a longer prefix reveals others.
 const MOST_OF_FAMILY: usize = 100;
@@ -166,19 +167,6 @@ fn is_listed(form: FormInfo) -> bool {
     form.lenient().is_none()
 }
 
-/// The numbers below a count that begin with some digits, those with fewer digits first.
-fn numbers(digits: &str, count: u64) -> impl Iterator<Item = u64> {
-    let first = if digits.starts_with('0') && digits != "0" { None } else { digits.parse::<u64>().ok() };
-    let all = if digits.is_empty() { 0..count } else { 0..0 };
-    // Nothing follows a zero.
-    let powers = std::iter::successors(Some(1_u64), move |power| power.checked_mul(10).filter(|_| first != Some(0)));
-    let ranges = powers.map_while(move |power| {
-        let start = first?.checked_mul(power)?;
-        (start < count).then(|| start..start.saturating_add(power).min(count))
-    });
-    all.chain(ranges.flatten())
-}
-
 /// Returns the reference's description of a modifier, or else the name of its set.
 fn in_words(opcode: &str, choice: &Choice) -> String {
     let page = REFERENCE.page(opcode);
@@ -251,23 +239,4 @@ fn commas(text: &str) -> usize {
         letter == ',' && depth <= 0
     };
     text.chars().map(separates).filter(|separates| *separates).count()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::numbers;
-
-    #[test]
-    fn numbers_go_on_with_digits() {
-        let of = |digits, count| numbers(digits, count).collect::<Vec<_>>();
-        assert_eq!(of("", 3), [0, 1, 2]);
-        assert_eq!(of("0", 300), [0]);
-        assert_eq!(of("12", 125), [12, 120, 121, 122, 123, 124]);
-        assert_eq!(of("12", 12), [0; 0]);
-        assert_eq!(numbers("1", u64::MAX).nth(10), Some(19));
-        for none in ["00", "x", "99999999999999999999999"] {
-            assert_eq!(of(none, u64::MAX), [0; 0], "{none}");
-        }
-        assert_eq!(numbers("18446744073709551614", u64::MAX).count(), 1);
-    }
 }

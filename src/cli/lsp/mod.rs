@@ -14,6 +14,7 @@ mod highlight;
 mod hints;
 mod hover;
 mod lens;
+mod numbers;
 mod positions;
 mod references;
 mod rename;

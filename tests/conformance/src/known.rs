@@ -5,7 +5,7 @@
 //! with it (`takes`, `refuses`, or `lines` for a module in which both refuse different lines), and the text, separated
 //! by tabs. Lines are compared exactly, not as patterns, and no known difference counts as agreement.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::path::Path;
 
@@ -75,6 +75,20 @@ impl Known {
 
     pub(crate) fn has(&self, kind: &str, difference: &Difference) -> bool {
         self.entries.contains_key(&key(kind, difference))
+    }
+
+    /// Returns true if a line is listed, whatever the assembler does with it.
+    pub(crate) fn lists(&self, kind: &str, place: &str, line: &str) -> bool {
+        let mut key = [kind.to_owned(), place.to_owned(), String::new(), line.escape_debug().to_string()];
+        ["refuses", "takes"].into_iter().any(|does| {
+            key[2] = does.to_owned();
+            self.entries.contains_key(&key)
+        })
+    }
+
+    /// The places of the listed lines of a kind.
+    pub(crate) fn places(&self, kind: &str) -> BTreeSet<&str> {
+        self.entries.keys().filter(|key| key[0] == kind).map(|key| key[1].as_str()).collect()
     }
 
     /// Compares the list with what a run found.

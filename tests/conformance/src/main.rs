@@ -55,7 +55,7 @@ struct Arguments {
     /// Number of modules to mutate
     #[arg(long)]
     modules: Option<usize>,
-    /// Try one in N lines, and for floors one in N pairs of version and target
+    /// Try the known differences and one in N lines, for floors one in N pairs of version and target
     #[arg(long, value_name = "N", default_value_t = 1)]
     one_in: u64,
     /// Only these kinds
@@ -112,6 +112,7 @@ fn main() -> ExitCode {
         seed: arguments.seed.unwrap_or(now),
         random: arguments.random.unwrap_or(if arguments.quick { 10_000 } else { 60_000 }),
         modules: arguments.modules.unwrap_or(if arguments.quick { 1_000 } else { 20_000 }),
+        known: &known,
     };
     println!("seed {}", extent.seed);
     let mut fine = true;
@@ -131,7 +132,7 @@ fn main() -> ExitCode {
             let show = (&*today(), arguments.show);
             return ExitCode::from(u8::from(!machine::record(&assembler, &disassembler, &file, &choice, show)));
         }
-        let tallies = hold(&assembler, &extent, &arguments, &known, &root);
+        let tallies = hold(&assembler, &extent, &arguments, &root);
         report::table(&assembler.version, &tallies);
         fine &= report::known(&known.judge(&tallies));
     }
@@ -144,7 +145,8 @@ fn today() -> String {
     String::from_utf8_lossy(&said.stdout).trim().to_owned()
 }
 
-fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, known: &Known, root: &Path) -> Vec<Tally> {
+fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, root: &Path) -> Vec<Tally> {
+    let known = extent.known;
     let wanted = |kind: &str| arguments.kind.is_empty() || arguments.kind.iter().any(|other| other == kind);
     let mut tallies = Vec::new();
     let mut done = |tally: Tally, start: Instant| {
@@ -152,7 +154,7 @@ fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, known: &K
         report::differences(&tally, known, arguments.show);
         tallies.push(tally);
     };
-    for (kind, whole, batches) in kinds::LINES {
+    for &(kind, whole, batches) in kinds::LINES {
         if !wanted(kind) {
             continue;
         }
@@ -161,11 +163,9 @@ fn hold(assembler: &Assembler, extent: &Extent, arguments: &Arguments, known: &K
         let mut shrunk = 0;
         batches(extent, &mut |mut batch| {
             let turn = |text: &str| hash(text, extent.seed).is_multiple_of(arguments.one_in.max(1));
-            match whole {
-                true if turn(&batch.context.place()) => {}
-                true => batch.lines.clear(),
-                false => batch.lines.retain(|line| turn(line)),
-            }
+            let place = batch.context.place();
+            let all = whole && turn(&place);
+            batch.lines.retain(|line| all || !whole && turn(line) || known.lists(kind, &place, line));
             if !batch.lines.is_empty() {
                 lines(assembler, &batch, known, &mut tally, &mut shrunk);
             }

@@ -12,6 +12,7 @@
 
 mod conditions;
 mod count;
+mod letters;
 mod sets;
 mod template;
 

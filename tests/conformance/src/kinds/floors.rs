@@ -21,34 +21,45 @@ fn family(form: FormInfo) -> (usize, usize, Vec<Option<u8>>) {
     (instruction.index(), form.line(), values.collect())
 }
 
-/// Versions and targets that know each other; for a quick run those at some floor, just below, and the newest.
-fn pairs(quick: bool) -> Vec<(Version, Target)> {
-    let mut versions: BTreeSet<Version> = TABLE.versions.iter().copied().collect();
-    let mut targets: BTreeSet<Target> = TABLE.targets.iter().map(|info| info.target).collect();
-    if quick {
-        let floors = TABLE.forms().flat_map(|form| {
-            [Some(form.floor()), form.lenient_floor().map(|relaxed| &relaxed.floor)].into_iter().flatten()
+/// Versions and targets that know each other; for a quick run those at some floor, just below, the newest, and those of
+/// known differences.
+fn pairs(extent: &Extent) -> Vec<(Version, Target)> {
+    let versions = TABLE.versions.iter().copied();
+    let pairs = versions.flat_map(|version| TABLE.targets.iter().map(move |info| (version, info)));
+    let pairs = pairs.filter(|(version, info)| info.since <= *version).map(|(version, info)| (version, info.target));
+    let mut pairs: Vec<(Version, Target)> = pairs.collect();
+    if extent.quick {
+        let (versions, numbers) = near_floors();
+        let known = extent.known.places("floors");
+        pairs.retain(|(version, target)| {
+            let near = versions.contains(version) && numbers.contains(&target.sm) && target.suffix.is_none();
+            near || known.contains(&*format!("{version} {target}"))
         });
-        let free = TABLE.instructions().flat_map(|instruction| instruction.data().free_floors);
-        let floors: Vec<_> = floors.chain(free.map(|free| &free.floor)).collect();
-        let list = TABLE.versions;
-        let places = floors.iter().filter_map(|floor| list.iter().position(|version| *version == floor.ptx));
-        versions = places
-            .flat_map(|place| [list[place.saturating_sub(1)], list[place]])
-            .chain([list[list.len() - 1]])
-            .collect();
-        let numbers: BTreeSet<u16> = targets.iter().map(|target| target.sm).collect();
-        let numbers: Vec<u16> = numbers.into_iter().collect();
-        let places = floors.iter().filter_map(|floor| numbers.iter().position(|sm| *sm == floor.target().sm));
-        let near: BTreeSet<u16> = places
-            .flat_map(|place| [numbers[place.saturating_sub(1)], numbers[place]])
-            .chain([numbers[numbers.len() - 1]])
-            .collect();
-        targets.retain(|target| near.contains(&target.sm) && target.suffix.is_none());
     }
-    let since = |target: Target| TABLE.targets.iter().find(|info| info.target == target).map(|info| info.since);
-    let pairs = versions.iter().flat_map(|version| targets.iter().map(move |target| (*version, *target)));
-    pairs.filter(|(version, target)| since(*target).is_some_and(|since| since <= *version)).collect()
+    pairs.sort();
+    pairs
+}
+
+/// Versions and numbers of targets at some floor, just below, and the newest.
+fn near_floors() -> (BTreeSet<Version>, BTreeSet<u16>) {
+    let forms = TABLE.forms().flat_map(|form| {
+        [Some(form.floor()), form.lenient_floor().map(|relaxed| &relaxed.floor)].into_iter().flatten()
+    });
+    let free = TABLE.instructions().flat_map(|instruction| instruction.data().free_floors);
+    let floors: Vec<&Floor> = forms.chain(free.map(|free| &free.floor)).collect();
+    let versions: Vec<Version> = TABLE.versions.to_vec();
+    let numbers: BTreeSet<u16> = TABLE.targets.iter().map(|info| info.target.sm).collect();
+    let numbers: Vec<u16> = numbers.into_iter().collect();
+    (
+        near(&versions, floors.iter().map(|floor| floor.ptx)),
+        near(&numbers, floors.iter().map(|floor| floor.target().sm)),
+    )
+}
+
+/// Those of a list that are wanted, each with the one before it, and the last.
+fn near<T: Copy + Ord>(list: &[T], wanted: impl Iterator<Item = T>) -> BTreeSet<T> {
+    let places = wanted.filter_map(|one| list.iter().position(|other| *other == one));
+    places.flat_map(|place| [list[place.saturating_sub(1)], list[place]]).chain(list.last().copied()).collect()
 }
 
 /// Statements with free modifiers that ask for more than their forms do, with what they ask for.
@@ -80,12 +91,14 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
         (form.floor(), statement(form, register))
     });
     let lines: Vec<_> = lines.chain(free_floors()).collect();
-    for (version, target) in pairs(extent.quick) {
-        // A quick run tries each form at its floor, and in one place of 24.
-        let place = hash(&format!("{version} {target}"), extent.seed);
+    for (version, target) in pairs(extent) {
+        // A quick run tries each form at its floor, where it is known to differ, and in one place of 24.
+        let name = format!("{version} {target}");
+        let place = hash(&name, extent.seed);
         let tried = |(floor, line): &&(&Floor, String)| {
             let at_floor = (floor.ptx, floor.target()) == (version, target);
-            !extent.quick || at_floor || hash(line, place).is_multiple_of(24)
+            let known = || extent.known.lists("floors", &name, line);
+            !extent.quick || at_floor || hash(line, place).is_multiple_of(24) || known()
         };
         let lines = lines.iter().filter(tried).map(|(_, line)| line.clone());
         take(Batch { context: context(version, target), lines: lines.collect() });

@@ -18,10 +18,11 @@ use ptx_isa::TABLE;
 use ptx_isa::target::{Target, Version};
 
 use crate::context::Context;
+use crate::known::Known;
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
+pub(crate) struct Extent<'a> {
     /// A part of what is usually tried, for a run of a minute.
     pub(crate) quick: bool,
     pub(crate) seed: u64,
@@ -29,6 +30,8 @@ pub(crate) struct Extent {
     pub(crate) random: usize,
     /// Number of mutated modules.
     pub(crate) modules: usize,
+    /// Listed lines, which are always tried.
+    pub(crate) known: &'a Known,
 }
 
 /// Lines and the context they are judged in.
