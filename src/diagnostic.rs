@@ -76,6 +76,7 @@ impl Fix {
 
 impl Diagnostic {
     /// Creates an error: the assembler rejects the text.
+    #[cold]
     pub fn error(code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
         let (severity, message) = (Severity::Error, message.into());
         Diagnostic { code, severity, span, message, help: None, note: None, fixes: Vec::new(), statement: None }

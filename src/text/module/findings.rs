@@ -113,6 +113,7 @@ impl<'o, 'a> Findings<'o, 'a> {
         }
     }
 
+    #[cold]
     pub(super) fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
         self.waiting.push(Diagnostic::error(code, span, message));
     }

@@ -46,6 +46,7 @@ impl<'a, W: Watch<'a>> Output<'a> for Watched<'_, '_, 'a, W> {
         self.judge.ends(span);
     }
 
+    #[inline(never)]
     fn part(&mut self, part: Part<'_, 'a>) {
         self.watch.part(&part);
         self.judge.part(part);

@@ -29,11 +29,14 @@ use crate::table::{self, FormInfo, Free, Lenient, OperandKind, Table};
 /// The error is boxed to keep results small.
 pub(crate) type Read<T> = Result<T, Box<Diagnostic>>;
 
+/// An error. As it is cold, what makes its message is out of the way of what is usual.
+#[cold]
 pub(crate) fn fail<T>(code: Code, span: Range<usize>, message: impl Into<String>) -> Read<T> {
     Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
 /// The text at `next` is not part of the statement that ends before it. On the same line something else may be missing.
+#[cold]
 pub(crate) fn missing_semicolon<T>(text: &str, end: usize, next: Range<usize>) -> Read<T> {
     let apart = text[end..next.start].contains('\n') || text[next.start..].starts_with('}');
     let fix = Fix { safe: apart, ..Fix::new(end..end, ";") };

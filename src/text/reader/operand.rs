@@ -301,6 +301,7 @@ impl<'a> Reader<'a> {
     }
 }
 
+#[cold]
 pub(crate) fn constant_error(error: constant::ConstantError) -> Box<Diagnostic> {
     Box::new(Diagnostic::error(Code::Constant, error.span, format!("{}", error.kind)))
 }

@@ -38,6 +38,7 @@ pub(super) fn stands_outside(table: &Table, name: &str) -> bool {
 }
 
 /// Reports a directive that is unknown at this place; `names` are the directives that are valid here.
+#[cold]
 pub(super) fn unknown_directive(
     name: &str,
     span: Range<usize>,

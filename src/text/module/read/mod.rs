@@ -191,6 +191,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         self.reader.cursor.text()
     }
 
+    #[cold]
     fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
         self.out.part(Part::Finding(Box::new(Diagnostic::error(code, span, message))));
     }
