@@ -192,7 +192,7 @@ impl Program {
 
     /// Like [`Program::push`], with registers of any width. A register whose width differs from that of its operand is
     /// converted: a source is truncated, or sign- or zero-extended according to the operand's type; a destination
-    /// receives the operand's bits, extended in the same way. A register of 16 bits holds a byte, extended as well.
+    /// receives the operand's bits, extended in the same way, as is a byte in a register of 16 bits.
     ///
     /// # Errors
     ///

@@ -75,6 +75,56 @@ fn consoles_print_what_the_readme_says() {
     assert!(commands >= 3, "{commands}");
 }
 
+/// A module of three kernels, and one with a function that it calls.
+const KERNEL: &str = "
+    .extern .func (.param .f32 r) half(.param .f32 x);
+    .visible .entry saxpy(.param .u32 n, .param .f32 a, .param .u64 x, .param .u64 y) { ret; }
+    .visible .entry copy(.param .u64 x, .param .u64 y) {
+        .reg .b32 %r<4>; .reg .b64 %rd<6>; .reg .pred %p; .reg .f32 %f;
+        mov.u32 %r1, %ctaid.x; mov.u32 %r2, %tid.x; mad.lo.u32 %r3, %r1, 256, %r2; setp.ge.u32 %p, %r3, 9; @%p ret;
+        ld.param.u64 %rd1, [x]; ld.param.u64 %rd2, [y]; mul.wide.u32 %rd3, %r3, 4; add.u64 %rd4, %rd1, %rd3; add.u64 %rd5, %rd2, %rd3;
+        ld.global.f32 %f, [%rd4]; st.global.f32 [%rd5], %f; ret;
+    }
+    .visible .entry scaled(.param .u64 y) {
+        .reg .f32 %f; .reg .b64 %rd; .param .f32 x; .param .f32 r;
+        st.param.f32 [x], 3.0; call.uni (r), half, (x); ld.param.f32 %f, [r]; ld.param.u64 %rd, [y]; st.global.f32 [%rd], %f; ret;
+    }";
+const LIBRARY: &str = "
+    .visible .func (.param .f32 r) half(.param .f32 x) {
+        .reg .f32 %f; ld.param.f32 %f, [x]; mul.f32 %f, %f, 0.5; st.param.f32 [r], %f; ret;
+    }";
+
+/// The examples of `ptx-isa run --help`.
+#[test]
+fn launches_of_the_help_run() {
+    let folder = command::folder("walk-run");
+    for (name, text) in [("a.ptx", KERNEL), ("b.ptx", LIBRARY)] {
+        fs::write(folder.join(name), format!(".version 8.0\n.target sm_80\n.address_size 64\n{text}")).expect("a file");
+    }
+    let header = format!("{:117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (9,), }");
+    let array = [b"\x93NUMPY\x01\x00v\x00", header.as_bytes(), &[0; 36]].concat();
+    for name in ["x.npy", "y.npy"] {
+        fs::write(folder.join(name), &array).expect("a file");
+    }
+    let help = command::run(&["run", "--help"]).out;
+    let examples = help.split_once("Examples:\n").expect("examples").1;
+    let lines: Vec<&str> = examples.lines().take_while(|line| line.starts_with("  ")).collect();
+    let outputs: Vec<String> = lines
+        .iter()
+        .map(|line| {
+            let output = shell(line.trim(), &folder);
+            assert!(output.status.success(), "{line}: {}", text(&output.stderr));
+            text(&output.stdout).to_owned()
+        })
+        .collect();
+    let listed =
+        "saxpy(.u32 n, .f32 a, .u64 x, .u64 y)\ncopy(.u64 x, .u64 y)\nscaled(.u64 y)\n    cannot be run: no module";
+    assert!(outputs[0].starts_with(listed), "{}", outputs[0]);
+    assert_eq!(outputs[1..], ["", "out = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]\n", ""]);
+    let saved = fs::read(folder.join("out.npy")).expect("the array");
+    assert_eq!(saved[128..132], 1.5_f32.to_le_bytes());
+}
+
 /// The examples of `--help`, in a folder with the files that they name. A site is written from what cargo has built, and is
 /// tested for itself.
 #[test]

@@ -29,7 +29,9 @@ fn copy(name: &str) -> PathBuf {
     for folder in ["src", "spec"] {
         fs::create_dir_all(to.join(folder)).unwrap();
     }
-    for file in ["build.rs", "Cargo.lock", "src/lib.rs", "spec/bits.isa", "spec/shapes.isa", "spec/toy.isa"] {
+    for file in
+        ["build.rs", "Cargo.lock", "src/lib.rs", "spec/bits.isa", "spec/kernels.isa", "spec/shapes.isa", "spec/toy.isa"]
+    {
         fs::copy(from.join(file), to.join(file)).unwrap();
     }
     let manifest = fs::read_to_string(from.join("Cargo.toml")).unwrap().replace("../..", ROOT);

@@ -181,7 +181,7 @@ fn reductions_in_groups() {
     run(include_str!("kernels/tinygrad-largest_bytes.ptx"), 4, inputs, |found: Vec<u8>| {
         assert_eq!(found, x.chunks(64).map(|row| *row.iter().max().unwrap()).collect::<Vec<_>>());
     });
-    let x: Vec<i64> = random(300).iter().map(|bits| i64::from(*bits) - (1 << 30) | 1).collect();
+    let x: Vec<i64> = random(300).iter().map(|bits| (i64::from(*bits) - (1 << 30)) | 1).collect();
     let inputs = |machine: &Machine| vec![machine.upload(&x)];
     run(include_str!("kernels/tinygrad-long_products.ptx"), 3, inputs, |found: Vec<i64>| {
         let product = |row: &[i64]| row.iter().fold(1_i64, |a, b| a.wrapping_mul(*b));

@@ -3,7 +3,7 @@
 use std::format;
 use std::prelude::rust_2024::*;
 
-use ptx_isa::table::Kind;
+use ptx_isa::table::{Kind, Table};
 use ptx_isa::text::resolved::Variable;
 
 use super::error::{Error, ErrorKind};
@@ -39,12 +39,12 @@ impl Argument {
     }
 
     /// The nearest argument that the parameter takes, as Rust writes it.
-    fn nearest(&self, parameter: &Variable) -> String {
+    fn nearest(&self, parameter: &Variable, table: &Table) -> String {
         let bits = parameter.size * 8;
         if parameter.elements != 1 || !matches!(bits, 8 | 16 | 32 | 64) {
             return format!("`Argument::bytes` of {} bytes", parameter.size);
         }
-        let float = is_float(parameter);
+        let float = is_float(parameter, table);
         let value = match self.number {
             Some("f32") => f64::from(f32::from_le_bytes(self.bytes[..].try_into().unwrap_or_default())),
             Some("f64") => f64::from_le_bytes(self.bytes[..].try_into().unwrap_or_default()),
@@ -67,14 +67,14 @@ fn integer(bytes: &[u8], signed: bool) -> i128 {
     if signed && bits >> (width - 1) & 1 == 1 { bits - (1 << width) } else { bits }
 }
 
-fn is_float(parameter: &Variable) -> bool {
-    parameter.ty.is_some_and(|ty| ptx_isa::TABLE.ty(ty).kind == Kind::Float)
+fn is_float(parameter: &Variable, table: &Table) -> bool {
+    parameter.ty.is_some_and(|ty| table.ty(ty).kind == Kind::Float)
 }
 
 /// Returns true if the parameter accepts the number as a value: integers for integer types, floats for float types, and
 /// any number for types of bits.
-fn takes(parameter: &Variable, number: &str) -> bool {
-    let kind = parameter.ty.map(|ty| ptx_isa::TABLE.ty(ty).kind);
+fn takes(parameter: &Variable, number: &str, table: &Table) -> bool {
+    let kind = parameter.ty.map(|ty| table.ty(ty).kind);
     match kind {
         Some(Kind::Float) => number.starts_with('f'),
         Some(Kind::Signed | Kind::Unsigned) => parameter.elements != 1 || !number.starts_with('f'),
@@ -85,7 +85,7 @@ fn takes(parameter: &Variable, number: &str) -> bool {
 impl Kernel {
     /// The kernel with its parameters, as its head declares them: `saxpy(.u32 n, .f32 a, .u64 x, .u64 y)`.
     pub fn signature(&self) -> String {
-        let parameters: Vec<String> = self.parameters().map(declared).collect();
+        let parameters: Vec<String> = self.parameters().map(|parameter| declared(parameter, self.table())).collect();
         format!("{}({})", self.name(), parameters.join(", "))
     }
 
@@ -95,18 +95,18 @@ impl Kernel {
             Err(Error::new(ErrorKind::Arguments, format!("{message}\n  the kernel is {}", self.signature())))
         };
         let parameters: Vec<_> = self.parameters().collect();
-        if let Some(message) = miscounted(&parameters, arguments.len()) {
+        if let Some(message) = miscounted(&parameters, arguments.len(), self.table()) {
             return fail(message);
         }
         let mut bytes = vec![0; total];
         for (number, (parameter, argument)) in parameters.iter().zip(arguments).enumerate() {
             let fits = argument.bytes.len() as u64 == parameter.size;
-            if !fits || argument.number.is_some_and(|number| !takes(parameter, number)) {
-                let (written, nearest) = (argument.written(), argument.nearest(parameter));
+            if !fits || argument.number.is_some_and(|number| !takes(parameter, number, self.table())) {
+                let (written, nearest) = (argument.written(), argument.nearest(parameter, self.table()));
                 return fail(format!(
                     "argument {} is `{written}`, but the parameter is `{}`: pass {nearest}",
                     number + 1,
-                    declared(parameter)
+                    declared(parameter, self.table())
                 ));
             }
             bytes[parameter.offset as usize..][..argument.bytes.len()].copy_from_slice(&argument.bytes);
@@ -116,8 +116,8 @@ impl Kernel {
 }
 
 /// A parameter as a head declares it: `.u32 n`.
-fn declared(parameter: &Variable) -> String {
-    let ty = parameter.ty.map_or("b8", |ty| ptx_isa::TABLE.ty(ty).name);
+fn declared(parameter: &Variable, table: &Table) -> String {
+    let ty = parameter.ty.map_or("b8", |ty| table.ty(ty).name);
     match parameter.elements {
         1 => format!(".{ty} {}", parameter.name),
         count => format!(".{ty} {}[{count}]", parameter.name),
@@ -125,13 +125,14 @@ fn declared(parameter: &Variable) -> String {
 }
 
 /// The finding that there are too few arguments or too many.
-fn miscounted(parameters: &[&Variable], given: usize) -> Option<String> {
+fn miscounted(parameters: &[&Variable], given: usize, table: &Table) -> Option<String> {
     let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let taken = counted(parameters.len(), "argument");
     match parameters.get(given..) {
         Some([]) => None,
         Some(rest) => {
-            let missing: Vec<String> = rest.iter().map(|parameter| format!("`{}`", declared(parameter))).collect();
+            let missing: Vec<String> =
+                rest.iter().map(|parameter| format!("`{}`", declared(parameter, table))).collect();
             Some(format!("the kernel takes {taken}, not {given}; missing: {}", missing.join(", ")))
         }
         None => Some(format!("the kernel takes {taken}, not {given}")),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use ptx_isa::table::Origin;
+use ptx_isa::table::{Origin, Table};
 use ptx_isa::text::resolved;
 
 use super::argument::Argument;
@@ -150,7 +150,17 @@ impl Module {
         };
         let modules = texts.iter().enumerate().map(read).collect::<Result<_, _>>()?;
         let linked = resolved::Module::link(modules);
-        let module = linked.map_err(|error| Error::new(ErrorKind::Module(Vec::new()), error.to_string()))?;
+        Module::of(linked.map_err(|error| Error::new(ErrorKind::Module(Vec::new()), error.to_string()))?, memory)
+    }
+
+    /// Allocates memory for the variables of a module that has been read, with the table of PTX or with one of another spec: launches
+    /// know the effects of instructions, not their names.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Memory`] if there is no memory for a variable, [`ErrorKind::Unsupported`] if initial contents have the address of
+    /// something that no module defines.
+    pub fn of(module: resolved::Module, memory: &Memory) -> Result<Module, Error> {
         let mut addresses = vec![0; module.variables.len()];
         if module.address_bits == 32 {
             memory.tell_apart();
@@ -267,6 +277,11 @@ pub struct Kernel {
 impl Kernel {
     fn function(&self) -> &resolved::Function {
         &self.loaded.module.functions[self.number]
+    }
+
+    /// The table of its instructions and types.
+    pub(super) fn table(&self) -> &'static Table {
+        self.loaded.module.table
     }
 
     /// Its name.

@@ -36,6 +36,11 @@ pub mod toy {
     include!(concat!(env!("OUT_DIR"), "/toy.rs"));
 }
 
+/// A machine that runs kernels.
+pub mod kernels {
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+}
+
 /// The same as `bits`, written where it is used.
 pub mod inline {
     ptx_isa_macros::isa! {
