@@ -206,9 +206,14 @@ fn check_warps(form: FormInfo, sm: u16, level: Level, count: usize, random: &mut
             }
             inputs.extend(selectors.iter().map(|selector| u128::from(*selector)));
             let outputs = form.evaluate(sm, &inputs);
-            for ((destination, bits), output) in destinations.iter().zip(&signature.destinations).zip(outputs.iter()) {
+            for (((destination, bits), (_, ty)), output) in
+                destinations.iter().zip(&signature.destinations).zip(form.results()).zip(outputs.iter())
+            {
                 let Some(register) = *destination else { continue };
-                write(&mut expected, *bits, register, (warp, lane), *output);
+                // A register of 16 bits holds a byte extended as its type says.
+                let byte = *bits == 8 && TABLE.ty(ty).kind == Kind::Signed;
+                let value = if byte { (*output as i8 as u16).into() } else { *output };
+                write(&mut expected, *bits, register, (warp, lane), value);
             }
         }
     }
