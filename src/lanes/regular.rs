@@ -46,13 +46,13 @@ impl Transfer {
         masks: &[u32],
     ) {
         let registers = Registers { first, stride, masks };
-        macro_rules! runs {
-            ($($name:ident $simd:ident [$($feature:tt)*];)*) => { [$($name::run::<WRITE>),*] };
-        }
         // SAFETY: the caller's promises; a level's code runs only where the machine has its features.
         unsafe {
             #[cfg(feature = "simd")]
             if let Some(vectors) = level.vectors() {
+                macro_rules! runs {
+                    ($($name:ident $simd:ident [$($feature:tt)*];)*) => { [$($name::run::<WRITE>),*] };
+                }
                 let runs: &[unsafe fn(&Transfer, &Regular<'_>, Registers<'_>)] = &levels!(runs);
                 return runs[vectors](self, addresses, registers);
             }
