@@ -242,7 +242,8 @@ fn atomics_in_shared_memory() {
             let most = block.iter().map(|words| words[0] as i32).max().unwrap().max(0);
             let least = block.iter().map(|words| words[1] as i64).min().unwrap().min(0);
             let all = block.iter().fold(0, |all, words| all | words[2]);
-            [64 | 64 % 7 << 32, (7 - 64 % 7) % 7 | u64::from(most as u32) << 32, least as u64, all]
+            let (up, down) = (64_u64 % 7, 7 - 64_u64 % 7);
+            [64 | up << 32, down | u64::from(most as u32) << 32, least as u64, all]
         } else {
             let xor = block.iter().fold(0, |all, words| all ^ words[3] as u32);
             // 32.0; 64.0 in two halves and as a bfloat.

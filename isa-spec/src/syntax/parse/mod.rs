@@ -211,7 +211,7 @@ fn undotted(input: ParseStream) -> Result<Ident> {
 /// Parses `[2]` if another modifier follows, as in `ld.const[2].u32`.
 fn bank(input: ParseStream) -> Option<u32> {
     let behind = input.fork();
-    let number = brackets(&behind, |content| number(content)).ok()?;
+    let number = brackets(&behind, number).ok()?;
     if !behind.peek(Token![.]) {
         return None;
     }

@@ -421,7 +421,7 @@ impl<'a> Judge<'_, 'a> {
 /// The elements in the braces around an operand of a statement; `None` for one that is no register.
 fn braced<'a>(statement: &Statement<'a>, index: usize) -> impl Iterator<Item = Option<Register<'a>>> {
     let infos = statement.form.operands().iter().enumerate();
-    let start = infos.clone().take(index + 1).filter(|(_, info)| info.around.opens).last().map_or(index, |(at, _)| at);
+    let start = infos.clone().take(index + 1).rev().find(|(_, info)| info.around.opens).map_or(index, |(at, _)| at);
     let end = infos.skip(index).find(|(_, info)| info.around.closes).map_or(index, |(at, _)| at);
     statement.operands[start..=end].iter().map(|operand| match operand.value {
         Value::Register(register) => Some(register),
