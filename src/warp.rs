@@ -217,14 +217,14 @@ impl Program {
         };
         let signed = |ty: TypeId| form.table().ty(ty).kind == Kind::Signed;
         let (mut at, mut before, mut after) = (Vec::with_capacity(shape.places.len()), Vec::new(), Vec::new());
-        let (mut scratch, mut reads, mut writes) = (Vec::new(), Vec::new(), Vec::new());
-        reads.extend(operands.guard.map(|(number, _)| Row { bits: 1, number }));
+        let mut scratch = Vec::new();
+        self.rows.begin();
         for ((register, bits), (_, ty)) in operands.destinations.iter().zip(shape.places).zip(form.results()) {
             at.push(match (*register, *bits) {
                 (Some(register), bits) => {
                     let row = register.row(bits);
                     let own = self.register(name, row)?;
-                    writes.push(row);
+                    self.rows.add(row);
                     match self.conversion(name, row, bits, signed(ty), &mut scratch)? {
                         Some((offset, convert)) => {
                             after.push((
@@ -254,6 +254,8 @@ impl Program {
             return Err(DecodeError::Width { form: name, register: convert.to, operand: convert.bits });
         }
         at.extend(written.into_iter().filter_map(state).map(|offset| offset as u32));
+        let writes = self.rows.len();
+        operands.guard.into_iter().for_each(|(number, _)| self.rows.add(Row { bits: 1, number }));
         for (index, operand) in evaluator.sources().iter().enumerate() {
             let bits = shape.places[shape.outputs.len() + index];
             let operand = usize::from(*operand);
@@ -263,7 +265,7 @@ impl Program {
             }
             let source = operands.sources[operand];
             if let Source::Register(register) | Source::Not(register) = source {
-                reads.push(register.row(bits));
+                self.rows.add(register.row(bits));
             }
             at.push(match source {
                 Source::Register(register) => {
@@ -290,7 +292,7 @@ impl Program {
         shape.params.iter().zip(&data).for_each(|(param, datum)| words(*param, *datum, &mut params));
         let thread = Thread::new(shape, form.table().operation, data);
         self.starts.push(self.code.len() as u32);
-        self.rows.push(&reads, &writes);
+        self.rows.end(writes);
         before.into_iter().for_each(|(to, from, convert)| self.code.convert(to, from, convert, Err(ALWAYS as u32)));
         self.code.push(Step { at, guard, params }, loops, self.level, shape.places, thread);
         after.into_iter().for_each(|(to, from, convert)| self.code.convert(to, from, convert, guard));

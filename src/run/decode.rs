@@ -293,8 +293,7 @@ impl Planning<'_> {
         if !function.body {
             routine.system = System::named(&function.name);
             if routine.system.is_none() {
-                let message = format!("no module defines the function `{}`; link one that does", function.name);
-                return Err(Error::unsupported(message));
+                return Err(undefined("function", &function.name));
             }
             code.routines.insert(number, routine);
             return Ok(());
@@ -417,11 +416,7 @@ impl Planning<'_> {
             Symbol::Module(number) => match self.shared.get(&(usize::MAX, number)) {
                 Some(offset) => Symbolic::Constant(*offset),
                 None if external(&self.module.variables[number]) => {
-                    let message = format!(
-                        "no module defines the variable `{}`; link one that does",
-                        self.module.variables[number].name
-                    );
-                    return Err(Error::unsupported(message));
+                    return Err(undefined("variable", &self.module.variables[number].name));
                 }
                 None => Symbolic::Constant(self.addresses[number]),
             },
@@ -679,4 +674,9 @@ impl Planning<'_> {
 enum Symbolic {
     Constant(u64),
     Frame { offset: u64, generic: bool },
+}
+
+/// The error that a kernel needs a function or a variable that no module defines.
+fn undefined(kind: &str, name: &str) -> Error {
+    Error::unsupported(format!("no module defines the {kind} `{name}`; link one that does"))
 }

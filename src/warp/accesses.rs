@@ -14,21 +14,38 @@ pub struct Accesses<'a> {
     pub writes: &'a [Row],
 }
 
-/// The rows of all instructions of a program, one behind the other.
+/// The rows of all instructions of a program, one behind the other: of each those that it writes, then those that it reads.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rows {
     rows: Vec<Row>,
-    /// For each instruction the ends of what it reads and of what it writes.
+    /// For each instruction the ends of what it writes and of what it reads.
     ends: Vec<[u32; 2]>,
 }
 
 impl Rows {
-    /// Appends an instruction.
-    pub(super) fn push(&mut self, reads: &[Row], writes: &[Row]) {
-        self.rows.extend(reads);
-        let read = self.rows.len() as u32;
-        self.rows.extend(writes);
-        self.ends.push([read, self.rows.len() as u32]);
+    /// Begins an instruction, in place of one that was begun and has not ended.
+    pub(super) fn begin(&mut self) {
+        self.rows.truncate(self.start(self.ends.len()));
+    }
+
+    /// Adds a row of the instruction that is begun.
+    pub(super) fn add(&mut self, row: Row) {
+        self.rows.push(row);
+    }
+
+    /// Number of rows so far.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Ends the instruction, of which the rows before `writes` are written.
+    pub(super) fn end(&mut self, writes: usize) {
+        self.ends.push([writes as u32, self.rows.len() as u32]);
+    }
+
+    /// Where the rows of an instruction begin.
+    fn start(&self, instruction: usize) -> usize {
+        instruction.checked_sub(1).map_or(0, |before| self.ends[before][1] as usize)
     }
 
     /// Returns the rows of an instruction.
@@ -37,9 +54,8 @@ impl Rows {
     ///
     /// If there are fewer instructions.
     fn of(&self, instruction: usize) -> Accesses<'_> {
-        let [read, written] = self.ends[instruction].map(|end| end as usize);
-        let start = instruction.checked_sub(1).map_or(0, |before| self.ends[before][1] as usize);
-        Accesses { reads: &self.rows[start..read], writes: &self.rows[read..written] }
+        let [writes, end] = self.ends[instruction].map(|end| end as usize);
+        Accesses { reads: &self.rows[writes..end], writes: &self.rows[self.start(instruction)..writes] }
     }
 }
 

@@ -248,6 +248,11 @@ impl TypeInfo {
         matches!(self.kind, Kind::Bits | Kind::Unsigned | Kind::Signed)
     }
 
+    /// Size of a value in memory, in bytes; a predicate counts as one.
+    pub fn bytes(&self) -> u64 {
+        self.bits.div_ceil(8).into()
+    }
+
     /// Width in bits that a lane takes in a packed value: a power of two, of which a narrow float is the low bits.
     pub fn lane_bits(&self) -> u32 {
         (u32::from(self.bits) / u32::from(self.lanes)).next_power_of_two()

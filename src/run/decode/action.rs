@@ -10,7 +10,7 @@ use ptx_isa::text::resolved::{Function, Instruction, Symbol, Value};
 use super::super::error::Error;
 use super::super::system::System;
 use super::code::{Access, Action, Address, Callee, Cell, CopyBytes, PARAMETERS, Slot, Test, Where};
-use super::{Open, Planning, Symbolic, memory};
+use super::{Open, Planning, Symbolic, memory, undefined};
 
 pub(super) const NONE: u8 = ptx_isa::table::NO_OPERAND;
 
@@ -318,9 +318,7 @@ impl Planning<'_> {
         let callee = match callee {
             Some(Callee::Direct(number)) if !self.module.functions[number].body => {
                 let name = &self.module.functions[number].name;
-                Callee::System(System::named(name).ok_or_else(|| {
-                    Error::unsupported(format!("no module defines the function `{name}`; link one that does"))
-                })?)
+                Callee::System(System::named(name).ok_or_else(|| undefined("function", name))?)
             }
             Some(callee) => callee,
             None => return Err(Error::unsupported("the function that is called is not known")),

@@ -4,7 +4,7 @@ use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
 use super::{Bytes, Linkage, Relocation, Variable};
-use crate::table::{Space, Table, TypeId};
+use crate::table::{Space, Table};
 use crate::text::module::read::{Attributes, Value};
 
 /// Size of an address in bytes, which is also that of an opaque variable.
@@ -22,7 +22,7 @@ pub(super) fn variable(
     attributes: &Attributes<'_>,
     dimensions: &[u64],
 ) -> Variable {
-    let bytes = attributes.ty.map_or(ADDRESS_BYTES, |ty| bytes_of(table, ty));
+    let bytes = attributes.ty.map_or(ADDRESS_BYTES, |ty| table.ty(ty).bytes());
     let lanes = u64::from(attributes.lanes.max(1));
     let natural = (bytes * lanes).next_power_of_two();
     let mut variable = Variable {
@@ -41,14 +41,9 @@ pub(super) fn variable(
     variable
 }
 
-/// Size of a value of a type in bytes.
-fn bytes_of(table: &Table, ty: TypeId) -> u64 {
-    table.ty(ty).bits.div_ceil(8).into()
-}
-
 /// Gives a variable the size of an array with these dimensions, of which the first is 0 if it is not given.
 pub(super) fn lay_out(table: &Table, variable: &mut Variable, lanes: u64, dimensions: &[u64]) {
-    let bytes = variable.ty.map_or(ADDRESS_BYTES, |ty| bytes_of(table, ty));
+    let bytes = variable.ty.map_or(ADDRESS_BYTES, |ty| table.ty(ty).bytes());
     variable.elements = dimensions.iter().fold(lanes, |all, count| all.saturating_mul(*count));
     variable.size = variable.elements.saturating_mul(bytes);
 }
@@ -56,7 +51,7 @@ pub(super) fn lay_out(table: &Table, variable: &mut Variable, lanes: u64, dimens
 /// Adds a value of the initializer of a variable, which is scalar number `at` of it.
 pub(super) fn initialize(table: &Table, variable: &mut Variable, value: &Value<'_>, at: u64) {
     let Some(ty) = variable.ty else { return };
-    let width = bytes_of(table, ty);
+    let width = table.ty(ty).bytes();
     let offset = at.saturating_mul(width);
     match value {
         Value::Constant(constant) => {

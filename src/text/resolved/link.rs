@@ -91,7 +91,7 @@ fn of_variable(variable: &Variable) -> Strength {
 fn sizes(function: &Function, parameters: &[Parameter], table: &Table) -> Vec<u64> {
     let size = |parameter: &Parameter| match (function.parameter(parameter), parameter) {
         (Some(variable), _) => variable.size,
-        (None, Parameter::Register(number)) => u64::from(table.ty(function.registers[*number].ty).bits.div_ceil(8)),
+        (None, Parameter::Register(number)) => table.ty(function.registers[*number].ty).bytes(),
         (None, Parameter::Variable(_)) => 0,
     };
     parameters.iter().map(size).collect()
@@ -190,12 +190,13 @@ impl<T> Merged<T> {
             };
             let (other, before) = &self.items[place];
             let modules = [*other, module];
+            let kinds = [signature(before), signature(&item)];
             match (strength(before), strength(&item)) {
                 (Strength::Defined, Strength::Defined) => {
                     return Err(LinkError::DefinedTwice { name: own.to_owned(), modules });
                 }
-                _ if !signature(before).fits(&signature(&item)) => {
-                    let kinds = [signature(before), signature(&item)].map(|signature| signature.to_string());
+                _ if !kinds[0].fits(&kinds[1]) => {
+                    let kinds = kinds.map(|kind| kind.to_string());
                     return Err(LinkError::OfOtherKind { name: own.to_owned(), modules, kinds });
                 }
                 (before, now) if now > before => self.items[place] = (module, item),

@@ -201,7 +201,7 @@ impl<'a> Body<'a> {
                         Symbol::Function(_) => None,
                     };
                     let ty = variable.and_then(|variable| variable.ty);
-                    let bytes = ty.map_or(1, |ty| u64::from(names.table.ty(ty).bits.div_ceil(8)));
+                    let bytes = ty.map_or(1, |ty| names.table.ty(ty).bytes());
                     Value::Address { symbol, addend: index.wrapping_mul(bytes) }
                 }
                 None => Value::Absent,

@@ -142,7 +142,7 @@ impl Shape {
 
 /// Returns the size in bytes of a vector of `lanes` elements of a type. A predicate counts as one byte.
 pub(super) fn bytes_of(ty: &TypeInfo, lanes: u8) -> u64 {
-    u64::from(ty.bits.div_ceil(8)) * u64::from(lanes)
+    ty.bytes() * u64::from(lanes)
 }
 
 /// Property in which an argument differs from its parameter.

@@ -251,21 +251,24 @@ impl<'a> Judge<'_, 'a> {
             Symbol::Register { ty, lanes: 1 } | Symbol::Variable { holds: Some((ty, 1)), .. } => Some(ty),
             _ => None,
         };
-        let (mut own, mut types) = (None, TypeSet::default());
+        let table = self.table;
+        let permitted = |ty: &TypeId| table.types.iter().any(|other| other.beside.has(*ty));
+        let own = self.find(register.name)?.and_then(typed).filter(permitted);
+        let Some(own) = own.filter(|_| register.element.is_none()) else { return Ok(false) };
+        let mut others = TypeSet::default();
         for element in elements {
             let Some(Register { name, element: None }) = element else { return Ok(false) };
-            let Some(ty) = self.find(name)?.and_then(typed) else { return Ok(false) };
-            own = if name == register.name { Some(ty) } else { own };
-            types = types.with(ty);
+            match self.find(name)?.and_then(typed) {
+                Some(ty) if ty == own => {}
+                Some(ty) => others = others.with(ty),
+                None => return Ok(false),
+            }
         }
-        let table = self.table;
-        let permits = |own: TypeId| {
-            let mut others = types.iter().filter(|ty| *ty != own).peekable();
-            others.peek().is_some() && others.all(|ty| table.ty(ty).beside.has(own))
-        };
-        let Some(own) = own.filter(|own| permits(*own)) else { return Ok(false) };
-        let message = format!("`{register}` is a `.{}` register", self.table.ty(own).name);
-        let note = self.table.takes(Lenient::RegisterBesideBits);
+        if others.is_empty() || !others.iter().all(|ty| table.ty(ty).beside.has(own)) {
+            return Ok(false);
+        }
+        let message = format!("`{register}` is a `.{}` register", table.ty(own).name);
+        let note = table.takes(Lenient::RegisterBesideBits);
         let span = span_of(self.text, register.name);
         self.findings.lenient(note, Code::OperandType, span, &message).map(|()| true)
     }

@@ -109,7 +109,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     /// Checks the number of the bank that a keyword, at this place, names, if it names one.
     fn bank_exists(&mut self, space: &'static Space, span: &Range<usize>) -> Read<()> {
         let Some(bank) = self.bank(space, span) else { return Ok(()) };
-        self.uses(Feature::Banks, "a bank of constant memory", span.clone());
+        self.uses(Feature::Banks, "a bank of a state space", span.clone());
         if bank >= space.banks.into() {
             let message = format!("`.{}` has banks 0 to {}", space.name, space.banks - 1);
             return fail(Code::Syntax, span.clone(), message);

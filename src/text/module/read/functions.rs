@@ -186,7 +186,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             match number {
                 // The table counts them in a byte.
                 Ok(_) if numbers.len() > usize::from(u8::MAX) => {
-                    return fail(Code::Syntax, token, "no directive is followed by so many numbers");
+                    return fail(Code::Syntax, token, "these are more numbers than any directive has");
                 }
                 Ok(number) if number > 0 => numbers.push(number),
                 _ => return fail(Code::Syntax, token, "a number above zero is expected here"),
