@@ -30,31 +30,31 @@ pub(super) struct RunArguments {
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = shape)]
     grid: Option<[u32; 3]>,
     /// Threads of a block, by dimension
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = shape, default_value = "1")]
+    #[arg(long, requires = "grid", value_name = "X[,Y[,Z]]", value_parser = shape, default_value = "1")]
     block: [u32; 3],
     /// Blocks of a cluster, by dimension
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = shape, default_value = "1")]
+    #[arg(long, requires = "grid", value_name = "X[,Y[,Z]]", value_parser = shape, default_value = "1")]
     cluster: [u32; 3],
     /// Bytes of dynamic shared memory
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    #[arg(long, requires = "grid", value_name = "BYTES", default_value_t = 0)]
     shared: u32,
     /// The value of a parameter, in order or as NAME=VALUE
-    #[arg(long = "arg", value_name = "VALUE", allow_hyphen_values = true)]
+    #[arg(long = "arg", requires = "grid", value_name = "VALUE", allow_hyphen_values = true)]
     arguments: Vec<String>,
     /// Print an array after the launch, all or a part of it
-    #[arg(long, value_name = "NAME[A..B]")]
+    #[arg(long, requires = "grid", value_name = "NAME[A..B]")]
     print: Vec<String>,
     /// Save an array after the launch
-    #[arg(long, value_name = "NAME=FILE.npy")]
+    #[arg(long, requires = "grid", value_name = "NAME=FILE.npy")]
     save: Vec<String>,
     /// Threads of the host; 1 makes a launch deterministic
-    #[arg(long, value_name = "N")]
+    #[arg(long, requires = "grid", value_name = "N")]
     threads: Option<usize>,
     /// The most instructions, counted once for each thread
-    #[arg(long, value_name = "INSTRUCTIONS")]
+    #[arg(long, requires = "grid", value_name = "INSTRUCTIONS")]
     limit: Option<u64>,
     /// Keep asynchronous copies until a thread waits for them, in an order that follows from the seed: missing waits show
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, requires = "grid", value_name = "SEED")]
     delay: Option<u64>,
     /// How to print what comes out
     #[arg(long, value_enum, default_value_t = RunFormat::Text)]
