@@ -103,7 +103,7 @@ impl<'a> Pager<'a> {
                 .errata
                 .iter()
                 .map(|erratum| Erratum {
-                    subject: one_line(&erratum.subject),
+                    subject: one_line(&erratum.docs),
                     manual: one_line(&erratum.manual),
                     machine: one_line(&erratum.machine),
                 })

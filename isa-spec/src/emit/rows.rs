@@ -332,9 +332,10 @@ impl Instructions {
                 .errata
                 .iter()
                 .map(|erratum| ErratumBuf {
-                    subject: one_line(&erratum.subject),
+                    subject: one_line(&erratum.docs),
                     manual: erratum.manual.clone(),
                     machine: erratum.machine.clone(),
+                    compiled: erratum.compiled,
                 })
                 .collect(),
             examples: entry

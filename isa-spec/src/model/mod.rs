@@ -30,7 +30,7 @@ pub(crate) use isa_table::target::{Target, Version};
 use proc_macro2::{Span, TokenStream};
 pub use resolve::resolve;
 
-use crate::syntax::ast::{Docs, Example, Expr, Scalarized, Stmt};
+use crate::syntax::ast::{Docs, Erratum, Example, Expr, Scalarized, Stmt};
 
 /// Index into [`Model::builtins`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -522,13 +522,6 @@ pub(crate) struct Requirement {
     pub ptx: Option<Version>,
     /// Alternatives; empty if no target is required.
     pub targets: Vec<Target>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Erratum {
-    pub subject: Docs,
-    pub manual: String,
-    pub machine: String,
 }
 
 impl Type {

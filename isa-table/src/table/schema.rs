@@ -293,6 +293,8 @@ contents! {
         manual: &'static str,
         /// Behavior of the machine or the assembler.
         machine: &'static str,
+        /// True if it is about the code that the assembler makes of the instruction, whose results are not those that the instruction has.
+        compiled: bool,
     }
 
     /// An example of the spec.

@@ -160,14 +160,16 @@ pub(crate) fn register_type(ty: TypeId) -> Option<TypeId> {
     own.or_else(|| declarable().find(|other| registers.has(*other)))
 }
 
-/// A type of plain bits, or predicates, whose register fits.
+/// A type of plain bits, or predicates, whose register fits: one of the operand's width where there is one.
 pub(crate) fn plain_type(operand: &Operand) -> TypeId {
     let plain = |ty: &TypeId| matches!(TABLE.types[ty.index()].kind, Kind::Predicate | Kind::Bits);
     let fits = |ty: &TypeId| operand.registers.has(*ty);
     // `mov` knows no bytes: a wider register is taken where one fits.
     let fitting = || declarable().filter(plain).filter(fits);
-    let moved = fitting().find(|ty| TABLE.types[ty.index()].bits != 8);
-    moved.or_else(|| fitting().next()).expect("some plain register fits every operand")
+    let bits = |ty: &TypeId| TABLE.types[ty.index()].bits;
+    let moved = || fitting().filter(|ty| bits(ty) != 8);
+    let exact = moved().find(|ty| bits(ty) == TABLE.ty(operand.ty).bits);
+    exact.or_else(|| moved().next()).or_else(|| fitting().next()).expect("some plain register fits every operand")
 }
 
 /// One form for each way in which forms differ, as `key` sees them.

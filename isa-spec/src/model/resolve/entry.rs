@@ -8,8 +8,8 @@ use isa_table::table::Measure;
 use proc_macro2::Span;
 
 use crate::model::{
-    Bound, BoundBuf, Entry, Erratum, Held, Item, Laid, LenientForms, Model, NOT_DESCRIBED, OnlyIf, Opcode, Operand,
-    Requirement, Syntax,
+    Bound, BoundBuf, Entry, Held, Item, Laid, LenientForms, Model, NOT_DESCRIBED, OnlyIf, Opcode, Operand, Requirement,
+    Syntax,
 };
 use crate::syntax::ast;
 use crate::text::Diagnostic;
@@ -194,11 +194,7 @@ impl Resolver {
             bounds,
             lenient_floors,
             lenient_forms,
-            errata: entry
-                .errata
-                .into_iter()
-                .map(|erratum| Erratum { subject: erratum.docs, manual: erratum.manual, machine: erratum.machine })
-                .collect(),
+            errata: entry.errata,
             examples: entry.examples,
         };
         let opcode = &mut self.model.opcodes[index];

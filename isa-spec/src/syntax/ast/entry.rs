@@ -291,6 +291,8 @@ pub(crate) struct Erratum {
     pub docs: Docs,
     pub manual: String,
     pub machine: String,
+    /// True if it is about the code that the assembler makes of the instruction.
+    pub compiled: bool,
 }
 
 /// An example statement; `refused` if the assembler refuses it although the manual shows it.

@@ -528,8 +528,9 @@ fn erratum(input: ParseStream) -> Result<Erratum> {
     keyword(input, "manual")?;
     let manual: LitStr = input.parse()?;
     semicolon(input)?;
-    keyword(input, "machine")?;
+    let compiled = peek_keyword(input, "compiled");
+    keyword(input, if compiled { "compiled" } else { "machine" })?;
     let machine: LitStr = input.parse()?;
     semicolon(input)?;
-    Ok(Erratum { docs, manual: manual.value(), machine: machine.value() })
+    Ok(Erratum { docs, manual: manual.value(), machine: machine.value(), compiled })
 }

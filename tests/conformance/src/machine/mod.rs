@@ -5,8 +5,8 @@
 //! interpreter supports all of its code. Because the optimizer has bugs, a folded constant is evidence but no proof: if
 //! it differs from the evaluator's result, the form is compiled again with operands loaded from memory, and that code
 //! decides. If the interpreter does not support that code, the vector is left undecided, as is any result that differs
-//! from the evaluator's while an erratum of the table says that compiled code deviates: some instructions are emulated
-//! on current machines.
+//! from the evaluator's while an erratum of the table is about compiled code: some instructions are emulated on current
+//! machines.
 
 pub(crate) mod card;
 mod driver;
@@ -28,6 +28,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use indicatif::{ParallelProgressIterator, ProgressBar, ProgressStyle};
 use ptx_isa::TABLE;
 use ptx_isa::table::{FormInfo, Operand, TypeId};
 use ptx_isa::target::{Floor, Target};
@@ -180,7 +181,7 @@ impl Tools<'_> {
                 }
                 let judge = judged.next().flatten();
                 let there = if *origin == Origin::Computed { judge.or(Some(there.clone())) } else { judge };
-                let there = there.filter(|there| !differs(there, inputs) || !is_emulated(way.form));
+                let there = there.filter(|there| !differs(there, inputs) || !deviates(way.form));
                 (there.unwrap_or_else(|| replay::OPEN.to_owned()), How::Interpreted)
             };
             Ok(found.iter().zip(&vectors).map(word).collect())
@@ -213,9 +214,9 @@ impl Tools<'_> {
     }
 }
 
-/// Returns true if compiled code for a form deviates from the specification according to an erratum.
-fn is_emulated(form: FormInfo) -> bool {
-    form.entry().errata.iter().any(|erratum| erratum.machine.starts_with("Compiled code"))
+/// Returns true if compiled code for a form deviates from its semantics according to an erratum.
+fn deviates(form: FormInfo) -> bool {
+    form.entry().errata.iter().any(|erratum| erratum.compiled)
 }
 
 /// The results of a vector as a kernel stored them, and where they are from.
@@ -270,8 +271,10 @@ pub(crate) fn record(
     }
     let tools = Tools { assembler, disassembler };
     let work: Vec<&[Way]> = wanted.values().flat_map(|ways| ways.chunks(FORMS)).collect();
+    let bar = progress(work.len());
     let done: Vec<(Way, Outcome)> = work
         .into_par_iter()
+        .progress_with(bar)
         .flat_map_iter(|ways| ways.iter().copied().zip(tools.compute(ways)).collect::<Vec<_>>())
         .collect();
     let mut text = format!(
@@ -337,6 +340,12 @@ pub(crate) fn record(
         fs::write(path, text).expect("the file can be written");
     }
     differences == 0
+}
+
+/// A bar on standard error, if that is a terminal, that counts modules.
+fn progress(modules: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} modules, {eta} left").expect("a template");
+    ProgressBar::new(modules as u64).with_style(style)
 }
 
 /// Returns true if a form can run on constants: its operands are immediates or registers that `mov` can set, and the
