@@ -43,6 +43,8 @@ mod decoded;
 #[cfg(feature = "run")]
 mod memory;
 mod operands;
+mod push;
+mod registers;
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -50,8 +52,7 @@ use core::ops::Range;
 pub use crate::lanes::Level;
 use crate::lanes::thread::Thread;
 use crate::lanes::{Code, Convert, File, Step, WARP, words};
-use crate::table::{self, FormInfo, Kind, TypeId, TypeInfo};
-use crate::text::statement::{Register, Second, Statement, Value};
+use crate::table::{self, FormInfo, Kind, TypeId};
 
 pub use accesses::Accesses;
 use accesses::Rows;
@@ -60,6 +61,9 @@ pub(crate) use decoded::{Decoded, complement};
 pub(crate) use memory::{Item, Moved};
 pub use operands::{DecodeError, Operands, Row, Source};
 use operands::{Place, held};
+#[cfg(feature = "run")]
+pub(crate) use push::Gathered;
+pub use registers::{Contents, Handle, Warps};
 
 /// Number of registers of a warp, by width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,6 +76,22 @@ pub struct Registers {
     pub b64: u32,
     /// Predicates.
     pub pred: u32,
+}
+
+impl Registers {
+    /// Adds a register whose lanes have room for `bits` bits, and returns it: 1 is a predicate. One of more than 64 bits is two of 64, the
+    /// lower half first.
+    pub fn add(&mut self, bits: u8) -> Row {
+        let (bits, count, rows) = match bits {
+            0 | 1 => (1, &mut self.pred, 1),
+            2..=16 => (16, &mut self.b16, 1),
+            17..=32 => (32, &mut self.b32, 1),
+            33..=64 => (64, &mut self.b64, 1),
+            65.. => (128, &mut self.b64, 2),
+        };
+        *count += rows;
+        Row { bits, number: *count - rows }
+    }
 }
 
 /// Byte offsets of the registers of a warp, which consist of masks, predicates and lanes.
@@ -329,94 +349,6 @@ impl Program {
         Ok(Some((at, Convert { from: row.bits, to, bits: bits.min(row.bits), signed })))
     }
 
-    /// Decodes a statement and appends it. `row` maps the name of a register and the type of its operand to a register.
-    /// A register of another width is [converted](Program::push_rows).
-    ///
-    /// ```
-    /// use ptx_isa::text::Statement;
-    /// use ptx_isa::warp::{Program, Registers, Row};
-    ///
-    /// let mut program = Program::new(Registers { b32: 2, pred: 1, ..Registers::default() }, 90);
-    /// let statement = Statement::parse(&ptx_isa::TABLE, "setp.lt.s32 %p0, %r1, 10;")?;
-    /// // The number at the end of a name is the register's.
-    /// program.push_statement(&statement, |register, ty| Some(Row::of(ty, register.name[2..].parse().ok()?)))?;
-    ///
-    /// let mut warps = program.warps(1);
-    /// warps.b32_mut(0, 1)[0] = 10;
-    /// program.run(&mut warps);
-    /// assert_eq!(warps.pred(0, 0), !1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns [`DecodeError::NoEvaluator`] for instructions that an emulator must execute: loads, stores, branches.
-    /// Fails like [`Program::push_rows`], and if `row` returns `None` for an operand or the operand is a sum.
-    pub fn push_statement(
-        &mut self,
-        statement: &Statement<'_>,
-        row: impl Fn(Register<'_>, &'static TypeInfo) -> Option<Row>,
-    ) -> Result<(), DecodeError> {
-        let form = statement.form();
-        if form.evaluations().is_empty() {
-            return Err(DecodeError::NoEvaluator(form.mnemonic()));
-        }
-        let table = form.table();
-        let find = |operand: &'static str, ty: &'static TypeInfo, register: Register<'_>| {
-            row(register, ty).ok_or(DecodeError::NoRegister { form: form.mnemonic(), operand })
-        };
-        let named = |operand: &'static str, ty, name| find(operand, ty, Register { name, element: None });
-        let (mut destinations, mut sources, mut selectors) = (Vec::new(), Vec::new(), Vec::new());
-        for (info, operand) in statement.operands_with_info() {
-            let ty = table.ty(info.ty);
-            selectors.extend(info.selector.map(|selector| operand.selector.unwrap_or(selector.default)));
-            if info.destination {
-                destinations.push(match operand.value {
-                    Value::Register(register) => Some(find(info.name, ty, register)?),
-                    _ => None,
-                });
-                // A sink after the only destination of a form is ignored.
-                if let Some(second) = &info.second {
-                    destinations.push(match operand.second {
-                        Some(Second::Register(name)) => Some(named(second.name, table.ty(second.ty), name)?),
-                        _ => None,
-                    });
-                }
-                continue;
-            }
-            sources.push(match operand.value {
-                Value::Register(register) => Source::Register(find(info.name, ty, register)?),
-                Value::Negated(register) => Source::Not(find(info.name, ty, register)?),
-                Value::Constant(bits) => Source::Constant(bits),
-                Value::Sum { .. }
-                | Value::Element { .. }
-                | Value::Sink
-                | Value::Vector(_)
-                | Value::Name(_)
-                | Value::Arguments(_) => {
-                    return Err(DecodeError::NoRegister { form: form.mnemonic(), operand: info.name });
-                }
-                Value::Absent => continue,
-            });
-        }
-        let guard = match statement.guard() {
-            Some(guard) => {
-                let predicate = table.types.iter().find(|ty| ty.kind == Kind::Predicate);
-                let row = match predicate {
-                    Some(ty) => named("guard", ty, guard.register)?,
-                    None => return Err(DecodeError::NoRegister { form: form.mnemonic(), operand: "guard" }),
-                };
-                if row.bits != 1 {
-                    return Err(DecodeError::Width { form: form.mnemonic(), register: row.bits, operand: 1 });
-                }
-                Some((row.number, guard.negated))
-            }
-            None => None,
-        };
-        let operands = Operands { guard, destinations: &destinations, sources: &sources, selectors: &selectors };
-        self.push_rows(form, &operands)
-    }
-
     fn register(&self, form: &'static str, row: Row) -> Result<usize, DecodeError> {
         let (bits, register) = (u32::from(row.bits), row.number);
         match bits {
@@ -527,113 +459,5 @@ impl Program {
         let step = |number: usize| self.starts.get(number).map_or(self.code.len(), |start| *start as usize);
         let steps = step(instructions.start)..step(instructions.end);
         self.code.run(steps, warps, whole, &mut block.file, block.stride);
-    }
-}
-
-/// The registers of the warps of a block, and the masks of their active threads.
-#[derive(Clone, Debug)]
-pub struct Warps {
-    layout: Layout,
-    count: usize,
-    /// Distance in bytes between the registers of two consecutive warps.
-    stride: usize,
-    file: File,
-}
-
-macro_rules! registers {
-    ($($read:ident $write:ident $ty:ty, $bits:literal;)*) => {$(
-        #[doc = concat!(
-            "Returns the lanes of a ", $bits, "-bit register of a warp.\n\n# Panics\n\n",
-            "If the warp or the register is out of bounds."
-        )]
-        #[inline]
-        pub fn $read(&self, warp: usize, register: u32) -> &[$ty; WARP] {
-            let lanes = self.file.words(self.at(warp, $bits, register), WARP);
-            lanes.as_array().expect("lanes of a warp")
-        }
-
-        #[doc = concat!(
-            "Returns the lanes of a ", $bits, "-bit register of a warp, mutably.\n\n# Panics\n\n",
-            "If the warp or the register is out of bounds."
-        )]
-        #[inline]
-        pub fn $write(&mut self, warp: usize, register: u32) -> &mut [$ty; WARP] {
-            let at = self.at(warp, $bits, register);
-            self.file.words_mut(at, WARP).as_mut_array().expect("lanes of a warp")
-        }
-    )*};
-}
-
-impl Warps {
-    /// Returns the number of warps.
-    pub fn len(&self) -> usize {
-        self.count
-    }
-
-    /// Returns true if the block is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the byte offset of a warp's registers.
-    #[inline]
-    fn warp(&self, warp: usize) -> usize {
-        assert!(warp < self.count, "warp {warp} of {}", self.count);
-        warp * self.stride
-    }
-
-    /// Returns the byte offset of a register of a warp.
-    #[inline]
-    fn at(&self, warp: usize, bits: u32, register: u32) -> usize {
-        let offset = self.layout.offset(bits, register);
-        self.warp(warp) + offset.unwrap_or_else(|count| panic!("register {register} of {count} with {bits} bits"))
-    }
-
-    registers! {
-        b16 b16_mut u16, 16;
-        b32 b32_mut u32, 32;
-        b64 b64_mut u64, 64;
-    }
-
-    /// Returns a predicate of a warp: bit *i* is the value in lane *i*.
-    ///
-    /// # Panics
-    ///
-    /// If the warp or the register is out of bounds.
-    #[inline]
-    pub fn pred(&self, warp: usize, register: u32) -> u32 {
-        self.file.words(self.at(warp, 1, register), 1)[0]
-    }
-
-    /// Returns a predicate of a warp, mutably.
-    ///
-    /// # Panics
-    ///
-    /// If the warp or the register is out of bounds.
-    #[inline]
-    pub fn pred_mut(&mut self, warp: usize, register: u32) -> &mut u32 {
-        let at = self.at(warp, 1, register);
-        &mut self.file.words_mut(at, 1)[0]
-    }
-
-    /// Returns the mask of active threads of a warp. The registers of inactive threads are not modified.
-    ///
-    /// # Panics
-    ///
-    /// If the warp is out of bounds.
-    #[inline]
-    pub fn active(&self, warp: usize) -> u32 {
-        self.file.words(self.warp(warp) + ACTIVE, 1)[0]
-    }
-
-    /// Returns the mask of active threads of a warp, mutably.
-    ///
-    /// # Panics
-    ///
-    /// If the warp is out of bounds.
-    #[inline]
-    pub fn active_mut(&mut self, warp: usize) -> &mut u32 {
-        let at = self.warp(warp) + ACTIVE;
-        &mut self.file.words_mut(at, 1)[0]
     }
 }

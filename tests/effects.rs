@@ -5,10 +5,14 @@ use std::collections::BTreeSet;
 use ptx_isa::TABLE;
 use ptx_isa::table::{EffectKind, Free, NO_OPERAND};
 use ptx_isa::text::effects::{self, Flow};
-use ptx_isa::text::resolved::Module;
+use ptx_isa::text::resolved::{self, Module};
 use ptx_isa::text::statement::Register;
 use ptx_isa::text::{Statement, spelling};
+use ptx_isa::warp::{Program, Registers, Row, Source};
 
+#[path = "../examples/emulator.rs"]
+#[allow(dead_code)]
+mod emulator;
 #[path = "../examples/liveness.rs"]
 #[allow(dead_code)]
 mod liveness;
@@ -88,6 +92,94 @@ fn examples_read_real_modules() {
         read += 1;
     }
     assert!(read > 3 && accesses > 10, "{read} modules, {accesses} accesses");
+}
+
+/// The example that emulates a kernel sorts each run of 32 numbers, the last of which is short.
+#[test]
+fn an_emulator_has_its_own_memory() {
+    let values: Vec<f32> = (0..100_u32).map(|i| (i * 37 % 101) as f32 - 50.0).collect();
+    let mut sorted = values.clone();
+    sorted.chunks_mut(32).for_each(|warp| warp.sort_by(f32::total_cmp));
+    assert_eq!(emulator::sort(&values).expect("the kernel is emulated"), sorted);
+}
+
+/// Every instruction that a compiler wrote is code, effects, or both; rows are read and written as registers are.
+#[test]
+fn instructions_are_code_or_effects() {
+    let (mut code, mut effects, mut both) = (0, 0, 0);
+    let files = std::fs::read_dir("tests/kernels").expect("a folder").map(|file| file.expect("a file").path());
+    for path in files.filter(|path| path.extension().is_some_and(|extension| extension == "ptx")) {
+        let module = Module::read(&TABLE, &std::fs::read_to_string(&path).expect("a module")).expect("no errors");
+        for function in &module.functions {
+            let mut registers = Registers::default();
+            let bits = |register: &resolved::Register| Row::of(TABLE.ty(register.ty), 0).bits;
+            let rows: Vec<Row> = function.registers.iter().map(|register| registers.add(bits(register))).collect();
+            let mut program = Program::new(registers, module.target.expect("a target").sm);
+            for instruction in &function.instructions {
+                let text = &module.text[instruction.at.clone()];
+                let mapped = instruction.map(|register| rows[*register]);
+                let before = program.len();
+                let wide = mapped.effects().reads.iter().chain(&mapped.effects().writes).any(|row| row.bits == 128);
+                let pushed = match program.push_instruction(&mapped, |_| Some(Source::Constant(0))) {
+                    Err(_) if wide => continue,
+                    pushed => pushed.unwrap_or_else(|error| panic!("{text}: {error}")),
+                };
+                assert_eq!(pushed, (program.len() > before).then_some(before), "{text}");
+                let with_effects = mapped.form.effects_with(&mapped.free).next().is_some();
+                match (pushed, with_effects) {
+                    (None, true) => effects += 1,
+                    (Some(_), true) => both += 1,
+                    (Some(number), false) => {
+                        code += 1;
+                        // Code reads no more than the statement says, and writes the same.
+                        let (own, said) = (program.accesses(number), mapped.effects());
+                        assert!(own.reads.iter().all(|row| said.reads.contains(row)), "{text}");
+                        assert_eq!(own.writes, said.writes, "{text}");
+                    }
+                    (None, false) => panic!("{text}"),
+                }
+                let (here, there) = (instruction.effects(), mapped.effects());
+                assert_eq!(
+                    here.reads.iter().map(|register| rows[*register]).collect::<Vec<_>>(),
+                    there.reads,
+                    "{text}"
+                );
+                assert_eq!((here.memory, here.flow), (there.memory, there.flow), "{text}");
+            }
+        }
+    }
+    assert!(code > 10_000 && effects > 5_000 && both > 100, "{code} {effects} {both}");
+}
+
+/// A handle is one of a row of its width, and a block of a program with fewer registers refuses it.
+#[test]
+fn handles_belong_to_rows() {
+    let mut registers = Registers::default();
+    let rows = [1, 16, 32, 64, 128].map(|bits| registers.add(bits));
+    assert_eq!(rows.map(|row| row.number), [0, 0, 0, 0, 1]);
+    assert_eq!(registers, Registers { pred: 1, b16: 1, b32: 1, b64: 3 });
+    let program = Program::new(registers, 90);
+    let taken = |row: Row| {
+        [
+            program.handle::<u32>(row).is_some(),
+            program.handle::<[u16; 32]>(row).is_some(),
+            program.handle::<[u32; 32]>(row).is_some(),
+            program.handle::<[u64; 32]>(row).is_some(),
+        ]
+    };
+    for (number, row) in rows.into_iter().enumerate() {
+        let mut wanted = [false; 4];
+        wanted.iter_mut().skip(number).take(1).for_each(|one| *one = true);
+        assert_eq!(taken(row), wanted, "{row:?}");
+    }
+    assert!(program.handle::<[u32; 32]>(Row { bits: 32, number: 1 }).is_none());
+    let handle = program.handle::<[u64; 32]>(Row { bits: 64, number: 2 }).expect("a row");
+    let mut warps = program.warps(2);
+    warps.get_mut(1, handle)[31] = 5;
+    assert_eq!((warps.b64(1, 2)[31], warps.b64(0, 2)[31]), (5, 0));
+    let small = Program::new(Registers::default(), 90).warps(3);
+    assert!(std::panic::catch_unwind(|| *small.get(0, handle)).is_err());
+    assert!(std::panic::catch_unwind(|| *warps.get(2, handle)).is_err());
 }
 
 /// Every form computes something, has effects, or says why it cannot be executed; and an access has an address and bytes.

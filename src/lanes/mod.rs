@@ -67,6 +67,7 @@ pub(crate) use regular::Regular;
 pub use run::code;
 pub(crate) use slice::{Bound, SliceCode};
 pub use slice::{Slice, SliceMut};
+pub use step::Contents;
 pub(crate) use step::{Code, File, Step};
 pub use values::*;
 

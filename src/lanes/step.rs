@@ -109,6 +109,32 @@ pub(crate) struct Step {
     pub params: Vec<u32>,
 }
 
+/// What a register of a warp holds: an integer in each lane, or the mask of a predicate.
+pub trait Contents: Copy + contents::Sealed {
+    /// Bits per lane: 16, 32 or 64; 1 for a predicate.
+    const BITS: u8;
+}
+
+mod contents {
+    pub trait Sealed {}
+}
+
+macro_rules! contents {
+    ($($ty:ty, $bits:literal;)*) => {$(
+        impl contents::Sealed for $ty {}
+        impl Contents for $ty {
+            const BITS: u8 = $bits;
+        }
+    )*};
+}
+
+contents! {
+    u32, 1;
+    [u16; WARP], 16;
+    [u32; WARP], 32;
+    [u64; WARP], 64;
+}
+
 /// Sixty-four bytes of registers.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -142,6 +168,29 @@ impl File {
         self.inside::<W>(offset, count);
         // SAFETY: as in `words`.
         unsafe { core::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<u8>().add(offset).cast(), count) }
+    }
+
+    /// Returns the register at a byte offset, which must be a multiple of its alignment.
+    #[inline]
+    pub(crate) fn register<T: Contents>(&self, offset: usize) -> &T {
+        self.holds::<T>(offset);
+        // SAFETY: the register lies inside the lines, aligned, and any bits are integers.
+        unsafe { &*self.lines.as_ptr().cast::<u8>().add(offset).cast() }
+    }
+
+    /// Returns the register at a byte offset, which must be a multiple of its alignment, for writing.
+    #[inline]
+    pub(crate) fn register_mut<T: Contents>(&mut self, offset: usize) -> &mut T {
+        self.holds::<T>(offset);
+        // SAFETY: as in `register`.
+        unsafe { &mut *self.lines.as_mut_ptr().cast::<u8>().add(offset).cast() }
+    }
+
+    #[inline]
+    fn holds<T: Contents>(&self, offset: usize) {
+        let inside =
+            offset.is_multiple_of(align_of::<T>()) && offset < self.bytes() && self.bytes() - offset >= size_of::<T>();
+        assert!(inside, "inside the file");
     }
 
     fn inside<W: Word>(&self, offset: usize, count: usize) {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use ptx_isa::table::{LinearValue, Memory as Belongs, Origin, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
-use ptx_isa::warp::{Operands, Program, Registers, Row, Source};
+use ptx_isa::warp::{Gathered, Program, Registers, Row, Source};
 
 use super::affine::{Class, Formula, Input};
 use super::error::Error;
@@ -41,7 +41,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     }
     let sm = module.target.map_or(u16::MAX, |target| target.sm);
     // Rows first: a program knows how many it has.
-    let mut rows = Rows::default();
+    let mut rows = Registers::default();
     let mut layouts = HashMap::new();
     let mut static_shared = 0_u64;
     let mut shared = HashMap::new();
@@ -56,7 +56,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     for number in &reached {
         let function = &module.functions[*number];
         let own: Vec<Row> =
-            function.registers.iter().map(|register| rows.of(Row::of(module.table.ty(register.ty), 0).bits)).collect();
+            function.registers.iter().map(|register| rows.add(Row::of(module.table.ty(register.ty), 0).bits)).collect();
         let mut frame = 0_u64;
         let mut offsets = Vec::new();
         for (index, variable) in function.variables.iter().enumerate() {
@@ -109,7 +109,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     // Hidden rows are known once every instruction was looked at: two passes give the same ones.
     for pass in 0..2 {
         let mut code = Code {
-            program: Program::new(plan.rows.registers(), sm),
+            program: Program::new(plan.rows, sm),
             ops: Vec::new(),
             entry: 0,
             prelude: 0,
@@ -159,30 +159,6 @@ pub(crate) fn memory(variable: &Variable) -> Option<Belongs> {
     variable.space.memory
 }
 
-#[derive(Clone, Debug, Default)]
-struct Rows {
-    counts: HashMap<u8, u32>,
-}
-
-impl Rows {
-    fn of(&mut self, bits: u8) -> Row {
-        // A register of 128 bits is two of 64.
-        if let 128 = bits {
-            let low = self.of(64);
-            self.of(64);
-            return Row { bits, ..low };
-        }
-        let count = self.counts.entry(bits).or_default();
-        *count += 1;
-        Row { bits, number: *count - 1 }
-    }
-
-    fn registers(&self) -> Registers {
-        let of = |bits| self.counts.get(&bits).copied().unwrap_or_default();
-        Registers { b16: of(16), b32: of(32), b64: of(64), pred: of(1) }
-    }
-}
-
 /// Which of several linked modules an offset is in; none if there is one.
 pub(super) fn linked(module: &Module, offset: usize) -> Option<usize> {
     (module.parts.len() > 1).then(|| module.part(offset))
@@ -220,7 +196,7 @@ struct Planning<'m> {
     addresses: &'m [u64],
     layouts: &'m HashMap<usize, Layout>,
     shared: &'m HashMap<(usize, usize), u64>,
-    rows: Rows,
+    rows: Registers,
     hidden: Hidden,
     /// Of the kernel.
     classes: Classes,
@@ -384,7 +360,7 @@ impl Planning<'_> {
         *count += 1;
         let key = (bits, *count - 1);
         let rows = &mut self.rows;
-        *self.hidden.scratch.entry(key).or_insert_with(|| rows.of(bits))
+        *self.hidden.scratch.entry(key).or_insert_with(|| rows.add(bits))
     }
 
     fn special(&mut self, open: &mut Open<'_>, special: &'static Special, element: Option<u8>, bits: u8) -> Row {
@@ -398,7 +374,7 @@ impl Planning<'_> {
             _ => (bits, special.origin, element.unwrap_or(0)),
         };
         let rows = &mut self.rows;
-        let to = *self.hidden.specials.entry(row).or_insert_with(|| rows.of(bits));
+        let to = *self.hidden.specials.entry(row).or_insert_with(|| rows.add(bits));
         // Only the kernel knows what is affine.
         if !self.classes.registers.is_empty()
             && matches!(bits, 16..=64)
@@ -562,31 +538,26 @@ impl Planning<'_> {
     ) -> Result<(), Error> {
         let form = instruction.form;
         let unsupported = |why: &str| Error::unsupported(format!("`{}` cannot be executed: {why}", form.mnemonic()));
-        let operands = || form.operands().iter().zip(&instruction.operands);
-        let (mut sources, mut destinations) = (Vec::new(), Vec::new());
-        for (info, operand) in operands() {
-            if info.destination {
-                let rows = &self.layouts[&open.number].rows;
-                destinations.push(match &operand.value {
-                    Value::Register(register) => Some(rows[*register]),
-                    _ => None,
-                });
-                if info.second.is_some() {
-                    destinations.push(operand.second.map(|register| rows[register]));
+        let mut gathered = Gathered { guard, ..Gathered::default() };
+        for (info, operand) in form.operands().iter().zip(&instruction.operands) {
+            let rows = &self.layouts[&open.number].rows;
+            let second = operand.second.map(|register| rows[register]);
+            let value = match (&operand.value, info.destination) {
+                (Value::Register(register), true) => Some(Source::Register(rows[*register])),
+                (_, true) | (Value::Absent, _) => None,
+                (value, false) => {
+                    let bits = Row::of(self.module.table.ty(info.ty), 0).bits.min(64);
+                    Some(match self.cell(open, value, bits)? {
+                        Cell::Constant(value) => Source::Constant(value),
+                        Cell::Not(number) => Source::Not(Row { bits: 1, number }),
+                        Cell::Row(row) => Source::Register(row),
+                        Cell::Sink => return Err(unsupported("an operand is a sink")),
+                    })
                 }
-                continue;
-            }
-            let ty = self.module.table.ty(info.ty);
-            sources.push(match &operand.value {
-                Value::Absent => continue,
-                value => match self.cell(open, value, Row::of(ty, 0).bits.min(64))? {
-                    Cell::Constant(value) => Source::Constant(value),
-                    Cell::Not(number) => Source::Not(Row { bits: 1, number }),
-                    Cell::Row(row) => Source::Register(row),
-                    Cell::Sink => return Err(unsupported("an operand is a sink")),
-                },
-            });
+            };
+            gathered.add(info, value, second, operand.selector);
         }
+        let (sources, destinations) = (&gathered.sources, &gathered.destinations);
         let wide = |row: &Row| row.bits == 128;
         let any = sources.iter().any(|source| matches!(source, Source::Register(row) if wide(row)))
             || destinations.iter().flatten().any(wide);
@@ -599,21 +570,18 @@ impl Planning<'_> {
                 Source::Not(row) => Cell::Not(row.number),
                 Source::Constant(value) => Cell::Constant(value),
             };
-            let from = sources.into_iter().map(cell).collect();
-            let to = destinations.into_iter().map(|row| row.map_or(Cell::Sink, Cell::Row)).collect();
+            let from = sources.iter().copied().map(cell).collect();
+            let to = destinations.iter().map(|row| row.map_or(Cell::Sink, Cell::Row)).collect();
             open.fill();
             open.effect(guard, Action::Evaluate { evaluator, from, to });
             open.apart = true;
             return Ok(());
         }
-        let selectors: Vec<u32> = operands()
-            .filter_map(|(info, operand)| info.selector.map(|own| operand.selector.unwrap_or(own.default)))
-            .collect();
         let alone = once.is_some();
         if let Some(once) = once {
             let formula = match once {
                 affine::Once::Formula(values, results) => {
-                    self.formula(instruction, (values, results), &sources, &destinations)
+                    self.formula(instruction, (values, results), sources, destinations)
                 }
                 _ => None,
             };
@@ -623,8 +591,8 @@ impl Planning<'_> {
         let reads = open.take_reads();
         let from = open.code.program.len() as u32;
         if whole {
-            let operands = Operands { guard, destinations: &destinations, sources: &sources, selectors: &selectors };
-            open.code.program.push_rows(form, &operands).map_err(|error| unsupported(&error.to_string()))?;
+            let pushed = open.code.program.push_rows(form, &gathered.operands());
+            pushed.map_err(|error| unsupported(&error.to_string()))?;
         }
         let to = open.code.program.len() as u32;
         match open.code.ops.last_mut() {

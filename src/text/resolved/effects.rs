@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::{Function, Instruction, Value};
 use crate::text::effects::{Chosen, Effects, Flow, collect};
 
-impl Instruction {
+impl<R: Clone + PartialEq> Instruction<R> {
     /// Returns the effects on registers, memory, control flow and other threads.
     ///
     /// ```
@@ -32,11 +32,11 @@ impl Instruction {
     /// assert_eq!(effects[2].flow, Flow::Branch);
     /// assert_eq!(kernel.successors(2), [3]);
     /// ```
-    pub fn effects(&self) -> Effects<usize> {
-        let guard = self.guard.map(|(register, _)| register);
+    pub fn effects(&self) -> Effects<R> {
+        let guard = self.guard.clone().map(|(register, _)| register);
         collect(Chosen::with(self.form, &self.free), guard, |place, _, list| {
             registers(&self.operands[place].value, list);
-            list.extend(self.operands[place].second);
+            list.extend(self.operands[place].second.clone());
         })
     }
 }
@@ -70,9 +70,11 @@ impl Function {
 }
 
 /// Collects the registers of an operand.
-fn registers(value: &Value, list: &mut Vec<usize>) {
+fn registers<R: Clone>(value: &Value<R>, list: &mut Vec<R>) {
     match value {
-        Value::Register(register) | Value::Not(register) | Value::Offset { register, .. } => list.push(*register),
+        Value::Register(register) | Value::Not(register) | Value::Offset { register, .. } => {
+            list.push(register.clone())
+        }
         Value::List(values) => values.iter().for_each(|value| registers(value, list)),
         _ => {}
     }

@@ -173,48 +173,66 @@ pub struct Relocation {
     pub addend: u64,
 }
 
-/// An instruction of a function.
+/// An instruction of a function. Registers are whatever identifies them: indices into [`Function::registers`] where a module
+/// was read, rows of a warp behind [`map`](Instruction::map).
 #[derive(Clone, Debug)]
-pub struct Instruction {
+pub struct Instruction<R = usize> {
     /// The form.
     pub form: FormInfo,
     /// The modifiers that are not part of the form.
     pub free: Free,
     /// The register of the guard, and true if it is negated.
-    pub guard: Option<(usize, bool)>,
+    pub guard: Option<(R, bool)>,
     /// The operands of the form, in order.
-    pub operands: Vec<Operand>,
+    pub operands: Vec<Operand<R>>,
     /// Byte range in the text.
     pub at: Range<usize>,
     /// File, line and column of the source, as given by the last `.loc`.
     pub location: Option<(u64, u64, u64)>,
 }
 
-impl Instruction {
+impl<R> Instruction<R> {
     /// Returns the modifier in a slot, as [`Statement::modifier`](super::Statement::modifier) does.
     pub fn modifier(&self, slot: u8) -> Option<&'static str> {
         self.form.modifier(&self.free, slot)
+    }
+
+    /// Returns the instruction with other identifiers for its registers, such as the [rows](crate::warp::Row) that hold them.
+    pub fn map<T>(&self, mut register: impl FnMut(&R) -> T) -> Instruction<T> {
+        let operand = |operand: &Operand<R>| Operand {
+            value: operand.value.map(&mut register),
+            second: operand.second.as_ref().map(&mut register),
+            selector: operand.selector,
+        };
+        Instruction {
+            form: self.form,
+            free: self.free.clone(),
+            operands: self.operands.iter().map(operand).collect(),
+            guard: self.guard.as_ref().map(|(guard, negated)| (register(guard), *negated)),
+            at: self.at.clone(),
+            location: self.location,
+        }
     }
 }
 
 /// An operand of an instruction.
 #[derive(Clone, Debug)]
-pub struct Operand {
+pub struct Operand<R = usize> {
     /// Value of the operand.
-    pub value: Value,
+    pub value: Value<R>,
     /// The register of the second destination, if present.
-    pub second: Option<usize>,
+    pub second: Option<R>,
     /// The packed selector, if any.
     pub selector: Option<u32>,
 }
 
-/// Value of an operand. Registers are indices into [`Function::registers`].
+/// Value of an operand. Registers are as in the [`Instruction`].
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum Value<R = usize> {
     /// A register.
-    Register(usize),
+    Register(R),
     /// A negated predicate, `!p`.
-    Not(usize),
+    Not(R),
     /// A special register.
     Special {
         /// The special register.
@@ -236,12 +254,12 @@ pub enum Value {
     /// A register plus a constant.
     Offset {
         /// The register.
-        register: usize,
+        register: R,
         /// The constant.
         addend: u64,
     },
     /// Values in braces, or the arguments or return values of a call.
-    List(Vec<Value>),
+    List(Vec<Value<R>>),
     /// The target of a label: an index into [`Function::instructions`].
     Label(usize),
     /// The targets of a list of labels.
@@ -254,6 +272,28 @@ pub enum Value {
     Sink,
     /// The operand is omitted.
     Absent,
+}
+
+impl<R> Value<R> {
+    fn map<T>(&self, register: &mut impl FnMut(&R) -> T) -> Value<T> {
+        match self {
+            Value::Register(own) => Value::Register(register(own)),
+            Value::Not(own) => Value::Not(register(own)),
+            Value::Special { special, number, element } => {
+                Value::Special { special, number: *number, element: *element }
+            }
+            Value::Constant(bits) => Value::Constant(*bits),
+            Value::Address { symbol, addend } => Value::Address { symbol: *symbol, addend: *addend },
+            Value::Offset { register: own, addend } => Value::Offset { register: register(own), addend: *addend },
+            Value::List(values) => Value::List(values.iter().map(|value| value.map(register)).collect()),
+            Value::Label(label) => Value::Label(*label),
+            Value::Labels(labels) => Value::Labels(labels.clone()),
+            Value::Functions(functions) => Value::Functions(functions.clone()),
+            Value::Prototype(prototype) => Value::Prototype(*prototype),
+            Value::Sink => Value::Sink,
+            Value::Absent => Value::Absent,
+        }
+    }
 }
 
 /// A variable or function, which has an address.
