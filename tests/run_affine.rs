@@ -217,6 +217,66 @@ fn registers_are_written_by_some_threads() {
     check(&late, |t| u64::from(t.x) * 5 + 11 + 5);
 }
 
+/// Predicates that are the same in all threads, or were until some threads wrote them, as guards and negated sources.
+#[test]
+fn predicates_guard_in_all_threads_or_some() {
+    // Only some threads write a predicate, each the same value; then all read its complement.
+    let some = "
+        setp.ne.u32 %p1, 1, 1;
+        setp.ge.u32 %p0, %r0, 5;
+        @%p0 bra NEXT;
+        setp.eq.u32 %p1, 1, 1;
+    NEXT:";
+    check(
+        &format!("{some} setp.eq.and.u32 %p2, 1, 1, !%p1; selp.u64 %rd0, 1, 2, %p2;"),
+        |t| if t.x < 5 { 2 } else { 1 },
+    );
+    check(&format!("{some} @%p1 mov.u64 %rd0, 4; @!%p1 add.u64 %rd0, %rd0, 3;"), |t| if t.x < 5 { 4 } else { 3 });
+    check(&format!("{some} @!%p1 bra LAST; mov.u64 %rd0, 4; LAST: add.u64 %rd0, %rd0, 1;"), |t| {
+        if t.x < 5 { 5 } else { 1 }
+    });
+    // The same in all threads, which computes nothing in lanes: code, loads and stores, conversions, votes, and branches.
+    for (least, yes) in [(11, true), (12, false)] {
+        let same = format!("setp.ge.u32 %p1, %r30, {least};");
+        let answer = |yes: bool, a: u64, b: u64| if yes { a } else { b };
+        check(&format!("{same} @%p1 mov.u64 %rd0, 4; @!%p1 mov.u64 %rd0, 3;"), |_| answer(yes, 4, 3));
+        check(&format!("{same} @%p1 add.u64 %rd0, %rd32, 1; @%p1 sub.u64 %rd0, %rd0, %rd32;"), |_| answer(yes, 1, 0));
+        check(&format!("{same} st.global.u64 [%rd32], 6; @%p1 ld.global.u64 %rd0, [%rd32];"), |_| answer(yes, 6, 0));
+        check(&format!("{same} @%p1 st.global.u64 [%rd32], 6; ld.global.u64 %rd0, [%rd32];"), |_| {
+            answer(yes, 6, u64::MAX)
+        });
+        check(&format!("{same} @!%p1 atom.global.add.u64 %rd1, [%rd32], 6; ld.global.u64 %rd0, [%rd32];"), |_| {
+            answer(yes, u64::MAX, 5)
+        });
+        check(&format!("{same} mov.u64 %rd1, 9; @%p1 cvta.to.global.u64 %rd0, %rd1;"), |_| answer(yes, 9, 0));
+        check(
+            &format!("{same} activemask.b32 %r6; vote.sync.any.pred %p2, !%p1, %r6; selp.u64 %rd0, 1, 2, %p2;"),
+            |_| answer(yes, 2, 1),
+        );
+        check(
+            &format!(
+                "{same} not.pred %p2, %p1; and.pred %p3, %p2, %p1; or.pred %p4, %p2, %p1; selp.u64 %rd1, 1, 2, %p3; selp.u64 %rd0, %rd1, 9, %p4;"
+            ),
+            |_| 2,
+        );
+        check(&format!("{same} @%p1 bra LAST; mov.u64 %rd0, 4; LAST: add.u64 %rd0, %rd0, 1;"), |_| answer(yes, 1, 5));
+        check(&format!("{same} @!%p1 bra LAST; mov.u64 %rd0, 4; LAST: add.u64 %rd0, %rd0, 1;"), |_| answer(yes, 5, 1));
+        check(
+            &format!(
+                "{same} @%p1 bar.sync 0; mov.u64 %rd0, 4; st.global.u64 [%rd32], %rd0; @%p1 exit; mov.u64 %rd0, 5;"
+            ),
+            |_| answer(yes, 4, 5),
+        );
+        // Some threads alone look at it, behind a branch.
+        check(
+            &format!(
+                "setp.lt.u32 %p0, %r0, 3; {same} @%p0 bra LAST; @%p1 add.u64 %rd0, %rd0, 8; LAST: add.u64 %rd0, %rd0, 1;"
+            ),
+            |t| answer(yes && t.x >= 3, 9, 1),
+        );
+    }
+}
+
 #[test]
 fn loops_count_in_all_threads_or_some() {
     let same = "

@@ -330,7 +330,7 @@ impl Planning<'_> {
         open.effect(None, Action::Return);
         for op in &mut open.code.ops[first..] {
             match op {
-                Op::Effect { action: Action::Branch(target), .. } => *target = starts[*target],
+                Op::Effect { action: Action::Branch { to, .. }, .. } => *to = starts[*to],
                 Op::Effect { action: Action::BranchIndexed { targets, .. }, .. } => {
                     targets.iter_mut().for_each(|target| *target = starts[*target]);
                 }
@@ -427,7 +427,10 @@ impl Planning<'_> {
                 open.reads.extend(self.affine.get(rows[*register]));
                 Cell::Row(rows[*register])
             }
-            Value::Not(register) => Cell::Not(rows[*register].number),
+            Value::Not(register) => {
+                open.reads.extend(self.affine.get(rows[*register]));
+                Cell::Not(rows[*register].number)
+            }
             Value::Constant(bits) => Cell::Constant(*bits),
             Value::Special { special, element, .. } => {
                 Cell::Row(self.special(open, special, *element, if bits == 1 { 1 } else { bits.max(16) }))
@@ -473,6 +476,7 @@ impl Planning<'_> {
         let layout = &self.layouts[&open.number];
         let guard = instruction.guard.map(|(register, not)| (layout.rows[register].number, not));
         open.reads.clear();
+        open.reads.extend(instruction.guard.and_then(|(register, _)| self.affine.get(layout.rows[register])));
         let once = match function.kernel {
             true => self.classes.instructions.get(open.instruction).cloned().flatten(),
             false => None,

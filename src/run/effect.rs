@@ -127,7 +127,7 @@ impl Block<'_> {
                 let value = self.clock(*origin);
                 self.each(entry, guard, |block, warp, lane| block.set(warp, lane, Cell::Row(*to), value));
             }
-            Action::Branch(to) => return Ok(self.branch(entry, guard, *to)),
+            Action::Branch { to, affine } => return Ok(self.branch(entry, guard, *affine, *to)),
             Action::BranchIndexed { index, targets } => {
                 let next = entry.at + 1;
                 self.scatter(entry, guard, |block, warp, lane| {

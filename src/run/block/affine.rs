@@ -191,7 +191,7 @@ impl Block<'_> {
                     let row = |number: u32| (states[number as usize] != State::Lanes).then(|| values[number as usize]);
                     if formula.evaluate(row, scratch, last).is_some() {
                         for (number, result) in once.writes.iter().zip(&formula.results) {
-                            self.set_result(*number, self.affine.scratch[usize::from(*result)]);
+                            self.affine.set(*number, self.affine.scratch[usize::from(*result)], State::Value);
                         }
                         return true;
                     }
@@ -222,8 +222,13 @@ impl Block<'_> {
         for number in &once.reads {
             if self.affine.states[*number as usize] == State::Value {
                 let (row, base) = (self.code.affine[*number as usize], self.affine.values[*number as usize].base);
-                let value = Regular { base, offsets: &[0; 2], step: 0 };
-                self.warps.fill(self.code.program.level(), row, warp, &value);
+                match row.bits {
+                    1 => *self.warps.pred_mut(warp, row.number) = if base != 0 { u32::MAX } else { 0 },
+                    _ => {
+                        let value = Regular { base, offsets: &[0; 2], step: 0 };
+                        self.warps.fill(self.code.program.level(), row, warp, &value);
+                    }
+                }
             }
         }
         let steps = steps.start as usize..steps.end as usize;
@@ -237,20 +242,7 @@ impl Block<'_> {
     /// Lets the value in one lane be that of all threads.
     fn spread(&mut self, number: u32, warp: usize, lane: usize) {
         let row = self.code.affine[number as usize];
-        self.set_result(number, Affine::uniform(self.get(warp, lane, Cell::Row(row))));
-    }
-
-    fn set_result(&mut self, number: u32, value: Affine) {
-        let row = self.code.affine[number as usize];
-        let state = match row.bits {
-            // Guards and branches read lanes.
-            1 => {
-                self.warps.set_predicate(row.number, value.base != 0);
-                State::Both
-            }
-            _ => State::Value,
-        };
-        self.affine.set(number, value, state);
+        self.affine.set(number, Affine::uniform(self.get(warp, lane, Cell::Row(row))), State::Value);
     }
 
     /// The operation before has written the same values in all threads that took part.
@@ -281,8 +273,13 @@ impl Block<'_> {
     fn fill_one(&mut self, number: u32) {
         let row: Row = self.code.affine[number as usize];
         let value = self.affine.values[number as usize];
-        let lanes = self.affine.lanes(&value);
-        self.warps.fill(self.code.program.level(), row, 0, &lanes);
+        match row.bits {
+            1 => self.warps.set_predicate(row.number, value.base != 0),
+            _ => {
+                let lanes = self.affine.lanes(&value);
+                self.warps.fill(self.code.program.level(), row, 0, &lanes);
+            }
+        }
         self.affine.states[number as usize] = State::Both;
     }
 }

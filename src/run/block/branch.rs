@@ -7,9 +7,18 @@ use super::super::decode::{Action, Op};
 use super::{Block, Entry, Flow};
 
 impl Block<'_> {
-    /// A branch: the lanes that take it and those that do not part.
-    pub(crate) fn branch(&mut self, entry: &mut Entry, guard: Option<(u32, bool)>, to: usize) -> Flow {
+    /// A branch: the lanes that take it and those that do not part, unless a guard is known to be the same in all.
+    pub(crate) fn branch(
+        &mut self,
+        entry: &mut Entry,
+        guard: Option<(u32, bool)>,
+        affine: Option<u32>,
+        to: usize,
+    ) -> Flow {
         let Some((register, not)) = guard else { return Flow::Jump(to) };
+        if let Some(value) = affine.and_then(|number| self.affine.value(number)) {
+            return if (value.base != 0) == not { Flow::Next } else { Flow::Jump(to) };
+        }
         let mut taken = self.masks();
         let flip = if not { u32::MAX } else { 0 };
         let (mut any_taken, mut any_rest) = (0, 0);

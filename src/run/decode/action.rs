@@ -221,7 +221,13 @@ impl Planning<'_> {
             }
             EffectKind::Opaque => Action::Copy { from: vec![Cell::Constant(0)], to: vec![to!()] },
             EffectKind::Branch => match operand(0).map(|(_, operand)| &operand.value) {
-                Some(Value::Label(label)) => Action::Branch(*label),
+                Some(Value::Label(label)) => {
+                    let rows = &self.layouts[&open.number].rows;
+                    let affine = instruction.guard.and_then(|(register, _)| self.affine.get(rows[register]));
+                    // The branch itself asks whether its guard is the same in all threads.
+                    open.reads.retain(|read| Some(*read) != affine);
+                    Action::Branch { to: *label, affine }
+                }
                 _ => return Err(Error::unsupported("the label is not in this function")),
             },
             EffectKind::BranchIndexed => match operand(1).map(|(_, operand)| &operand.value) {

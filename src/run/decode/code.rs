@@ -174,7 +174,11 @@ pub(crate) enum Action {
         to: Row,
         origin: Origin,
     },
-    Branch(usize),
+    /// A branch; a guard that may be affine has a number.
+    Branch {
+        to: usize,
+        affine: Option<u32>,
+    },
     BranchIndexed {
         index: Cell,
         targets: Vec<usize>,
@@ -223,7 +227,7 @@ impl Action {
             | Action::Evaluate { .. }
             | Action::Copy { .. }
             | Action::FrameAddress { .. }
-            | Action::Branch(_)
+            | Action::Branch { .. }
             | Action::BranchIndexed { .. }
             | Action::Return
             | Action::Exit
