@@ -350,9 +350,9 @@ fn repeated_text_takes_no_time() {
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
-/// One function head, or one mnemonic, of two megabytes takes as long as two megabytes of statements.
+/// One function head, one mnemonic, or one list of two megabytes takes as long as two megabytes of statements.
 #[test]
-fn long_heads_and_mnemonics_take_linear_time() {
+fn long_heads_mnemonics_and_lists_take_linear_time() {
     let start = Instant::now();
     let long = |part: &str| part.repeat(2_000_000 / part.len());
     let head = ".version 8.0 .target sm_80 .entry k()";
@@ -361,6 +361,7 @@ fn long_heads_and_mnemonics_take_linear_time() {
         (format!("{head} {{ .reg .b32 %r<3>; add{} %r0, %r1, %r2; }}", long(".u32")), 1),
         (format!("{head} {{ .reg .b32 %r<3>; ld{} %r0, [%r1]; }}", long(".globel")), 1),
         (format!("{head} {{ .reg .b32 %r<3>; cp{} %r0, %r1; }}", long(".q")), 1),
+        (format!("{head} {{ t: .branchtargets A{}; }}", long(", B")), 1 + 2_000_000 / 3),
     ];
     for (module, errors) in modules {
         let report = ptx_isa::text::check(&TABLE, module.as_bytes(), &ptx_isa::text::Options::default());

@@ -374,6 +374,8 @@ impl<'a> Judge<'_, 'a> {
     /// Reports, at the end of a function, each reference to a label that is not visible there.
     pub(super) fn jumps(&mut self, lost_label: bool) {
         let mut labels = core::mem::take(&mut self.body.labels);
+        // The last statement: a list may have any number of labels.
+        let mut last = 0..0;
         labels.end(self.text, |labels, jump, missing| {
             let span = span_of(self.text, jump.name);
             let message = match missing {
@@ -383,9 +385,12 @@ impl<'a> Judge<'_, 'a> {
                     format!("the label `{}` is not visible here: it is in another block", jump.name)
                 }
             };
-            let mut end = Cursor::new(self.text);
-            end.seek(span.end);
-            let end = end.find(|byte| byte == b';').map_or(self.text.len(), |_| end.at() + 1);
+            let start = jump.statement(self.text);
+            if start != last.start || span.end > last.end {
+                let mut end = Cursor::new(self.text);
+                end.seek(span.end);
+                last = start..end.find(|byte| byte == b';').map_or(self.text.len(), |_| end.at() + 1);
+            }
             let mut error = Diagnostic::error(Code::UndeclaredRegister, span.clone(), message);
             if missing == Missing::Nowhere
                 && !self.findings.brief
@@ -393,7 +398,7 @@ impl<'a> Judge<'_, 'a> {
             {
                 error = error.with_help(format!("did you mean `{near}`?")).with_fix(span, near);
             }
-            error.statement = Some(jump.statement(self.text)..end);
+            error.statement = Some(last.clone());
             self.findings.waiting.push(error);
             self.findings.make_room();
         });
