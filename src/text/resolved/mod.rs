@@ -206,7 +206,7 @@ impl<R> Instruction<R> {
         };
         Instruction {
             form: self.form,
-            free: self.free.clone(),
+            free: self.free,
             operands: self.operands.iter().map(operand).collect(),
             guard: self.guard.as_ref().map(|(guard, negated)| (register(guard), *negated)),
             at: self.at.clone(),
