@@ -75,13 +75,30 @@ enum Subject {
 
 impl Subject {
     fn of(source: &Source<'_>, finding: &Diagnostic) -> Option<Subject> {
-        let span = finding.statement.clone()?;
-        let statement = std::str::from_utf8(source.text.get(span)?).ok()?;
-        let mnemonic = &statement[mnemonic::place(statement)?];
+        let mnemonic = mnemonic_of(source.text.get(finding.statement.clone()?)?)?;
         if let Some(form) = mnemonic::form(&TABLE, mnemonic) {
             return Some(Subject::Form(form.mnemonic()));
         }
         TABLE.instruction_of(mnemonic).map(|instruction| Subject::Opcode(instruction.opcode))
+    }
+}
+
+/// The mnemonic of a statement, of which no more is read than it takes: each of its findings asks.
+fn mnemonic_of(statement: &[u8]) -> Option<&str> {
+    let mut length = 256;
+    loop {
+        let head = &statement[..statement.len().min(length)];
+        let text = match std::str::from_utf8(head) {
+            Ok(text) => text,
+            // A letter is cut off.
+            Err(error) if error.error_len().is_none() => std::str::from_utf8(&head[..error.valid_up_to()]).ok()?,
+            Err(_) => return None,
+        };
+        match mnemonic::place(text) {
+            Some(place) if !text[place.end..].trim_start().is_empty() => return Some(&text[place]),
+            place if length >= statement.len() => return Some(&text[place?]),
+            _ => length *= 4,
+        }
     }
 }
 
