@@ -65,6 +65,22 @@ fn json_says_where_in_bytes_and_in_words_and_how_to_put_it_right() {
     assert!(found[2]["note"].as_str().is_some_and(|note| !note.is_empty()));
 }
 
+/// Findings name their opcode wherever it is: behind a comment of any length, and before letters of several bytes.
+#[test]
+fn findings_name_opcodes_of_long_statements() {
+    for letter in ["x", "é"] {
+        for length in [0, 100, 251, 252, 253, 254, 255, 256, 257, 1020, 1024, 5000] {
+            let comment = format!("/*{}*/", letter.repeat(length));
+            let text = format!(".version 8.0\n.target sm_80\n.entry k() {{ {comment}setp.lo.s32 p, q, r; }}");
+            let found = findings(&[], &text);
+            assert!(
+                !found.is_empty() && found.iter().all(|finding| finding["opcode"] == "setp"),
+                "{length}: {found:?}"
+            );
+        }
+    }
+}
+
 /// The first edit of each finding, those at the end first.
 fn edited(text: &str, findings: &[Value]) -> String {
     let mut edits: Vec<(usize, usize, &str)> = findings
