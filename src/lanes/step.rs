@@ -157,6 +157,7 @@ impl File {
     }
 
     /// Returns `count` words at a byte offset, which must be a multiple of their size.
+    #[cfg(feature = "run")]
     pub(crate) fn words<W: Word>(&self, offset: usize, count: usize) -> &[W] {
         self.inside::<W>(offset, count);
         // SAFETY: the words lie inside the lines, aligned, and any bits are integers.
