@@ -19,7 +19,7 @@ enum Register {
     Long(Handle<[u64; 32]>),
 }
 
-/// What an effect does, with the handles of its registers.
+/// The emulator's part in an effect, with the handles of its registers.
 enum Action {
     Parameter { to: Register, at: usize },
     Load { to: Register, address: Handle<[u64; 32]> },
@@ -48,7 +48,7 @@ pub(crate) struct Emulator {
 impl Emulator {
     pub(crate) fn new(module: &Module, kernel: &Function) -> Result<Emulator, Box<dyn Error>> {
         let mut registers = Registers::default();
-        let rows = kernel.registers.iter().map(|own| registers.add(Row::of(module.table.ty(own.ty), 0).bits));
+        let rows = kernel.registers.iter().map(|own| registers.add_for(module.table.ty(own.ty)));
         let rows: Vec<Row> = rows.collect();
         let specials = [Origin::ThreadIndex, Origin::BlockShape, Origin::BlockIndex];
         let specials = specials.map(|origin| (origin, registers.add(32)));
@@ -77,10 +77,9 @@ impl Emulator {
         let mut warps = self.program.warps(threads.div_ceil(32) as usize);
         for block in 0..blocks {
             for warp in 0..warps.len() {
-                let values =
-                    [&|lane: u32| 32 * warp as u32 + lane, &|_| threads, &|_| block] as [&dyn Fn(u32) -> u32; 3];
-                for ((_, row), value) in self.specials.iter().zip(values) {
-                    *warps.b32_mut(warp, row.number) = std::array::from_fn(|lane| value(lane as u32));
+                let thread = std::array::from_fn(|lane| (32 * warp + lane) as u32);
+                for ((_, row), values) in self.specials.iter().zip([thread, [threads; 32], [block; 32]]) {
+                    *warps.b32_mut(warp, row.number) = values;
                 }
                 self.warp(warp, threads, parameters, memory, &mut warps);
             }

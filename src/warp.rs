@@ -52,7 +52,7 @@ use core::ops::Range;
 pub use crate::lanes::Level;
 use crate::lanes::thread::Thread;
 use crate::lanes::{Code, Convert, File, Step, WARP, words};
-use crate::table::{self, FormInfo, Kind, TypeId};
+use crate::table::{self, FormInfo, Kind, TypeId, TypeInfo};
 
 pub use accesses::Accesses;
 use accesses::Rows;
@@ -82,15 +82,21 @@ impl Registers {
     /// Adds a register whose lanes have room for `bits` bits, and returns it: 1 is a predicate. One of more than 64 bits is two of 64, the
     /// lower half first.
     pub fn add(&mut self, bits: u8) -> Row {
-        let (bits, count, rows) = match bits {
-            0 | 1 => (1, &mut self.pred, 1),
-            2..=16 => (16, &mut self.b16, 1),
-            17..=32 => (32, &mut self.b32, 1),
-            33..=64 => (64, &mut self.b64, 1),
-            65.. => (128, &mut self.b64, 2),
+        let bits = held(bits);
+        let (count, rows) = match bits {
+            1 => (&mut self.pred, 1),
+            16 => (&mut self.b16, 1),
+            32 => (&mut self.b32, 1),
+            64 => (&mut self.b64, 1),
+            _ => (&mut self.b64, 2),
         };
         *count += rows;
         Row { bits, number: *count - rows }
+    }
+
+    /// Adds a register for values of a type, and returns it.
+    pub fn add_for(&mut self, ty: &TypeInfo) -> Row {
+        self.add(Row::of(ty, 0).bits)
     }
 }
 

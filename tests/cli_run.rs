@@ -157,7 +157,7 @@ fn a_file_alone_lists_kernels() {
     let listed = run(&["run", SUITE]).out;
     assert!(listed.starts_with("saxpy(.u32 saxpy_param_0, "), "{listed}");
     let of = |kernel: &str| run(&["run", SUITE, "--kernel", kernel]).out;
-    // What is about a launch has none without a grid.
+    // Options of a launch need a grid.
     let ran = run(&["run", SUITE, "--kernel", "transpose", "--block", "32"]);
     assert!(ran.status == 2 && ran.err.contains("--grid"), "{}", ran.err);
     assert!(of("reduce_shared").ends_with("\n    1024 bytes of shared memory\n"), "{}", of("reduce_shared"));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use ptx_isa::TABLE;
 use ptx_isa::table::{EffectKind, Free, NO_OPERAND};
 use ptx_isa::text::effects::{self, Flow};
-use ptx_isa::text::resolved::{self, Module};
+use ptx_isa::text::resolved::Module;
 use ptx_isa::text::statement::Register;
 use ptx_isa::text::{Statement, spelling};
 use ptx_isa::warp::{Program, Registers, Row, Source};
@@ -112,8 +112,8 @@ fn instructions_are_code_or_effects() {
         let module = Module::read(&TABLE, &std::fs::read_to_string(&path).expect("a module")).expect("no errors");
         for function in &module.functions {
             let mut registers = Registers::default();
-            let bits = |register: &resolved::Register| Row::of(TABLE.ty(register.ty), 0).bits;
-            let rows: Vec<Row> = function.registers.iter().map(|register| registers.add(bits(register))).collect();
+            let rows = function.registers.iter().map(|register| registers.add_for(TABLE.ty(register.ty)));
+            let rows: Vec<Row> = rows.collect();
             let mut program = Program::new(registers, module.target.expect("a target").sm);
             for instruction in &function.instructions {
                 let text = &module.text[instruction.at.clone()];

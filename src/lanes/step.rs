@@ -109,7 +109,7 @@ pub(crate) struct Step {
     pub params: Vec<u32>,
 }
 
-/// What a register of a warp holds: an integer in each lane, or the mask of a predicate.
+/// Contents of a register of a warp: an integer in each lane, or the mask of a predicate.
 pub trait Contents: Copy + contents::Sealed {
     /// Bits per lane: 16, 32 or 64; 1 for a predicate.
     const BITS: u8;
@@ -159,14 +159,14 @@ impl File {
     /// Returns `count` words at a byte offset, which must be a multiple of their size.
     #[cfg(feature = "run")]
     pub(crate) fn words<W: Word>(&self, offset: usize, count: usize) -> &[W] {
-        self.inside::<W>(offset, count);
+        self.inside(offset, count.saturating_mul(size_of::<W>()), size_of::<W>());
         // SAFETY: the words lie inside the lines, aligned, and any bits are integers.
         unsafe { core::slice::from_raw_parts(self.lines.as_ptr().cast::<u8>().add(offset).cast(), count) }
     }
 
     /// Returns `count` words at a byte offset, which must be a multiple of their size, for writing.
     pub(crate) fn words_mut<W: Word>(&mut self, offset: usize, count: usize) -> &mut [W] {
-        self.inside::<W>(offset, count);
+        self.inside(offset, count.saturating_mul(size_of::<W>()), size_of::<W>());
         // SAFETY: as in `words`.
         unsafe { core::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<u8>().add(offset).cast(), count) }
     }
@@ -174,7 +174,7 @@ impl File {
     /// Returns the register at a byte offset, which must be a multiple of its alignment.
     #[inline]
     pub(crate) fn register<T: Contents>(&self, offset: usize) -> &T {
-        self.holds::<T>(offset);
+        self.inside(offset, size_of::<T>(), align_of::<T>());
         // SAFETY: the register lies inside the lines, aligned, and any bits are integers.
         unsafe { &*self.lines.as_ptr().cast::<u8>().add(offset).cast() }
     }
@@ -182,22 +182,17 @@ impl File {
     /// Returns the register at a byte offset, which must be a multiple of its alignment, for writing.
     #[inline]
     pub(crate) fn register_mut<T: Contents>(&mut self, offset: usize) -> &mut T {
-        self.holds::<T>(offset);
+        self.inside(offset, size_of::<T>(), align_of::<T>());
         // SAFETY: as in `register`.
         unsafe { &mut *self.lines.as_mut_ptr().cast::<u8>().add(offset).cast() }
     }
 
+    /// Panics if some bytes are not inside, or do not begin at a multiple of a number.
     #[inline]
-    fn holds<T: Contents>(&self, offset: usize) {
-        let inside =
-            offset.is_multiple_of(align_of::<T>()) && offset < self.bytes() && self.bytes() - offset >= size_of::<T>();
+    fn inside(&self, offset: usize, bytes: usize, multiple: usize) {
+        let end = offset.checked_add(bytes);
+        let inside = offset.is_multiple_of(multiple) && end.is_some_and(|end| end <= self.bytes());
         assert!(inside, "inside the file");
-    }
-
-    fn inside<W: Word>(&self, offset: usize, count: usize) {
-        let end = count.checked_mul(size_of::<W>()).and_then(|bytes| bytes.checked_add(offset));
-        let inside = end.is_some_and(|end| end <= self.bytes());
-        assert!(offset.is_multiple_of(size_of::<W>()) && inside, "inside the file");
     }
 }
 

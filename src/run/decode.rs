@@ -56,7 +56,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     for number in &reached {
         let function = &module.functions[*number];
         let own: Vec<Row> =
-            function.registers.iter().map(|register| rows.add(Row::of(module.table.ty(register.ty), 0).bits)).collect();
+            function.registers.iter().map(|register| rows.add_for(module.table.ty(register.ty))).collect();
         let mut frame = 0_u64;
         let mut offsets = Vec::new();
         for (index, variable) in function.variables.iter().enumerate() {

@@ -122,13 +122,6 @@ impl Transfer {
 }
 
 impl Warps {
-    /// Returns the word of each warp, the first of which is at a byte offset.
-    #[inline]
-    fn each_word(&mut self, first: usize) -> impl Iterator<Item = &mut u32> {
-        let stride = self.stride / 4;
-        self.file.words_mut(first, (self.count - 1) * stride + 1).iter_mut().step_by(stride)
-    }
-
     /// Sets the mask of active threads of each warp.
     ///
     /// # Panics
@@ -137,26 +130,21 @@ impl Warps {
     #[inline]
     pub(crate) fn activate(&mut self, masks: &[u32]) {
         assert!(masks.len() <= self.count, "a mask for each warp");
-        self.each_word(ACTIVE).zip(masks).for_each(|(word, mask)| *word = *mask);
+        let stride = self.stride / 4;
+        let words = self.file.words_mut(ACTIVE, (self.count - 1) * stride + 1).iter_mut().step_by(stride);
+        words.zip(masks).for_each(|(word, mask)| *word = *mask);
     }
 
-    /// Sets a predicate in all threads.
-    ///
-    /// # Panics
-    ///
-    /// If the register is out of bounds.
-    #[inline]
-    pub(crate) fn set_predicate(&mut self, register: u32, value: bool) {
-        let first = self.at(0, 1, register);
-        self.each_word(first).for_each(|word| *word = if value { u32::MAX } else { 0 });
-    }
-
-    /// Fills a register of consecutive warps, beginning with `first`, with regular values.
+    /// Fills a register of consecutive warps, beginning with `first`, with regular values; a predicate has the same in all.
     ///
     /// # Panics
     ///
     /// If the register or a warp is out of bounds.
     pub(crate) fn fill(&mut self, level: Level, row: Row, first: usize, values: &Regular<'_>) {
+        if row.bits == 1 {
+            let mask = if values.base != 0 { u32::MAX } else { 0 };
+            return (first..first + values.offsets.len() / 2).for_each(|warp| *self.pred_mut(warp, row.number) = mask);
+        }
         let at = self.at(first, row.bits.into(), row.number);
         fill(level, row.bits, (&mut self.file, at, self.stride), values);
     }

@@ -16,14 +16,8 @@ pub struct Row {
 impl Row {
     /// Returns the register with this index whose width fits a type: bytes are held in 16 bits.
     pub fn of(ty: &TypeInfo, number: u32) -> Row {
-        let bits = match (ty.kind, ty.bits) {
-            (Kind::Predicate, _) => 1,
-            (_, 0..=16) => 16,
-            (_, 17..=32) => 32,
-            (_, 33..=64) => 64,
-            _ => 128,
-        };
-        Row { bits, number }
+        let bits = if ty.kind == Kind::Predicate { 1 } else { ty.bits.clamp(2, 128) as u8 };
+        Row { bits: held(bits), number }
     }
 }
 
@@ -45,9 +39,15 @@ impl Place for Row {
     }
 }
 
-/// Returns the width of the registers that hold an operand of `bits` bits.
+/// Returns the width of the registers that hold an operand of `bits` bits; 1 is a predicate.
 pub(super) fn held(bits: u8) -> u8 {
-    if bits == 8 { 16 } else { bits }
+    match bits {
+        0 | 1 => 1,
+        2..=16 => 16,
+        17..=32 => 32,
+        33..=64 => 64,
+        65.. => 128,
+    }
 }
 
 /// A source operand. Registers are given as indices among those of the operand's width, or as [rows](Row).

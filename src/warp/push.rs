@@ -141,7 +141,7 @@ impl Program {
     /// let module = Module::read(&ptx_isa::TABLE, text).unwrap();
     /// let kernel = &module.functions[0];
     /// let mut registers = Registers::default();
-    /// let rows = kernel.registers.iter().map(|register| registers.add(Row::of(module.table.ty(register.ty), 0).bits));
+    /// let rows = kernel.registers.iter().map(|register| registers.add_for(module.table.ty(register.ty)));
     /// let rows: Vec<Row> = rows.collect();
     /// let thread = registers.add(32);
     ///

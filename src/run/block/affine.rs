@@ -222,13 +222,8 @@ impl Block<'_> {
         for number in &once.reads {
             if self.affine.states[*number as usize] == State::Value {
                 let (row, base) = (self.code.affine[*number as usize], self.affine.values[*number as usize].base);
-                match row.bits {
-                    1 => *self.warps.pred_mut(warp, row.number) = if base != 0 { u32::MAX } else { 0 },
-                    _ => {
-                        let value = Regular { base, offsets: &[0; 2], step: 0 };
-                        self.warps.fill(self.code.program.level(), row, warp, &value);
-                    }
-                }
+                let value = Regular { base, offsets: &[0; 2], step: 0 };
+                self.warps.fill(self.code.program.level(), row, warp, &value);
             }
         }
         let steps = steps.start as usize..steps.end as usize;
@@ -273,13 +268,8 @@ impl Block<'_> {
     fn fill_one(&mut self, number: u32) {
         let row: Row = self.code.affine[number as usize];
         let value = self.affine.values[number as usize];
-        match row.bits {
-            1 => self.warps.set_predicate(row.number, value.base != 0),
-            _ => {
-                let lanes = self.affine.lanes(&value);
-                self.warps.fill(self.code.program.level(), row, 0, &lanes);
-            }
-        }
+        let lanes = self.affine.lanes(&value);
+        self.warps.fill(self.code.program.level(), row, 0, &lanes);
         self.affine.states[number as usize] = State::Both;
     }
 }
