@@ -81,6 +81,15 @@ fn findings_name_opcodes_of_long_statements() {
     }
 }
 
+/// Blanks and comments may stand before a modifier.
+#[test]
+fn findings_name_opcodes_before_comments() {
+    for mnemonic in ["setp /* a;b */ .q32", "setp // a; b\n.q32", "setp .lt.q32"] {
+        let found = findings(&[], &format!("{mnemonic} p, q, r;"));
+        assert!(!found.is_empty() && found.iter().all(|finding| finding["opcode"] == "setp"), "{mnemonic}: {found:?}");
+    }
+}
+
 /// The first edit of each finding, those at the end first.
 fn edited(text: &str, findings: &[Value]) -> String {
     let mut edits: Vec<(usize, usize, &str)> = findings

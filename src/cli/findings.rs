@@ -79,7 +79,7 @@ impl Subject {
         if let Some(form) = mnemonic::form(&TABLE, mnemonic) {
             return Some(Subject::Form(form.mnemonic()));
         }
-        TABLE.instruction_of(mnemonic).map(|instruction| Subject::Opcode(instruction.opcode))
+        mnemonic::instruction(&TABLE, mnemonic).map(|instruction| Subject::Opcode(instruction.opcode))
     }
 }
 

@@ -145,6 +145,13 @@ pub fn form(table: &'static Table, mnemonic: &str) -> Option<FormInfo> {
     cursor.at_end().then_some(found.form)
 }
 
+/// The instruction that a mnemonic names, whether it means a form or not.
+pub fn instruction(table: &'static Table, mnemonic: &str) -> Option<InstructionInfo> {
+    let mut cursor = Cursor::new(mnemonic);
+    cursor.skip_blanks();
+    if cursor.at_word() { table.instruction_of(cursor.dotted_word()) } else { None }
+}
+
 /// Returns the range of a statement's mnemonic, after the guard; `None` if a word is missing.
 pub fn place(text: &str) -> Option<Range<usize>> {
     let mut cursor = Cursor::new(text);
