@@ -21,6 +21,10 @@ use shapes::{SHAPES, Shape};
 const LARGE: usize = 8 << 20;
 const TIMES: usize = 4;
 
+/// How often a text is checked that takes fewer seconds than this.
+const RUNS: usize = 5;
+const SHORT: f64 = 1.0;
+
 const MOST_EXPONENT: f64 = 1.2;
 const MOST_FACTOR: f64 = 12.0;
 const MOST_BYTES: f64 = 40e6;
@@ -44,9 +48,18 @@ fn usage(command: &mut Command) -> Usage {
     Usage { seconds: seconds(used.ru_utime) + seconds(used.ru_stime), bytes: used.ru_maxrss as f64 * 1024.0 }
 }
 
+/// The least time and the most memory of several runs; of one where it is long.
 fn checked(file: &Path, text: &str, arguments: &[String]) -> Usage {
     fs::write(file, text).expect("the folder can be written to");
-    usage(Command::new(env!("CARGO_BIN_EXE_ptx-isa")).args(["-q", "check"]).args(arguments).arg(file))
+    let run = || usage(Command::new(env!("CARGO_BIN_EXE_ptx-isa")).args(["-q", "check"]).args(arguments).arg(file));
+    let mut least = run();
+    for _ in 1..RUNS {
+        if least.seconds < SHORT {
+            let other = run();
+            least = Usage { seconds: least.seconds.min(other.seconds), bytes: least.bytes.max(other.bytes) };
+        }
+    }
+    least
 }
 
 fn main() {

@@ -90,6 +90,15 @@ fn findings_name_opcodes_before_comments() {
     }
 }
 
+/// Reports leave out the middle of a name that nobody reads whole; other formats have it all.
+#[test]
+fn reports_shorten_long_names() {
+    let text = format!("add{};", "x".repeat(100_000));
+    let Run { out, .. } = run_with(&["check", "--format", "text", "-"], &text);
+    assert!(out.contains("x…x") && out.len() < 2000, "{} bytes", out.len());
+    assert!(findings(&[], &text).iter().any(|finding| finding["bytes"][1] == 100_003), "the place is all of it");
+}
+
 /// The first edit of each finding, those at the end first.
 fn edited(text: &str, findings: &[Value]) -> String {
     let mut edits: Vec<(usize, usize, &str)> = findings

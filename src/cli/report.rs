@@ -1,5 +1,6 @@
 //! Findings as a terminal shows them: source, caret, note and help.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -8,6 +9,9 @@ use ptx_isa::diagnostic::{Diagnostic, LineIndex, Severity};
 
 /// Of a longer line only the part around the finding is shown.
 const LONGEST_LINE: usize = 400;
+
+/// Of a longer name in a message only the two ends are shown, as the source is: a character of a report takes dozens of bytes.
+const LONGEST_NAME: usize = 200;
 
 /// Writes one finding about a text, styled; the stream drops styles where they are not wanted.
 pub(super) fn write(
@@ -21,7 +25,7 @@ pub(super) fn write(
     // Invalid UTF-8 is shown as replacement characters; the caret counts characters as shown.
     let part = |range: Range<usize>| String::from_utf8_lossy(&text[range]);
     let before = part(shown.start..finding.span.start);
-    let marked = part(finding.span.clone());
+    let marked = brief(&part(finding.span.clone())).into_owned();
     let source = format!("{before}{marked}{}", part(finding.span.end..shown.end));
     let position = lines.position(finding.span.start);
     // The snippet of a part of a line counts columns from where the part begins.
@@ -35,15 +39,31 @@ pub(super) fn write(
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let title = level.primary_title(&finding.message).id(finding.code.as_str());
+    let title = level.primary_title(brief(&finding.message)).id(finding.code.as_str());
     let mut group: Group<'_> = title.elements(origin).element(snippet);
     if let Some(note) = &finding.note {
-        group = group.element(Level::NOTE.message(note));
+        group = group.element(Level::NOTE.message(brief(note)));
     }
     if let Some(help) = &finding.help {
-        group = group.element(Level::HELP.message(help));
+        group = group.element(Level::HELP.message(brief(help)));
     }
     writeln!(out, "{}\n", Renderer::styled().render(&[group]))
+}
+
+/// A message without the middles of long names.
+fn brief(message: &str) -> Cow<'_, str> {
+    if message.len() <= LONGEST_NAME {
+        return message.into();
+    }
+    let words = message.split_inclusive([' ', '\n']).map(|word| match word.len() {
+        0..=LONGEST_NAME => Cow::from(word),
+        length => {
+            let (head, tail) =
+                (word.floor_char_boundary(LONGEST_NAME / 2), word.ceil_char_boundary(length - LONGEST_NAME / 2));
+            format!("{}…{}", &word[..head], &word[tail..]).into()
+        }
+    });
+    words.collect::<String>().into()
 }
 
 /// The lines that a finding touches, or the part around it where they are huge.
