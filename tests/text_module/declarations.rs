@@ -291,3 +291,16 @@ fn locations_of_inlined_code_name_a_function_and_a_call() {
     };
     assert_eq!([dwarf("1.5"), dwarf("2.0")], [0, 1]);
 }
+
+/// Names are found where their numbers grow in steps, have zeros before them, or are too large for a word.
+#[test]
+fn names_are_found_whatever_their_numbers_are() {
+    let steps =
+        (0..60).step_by(12).flat_map(|bits| (0..1000_u64).map(move |number| format!("s{bits}_{}", number << bits)));
+    let zeros = (0..1000).map(|count| format!("z{}1", "0".repeat(count)));
+    let large = (0..1000).map(|number| format!("l{}", 10_u128.pow(30) + number));
+    let names: Vec<String> = steps.chain(zeros).chain(large).collect();
+    let declared: String = names.iter().map(|name| format!(".reg .b32 {name};\n")).collect();
+    let used: String = names.iter().map(|name| format!("mov.b32 {name}, 0;\n")).collect();
+    assert_eq!(codes(&report(&kernel(&(declared + &used)))), []);
+}
