@@ -5,22 +5,8 @@
 //! [`Window`] before anything is moved; a warp with an address outside of them is left to the caller, which reports the
 //! error.
 
-use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
-
+use super::elements::{ELEMENTS, Element, Elements, Places, access};
 use super::{HALF, Level, WARP, Word};
-
-/// Maximum number of elements of a transfer.
-pub(crate) const ELEMENTS: usize = 4;
-
-/// Destination of a loaded element, or source of a stored one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Element {
-    /// A register, by its offset among those of a warp.
-    Register(u32),
-    Constant(u64),
-    Sink,
-}
 
 /// A load or store, decoded.
 #[derive(Clone, Copy, Debug)]
@@ -55,39 +41,8 @@ pub(crate) struct Window {
     pub lane: u64,
 }
 
-/// An element in memory.
-pub(super) trait Stored: Word + Into<u64> {
-    /// # Safety
-    ///
-    /// The element is readable, aligned, and whoever else accesses it does so atomically.
-    unsafe fn load(at: usize) -> Self;
-    /// # Safety
-    ///
-    /// As [`Stored::load`], and it is writable.
-    unsafe fn store(self, at: usize);
-}
-
-macro_rules! elements {
-    ($($ty:ident $atomic:ident)*) => {$(
-        impl Stored for $ty {
-            #[inline(always)]
-            unsafe fn load(at: usize) -> $ty {
-                // SAFETY: the caller's promise.
-                unsafe { $atomic::from_ptr(at as *mut $ty) }.load(Ordering::Relaxed)
-            }
-            #[inline(always)]
-            unsafe fn store(self, at: usize) {
-                // SAFETY: the caller's promise.
-                unsafe { $atomic::from_ptr(at as *mut $ty) }.store(self, Ordering::Relaxed)
-            }
-        }
-    )*};
-}
-
-elements!(u8 AtomicU8 u16 AtomicU16 u32 AtomicU32 u64 AtomicU64);
-
 /// An address of 32 or 64 bits.
-trait Address: Stored {
+trait Address: Word + Into<u64> {
     /// For elements of 1, 2, 4, 8 and 16 bytes how far the address of each lane is from the first one where they are adjacent.
     const STEPS: [[Self; WARP]; 5];
     fn plus(self, other: Self) -> Self;
@@ -123,68 +78,6 @@ addresses!(u32 u64);
 /// The register of addresses where there is none.
 static ZEROS: [u64; WARP] = [0; WARP];
 
-/// Copies aligned elements between registers and memory that others may access at the same time.
-///
-/// # Safety
-///
-/// Both point to `count` elements, a multiple of 16 bytes in all, aligned, readable and writable; concurrent accesses to
-/// those in memory are atomic.
-#[inline(always)]
-pub(super) unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: usize) {
-    let bytes = count * size_of::<E>();
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    {
-        let (to, from) = (to.cast::<u8>(), from.cast::<u8>());
-        let mut at = 0;
-        // SAFETY: the caller's promise. As far as others can tell this is a relaxed atomic access to each element, in some
-        // order: an aligned element lies in one cache line, of which a move of this architecture accesses no aligned eight bytes in
-        // parts. The compiler takes the instructions as they are, so that it makes nothing of a race.
-        unsafe {
-            while WIDE && at + 32 <= bytes {
-                core::arch::asm!(
-                    "vmovdqu ymm15, [{from}]",
-                    "vmovdqu [{to}], ymm15",
-                    from = in(reg) from.add(at),
-                    to = in(reg) to.add(at),
-                    out("xmm15") _,
-                    options(nostack, preserves_flags),
-                );
-                at += 32;
-            }
-            while at + 16 <= bytes {
-                if WIDE {
-                    core::arch::asm!(
-                        "vmovdqu xmm15, [{from}]",
-                        "vmovdqu [{to}], xmm15",
-                        from = in(reg) from.add(at),
-                        to = in(reg) to.add(at),
-                        out("xmm15") _,
-                        options(nostack, preserves_flags),
-                    );
-                } else {
-                    core::arch::asm!(
-                        "movdqu xmm15, [{from}]",
-                        "movdqu [{to}], xmm15",
-                        from = in(reg) from.add(at),
-                        to = in(reg) to.add(at),
-                        out("xmm15") _,
-                        options(nostack, preserves_flags),
-                    );
-                }
-                at += 16;
-            }
-        }
-    }
-    #[cfg(any(not(target_arch = "x86_64"), miri))]
-    {
-        let _ = bytes;
-        for index in 0..count {
-            // SAFETY: the caller's promise.
-            unsafe { E::load(from.add(index) as usize).store(to.add(index) as usize) };
-        }
-    }
-}
-
 /// Returns true if the addresses of half of the lanes are these steps apart, and true if they are the same.
 #[inline(always)]
 fn distances<A: Address, const WIDE: bool>(addresses: &[A; HALF], steps: &[A; WARP]) -> (bool, bool) {
@@ -217,26 +110,6 @@ fn distances<A: Address, const WIDE: bool>(addresses: &[A; HALF], steps: &[A; WA
     ((0..HALF).all(|lane| distance(lane) == steps[lane]), (0..HALF).all(|lane| distance(lane) == A::default()))
 }
 
-/// The lanes of a mask.
-#[inline(always)]
-fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let lane = mask.trailing_zeros() as usize;
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            lane
-        })
-    })
-}
-
-/// Places of a warp's elements in memory. What a warp accesses is often two rows of a tile, one for each half of its lanes.
-#[allow(clippy::large_enum_variant, reason = "it lives on the stack, from one function to the next")]
-pub(super) enum Places {
-    /// Start of each half's elements, which are adjacent, or the one element of all its lanes.
-    Halves([(usize, bool); 2]),
-    Scattered([u64; WARP]),
-}
-
 impl Transfer {
     /// Loads (or stores) the elements of warps. The registers of consecutive warps are `stride` bytes apart, from
     /// `registers` on, and `masks` has the active lanes of each warp. Returns the number of leading warps that were
@@ -259,128 +132,119 @@ impl Transfer {
         unsafe {
             #[cfg(all(target_arch = "x86_64", feature = "simd"))]
             if level.vectors().is_some() {
-                return wide::<WRITE>(self, window, registers, stride, masks);
+                return over_warps::<WRITE, true>(self, window, registers, stride, masks);
             }
             let _ = level;
-            by_size::<WRITE, false>(self, window, registers, stride, masks)
+            over_warps::<WRITE, false>(self, window, registers, stride, masks)
         }
     }
 }
 
 /// # Safety
 ///
-/// As [`Transfer::run`]; the machine has the features.
-#[cfg(all(target_arch = "x86_64", feature = "simd"))]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-unsafe fn wide<const WRITE: bool>(
+/// As [`Transfer::run`]; where `WIDE`, the machine has AVX2.
+unsafe fn over_warps<const WRITE: bool, const WIDE: bool>(
     transfer: &Transfer,
     window: &Window,
     registers: *mut u8,
     stride: usize,
     masks: &[u32],
 ) -> usize {
-    // SAFETY: the caller's promises.
-    unsafe { by_size::<WRITE, true>(transfer, window, registers, stride, masks) }
-}
-
-/// # Safety
-///
-/// As [`Transfer::run`].
-#[inline(always)]
-unsafe fn by_size<const WRITE: bool, const WIDE: bool>(
-    transfer: &Transfer,
-    window: &Window,
-    registers: *mut u8,
-    stride: usize,
-    masks: &[u32],
-) -> usize {
-    // SAFETY: the caller's promises.
-    unsafe {
-        match (transfer.base.1, transfer.bytes) {
-            (32, 1) => over_warps::<u32, u8, WRITE, WIDE>(transfer, window, registers, stride, masks),
-            (32, 2) => over_warps::<u32, u16, WRITE, WIDE>(transfer, window, registers, stride, masks),
-            (32, 4) => over_warps::<u32, u32, WRITE, WIDE>(transfer, window, registers, stride, masks),
-            (32, _) => over_warps::<u32, u64, WRITE, WIDE>(transfer, window, registers, stride, masks),
-            (_, 1) => over_warps::<u64, u8, WRITE, WIDE>(transfer, window, registers, stride, masks),
-            (_, 2) => over_warps::<u64, u16, WRITE, WIDE>(transfer, window, registers, stride, masks),
-            (_, 4) => over_warps::<u64, u32, WRITE, WIDE>(transfer, window, registers, stride, masks),
-            (_, _) => over_warps::<u64, u64, WRITE, WIDE>(transfer, window, registers, stride, masks),
-        }
-    }
-}
-
-/// # Safety
-///
-/// As [`Transfer::run`], for the sizes of the transfer.
-#[inline(always)]
-unsafe fn over_warps<A: Address, E: Stored, const WRITE: bool, const WIDE: bool>(
-    transfer: &Transfer,
-    window: &Window,
-    registers: *mut u8,
-    stride: usize,
-    masks: &[u32],
-) -> usize {
-    let whole = u64::from(transfer.count) * size_of::<E>() as u64;
+    let whole = u64::from(transfer.count) * u64::from(transfer.bytes);
     let Some(limit) = (window.end - window.start).checked_sub(whole) else { return 0 };
+    let places = places::<WRITE, WIDE>(transfer.base.1);
+    let access = access::<WRITE, WIDE>(transfer.bytes);
     for (warp, mask) in masks.iter().enumerate() {
         let host = window.host.wrapping_add(window.warp.wrapping_mul(warp as u64));
         // SAFETY: the caller's promises: the registers of a warp.
-        let done = unsafe {
+        unsafe {
             let registers = registers.add(warp * stride);
             let guard = registers.add(transfer.guard.0 as usize).cast::<u32>().read();
             let mask = mask & (guard ^ transfer.guard.1);
+            if mask == 0 {
+                continue;
+            }
             let addresses = match transfer.base {
                 (_, 0) => ZEROS.as_ptr().cast(),
-                (at, _) => registers.add(at as usize).cast_const().cast(),
+                (at, _) => registers.add(at as usize).cast_const(),
             };
-            let warp = Warp::<A> { transfer, window, whole, limit, host, registers, addresses };
-            match mask {
-                0 => true,
-                u32::MAX => match warp.places::<WRITE, WIDE>() {
-                    Some(places) => {
-                        Elements { transfer, registers }.access::<E, WRITE, WIDE>(&places);
-                        true
-                    }
-                    None => false,
-                },
-                mask => warp.some::<E, WRITE>(mask),
-            }
-        };
-        if !done {
-            return warp;
+            let lanes = Lanes { window, offset: transfer.offset, whole, limit, host, addresses, mask };
+            let Some(places) = places(&lanes) else { return warp };
+            access(&Elements { transfer, registers }, mask, &places);
         }
     }
     masks.len()
 }
 
-/// A warp that loads or stores.
-struct Warp<'a, A> {
-    transfer: &'a Transfer,
+/// The lanes of a warp that load or store.
+struct Lanes<'a> {
     window: &'a Window,
+    /// Added to addresses.
+    offset: u64,
     /// Bytes of all elements of a lane, and the greatest offset of an address from the start of the window.
     whole: u64,
     limit: u64,
     /// Added to an address of the first lane to get the host address.
     host: u64,
-    registers: *mut u8,
-    /// The register of addresses, which may be loaded to.
-    addresses: *const [A; WARP],
+    /// The register of addresses.
+    addresses: *const u8,
+    /// The active lanes.
+    mask: u32,
 }
 
-impl<A: Address> Warp<'_, A> {
-    /// Returns the places of all lanes' elements; `None` if any is outside of the window or not aligned.
-    ///
+/// Returns the places of the elements of active lanes; `None` if any is outside of the window or not aligned.
+///
+/// # Safety
+///
+/// The register of addresses is readable, and has the width that the function was chosen for.
+type FindPlaces = unsafe fn(&Lanes<'_>) -> Option<Places>;
+
+/// Returns the function for addresses of this width in bits.
+fn places<const WRITE: bool, const WIDE: bool>(bits: u8) -> FindPlaces {
+    #[cfg(all(target_arch = "x86_64", feature = "simd"))]
+    if WIDE {
+        return match bits {
+            32 => wide::<u32, WRITE>,
+            _ => wide::<u64, WRITE>,
+        };
+    }
+    match bits {
+        32 => narrow::<u32, WRITE>,
+        _ => narrow::<u64, WRITE>,
+    }
+}
+
+/// # Safety
+///
+/// As [`FindPlaces`].
+unsafe fn narrow<A: Address, const WRITE: bool>(lanes: &Lanes<'_>) -> Option<Places> {
+    // SAFETY: the caller's promises.
+    unsafe { lanes.places::<A, WRITE, false>() }
+}
+
+/// # Safety
+///
+/// As [`FindPlaces`]; the machine has the features.
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+#[target_feature(enable = "avx2,bmi1,bmi2")]
+unsafe fn wide<A: Address, const WRITE: bool>(lanes: &Lanes<'_>) -> Option<Places> {
+    // SAFETY: the caller's promises.
+    unsafe { lanes.places::<A, WRITE, true>() }
+}
+
+impl Lanes<'_> {
     /// # Safety
     ///
-    /// The register of addresses is readable.
+    /// As [`FindPlaces`]; where `WIDE`, the machine has AVX2.
     #[inline(always)]
-    unsafe fn places<const WRITE: bool, const WIDE: bool>(&self) -> Option<Places> {
-        let Warp { whole, limit, host, .. } = *self;
+    unsafe fn places<A: Address, const WRITE: bool, const WIDE: bool>(&self) -> Option<Places> {
+        let Lanes { whole, limit, host, .. } = *self;
         // SAFETY: the caller's promise.
-        let addresses = unsafe { &*self.addresses };
-        let offset = A::truncate(self.transfer.offset);
+        let addresses = unsafe { &*self.addresses.cast::<[A; WARP]>() };
+        let offset = A::truncate(self.offset);
         if self.window.lane == 0
-            && let Some(halves) = self.halves::<WRITE, WIDE>(addresses, offset)
+            && self.mask == u32::MAX
+            && let Some(halves) = self.halves::<A, WRITE, WIDE>(addresses, offset)
         {
             return halves;
         }
@@ -389,9 +253,10 @@ impl<A: Address> Warp<'_, A> {
         for lane in 0..WARP {
             let at: u64 = addresses[lane].plus(offset).into();
             let from = at.wrapping_sub(self.window.start);
+            let active = u64::from(self.mask >> lane & 1).wrapping_neg();
             // The sign of either tells that it is beyond the limit, which has no sign.
-            outside |= limit.wrapping_sub(from) | from;
-            low |= at;
+            outside |= (limit.wrapping_sub(from) | from) & active;
+            low |= at & active;
             places[lane] = at.wrapping_add(host).wrapping_add(self.window.lane.wrapping_mul(lane as u64));
         }
         (outside >> 63 == 0 && low & (whole - 1) == 0).then_some(Places::Scattered(places))
@@ -400,8 +265,12 @@ impl<A: Address> Warp<'_, A> {
     /// Where the halves of the lanes have their elements, if those of each are adjacent or the same; none in it if some are not in
     /// the window or not aligned.
     #[inline(always)]
-    fn halves<const WRITE: bool, const WIDE: bool>(&self, addresses: &[A; WARP], offset: A) -> Option<Option<Places>> {
-        let Warp { whole, limit, host, .. } = *self;
+    fn halves<A: Address, const WRITE: bool, const WIDE: bool>(
+        &self,
+        addresses: &[A; WARP],
+        offset: A,
+    ) -> Option<Option<Places>> {
+        let Lanes { whole, limit, host, .. } = *self;
         let steps = &A::STEPS[whole.trailing_zeros() as usize];
         let mut halves = [(0, false); 2];
         let mut inside = true;
@@ -419,268 +288,5 @@ impl<A: Address> Warp<'_, A> {
             *half = (at.wrapping_add(host) as usize, same);
         }
         Some(inside.then_some(Places::Halves(halves)))
-    }
-
-    /// Loads or stores for some lanes, one by one.
-    ///
-    /// # Safety
-    ///
-    /// The memory in the window is readable and writable, and so are the registers.
-    #[inline(always)]
-    unsafe fn some<E: Stored, const WRITE: bool>(&self, mask: u32) -> bool {
-        let offset = A::truncate(self.transfer.offset);
-        // SAFETY: the caller's promise. It is a copy: what is loaded may replace the addresses.
-        let addresses = unsafe { self.addresses.read() };
-        let address = |lane: usize| -> u64 { addresses[lane].plus(offset).into() };
-        let (mut outside, mut low) = (false, 0);
-        for lane in lanes(mask) {
-            outside |= address(lane).wrapping_sub(self.window.start) > self.limit;
-            low |= address(lane);
-        }
-        if outside || low & (self.whole - 1) != 0 {
-            return false;
-        }
-        let place = |lane: usize| {
-            let host = self.host.wrapping_add(self.window.lane.wrapping_mul(lane as u64));
-            address(lane).wrapping_add(host) as usize
-        };
-        let elements = Elements { transfer: self.transfer, registers: self.registers };
-        // SAFETY: the caller's promise.
-        unsafe { elements.access_some::<E, WRITE>(mask, place) };
-        true
-    }
-}
-
-/// The elements of a warp in its registers.
-#[derive(Clone, Copy)]
-pub(super) struct Elements<'a> {
-    pub transfer: &'a Transfer,
-    pub registers: *mut u8,
-}
-
-impl Elements<'_> {
-    /// Loads or stores the elements of all lanes.
-    ///
-    /// # Safety
-    ///
-    /// The elements are in memory that is readable and writable, and the registers are a warp's of the transfer's program.
-    #[inline(always)]
-    pub(super) unsafe fn access<E: Stored, const WRITE: bool, const WIDE: bool>(&self, places: &Places) {
-        // SAFETY: the caller's promises.
-        unsafe {
-            match WRITE {
-                true => self.store::<E, WIDE>(places),
-                false => self.load::<E, WIDE>(places),
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// The elements are in memory that is readable.
-    #[inline(always)]
-    unsafe fn load<E: Stored, const WIDE: bool>(&self, places: &Places) {
-        let count = usize::from(self.transfer.count);
-        let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
-        let alone = count == 1 && u32::from(self.transfer.bits) == E::BITS;
-        // SAFETY: the caller's promise; the buffer has room for all elements, and so has a register of their width for one of
-        // each lane.
-        unsafe {
-            let to = match self.transfer.elements[0] {
-                Element::Register(at) if alone => self.registers.add(at as usize).cast::<E>(),
-                _ => buffer.as_mut_ptr().cast::<E>(),
-            };
-            match places {
-                Places::Halves(halves) => {
-                    for (half, (from, same)) in halves.iter().enumerate() {
-                        let to = to.add(half * HALF * count);
-                        if !same {
-                            copy::<E, WIDE>(to, *from as *const E, count * HALF);
-                            continue;
-                        }
-                        for index in 0..count {
-                            let element = E::load(*from + index * size_of::<E>());
-                            (0..HALF).for_each(|lane| to.add(lane * count + index).write(element));
-                        }
-                    }
-                }
-                Places::Scattered(places) => {
-                    for (lane, place) in places.iter().enumerate() {
-                        for index in 0..count {
-                            to.add(lane * count + index).write(E::load(*place as usize + index * size_of::<E>()));
-                        }
-                    }
-                }
-            }
-            if alone {
-                return;
-            }
-            let from = to.cast_const();
-            match (self.transfer.bits, count) {
-                (16, 1) => self.spread::<E, u16, 1>(from),
-                (16, 2) => self.spread::<E, u16, 2>(from),
-                (16, _) => self.spread::<E, u16, 4>(from),
-                (32, 1) => self.spread::<E, u32, 1>(from),
-                (32, 2) => self.spread::<E, u32, 2>(from),
-                (32, _) => self.spread::<E, u32, 4>(from),
-                (_, 1) => self.spread::<E, u64, 1>(from),
-                (_, 2) => self.spread::<E, u64, 2>(from),
-                (_, _) => self.spread::<E, u64, 4>(from),
-            }
-        }
-    }
-
-    /// Loads or stores for some lanes, one by one.
-    ///
-    /// # Safety
-    ///
-    /// At each lane's place are its elements, readable and writable, and the registers are a warp's of the transfer's program.
-    #[inline(always)]
-    pub(super) unsafe fn access_some<E: Stored, const WRITE: bool>(&self, mask: u32, first: impl Fn(usize) -> usize) {
-        for (index, element) in self.transfer.elements.iter().enumerate().take(self.transfer.count.into()) {
-            let place = |lane: usize| first(lane) + index * size_of::<E>();
-            // SAFETY: the caller's promise; the registers are of the transfer's width.
-            unsafe {
-                match *element {
-                    Element::Register(at) => {
-                        let register = self.registers.add(at as usize);
-                        match self.transfer.bits {
-                            16 => some::<E, u16, WRITE>(register, mask, place, self.transfer.signed),
-                            32 => some::<E, u32, WRITE>(register, mask, place, self.transfer.signed),
-                            _ => some::<E, u64, WRITE>(register, mask, place, self.transfer.signed),
-                        }
-                    }
-                    Element::Constant(bits) if WRITE => {
-                        lanes(mask).for_each(|lane| E::truncate(bits).store(place(lane)));
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    /// Spreads elements over registers, lane by lane behind each other as they are in memory.
-    ///
-    /// # Safety
-    ///
-    /// There are `COUNT` elements for each lane, and the registers are of this width.
-    #[inline(always)]
-    unsafe fn spread<E: Stored, W: Word, const COUNT: usize>(&self, from: *const E) {
-        let signed = self.transfer.signed;
-        for index in 0..COUNT {
-            let Element::Register(at) = self.transfer.elements[index] else { continue };
-            // SAFETY: the caller's promise.
-            unsafe {
-                let to = &mut *self.registers.add(at as usize).cast::<[W; WARP]>();
-                let element = |lane: usize| from.add(lane * COUNT + index).read();
-                match signed {
-                    true => (0..WARP).for_each(|lane| to[lane] = element(lane).widen()),
-                    false => (0..WARP).for_each(|lane| to[lane] = W::truncate(element(lane).into())),
-                }
-            }
-        }
-    }
-
-    /// # Safety
-    ///
-    /// The elements are in memory that is writable.
-    #[inline(always)]
-    unsafe fn store<E: Stored, const WIDE: bool>(&self, places: &Places) {
-        let count = usize::from(self.transfer.count);
-        let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
-        let alone = count == 1 && u32::from(self.transfer.bits) == E::BITS;
-        // SAFETY: the caller's promise; the buffer has room for all elements.
-        unsafe {
-            let from = match self.transfer.elements[0] {
-                Element::Register(at) if alone => self.registers.add(at as usize).cast::<E>().cast_const(),
-                _ => {
-                    let to = buffer.as_mut_ptr().cast::<E>();
-                    match (self.transfer.bits, count) {
-                        (16, 1) => self.gather::<E, u16, 1>(to),
-                        (16, 2) => self.gather::<E, u16, 2>(to),
-                        (16, _) => self.gather::<E, u16, 4>(to),
-                        (32, 1) => self.gather::<E, u32, 1>(to),
-                        (32, 2) => self.gather::<E, u32, 2>(to),
-                        (32, _) => self.gather::<E, u32, 4>(to),
-                        (_, 1) => self.gather::<E, u64, 1>(to),
-                        (_, 2) => self.gather::<E, u64, 2>(to),
-                        (_, _) => self.gather::<E, u64, 4>(to),
-                    }
-                    to.cast_const()
-                }
-            };
-            match places {
-                Places::Halves(halves) => {
-                    for (half, (to, _)) in halves.iter().enumerate() {
-                        copy::<E, WIDE>(*to as *mut E, from.add(half * HALF * count), count * HALF);
-                    }
-                }
-                Places::Scattered(places) => {
-                    for (lane, place) in places.iter().enumerate() {
-                        for index in 0..count {
-                            from.add(lane * count + index).read().store(*place as usize + index * size_of::<E>());
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Collects the elements of registers, lane by lane behind each other as they are in memory.
-    ///
-    /// # Safety
-    ///
-    /// There is room for `COUNT` elements of each lane, and the registers are of this width.
-    #[inline(always)]
-    unsafe fn gather<E: Stored, W: Stored, const COUNT: usize>(&self, to: *mut E) {
-        for index in 0..COUNT {
-            // SAFETY: the caller's promise.
-            unsafe {
-                match self.transfer.elements[index] {
-                    Element::Register(at) => {
-                        let from = &*self.registers.add(at as usize).cast::<[W; WARP]>();
-                        for (lane, value) in from.iter().enumerate() {
-                            to.add(lane * COUNT + index).write(E::truncate((*value).into()));
-                        }
-                    }
-                    Element::Constant(bits) => {
-                        for lane in 0..WARP {
-                            to.add(lane * COUNT + index).write(E::truncate(bits));
-                        }
-                    }
-                    Element::Sink => {
-                        for lane in 0..WARP {
-                            to.add(lane * COUNT + index).write(E::default());
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Moves an element of some lanes between a register and memory.
-///
-/// # Safety
-///
-/// At each lane's place is an element, readable and writable, and the register has this width.
-#[inline(always)]
-unsafe fn some<E: Stored, W: Stored, const WRITE: bool>(
-    register: *mut u8,
-    mask: u32,
-    place: impl Fn(usize) -> usize,
-    signed: bool,
-) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let register = &mut *register.cast::<[W; WARP]>();
-        for lane in lanes(mask) {
-            if WRITE {
-                E::truncate(register[lane].into()).store(place(lane));
-                continue;
-            }
-            let element = E::load(place(lane));
-            register[lane] = if signed { element.widen() } else { W::truncate(element.into()) };
-        }
     }
 }

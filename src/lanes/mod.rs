@@ -14,6 +14,7 @@
 //! | `step` | decoded instructions, and the register files they run over |
 //! | `memory` | loads and stores of whole warps, by what their addresses have in common |
 //! | `regular` | the same where addresses are known to be a fixed distance apart |
+//! | `elements` | what both move: elements of lanes between memory and registers |
 //! | `fill` | registers whose lanes grow by a fixed step |
 //! | `convert` | steps that copy a register to one of another width |
 //! | `slice` | the same over slices |
@@ -36,6 +37,8 @@
 
 mod convert;
 #[cfg(feature = "run")]
+mod elements;
+#[cfg(feature = "run")]
 mod fill;
 mod level;
 #[cfg(feature = "run")]
@@ -55,11 +58,13 @@ mod x86;
 
 pub(crate) use convert::Convert;
 #[cfg(feature = "run")]
+pub(crate) use elements::{ELEMENTS, Element};
+#[cfg(feature = "run")]
 pub(crate) use fill::{HALF, fill};
 pub use isa_table::program::{Run, WARP};
 pub use level::{Kernel, Level, Simd, spread, whole};
 #[cfg(feature = "run")]
-pub(crate) use memory::{ELEMENTS, Element, Transfer, Window};
+pub(crate) use memory::{Transfer, Window};
 pub(crate) use params::words;
 pub use params::{MaskWord, OneParam, Params, Pick, Subset, Truth1, Truth2, Truth3};
 #[cfg(feature = "run")]

@@ -1,9 +1,10 @@
 //! Loads and stores of warps whose addresses are known to be regular: a base, an offset for each half of a warp, and lanes of a half that
 //! are a fixed distance apart.
 
+use super::elements::{Elements, Places, Stored, access, copy};
 #[cfg(feature = "simd")]
 use super::level::levels;
-use super::memory::{Element, Elements, Places, Stored, Transfer, copy};
+use super::memory::Transfer;
 use super::{HALF, Level, WARP};
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::{Simd, portable::Portable};
@@ -120,22 +121,17 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDE: bool, const MASKS
 ) {
     let whole = u64::from(transfer.count) * size_of::<E>() as u64;
     let step = addresses.step;
-    let alone = match transfer.elements[0] {
-        Element::Register(at) if transfer.count == 1 && u32::from(transfer.bits) == E::BITS => Some(at as usize),
-        _ => None,
-    };
+    let access = access::<WRITE, WIDE>(transfer.bytes);
     let adjacent = step == whole;
     let same = step == 0 && !WRITE;
     for (warp, (mask, offsets)) in registers.masks.iter().zip(addresses.offsets.as_chunks::<2>().0).enumerate() {
         let at = [addresses.base.wrapping_add(offsets[0]), addresses.base.wrapping_add(offsets[1])];
         // SAFETY: the caller's promises: the registers of a warp, and the elements of its active lanes.
         unsafe {
-            let own = registers.first.add(warp * registers.stride);
-            let elements = Elements { transfer, registers: own };
-            match (*mask, alone) {
+            let elements = Elements { transfer, registers: registers.first.add(warp * registers.stride) };
+            match (*mask, elements.alone::<E>()) {
                 (0, _) => {}
                 (u32::MAX, Some(register)) if adjacent => {
-                    let register = own.add(register).cast::<E>();
                     if at[1].wrapping_sub(at[0]) == HALF as u64 * whole {
                         move_adjacent::<E, WRITE, WIDE>(register, at[0], WARP);
                     } else {
@@ -144,30 +140,26 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDE: bool, const MASKS
                     }
                 }
                 (u32::MAX, Some(register)) if same => {
-                    let register = own.add(register).cast::<[E; HALF]>();
+                    let register = register.cast::<[E; HALF]>();
                     register.write([E::load(at[0] as usize); HALF]);
                     register.add(1).write([E::load(at[1] as usize); HALF]);
                 }
                 (u32::MAX, _) if adjacent || same => {
                     let halves = [(at[0] as usize, same), (at[1] as usize, same)];
-                    elements.access::<E, WRITE, WIDE>(&Places::Halves(halves));
+                    access(&elements, u32::MAX, &Places::Halves(halves));
                 }
-                (u32::MAX, _) => {
+                #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
+                (mask, Some(register)) if MASKS && adjacent => {
+                    move_some::<E, WRITE>(register, at[0], mask as u16);
+                    move_some::<E, WRITE>(register.add(HALF), at[1], (mask >> HALF) as u16);
+                }
+                (mask, _) => {
                     let mut places = [0; WARP];
                     for lane in 0..WARP {
                         places[lane] = at[lane / HALF].wrapping_add(step.wrapping_mul((lane % HALF) as u64));
                     }
-                    elements.access::<E, WRITE, WIDE>(&Places::Scattered(places));
+                    access(&elements, mask, &Places::Scattered(places));
                 }
-                #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
-                (mask, Some(register)) if MASKS && adjacent => {
-                    let register = own.add(register).cast::<E>();
-                    move_some::<E, WRITE>(register, at[0], mask as u16);
-                    move_some::<E, WRITE>(register.add(HALF), at[1], (mask >> HALF) as u16);
-                }
-                (mask, _) => elements.access_some::<E, WRITE>(mask, |lane| {
-                    at[lane / HALF].wrapping_add(step.wrapping_mul((lane % HALF) as u64)) as usize
-                }),
             }
         }
     }

@@ -11,6 +11,7 @@ use super::level::levels;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::portable::Portable;
 use super::step::{Head, Next};
+use super::values::Places;
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 use super::x86::*;
 use super::{Loop, Outputs, Params, Run, Simd, Sources, Width};
@@ -107,6 +108,36 @@ macro_rules! functions {
 #[cfg(feature = "simd")]
 levels!(functions);
 
+/// Addresses of operands in the registers of one warp, at the offsets of its step.
+#[derive(Clone, Copy)]
+struct OfWarp {
+    registers: *mut u8,
+    step: *const u8,
+}
+
+impl Places for OfWarp {
+    #[inline(always)]
+    unsafe fn at(self, place: usize, _: Width) -> *mut u8 {
+        // SAFETY: the caller's promise: behind the head of a step there is an offset for each place.
+        unsafe { self.registers.add(self.step.add(Head::place(place)).cast::<u32>().read() as usize) }
+    }
+}
+
+/// Addresses of operands in one of several chunks: the first chunk of each operand, and for each width the offset of this chunk.
+#[derive(Clone, Copy)]
+struct OfChunk<'a> {
+    firsts: &'a [*mut u8; PLACES],
+    offsets: &'a [usize; Width::COUNT],
+}
+
+impl Places for OfChunk<'_> {
+    #[inline(always)]
+    unsafe fn at(self, place: usize, width: Width) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.firsts[place].add(self.offsets[width as usize]) }
+    }
+}
+
 /// Runs a loop with the given parameters over one warp, then runs the steps that follow. The operands are at the step's
 /// offsets in `registers`. Only lanes that are active and enabled by the step's guard are written.
 ///
@@ -117,18 +148,17 @@ levels!(functions);
 /// The module's promises, for each of the steps. The first one is of this loop.
 #[inline(always)]
 unsafe fn over_warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mut u8, step: *const u8, more: usize) {
-    let outputs = K::Outputs::COUNT;
     // SAFETY: the caller's promises: behind the head there is an offset for each place, then the parameters.
     unsafe {
         let next = Next::at(step.add(Head::size(places::<K>(), K::Params::WORDS)));
-        let at = |place: usize, _| registers.add(step.add(Head::place(place)).cast::<u32>().read() as usize);
+        let places = OfWarp { registers, step };
         let head = step.cast::<Head>();
         // A warp begins with the mask of its active lanes.
         let guard = registers.add((*head).guard as usize).cast::<u32>().read();
         let mask = (guard ^ (*head).flip) & registers.cast::<u32>().read();
-        let sources = K::Sources::load(|source, width| at(outputs + source, width).cast_const());
+        let sources = K::Sources::load(places, K::Outputs::COUNT);
         // The sources are not used any more when the outputs are stored.
-        K::chunk(simd, sources, params, mask).store_masked(simd, at, mask);
+        K::chunk(simd, sources, params, mask).store_masked(simd, places, mask);
         next.run(registers, more);
     }
 }
@@ -149,26 +179,18 @@ unsafe fn over_chunks<K: Loop, L: Simd>(
     count: usize,
     strides: *const usize,
 ) {
-    let places = places::<K>();
-    let mut firsts = [registers; PLACES];
     // SAFETY: the caller's promises.
     unsafe {
-        let mut place = 0;
-        while place < places {
-            firsts[place] = match registers.is_null() {
-                true => at.add(place).read(),
-                false => registers.add(step.add(Head::place(place)).cast::<u32>().read() as usize),
-            };
-            place += 1;
-        }
+        let firsts = firsts(registers, at, step, places::<K>());
         let strides = strides.cast::<[usize; Width::COUNT]>().read();
         let params = params::<K>(step);
-        if !K::Params::SELECTS {
-            return chunks::<K, L>(simd, params, &firsts, count, &strides);
-        }
-        match params.usual() {
-            Some(params) => chunks::<K, L>(simd, params, &firsts, count, &strides),
-            None => chunks::<K, L>(simd, params.unusual(), &firsts, count, &strides),
+        if K::Params::SELECTS {
+            match params.usual() {
+                Some(params) => chunks::<K, L>(simd, params, &firsts, count, &strides),
+                None => chunks::<K, L>(simd, params.unusual(), &firsts, count, &strides),
+            }
+        } else {
+            chunks::<K, L>(simd, params, &firsts, count, &strides);
         }
     }
 }
@@ -184,24 +206,49 @@ unsafe fn chunks<K: Loop, L: Simd>(
     mut count: usize,
     strides: &[usize; Width::COUNT],
 ) {
-    let outputs = K::Outputs::COUNT;
     let mut offsets = [0; Width::COUNT];
     // SAFETY: by the caller's promises, `firsts` has an entry for each place, and all `count` chunks of it exist.
     unsafe {
         loop {
-            let at = |place: usize, width: Width| firsts[place].add(offsets[width as usize]);
-            let sources = K::Sources::load(|source, width| at(outputs + source, width).cast_const());
-            K::chunk(simd, sources, params, u32::MAX).store(at);
+            let places = OfChunk { firsts, offsets: &offsets };
+            let sources = K::Sources::load(places, K::Outputs::COUNT);
+            K::chunk(simd, sources, params, u32::MAX).store(places);
             count -= 1;
             if count == 0 {
                 return;
             }
-            let mut width = 0;
-            while width < Width::COUNT {
-                offsets[width] += strides[width];
-                width += 1;
-            }
+            advance(&mut offsets, strides);
         }
+    }
+}
+
+/// Returns the address of the first chunk of each operand.
+///
+/// # Safety
+///
+/// As [`over_chunks`], for a step with this number of operands.
+#[inline(always)]
+unsafe fn firsts(registers: *mut u8, at: *const *mut u8, step: *const u8, places: usize) -> [*mut u8; PLACES] {
+    let mut firsts = [registers; PLACES];
+    for (place, first) in firsts.iter_mut().enumerate().take(places) {
+        // SAFETY: the caller's promises.
+        *first = unsafe {
+            match registers.is_null() {
+                true => at.add(place).read(),
+                false => OfWarp { registers, step }.at(place, Width::B32),
+            }
+        };
+    }
+    firsts
+}
+
+/// Moves on to the next chunk.
+#[inline(always)]
+fn advance(offsets: &mut [usize; Width::COUNT], strides: &[usize; Width::COUNT]) {
+    let mut width = 0;
+    while width < Width::COUNT {
+        offsets[width] = offsets[width].wrapping_add(strides[width]);
+        width += 1;
     }
 }
 

@@ -125,6 +125,17 @@ impl Width {
     }
 }
 
+/// Addresses of the operands of a step. A type, not a closure of each loop, so that loads and stores are instantiated once per
+/// operand list.
+pub trait Places: Copy {
+    /// Returns the address of a chunk of an operand; destinations come first.
+    ///
+    /// # Safety
+    ///
+    /// The step has the place, whose lanes have this width.
+    unsafe fn at(self, place: usize, width: Width) -> *mut u8;
+}
+
 /// A source of a [`Loop`]: `[u32; 32]` and the like, or [`Mask`].
 pub trait Source: 'static {
     const WIDTH: Width;
@@ -161,8 +172,8 @@ pub trait Sources: 'static {
     type Refs<'a>;
     /// # Safety
     ///
-    /// As [`Source::load`], for what `at` says of each.
-    unsafe fn load<'a>(at: impl Fn(usize, Width) -> *const u8) -> Self::Refs<'a>;
+    /// As [`Source::load`], for the places from `first` on.
+    unsafe fn load<'a>(places: impl Places, first: usize) -> Self::Refs<'a>;
 }
 
 /// A destination of a [`Loop`]: `[u32; 32]` and the like, or predicates as a `u32`.
@@ -226,12 +237,12 @@ pub trait Outputs: 'static {
     const COUNT: usize;
     /// # Safety
     ///
-    /// As [`Output::store`], for what `at` says of each.
-    unsafe fn store(self, at: impl Fn(usize, Width) -> *mut u8);
+    /// As [`Output::store`], for the first places.
+    unsafe fn store(self, places: impl Places);
     /// # Safety
     ///
-    /// As [`Output::store_masked`], for what `at` says of each.
-    unsafe fn store_masked<L: Simd>(self, simd: L, at: impl Fn(usize, Width) -> *mut u8, mask: u32);
+    /// As [`Output::store_masked`], for the first places.
+    unsafe fn store_masked<L: Simd>(self, simd: L, places: impl Places, mask: u32);
 }
 
 macro_rules! tuples {
@@ -240,9 +251,9 @@ macro_rules! tuples {
             const COUNT: usize = $count;
             type Refs<'a> = ($($name::Ref<'a>,)*);
             #[inline(always)]
-            unsafe fn load<'a>(at: impl Fn(usize, Width) -> *const u8) -> Self::Refs<'a> {
+            unsafe fn load<'a>(places: impl Places, first: usize) -> Self::Refs<'a> {
                 // SAFETY: the caller's promise.
-                unsafe { ($($name::load(at($place, $name::WIDTH)),)*) }
+                unsafe { ($($name::load(places.at(first + $place, $name::WIDTH)),)*) }
             }
         }
 
@@ -250,26 +261,26 @@ macro_rules! tuples {
             const COUNT: usize = $count;
             #[inline(always)]
             #[allow(non_snake_case, reason = "a value is named as its type")]
-            unsafe fn store(self, at: impl Fn(usize, Width) -> *mut u8) {
+            unsafe fn store(self, places: impl Places) {
                 let ($($name,)*) = self;
                 // SAFETY: the caller's promise.
-                unsafe { $($name.store(at($place, $name::WIDTH));)* }
+                unsafe { $($name.store(places.at($place, $name::WIDTH));)* }
             }
             #[inline(always)]
             #[allow(non_snake_case, reason = "a value is named as its type")]
-            unsafe fn store_masked<L: Simd>(self, simd: L, at: impl Fn(usize, Width) -> *mut u8, mask: u32) {
+            unsafe fn store_masked<L: Simd>(self, simd: L, places: impl Places, mask: u32) {
                 // Writing some lanes costs more than writing all.
                 let lanes = false $(|| !matches!($name::WIDTH, Width::Predicate))*;
                 // SAFETY: the caller's promise.
                 unsafe {
                     if lanes && mask == u32::MAX {
-                        return self.store(at);
+                        return self.store(places);
                     }
                     if lanes {
                         some_lanes();
                     }
                     let ($($name,)*) = self;
-                    $($name.store_masked(simd, at($place, $name::WIDTH), mask);)*
+                    $($name.store_masked(simd, places.at($place, $name::WIDTH), mask);)*
                 }
             }
         }

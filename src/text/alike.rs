@@ -1,7 +1,12 @@
 //! Words that are spelt alike: what a misspelt one may mean.
 
 /// The name that is spelt most like `text`, if one is much like it. Case does not count.
-pub(crate) fn closest<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn closest<'n>(text: &str, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    closest_of(text, &mut names)
+}
+
+/// As [`closest`], compiled once for all iterators.
+fn closest_of<'n>(text: &str, names: &mut dyn Iterator<Item = &'n str>) -> Option<&'n str> {
     let lower = text.to_ascii_lowercase();
     let allowed = (text.len() / 2).min(2);
     // Of two that are alike, the one with the same letters.

@@ -441,14 +441,14 @@ pub fn in_words(form: FormInfo) -> Vec<String> {
     let amount = |effect: &Effect| {
         moved(form, effect).map_or(amount(form, effect), |info| format!("the bytes of `{}`", info.name))
     };
-    sentences(Chosen::any(form), amount, |info, _| info.with_around(info.name))
+    sentences(Chosen::any(form), &amount, &|info, _| info.with_around(info.name))
 }
 
 /// The same of a form with free modifiers.
 pub fn of_form_in_words(form: FormInfo, free: &Free) -> Vec<String> {
     let effects = of_form(form, free);
     let operands = |info: &Operand, _| info.with_around(info.name);
-    let beyond = sentences(Chosen::with(form, free), |effect| amount(form, effect), operands);
+    let beyond = sentences(Chosen::with(form, free), &|effect| amount(form, effect), &operands);
     effects.registers_in_words().chain(beyond).collect()
 }
 
@@ -471,7 +471,7 @@ impl<'a> Statement<'a> {
     pub fn effects_in_words(&self, declared: impl Fn(&'a str) -> bool) -> Vec<String> {
         let form = self.form();
         let operand = |_: &Operand, place| self.operand_text(place);
-        let beyond = sentences(Chosen::with(form, self.free()), |effect| amount(form, effect), operand);
+        let beyond = sentences(Chosen::with(form, self.free()), &|effect| amount(form, effect), &operand);
         self.effects_among(declared).registers_in_words().chain(beyond).collect()
     }
 }
@@ -485,8 +485,8 @@ fn amount(form: FormInfo, effect: &Effect) -> String {
 /// A sentence for each effect that a program can observe beyond registers, and for what is not described.
 fn sentences(
     chosen: Chosen<'_>,
-    amount: impl Fn(&Effect) -> String,
-    operand: impl Fn(&Operand, usize) -> String,
+    amount: &dyn Fn(&Effect) -> String,
+    operand: &dyn Fn(&Operand, usize) -> String,
 ) -> Vec<String> {
     let (form, word) = (chosen.form, |slot| chosen.modifier(slot));
     let list = form.effects();

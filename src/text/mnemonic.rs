@@ -145,7 +145,7 @@ pub fn form(table: &'static Table, mnemonic: &str) -> Option<FormInfo> {
     cursor.at_end().then_some(found.form)
 }
 
-/// The instruction that a mnemonic names, whether it means a form or not.
+/// The instruction that a mnemonic names, whether it means a form or not; `None` if the table has none.
 pub fn instruction(table: &'static Table, mnemonic: &str) -> Option<InstructionInfo> {
     let mut cursor = Cursor::new(mnemonic);
     cursor.skip_blanks();

@@ -12,17 +12,25 @@ use crate::program::Callee;
 pub(super) fn emit(cx: &Context<'_>, code: &mut Code) {
     code.blank();
     code.docs("What programs on bits call, by number.");
-    code.line("#[allow(clippy::match_single_binding, reason = \"a table may have one operation, or none\")]");
-    code.braces("fn operation(number: u16, x: &[u128]) -> u128", |code| {
+    // One function per operation: as arms of a single function they take the compiler far longer.
+    code.block("static OPERATIONS: &[fn(&[u128]) -> u128] = {", "};", |code| {
         code.line("#[allow(unused_imports, reason = \"a table need not use every kind of body\")]");
         code.line(format_args!("use {} as rt;", cx.bodies));
         code.line("#[allow(unused_imports, reason = \"a table may have no operations\")]");
         code.line(format_args!("use {}::eval::bits::{{self, Word}};", cx.support));
-        code.braces("match number", |code| {
-            for (number, operation) in cx.plan.operations.iter().enumerate() {
-                code.line(format_args!("{number} => {},", call(&cx.checked.model, cx.support, operation)));
+        code.block("&[", "]", |code| {
+            for operation in &cx.plan.operations {
+                let call = call(&cx.checked.model, cx.support, operation);
+                code.line(format_args!("{{ fn operation(x: &[u128]) -> u128 {{ {call} }} operation }},"));
             }
-            code.line("_ => bits::unknown(number, x),");
+        });
+    });
+    code.blank();
+    code.docs("Computes an operation of words.");
+    code.braces("fn operation(number: u16, x: &[u128]) -> u128", |code| {
+        code.braces("match OPERATIONS.get(usize::from(number))", |code| {
+            code.line("Some(operation) => operation(x),");
+            code.line(format_args!("None => {}::eval::bits::unknown(number, x),", cx.support));
         });
     });
     code.blank();

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::silence::silenced;
-use super::{Item, Options, Proceed, Report, Visitor, collected, run};
+use super::{Beside, Item, Options, Proceed, Report, Visitor, collected, run};
 use crate::diagnostic::Diagnostic;
 use crate::table::{Space, Table, TypeId};
 use crate::text::lexer::{Cursor, span_of};
@@ -137,7 +137,7 @@ impl Index {
         let mut recorder = Recorder::default();
         let mut extents = Extents { text, visitor, spans: Vec::new(), bodies: Vec::new(), function: 0 };
         let report = silenced(text.as_bytes(), &mut extents, |visitor| {
-            run(table, text.as_bytes(), options, visitor, Some(&mut recorder), None)
+            run(table, text.as_bytes(), options, visitor, Beside::Recorder(&mut recorder))
         });
         let Extents { spans, bodies, .. } = extents;
         let mut index = recorder.finish(text.len());

@@ -137,7 +137,7 @@ pub fn read<'a>(
     options: &Options,
     visit: impl FnMut(Item<'_, 'a>, Range<usize>),
 ) -> Report {
-    collected(visit, |visitor| run(table, source, options, visitor, None, None))
+    collected(visit, |visitor| run(table, source, options, visitor, Beside::Nobody))
 }
 
 /// Receives the parts and the findings of a module while it is read.
@@ -187,7 +187,7 @@ pub enum Proceed {
 /// assert_eq!(report.in_table, 0, "the second function was not read");
 /// ```
 pub fn visit<'a>(table: &'static Table, source: &'a [u8], options: &Options, visitor: &mut dyn Visitor<'a>) -> Report {
-    silence::silenced(source, visitor, |visitor| run(table, source, options, visitor, None, None))
+    silence::silenced(source, visitor, |visitor| run(table, source, options, visitor, Beside::Nobody))
 }
 
 /// A visitor that collects all findings.
@@ -219,15 +219,24 @@ fn collected<'a>(
     Report { diagnostics, ..report }
 }
 
-/// Reads a module for a visitor. A recorder, if any, builds an index. With a collector, minimum versions and targets
-/// are collected instead of checked.
-fn run<'a>(
+/// Participants in a reading besides the validator.
+enum Beside<'o, 'a> {
+    Nobody,
+    /// Builds an index.
+    Recorder(&'o mut Recorder<'a>),
+    /// Collects minimum versions and targets, which are then not checked.
+    Collector(&'o mut Collector),
+    /// Sees the parts.
+    Watch(&'o mut dyn Watch<'a>),
+}
+
+/// Reads a module for a visitor.
+fn run<'o, 'a>(
     table: &'static Table,
     source: &'a [u8],
     options: &Options,
-    visitor: &mut dyn Visitor<'a>,
-    recorder: Option<&mut Recorder<'a>>,
-    collector: Option<&mut Collector>,
+    visitor: &'o mut dyn Visitor<'a>,
+    beside: Beside<'o, 'a>,
 ) -> Report {
     let report = Report { version: options.ptx, target: options.target, ..Report::default() };
     let text = match core::str::from_utf8(source) {
@@ -239,46 +248,29 @@ fn run<'a>(
             return report;
         }
     };
+    let (recorder, collector, watch) = match beside {
+        Beside::Nobody => (None, None, None),
+        Beside::Recorder(recorder) => (Some(recorder), None, None),
+        Beside::Collector(collector) => (None, Some(collector), None),
+        Beside::Watch(watch) => (None, None, Some(watch)),
+    };
     let bare = is_bare(text);
-    let judge = judge(table, text, bare, options, visitor, recorder, collector);
-    let mut reader = ModuleReader::new(table, text, bare, options, judge);
+    let required = !bare || has_directive(text, ".reg");
+    let (findings, names) = (Findings::new(text, visitor), Names::new(bare, required, recorder));
+    let judge = Judge::new(table, text, findings, names, Level::new(table, *options, collector));
+    let mut reader = ModuleReader::new(table, text, bare, options, Watched { judge, watch });
     reader.module();
-    report_of(&reader.out, reader.counts)
+    let (level, (in_table, outside)) = (&reader.out.judge.level, reader.counts);
+    Report { version: level.version, target: level.target, in_table, outside, ..report }
 }
 
 /// Checks every statement of a text, and lets another see its parts.
-pub(in crate::text) fn watched<'a>(table: &'static Table, text: &'a str, watch: &mut impl Watch<'a>) -> Report {
-    let (options, bare) = (Options::default(), is_bare(text));
-    let read = |visitor: &mut dyn Visitor<'a>| {
-        let judge = judge(table, text, bare, &options, visitor, None, None);
-        let mut reader = ModuleReader::new(table, text, bare, &options, Watched { judge, watch });
-        reader.module();
-        report_of(&reader.out.judge, reader.counts)
-    };
-    collected(|_, _| {}, read)
+pub(in crate::text) fn watched<'a>(table: &'static Table, text: &'a str, watch: &mut dyn Watch<'a>) -> Report {
+    let options = Options::default();
+    collected(|_, _| {}, |visitor| run(table, text.as_bytes(), &options, visitor, Beside::Watch(watch)))
 }
 
 /// Returns true if a text has no header: statements may stand outside of functions.
 fn is_bare(text: &str) -> bool {
     !has_directive(text, ".version") && !has_directive(text, ".target")
-}
-
-/// Returns the validator of a text.
-fn judge<'o, 'a>(
-    table: &'static Table,
-    text: &'a str,
-    bare: bool,
-    options: &Options,
-    visitor: &'o mut dyn Visitor<'a>,
-    recorder: Option<&'o mut Recorder<'a>>,
-    collector: Option<&'o mut Collector>,
-) -> Judge<'o, 'a> {
-    let required = !bare || has_directive(text, ".reg");
-    let (findings, names) = (Findings::new(text, visitor), Names::new(bare, required, recorder));
-    Judge::new(table, text, findings, names, Level::new(table, *options, collector))
-}
-
-/// The report of a validator, without its findings. `counts` are those of the reader.
-fn report_of(judge: &Judge<'_, '_>, (in_table, outside): (usize, usize)) -> Report {
-    Report { version: judge.level.version, target: judge.level.target, in_table, outside, ..Report::default() }
 }

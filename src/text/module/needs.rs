@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::{Function, Item, Options, Proceed, Visitor, run};
+use super::{Beside, Function, Item, Options, Proceed, Visitor, run};
 use crate::diagnostic::Diagnostic;
 use crate::table::{Least, Requirement, Table};
 use crate::target::{Target, Version};
@@ -63,7 +63,7 @@ pub struct Reason<T> {
 pub fn needs<'a>(table: &'static Table, source: &'a [u8]) -> Vec<Needs<'a>> {
     let mut functions = Functions { all: Vec::new(), length: source.len() };
     let mut collector = Collector::default();
-    run(table, source, &Options::default(), &mut functions, None, Some(&mut collector));
+    run(table, source, &Options::default(), &mut functions, Beside::Collector(&mut collector));
     let mut all = collector.asked;
     all.sort_by_key(|(_, span)| span.start);
     let of = |function, asked: &[(Requirement, Range<usize>)]| {

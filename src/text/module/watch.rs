@@ -16,13 +16,13 @@ pub(in crate::text) trait Watch<'a> {
     fn statement(&mut self, statement: &Statement<'a>, span: Range<usize>);
 }
 
-/// A validator, and who sees the parts with it.
-pub(super) struct Watched<'w, 'o, 'a, W> {
+/// A validator and an optional second receiver. Readers have no other output, so that their code is instantiated once.
+pub(super) struct Watched<'o, 'a> {
     pub(super) judge: Judge<'o, 'a>,
-    pub(super) watch: &'w mut W,
+    pub(super) watch: Option<&'o mut dyn Watch<'a>>,
 }
 
-impl<'a, W: Watch<'a>> Output<'a> for Watched<'_, '_, 'a, W> {
+impl<'a> Output<'a> for Watched<'_, 'a> {
     fn next(&mut self, item: bool) {
         self.judge.next(item);
     }
@@ -32,10 +32,11 @@ impl<'a, W: Watch<'a>> Output<'a> for Watched<'_, '_, 'a, W> {
     }
 
     fn instruction(&mut self, instruction: Instruction<'_, 'a>) {
+        let Some(watch) = &mut self.watch else { return self.judge.instruction(instruction) };
         let Instruction { statement, registers, opcode, span } = instruction;
         let judged = Instruction { statement: &mut *statement, registers, opcode, span: span.clone() };
         self.judge.instruction(judged);
-        self.watch.statement(statement, span);
+        watch.statement(statement, span);
     }
 
     fn statement_ends(&mut self, span: Range<usize>) {
@@ -46,9 +47,10 @@ impl<'a, W: Watch<'a>> Output<'a> for Watched<'_, '_, 'a, W> {
         self.judge.ends(span);
     }
 
-    #[inline(never)]
     fn part(&mut self, part: Part<'_, 'a>) {
-        self.watch.part(&part);
+        if let Some(watch) = &mut self.watch {
+            watch.part(&part);
+        }
         self.judge.part(part);
     }
 

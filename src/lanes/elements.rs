@@ -1,0 +1,478 @@
+//! Elements of a warp's lanes: moved between memory, where each has a place, and registers.
+//!
+//! Elements that need conversion pass through a buffer that has the layout of memory. Each combination of size, width and count is
+//! a function of its own, not inlined into its callers: all of them in one function take the compiler half a minute.
+
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+use super::memory::Transfer;
+use super::{HALF, WARP, Word};
+
+/// Maximum number of elements of a transfer.
+pub(crate) const ELEMENTS: usize = 4;
+
+/// Destination of a loaded element, or source of a stored one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Element {
+    /// A register, by its offset among those of a warp.
+    Register(u32),
+    Constant(u64),
+    Sink,
+}
+
+/// An element in memory.
+pub(super) trait Stored: Word + Into<u64> {
+    /// # Safety
+    ///
+    /// The element is readable, aligned, and whoever else accesses it does so atomically.
+    unsafe fn load(at: usize) -> Self;
+    /// # Safety
+    ///
+    /// As [`Stored::load`], and it is writable.
+    unsafe fn store(self, at: usize);
+}
+
+macro_rules! elements {
+    ($($ty:ident $atomic:ident)*) => {$(
+        impl Stored for $ty {
+            #[inline(always)]
+            unsafe fn load(at: usize) -> $ty {
+                // SAFETY: the caller's promise.
+                unsafe { $atomic::from_ptr(at as *mut $ty) }.load(Ordering::Relaxed)
+            }
+            #[inline(always)]
+            unsafe fn store(self, at: usize) {
+                // SAFETY: the caller's promise.
+                unsafe { $atomic::from_ptr(at as *mut $ty) }.store(self, Ordering::Relaxed)
+            }
+        }
+    )*};
+}
+
+elements!(u8 AtomicU8 u16 AtomicU16 u32 AtomicU32 u64 AtomicU64);
+
+/// Copies aligned elements between registers and memory that others may access at the same time.
+///
+/// # Safety
+///
+/// Both point to `count` elements, a multiple of 16 bytes in all, aligned, readable and writable; concurrent accesses to
+/// those in memory are atomic.
+#[inline(always)]
+pub(super) unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: usize) {
+    let bytes = count * size_of::<E>();
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        let (to, from) = (to.cast::<u8>(), from.cast::<u8>());
+        let mut at = 0;
+        // SAFETY: the caller's promise. As far as others can tell this is a relaxed atomic access to each element, in some
+        // order: an aligned element lies in one cache line, of which a move of this architecture accesses no aligned eight bytes in
+        // parts. The compiler takes the instructions as they are, so that it makes nothing of a race.
+        unsafe {
+            while WIDE && at + 32 <= bytes {
+                core::arch::asm!(
+                    "vmovdqu ymm15, [{from}]",
+                    "vmovdqu [{to}], ymm15",
+                    from = in(reg) from.add(at),
+                    to = in(reg) to.add(at),
+                    out("xmm15") _,
+                    options(nostack, preserves_flags),
+                );
+                at += 32;
+            }
+            while at + 16 <= bytes {
+                if WIDE {
+                    core::arch::asm!(
+                        "vmovdqu xmm15, [{from}]",
+                        "vmovdqu [{to}], xmm15",
+                        from = in(reg) from.add(at),
+                        to = in(reg) to.add(at),
+                        out("xmm15") _,
+                        options(nostack, preserves_flags),
+                    );
+                } else {
+                    core::arch::asm!(
+                        "movdqu xmm15, [{from}]",
+                        "movdqu [{to}], xmm15",
+                        from = in(reg) from.add(at),
+                        to = in(reg) to.add(at),
+                        out("xmm15") _,
+                        options(nostack, preserves_flags),
+                    );
+                }
+                at += 16;
+            }
+        }
+    }
+    #[cfg(any(not(target_arch = "x86_64"), miri))]
+    {
+        let _ = bytes;
+        for index in 0..count {
+            // SAFETY: the caller's promise.
+            unsafe { E::load(from.add(index) as usize).store(to.add(index) as usize) };
+        }
+    }
+}
+
+/// The lanes of a mask.
+#[inline(always)]
+fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let lane = mask.trailing_zeros() as usize;
+        (mask != 0).then(|| {
+            mask &= mask - 1;
+            lane
+        })
+    })
+}
+
+/// Places of a warp's elements in memory. What a warp accesses is often two rows of a tile, one for each half of its lanes.
+#[allow(clippy::large_enum_variant, reason = "it lives on the stack, from one function to the next")]
+pub(super) enum Places {
+    /// Start of each half's elements, which are adjacent, or the one element of all its lanes.
+    Halves([(usize, bool); 2]),
+    Scattered([u64; WARP]),
+}
+
+/// The elements of a warp in its registers.
+#[derive(Clone, Copy)]
+pub(super) struct Elements<'a> {
+    pub transfer: &'a Transfer,
+    pub registers: *mut u8,
+}
+
+/// Loads or stores the elements of active lanes.
+///
+/// # Safety
+///
+/// At each active lane's place are its elements, readable and writable, the registers are a warp's of the transfer's program,
+/// and elements have the size that the function was chosen for. Halves have places only where all lanes are active.
+pub(super) type Access = unsafe fn(&Elements<'_>, mask: u32, &Places);
+
+/// Returns the function for elements of this many bytes; where `WIDE`, the machine must have AVX2.
+pub(super) fn access<const WRITE: bool, const WIDE: bool>(bytes: u8) -> Access {
+    #[cfg(all(target_arch = "x86_64", feature = "simd"))]
+    if WIDE {
+        return match bytes {
+            1 => wide::access::<u8, WRITE>,
+            2 => wide::access::<u16, WRITE>,
+            4 => wide::access::<u32, WRITE>,
+            _ => wide::access::<u64, WRITE>,
+        };
+    }
+    match bytes {
+        1 => narrow::access::<u8, WRITE>,
+        2 => narrow::access::<u16, WRITE>,
+        4 => narrow::access::<u32, WRITE>,
+        _ => narrow::access::<u64, WRITE>,
+    }
+}
+
+/// Defines the functions for each size, width and count, compiled with CPU features.
+macro_rules! compiled {
+    ($module:ident $wide:literal [$($features:literal)?]) => {
+        mod $module {
+            use super::*;
+
+            /// # Safety
+            ///
+            /// As [`Access`].
+            $(#[target_feature(enable = $features)])?
+            pub(super) unsafe fn access<E: Stored, const WRITE: bool>(
+                elements: &Elements<'_>,
+                mask: u32,
+                places: &Places,
+            ) {
+                // SAFETY: the caller's promises.
+                unsafe {
+                    match (places, WRITE) {
+                        (Places::Scattered(places), _) if mask != u32::MAX => elements.some::<E, WRITE>(mask, places),
+                        (_, true) => elements.store::<E, $wide>(places),
+                        (_, false) => elements.load::<E, $wide>(places),
+                    }
+                }
+            }
+
+            /// # Safety
+            ///
+            /// As [`spread_register`].
+            $(#[target_feature(enable = $features)])?
+            #[inline(never)]
+            pub(super) unsafe fn spread<E: Stored, W: Word, const COUNT: usize>(
+                from: *const E,
+                to: *mut [W; WARP],
+                signed: bool,
+            ) {
+                // SAFETY: the caller's promises.
+                unsafe { spread_register::<E, W, COUNT>(from, to, signed) }
+            }
+
+            /// # Safety
+            ///
+            /// As [`gather_register`].
+            $(#[target_feature(enable = $features)])?
+            #[inline(never)]
+            pub(super) unsafe fn gather<E: Stored, W: Stored, const COUNT: usize>(from: *const [W; WARP], to: *mut E) {
+                // SAFETY: the caller's promises.
+                unsafe { gather_register::<E, W, COUNT>(from, to) }
+            }
+        }
+    };
+}
+
+compiled!(narrow false []);
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+compiled!(wide true ["avx2,bmi1,bmi2"]);
+#[cfg(not(all(target_arch = "x86_64", feature = "simd")))]
+use narrow as wide;
+
+/// Calls a macro's arm with the width of a transfer's registers and its number of elements as a type and a constant.
+macro_rules! with_sizes {
+    ($transfer:expr, $call:ident) => {
+        match ($transfer.bits, $transfer.count) {
+            (16, 1) => $call!(u16, 1),
+            (16, 2) => $call!(u16, 2),
+            (16, _) => $call!(u16, 4),
+            (32, 1) => $call!(u32, 1),
+            (32, 2) => $call!(u32, 2),
+            (32, _) => $call!(u32, 4),
+            (_, 1) => $call!(u64, 1),
+            (_, 2) => $call!(u64, 2),
+            (_, _) => $call!(u64, 4),
+        }
+    };
+}
+
+impl Elements<'_> {
+    /// The register that takes or gives the elements as they are in memory: the only one, of their width.
+    #[inline(always)]
+    pub(super) fn alone<E: Stored>(&self) -> Option<*mut E> {
+        match self.transfer.elements[0] {
+            Element::Register(at) if self.transfer.count == 1 && u32::from(self.transfer.bits) == E::BITS => {
+                // It lies among the registers, as the transfer was decoded for them.
+                Some(self.registers.wrapping_add(at as usize).cast())
+            }
+            _ => None,
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Access`], with all lanes active.
+    #[inline(always)]
+    unsafe fn load<E: Stored, const WIDE: bool>(&self, places: &Places) {
+        let count = usize::from(self.transfer.count);
+        let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
+        let alone = self.alone::<E>();
+        // SAFETY: the caller's promise; the buffer has room for all elements, and so has a register of their width for one of
+        // each lane.
+        unsafe {
+            let to = alone.unwrap_or(buffer.as_mut_ptr().cast::<E>());
+            match places {
+                Places::Halves(halves) => {
+                    for (half, (from, same)) in halves.iter().enumerate() {
+                        let to = to.add(half * HALF * count);
+                        if !same {
+                            copy::<E, WIDE>(to, *from as *const E, count * HALF);
+                            continue;
+                        }
+                        for index in 0..count {
+                            let element = E::load(*from + index * size_of::<E>());
+                            (0..HALF).for_each(|lane| to.add(lane * count + index).write(element));
+                        }
+                    }
+                }
+                Places::Scattered(places) => {
+                    for (lane, place) in places.iter().enumerate() {
+                        for index in 0..count {
+                            to.add(lane * count + index).write(E::load(*place as usize + index * size_of::<E>()));
+                        }
+                    }
+                }
+            }
+            if alone.is_none() {
+                self.spread::<E, WIDE>(to);
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`Access`], with all lanes active.
+    #[inline(always)]
+    unsafe fn store<E: Stored, const WIDE: bool>(&self, places: &Places) {
+        let count = usize::from(self.transfer.count);
+        let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
+        // SAFETY: the caller's promise; the buffer has room for all elements.
+        unsafe {
+            let from = match self.alone::<E>() {
+                Some(register) => register.cast_const(),
+                None => {
+                    let to = buffer.as_mut_ptr().cast::<E>();
+                    self.gather::<E, WIDE>(to);
+                    to.cast_const()
+                }
+            };
+            match places {
+                Places::Halves(halves) => {
+                    for (half, (to, _)) in halves.iter().enumerate() {
+                        copy::<E, WIDE>(*to as *mut E, from.add(half * HALF * count), count * HALF);
+                    }
+                }
+                Places::Scattered(places) => {
+                    for (lane, place) in places.iter().enumerate() {
+                        for index in 0..count {
+                            from.add(lane * count + index).read().store(*place as usize + index * size_of::<E>());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Spreads elements over registers, lane by lane behind each other as they are in memory.
+    ///
+    /// # Safety
+    ///
+    /// There are as many elements as the transfer has for all lanes, and the registers are those of its program.
+    #[inline(always)]
+    unsafe fn spread<E: Stored, const WIDE: bool>(&self, from: *const E) {
+        for (index, element) in self.transfer.elements.iter().enumerate().take(self.transfer.count.into()) {
+            let Element::Register(at) = *element else { continue };
+            // SAFETY: the caller's promise.
+            unsafe {
+                let (from, to) = (from.add(index), self.registers.add(at as usize));
+                macro_rules! spread {
+                    ($width:ident, $count:literal) => {
+                        match WIDE {
+                            true => wide::spread::<E, $width, $count>(from, to.cast(), self.transfer.signed),
+                            false => narrow::spread::<E, $width, $count>(from, to.cast(), self.transfer.signed),
+                        }
+                    };
+                }
+                with_sizes!(self.transfer, spread);
+            }
+        }
+    }
+
+    /// Collects the elements of registers, lane by lane behind each other as they are in memory.
+    ///
+    /// # Safety
+    ///
+    /// There is room for as many elements as the transfer has for all lanes, and the registers are those of its program.
+    #[inline(always)]
+    unsafe fn gather<E: Stored, const WIDE: bool>(&self, to: *mut E) {
+        let count = usize::from(self.transfer.count);
+        for (index, element) in self.transfer.elements.iter().enumerate().take(count) {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let to = to.add(index);
+                let constant = match *element {
+                    Element::Register(at) => {
+                        let from = self.registers.add(at as usize).cast_const();
+                        macro_rules! gather {
+                            ($width:ident, $count:literal) => {
+                                match WIDE {
+                                    true => wide::gather::<E, $width, $count>(from.cast(), to),
+                                    false => narrow::gather::<E, $width, $count>(from.cast(), to),
+                                }
+                            };
+                        }
+                        with_sizes!(self.transfer, gather);
+                        continue;
+                    }
+                    Element::Constant(bits) => E::truncate(bits),
+                    Element::Sink => E::default(),
+                };
+                for lane in 0..WARP {
+                    to.add(lane * count).write(constant);
+                }
+            }
+        }
+    }
+
+    /// Loads or stores for some lanes, one by one.
+    ///
+    /// # Safety
+    ///
+    /// As [`Access`].
+    #[inline(always)]
+    unsafe fn some<E: Stored, const WRITE: bool>(&self, mask: u32, places: &[u64; WARP]) {
+        for (index, element) in self.transfer.elements.iter().enumerate().take(self.transfer.count.into()) {
+            let place = |lane: usize| places[lane] as usize + index * size_of::<E>();
+            // SAFETY: the caller's promise; the registers are of the transfer's width.
+            unsafe {
+                match *element {
+                    Element::Register(at) => {
+                        let register = self.registers.add(at as usize);
+                        match self.transfer.bits {
+                            16 => some::<E, u16, WRITE>(register, mask, place, self.transfer.signed),
+                            32 => some::<E, u32, WRITE>(register, mask, place, self.transfer.signed),
+                            _ => some::<E, u64, WRITE>(register, mask, place, self.transfer.signed),
+                        }
+                    }
+                    Element::Constant(bits) if WRITE => {
+                        lanes(mask).for_each(|lane| E::truncate(bits).store(place(lane)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// Moves each `COUNT`th element, from the first on, to the lanes of a register.
+///
+/// # Safety
+///
+/// There are `COUNT` elements for each lane, from the first one of a lane on; the register is writable.
+#[inline(always)]
+unsafe fn spread_register<E: Stored, W: Word, const COUNT: usize>(from: *const E, to: *mut [W; WARP], signed: bool) {
+    // SAFETY: the caller's promise.
+    let (element, to) = (|lane: usize| unsafe { from.add(lane * COUNT).read() }, unsafe { &mut *to });
+    match signed && E::BITS < W::BITS {
+        true => (0..WARP).for_each(|lane| to[lane] = element(lane).widen()),
+        false => (0..WARP).for_each(|lane| to[lane] = W::truncate(element(lane).into())),
+    }
+}
+
+/// Moves the lanes of a register to each `COUNT`th element, from the first on.
+///
+/// # Safety
+///
+/// There is room for `COUNT` elements of each lane, from the first one of a lane on; the register is readable.
+#[inline(always)]
+unsafe fn gather_register<E: Stored, W: Stored, const COUNT: usize>(from: *const [W; WARP], to: *mut E) {
+    // SAFETY: the caller's promise.
+    let from = unsafe { &*from };
+    for (lane, value) in from.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { to.add(lane * COUNT).write(E::truncate((*value).into())) };
+    }
+}
+
+/// Moves an element of some lanes between a register and memory.
+///
+/// # Safety
+///
+/// At each lane's place is an element, readable and writable, and the register has this width.
+#[inline(always)]
+unsafe fn some<E: Stored, W: Stored, const WRITE: bool>(
+    register: *mut u8,
+    mask: u32,
+    place: impl Fn(usize) -> usize,
+    signed: bool,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let register = &mut *register.cast::<[W; WARP]>();
+        for lane in lanes(mask) {
+            if WRITE {
+                E::truncate(register[lane].into()).store(place(lane));
+                continue;
+            }
+            let element = E::load(place(lane));
+            register[lane] = if signed { element.widen() } else { W::truncate(element.into()) };
+        }
+    }
+}
