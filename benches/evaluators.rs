@@ -103,7 +103,7 @@ fn list(word: &str) {
 /// A program of one form. Sources are never destinations, so that it computes the same in each round.
 fn program(form: FormInfo, level: Level) -> Option<Program> {
     let mut program = Program::at_level(REGISTERS, 100, level);
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for step in 0..STEPS {
         let destinations: Vec<Option<u32>> = form
             .results()
@@ -130,7 +130,7 @@ fn program(form: FormInfo, level: Level) -> Option<Program> {
 /// Registers with numbers as kernels have them: floats between -16 and 16, halves in each half of a register. As integers
 /// they are any.
 fn filled(program: &Program) -> Warps {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut warps = program.warps(1);
     for register in 0..32 {
         let mut float = || (random.next() >> 40) as f64 / f64::from(1 << 19) - 16.0;

@@ -1,5 +1,6 @@
 //! The minimum version and target: what `check` accepts there, and refuses below.
 
+mod random;
 mod statements;
 
 use ptx_isa::TABLE;
@@ -8,6 +9,7 @@ use ptx_isa::table::{Directive, FormInfo, Free};
 use ptx_isa::target::{Target, Version};
 use ptx_isa::text::module::{Minimum, needs};
 use ptx_isa::text::{Options, Statement, check, spelling};
+use random::Random;
 
 /// The refusals of a text for a version and a target that are for these.
 fn refusals(text: &str, ptx: Version, target: Target) -> Vec<Diagnostic> {
@@ -39,55 +41,45 @@ fn minimum(text: &str) -> Option<Minimum> {
     Some(minimum)
 }
 
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, below: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % below
-    }
-
-    fn statement(&mut self, forms: &[FormInfo]) -> String {
-        let form = forms[self.below(forms.len())];
-        let some = |random: &mut Random| {
-            let mut values = form.values().to_vec();
-            for item in form.syntax().items.iter().filter(|item| form.instruction().slots[usize::from(item.slot)].free)
-            {
-                let members: Vec<u8> = (0..63).filter(|member| item.members >> member & 1 == 1).collect();
-                let there = !item.optional || random.below(2) == 1;
-                values[usize::from(item.slot)] = if there { members[random.below(members.len())] } else { 63 };
-            }
-            Free::of(form.instruction(), &values)
+/// Returns a statement of a random form, with random free modifiers and optional operands.
+fn statement(random: &mut Random, forms: &[FormInfo]) -> String {
+    let form = forms[random.below(forms.len())];
+    let some = |random: &mut Random| {
+        let mut values = form.values().to_vec();
+        for item in form.syntax().items.iter().filter(|item| form.instruction().slots[usize::from(item.slot)].free) {
+            let members: Vec<u8> = (0..63).filter(|member| item.members >> member & 1 == 1).collect();
+            let there = !item.optional || random.below(2) == 1;
+            values[usize::from(item.slot)] = if there { members[random.below(members.len())] } else { 63 };
+        }
+        Free::of(form.instruction(), &values)
+    };
+    let free = (0..100).map(|_| some(random)).find(|free| form.takes(free));
+    let Some(free) = free.or_else(|| statements::free(form)) else { return String::new() };
+    let least = form.operands().iter().filter(|operand| !operand.optional).count();
+    let count = least + random.below(form.operands().len() - least + 1);
+    let operands = form.operands().iter().take(count).map(|operand| {
+        let name = match random.below(20) {
+            0 if operand.specials => "%clusterid.x",
+            1 if operand.specials => "%total_smem_size",
+            _ => operand.name,
         };
-        let free = (0..100).map(|_| some(self)).find(|free| form.takes(free));
-        let Some(free) = free.or_else(|| statements::free(form)) else { return String::new() };
-        let least = form.operands().iter().filter(|operand| !operand.optional).count();
-        let count = least + self.below(form.operands().len() - least + 1);
-        let operands = form.operands().iter().take(count).map(|operand| {
-            let name = match self.below(20) {
-                0 if operand.specials => "%clusterid.x",
-                1 if operand.specials => "%total_smem_size",
-                _ => operand.name,
-            };
-            let name = match operand.second {
-                Some(second) => format!("{name}|{}", second.name),
-                None => statements::operand(operand, name),
-            };
-            operand.with_around(&name)
-        });
-        format!("{} {};\n", form.mnemonic_with(&free), operands.collect::<Vec<_>>().join(", "))
-    }
+        let name = match operand.second {
+            Some(second) => format!("{name}|{}", second.name),
+            None => statements::operand(operand, name),
+        };
+        operand.with_around(&name)
+    });
+    format!("{} {};\n", form.mnemonic_with(&free), operands.collect::<Vec<_>>().join(", "))
 }
 
 #[test]
 fn check_accepts_at_the_minimum_and_refuses_below() {
-    let mut random = Random(35);
+    let mut random = Random::new(35);
     let forms: Vec<FormInfo> = TABLE.forms().collect();
     let (mut some, mut none, mut own) = (0, 0, 0);
     for round in 0..3000 {
         // Statements with high requirements rarely combine, so few are put together.
-        let text: String = (0..1 + round % 4).map(|_| random.statement(&forms)).collect();
+        let text: String = (0..1 + round % 4).map(|_| statement(&mut random, &forms)).collect();
         match minimum(&text) {
             Some(minimum) => (some, own) = (some + 1, own + usize::from(minimum.target.suffix.is_some())),
             None => none += 1,
@@ -99,11 +91,11 @@ fn check_accepts_at_the_minimum_and_refuses_below() {
 /// The requirements of a statement on its own agree with the verdict of `check`.
 #[test]
 fn a_statement_needs_what_check_asks_for() {
-    let mut random = Random(17);
+    let mut random = Random::new(17);
     let forms: Vec<FormInfo> = TABLE.forms().collect();
     let (mut there, mut all) = (0, 0);
     for _ in 0..20_000 {
-        let text = random.statement(&forms);
+        let text = statement(&mut random, &forms);
         let Ok(statement) = Statement::parse(&TABLE, &text) else { continue };
         let ptx = TABLE.versions[random.below(TABLE.versions.len())];
         let target = TABLE.targets[random.below(TABLE.targets.len())].target;
@@ -119,7 +111,7 @@ fn a_statement_needs_what_check_asks_for() {
 /// Lists of forms, pages and completion agree with the verdict on statements: a form exists since a spelling of it is accepted.
 #[test]
 fn a_form_exists_since_its_canonical_spelling() {
-    let mut random = Random(21);
+    let mut random = Random::new(21);
     let newest = TABLE.versions.last().copied();
     let mut later = 0;
     for form in TABLE.forms() {
@@ -149,11 +141,11 @@ fn a_form_exists_since_its_canonical_spelling() {
 /// A target that accepts a form accepts at least one of its spellings, and conversely.
 #[test]
 fn a_form_is_taken_where_a_spelling_is() {
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     let forms: Vec<FormInfo> = TABLE.forms().filter(|form| form.syntax().free).collect();
     let mut seen = [0, 0];
     for _ in 0..20_000 {
-        let text = random.statement(&forms);
+        let text = statement(&mut random, &forms);
         let Ok(statement) = Statement::parse(&TABLE, &text) else { continue };
         let (form, free) = (statement.form(), statement.free());
         let ptx = Some(TABLE.versions[random.below(TABLE.versions.len())]);

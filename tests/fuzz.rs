@@ -13,24 +13,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
+use properties::random::Random;
 use ptx_isa::TABLE;
-
-/// splitmix64: the same mutants every time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) as usize % bound
-    }
-
-    fn of<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
-        list[self.below(list.len())]
-    }
-}
 
 /// The corpus of a target, in the order of its names.
 fn corpus(target: &str) -> Vec<Vec<u8>> {
@@ -95,7 +79,7 @@ fn mutated(entries: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
             TABLE.instructions.iter().flat_map(|of| of.slots).flat_map(|slot| slot.members).copied().collect();
         let put: Vec<u8> = match random.below(6) {
             0 => vec![],
-            1 => random.of(&PIECES).into(),
+            1 => (*random.of(&PIECES)).into(),
             2 => format!(".{}", random.of(&words)).into(),
             3 => text[at..end].repeat(2),
             4 => vec![random.below(256) as u8],
@@ -145,7 +129,7 @@ fn replay(target: &str, property: fn(&[u8]), mutants: usize) {
 fn replay_all(entries: Vec<Vec<u8>>, property: fn(&[u8]), mutants: usize) {
     assert!(!entries.is_empty());
     entries.iter().for_each(|entry| holds(property, entry));
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     (0..mutants).for_each(|_| holds(property, &mutated(&entries, &mut random)));
 }
 
@@ -241,7 +225,7 @@ fn spoilt(text: &str, random: &mut Random) -> String {
 fn launches_of_spoilt_kernels_end_and_stay_in_their_memory() {
     let kernels = kernels();
     assert!(kernels.len() > 60, "{}", kernels.len());
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut launched = 0;
     for _ in 0..3_000 {
         let text = spoilt(&kernels[random.below(kernels.len())], &mut random);
@@ -283,7 +267,7 @@ fn findings_are_well_formed_in_every_format() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("spoilt");
     fs::create_dir_all(&folder).expect("a folder");
     let entries = [corpus("module"), corpus("editor"), compiled()].concat();
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     let mut texts = entries.clone();
     texts.extend((0..300).map(|_| mutated(&entries, &mut random)));
     let mut files = Vec::new();

@@ -8,6 +8,7 @@ use ptx_isa::selector;
 use ptx_isa::slice::{Evaluator, Slice, SliceMut};
 use ptx_isa::table::{FormInfo, Kind, TypeId};
 use ptx_isa::warp::{Level, Operands, Program, Registers, Source, Warps};
+use reference::random::Random;
 
 mod reference;
 
@@ -15,46 +16,29 @@ mod reference;
 #[path = "lanes/pages.rs"]
 mod pages;
 
-/// A generator of numbers that is the same everywhere.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn one_in(&mut self, count: u64) -> bool {
-        self.next().is_multiple_of(count)
-    }
-
-    /// Bits of a lane, often at an edge: zeros, subnormals, infinities, NaNs, extremes, or what another lane has.
-    fn lane(&mut self, bits: u32) -> u64 {
-        let (sign, exponent) = match bits {
-            16 => (1 << 15, 0x7c00),
-            32 => (1 << 31, 0x7f80_0000),
-            _ => (1 << 63, 0x7ff0_0000_0000_0000),
-        };
-        let value = match self.next() % 12 {
-            0 => 0,
-            1 => sign,
-            2 => 1,
-            3 => sign | 5,
-            4 => exponent,
-            5 => sign | exponent,
-            6 => exponent | 1,
-            7 => !0,
-            8 => sign - 1,
-            // The bfloat's infinity, bytes and halves that repeat.
-            9 => 0x7f80_7f80_7f80_7f80,
-            10 => 0x0102_0102_0102_0102,
-            _ => self.next(),
-        };
-        value & (u64::MAX >> (64 - bits))
-    }
+/// Returns the bits of a lane, often at an edge: zeros, subnormals, infinities, NaNs, extremes, or what another lane has.
+fn lane_value(random: &mut Random, bits: u32) -> u64 {
+    let (sign, exponent) = match bits {
+        16 => (1 << 15, 0x7c00),
+        32 => (1 << 31, 0x7f80_0000),
+        _ => (1 << 63, 0x7ff0_0000_0000_0000),
+    };
+    let value = match random.next() % 12 {
+        0 => 0,
+        1 => sign,
+        2 => 1,
+        3 => sign | 5,
+        4 => exponent,
+        5 => sign | exponent,
+        6 => exponent | 1,
+        7 => !0,
+        8 => sign - 1,
+        // The bfloat's infinity, bytes and halves that repeat.
+        9 => 0x7f80_7f80_7f80_7f80,
+        10 => 0x0102_0102_0102_0102,
+        _ => random.next(),
+    };
+    value & (u64::MAX >> (64 - bits))
 }
 
 /// Signature of the scalar function: the width of each source and of each destination.
@@ -126,7 +110,7 @@ fn fill(warps: &mut Warps, random: &mut Random) {
                     // Equal operands are as likely as the edges.
                     let value = match register > 0 && random.one_in(4) {
                         true => read(warps, bits, register - 1, (warp, lane)),
-                        false => random.lane(bits).into(),
+                        false => lane_value(random, bits).into(),
                     };
                     write(warps, bits, register, (warp, lane), value);
                 }
@@ -163,7 +147,7 @@ impl Instruction {
             .iter()
             .map(|bits| match (random.next() % 8, bits) {
                 (0, 1) => Source::Constant(random.next() & 1),
-                (0, bits) => Source::Constant(random.lane(*bits)),
+                (0, bits) => Source::Constant(lane_value(random, *bits)),
                 (1..=3, 1) => Source::Not((random.next() % 8) as u32),
                 _ => Source::Register((random.next() % 8) as u32),
             })
@@ -250,7 +234,7 @@ fn forms() -> impl Iterator<Item = FormInfo> {
 
 #[test]
 fn warps_compute_what_scalar_functions_do() {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for level in Level::available() {
         // Forms of the same shape share their code, so only the first one is tested thoroughly.
         let mut shapes = BTreeSet::new();
@@ -275,7 +259,7 @@ fn warps_compute_what_scalar_functions_do() {
 /// Each instruction finds the one behind it, be it of one line or of several, of a loop or thread by thread.
 #[test]
 fn a_program_is_its_instructions_one_after_the_other() {
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     let forms: Vec<FormInfo> = warp_forms().filter(|form| form.states().is_empty()).collect();
     let length = if cfg!(miri) { 18 } else { 3_000 };
     for (level, count) in Level::available().flat_map(|level| [(level, 1), (level, 3)]) {
@@ -309,9 +293,9 @@ impl Buffer {
     fn new(bits: u32, lanes: usize, random: &mut Random) -> Buffer {
         match bits {
             1 => Buffer::Mask((0..lanes.div_ceil(32)).map(|_| random.next() as u32).collect()),
-            16 => Buffer::B16((0..lanes).map(|_| random.lane(16) as u16).collect()),
-            32 => Buffer::B32((0..lanes).map(|_| random.lane(32) as u32).collect()),
-            _ => Buffer::B64((0..lanes).map(|_| random.lane(64)).collect()),
+            16 => Buffer::B16((0..lanes).map(|_| lane_value(random, 16) as u16).collect()),
+            32 => Buffer::B32((0..lanes).map(|_| lane_value(random, 32) as u32).collect()),
+            _ => Buffer::B64((0..lanes).map(|_| lane_value(random, 64)).collect()),
         }
     }
 
@@ -383,7 +367,7 @@ fn check_slice(form: FormInfo, level: Level, lanes: usize, offset: usize, random
 
 #[test]
 fn slices_compute_what_scalar_functions_do() {
-    let mut random = Random(2);
+    let mut random = Random::new(2);
     for level in Level::available() {
         for form in forms() {
             let (lanes, offset) = ((random.next() % 201) as usize, (random.next() % 5) as usize);
@@ -421,7 +405,7 @@ fn check_lanes(form: FormInfo, level: Level, lanes: usize, sources: &[Buffer], r
 #[test]
 #[cfg_attr(miri, ignore = "about values: the portable level, which Miri runs, reaches memory as for other forms")]
 fn lanes_of_floats_are_those_of_scalar_functions() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let lanes = 1024;
     for level in Level::available() {
         let simple = |form: &FormInfo| form.selectors().count() == 0 && form.results().count() == 1;
@@ -445,7 +429,7 @@ fn lanes_of_floats_are_those_of_scalar_functions() {
 #[test]
 #[cfg(not(miri))]
 fn halves_are_converted_as_scalar_functions_do() {
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     let halves: Vec<u16> = (0..=u16::MAX).collect();
     let single = TABLE.form("cvt.f32.f16").unwrap();
     let float = |half: u16| single.evaluate(90, &[half.into()])[0] as u32;
@@ -465,7 +449,7 @@ fn halves_are_converted_as_scalar_functions_do() {
 
 #[test]
 fn slices_have_any_length_and_offset() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let forms =
         ["set.lt.u32.f32", "set.ge.xor.f32.u16", "setp.neu.or.f64", "selp.b64", "slct.u16.f32", "vset4.s32.u32.le"];
     let mut lengths: Vec<usize> = (0..=200).collect();
@@ -486,7 +470,7 @@ fn slices_have_any_length_and_offset() {
 #[cfg(feature = "rayon")]
 fn long_slices_are_split() {
     let lanes = (1 << 20) + 77;
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let form = TABLE.form("setp.lt.and.f32").unwrap();
     let evaluator = Evaluator::new(form, 90).unwrap();
     let [a, b] = [(); 2].map(|()| Buffer::new(32, lanes, &mut random));

@@ -4,6 +4,7 @@
 //! `cargo run --release -p conformance -- --record` writes `machine/compiled.txt` anew, and with `--card` in its place
 //! `machine/card.txt`, on a machine with a card. Replaying needs neither an assembler nor a card.
 
+mod random;
 #[path = "machine/replay.rs"]
 mod replay;
 #[path = "machine/vectors.rs"]

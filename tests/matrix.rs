@@ -23,7 +23,7 @@ fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
     let (x, y, z, to) = case.types;
     let product = product(case.form, sm);
     assert_eq!(product.shape(), case.shape, "{}", case.form);
-    let mut random = Random(u64::from(sm) * 1000 + k as u64);
+    let mut random = Random::new(u64::from(sm) * 1000 + k as u64);
     for round in 0..rounds {
         let kind = round % 5;
         let mut fill = |count: usize, ty: &str| fill(&mut random, count, ty, kind);
@@ -111,7 +111,7 @@ fn integers(random: &mut Random, ty: &str, count: usize) -> Vec<i64> {
 
 #[test]
 fn integers_are_exact() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let shapes: [(&[&str], &[[usize; 3]]); 3] = [
         (&["u8", "s8"], &[[8, 8, 16], [16, 8, 16], [16, 8, 32]]),
         (&["u4", "s4"], &[[8, 8, 32], [16, 8, 32], [16, 8, 64]]),
@@ -158,7 +158,7 @@ fn integers_are_exact() {
 
 #[test]
 fn doubles_are_chains_of_fused_multiply_adds() {
-    let mut random = Random(9);
+    let mut random = Random::new(9);
     for k in [4, 8, 16] {
         let text = format!("mma.sync.aligned.m16n8k{k}.row.col.f64.f64.f64.f64");
         let product = product(&text, 90);
@@ -186,7 +186,7 @@ fn doubles_are_chains_of_fused_multiply_adds() {
 #[test]
 fn quarters_of_a_warp_have_products_of_their_own() {
     let model = Model { fraction: 23, step: 4, result: 23 };
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for (x, y) in [("row", "col"), ("row", "row"), ("col", "col"), ("col", "row")] {
         for (z, to) in [("f32", "f32"), ("f16", "f16"), ("f16", "f32")] {
             let text = format!("mma.sync.aligned.m8n8k4.{x}.{y}.{to}.f16.f16.{z}");
@@ -233,7 +233,7 @@ fn quarters_of_a_warp_have_products_of_their_own() {
 
 #[test]
 fn scale_factors_are_those_of_the_model() {
-    let mut random = Random(13);
+    let mut random = Random::new(13);
     for (kind, size, scale, count, k, types) in [
         ("mxf8f6f4", "", "ue8m0", 1, 32, ("e4m3", "e2m1")),
         ("mxf8f6f4", ".scale_vec::1X", "ue8m0", 1, 32, ("e5m2", "e2m3")),

@@ -32,7 +32,7 @@ fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
     // The model does not hold them.
     assert!(product.sum().likely, "{form}");
     let stored = k / 2;
-    let mut random = Random(u64::from(sm) * 77 + k as u64);
+    let mut random = Random::new(u64::from(sm) * 77 + k as u64);
     for round in 0..rounds {
         let kind = round % 5;
         let selector = match held {
@@ -97,7 +97,7 @@ fn narrow_floats_are_the_chosen_ones() {
 
 #[test]
 fn integers_are_the_chosen_ones() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for (types, k, bits, held) in [
         (["u8", "s8"], 32, 8, Held::Rows),
         (["u8", "s8"], 64, 8, Held::Quad),
@@ -142,7 +142,7 @@ fn integers_are_the_chosen_ones() {
 /// Small whole numbers with factors that are powers of two: the sums are exact.
 #[test]
 fn scale_factors_are_those_of_their_block() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     for (kind, vector, scale, k, bits, count) in [
         ("mxf8f6f4", "", "ue8m0", 64, 8, 1),
         ("mxf4", "", "ue8m0", 128, 4, 2),

@@ -109,7 +109,7 @@ fn check(case: &Case) {
     let stored = 256 / bits;
     let k = if case.sparse { 2 * stored } else { stored };
     let whole = to == "s32";
-    let mut random = Random(bits as u64 * 31 + n as u64);
+    let mut random = Random::new(bits as u64 * 31 + n as u64);
     let held = if bits == 8 { Held::Quad } else { Held::Pair };
     for round in 0..2_u64 {
         let selector = if held == Held::Quad { 0 } else { round as usize % 2 };

@@ -3,9 +3,12 @@
 //! Between two barriers threads touch shared memory at their own place only, or only read: then the order of threads does not
 //! matter, and the interpreter does each part for all of them.
 
+mod random;
+
 use std::fmt::Write;
 
 use ptx_isa::run::{Grid, Memory, Module, Options};
+use random::Random;
 
 /// Registers of a thread.
 const REGISTERS: usize = 5;
@@ -50,28 +53,27 @@ enum Part {
     Repeat(u32, Vec<Part>),
 }
 
-/// Numbers that look random.
-struct Random(u64);
+/// Generates kernels.
+struct Generator(Random);
 
-impl Random {
-    fn next(&mut self, below: u32) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as u32) % below
+impl Generator {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0.below(bound as usize) as u32
     }
 
     fn register(&mut self) -> usize {
-        self.next(REGISTERS as u32) as usize
+        self.below(REGISTERS as u32) as usize
     }
 
     fn block(&mut self, depth: u32) -> Vec<Statement> {
-        (0..1 + self.next(4)).map(|_| self.statement(depth)).collect()
+        (0..1 + self.below(4)).map(|_| self.statement(depth)).collect()
     }
 
     fn statement(&mut self, depth: u32) -> Statement {
         use Operation::{Add, Min, Mul, Shift, Sub, Xor};
-        match self.next(if depth == 0 { 9 } else { 14 }) {
+        match self.below(if depth == 0 { 9 } else { 14 }) {
             0..6 => {
-                let operation = [Add, Sub, Mul, Xor, Min, Shift][self.next(6) as usize];
+                let operation = [Add, Sub, Mul, Xor, Min, Shift][self.below(6) as usize];
                 Statement::Compute(operation, self.register(), self.register(), self.register())
             }
             6 => Statement::Keep(self.register()),
@@ -79,20 +81,20 @@ impl Random {
             8 => Statement::Call(self.register(), self.register(), self.register()),
             9 => Statement::Switch(self.register(), std::array::from_fn(|_| self.block(depth - 1))),
             10 | 11 => {
-                let otherwise = if self.next(2) == 0 { Vec::new() } else { self.block(depth - 1) };
-                Statement::If(self.register(), 1 + self.next(7), self.block(depth - 1), otherwise)
+                let otherwise = if self.below(2) == 0 { Vec::new() } else { self.block(depth - 1) };
+                Statement::If(self.register(), 1 + self.below(7), self.block(depth - 1), otherwise)
             }
-            _ => Statement::Loop(self.register(), self.register(), self.next(4), self.block(depth - 1)),
+            _ => Statement::Loop(self.register(), self.register(), self.below(4), self.block(depth - 1)),
         }
     }
 
     fn kernel(&mut self, depth: u32) -> Vec<Part> {
-        (0..2 + self.next(4))
-            .map(|_| match self.next(if depth == 0 { 7 } else { 8 }) {
-                0 => Part::Leave(self.register(), self.next(4)),
-                1 | 2 => Part::Exchange(self.register(), self.next(5), self.next(40)),
+        (0..2 + self.below(4))
+            .map(|_| match self.below(if depth == 0 { 7 } else { 8 }) {
+                0 => Part::Leave(self.register(), self.below(4)),
+                1 | 2 => Part::Exchange(self.register(), self.below(5), self.below(40)),
                 3 => Part::Sum(self.register(), self.register()),
-                7 => Part::Repeat(1 + self.next(3), self.kernel(depth - 1)),
+                7 => Part::Repeat(1 + self.below(3), self.kernel(depth - 1)),
                 _ => Part::Alone(self.block(2)),
             })
             .collect()
@@ -318,10 +320,10 @@ fn interpret(parts: &[Part], threads: u32) -> Vec<u32> {
 
 #[test]
 fn random_kernels_compute_what_threads_compute_one_by_one() {
-    let mut random = Random(1);
+    let mut generator = Generator(Random::new(1));
     for round in 0..300 {
-        let parts = random.kernel(2);
-        let threads = [1, 7, 32, 33, 64, 96, 130][random.next(7) as usize];
+        let parts = generator.kernel(2);
+        let threads = [1, 7, 32, 33, 64, 96, 130][generator.below(7) as usize];
         let text = ptx(&parts, threads);
         let memory = Memory::new();
         let module = Module::load(&text, &memory).unwrap_or_else(|error| panic!("{error}\n{text}"));

@@ -173,7 +173,7 @@ fn copies_from_shared_memory() {
         for (format, width) in [("", 32), (".b8x16.b4x16_p64", 4), (".b8x16.b6x16_p32", 6)] {
             let bytes = 4 * words;
             let laid = laid(0, false);
-            let mut random = Random(rows as u64 + width);
+            let mut random = Random::new(rows as u64 + width);
             let image: Vec<u8> = (0..BYTES).map(|_| random.next() as u8).collect();
             let word = laid.tensor_descriptor(8, rows, bytes, 0);
             // A byte of a row: as it is, or an element of the 16 bytes that it belongs to.
@@ -302,7 +302,7 @@ fn check(case: Case) {
     let line =
         format!("tcgen05.mma{ws}.cta_group::1.kind::{kind}{block} [%r7], {left}, %rd5, %r6, {scales}{off}%p6{power};");
     let text = kernel(&(once + &line), "");
-    let mut random = Random(bits as u64 * 131 + m as u64 + n as u64);
+    let mut random = Random::new(bits as u64 * 131 + m as u64 + n as u64);
     for round in [1, 0] {
         // Quotients and products with scale factors are exact if they are not subnormal.
         let round = if count > 0 || case.power != 0 { 1 } else { round };

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use ptx_isa::TABLE;
 use ptx_isa::warp::{Level, Operands, Program, Registers, Source};
 
-use crate::measure::{Random, level, report};
+use crate::measure::{Random, lane_value, level, report};
 use crate::warps::{HandStep, HandWarp, Rival, STEPS, hand};
 
 /// Each rival computes 16 lanes of `p` from those of `a`, `b` and `c`.
@@ -198,9 +198,9 @@ fn row(name: &str, goal: f64, form: &str, table: Option<u64>, level: Level, run:
     let mut warps = program.warps(1);
     for register in 0..64 {
         for lane in 0..32 {
-            theirs.r16[register][lane] = random.lane(16) as u16;
-            theirs.r32[register][lane] = random.lane(32) as u32;
-            theirs.r64[register][lane] = random.lane(64);
+            theirs.r16[register][lane] = lane_value(random, 16) as u16;
+            theirs.r32[register][lane] = lane_value(random, 32) as u32;
+            theirs.r64[register][lane] = lane_value(random, 64);
         }
         if registers.b16 > 0 {
             *warps.b16_mut(0, register as u32) = theirs.r16[register];

@@ -3,12 +3,12 @@
 use ptx_isa::TABLE;
 use ptx_isa::slice::{Evaluator, Slice, SliceMut};
 
-use crate::measure::{Random, lanes, report};
+use crate::measure::{Random, lane_value, lanes, report};
 
 /// Half comparison against the conversion that the crate `half` ships.
 pub(crate) fn rows(random: &mut Random) {
     const LANES: usize = 4096;
-    let (a, b) = (lanes(LANES, || random.lane(16) as u16), lanes(LANES, || random.lane(16) as u16));
+    let (a, b) = (lanes(LANES, || lane_value(random, 16) as u16), lanes(LANES, || lane_value(random, 16) as u16));
     for i in 0..LANES / 4 {
         b[4 * i] = a[4 * i];
     }

@@ -10,7 +10,7 @@ use ptx_isa::text::Statement;
 use ptx_isa::text::statement::{Register, Value};
 use ptx_isa::warp::{Program, Registers, Row, Warps};
 
-use crate::measure::{Random, report};
+use crate::measure::{Random, lane_value, report};
 use crate::programs::{CMP, compare};
 
 const MODULE: &str = include_str!("../../tests/modules/nvrtc-13.0-compute_90.ptx");
@@ -230,7 +230,7 @@ pub(crate) fn rows(random: &mut Random) {
         let mut ours = program.warps(warps);
         let mut theirs: Vec<Warp> = (0..warps)
             .map(|_| Warp {
-                words: (0..2 * REGISTERS).map(|_| [(); 32].map(|()| random.lane(32) as u32)).collect(),
+                words: (0..2 * REGISTERS).map(|_| [(); 32].map(|()| lane_value(random, 32) as u32)).collect(),
                 predicates: (0..REGISTERS).map(|_| random.next() as u32).collect(),
             })
             .collect();

@@ -32,7 +32,7 @@ use ptx_isa::warp::Level;
 fn main() {
     // `cargo bench --bench goals -- text` runs the parts whose names contain `text`.
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_default();
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     println!("levels: {:?}", Level::available().collect::<Vec<_>>());
     let mut part = |name: &str, run: fn(&mut Random)| {
         if name.contains(&wanted) {

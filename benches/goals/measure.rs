@@ -1,35 +1,28 @@
 //! Random data with the edges of floats, memory at the alignment of vectors, and ratios of times.
 
+#[path = "../../tests/random/mod.rs"]
+mod random;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use ptx_isa::warp::Level;
+pub(crate) use random::Random;
 
-pub(crate) struct Random(pub u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    pub(crate) fn lane(&mut self, bits: u32) -> u64 {
-        let exponent = [0x7c00, 0x7f80_0000, 0x7ff0_0000_0000_0000_u64][bits as usize / 32];
-        let value = match self.next() % 10 {
-            0 => 0,
-            1 => 1 << (bits - 1),
-            2 => 1,
-            3 => exponent,
-            4 => exponent | 1,
-            5 => !0,
-            6 => 7,
-            _ => self.next(),
-        };
-        value & (u64::MAX >> (64 - bits))
-    }
+/// Returns the bits of a lane's value, often a special one: zeros, infinity, a NaN, extremes.
+pub(crate) fn lane_value(random: &mut Random, bits: u32) -> u64 {
+    let exponent = [0x7c00, 0x7f80_0000, 0x7ff0_0000_0000_0000_u64][bits as usize / 32];
+    let value = match random.next() % 10 {
+        0 => 0,
+        1 => 1 << (bits - 1),
+        2 => 1,
+        3 => exponent,
+        4 => exponent | 1,
+        5 => !0,
+        6 => 7,
+        _ => random.next(),
+    };
+    value & (u64::MAX >> (64 - bits))
 }
 
 /// Data at the alignment of the widest vector, as an emulator would have it.

@@ -6,7 +6,7 @@ use ptx_isa::TABLE;
 use ptx_isa::table::FormInfo;
 use ptx_isa::warp::{Operands, Program, Registers, Source};
 
-use crate::measure::{Random, report};
+use crate::measure::{Random, lane_value, report};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Op {
@@ -217,9 +217,9 @@ fn program(name: &str, goal: f64, forms: &[FormInfo], count: usize, warps: usize
     for (warp, theirs) in theirs.iter_mut().enumerate() {
         for register in 0..16 {
             for lane in 0..32 {
-                theirs.r16[register][lane] = random.lane(16) as u16;
-                theirs.r32[register][lane] = random.lane(32) as u32;
-                theirs.r64[register][lane] = random.lane(64);
+                theirs.r16[register][lane] = lane_value(random, 16) as u16;
+                theirs.r32[register][lane] = lane_value(random, 32) as u32;
+                theirs.r64[register][lane] = lane_value(random, 64);
             }
             *ours.b16_mut(warp, register as u32) = theirs.r16[register];
             *ours.b32_mut(warp, register as u32) = theirs.r32[register];

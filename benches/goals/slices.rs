@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use ptx_isa::TABLE;
 use ptx_isa::slice::{Evaluator, Slice, SliceMut};
 
-use crate::measure::{Random, lanes, level, report};
+use crate::measure::{Random, lane_value, lanes, level, report};
 
 // Rivals over slices: `set` to all ones or zero.
 
@@ -103,7 +103,8 @@ pub(crate) fn rows(random: &mut Random) {
         ($ty:ident $bits:ident $wrap:ident $count:literal: $($level:literal $rival:ident),*) => {
             // As many as three arrays in the first cache allow.
             const LANES: usize = $count;
-            let (a, b) = (lanes(LANES, || random.lane($bits::BITS) as $bits), lanes(LANES, || random.lane($bits::BITS) as $bits));
+            let mut source = || lanes(LANES, || lane_value(random, $bits::BITS) as $bits);
+            let (a, b) = (source(), source());
             for i in 0..LANES / 4 { b[4 * i] = a[4 * i]; }
             let form = TABLE.form(concat!("set.lt.u32.", stringify!($ty))).unwrap();
             $(if let Some(level) = level($level) {
@@ -140,7 +141,7 @@ pub(crate) fn rows(random: &mut Random) {
     let evaluator = Evaluator::with(TABLE.form("set.lt.u32.f32").unwrap(), 90, level, &[], 0).unwrap();
     for (name, count, calls, goal) in [("L1", 3584, 300, 0.85), ("L2", 32 << 10, 30, 0.95), ("DRAM", 8 << 20, 1, 0.95)]
     {
-        let (a, b) = (lanes(count, || random.lane(32) as u32), lanes(count, || random.lane(32) as u32));
+        let (a, b) = (lanes(count, || lane_value(random, 32) as u32), lanes(count, || lane_value(random, 32) as u32));
         let (d, e) = (lanes(count, || 0_u32), lanes(count, || 0_u32));
         let mut call = evaluator.bind(count, [SliceMut::B32(d)], &[Slice::B32(a), Slice::B32(b)]);
         report(

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use ptx_isa::TABLE;
 use ptx_isa::warp::{Level, Operands, Program, Registers, Source};
 
-use crate::measure::{Random, level, report};
+use crate::measure::{Random, lane_value, level, report};
 
 pub(crate) const STEPS: usize = 64;
 
@@ -164,8 +164,8 @@ fn warp_row(name: &str, goal: f64, form: &str, level: Level, rival: Rival, equal
     let mut warps = program.warps(1);
     for register in 0..16 {
         for lane in 0..32 {
-            theirs.r32[register][lane] = random.lane(32) as u32;
-            theirs.r16[register][lane] = random.lane(16) as u16;
+            theirs.r32[register][lane] = lane_value(random, 32) as u32;
+            theirs.r16[register][lane] = lane_value(random, 16) as u16;
         }
         *warps.b32_mut(0, register as u32) = theirs.r32[register];
         *warps.b16_mut(0, register as u32) = theirs.r16[register];

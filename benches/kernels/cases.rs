@@ -1,6 +1,10 @@
 //! The kernels, their data and their rivals' arguments.
 
+#[path = "../../tests/random/mod.rs"]
+mod random;
+
 use super::{Buffer, Holds, Value};
+use random::Random;
 
 /// A kernel of `kernels.cu` with its function in `rivals.c`.
 pub(crate) struct Case {
@@ -13,19 +17,9 @@ pub(crate) struct Case {
     pub rival: Vec<Value>,
 }
 
-/// Numbers that look random.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as u32
-    }
-
-    /// Between two numbers.
-    fn float(&mut self, from: f32, to: f32) -> f32 {
-        from + (to - from) * (self.next() & 0xff_ffff) as f32 / 16_777_216.0
-    }
+/// Returns a float between `from` and `to`.
+fn float(random: &mut Random, from: f32, to: f32) -> f32 {
+    from + (to - from) * (random.next() >> 40) as f32 / 16_777_216.0
 }
 
 fn input(bytes: Vec<u8>) -> Buffer {
@@ -37,13 +31,13 @@ fn words(count: usize, mut word: impl FnMut() -> u32) -> Buffer {
 }
 
 fn floats(count: usize, from: f32, to: f32) -> Buffer {
-    let mut random = Random(count as u64);
-    words(count, || random.float(from, to).to_bits())
+    let mut random = Random::new(count as u64);
+    words(count, || float(&mut random, from, to).to_bits())
 }
 
 fn integers(count: usize) -> Buffer {
-    let mut random = Random(count as u64);
-    words(count, || random.next())
+    let mut random = Random::new(count as u64);
+    words(count, || random.next() as u32)
 }
 
 fn output(bytes: usize, holds: Holds) -> Buffer {
@@ -79,14 +73,14 @@ fn case(name: &'static str, blocks: [usize; 2], threads: [u32; 2], buffers: Vec<
 
 /// The numbers of a matrix with rows of different lengths.
 fn sparse(rows: usize) -> [Buffer; 3] {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut starts = vec![0_u32];
     for row in 0..rows {
-        starts.push(starts[row] + 4 + random.next() % 24);
+        starts.push(starts[row] + 4 + random.below(24) as u32);
     }
     let count = starts[rows] as usize;
     let mut start = starts.into_iter();
-    let columns = words(count, || random.next() % rows as u32);
+    let columns = words(count, || random.below(rows) as u32);
     [words(rows + 1, || start.next().unwrap_or(0)), columns, floats(count, -1.0, 1.0)]
 }
 
@@ -94,8 +88,8 @@ pub(crate) fn cases() -> Vec<Case> {
     let n = 1 << 20;
     let floats_out = |count: usize| output(4 * count, Holds::Floats);
     let halves = |count: usize| {
-        let mut random = Random(count as u64);
-        input((0..count).flat_map(|_| half::f16::from_f32(random.float(-1.0, 1.0)).to_le_bytes()).collect())
+        let mut random = Random::new(count as u64);
+        input((0..count).flat_map(|_| half::f16::from_f32(float(&mut random, -1.0, 1.0)).to_le_bytes()).collect())
     };
     let with = |case: Case, rival: &[Value]| Case { rival: rival.to_vec(), ..case };
     let line = [n / 256, 1];

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use ptx_isa::run::{Argument, Grid, Kernel, Memory, Module, Options};
 
+use super::random::Random;
+
 /// Bytes of the memory that kernels may access, and of what lies around it.
 const OWN: usize = 1 << 12;
 const AROUND: usize = 1 << 12;
@@ -15,7 +17,7 @@ pub fn launch(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else { return };
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
-    let mut random = Random(hasher.finish());
+    let mut random = Random::new(hasher.finish());
     let memory = Memory::new();
     let Ok(module) = Module::load(text, &memory) else { return };
     let mut bytes = vec![0x5a_u8; OWN + 2 * AROUND];
@@ -36,8 +38,8 @@ fn one(kernel: &Kernel, buffer: u64, random: &mut Random) {
         .map(|parameter| match (parameter.size, random.below(8)) {
             (8, 0..=4) => buffer.into(),
             // The end of the buffer, or somewhere near.
-            (8, 5) => (buffer + OWN as u64 - random.below(64)).into(),
-            (8, 6) => (buffer + random.below(2 * OWN as u64)).into(),
+            (8, 5) => (buffer + OWN as u64 - random.below(64) as u64).into(),
+            (8, 6) => (buffer + random.below(2 * OWN) as u64).into(),
             (4, 0..=5) => (random.below(70) as u32).into(),
             (size, _) => Argument::bytes((0..size.min(1 << 16)).map(|_| random.below(256) as u8).collect::<Vec<_>>()),
         })
@@ -53,7 +55,7 @@ fn one(kernel: &Kernel, buffer: u64, random: &mut Random) {
     }
     let limit = 100_000;
     let options = Options {
-        threads: Some(1 + random.below(2) as usize),
+        threads: Some(1 + random.below(2)),
         limit,
         stack: 1 << 12,
         heap: 1 << 20,
@@ -62,18 +64,5 @@ fn one(kernel: &Kernel, buffer: u64, random: &mut Random) {
     };
     if let Ok(report) = kernel.launch_with(grid, &arguments, &options) {
         assert!(report.instructions <= limit, "{} instructions", report.instructions);
-    }
-}
-
-/// splitmix64
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % bound
     }
 }

@@ -10,6 +10,8 @@ mod memory;
 #[allow(dead_code, reason = "the command line uses more of it")]
 #[path = "../../src/cli/names.rs"]
 mod names;
+#[path = "../../tests/random/mod.rs"]
+pub(crate) mod random;
 
 pub use launch::launch;
 

@@ -133,7 +133,7 @@ fn fences_are_closed_and_pages_open() {
 
 #[test]
 fn slices_between_fences_are_all_that_is_touched() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     let mut fences: Vec<Fenced> = (0..8).map(|_| Fenced::new()).collect();
     for fenced in &mut fences {
         let words = fenced.size() / 8;

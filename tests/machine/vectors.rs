@@ -8,28 +8,7 @@ use ptx_isa::TABLE;
 use ptx_isa::selector;
 use ptx_isa::table::{FormInfo, Kind, TypeInfo};
 
-/// SplitMix64.
-pub(crate) struct Random(u64);
-
-impl Random {
-    /// The numbers of a text and a seed.
-    pub(crate) fn of(text: &str, seed: u64) -> Random {
-        let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        Random(text.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, fold))
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-}
+use crate::random::Random;
 
 fn low(bits: u32) -> u128 {
     if bits >= 128 { u128::MAX } else { (1 << bits) - 1 }
@@ -91,7 +70,7 @@ pub(crate) const RECORDED: u64 = 0;
 
 /// Returns `count` vectors of input words for a form: sources in order, then selectors in order.
 pub(crate) fn of(form: FormInfo, seed: u64, count: usize) -> Vec<Vec<u128>> {
-    let mut random = Random::of(&form.name(), seed);
+    let mut random = Random::from_text(&form.name(), seed);
     let mut vectors = Vec::with_capacity(count);
     for number in 0..count {
         let mut words: Vec<u128> = Vec::new();

@@ -3,6 +3,9 @@
 
 #![allow(dead_code, reason = "each test uses a part")]
 
+#[path = "../random/mod.rs"]
+pub(crate) mod random;
+
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::{env, fs};
@@ -449,21 +452,16 @@ fn float_edges(format: Format) -> Vec<u128> {
     magnitudes.iter().flat_map(|bits| [*bits, bits | sign]).collect()
 }
 
-/// A small generator of random words: the same every time.
-pub(crate) struct Random(u64);
+/// Random 64-bit words, widened to the type of the evaluators' operands.
+pub(crate) struct Random(random::Random);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        Random(seed.wrapping_mul(2).wrapping_add(1))
+        Random(random::Random::new(seed.wrapping_mul(2).wrapping_add(1)))
     }
 
     pub(crate) fn next(&mut self) -> u128 {
-        // splitmix64
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        u128::from(z ^ z >> 31)
+        self.0.next().into()
     }
 
     pub(crate) fn below(&mut self, bound: u128) -> u128 {

@@ -20,7 +20,7 @@ pub(crate) fn free(form: FormInfo, random: &mut Random) -> Option<Free> {
         let mut values = form.values().to_vec();
         for item in &items {
             let members: Vec<u8> = (0..ABSENT).filter(|member| item.members >> member & 1 == 1).collect();
-            let there = !item.optional || round > 0 && random.once_in(4);
+            let there = !item.optional || round > 0 && random.one_in(4);
             values[usize::from(item.slot)] = if there { *random.of(&members) } else { ABSENT };
         }
         let free = Free::of(instruction, &values);

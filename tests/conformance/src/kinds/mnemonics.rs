@@ -45,7 +45,7 @@ pub(crate) fn batches(extent: &Extent, take: &mut dyn FnMut(Batch)) {
             }
             for _ in 0..most {
                 // Only few modifiers can be combined, so most slots stay empty.
-                let some = |list: &Vec<Option<&'static str>>, random: &mut Random| match random.once_in(2) {
+                let some = |list: &Vec<Option<&'static str>>, random: &mut Random| match random.one_in(2) {
                     true => *random.of(list),
                     false => None,
                 };

@@ -7,7 +7,7 @@ use ptx_isa::table::{FormInfo, Free, Kind, Operand, OperandKind};
 use super::{Batch, Extent, newest, operands};
 use crate::context::{declarable, in_vectors};
 use crate::forms::{free, own_register, words};
-use crate::random::{Random, hash};
+use crate::random::{Random, hash, pick_name};
 
 /// Number of lines in one batch.
 const BATCH: usize = 10_000;
@@ -71,8 +71,8 @@ fn line(random: &mut Random, form: FormInfo, texts: &[String]) -> String {
 /// The tokens of a statement, blanks among them.
 fn tokens(random: &mut Random, form: FormInfo, texts: &[String]) -> Vec<String> {
     let mut tokens = Vec::new();
-    if random.once_in(4) {
-        let not = if random.once_in(2) { "!" } else { "" };
+    if random.one_in(4) {
+        let not = if random.one_in(2) { "!" } else { "" };
         tokens.extend(["@", not, "pred_0", " "].map(str::to_owned));
     }
     let mnemonic = form.mnemonic_with(&free(form, random).unwrap_or(Free::NONE));
@@ -80,13 +80,13 @@ fn tokens(random: &mut Random, form: FormInfo, texts: &[String]) -> Vec<String> 
     tokens.push(opcode.to_owned());
     let mut modifiers: Vec<String> =
         mnemonic[opcode.len()..].split('.').skip(1).map(|part| format!(".{part}")).collect();
-    if random.once_in(8) && modifiers.len() > 1 {
+    if random.one_in(8) && modifiers.len() > 1 {
         let (one, other) = (random.below(modifiers.len()), random.below(modifiers.len()));
         modifiers.swap(one, other);
     }
     tokens.append(&mut modifiers);
     for (index, operand) in form.operands().iter().enumerate() {
-        if operand.optional && random.once_in(3) {
+        if operand.optional && random.one_in(3) {
             break;
         }
         tokens.push(if index == 0 { " " } else { ", " }.to_owned());
@@ -119,7 +119,7 @@ fn write_operand(
             _ => crate::forms::operand(operand, usual),
         });
     }
-    if operand.negation != Permission::No && random.once_in(3) {
+    if operand.negation != Permission::No && random.one_in(3) {
         tokens.push("!".to_owned());
     }
     let fits: Vec<_> = declarable().filter(|ty| operand.registers.has(*ty)).collect();
@@ -143,22 +143,22 @@ fn write_operand(
     };
     tokens.push(text);
     if let Some(second) = &operand.second
-        && (second.optional != Permission::Yes || random.once_in(2))
+        && (second.optional != Permission::Yes || random.one_in(2))
     {
         tokens.push("|".to_owned());
-        tokens.push(if random.once_in(4) { "_".to_owned() } else { name(random) });
+        tokens.push(if random.one_in(4) { "_".to_owned() } else { name(random) });
     }
     if let Some(selector) = &operand.selector
-        && random.once_in(2)
+        && random.one_in(2)
     {
         let digits = match selector.kind {
             selector::Kind::Lanes { lanes, of } => {
-                let of = usize::from(of) + usize::from(random.once_in(8));
+                let of = usize::from(of) + usize::from(random.one_in(8));
                 (0..lanes).map(|_| random.below(of).to_string()).collect()
             }
             selector::Kind::Subset { of } => {
-                let mut digits: Vec<usize> = (0..usize::from(of)).rev().filter(|_| random.once_in(2)).collect();
-                if random.once_in(8) {
+                let mut digits: Vec<usize> = (0..usize::from(of)).rev().filter(|_| random.one_in(2)).collect();
+                if random.one_in(8) {
                     digits.reverse();
                 }
                 digits.iter().map(usize::to_string).collect()
@@ -180,11 +180,11 @@ fn constant(random: &mut Random, kind: Kind) -> String {
     const FLOATS: &[&str] = &["1.0", ".5", "2e3", "0d3ff0000000000000", "-1.5", "1.", "0f3f800000"];
     const BOTH: &[&str] = &["+", "-", "*", "/", "<", "<=", "==", "!="];
     const WHOLE: &[&str] = &["&", "|", "^", "<<", ">>", "&&", "||", " % ", "%"];
-    let float = (kind == Kind::Float) != random.once_in(10);
+    let float = (kind == Kind::Float) != random.one_in(10);
     let one = |random: &mut Random| random.of(if float { FLOATS } else { INTEGERS }).to_string();
     let mut text = one(random);
-    while random.once_in(3) {
-        let list = if float || random.once_in(2) { BOTH } else { WHOLE };
+    while random.one_in(3) {
+        let list = if float || random.one_in(2) { BOTH } else { WHOLE };
         let operator = random.of(list);
         let more = one(random);
         text = match random.below(5) {
@@ -220,8 +220,8 @@ fn edit(random: &mut Random, tokens: &mut Vec<String>) {
         4 => tokens.insert(place, [" ", "\n", "\t", "/**/", "//\n"][random.below(5)].to_owned()),
         5 => tokens[place] = random.of(TOKENS).to_string(),
         6 | 7 => {
-            let modifier = format!(".{}", random.name(words()));
-            match tokens[place].starts_with('.') || random.once_in(4) {
+            let modifier = format!(".{}", pick_name(random, words()));
+            match tokens[place].starts_with('.') || random.one_in(4) {
                 true => tokens[place] = modifier,
                 false => tokens.insert(place, modifier),
             }
@@ -230,7 +230,7 @@ fn edit(random: &mut Random, tokens: &mut Vec<String>) {
             // A letter less, or one twice.
             let letters: Vec<char> = tokens[place].chars().collect();
             if let Some(at) = (!letters.is_empty()).then(|| random.below(letters.len())) {
-                let twice = random.once_in(2);
+                let twice = random.one_in(2);
                 let kept = letters.iter().enumerate().filter(|(index, _)| twice || *index != at);
                 tokens[place] = kept
                     .flat_map(|(index, c)| std::iter::repeat_n(*c, 1 + usize::from(twice && index == at)))

@@ -9,7 +9,7 @@ use ptx_isa::TABLE;
 
 use super::near;
 use crate::context::declarable;
-use crate::random::Random;
+use crate::random::{Random, pick_name};
 
 /// A module as tokens.
 struct Tokens<'a> {
@@ -305,14 +305,14 @@ fn misspelt(random: &mut Random, word: &str) -> String {
 fn random_type(random: &mut Random) -> String {
     let mut types: Vec<String> = declarable().map(|ty| format!(".{}", TABLE.ty(ty).name)).collect();
     types.push(".pred".to_owned());
-    random.name(types)
+    pick_name(random, types)
 }
 
 fn version(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
     let index = module.find(random, |_, word| word == ".version")?;
     // The number is two tokens, `8` and `.6`.
     let span = module.span(index + 1, index + 2);
-    Some((span, random.name(TABLE.versions.iter().map(ToString::to_string))))
+    Some((span, pick_name(random, TABLE.versions.iter().map(ToString::to_string))))
 }
 
 fn target(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
@@ -326,7 +326,7 @@ fn target(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
             let option = random.of(&["debug", "texmode_independent", "texmode_unified", "map_f64_to_f32", "none"]);
             module.insert(index + 2, format!(", {option}\n"))
         }
-        _ => module.replace(index + 1, random.name(TABLE.targets.iter().map(|info| info.target.to_string()))),
+        _ => module.replace(index + 1, pick_name(random, TABLE.targets.iter().map(|info| info.target.to_string()))),
     }
 }
 
@@ -459,7 +459,7 @@ fn parameter(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
         true => format!(".param {} added", random_type(random)),
         false => random.of(OPERANDS).to_string(),
     };
-    if declared && random.once_in(2) {
+    if declared && random.one_in(2) {
         let (end, _) = elements(module, open, ")")?;
         let at = open + 1 + random.below(end - open - 1);
         return match module.is_type(at) {
@@ -471,24 +471,24 @@ fn parameter(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
 }
 
 fn vector(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
-    if random.once_in(3) {
+    if random.one_in(3) {
         let is_arity = |word: &str| matches!(word, ".v2" | ".v4" | ".v8");
         if let Some(index) = module.find(random, |_, word| is_arity(word)) {
             return module.replace(index, *random.of(&["", ".v2", ".v4", ".v8", ".v3"]));
         }
     }
-    if random.once_in(4) {
+    if random.one_in(4) {
         // A type that gets an arity before it.
         let index = module.find(random, |index, _| module.is_type(index))?;
         return module.insert(index, *random.of(&[".v2", ".v4"]));
     }
     let is_vector = |index: usize| index > 0 && !module.begins(index) && !matches!(module.get(index - 1), ")" | "=");
-    if random.once_in(4) {
+    if random.one_in(4) {
         let index = module.find(random, |index, _| module.is_operand(index))?;
         return module.replace(index, format!("{{{}}}", module.get(index)));
     }
     let open = module.find(random, |index, word| word == "{" && is_vector(index))?;
-    if random.once_in(4) {
+    if random.one_in(4) {
         let (end, elements) = elements(module, open, "}")?;
         let (first, last) = *elements.first()?;
         return Some((module.span(open, end), module.text[module.span(first, last)].to_owned()));
@@ -499,7 +499,7 @@ fn vector(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
 
 fn initialiser(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
     let value = *random.of(VALUES);
-    let Some(equals) = module.find(random, |_, word| word == "=").filter(|_| !random.once_in(4)) else {
+    let Some(equals) = module.find(random, |_, word| word == "=").filter(|_| !random.one_in(4)) else {
         let (_, last) = module.declaration(random)?;
         return module.insert(last, format!(" = {value}"));
     };
@@ -515,7 +515,7 @@ fn initialiser(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
 
 fn operand(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
     let index = module.find(random, |index, _| module.is_operand(index))?;
-    if random.once_in(3) {
+    if random.one_in(3) {
         return module.replace(index, *random.of(OPERANDS));
     }
     let other = module.find(random, |index, _| module.is_operand(index))?;
@@ -524,10 +524,10 @@ fn operand(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
 
 fn opcode(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
     let index = module.find(random, |index, _| module.is_opcode(index))?;
-    if random.once_in(3) {
+    if random.one_in(3) {
         return module.replace(index, misspelt(random, module.get(index)));
     }
-    module.replace(index, random.name(opcodes()).to_owned())
+    module.replace(index, pick_name(random, opcodes()).to_owned())
 }
 
 fn statement(random: &mut Random, module: &Tokens<'_>) -> Option<Edit> {
