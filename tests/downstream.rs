@@ -6,13 +6,14 @@ use std::process::{Command, Output};
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Runs cargo on a crate; all of them share a target directory, so that dependencies are built once: for `check` they would
-/// be checked as well.
+/// Runs cargo on a crate. All of them share a target directory, so that dependencies are built once; it is that of the macros'
+/// `trybuild`, and options are the same, so that what the macros need is built once too.
 fn cargo(command: &str, crate_dir: &Path) -> Output {
     Command::new(env!("CARGO"))
-        .args([command, "--quiet", "--target-dir"])
-        .arg(Path::new(ROOT).join("target/downstream"))
+        .args([command, "--quiet", "--target", "host-tuple", "--target-dir"])
+        .arg(Path::new(ROOT).join("target/tests/trybuild"))
         .current_dir(crate_dir)
+        .env("CARGO_INCREMENTAL", "0")
         .env_remove("CARGO_TARGET_DIR")
         .env_remove("RUSTFLAGS")
         .env("CARGO_TERM_COLOR", "never")

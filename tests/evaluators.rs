@@ -351,10 +351,14 @@ macro_rules! typed {
 
 typed!((A)(A B)(A B C)(A B C D)(A B C D E)(A B C D E F));
 
-/// Every function of the module, by the mnemonic of its form.
+/// Every function of the module, by the mnemonic of its form. Each is an item of its own: in one expression, inferring the types of
+/// thousands takes the compiler minutes.
 macro_rules! functions {
     ($($mnemonic:literal $name:ident($($parameter:tt),*);)*) => {
-        static FUNCTIONS: &[(&str, &dyn Typed)] = &[$(($mnemonic, &(scalar::$name as fn($($parameter),*) -> _))),*];
+        static FUNCTIONS: &[(&str, &dyn Typed)] = &[$(($mnemonic, {
+            const FUNCTION: &dyn Typed = &(scalar::$name as fn($($parameter),*) -> _);
+            FUNCTION
+        })),*];
     };
 }
 
