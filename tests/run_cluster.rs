@@ -191,3 +191,54 @@ fn shapes_of_clusters_are_checked() {
     assert_eq!(found, "a grid of 6×1×1 blocks is not a whole number of clusters of 4×1×1");
     assert_eq!(fails("cluster_places", Grid::new(32, 1).cluster(32)), "a cluster has 1 to 16 blocks, not 32");
 }
+
+/// Commits of tensor operations arrive in the block of the barrier's address, or in the blocks of a mask.
+#[test]
+fn commits_arrive_in_the_blocks_of_a_mask() {
+    let commits = [
+        (8.6, "sm_100a", ".shared::cluster.b64 [done]", [0, 1, 0, 0]),
+        (8.6, "sm_100a", ".b64 [%rd3]", [0, 1, 0, 0]),
+        (8.6, "sm_100a", ".shared::cluster.b64 [%r3]", [0, 0, 1, 0]),
+        (8.6, "sm_100a", ".shared::cluster.multicast::cluster.b64 [done], %h1", [1, 0, 1, 1]),
+        (8.6, "sm_100a", ".multicast::cluster.b64 [%rd3], %h1", [1, 0, 1, 1]),
+        (8.6, "sm_100a", ".shared::cluster.multicast::cluster.b64 [%r3], 6", [0, 1, 1, 0]),
+        (9.4, "sm_107f", ".shared::cluster.multicast::cluster::32b.b64 [done], %r4", [1, 0, 1, 1]),
+    ];
+    for (version, target, commit, expected) in commits {
+        let text = format!(
+            ".version {version:.1}\n.target {target}\n.address_size 64\n.visible .entry k(.param .u64 out) {{
+            .reg .pred %p<4>; .reg .b16 %h<2>; .reg .b32 %r<8>; .reg .b64 %rd<8>;
+            .shared .align 8 .b64 done;
+            ld.param.u64 %rd1, [out];
+            mov.u32 %r1, %cluster_ctarank;
+            mov.u32 %r2, done;
+            mapa.shared::cluster.u32 %r3, %r2, 2;
+            cvt.u64.u32 %rd3, %r2;
+            cvta.shared.u64 %rd3, %rd3;
+            mov.u16 %h1, 13;
+            mov.u32 %r4, 13;
+            mbarrier.init.shared::cta.b64 [done], 1;
+            barrier.cluster.arrive.release;
+            barrier.cluster.wait.acquire;
+            setp.ne.u32 %p1, %r1, 1;
+            @%p1 bra COMMITTED;
+            tcgen05.commit.cta_group::1.mbarrier::arrive::one{commit};
+        COMMITTED:
+            barrier.cluster.arrive.release;
+            barrier.cluster.wait.acquire;
+            mbarrier.test_wait.parity.shared::cta.b64 %p2, [done], 0;
+            selp.u32 %r5, 1, 0, %p2;
+            mul.wide.u32 %rd2, %r1, 4;
+            add.u64 %rd2, %rd1, %rd2;
+            st.global.u32 [%rd2], %r5;
+            barrier.cluster.arrive;
+            barrier.cluster.wait;
+            ret; }}"
+        );
+        on_threads(&text, |machine| {
+            let out = machine.upload(&[0_u32; 4]);
+            machine.run("k", Grid::new(4, 1).cluster(4), &[out.into()]);
+            assert_eq!(machine.download::<u32>(out, 4), expected, "{commit}");
+        });
+    }
+}

@@ -78,6 +78,8 @@ kinds! {
         Signal = "signal",
         /// Updates memory when all copies that the thread began are complete: `(address, change)`.
         AfterCopies = "after_copies",
+        /// Updates memory once all prior tensor operations of the thread are complete: `(address, change, mask of blocks)`.
+        AfterTensorOperations = "after_tensor_operations",
         /// Makes a group of what the thread began since the last one: `(group)`.
         CommitGroup = "commit_group",
         /// Waits for all but some of the thread's last groups: `(group, number, word for their reads only)`. Without a number it

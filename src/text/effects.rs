@@ -364,6 +364,7 @@ fn addresses(kind: EffectKind) -> &'static [(usize, bool, bool)] {
         | EffectKind::BeginUpdate
         | EffectKind::Signal
         | EffectKind::AfterCopies
+        | EffectKind::AfterTensorOperations
         | EffectKind::ReplaceField => &[(0, true, true)],
         _ => &[],
     }
@@ -385,7 +386,9 @@ fn bytes(form: FormInfo, effect: &Effect) -> u32 {
         | EffectKind::BeginLoadTensor
         | EffectKind::BeginStoreTensor
         | EffectKind::BeginReduceTensor => return 0,
-        EffectKind::Signal | EffectKind::AfterCopies => return changed.unwrap_or(0) / 8,
+        EffectKind::Signal | EffectKind::AfterCopies | EffectKind::AfterTensorOperations => {
+            return changed.unwrap_or(0) / 8;
+        }
         EffectKind::BeginCancel => return 16,
         EffectKind::ReplaceField => return 128,
         _ => {}
@@ -551,6 +554,14 @@ fn sentences(
             EffectKind::Signal => format!("Updates the object at `{}` when that is complete", name(0)?),
             EffectKind::AfterCopies => {
                 format!("Updates the object at `{}` when all prior copies of the thread are complete", name(0)?)
+            }
+            EffectKind::AfterTensorOperations => {
+                let blocks = name(2).map(|mask| format!(" in each block of the mask `{mask}`"));
+                let blocks = blocks.unwrap_or_default();
+                format!(
+                    "Updates the object at `{}`{blocks} when all prior tensor operations of the thread are complete",
+                    name(0)?
+                )
             }
             EffectKind::CommitGroup => "Makes a group of the thread's prior asynchronous operations".into(),
             EffectKind::WaitGroup => "Waits for asynchronous operations of the thread".into(),

@@ -282,6 +282,7 @@ impl Planning<'_> {
             | EffectKind::BeginCancel
             | EffectKind::Signal
             | EffectKind::AfterCopies
+            | EffectKind::AfterTensorOperations
             | EffectKind::CommitGroup
             | EffectKind::WaitGroup => self.asynchronous(open, instruction, effect)?,
             EffectKind::MultiplyGroup => self.group(open, instruction, effect)?,

@@ -94,6 +94,11 @@ pub(crate) enum Asynchronous {
         at: Place,
         change: Change,
     },
+    AfterTensorOperations {
+        at: Place,
+        change: Change,
+        blocks: Option<Cell>,
+    },
     Commit {
         group: u8,
     },
@@ -278,6 +283,11 @@ impl Planning<'_> {
             EffectKind::AfterCopies => {
                 Asynchronous::After { at: place!(0), change: self.change(open, instruction, effect)? }
             }
+            EffectKind::AfterTensorOperations => Asynchronous::AfterTensorOperations {
+                at: place!(0),
+                change: self.change(open, instruction, effect)?,
+                blocks: optional!(2),
+            },
             EffectKind::CommitGroup => Asynchronous::Commit { group: literal(0) },
             EffectKind::WaitGroup => {
                 let reading = effect.arguments.get(2).copied().filter(|slot| *slot != NONE);

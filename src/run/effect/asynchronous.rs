@@ -96,6 +96,14 @@ impl Block<'_> {
                     None => unsafe { signal.perform() },
                 }
             }
+            Asynchronous::AfterTensorOperations { at: place, change, blocks } => {
+                // Tensor operations complete at once.
+                for address in self.copies(at, self.address_of(at, &place.1), *blocks, 0) {
+                    let mut signal = self.prepared(at, (place.0, address), change, 0)?;
+                    // SAFETY: `prepared` found the address in an allocation of the launch.
+                    unsafe { signal.perform() };
+                }
+            }
             Asynchronous::Commit { group } => {
                 if let Some(mut pending) = self.pending() {
                     pending.commit(thread, *group);
