@@ -31,7 +31,7 @@ fn ranks(format: Format, flushed: bool) -> Ranks {
 #[derive(Clone, Copy)]
 enum First {
     All,
-    Some,
+    Sample,
 }
 
 impl First {
@@ -94,7 +94,7 @@ macro_rules! check {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "minutes without optimisation: run with --release")]
 fn pairs_of_f16_compare_as_their_numbers_do() {
-    compare_f16(First::Some);
+    compare_f16(First::Sample);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn compare_f16(first: First) {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "minutes without optimisation: run with --release")]
 fn pairs_of_bf16_compare_as_their_numbers_do() {
-    compare_bf16(First::Some);
+    compare_bf16(First::Sample);
 }
 
 #[test]

@@ -63,6 +63,18 @@ pub(super) unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const 
     let bytes = count * size_of::<E>();
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
+        macro_rules! moved {
+            ($mov:literal $vector:literal, $to:expr, $from:expr) => {
+                core::arch::asm!(
+                    concat!($mov, " ", $vector, ", [{from}]"),
+                    concat!($mov, " [{to}], ", $vector),
+                    from = in(reg) $from,
+                    to = in(reg) $to,
+                    out("xmm15") _,
+                    options(nostack, preserves_flags),
+                )
+            };
+        }
         let (to, from) = (to.cast::<u8>(), from.cast::<u8>());
         let mut at = 0;
         // SAFETY: the caller's promise. As far as others can tell this is a relaxed atomic access to each element, in some
@@ -70,35 +82,13 @@ pub(super) unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const 
         // parts. The compiler takes the instructions as they are, so that it makes nothing of a race.
         unsafe {
             while WIDE && at + 32 <= bytes {
-                core::arch::asm!(
-                    "vmovdqu ymm15, [{from}]",
-                    "vmovdqu [{to}], ymm15",
-                    from = in(reg) from.add(at),
-                    to = in(reg) to.add(at),
-                    out("xmm15") _,
-                    options(nostack, preserves_flags),
-                );
+                moved!("vmovdqu" "ymm15", to.add(at), from.add(at));
                 at += 32;
             }
             while at + 16 <= bytes {
-                if WIDE {
-                    core::arch::asm!(
-                        "vmovdqu xmm15, [{from}]",
-                        "vmovdqu [{to}], xmm15",
-                        from = in(reg) from.add(at),
-                        to = in(reg) to.add(at),
-                        out("xmm15") _,
-                        options(nostack, preserves_flags),
-                    );
-                } else {
-                    core::arch::asm!(
-                        "movdqu xmm15, [{from}]",
-                        "movdqu [{to}], xmm15",
-                        from = in(reg) from.add(at),
-                        to = in(reg) to.add(at),
-                        out("xmm15") _,
-                        options(nostack, preserves_flags),
-                    );
+                match WIDE {
+                    true => moved!("vmovdqu" "xmm15", to.add(at), from.add(at)),
+                    false => moved!("movdqu" "xmm15", to.add(at), from.add(at)),
                 }
                 at += 16;
             }
@@ -149,24 +139,26 @@ pub(super) struct Elements<'a> {
 /// and elements have the size that the function was chosen for. Halves have places only where all lanes are active.
 pub(super) type Access = unsafe fn(&Elements<'_>, mask: u32, &Places);
 
-/// Returns the function for elements of this many bytes; where `WIDE`, the machine must have AVX2.
-pub(super) fn access<const WRITE: bool, const WIDE: bool>(bytes: u8) -> Access {
-    #[cfg(all(target_arch = "x86_64", feature = "simd"))]
-    if WIDE {
-        return match bytes {
-            1 => wide::access::<u8, WRITE>,
-            2 => wide::access::<u16, WRITE>,
-            4 => wide::access::<u32, WRITE>,
-            _ => wide::access::<u64, WRITE>,
-        };
-    }
-    match bytes {
-        1 => narrow::access::<u8, WRITE>,
-        2 => narrow::access::<u16, WRITE>,
-        4 => narrow::access::<u32, WRITE>,
-        _ => narrow::access::<u64, WRITE>,
+/// Returns the function for elements of this size; where `WIDE`, the machine must have AVX2.
+pub(super) fn access<E: Stored, const WRITE: bool, const WIDE: bool>() -> Access {
+    match WIDE {
+        true => wide::access::<E, WRITE>,
+        false => narrow::access::<E, WRITE>,
     }
 }
+
+/// Calls a macro with each set of CPU features that transfers are compiled for: the name of its module, whether it is wide, and the
+/// features. Where the machine cannot be wide, `wide` is the other.
+macro_rules! widths {
+    ($each:ident) => {
+        $each!(narrow false []);
+        #[cfg(all(target_arch = "x86_64", feature = "simd"))]
+        $each!(wide true ["avx2,bmi1,bmi2"]);
+        #[cfg(not(all(target_arch = "x86_64", feature = "simd")))]
+        use narrow as wide;
+    };
+}
+pub(super) use widths;
 
 /// Defines the functions for each size, width and count, compiled with CPU features.
 macro_rules! compiled {
@@ -220,11 +212,7 @@ macro_rules! compiled {
     };
 }
 
-compiled!(narrow false []);
-#[cfg(all(target_arch = "x86_64", feature = "simd"))]
-compiled!(wide true ["avx2,bmi1,bmi2"]);
-#[cfg(not(all(target_arch = "x86_64", feature = "simd")))]
-use narrow as wide;
+widths!(compiled);
 
 /// Calls a macro's arm with the width of a transfer's registers and its number of elements as a type and a constant.
 macro_rules! with_sizes {
@@ -244,18 +232,6 @@ macro_rules! with_sizes {
 }
 
 impl Elements<'_> {
-    /// The register that takes or gives the elements as they are in memory: the only one, of their width.
-    #[inline(always)]
-    pub(super) fn alone<E: Stored>(&self) -> Option<*mut E> {
-        match self.transfer.elements[0] {
-            Element::Register(at) if self.transfer.count == 1 && u32::from(self.transfer.bits) == E::BITS => {
-                // It lies among the registers, as the transfer was decoded for them.
-                Some(self.registers.wrapping_add(at as usize).cast())
-            }
-            _ => None,
-        }
-    }
-
     /// # Safety
     ///
     /// As [`Access`], with all lanes active.
@@ -263,11 +239,14 @@ impl Elements<'_> {
     unsafe fn load<E: Stored, const WIDE: bool>(&self, places: &Places) {
         let count = usize::from(self.transfer.count);
         let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
-        let alone = self.alone::<E>();
+        let alone = self.transfer.alone::<E>();
         // SAFETY: the caller's promise; the buffer has room for all elements, and so has a register of their width for one of
         // each lane.
         unsafe {
-            let to = alone.unwrap_or(buffer.as_mut_ptr().cast::<E>());
+            let to = match alone {
+                Some(at) => self.registers.add(at).cast::<E>(),
+                None => buffer.as_mut_ptr().cast::<E>(),
+            };
             match places {
                 Places::Halves(halves) => {
                     for (half, (from, same)) in halves.iter().enumerate() {
@@ -305,8 +284,8 @@ impl Elements<'_> {
         let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
         // SAFETY: the caller's promise; the buffer has room for all elements.
         unsafe {
-            let from = match self.alone::<E>() {
-                Some(register) => register.cast_const(),
+            let from = match self.transfer.alone::<E>() {
+                Some(at) => self.registers.add(at).cast::<E>().cast_const(),
                 None => {
                     let to = buffer.as_mut_ptr().cast::<E>();
                     self.gather::<E, WIDE>(to);

@@ -5,7 +5,7 @@
 //! [`Window`] before anything is moved; a warp with an address outside of them is left to the caller, which reports the
 //! error.
 
-use super::elements::{ELEMENTS, Element, Elements, Places, access};
+use super::elements::{ELEMENTS, Element, Elements, Places, access, widths};
 use super::{HALF, Level, WARP, Word};
 
 /// A load or store, decoded.
@@ -111,6 +111,15 @@ fn distances<A: Address, const WIDE: bool>(addresses: &[A; HALF], steps: &[A; WA
 }
 
 impl Transfer {
+    /// The offset of the register that takes or gives the elements as they are in memory: the only one, of their width.
+    #[inline(always)]
+    pub(super) fn alone<E: Word>(&self) -> Option<usize> {
+        match self.elements[0] {
+            Element::Register(at) if self.count == 1 && u32::from(self.bits) == E::BITS => Some(at as usize),
+            _ => None,
+        }
+    }
+
     /// Loads (or stores) the elements of warps. The registers of consecutive warps are `stride` bytes apart, from
     /// `registers` on, and `masks` has the active lanes of each warp. Returns the number of leading warps that were
     /// completed; the warp after them, if any, is unchanged.
@@ -152,8 +161,18 @@ unsafe fn over_warps<const WRITE: bool, const WIDE: bool>(
 ) -> usize {
     let whole = u64::from(transfer.count) * u64::from(transfer.bytes);
     let Some(limit) = (window.end - window.start).checked_sub(whole) else { return 0 };
-    let places = places::<WRITE, WIDE>(transfer.base.1);
-    let access = access::<WRITE, WIDE>(transfer.bytes);
+    let places: FindPlaces = match (transfer.base.1, WIDE) {
+        (32, true) => wide::places::<u32, WRITE>,
+        (32, false) => narrow::places::<u32, WRITE>,
+        (_, true) => wide::places::<u64, WRITE>,
+        (_, false) => narrow::places::<u64, WRITE>,
+    };
+    let access = match transfer.bytes {
+        1 => access::<u8, WRITE, WIDE>(),
+        2 => access::<u16, WRITE, WIDE>(),
+        4 => access::<u32, WRITE, WIDE>(),
+        _ => access::<u64, WRITE, WIDE>(),
+    };
     for (warp, mask) in masks.iter().enumerate() {
         let host = window.host.wrapping_add(window.warp.wrapping_mul(warp as u64));
         // SAFETY: the caller's promises: the registers of a warp.
@@ -199,38 +218,24 @@ struct Lanes<'a> {
 /// The register of addresses is readable, and has the width that the function was chosen for.
 type FindPlaces = unsafe fn(&Lanes<'_>) -> Option<Places>;
 
-/// Returns the function for addresses of this width in bits.
-fn places<const WRITE: bool, const WIDE: bool>(bits: u8) -> FindPlaces {
-    #[cfg(all(target_arch = "x86_64", feature = "simd"))]
-    if WIDE {
-        return match bits {
-            32 => wide::<u32, WRITE>,
-            _ => wide::<u64, WRITE>,
-        };
-    }
-    match bits {
-        32 => narrow::<u32, WRITE>,
-        _ => narrow::<u64, WRITE>,
-    }
+macro_rules! compiled {
+    ($module:ident $wide:literal [$($features:literal)?]) => {
+        mod $module {
+            use super::*;
+
+            /// # Safety
+            ///
+            /// As [`FindPlaces`].
+            $(#[target_feature(enable = $features)])?
+            pub(super) unsafe fn places<A: Address, const WRITE: bool>(lanes: &Lanes<'_>) -> Option<Places> {
+                // SAFETY: the caller's promises.
+                unsafe { lanes.places::<A, WRITE, $wide>() }
+            }
+        }
+    };
 }
 
-/// # Safety
-///
-/// As [`FindPlaces`].
-unsafe fn narrow<A: Address, const WRITE: bool>(lanes: &Lanes<'_>) -> Option<Places> {
-    // SAFETY: the caller's promises.
-    unsafe { lanes.places::<A, WRITE, false>() }
-}
-
-/// # Safety
-///
-/// As [`FindPlaces`]; the machine has the features.
-#[cfg(all(target_arch = "x86_64", feature = "simd"))]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-unsafe fn wide<A: Address, const WRITE: bool>(lanes: &Lanes<'_>) -> Option<Places> {
-    // SAFETY: the caller's promises.
-    unsafe { lanes.places::<A, WRITE, true>() }
-}
+widths!(compiled);
 
 impl Lanes<'_> {
     /// # Safety

@@ -121,17 +121,20 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDE: bool, const MASKS
 ) {
     let whole = u64::from(transfer.count) * size_of::<E>() as u64;
     let step = addresses.step;
-    let access = access::<WRITE, WIDE>(transfer.bytes);
+    let access = access::<E, WRITE, WIDE>();
+    let alone = transfer.alone::<E>();
     let adjacent = step == whole;
     let same = step == 0 && !WRITE;
     for (warp, (mask, offsets)) in registers.masks.iter().zip(addresses.offsets.as_chunks::<2>().0).enumerate() {
         let at = [addresses.base.wrapping_add(offsets[0]), addresses.base.wrapping_add(offsets[1])];
         // SAFETY: the caller's promises: the registers of a warp, and the elements of its active lanes.
         unsafe {
-            let elements = Elements { transfer, registers: registers.first.add(warp * registers.stride) };
-            match (*mask, elements.alone::<E>()) {
+            let own = registers.first.add(warp * registers.stride);
+            let elements = Elements { transfer, registers: own };
+            match (*mask, alone) {
                 (0, _) => {}
                 (u32::MAX, Some(register)) if adjacent => {
+                    let register = own.add(register).cast::<E>();
                     if at[1].wrapping_sub(at[0]) == HALF as u64 * whole {
                         move_adjacent::<E, WRITE, WIDE>(register, at[0], WARP);
                     } else {
@@ -140,7 +143,7 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDE: bool, const MASKS
                     }
                 }
                 (u32::MAX, Some(register)) if same => {
-                    let register = register.cast::<[E; HALF]>();
+                    let register = own.add(register).cast::<[E; HALF]>();
                     register.write([E::load(at[0] as usize); HALF]);
                     register.add(1).write([E::load(at[1] as usize); HALF]);
                 }
@@ -150,6 +153,7 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDE: bool, const MASKS
                 }
                 #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
                 (mask, Some(register)) if MASKS && adjacent => {
+                    let register = own.add(register).cast::<E>();
                     move_some::<E, WRITE>(register, at[0], mask as u16);
                     move_some::<E, WRITE>(register.add(HALF), at[1], (mask >> HALF) as u16);
                 }

@@ -11,7 +11,7 @@ use super::level::levels;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::portable::Portable;
 use super::step::{Head, Next};
-use super::values::Places;
+use super::values::Operands;
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 use super::x86::*;
 use super::{Loop, Outputs, Params, Run, Simd, Sources, Width};
@@ -115,7 +115,7 @@ struct OfWarp {
     step: *const u8,
 }
 
-impl Places for OfWarp {
+impl Operands for OfWarp {
     #[inline(always)]
     unsafe fn at(self, place: usize, _: Width) -> *mut u8 {
         // SAFETY: the caller's promise: behind the head of a step there is an offset for each place.
@@ -130,7 +130,7 @@ struct OfChunk<'a> {
     offsets: &'a [usize; Width::COUNT],
 }
 
-impl Places for OfChunk<'_> {
+impl Operands for OfChunk<'_> {
     #[inline(always)]
     unsafe fn at(self, place: usize, width: Width) -> *mut u8 {
         // SAFETY: the caller's promise.
@@ -151,14 +151,14 @@ unsafe fn over_warp<K: Loop, L: Simd>(simd: L, params: K::Params, registers: *mu
     // SAFETY: the caller's promises: behind the head there is an offset for each place, then the parameters.
     unsafe {
         let next = Next::at(step.add(Head::size(places::<K>(), K::Params::WORDS)));
-        let places = OfWarp { registers, step };
+        let operands = OfWarp { registers, step };
         let head = step.cast::<Head>();
         // A warp begins with the mask of its active lanes.
         let guard = registers.add((*head).guard as usize).cast::<u32>().read();
         let mask = (guard ^ (*head).flip) & registers.cast::<u32>().read();
-        let sources = K::Sources::load(places, K::Outputs::COUNT);
+        let sources = K::Sources::load(operands, K::Outputs::COUNT);
         // The sources are not used any more when the outputs are stored.
-        K::chunk(simd, sources, params, mask).store_masked(simd, places, mask);
+        K::chunk(simd, sources, params, mask).store_masked(simd, operands, mask);
         next.run(registers, more);
     }
 }
@@ -210,9 +210,9 @@ unsafe fn chunks<K: Loop, L: Simd>(
     // SAFETY: by the caller's promises, `firsts` has an entry for each place, and all `count` chunks of it exist.
     unsafe {
         loop {
-            let places = OfChunk { firsts, offsets: &offsets };
-            let sources = K::Sources::load(places, K::Outputs::COUNT);
-            K::chunk(simd, sources, params, u32::MAX).store(places);
+            let operands = OfChunk { firsts, offsets: &offsets };
+            let sources = K::Sources::load(operands, K::Outputs::COUNT);
+            K::chunk(simd, sources, params, u32::MAX).store(operands);
             count -= 1;
             if count == 0 {
                 return;
@@ -247,7 +247,7 @@ unsafe fn firsts(registers: *mut u8, at: *const *mut u8, step: *const u8, places
 fn advance(offsets: &mut [usize; Width::COUNT], strides: &[usize; Width::COUNT]) {
     let mut width = 0;
     while width < Width::COUNT {
-        offsets[width] = offsets[width].wrapping_add(strides[width]);
+        offsets[width] += strides[width];
         width += 1;
     }
 }

@@ -127,7 +127,7 @@ impl Width {
 
 /// Addresses of the operands of a step. A type, not a closure of each loop, so that loads and stores are instantiated once per
 /// operand list.
-pub trait Places: Copy {
+pub trait Operands: Copy {
     /// Returns the address of a chunk of an operand; destinations come first.
     ///
     /// # Safety
@@ -173,7 +173,7 @@ pub trait Sources: 'static {
     /// # Safety
     ///
     /// As [`Source::load`], for the places from `first` on.
-    unsafe fn load<'a>(places: impl Places, first: usize) -> Self::Refs<'a>;
+    unsafe fn load<'a>(operands: impl Operands, first: usize) -> Self::Refs<'a>;
 }
 
 /// A destination of a [`Loop`]: `[u32; 32]` and the like, or predicates as a `u32`.
@@ -238,11 +238,11 @@ pub trait Outputs: 'static {
     /// # Safety
     ///
     /// As [`Output::store`], for the first places.
-    unsafe fn store(self, places: impl Places);
+    unsafe fn store(self, operands: impl Operands);
     /// # Safety
     ///
     /// As [`Output::store_masked`], for the first places.
-    unsafe fn store_masked<L: Simd>(self, simd: L, places: impl Places, mask: u32);
+    unsafe fn store_masked<L: Simd>(self, simd: L, operands: impl Operands, mask: u32);
 }
 
 macro_rules! tuples {
@@ -251,9 +251,9 @@ macro_rules! tuples {
             const COUNT: usize = $count;
             type Refs<'a> = ($($name::Ref<'a>,)*);
             #[inline(always)]
-            unsafe fn load<'a>(places: impl Places, first: usize) -> Self::Refs<'a> {
+            unsafe fn load<'a>(operands: impl Operands, first: usize) -> Self::Refs<'a> {
                 // SAFETY: the caller's promise.
-                unsafe { ($($name::load(places.at(first + $place, $name::WIDTH)),)*) }
+                unsafe { ($($name::load(operands.at(first + $place, $name::WIDTH)),)*) }
             }
         }
 
@@ -261,26 +261,26 @@ macro_rules! tuples {
             const COUNT: usize = $count;
             #[inline(always)]
             #[allow(non_snake_case, reason = "a value is named as its type")]
-            unsafe fn store(self, places: impl Places) {
+            unsafe fn store(self, operands: impl Operands) {
                 let ($($name,)*) = self;
                 // SAFETY: the caller's promise.
-                unsafe { $($name.store(places.at($place, $name::WIDTH));)* }
+                unsafe { $($name.store(operands.at($place, $name::WIDTH));)* }
             }
             #[inline(always)]
             #[allow(non_snake_case, reason = "a value is named as its type")]
-            unsafe fn store_masked<L: Simd>(self, simd: L, places: impl Places, mask: u32) {
+            unsafe fn store_masked<L: Simd>(self, simd: L, operands: impl Operands, mask: u32) {
                 // Writing some lanes costs more than writing all.
                 let lanes = false $(|| !matches!($name::WIDTH, Width::Predicate))*;
                 // SAFETY: the caller's promise.
                 unsafe {
                     if lanes && mask == u32::MAX {
-                        return self.store(places);
+                        return self.store(operands);
                     }
                     if lanes {
                         some_lanes();
                     }
                     let ($($name,)*) = self;
-                    $($name.store_masked(simd, places.at($place, $name::WIDTH), mask);)*
+                    $($name.store_masked(simd, operands.at($place, $name::WIDTH), mask);)*
                 }
             }
         }

@@ -174,11 +174,11 @@ impl Pending {
         }
     }
 
-    /// A signal when all copies of the thread are complete.
-    pub(crate) fn after(&mut self, thread: Thread, signal: Signal) {
+    /// Signals when all copies of the thread are complete.
+    pub(crate) fn after(&mut self, thread: Thread, signals: Vec<Signal>) {
         self.begin(thread, ALONE, Vec::new(), None);
         let last = self.operations.last_mut().expect("it was just pushed");
-        (last.after, last.signals) = (true, Vec::from([signal]));
+        (last.after, last.signals) = (true, signals);
     }
 
     /// Makes a group of what the thread began.

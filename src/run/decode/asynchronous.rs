@@ -84,20 +84,12 @@ pub(crate) enum Asynchronous {
         all: bool,
     },
     Signal {
+        after: After,
         at: Place,
         change: Change,
         blocks: Option<Cell>,
         /// 1 for the block of each pair that has the parity of the address's, 2 for all blocks.
         which: u8,
-    },
-    After {
-        at: Place,
-        change: Change,
-    },
-    AfterTensorOperations {
-        at: Place,
-        change: Change,
-        blocks: Option<Cell>,
     },
     Commit {
         group: u8,
@@ -117,6 +109,17 @@ pub(crate) enum Asynchronous {
         from: Place,
         size: Cell,
     },
+}
+
+/// What is complete before an object is updated.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum After {
+    /// What the instruction began.
+    Instruction,
+    /// All prior copies of the thread.
+    Copies,
+    /// All prior tensor operations of the thread.
+    TensorOperations,
 }
 
 impl Planning<'_> {
@@ -274,20 +277,15 @@ impl Planning<'_> {
                 Asynchronous::Replace { map: place!(0), field: literal(1), value: cell!(2), ordinal }
             }
             EffectKind::BeginCancel => Asynchronous::Cancel { to: place!(0), all: literal(1) != 0 },
-            EffectKind::Signal => Asynchronous::Signal {
-                at: place!(0),
-                change: self.change(open, instruction, effect)?,
-                blocks: optional!(2),
-                which: literal(3),
-            },
-            EffectKind::AfterCopies => {
-                Asynchronous::After { at: place!(0), change: self.change(open, instruction, effect)? }
+            EffectKind::Signal | EffectKind::AfterCopies | EffectKind::AfterTensorOperations => {
+                let after = match effect.kind {
+                    EffectKind::Signal => After::Instruction,
+                    EffectKind::AfterCopies => After::Copies,
+                    _ => After::TensorOperations,
+                };
+                let change = self.change(open, instruction, effect)?;
+                Asynchronous::Signal { after, at: place!(0), change, blocks: optional!(2), which: literal(3) }
             }
-            EffectKind::AfterTensorOperations => Asynchronous::AfterTensorOperations {
-                at: place!(0),
-                change: self.change(open, instruction, effect)?,
-                blocks: optional!(2),
-            },
             EffectKind::CommitGroup => Asynchronous::Commit { group: literal(0) },
             EffectKind::WaitGroup => {
                 let reading = effect.arguments.get(2).copied().filter(|slot| *slot != NONE);

@@ -10,7 +10,7 @@ use std::sync::PoisonError;
 use ptx_isa::table::{ALONE, COPIES, Traversal};
 
 use super::super::block::{Block, Entry};
-use super::super::decode::asynchronous::{Asynchronous, Change, Direction, Tensor};
+use super::super::decode::asynchronous::{After, Asynchronous, Change, Direction, Tensor};
 use super::super::decode::{Action, Address, BLOCK, Cell, RANK, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::pending::{Applied, Pending, Piece, Signal, Source};
@@ -76,32 +76,20 @@ impl Block<'_> {
                 }
                 self.begin(at, ALONE, None, 16, pieces);
             }
-            Asynchronous::Signal { at: place, change, blocks, which } => {
+            Asynchronous::Signal { after, at: place, change, blocks, which } => {
                 let moved = self.moved.get(thread.1).copied().unwrap_or(0);
+                let bytes = u64::from(change.bytes);
                 let mut signals = Vec::new();
                 for address in self.copies(at, self.address_of(at, &place.1), *blocks, *which) {
-                    signals.push(self.prepared(at, (place.0, address), change, moved)?);
+                    let host = self.host(at, place.0, address, bytes, bytes)?;
+                    signals.push(Signal { at: host, applied: self.applied(at, change, true), moved });
                 }
-                match self.pending() {
-                    Some(mut pending) => pending.signal(thread, signals),
-                    // SAFETY: `prepared` found the address in an allocation of the launch.
-                    None => signals.iter_mut().for_each(|signal| unsafe { signal.perform() }),
-                }
-            }
-            Asynchronous::After { at: place, change } => {
-                let mut signal = self.prepared(at, (place.0, self.address_of(at, &place.1)), change, 0)?;
-                match self.pending() {
-                    Some(mut pending) => pending.after(thread, signal),
-                    // SAFETY: `prepared` found the address in an allocation of the launch.
-                    None => unsafe { signal.perform() },
-                }
-            }
-            Asynchronous::AfterTensorOperations { at: place, change, blocks } => {
-                // Tensor operations complete at once.
-                for address in self.copies(at, self.address_of(at, &place.1), *blocks, 0) {
-                    let mut signal = self.prepared(at, (place.0, address), change, 0)?;
-                    // SAFETY: `prepared` found the address in an allocation of the launch.
-                    unsafe { signal.perform() };
+                match (after, self.pending()) {
+                    (After::Instruction, Some(mut pending)) => pending.signal(thread, signals),
+                    (After::Copies, Some(mut pending)) => pending.after(thread, signals),
+                    // Tensor operations complete at once, and all others if none is kept.
+                    // SAFETY: `host` found the addresses in allocations of the launch.
+                    _ => signals.iter_mut().for_each(|signal| unsafe { signal.perform() }),
                 }
             }
             Asynchronous::Commit { group } => {
@@ -180,12 +168,6 @@ impl Block<'_> {
         let sources = change.sources.iter().map(|cell| self.get_wide(warp, lane, *cell));
         let inputs = sources.chain([0, 0]).collect();
         Applied { evaluator: change.evaluator, inputs, bytes: change.bytes, updates }
-    }
-
-    fn prepared(&mut self, at: At<'_>, place: (Where, u64), change: &Change, moved: u64) -> Result<Signal, Error> {
-        let bytes = u64::from(change.bytes);
-        let host = self.host(at, place.0, place.1, bytes, bytes)?;
-        Ok(Signal { at: host, applied: self.applied(at, change, true), moved })
     }
 
     /// Performs an operation at once, or keeps it.
