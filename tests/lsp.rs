@@ -158,6 +158,28 @@ fn quick_fixes_make_it_right() {
     assert_eq!((&actions[0]["title"], actions.as_array().map(Vec::len)), (&json!("Write `sm_90`"), Some(1)));
 }
 
+/// While a statement is typed, its own line has the error, and not the next.
+#[test]
+fn an_unfinished_statement_is_blamed_itself() {
+    for (body, message) in [
+        ("add.s32 ", "this statement is not finished: an operand is expected here"),
+        ("add.s32 %r1, // the sum", "this statement is not finished: an operand is expected here"),
+        ("bra ", "this statement is not finished: an operand is expected here"),
+        ("ret", "this statement is not finished: `ret` takes 0 operands, not 1"),
+        ("bar.sync 0", "this statement is not finished: `,` is expected here"),
+        ("ld.global.u32 %r1, [", "this statement is not finished: an operand is expected here"),
+        ("add.s32 %r1, %r1, %r2\n\n", "`;` is missing behind this"),
+    ] {
+        let (text, _) = in_kernel(&format!("{body}|\nmov.u32 %r1, %tid.x;"));
+        let (_, found) = Client::with(&text);
+        let line = text.lines().position(|line| line.trim_end() == body.trim_end()).expect("the line");
+        let own = &text.lines().nth(line).expect("the line");
+        let end = own.split("//").next().expect("a part").trim_end().len();
+        let places: Vec<_> = found.iter().map(|one| (&one["range"]["end"], &one["message"])).collect();
+        assert_eq!(places, [(&json!({ "line": line, "character": end }), &json!(message))], "{body}");
+    }
+}
+
 #[test]
 fn one_action_makes_all_safe_fixes() {
     let body = "setp.s32.lt %p1, %r1, %r2;\nad.s32 %r1, %r1, %r2;\nadd.s32 %r1, %r1, %r2";

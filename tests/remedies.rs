@@ -37,7 +37,15 @@ const CASES: &[Case] = &[
     ("cvt.f32.s32 %f1, %r1;", "`cvt` needs a `.rnd`", "`.rn`", Some("cvt.rn.f32.s32")),
     ("cvt.f32.f64 %f1, %d1;", "together", "`cvt.rn.f32.f64`", Some("cvt.rn.f32.f64")),
     ("bar 0;", "`bar` needs `.sync`", "write `.sync`", None),
-    ("neg.u32 %r1, %r1;", "`.u32` is not a valid `.type` of `neg`", "`.s32`", None),
+    ("neg.u32 %r1, %r1;", "`.u32` is not a valid `.type` of `neg`", "`.s32`", Some("neg.s32")),
+    ("and.s32 %r1, %r1, %r2;", "`.s32` is not a valid `.type` of `and", "`.b32`", Some("and.b32")),
+    ("shl.u32 %r1, %r1, 2;", "`.u32` is not a valid `.type` of `shl", "`.b32`", Some("shl.b32")),
+    // A comparison for unsigned integers has one for signed integers that means the same.
+    ("setp.hs.s32 %p1, %r1, %r2;", "`.hs` is for unsigned integers", "", Some("setp.ge.s32")),
+    ("setp.hi.s32 %p1, %r1, %r2;", "`.hi` is for unsigned integers", "", Some("setp.gt.s32")),
+    ("setp.ls.s32 %p1, %r1, %r2;", "`.ls` is for unsigned integers", "", Some("setp.le.s32")),
+    // A bracket without its other half is not a missing semicolon.
+    ("ld.global.u32 %r1, [%rd1]];", "this `]` closes nothing", "", Some("")),
     // Removed forms have a replacement.
     ("div.f32 %f1, %f1, %f2;", "`div.f32` is gone", "`div.rn.f32`", None),
     ("shfl.down.b32 %r1, %r1, 1, 31;", "`shfl.down.b32` is gone", "`shfl.sync.down.b32`", None),

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use proc_macro2::{Delimiter, Group, Ident, Punct, Span, TokenStream, TokenTree};
-use ptx_isa::diagnostic::Diagnostic;
+use ptx_isa::diagnostic::{Code, Diagnostic};
 use ptx_isa::table::{FormInfo, Operand};
 use ptx_isa::text::{Statement, mnemonic};
 use quote::{quote, quote_spanned};
@@ -124,6 +124,16 @@ impl Reader<'_> {
             } else {
                 return Ok(self.tables.named(form));
             }
+        }
+        // An operand would be misunderstood before it is told that none helps.
+        if !form.has_evaluator() {
+            let message = format!("`ptx!` computes on registers, and `{}` works on more than these", form.mnemonic());
+            let help = format!(
+                "without operands, `ptx!({})` is the form; `ptx_isa::run` runs kernels with it",
+                form.mnemonic()
+            );
+            let error = Diagnostic::error(Code::OperandType, start..self.text.text.len(), message);
+            return Err(error.with_help(help));
         }
         let written = self.operands(form, tokens);
         let mut notes = Vec::new();

@@ -511,6 +511,8 @@ fn sentences(
             let place = usize::from(*effect.arguments.get(index)?);
             Some(operand(form.operands().iter().nth(place)?, place))
         };
+        let blocks =
+            |mask: Option<String>| mask.map_or(String::new(), |mask| format!(" in each block of the mask `{mask}`"));
         let barrier = || first.map_or(String::new(), |(info, place)| format!(" `{}`", operand(info, place)));
         let text = match effect.kind {
             EffectKind::Read
@@ -551,16 +553,16 @@ fn sentences(
                     name(0)?
                 )
             }
-            EffectKind::Signal => format!("Updates the object at `{}` when that is complete", name(0)?),
+            EffectKind::Signal => {
+                format!("Updates the object at `{}`{} when that is complete", name(0)?, blocks(name(2)))
+            }
             EffectKind::AfterCopies => {
                 format!("Updates the object at `{}` when all prior copies of the thread are complete", name(0)?)
             }
             EffectKind::AfterTensorOperations => {
-                let blocks = name(2).map(|mask| format!(" in each block of the mask `{mask}`"));
-                let blocks = blocks.unwrap_or_default();
+                let (at, blocks) = (name(0)?, blocks(name(2)));
                 format!(
-                    "Updates the object at `{}`{blocks} when all prior tensor operations of the thread are complete",
-                    name(0)?
+                    "Updates the object at `{at}`{blocks} when all prior tensor operations of the thread are complete"
                 )
             }
             EffectKind::CommitGroup => "Makes a group of the thread's prior asynchronous operations".into(),

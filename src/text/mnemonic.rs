@@ -26,11 +26,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::alike::closest;
+use super::alike::{closest, distance};
 use super::lexer::Cursor;
 use super::spelling;
 use crate::diagnostic::{Code, Diagnostic, Fix};
-use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Slot, Syntax, Table};
+use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Kind, Slot, Syntax, Table, TypeInfo};
 
 /// Maximum number of similar forms in a refusal.
 const NEAREST: usize = 3;
@@ -539,7 +539,17 @@ impl Speller {
         for &(index, by) in &fit.left {
             let token = &tokens[index];
             reasons.push(match by {
-                Some(item) if self.is_known(token.text) => self.refused(fit.syntax, item, token),
+                Some(item) if self.is_known(token.text) => {
+                    let slot = usize::from(item.slot);
+                    let names = || self.names(self.slot(item), self.all_members(item));
+                    let near = self.alike(token.text, names()).or_else(|| closest(token.text, names()));
+                    let member =
+                        near.and_then(|near| self.slot(item).members.iter().position(|member| *member == near));
+                    if let (ABSENT, Some(member)) = (wanted[slot], member) {
+                        wanted[slot] = member as u8;
+                    }
+                    self.refused(fit.syntax, item, token)
+                }
                 _ => self.homeless(fit, token, &tokens[..index], &mut missing, wanted),
             });
         }
@@ -570,9 +580,21 @@ impl Speller {
     /// Returns the instruction's modifier whose spelling is closest to a token; those of the syntax line are tried
     /// first.
     fn near(&self, fit: &Fit, token: &Token<'_>) -> Option<&'static str> {
-        let line = fit.syntax.items.iter().flat_map(|item| self.names(self.slot(item), item.members));
+        let line = || fit.syntax.items.iter().flat_map(|item| self.names(self.slot(item), item.members));
         let all = || self.instruction.data().slots.iter().flat_map(|slot| slot.members.iter().copied());
-        closest(token.text, line).or_else(|| closest(token.text, all()))
+        let alike = || self.alike(token.text, line()).or_else(|| self.alike(token.text, all()));
+        alike().or_else(|| closest(token.text, line())).or_else(|| closest(token.text, all()))
+    }
+
+    /// Of some names the type that is most like a type: as wide, then also an integer or a float, then as it is spelt.
+    /// `None` if none is as wide, or `text` is no type.
+    fn alike(&self, text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+        let ty = |name: &str| self.table.types.iter().find(|ty| ty.name == name);
+        let own = ty(text)?;
+        let is_float = |ty: &TypeInfo| matches!(ty.kind, Kind::Float | Kind::Minifloat);
+        let fits = |name: &&'static str| ty(name).is_some_and(|ty| (ty.bits, ty.lanes) == (own.bits, own.lanes));
+        let apart = |name: &&'static str| (ty(name).map(is_float) != Some(is_float(own)), distance(text, name));
+        names.filter(fits).min_by_key(apart)
     }
 
     /// Returns the form that results if unknown modifiers are replaced by those with the closest spelling.

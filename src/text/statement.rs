@@ -356,6 +356,16 @@ impl<'a> Statement<'a> {
         self
     }
 
+    /// Returns the statement with another constant, as [`Value::Constant`] has it, for one of its operands. Has no effect
+    /// if the operand is not a constant.
+    #[must_use]
+    pub fn with_constant(mut self, operand: usize, bits: u64) -> Statement<'a> {
+        if let Some(Value::Constant(constant)) = self.operands.get_mut(operand).map(|operand| &mut operand.value) {
+            *constant = bits;
+        }
+        self
+    }
+
     /// Returns the mnemonic with all modifiers, in the manual's order.
     pub fn mnemonic(&self) -> Cow<'static, str> {
         match self.form.syntax().free {

@@ -6,7 +6,7 @@ use lsp_types::{CodeAction, CodeActionContext, CodeActionKind, CodeActionOrComma
 use ptx_isa::diagnostic::{Diagnostic, Fix};
 use ptx_isa::text::module;
 
-use super::diagnostics::diagnostic;
+use super::diagnostics::{diagnostic, place};
 use super::documents::Document;
 
 /// The quick fixes of what is found within a range, and what fixes all of a document, as far as the client asks for them.
@@ -48,7 +48,10 @@ fn fix_all(document: &Document, uri: &Uri) -> Option<CodeAction> {
 
 fn quick_fixes(document: &Document, uri: &Uri, range: lsp_types::Range) -> Vec<CodeAction> {
     let (start, end) = (document.offset(range.start), document.offset(range.end));
-    let within = |finding: &&Diagnostic| finding.span.start <= end && start <= finding.span.end;
+    let within = |finding: &&Diagnostic| {
+        let place = place(document, finding);
+        place.start <= end && start <= place.end
+    };
     let findings = document.report.diagnostics.iter().filter(within);
     let fixes = findings.flat_map(|finding| finding.fixes.iter().map(move |fix| action(document, uri, finding, fix)));
     fixes.collect()

@@ -1,5 +1,7 @@
 //! Conversion of diagnostics to the protocol's.
 
+use std::ops::Range;
+
 use lsp_types::{DiagnosticRelatedInformation, DiagnosticSeverity, NumberOrString, Uri};
 use ptx_isa::diagnostic::{Code, Diagnostic, Severity};
 
@@ -13,18 +15,51 @@ pub(super) fn diagnostics(document: &Document, uri: &Uri) -> Vec<lsp_types::Diag
 }
 
 pub(super) fn diagnostic(document: &Document, uri: &Uri, finding: &Diagnostic) -> lsp_types::Diagnostic {
+    let end = end_of_unfinished(&document.text, finding);
+    let message = in_full(finding);
+    let message = match end {
+        Some(_) => {
+            message.replace("the statement before this is", "this statement is").replace("before this", "behind this")
+        }
+        None => message,
+    };
     lsp_types::Diagnostic {
-        range: document.range(&finding.span),
+        range: document.range(end.as_ref().unwrap_or(&finding.span)),
         severity: Some(match finding.severity {
             Severity::Error => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,
         }),
         code: Some(NumberOrString::String(finding.code.as_str().to_owned())),
         source: Some("ptx-isa".to_owned()),
-        message: in_full(finding),
+        message,
         related_information: first_declaration(document, uri, finding).map(|first| vec![first]),
         ..lsp_types::Diagnostic::default()
     }
+}
+
+/// Where a finding is shown.
+pub(super) fn place(document: &Document, finding: &Diagnostic) -> Range<usize> {
+    end_of_unfinished(&document.text, finding).unwrap_or_else(|| finding.span.clone())
+}
+
+/// The last character of a statement that is not finished, if what cannot be read begins on a later line: while a statement
+/// is typed, the next one has no error.
+fn end_of_unfinished(text: &str, finding: &Diagnostic) -> Option<Range<usize>> {
+    let (mut above, line) = text.get(..finding.span.start)?.rsplit_once('\n')?;
+    if finding.code != Code::Syntax || !line.trim().is_empty() {
+        return None;
+    }
+    // The nearest line above that is more than a comment.
+    let code = loop {
+        let (rest, last) = above.rsplit_once('\n').unwrap_or(("", above));
+        let code = last.split("//").next().unwrap_or_default().trim_end();
+        if !code.is_empty() {
+            break &text[..above.len() - last.len() + code.len()];
+        }
+        above = if rest.is_empty() { return None } else { rest };
+    };
+    let last = code.chars().next_back().filter(|last| !matches!(last, ';' | '{' | '}' | ':' | '/'))?;
+    Some(code.len() - last.len_utf8()..code.len())
 }
 
 /// Of a name that is declared twice, the first declaration.

@@ -54,12 +54,14 @@ impl Speller {
         for (index, slot) in self.instruction.slots.iter().enumerate() {
             let was = slot.members.get(usize::from(wanted[index])).copied();
             let less = if suspects.contains(&index) { SUSPECT } else { 0 };
+            let alike = if was.is_some() { self.synonyms(index, wanted[index]) } else { Vec::new() };
             let cost = |to: Option<&str>| match (was, to) {
                 (None, None) => 0,
                 (None, Some(_)) if less > 0 => ADDED - LEFT_OUT,
                 (None, Some(_)) => ADDED,
                 (Some(_), None) => REMOVED - less,
                 (Some(was), Some(to)) if was == to => 0,
+                (Some(_), Some(to)) if alike.contains(&to) => REPLACED - less,
                 (Some(was), Some(to)) => REPLACED - less + distance(was, to),
             };
             let present = slot.members.iter().map(|member| cost(Some(*member)));
@@ -75,7 +77,8 @@ impl Speller {
         let mut near: Vec<(usize, FormInfo)> = Vec::new();
         for form in self.instruction.forms().filter(|form| fits(*form)) {
             let cost = cost(form);
-            let place = near.partition_point(|&(other, _)| other <= cost);
+            // Of equal ones the older is likelier.
+            let place = near.partition_point(|&(other, near)| (other, near.floor().ptx) <= (cost, form.floor().ptx));
             if place < NEAREST {
                 near.insert(place, (cost, form));
                 near.truncate(NEAREST);
@@ -83,5 +86,21 @@ impl Speller {
         }
         let best = near.first().map_or(0, |&(cost, _)| cost);
         near.into_iter().filter(|&(cost, _)| cost <= best + SUSPECT).map(|(_, form)| form).collect()
+    }
+
+    /// The members of a slot that mean what one of them means where both are legal, as `.ge` what `.hs` means for unsigned
+    /// integers: forms that differ in them alone compute the same.
+    fn synonyms(&self, slot: usize, member: u8) -> Vec<&'static str> {
+        let of = |value: u8| self.instruction.slots[slot].members.get(usize::from(value)).copied();
+        let mut forms = self.instruction.forms();
+        let Some(own) = forms.find(|form| form.values()[slot] == member && form.has_evaluator()) else {
+            return Vec::new();
+        };
+        let same = |other: &FormInfo| {
+            let others = own.values().iter().zip(other.values()).enumerate();
+            let differ = others.filter(|(_, (own, other))| own != other).map(|(index, _)| index);
+            differ.eq([slot]) && core::ptr::eq(own.evaluations(), other.evaluations())
+        };
+        self.instruction.forms().filter(same).filter_map(|form| of(form.values()[slot])).collect()
     }
 }

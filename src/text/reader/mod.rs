@@ -35,9 +35,18 @@ pub(crate) fn fail<T>(code: Code, span: Range<usize>, message: impl Into<String>
     Err(Box::new(Diagnostic::error(code, span, message)))
 }
 
-/// The text at `next` is not part of the statement that ends before it. On the same line something else may be missing.
+/// The text at `next` is not part of the statement that ends before it: a bracket without its other half, or something
+/// before which a semicolon is missing. On the same line something else may be missing.
 #[cold]
 pub(crate) fn missing_semicolon<T>(text: &str, end: usize, next: Range<usize>) -> Read<T> {
+    if let Some(bracket @ (']' | ')')) = text[next.start..].chars().next() {
+        let message = format!("this `{bracket}` closes nothing");
+        let span = next.start..next.start + 1;
+        let mut error = Diagnostic::error(Code::Syntax, span.clone(), message);
+        error.help = Some("remove it, or write its other half".into());
+        error.fixes.push(Fix { safe: false, ..Fix::new(span, "") });
+        return Err(Box::new(error));
+    }
     let apart = text[end..next.start].contains('\n') || text[next.start..].starts_with('}');
     let fix = Fix { safe: apart, ..Fix::new(end..end, ";") };
     let mut error = Diagnostic::error(Code::Syntax, next, "`;` is missing before this");
