@@ -3,8 +3,6 @@
 // the verdict on a statement, the modifiers that each slot accepts, and the computed results. Until the module has
 // loaded, the index looks up forms by their canonical mnemonics.
 
-const SCRIPT = document.currentScript;
-
 // ---- State of the page: a statement, and input values by name. Both are stored in the address.
 
 const state = { text: "", given: new Map() };
@@ -33,19 +31,7 @@ function address() {
   return link("explorer.html#" + [text, ...[...state.given].map(([name, value]) => `${encode(name)}=${encode(value)}`)].join(";"));
 }
 
-// ---- Scripts that are loaded on demand. A page opened from disk cannot use `fetch`, but can load scripts.
-
-const scripts = new Map();
-function script(name) {
-  if (!scripts.has(name)) {
-    scripts.set(name, new Promise((resolve, reject) => {
-      const element = document.createElement("script");
-      [element.src, element.onload, element.onerror] = [name, resolve, () => reject(new Error(`${name} does not load`))];
-      document.head.append(element);
-    }));
-  }
-  return scripts.get(name);
-}
+// ---- Requests to the module.
 
 const told = new Map();
 /** Called by `o-OPCODE.js`. */
@@ -53,31 +39,18 @@ function tell(opcode, what) {
   told.set(opcode, what);
 }
 
-let module = null, packed = "";
-/** Called by `module.js`. */
-function loaded(text) {
-  packed = text;
+const compiled = new Map();
+/** Called by `c-OPCODE.js`. */
+function assembled(opcode, what) {
+  compiled.set(opcode, what);
 }
-
-async function start() {
-  await script(SCRIPT.dataset.module);
-  const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
-  packed = "";
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const { instance } = await WebAssembly.instantiate(await new Response(stream).arrayBuffer(), {});
-  module = instance.exports;
-  document.documentElement.dataset.ready = "1";
-}
-
-// ---- Requests to the module.
 
 function ask(text, given) {
-  const values = [...given].map(([name, value]) => `${name}=${value.replace(/\n/g, " ")}`);
-  const bytes = new TextEncoder().encode([text.replace(/\s+/g, " "), machine.ptx, machine.target, ...values].join("\n"));
-  const at = module.request(bytes.length);
-  new Uint8Array(module.memory.buffer, at, bytes.length).set(bytes);
-  const length = module.evaluate();
-  return JSON.parse(new TextDecoder().decode(new Uint8Array(module.memory.buffer, module.answer(), length)));
+  const name = text.replace(/^\s*@\S+\s+/, "").match(/^[^\s;]*/)[0].split(".");
+  const opcode = name.map((_, end) => name.slice(0, name.length - end).join(".")).find((name) => told.has(name));
+  const examples = (told.get(opcode)?.examples ?? []).map((example) => ["", example]);
+  const values = [...examples, ...given].map(([name, value]) => `${name}=${value.replace(/\n/g, " ")}`);
+  return request("evaluate", [text.replace(/\s+/g, " "), machine.ptx, machine.target, ...values].join("\n"));
 }
 
 /** Returns what the index knows of a text; `null` if it would have to be parsed. */
@@ -110,25 +83,29 @@ function put(id, html) {
 }
 
 const formLink = (text) => `<a href="${link("explorer.html#" + encodeAddress(text))}"><code>${escape(text)}</code></a>`;
-const bullets = (items) => (items.length ? `<ul>${items.map((item) => `<li>${item}</li>`).join("")}</ul>` : "");
-const finding = ({ message, help, note }) => prose(message) + (help ? `; ${prose(help)}` : "") + (note ? ` <span class="note">${prose(note)}</span>` : "");
 
 function show() {
   if (!state.text) return;
   const answer = explain(state.text, state.given);
   shown = answer;
+  delete document.documentElement.dataset.shown;
   if (!answer) {
-    put("verdict", SCRIPT.dataset.module ? `<p class="note">Reading…</p>` : `<div class="verdict"><p class="word">Not read</p><p>${escape(state.text)}</p></div>`);
+    put("verdict", MODULE ? `<p class="note">Reading…</p>` : `<div class="verdict"><p class="word">Not read</p><p>${escape(state.text)}</p></div>`);
     return hideForm();
   }
   document.title = `${answer.text} · PTX reference`;
   put("verdict", verdict(answer));
   pick(answer);
-  if (answer.opcode && !told.has(answer.opcode)) {
-    script(`o-${answer.opcode}.js`).then(() => shown === answer && (put("verdict", verdict(answer)), about(answer)));
+  const { opcode } = answer;
+  if (opcode && !told.has(opcode)) {
+    // The verdict grows by what it tells: what is below comes after that, so that nothing moves.
+    script(`o-${stem(opcode)}.js`).catch(() => told.set(opcode, null)).then(() => shown === answer && show());
+    return;
   }
   about(answer);
-  evaluator(answer);
+  // Of `pictures.js`, which comes with the module.
+  if (module) evaluator(answer);
+  document.documentElement.dataset.shown = "1";
 }
 
 function hideForm() {
@@ -150,14 +127,13 @@ function verdict(answer) {
     if (!reasons.some((reason) => reason.help) && near) parts.push(`<p>Near: <a href="${link(near.href)}">${escape(near.name)}</a></p>`);
     parts.push(bullets(reasons.filter((reason) => reason.help).map(({ help }) => prose(help))));
   } else if (verdict === "opcode") {
-    parts.push(entry ? `<p>${prose(entry.summary)}</p>` : "", `<p><a href="${link(`i-${opcode}.html`)}">All about <code>${opcode}</code></a>. Begin with ${nearest.map(formLink).join(", ")}</p>`);
+    parts.push(entry ? `<p>${prose(entry.summary)}</p>` : "", `<p><a href="${link(`i-${stem(opcode)}.html`)}">All about <code>${opcode}</code></a>. Begin with ${nearest.map(formLink).join(", ")}</p>`);
   } else {
     parts.push(bullets(reasons.map(finding)));
     if (nearest.length) parts.push(`<p>Legal and near: ${nearest.map(formLink).join(", ")}</p>`);
     if (entry && verdict !== "illegal") parts.push(`<p>${prose(entry.summary)}</p>`);
     if (floor) parts.push(`<p>Since ${escape(floor)}.${form?.assembler ? ` For the assembler ${escape(form.assembler[0])}: ${prose(form.assembler[1])}` : ""}</p>`);
     if (form?.unlisted) parts.push(`<p class="note">${prose(form.unlisted)}</p>`);
-    if (form && told.get(opcode)?.recorded) parts.push(`<p><span class="badge">${how(form, told.get(opcode).recorded)}</span></p>`);
     if (form?.bound) parts.push(`<p>A machine’s result is within ${escape(form.bound)} of the exact one.</p>`);
     parts.push(bullets(warnings.map(finding)));
   }
@@ -165,23 +141,28 @@ function verdict(answer) {
   return `<div class="verdict ${verdict}">${parts.join("")}</div>`;
 }
 
-/** Describes how the semantics of a form were verified, from the recorded results. */
-function how({ place, code }, { by, ways }) {
-  const [folded, interpreted] = ["results that the assembler folded", "results of machine code, interpreted"];
-  const known = [, folded, interpreted, `${folded}, and ${interpreted}`][ways[place] & 3];
-  const held = ways[place] & 4 ? " Held to an independent reference: a test that reads the manual for itself." : "";
-  if (known) return `Replayed: ${known}. ${escape(by)}${held}`;
-  if (held) return `No result of a machine is recorded.${held}`;
-  return code.length ? "Evaluated; no result of a machine is recorded" : "The manual only: the table has its grammar and rules";
+/** Tells how the semantics of a form were verified, from the recorded results. */
+function how({ place, code, runs }, { by, ways }) {
+  const folded = ways[place] & 1 ? ["Results that the assembler folded are replayed by a test."] : [];
+  const interpreted = ways[place] & 2 ? ["Results of machine code, interpreted, are replayed by a test."] : [];
+  const held = ways[place] & 4 ? ["Held to an independent reference: a test that reads the manual for itself."] : [];
+  const known = [...folded, ...interpreted];
+  if (known.length) return [...known, `${escape(by)}.`, ...held];
+  if (held.length) return ["No result of a machine is recorded.", ...held];
+  return [code.length ? "Evaluated; no result of a machine is recorded." : runs ? "Kernels run it; no result of a machine is recorded." : "The manual only: the table has its grammar and rules."];
 }
 
 // ---- Modifiers.
 
 /** Shows the modifiers of each slot. A group of radio buttons is a single tab stop. */
-function pick({ slots }) {
+function pick({ slots, verdict }) {
   const states = { illegal: ["illegal", "not legal with the others"], elsewhere: ["elsewhere", "not on this target"], fine: ["", ""] };
+  // What is wrong is a slot in which another choice is legal. If there is none, any of the modifiers may be.
+  const mends = ({ picks }) => picks.some(({ state }) => state !== "illegal");
+  const mendable = slots.some(mends);
   const chip = (slot, { name, state, on }, place) => {
-    const [kind, why] = states[state];
+    const fine = verdict === "opcode" || (on && (mendable ? !mends(slots[slot]) : !name));
+    const [kind, why] = fine ? states.fine : states[state];
     return `<label class="chip ${kind}"${why ? ` title="${why}"` : ""}><input type="radio" name="slot${slot}" value="${place}"${on ? " checked" : ""}${kind === "illegal" ? ' aria-disabled="true"' : ""}><span>${name ? "." + escape(name) : "none"}${why ? `<span class="hidden">, ${why}</span>` : ""}</span></label>`;
   };
   const groups = slots.map(({ name, picks }, slot) => {
@@ -196,9 +177,10 @@ function pick({ slots }) {
 
 function about({ form, opcode, slots }) {
   const page = told.get(opcode);
-  if (!page) return put("about", "");
+  // What follows waits for what is above it.
+  if (!page || (MODULE && !module)) return put("about", "");
   const entry = page.entries[form?.entry ?? 0];
-  const where = `<p class="meta"><a href="${link(`i-${opcode}.html`)}">All about <code>${opcode}</code></a> · <a href="${entry.manual}">Manual, section ${entry.section}</a> · <a href="${link(specAddress(entry.source))}">Spec, <code>${entry.source}</code></a></p>`;
+  const where = `<p class="meta"><a href="${link(`i-${stem(opcode)}.html`)}">All about <code>${opcode}</code></a> · <a href="${entry.manual}">Manual, section ${entry.section}</a> · <a href="${link(specAddress(entry.source))}">Spec, <code>${entry.source}</code></a></p>`;
   if (!form) return put("about", where);
   const operands = form.operands.map(({ name, written, ty, takes, notes }) =>
     `<tr><th scope="row"><code>${escape(name)}</code></th><td>${written ? "written" : "read"}</td><td>${escape(ty)}<br><span class="meta">${escape(takes)}</span>${notes.map((note) => `<br><span class="note">${prose(note)}</span>`).join("")}</td></tr>`);
@@ -206,48 +188,28 @@ function about({ form, opcode, slots }) {
     const said = page.members[name]?.[one.name];
     return `<tr><th scope="row"><code>.${escape(one.name)}</code></th><td>${said ? prose(said[form.floats ? 0 : 1]) : "see the pseudo-code"}</td></tr>`;
   }));
-  const called = page.functions.filter(([signature]) => form.code.some((line) => line.includes(signature.split("(")[0] + "(")));
-  put("about", `${form.code.length ? `<h2>Pseudo-code</h2><pre class="code"><code>${form.code.map(escape).join("\n")}</code></pre>` : ""}
+  // A function of the same name with other parameters is not called.
+  const arity = (list) => list.split(",").length;
+  const calls = ([signature]) => {
+    const [name, parameters] = signature.split("(");
+    return form.code.some((line) => line.split(name + "(").slice(1).some((rest) => /[(]/.test(rest.split(")")[0]) || arity(rest.split(")")[0]) === arity(parameters)));
+  };
+  const called = page.functions.filter(calls);
+  const [architecture, opcodes] = compiled.get(opcode)?.code[compiled.get(opcode).places[form.place] - 1] ?? [];
+  if (page.recorded?.compiled && !compiled.has(opcode)) {
+    script(`c-${stem(opcode)}.js`).then(() => shown?.opcode === opcode && about(shown));
+  }
+  put("about", `${form.code.length ? `<h2>Pseudo-code</h2><pre class="code">${form.code.map((line) => `<code>${escape(line)}</code>`).join("")}</pre>` : ""}
     ${called.length ? `<dl class="functions">${called.map(([signature, what]) => `<div><dt><code>${escape(signature)}</code></dt><dd>${prose(what)}</dd></div>`).join("")}</dl>` : ""}
+    ${page.recorded ? `<h2>How it is known</h2><ul id="known">${how(form, page.recorded).map((one) => `<li>${one}</li>`).join("")}</ul>` : ""}
+    ${opcodes ? `<h2>Machine code</h2><pre class="code values"><code>${escape(opcodes)}</code></pre><p class="note">For ${architecture}, by ${escape(compiled.get(opcode).assembler)}. Loads of operands and stores of results are left out.</p>` : ""}
+    ${form.matrices?.length ? `<h2>Matrices</h2><p class="note">Who holds what: <code>T5 2</code> is lane 5 of the warp with its element 2, counted from the lowest bits of its first register on.</p>${form.matrices.map(matrixPicture).join("")}` : ""}
     ${form.effects.length ? `<h2>Effects</h2><ul>${form.effects.map((effect) => `<li>${prose(effect)}</li>`).join("")}</ul>` : ""}
     <h2>About this form</h2>${where}<div class="grid"><section><h3>Operands</h3><table class="facts">${operands.join("")}</table></section>
     <section><h3>Modifiers</h3><table class="facts">${members.join("")}</table><h3>In Rust</h3><p>${form.function ? `<code>scalar::${form.function}</code><br>` : ""}<code>${form.constant}</code></p></section></div>`);
 }
 
 const specAddress = (source) => source.replace(/^(.*):(\d+)$/, "s-$1.html#L$2");
-
-// ---- The evaluator.
-
-/** Input fields are kept as long as their keys stay the same, so that the focus is not lost while typing. */
-function evaluator({ values, form }) {
-  $("evaluator").hidden = !values;
-  if (!values) return;
-  const fields = [
-    ...values.inputs.map(({ name, ty, text, value, lanes, wrong }) => ({ key: name, label: `<code>${escape(name)}</code> .${ty}`, text, shown: lanes.length ? lanesOf(lanes) : escape(value), wrong })),
-    ...values.selectors.map(({ place, operand, name, word, usual, wrong }) => ({ key: "/" + place, label: `<code>${escape(operand)}</code> .${escape(name)}`, text: word, shown: `left out: ${escape(usual || "none")}`, wrong })),
-  ];
-  const keys = fields.map(({ key, label }) => key + label).join();
-  if ($("inputs").dataset.keys !== keys) {
-    $("inputs").dataset.keys = keys;
-    $("inputs").innerHTML = fields.map(({ key, label }, place) =>
-      `<label for="in${place}"><span>${label}</span><input id="in${place}" data-key="${escape(key)}" aria-describedby="in${place}shown" autocomplete="off" spellcheck="false" autocapitalize="none"><span class="shown" id="in${place}shown"></span></label>`).join("");
-  }
-  fields.forEach(({ text, shown, wrong }, place) => {
-    const input = $("in" + place);
-    if (input !== document.activeElement) input.value = text;
-    input.setAttribute("aria-invalid", Boolean(wrong));
-    $(`in${place}shown`).innerHTML = wrong ? "" : shown;
-  });
-  const problems = [values.why, ...fields.map(({ wrong }) => wrong), ...values.problems].filter(Boolean);
-  $("wrong").innerHTML = problems.map(prose).join("<br>");
-  if (problems.length) return put("results", "");
-  const outs = values.outs.map(({ name, value, lanes }) => `<div>${escape(name)} = <output>${escape(value)}</output>${lanesOf(lanes)}</div>`);
-  const steps = values.steps.map(({ line, lanes, result }) =>
-    `<tr${result ? ' class="destination"' : ""}><td><code>${escape(line)}</code></td><td>${lanes.length > 1 ? lanesOf(lanes) : `<code>${escape(lanes[0] ?? "")}</code>`}</td></tr>`);
-  put("results", `<div class="outs" id="outs">${values.written ? outs.join("") : "The guard is false: nothing is written."}</div>
-    ${values.selectors.map(selectorPicture).join("")}${values.moves.map(movePicture).join("")}
-    ${steps.length ? `<table class="steps"><thead><tr><th scope="col">Pseudo-code</th><th scope="col">Value${values.steps.some(({ lanes }) => lanes.length > 1) ? ", lane 0 first" : ""}</th></tr></thead><tbody>${steps.join("")}</tbody></table>` : ""}`);
-}
 
 // ---- Events.
 
@@ -297,6 +259,16 @@ $("inputs").addEventListener("input", ({ target }) => {
   keep(false);
   show();
 });
+// A result of a truth table.
+$("results").addEventListener("click", ({ target }) => {
+  if (!target.dataset.text) return;
+  state.text = target.dataset.text;
+  keep(true);
+  box.value = state.text;
+  show();
+  $("results").querySelector(`[data-row="${target.dataset.row}"]`)?.focus();
+});
+
 $("inputs").addEventListener("submit", (event) => event.preventDefault());
 
 // A statement is checked while it is typed. Plain words only search.
@@ -311,6 +283,6 @@ box.addEventListener("input", () => {
 addEventListener("popstate", follow);
 addEventListener("machine", show);
 follow();
-if (SCRIPT.dataset.module) {
-  start().then(show, (error) => (put("verdict", `<p class="note">The reader does not load: ${escape(error.message)}</p>`)));
+if (MODULE) {
+  start("pictures.js").then(show, (error) => (put("verdict", `<p class="note">The reader does not load: ${escape(error.message)}</p>`)));
 }

@@ -169,20 +169,20 @@ function search(text) {
     score -= 30 * missed;
     // Names that others use match as well.
     if (called.has(number)) {
-      hits.push({ score: score + 90, kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${opcode.name}.html` });
+      hits.push({ score: score + 90, kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${stem(opcode.name)}.html` });
       return;
     }
     complete ||= !missed;
     // Prefer opcodes all of whose parts are in the query.
     score += named === parts.length ? 20 : -2 * (parts.length - named);
     if (!wanted.length || named === words.length)
-      hits.push({ missed, score: score + (words.length > named ? 0 : 10), kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${opcode.name}.html` });
+      hits.push({ missed, score: score + (words.length > named ? 0 : 10), kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${stem(opcode.name)}.html` });
     if (!wanted.length) return;
     const exact = (form) => wanted.filter((word) => form.tokens.includes(word)).length;
     const fits = formsOf(opcode).filter((form) => wanted.every((word) => form.tokens.some((token) => token.startsWith(word))));
     // If a word is a free modifier, which no form contains, the hit is the instruction.
     if (!fits.length)
-      hits.push({ missed, score: score - 15, kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${opcode.name}.html` });
+      hits.push({ missed, score: score - 15, kind: "instruction", name: opcode.name, note: opcode.summary, href: `i-${stem(opcode.name)}.html` });
     fits.sort((a, b) => exact(b) - exact(a) || a.tokens.length - b.tokens.length);
     fits.slice(0, FORMS_OF_ONE).forEach((form, place) =>
       hits.push({ ...formHit(form), missed, score: score + 8 * exact(form) - form.tokens.length / 10 - place / 100 }));
@@ -257,6 +257,8 @@ function go(href) {
   else location.href = address;
 }
 
+/** An opcode in names of files. */
+const stem = (opcode) => opcode.replaceAll("::", "--");
 const statementAddress = (text) => "explorer.html#" + encodeAddress(text.trim());
 /** Addresses should stay readable: only characters that would end or change them are encoded. */
 const encodeAddress = (text) => text.replace(/[%#"<>\s`]/g, (char) => encodeURIComponent(char));

@@ -1,6 +1,5 @@
 //! The command line: arguments, exit statuses and output. Each command is implemented in its own module.
 
-mod arguments;
 mod batch;
 mod check;
 mod dataset;
@@ -168,6 +167,9 @@ struct DocsArguments {
     /// Recorded results of machine code, for the word on how each form is known
     #[arg(long, value_name = "FILE")]
     recorded: Option<PathBuf>,
+    /// Recorded machine code of forms
+    #[arg(long, value_name = "FILE")]
+    code: Option<PathBuf>,
     /// Which forms tests hold to a reading of the manual of their own, for the same word
     #[arg(long, value_name = "FILE")]
     held: Option<PathBuf>,

@@ -3,12 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// An array: the format of its elements and its shape as NumPy spells them (`<f4`, `(2, 3)`), and its bytes.
-pub(super) struct Array {
-    pub(super) format: String,
-    pub(super) shape: String,
-    pub(super) bytes: Vec<u8>,
-}
+use ptx_isa::run::text::Array;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 

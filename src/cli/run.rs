@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use ptx_isa::diagnostic::LineIndex;
+use ptx_isa::run::text::{Array, Buffer, Element, arguments as given_arguments};
 use ptx_isa::run::{Error, ErrorKind, Grid, Memory, Module, Options};
 use ptx_isa::text::decode;
 use serde_json::{Map, Value, json};
 
-use super::arguments::{self, Buffer};
 use super::progress::Progress;
 use super::{Outcome, complain, npy, report};
 
@@ -123,7 +123,7 @@ pub(super) fn run(arguments: &RunArguments, quiet: bool) -> io::Result<Outcome> 
             return Ok(Outcome::Unusable);
         }
     };
-    let (given, buffers) = match arguments::read(&arguments.arguments, &kernel, &memory) {
+    let (given, buffers) = match given_arguments(&arguments.arguments, &kernel, &memory, &npy::read) {
         Ok(given) => given,
         Err(message) => {
             let message = format!("{message}\n  the kernel is {}", kernel.signature());
@@ -202,14 +202,10 @@ fn outputs(arguments: &RunArguments, buffers: &[Buffer], memory: &Memory) -> Res
             }
         }
     };
-    let bytes = |buffer: &Buffer| {
-        let mut bytes = vec![0; buffer.count * buffer.element.bytes];
-        memory.read(buffer.pointer, &mut bytes).map_err(|error| error.to_string())?;
-        Ok::<_, String>(bytes)
-    };
+    let bytes = |buffer: &Buffer| buffer.bytes(memory).map_err(|error| error.to_string());
     let array = |buffer: &Buffer| {
         let (format, shape) = (buffer.format.clone(), buffer.shape.clone());
-        Ok::<_, String>(npy::Array { format, shape, bytes: bytes(buffer)? })
+        Ok::<_, String>(Array { format, shape, bytes: bytes(buffer)? })
     };
     let mut found = Map::new();
     for asked in &arguments.print {
@@ -222,7 +218,8 @@ fn outputs(arguments: &RunArguments, buffers: &[Buffer], memory: &Memory) -> Res
         };
         let (from, to) = (at(from, 0)?, at(to, buffer.count)?.min(buffer.count));
         let bytes = bytes(buffer)?;
-        let values = bytes.chunks_exact(buffer.element.bytes).take(to).skip(from).map(|one| buffer.element.shown(one));
+        let values =
+            bytes.chunks_exact(buffer.element.bytes).take(to).skip(from).map(|one| number(buffer.element, one));
         found.insert(name.to_owned(), values.collect());
     }
     for asked in &arguments.save {
@@ -236,6 +233,14 @@ fn outputs(arguments: &RunArguments, buffers: &[Buffer], memory: &Memory) -> Res
         }
     }
     Ok(found)
+}
+
+/// An element as a number of JSON, or as text if there is none: infinities, NaNs and `.b128`.
+fn number(element: Element, bytes: &[u8]) -> Value {
+    let text = element.shown(bytes);
+    let float = || text.parse().ok().and_then(serde_json::Number::from_f64).map(Value::Number);
+    let number = if element.is_float() { float() } else { serde_json::from_str(&text).ok() };
+    number.unwrap_or(Value::String(text))
 }
 
 /// Tells of an error in the format that is asked for.

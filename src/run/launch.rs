@@ -418,7 +418,7 @@ impl Kernel {
             number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
         };
         let launched = Launched { together: launched.in_lockstep(), ..launched };
-        let start = Instant::now();
+        let start = now();
         let running = self.loaded.memory.running();
         let ran = schedule::run(&launched).map_err(named);
         drop(running);
@@ -426,7 +426,7 @@ impl Kernel {
             self.loaded.memory.free(workspace);
         }
         let instructions = ran?;
-        Ok(Report { instructions, time: start.elapsed() })
+        Ok(Report { instructions, time: start.map_or(Duration::ZERO, |start| start.elapsed()) })
     }
 
     fn shape(&self, grid: &Grid) -> Result<[u32; 3], Error> {
@@ -497,6 +497,11 @@ const MOST_SHARED: u64 = 1 << 20;
 /// Bytes of the memory in which the blocks of a cooperative grid meet.
 const WORKSPACE: usize = 256;
 
+/// The time, where the host has a clock: WebAssembly has none of its own.
+fn now() -> Option<Instant> {
+    (!cfg!(all(target_family = "wasm", target_os = "unknown"))).then(Instant::now)
+}
+
 /// The threads that the host runs at once.
 pub(super) fn host_threads() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
@@ -563,7 +568,7 @@ impl Launched<'_> {
 
     /// The allocation to begin with: none, or all of the host's addresses where nothing is checked.
     pub(crate) fn everywhere(&self) -> (usize, usize) {
-        if self.checked { (0, 0) } else { (0, 1 << 48) }
+        if self.checked { (0, 0) } else { (0, 1_usize.checked_shl(48).unwrap_or(usize::MAX)) }
     }
 
     /// Takes the next cluster that has not begun.

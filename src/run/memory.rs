@@ -203,8 +203,9 @@ impl Memory {
             Error { address: Some(pointer), ..Error::new(ErrorKind::Access, message) }
         };
         let allocations = self.allocations.read().expect("no panic while it is held");
-        let (start, allocation) = allocations.range(..=pointer as usize).next_back().ok_or_else(outside)?;
-        let offset = pointer as usize - start;
+        let address = usize::try_from(pointer).map_err(|_| outside())?;
+        let (start, allocation) = allocations.range(..=address).next_back().ok_or_else(outside)?;
+        let offset = address - start;
         match allocation {
             Allocation::Owned(bytes) | Allocation::Heap(bytes, _)
                 if offset.checked_add(len).is_some_and(|end| end <= allocation.len()) =>

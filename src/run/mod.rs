@@ -67,6 +67,7 @@ mod schedule;
 mod system;
 mod tensor;
 mod tensor_memory;
+pub mod text;
 
 pub use argument::Argument;
 pub use error::{Error, ErrorKind};

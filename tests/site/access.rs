@@ -8,7 +8,7 @@ use serde_json::json;
 use super::browser::{Browser, TITLE};
 
 /// One of each kind of page: these are tried with all rules in both color schemes.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 16] = [
     "index.html",
     "forms.html",
     "f-selp.html",
@@ -22,6 +22,9 @@ const KINDS: [&str; 13] = [
     "explorer.html#setp.lt.f16x2",
     "explorer.html?target=sm_75#setp.lo.s32",
     "explorer.html#vset4.s32.u32.lt",
+    "explorer.html#lop3.b32",
+    "explorer.html#shfl.sync.idx.b32",
+    "playground.html",
 ];
 
 /// Pages that are lists of one kind: one of so many is tried.

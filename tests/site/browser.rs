@@ -195,7 +195,13 @@ impl Browser {
     /// Opens the explorer, and waits for its reader.
     pub(crate) fn explore(&self, site: &Path, address: &str) {
         self.open(site, &format!("explorer.html{address}"));
-        self.wait("document.documentElement.dataset.ready && document.querySelector('.verdict')");
+        self.shown();
+    }
+
+    /// Waits until the explorer shows all that it has to say.
+    pub(crate) fn shown(&self) {
+        let data = "document.documentElement.dataset";
+        self.wait(&format!("{data}.ready && {data}.shown && document.querySelector('.verdict')"));
     }
 
     /// The verdict in a word.

@@ -10,7 +10,9 @@ mod browser;
 mod explorer;
 mod files;
 mod guides;
+mod loading;
 mod pages;
+mod playground;
 mod search;
 mod tasks;
 
@@ -39,6 +41,7 @@ fn write_site(name: &str, module: Option<&str>) -> PathBuf {
         None => arguments.push("--static"),
     }
     arguments.extend(["--recorded", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/compiled.txt")]);
+    arguments.extend(["--code", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/machine/code.txt")]);
     arguments.extend(["--held", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/held.txt")]);
     let start = Instant::now();
     ptx_isa(&arguments);
@@ -64,20 +67,27 @@ fn the_site_works_in_a_browser() {
         ("machines", search::only_machines_that_are),
     ];
     match module {
-        Some(_) => parts.extend::<[Part; 8]>([
+        Some(_) => parts.extend::<[Part; 10]>([
             ("tasks", tasks::twenty_tasks),
             ("three answers", explorer::three_answers),
             ("the address", explorer::state_is_in_the_address),
             ("verdicts", explorer::verdicts_are_the_library_s),
             ("values", explorer::evaluates),
             ("pictures", pages::pictures),
+            ("pictures of forms", pages::pictures_of_forms),
+            ("playground", playground::judges_and_runs),
             ("keys", access::keys_alone_do),
             ("quickness", explorer::answers_are_quick),
         ]),
-        None => parts.push(("no module", explorer::nothing_is_read)),
+        None => parts.extend::<[Part; 2]>([
+            ("no module", explorer::nothing_is_read),
+            ("no playground", playground::says_what_it_lacks),
+        ]),
     }
-    parts.extend::<[Part; 3]>([
+    parts.extend::<[Part; 5]>([
         ("folds", pages::long_pages_are_folded),
+        ("folds without scripts", pages::folds_need_no_script),
+        ("loading", loading::pages_do_not_move),
         ("widths and colours", pages::pages_fit),
         ("access", access::nobody_is_kept_out),
     ]);

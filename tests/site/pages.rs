@@ -33,7 +33,7 @@ pub(crate) fn long_pages_are_folded(browser: &Browser, site: &Path) {
         let height = places[0].expect("a number");
         assert!(height <= 10.0 * SCREEN, "{page} is {height} pixels high");
         let opcode = page.strip_prefix("i-").and_then(|name| name.strip_suffix(".html"));
-        if let Some(described) = opcode.and_then(|opcode| REFERENCE.page(opcode)) {
+        if let Some(described) = opcode.and_then(|opcode| REFERENCE.page(&opcode.replace("--", "::"))) {
             let has_example = described.entries.iter().flat_map(|entry| entry.examples).any(|example| !example.refused);
             for (place, what) in places[1..].iter().zip(["sentence", "signature", "floor", "example"]) {
                 let is_above = place.is_some_and(|place| place < SCREEN);
@@ -100,8 +100,89 @@ pub(crate) fn pictures(browser: &Browser, site: &Path) {
     let found: Vec<_> = places.iter().map(|place| bits.find(place)).collect();
     assert!(found.iter().all(Option::is_some) && found.is_sorted(), "{bits}");
     browser.shot("bits.png");
+}
+
+/// Lanes that read from others, truth tables, distributions of matrices, and what is said beside a value.
+pub(crate) fn pictures_of_forms(browser: &Browser, site: &Path) {
+    // The examples give a shuffle its constants: lanes that are 16 apart exchange their values.
     browser.explore(site, "#shfl.sync.bfly.b32");
-    browser.assert_holds("document.querySelectorAll('#outs .lanes span').length === 32 || document.querySelector('#outs').innerText.includes('d = ')");
+    browser.wait("document.querySelector('.warp')");
+    let arrows = browser.script("return document.querySelectorAll('.warp > line').length");
+    let said = browser.script("return document.querySelector('.warp').getAttribute('aria-label')");
+    assert_eq!(arrows, json!(32));
+    assert!(said.as_str().is_some_and(|said| said.contains("0 from 16, 1 from 17")), "{said}");
+    browser.explore(site, "#shfl.sync.up.b32;b=1;c=0");
+    let said = browser.script("return document.querySelector('.warp').getAttribute('aria-label')");
+    assert!(said.as_str().is_some_and(|said| said.contains("0 from 0, 1 from 0, 2 from 1")), "{said}");
+    browser.explore(site, "#shfl.sync.idx.b32%20d,%20a,%20b,%20c,%20m;b=3;m=0xffff");
+    assert!(browser.outs().contains("Unspecified in lanes 16–31: any other value is as good."), "{}", browser.outs());
+    assert_eq!(browser.script("return document.querySelectorAll('.warp .open').length"), json!(16));
+    // A vote joins all lanes, and gives all the same.
+    browser.explore(site, "#vote.sync.any.pred");
+    browser.wait("document.querySelector('.warp')");
+    let said = browser.script("return document.querySelector('.warp').getAttribute('aria-label')");
+    assert!(said.as_str().is_some_and(|said| said.contains("from all")), "{said}");
+    assert!(browser.text(".picture figcaption").contains("1 in all lanes"), "{}", browser.text(".picture"));
+    // Lanes with the same value have the same mask, and one colour.
+    browser.explore(site, "#match.any.sync.b32");
+    browser.wait("document.querySelector('.warp')");
+    let colours =
+        "return new Set([...document.querySelectorAll('.warp g[style]')].map((one) => one.getAttribute('style'))).size";
+    assert_eq!(browser.script(colours), json!(16));
+    // A result of a truth table is a button that changes the constant; the focus stays.
+    browser.explore(site, "#lop3.b32%20d,%20a,%20b,%20c,%200x80");
+    let results = "return [...document.querySelectorAll('.truth button')].map((one) => one.innerText).join('')";
+    assert_eq!(browser.script(results), json!("00000001"));
+    browser.script("document.querySelectorAll('.truth button')[0].focus(); document.activeElement.click()");
+    browser.wait("document.querySelector('#box').value.includes('0x81')");
+    browser.assert_holds("document.activeElement === document.querySelectorAll('.truth button')[0]");
+    browser.assert_holds("document.activeElement.getAttribute('aria-pressed') === 'true'");
+    // A field of bits, and its sign, which fit a phone.
+    browser.width(320);
+    browser.explore(site, "#bfe.s32;a=0x12f45678;b=12;c=8");
+    let picture = browser.text(".bits");
+    assert!(picture.contains("a[19] × 24") && picture.contains("a[19:12]") && picture.contains("0x45"), "{picture}");
+    browser.assert_holds(
+        "document.documentElement.scrollWidth <= 320 && document.querySelector('.bits').scrollWidth <= 320",
+    );
+    browser.width(1280);
+    // What the manual leaves open is said beside the value, and no step.
+    browser.explore(site, "#div.u32;a=5;b=0");
+    assert!(browser.outs().contains("Unspecified: any other value is as good."), "{}", browser.outs());
+    assert!(!browser.text(".steps").contains("unspecified"));
+    browser.replace("#in1", "2");
+    browser.wait("document.querySelector('#outs').innerText.startsWith('d = 0x00000002')");
+    assert!(!browser.outs().contains("Unspecified"));
+    // Red is what is wrong: either of two modifiers, and not the others.
+    browser.explore(site, "#setp.lo.s32");
+    let red = browser.script("return [...document.querySelectorAll('.chip.illegal')].filter((chip) => chip.querySelector('input').checked).map((chip) => chip.querySelector('span').firstChild.data)");
+    assert_eq!(red, json!([".lo", ".s32"]));
+    // Who holds the elements of a product's matrices, by shape.
+    browser.explore(site, "#mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32");
+    browser.wait("document.querySelectorAll('#about .fragment').length === 3");
+    browser.script("document.querySelectorAll('#about .fragment').forEach((one) => (one.open = true))");
+    let matrices = browser.text("#about");
+    for said in ["d, c: 16 × 8 elements, 4 registers", "a: 16 × 16 elements", "b: 16 × 8 elements", "T31"] {
+        assert!(matrices.contains(said), "{said}: {matrices}");
+    }
+    assert!(browser.text("#why").contains("kernels run it"), "{}", browser.text("#why"));
+    // What the assembler makes of a form.
+    browser.explore(site, "#fma.rn.f32");
+    browser.wait("document.querySelector('#about').innerText.includes('Machine code')");
+    let said = browser.text("#about");
+    assert!(said.contains("FFMA") && said.contains("For sm_90, by ptxas 13.5"), "{said}");
+}
+
+/// Folded parts open without scripts.
+pub(crate) fn folds_need_no_script(browser: &Browser, site: &Path) {
+    browser.command("Emulation.setScriptExecutionDisabled", &json!({"value": true}));
+    browser.open(site, "i-cvt.html");
+    let folds = browser.script("return document.querySelectorAll('details.fold').length");
+    browser.keys("details.fold summary", "\n");
+    let seen = browser.script("return document.querySelector('details.fold').open && document.querySelector('details.fold article, details.fold div').checkVisibility()");
+    browser.command("Emulation.setScriptExecutionDisabled", &json!({"value": false}));
+    assert!(folds.as_u64() > Some(10), "{folds}");
+    assert_eq!(seen, json!(true));
 }
 
 /// Pages stay inside the window, on a phone, too, where the evaluator is near the top; text is readable in both colours;
@@ -109,8 +190,18 @@ pub(crate) fn pictures(browser: &Browser, site: &Path) {
 pub(crate) fn pages_fit(browser: &Browser, site: &Path) {
     let some = TABLE.instructions.iter().step_by(30).map(|instruction| instruction.opcode);
     let large = ["cvt", "ld", "mma", "set", "wgmma.mma_async"].into_iter();
-    let opcodes: BTreeSet<String> = some.chain(large).map(|opcode| format!("i-{opcode}.html")).collect();
-    let others = ["index.html", "forms.html", "f-setp.html", "s-comparison.isa.html", "explorer.html#set.lo.s32.f32"];
+    let opcodes: BTreeSet<String> =
+        some.chain(large).map(|opcode| format!("i-{}.html", opcode.replace("::", "--"))).collect();
+    let others = [
+        "index.html",
+        "forms.html",
+        "f-setp.html",
+        "s-comparison.isa.html",
+        "explorer.html#set.lo.s32.f32",
+        "explorer.html#shfl.sync.bfly.b32",
+        "explorer.html#lop3.b32",
+        "playground.html",
+    ];
     for page in opcodes.into_iter().chain(others.map(str::to_owned)) {
         browser.open(site, &page);
         for width in [320, 768, 1280] {

@@ -6,6 +6,8 @@
 //! The interface needs no `unsafe` but the word in the attribute that keeps a name: no pointer is followed here.
 
 mod modifiers;
+mod pictures;
+mod playground;
 mod values;
 mod verdict;
 
@@ -29,10 +31,20 @@ pub extern "C" fn request(length: usize) -> *mut u8 {
 /// Answers the request; gives the length of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn evaluate() -> usize {
+    answer_with(reply)
+}
+
+fn answer_with(reply: fn(&str) -> String) -> usize {
     let request = REQUEST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let mut answer = ANSWER.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     *answer = reply(&String::from_utf8_lossy(&request)).into_bytes();
     answer.len()
+}
+
+/// Answers a request about a whole module; gives the length of the answer.
+#[unsafe(no_mangle)]
+pub extern "C" fn judge() -> usize {
+    answer_with(module)
 }
 
 /// Returns the address of the answer.
@@ -44,8 +56,9 @@ pub extern "C" fn answer() -> *const u8 {
 /// The answer to a request, as JSON.
 ///
 /// A request has a statement or a mnemonic in its first line, a version of PTX in the second and a target in the third,
-/// each empty for any, and in each further one the value of a register, `name=value`, or the word behind an operand,
-/// by its place: `/1=b7654`. The answer is what `verdict::Answer` says.
+/// each empty for any, and in each further one the value of a register, `name=value`, the word behind an operand, by its
+/// place: `/1=b7654`, or an example, `=statement`, whose constants are sample values. The answer is what
+/// `verdict::Answer` says.
 ///
 /// ```
 /// let answer = ptx_isa_wasm::reply("setp.lt.s32 p|q, a, b;\n7.0\nsm_80\na=5\nb=-3");
@@ -61,6 +74,23 @@ pub fn reply(request: &str) -> String {
     };
     let given: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once('=')).collect();
     serde_json::to_string(&verdict::Answer::to(text, machine, &given)).unwrap_or_default()
+}
+
+/// The answer to a request about a whole module, both as JSON; `playground::Request` and `playground::Answer` say what they
+/// have.
+///
+/// ```
+/// let text = ".version 8.0 .target sm_80 .address_size 64
+///     .entry k(.param .u64 x) { .reg .b64 %rd<2>; ld.param.u64 %rd1, [x]; st.global.u32 [%rd1], 7; ret; }";
+/// let launch = r#"{"kernel": "k", "blocks": [1, 1, 1], "threads": [1, 1, 1], "arguments": ["zeros:u32[2]"]}"#;
+/// let answer = ptx_isa_wasm::module(&format!(r#"{{"text": {text:?}, "launch": {launch}}}"#));
+/// assert!(answer.contains(r#""findings":[]"#) && answer.contains(r#""values":["7","0"]"#), "{answer}");
+/// ```
+pub fn module(request: &str) -> String {
+    match serde_json::from_str(request) {
+        Ok(request) => serde_json::to_string(&playground::Answer::to(&request)).unwrap_or_default(),
+        Err(error) => serde_json::json!({ "malformed": error.to_string() }).to_string(),
+    }
 }
 
 /// The PTX version and target of a request; `None` means any.

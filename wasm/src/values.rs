@@ -4,7 +4,7 @@
 use ptx_isa::TABLE;
 use ptx_isa::reference::{TRACES, sample, trace};
 use ptx_isa::selector::Kind;
-use ptx_isa::table::{self, FormInfo, TypeInfo};
+use ptx_isa::table::{self, TypeInfo};
 use ptx_isa::target::Target;
 use ptx_isa::text::Statement;
 use ptx_isa::text::evaluate::{Lanes as _, Output, Outputs, Problem, WARP, Words, evaluate, one_each};
@@ -13,6 +13,7 @@ use ptx_isa::value;
 use serde::Serialize;
 
 use crate::Machine;
+use crate::pictures::{self, Bits, Truth, Warp};
 
 /// Evaluation of a statement.
 #[derive(Serialize, Default)]
@@ -28,7 +29,10 @@ pub(crate) struct Values {
     written: bool,
     outs: Vec<Out>,
     steps: Vec<Step>,
-    moves: Vec<Move>,
+    bits: Vec<Bits>,
+    warp: Vec<Warp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truth: Option<Truth>,
 }
 
 /// A register that is read.
@@ -79,33 +83,17 @@ struct Out {
     value: String,
     /// Of a packed value; for a warp, what each thread receives.
     lanes: Vec<String>,
+    /// Mask of the threads in which any other value is as good; for a single thread, 1 or 0.
+    unspecified: u32,
 }
 
+/// A line of the pseudo-code with its value.
 #[derive(Serialize)]
 struct Step {
     line: &'static str,
     lanes: Vec<String>,
     /// True if it assigns a destination.
     result: bool,
-}
-
-/// A run of consecutive bits copied from a source to a destination; `from` and `to` are the lowest bits.
-#[derive(Serialize, PartialEq)]
-struct Run {
-    from: u32,
-    to: u32,
-    count: u32,
-    value: String,
-}
-
-/// Movement of a source's bits, if each bit of the destination depends on at most one of them.
-#[derive(Serialize)]
-struct Move {
-    source: String,
-    destination: String,
-    /// Widths in bits of the source and the destination.
-    bits: (u32, u32),
-    runs: Vec<Run>,
 }
 
 /// Value given for a register: a word, or one per lane of a warp.
@@ -149,7 +137,11 @@ impl Values {
         let mut statement = *statement;
         let form = statement.form();
         if form.evaluations().is_empty() {
-            let why = Some(format!("`{}` has no evaluator: the table has its grammar and its rules.", form.mnemonic()));
+            let does = match form.effects().lacks {
+                lacks if !lacks.is_empty() => format!("cannot be executed: {lacks}"),
+                _ => "works on more than registers: kernels run it, as in the playground".to_owned(),
+            };
+            let why = Some(format!("`{}` {does}.", form.mnemonic()));
             return (Values { why, ..Values::default() }, statement);
         }
         let mut selectors = Vec::new();
@@ -178,7 +170,9 @@ impl Values {
         let there = |target: &Target| statement.needs().all(|need| need.listed().takes(*target, TABLE.families()));
         let target = machine.target.filter(there);
         if form.is_collective() {
-            values.compute::<[u128; WARP]>(&statement, target, given, u32::MAX);
+            if let Some(outputs) = values.compute::<[u128; WARP]>(&statement, target, given, u32::MAX) {
+                values.warp = pictures::warp(&statement, sm(target), &outputs);
+            }
         } else if let Some(outputs) = values.compute::<u128>(&statement, target, given, 1) {
             values.explain(&statement, target, &outputs);
         }
@@ -192,7 +186,7 @@ impl Values {
         given: &[(&str, &str)],
         active: u32,
     ) -> Option<Outputs<W>> {
-        let mut samples = samples(statement);
+        let mut samples = samples(statement, given).into_iter();
         let inputs = &mut self.inputs;
         let outputs = evaluate::<W>(statement, target, active, |name, ty| {
             let sample = samples.next().unwrap_or_else(|| "1".to_owned());
@@ -218,7 +212,7 @@ impl Values {
                 self.written = outputs.written != 0;
                 let shown = |output: &Output<W>| {
                     let (value, lanes) = output.bits.show(output.ty);
-                    Out { name: output.name.clone(), value, lanes }
+                    Out { name: output.name.clone(), value, lanes, unspecified: output.unspecified }
                 };
                 self.outs = outputs.list.iter().map(shown).collect();
                 Some(outputs)
@@ -233,18 +227,20 @@ impl Values {
 
     /// The lines of pseudo-code with what they give, and the pictures.
     fn explain(&mut self, statement: &Statement<'_>, target: Option<Target>, outputs: &Outputs<u128>) {
-        let (form, sm) = (statement.form(), target.map_or(u16::MAX, |target| target.sm));
+        let (form, sm) = (statement.form(), sm(target));
         if outputs.written == 0 {
             return;
         }
         let results: Vec<&str> = form.results().map(|(name, _)| name).collect();
-        for computed in trace(&TRACES, form, sm, &outputs.words) {
+        // Lines without a value say when a result is unspecified, which stands beside the result.
+        for computed in trace(&TRACES, form, sm, &outputs.words).into_iter().filter(|line| !line.lanes.is_empty()) {
             let ty = TABLE.ty(computed.step.ty);
             let lanes = computed.lanes.iter().map(|lane| value::show(*lane, ty)).collect();
             let result = computed.line.split(' ').next().is_some_and(|name| results.contains(&name));
             self.steps.push(Step { line: computed.line, lanes, result });
         }
-        self.moves = moves(statement, sm, &outputs.words);
+        self.bits = pictures::bits(statement, sm, &outputs.words);
+        self.truth = pictures::truth(statement, sm, &outputs.words);
         self.lanes(statement, outputs);
     }
 
@@ -304,64 +300,37 @@ fn ones(bits: u32) -> u128 {
 }
 
 /// A value for each register that a statement reads, in the order in which it is asked for: the guard comes last.
-fn samples<'a>(statement: &'a Statement<'_>) -> impl Iterator<Item = String> + 'a {
+///
+/// Examples are given under the empty name. A register's value is the constant that an example has in its place: the
+/// example of the form, or else the first one.
+fn samples(statement: &Statement<'_>, given: &[(&str, &str)]) -> Vec<String> {
+    let form = statement.form();
+    let examples = given.iter().filter(|(name, _)| name.is_empty());
+    let examples: Vec<_> = examples.filter_map(|(_, text)| Statement::parse(&TABLE, text).ok()).collect();
+    let example = examples.iter().find(|example| example.form() == form).or(examples.first());
+    let constant = |name: &str| {
+        let operands = example?.form().operands();
+        let place = operands.iter().position(|operand| operand.name == name)?;
+        matches!(example?.operands()[place].value, Value::Constant(_))
+            .then(|| example.map(|e| e.operand_text(place)))?
+    };
+    let written = |place: usize, info: &table::Operand| match TABLE.ty(info.ty).kind {
+        table::Kind::Predicate if form.is_collective() => one_per_lane(|lane| usize::from(lane % 3 == 0)),
+        _ if form.is_collective() => one_per_lane(|lane| lane % 16),
+        _ => sample::written(&TABLE, info, place),
+    };
     let sources = statement.operands_with_info().filter(|(info, _)| !info.destination).enumerate();
     let read = sources.filter(|(_, (_, operand))| !matches!(operand.value, Value::Constant(_) | Value::Absent));
-    let states = statement.form().states().iter().filter(|state| !state.destination).map(|_| "0".to_owned());
-    read.map(|(place, (info, _))| sample::written(&TABLE, info, place)).chain(states)
+    let states = form.states().iter().filter(|state| !state.destination).map(|_| "0".to_owned());
+    read.map(|(place, (info, _))| constant(info.name).unwrap_or_else(|| written(place, info))).chain(states).collect()
 }
 
-/// The largest picture: a bit of it each.
-const MOST_RUNS: usize = 64;
-
-/// Returns diagrams of bit movement: a bit of a destination depends on a bit of a source if flipping the source bit
-/// changes it. A diagram is made only for a source of which some bits move to a different position, and if no bit of
-/// the destination depends on two of its bits.
-fn moves(statement: &Statement<'_>, sm: u16, words: &[u128]) -> Vec<Move> {
-    let form = statement.form();
-    let results = form.evaluate(sm, words);
-    let mut found = Vec::new();
-    let operands =
-        statement.operands_with_info().filter(|(info, operand)| !info.destination && operand.value != Value::Absent);
-    for (place, (info, operand)) in operands.enumerate() {
-        let bits = u32::from(TABLE.ty(info.ty).bits);
-        if bits < 8 || !matches!(operand.value, Value::Register(_)) {
-            continue;
-        }
-        let changed: Vec<Vec<u128>> = (0..bits).map(|bit| changes(form, sm, words, place, bit, &results)).collect();
-        for (number, (name, ty)) in form.results().enumerate() {
-            let width = u32::from(TABLE.ty(ty).bits);
-            let from = |to: u32| {
-                let mut sources = (0..bits).filter(|bit| changed[*bit as usize][number] >> to & 1 != 0);
-                (sources.next(), sources.next())
-            };
-            let follows: Vec<_> = (0..width).map(from).collect();
-            if follows.iter().any(|(_, second)| second.is_some()) {
-                continue;
-            }
-            let mut runs: Vec<Run> = Vec::new();
-            for (to, bit) in (0..).zip(&follows).filter_map(|(to, (bit, _))| Some((to, (*bit)?))) {
-                match runs.last_mut().filter(|run| run.to + run.count == to && run.from + run.count == bit) {
-                    Some(run) => run.count += 1,
-                    None => runs.push(Run { from: bit, to, count: 1, value: String::new() }),
-                }
-            }
-            let elsewhere = runs.iter().any(|run| run.from != run.to);
-            if elsewhere && runs.len() <= MOST_RUNS {
-                for run in &mut runs {
-                    run.value = format!("{:#x}", words[place] >> run.from & ones(run.count));
-                }
-                let (source, destination) = (info.name.to_owned(), name.to_owned());
-                found.push(Move { source, destination, bits: (bits, width), runs });
-            }
-        }
-    }
-    found
+/// Different values in the lanes of a warp.
+fn one_per_lane(value: impl Fn(usize) -> usize) -> String {
+    (0..WARP).map(|lane| value(lane).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// The bits of each result that change with a bit of a source.
-fn changes(form: FormInfo, sm: u16, words: &[u128], place: usize, bit: u32, results: &[u128]) -> Vec<u128> {
-    let mut other = words.to_vec();
-    other[place] ^= 1 << bit;
-    form.evaluate(sm, &other).iter().zip(results).map(|(new, old)| new ^ old).collect()
+/// The number of a target, or of the newest.
+fn sm(target: Option<Target>) -> u16 {
+    target.map_or(u16::MAX, |target| target.sm)
 }

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::Machine;
 use crate::modifiers::{self, Slot};
+use crate::pictures::{self, Matrix};
 use crate::values::Values;
 
 /// The answer to a request.
@@ -90,9 +91,13 @@ struct Form {
     /// True if any operand is a float.
     floats: bool,
     code: Vec<&'static str>,
+    /// True if kernels run it.
+    runs: bool,
     /// Effects on registers, memory, control flow and other threads.
     effects: Vec<String>,
     operands: Vec<Operand>,
+    /// Distributions of the matrices that operands hold.
+    matrices: Vec<Matrix>,
     constant: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     function: Option<String>,
@@ -142,7 +147,7 @@ impl Answer {
                     Err(_) if alone => {
                         let needs: Vec<Need<'_>> = Need::of(resolved.form, resolved.free).collect();
                         let effects = effects::of_form_in_words(resolved.form, &resolved.free);
-                        answer.judge(resolved.form, &needs, effects, machine);
+                        answer.judge(resolved.form, &resolved.free, &needs, effects, machine);
                         answer.text = resolved.form.mnemonic_with(&resolved.free);
                     }
                     Err(error) => {
@@ -186,7 +191,8 @@ impl Answer {
     fn legal(&mut self, statement: &Statement<'_>, alone: bool, machine: Machine, given: &[(&str, &str)]) {
         let (values, statement) = Values::of(statement, machine, given);
         let effects = statement.effects_in_words(|_| true);
-        self.judge(statement.form(), &statement.needs().collect::<Vec<_>>(), effects, machine);
+        let needs: Vec<Need<'_>> = statement.needs().collect();
+        self.judge(statement.form(), statement.free(), &needs, effects, machine);
         self.text = statement.to_string();
         if alone && !given.iter().any(|(name, _)| name.starts_with('/')) {
             self.text = statement.mnemonic().into_owned();
@@ -196,17 +202,17 @@ impl Answer {
 
     /// Sets the verdict and the form: legal if the version and target meet every need, with the unmet ones as reasons
     /// otherwise.
-    fn judge(&mut self, form: FormInfo, needs: &[Need<'_>], effects: Vec<String>, machine: Machine) {
+    fn judge(&mut self, form: FormInfo, free: &Free, needs: &[Need<'_>], effects: Vec<String>, machine: Machine) {
         let lacking = needs.iter().filter(|need| !machine.has(need.floor));
         let lacks =
             |need: &Need<'_>| Finding { message: format!("{need} needs {}", need.floor), help: None, note: None };
         self.reasons = lacking.map(lacks).collect();
         self.verdict = if self.reasons.is_empty() { Verdict::Legal } else { Verdict::Elsewhere };
-        self.form = Some(described(form, needs, effects));
+        self.form = Some(described(form, free, needs, effects));
     }
 }
 
-fn described(form: FormInfo, needs: &[Need<'_>], effects: Vec<String>) -> Form {
+fn described(form: FormInfo, free: &Free, needs: &[Need<'_>], effects: Vec<String>) -> Form {
     let since = TABLE.least(needs.iter().map(|need| Requirement::From(need.listed())));
     let traces = TRACES.of(form.index());
     Form {
@@ -223,8 +229,10 @@ fn described(form: FormInfo, needs: &[Need<'_>], effects: Vec<String>) -> Form {
         bound: form.bound().map(ToString::to_string),
         floats: form::has_floats(form),
         code: traces.last().map(|trace| TRACES.lines(trace).collect()).unwrap_or_default(),
+        runs: form.effects().lacks.is_empty(),
         effects,
         operands: form.operands().iter().chain(form.states()).map(operand).collect(),
+        matrices: pictures::matrices(form, free),
         constant: form::constant(form),
         function: form::function(form),
     }

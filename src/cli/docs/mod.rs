@@ -46,17 +46,19 @@ use super::names::forms_of;
 use super::{DocsArguments, Outcome, folder};
 
 /// Style sheet and scripts of all pages.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 8] = [
     ("icon.svg", include_str!("../../../templates/icon.svg")),
     ("site.css", include_str!("../../../templates/site.css")),
     ("site.js", include_str!("../../../templates/site.js")),
     ("search.js", include_str!("../../../templates/search.js")),
+    ("reader.js", include_str!("../../../templates/reader.js")),
+    ("playground.js", include_str!("../../../templates/playground.js")),
     ("explorer.js", include_str!("../../../templates/explorer.js")),
     ("pictures.js", include_str!("../../../templates/pictures.js")),
 ];
 
 pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome> {
-    let DocsArguments { out, wasm, without, recorded: results, held, address } = arguments;
+    let DocsArguments { out, wasm, without, recorded: results, code, held, address } = arguments;
     if wasm.is_none() && !without {
         super::complain(
             "the explorer of this site could not evaluate: build its module from the sources with `cargo build -p ptx-isa-wasm \
@@ -66,7 +68,9 @@ pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome>
         return Ok(Outcome::Unusable);
     }
     let mut recorded = Recorded::default();
-    for (path, add) in [(results, Recorded::results as fn(&mut Recorded, &str)), (held, Recorded::held)] {
+    let add: [(_, fn(&mut Recorded, &str)); 3] =
+        [(results, Recorded::results), (code, Recorded::code), (held, Recorded::held)];
+    for (path, add) in add {
         let Some(path) = path else { continue };
         match fs::read_to_string(path) {
             Ok(text) => add(&mut recorded, &text),
@@ -76,7 +80,7 @@ pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome>
             }
         }
     }
-    let recorded = (results.is_some() || held.is_some()).then_some(recorded);
+    let recorded = (results.is_some() || code.is_some() || held.is_some()).then_some(recorded);
     let module =
         match wasm.as_ref().map(|path| (path, fs::read(path))).map(|(path, read)| (path, read.and_then(packed))) {
             Some((path, Err(error))) => {
@@ -150,15 +154,19 @@ fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(S
         FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
     files.push(("index.html".to_owned(), render(Index { site: &site }.render())?));
     files.push(("explorer.html".to_owned(), render(Explorer { site: &site, module: module.is_some() }.render())?));
+    files.push(("playground.html".to_owned(), render(Playground { site: &site, module: module.is_some() }.render())?));
     files.push(("forms.html".to_owned(), render(Forms { site: &site }.render())?));
     for (page, also) in pages.iter().zip(contents::see_also(&pages)) {
         let contents = contents::of(page);
         let folds = Folds::of(page, &modifiers(page));
         let reasons = RefCell::new(Shared::new());
-        let instruction = Instruction { site: &site, page, reasons, contents, folds, also };
+        let instruction = Instruction { site: &site, page, reasons, contents, folds, also, recorded };
         files.push((file(page.opcode), render(instruction.render())?));
-        files.push((format!("f-{}.html", page.opcode), render(FormsOf { site: &site, page }.render())?));
-        files.push((format!("o-{}.js", page.opcode), told::script(manual, page, recorded)?));
+        files.push((format!("f-{}.html", stem(page.opcode)), render(FormsOf { site: &site, page }.render())?));
+        files.push((format!("o-{}.js", stem(page.opcode)), told::script(manual, page, recorded)?));
+        if let Some(script) = recorded.and_then(|recorded| recorded.listing(page.opcode)) {
+            files.push((format!("c-{}.js", stem(page.opcode)), script?));
+        }
     }
     for source in REFERENCE.sources {
         files.push((format!("s-{}.html", source.name), render(SourceText { site: &site, source }.render())?));
@@ -181,7 +189,12 @@ fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(S
 
 /// The file of an opcode's page. An opcode may be called like one of the other pages.
 fn file(opcode: &str) -> String {
-    format!("i-{opcode}.html")
+    format!("i-{}.html", stem(opcode))
+}
+
+/// An opcode in names of files: a colon would end a scheme in addresses, and no name on Windows has one.
+fn stem(opcode: &str) -> String {
+    opcode.replace("::", "--")
 }
 
 /// Data that all pages are rendered from.
@@ -257,6 +270,13 @@ struct Explorer<'a> {
 }
 
 #[derive(Template)]
+#[template(path = "playground.html")]
+struct Playground<'a> {
+    site: &'a Site<'a>,
+    module: bool,
+}
+
+#[derive(Template)]
 #[template(path = "forms.html")]
 struct Forms<'a> {
     site: &'a Site<'a>,
@@ -279,6 +299,11 @@ struct Group {
 }
 
 impl FormsOf<'_> {
+    /// Number of forms in the list: those with one mnemonic are one.
+    fn listed(&self) -> usize {
+        self.groups().iter().map(|group| group.forms.len()).sum()
+    }
+
     /// The forms by what they need, the oldest first.
     fn groups(&self) -> Vec<Group> {
         let mut groups: Vec<(Need, Group)> = Vec::new();
@@ -332,6 +357,7 @@ struct Instruction<'a> {
     folds: Folds,
     /// Opcodes that have to do with this one.
     also: Vec<&'static str>,
+    recorded: Option<&'a Recorded>,
 }
 
 /// The modifiers of a page with something to say of their members.
@@ -362,6 +388,15 @@ impl Instruction<'_> {
     /// Tables of corner cases of an entry, by its number.
     fn corners(&self, entry: &usize) -> Vec<corners::Corners> {
         corners::of(self.page.opcode, *entry)
+    }
+
+    /// Machine code of its forms, and the number of sequences that are left out.
+    fn code(&self) -> (Vec<recorded::Code>, usize) {
+        self.recorded.map(|recorded| recorded.code_of(self.page.opcode)).unwrap_or_default()
+    }
+
+    fn assembler(&self) -> &str {
+        self.recorded.map_or("", Recorded::assembler)
     }
 
     /// The effects of an entry, by its number.

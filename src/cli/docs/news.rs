@@ -115,7 +115,7 @@ fn sheet(since: Since, known: &[Known], floors: &mut Floors) -> Sheet {
             spelt.iter().take(SHOWN).map(|name| format!("<a href=\"explorer.html#{name}\"><code>{name}</code></a>"));
         let more = match spelt.len().saturating_sub(SHOWN) {
             0 => String::new(),
-            more => format!(" and <a href=\"f-{}.html\">{more} more</a>", known.page.opcode),
+            more => format!(" and <a href=\"f-{}.html\">{more} more</a>", super::stem(known.page.opcode)),
         };
         Row::new(vec![link(known.page), links.collect::<Vec<_>>().join(", ") + &more])
     });

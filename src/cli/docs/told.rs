@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ptx_isa::TABLE;
 use ptx_isa::reference::page::{Manual, Page};
+use ptx_isa::text::Statement;
+use ptx_isa::text::statement::{Operand, Value};
 use serde::Serialize;
 
 use super::recorded::{Part, Recorded};
@@ -13,6 +16,8 @@ struct Told {
     /// By modifier and member: what it means, and what it means where no operand is a float.
     members: BTreeMap<&'static str, BTreeMap<&'static str, (&'static str, &'static str)>>,
     functions: Vec<(&'static str, &'static str)>,
+    /// Examples with constants, which are samples of the operands' values.
+    examples: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<Part>,
 }
@@ -38,7 +43,14 @@ pub(super) fn script(manual: &Manual, page: &'static Page, recorded: Option<&Rec
         let own = members.entry(modifier.name).or_default();
         own.extend(said.map(|member| (member.name, (member.description, member.plain))));
     }
+    let has_constant = |text: &&str| {
+        let statement = Statement::parse(&TABLE, text);
+        let constant = |operand: &Operand<'_>| matches!(operand.value, Value::Constant(_));
+        statement.is_ok_and(|statement| statement.operands().iter().any(constant))
+    };
+    let examples = page.entries.iter().flat_map(|entry| entry.examples).map(|example| example.text);
     let told = Told {
+        examples: examples.filter(has_constant).collect(),
         recorded: recorded.map(|recorded| recorded.part(page.opcode)),
         entries: page.entries.iter().map(entry).collect(),
         members,

@@ -71,6 +71,9 @@ struct Arguments {
     /// With --record: only forms whose names begin with this, and nothing is written
     #[arg(long, value_name = "NAME", requires = "record")]
     form: Option<String>,
+    /// In place of verdicts: write the machine code of every form to tests/machine/code.txt
+    #[arg(long)]
+    code: bool,
     /// In place of verdicts: run every form on a card, and write what it computes to tests/machine/card.txt
     #[arg(long)]
     card: bool,
@@ -124,6 +127,11 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         };
+        if arguments.code {
+            let file = root.join("tests/machine/code.txt");
+            machine::listing::record(&assembler, &path.with_file_name("nvdisasm"), &file, &today());
+            return ExitCode::SUCCESS;
+        }
         if arguments.record {
             let disassembler = path.with_file_name("nvdisasm");
             let file = root.join("tests/machine/compiled.txt");

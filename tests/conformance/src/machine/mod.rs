@@ -15,6 +15,7 @@ mod half;
 mod integer;
 mod interpreter;
 mod kernel;
+pub(crate) mod listing;
 mod registers;
 #[path = "../../../machine/replay.rs"]
 mod replay;

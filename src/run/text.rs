@@ -1,21 +1,59 @@
-//! Arguments of `ptx-isa run`: numbers, arrays from files and fills, for the parameters of a kernel.
+//! Arguments of a launch as text, as `ptx-isa run` and the site's playground take them: numbers, arrays from lists,
+//! fills and files, for the parameters of a kernel.
+//!
+//! | text | argument |
+//! |---|---|
+//! | `1000`, `-1`, `0x10`, `2.5` | a number of the parameter's type; `2.5:f32` says which |
+//! | `bytes:0a0b` | the bytes of a parameter, in hex |
+//! | `[1, 2, 3]:f32` | an array of these elements |
+//! | `zeros:f32[1000]` | an array that is filled: `out` and `zeros`, `ones`, `iota` (0, 1, 2, …), `random` (`random:f32[8]:7` has a seed) |
+//! | `x.npy` | an array from a file; `inout:x.npy` is also written back |
+//! | `tensor:32x64:128:x.npy` | the tensor map of an array, with its box and the bytes of its swizzle |
+//!
+//! ```
+//! use ptx_isa::run::text::arguments;
+//! use ptx_isa::run::{Grid, Memory, Module};
+//!
+//! let text = "
+//!     .version 8.0 .target sm_80 .address_size 64
+//!     .visible .entry double(.param .u64 x) {
+//!         .reg .b64 %rd<4>; .reg .b32 %r<4>;
+//!         ld.param.u64 %rd1, [x];
+//!         mov.u32 %r1, %tid.x;
+//!         mad.wide.u32 %rd2, %r1, 4, %rd1;
+//!         ld.global.u32 %r2, [%rd2];
+//!         add.u32 %r2, %r2, %r2;
+//!         st.global.u32 [%rd2], %r2;
+//!         ret;
+//!     }";
+//! let memory = Memory::new();
+//! let module = Module::load(text, &memory)?;
+//! let kernel = module.kernel("double")?;
+//! let no_files = |_: &_| Err("there are no files".to_owned());
+//! let (given, arrays) = arguments(&["[1, 2, 3]:u32".to_owned()], &kernel, &memory, &no_files).unwrap();
+//! kernel.launch(Grid::new(1, 3), &given)?;
+//! assert_eq!(arrays[0].elements(&memory)?, ["2", "4", "6"]);
+//! # Ok::<(), ptx_isa::run::Error>(())
+//! ```
 
 use std::path::{Path, PathBuf};
+use std::prelude::rust_2024::*;
+use std::{format, vec};
 
-use ptx_isa::run::{Argument, Kernel, Memory, Swizzle, TensorElement, TensorMap};
-use ptx_isa::table::Kind;
-use ptx_isa::text::resolved::Variable;
-use serde_json::{Value, json};
+use super::{Argument, Error, Kernel, Memory, Swizzle, TensorElement, TensorMap};
+use crate::TABLE;
+use crate::table::Kind;
+use crate::text::resolved::Variable;
 
-use super::npy;
-
-/// A type of elements.
+/// A type of array elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Element {
-    name: &'static str,
+pub struct Element {
+    /// PTX's name of it.
+    pub name: &'static str,
     /// NumPy's name of it.
-    pub(super) format: &'static str,
-    pub(super) bytes: usize,
+    pub format: &'static str,
+    /// Its size.
+    pub bytes: usize,
 }
 
 macro_rules! elements {
@@ -43,7 +81,8 @@ impl Element {
         ELEMENTS.into_iter().find(|known| known.name == name)
     }
 
-    fn is_float(self) -> bool {
+    /// Returns true if it is a floating-point type.
+    pub fn is_float(self) -> bool {
         matches!(self.name, "f16" | "bf16" | "f32" | "f64")
     }
 
@@ -82,38 +121,79 @@ impl Element {
         }
     }
 
-    /// The number that some bytes are.
-    pub(super) fn shown(self, bytes: &[u8]) -> Value {
+    /// The number that some bytes are, in decimal digits that give it back, `inf` or `NaN`; `.b128` in
+    /// hexadecimal ones.
+    pub fn shown(self, bytes: &[u8]) -> String {
         let bits = bytes.iter().rev().fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
-        let float = |value: f64| if value.is_finite() { json!(value) } else { json!(value.to_string()) };
         match self.name {
-            // The shortest digits that give the number back.
-            "f32" => float(f32::from_bits(bits as u32).to_string().parse().unwrap_or(f64::NAN)),
-            "f64" => float(f64::from_bits(bits as u64)),
-            "f16" => float(half::f16::from_bits(bits as u16).to_f64()),
-            "bf16" => float(half::bf16::from_bits(bits as u16).to_f64()),
-            "b128" => json!(format!("{bits:#034x}")),
+            "f32" => format!("{:?}", f32::from_bits(bits as u32)),
+            "f64" => format!("{:?}", f64::from_bits(bits as u64)),
+            "f16" => format!("{:?}", half::f16::from_bits(bits as u16).to_f64()),
+            "bf16" => format!("{:?}", half::bf16::from_bits(bits as u16).to_f64()),
+            "b128" => format!("{bits:#034x}"),
             name if name.starts_with('s') => {
                 let above = 128 - 8 * self.bytes as u32;
-                json!(((bits << above) as i128 >> above) as i64)
+                ((bits << above) as i128 >> above).to_string()
             }
-            _ => json!(bits as u64),
+            _ => bits.to_string(),
         }
     }
 }
 
+/// An array as a file of NumPy has it.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// The format of its elements: `<f4`.
+    pub format: String,
+    /// Its shape: `(2, 3)`.
+    pub shape: String,
+    /// Its bytes in C order.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads an array from a file; the message says why it cannot be read.
+pub type Open<'o> = dyn Fn(&Path) -> Result<Array, String> + 'o;
+
 /// An array on the device.
-pub(super) struct Buffer {
+#[derive(Clone, Debug)]
+pub struct Buffer {
     /// Names that it is known by: the name of the file or the fill, the parameter's name, and the parameter's number.
-    pub(super) names: Vec<String>,
-    pub(super) pointer: u64,
-    pub(super) element: Element,
-    /// The element's name and the shape, as a file has them.
-    pub(super) format: String,
-    pub(super) shape: String,
-    pub(super) count: usize,
-    /// The file to which it is written in the end.
-    pub(super) back: Option<PathBuf>,
+    pub names: Vec<String>,
+    /// Its address.
+    pub pointer: u64,
+    /// The type of its elements.
+    pub element: Element,
+    /// The element's name as a file has it.
+    pub format: String,
+    /// The shape as a file has it.
+    pub shape: String,
+    /// The number of elements.
+    pub count: usize,
+    /// The file to which it is written after the launch.
+    pub back: Option<PathBuf>,
+}
+
+impl Buffer {
+    /// Returns its bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel's memory no longer has it.
+    pub fn bytes(&self, memory: &Memory) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; self.count * self.element.bytes];
+        memory.read(self.pointer, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Returns its elements as text.
+    ///
+    /// # Errors
+    ///
+    /// If the kernel's memory no longer has it.
+    pub fn elements(&self, memory: &Memory) -> Result<Vec<String>, Error> {
+        let bytes = self.bytes(memory)?;
+        Ok(bytes.chunks_exact(self.element.bytes).map(|one| self.element.shown(one)).collect())
+    }
 }
 
 /// Parsed value of an argument.
@@ -123,14 +203,24 @@ enum Given {
     Array { name: String, element: Element, format: String, shape: String, bytes: Vec<u8>, back: Option<PathBuf> },
 }
 
-/// The arguments of a kernel in the order of its parameters, and the arrays among them.
-pub(super) fn read(texts: &[String], kernel: &Kernel, memory: &Memory) -> Result<(Vec<Argument>, Vec<Buffer>), String> {
+/// Returns the arguments of a kernel in the order of its parameters, and the arrays among them, which are allocated.
+/// A text is the argument of the next parameter, or of the one that it names: `n=1000`.
+///
+/// # Errors
+///
+/// If a text is not an argument of its parameter, or an argument is missing; the message says what would be one.
+pub fn arguments(
+    texts: &[String],
+    kernel: &Kernel,
+    memory: &Memory,
+    open: &Open<'_>,
+) -> Result<(Vec<Argument>, Vec<Buffer>), String> {
     let parameters: Vec<_> = kernel.parameters().collect();
     let places = placed(texts, &parameters)?;
     let (mut arguments, mut buffers) = (Vec::new(), Vec::new());
     for (position, (parameter, text)) in parameters.iter().zip(places).enumerate() {
         let of = |message: String| format!("argument {position}, the parameter `{}`: {message}", parameter.name);
-        let (bytes, buffer) = argument(text, parameter, position, kernel.address_bits(), memory).map_err(of)?;
+        let (bytes, buffer) = argument(text, parameter, position, kernel.address_bits(), memory, open).map_err(of)?;
         arguments.push(Argument::bytes(bytes));
         buffers.extend(buffer);
     }
@@ -180,11 +270,12 @@ fn argument(
     position: usize,
     address_bits: u32,
     memory: &Memory,
+    open: &Open<'_>,
 ) -> Result<(Vec<u8>, Option<Buffer>), String> {
     if let Some(text) = text.strip_prefix("tensor:") {
-        return tensor(text, parameter, position, memory);
+        return tensor(text, parameter, position, memory, open);
     }
-    let ty = parameter.ty.map(|ty| ptx_isa::TABLE.ty(ty));
+    let ty = parameter.ty.map(|ty| TABLE.ty(ty));
     let (name, kind) = ty.map_or(("b8", Kind::Bits), |ty| (ty.name, ty.kind));
     let own = Element::named(name).filter(|_| parameter.elements == 1);
     let size = parameter.size as usize;
@@ -195,7 +286,7 @@ fn argument(
         None => format!("`bytes:` and {} digits in hex", 2 * size),
     };
     let wrong = |what: String| Err(format!("`{text}` {what}; write {example}"));
-    match given(text, own, &example)? {
+    match given(text, own, &example, open)? {
         Given::Bytes(bytes) if bytes.len() == size => Ok((bytes, None)),
         Given::Bytes(bytes) => wrong(format!("has {} bytes, and the parameter has {size}", bytes.len())),
         Given::Number(element, bytes) => {
@@ -237,6 +328,7 @@ fn tensor(
     parameter: &Variable,
     position: usize,
     memory: &Memory,
+    open: &Open<'_>,
 ) -> Result<(Vec<u8>, Option<Buffer>), String> {
     let example = "`tensor:32x64:128:x.npy`, with the box, the bytes of the swizzle and an array";
     let wrong = |what: &str| format!("`tensor:{text}` {what}; write {example}");
@@ -247,7 +339,7 @@ fn tensor(
     if parameter.size != 128 {
         return Err(format!("`tensor:{text}` is a tensor map of 128 bytes, and the parameter has {}", parameter.size));
     }
-    let Given::Array { name, element, format, shape: sizes, bytes, back } = given(array, None, example)? else {
+    let Given::Array { name, element, format, shape: sizes, bytes, back } = given(array, None, example, open)? else {
         return Err(wrong("has no array"));
     };
     let written = sizes.clone();
@@ -281,7 +373,7 @@ fn tensor(
 }
 
 /// Parses the value of an argument; a plain number has the parameter's type.
-fn given(text: &str, own: Option<Element>, example: &str) -> Result<Given, String> {
+fn given(text: &str, own: Option<Element>, example: &str, open: &Open<'_>) -> Result<Given, String> {
     if let Some(hex) = text.strip_prefix("bytes:") {
         let digit = |at: usize| hex.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
         let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(digit).collect();
@@ -290,12 +382,28 @@ fn given(text: &str, own: Option<Element>, example: &str) -> Result<Given, Strin
     let changed = text.strip_prefix("inout:");
     if changed.is_some() || text.ends_with(".npy") {
         let path = Path::new(changed.unwrap_or(text));
-        let npy::Array { format, shape, bytes } = npy::read(path)?;
+        let Array { format, shape, bytes } = open(path)?;
         let known = ELEMENTS.into_iter().find(|known| known.format[1..] == format[1..]);
         let element =
             known.ok_or_else(|| format!("{}: elements of the format `{format}` are not known", path.display()))?;
         let name = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         return Ok(Given::Array { name, element, format, shape, bytes, back: changed.map(PathBuf::from) });
+    }
+    if let Some((list, element)) = text.strip_prefix('[').and_then(|text| text.rsplit_once("]:")) {
+        let element = Element::named(element).ok_or_else(|| unknown(element))?;
+        let elements = list.split([',', ' ']).filter(|text| !text.is_empty());
+        let parse =
+            |text| element.parse(text).ok_or_else(|| format!("`{text}` is no number of type `{}`", element.name));
+        let elements = elements.map(parse).collect::<Result<Vec<Vec<u8>>, String>>()?;
+        let (format, shape) = (element.format.to_owned(), format!("({},)", elements.len()));
+        return Ok(Given::Array {
+            name: "list".to_owned(),
+            element,
+            format,
+            shape,
+            bytes: elements.concat(),
+            back: None,
+        });
     }
     if let Some((fill, rest)) = text.split_once(':')
         && let (what, seed) = rest.rsplit_once(':').unwrap_or((rest, "0"))
