@@ -127,13 +127,11 @@ impl Reader<'_> {
         }
         // An operand would be misunderstood before it is told that none helps.
         if !form.has_evaluator() {
-            let message = format!("`ptx!` computes on registers, and `{}` works on more than these", form.mnemonic());
-            let help = format!(
-                "without operands, `ptx!({})` is the form; `ptx_isa::run` runs kernels with it",
-                form.mnemonic()
-            );
-            let error = Diagnostic::error(Code::OperandType, start..self.text.text.len(), message);
-            return Err(error.with_help(help));
+            let spelt = &self.text.text[start..];
+            let message = format!("`ptx!` computes on registers, and `{spelt}` works on more than these");
+            let help = format!("without operands, `ptx!({spelt})` is the form; `ptx_isa::run` runs kernels with it");
+            let place = start..self.text.text.len();
+            return Err(Diagnostic::error(Code::OperandType, place, message).with_help(help));
         }
         let written = self.operands(form, tokens);
         let mut notes = Vec::new();

@@ -107,6 +107,12 @@ fn ones(bits: u32) -> u128 {
 
 // ---- Bits.
 
+/// A source, by its place among those that move bits, and one of its bits.
+type Origin = Option<(usize, u32)>;
+
+/// Consecutive bits: the lowest, their number, the origin of the lowest, and whether all have that.
+type Run = (u32, u32, Origin, bool);
+
 /// Returns where the bits of each destination come from, if any is moved to another position.
 pub(crate) fn bits(statement: &Statement<'_>, sm: u16, words: &[u128]) -> Vec<Bits> {
     let form = statement.form();
@@ -121,7 +127,7 @@ pub(crate) fn bits(statement: &Statement<'_>, sm: u16, words: &[u128]) -> Vec<Bi
     let mut found = Vec::new();
     for (number, (destination, ty)) in form.results().enumerate() {
         let width: u32 = TABLE.ty(ty).bits.into();
-        let mut origins: Vec<Vec<Option<(usize, u32)>>> = Vec::new();
+        let mut origins: Vec<Vec<Origin>> = Vec::new();
         for (source, (.., changed)) in changed.iter().enumerate() {
             let from = |to: u32| {
                 let mut bits = (0..).zip(changed).filter(|(_, results)| results[number] >> to & 1 != 0);
@@ -133,7 +139,7 @@ pub(crate) fn bits(statement: &Statement<'_>, sm: u16, words: &[u128]) -> Vec<Bi
                 continue;
             }
             // Sources share a picture where no bit depends on two of them.
-            let apart = |all: &Vec<Option<(usize, u32)>>| all.iter().zip(&own).all(|(a, b)| a.is_none() || b.is_none());
+            let apart = |all: &Vec<Origin>| all.iter().zip(&own).all(|(a, b)| a.is_none() || b.is_none());
             match origins.iter_mut().find(|all| apart(all)) {
                 Some(all) => all.iter_mut().zip(own).for_each(|(all, own)| *all = all.or(own)),
                 None => origins.push(own),
@@ -164,8 +170,8 @@ fn changes(form: FormInfo, sm: u16, words: &[u128], place: usize, bit: u32, resu
 }
 
 /// Joins bits whose origins are consecutive, or the same; the highest first.
-fn parts(origins: &[Option<(usize, u32)>], result: u128, name: impl Fn(usize) -> &'static str) -> Vec<Part> {
-    let mut runs: Vec<(u32, u32, Option<(usize, u32)>, bool)> = Vec::new();
+fn parts(origins: &[Origin], result: u128, name: impl Fn(usize) -> &'static str) -> Vec<Part> {
+    let mut runs: Vec<Run> = Vec::new();
     for (to, origin) in (0..).zip(origins) {
         let joined = runs.last_mut().is_some_and(|(_, count, first, repeated)| {
             let next = match (*first, *origin) {
@@ -185,7 +191,7 @@ fn parts(origins: &[Option<(usize, u32)>], result: u128, name: impl Fn(usize) ->
             runs.push((to, 1, *origin, false));
         }
     }
-    let part = |(to, count, origin, repeated): (u32, u32, Option<(usize, u32)>, bool)| Part {
+    let part = |(to, count, origin, repeated): Run| Part {
         to,
         count,
         origin: origin.map(|(source, bit)| (name(source), bit)),

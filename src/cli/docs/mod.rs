@@ -68,9 +68,9 @@ pub(super) fn run(arguments: &DocsArguments, quiet: bool) -> io::Result<Outcome>
         return Ok(Outcome::Unusable);
     }
     let mut recorded = Recorded::default();
-    let add: [(_, fn(&mut Recorded, &str)); 3] =
-        [(results, Recorded::results), (code, Recorded::code), (held, Recorded::held)];
-    for (path, add) in add {
+    type Add = fn(&mut Recorded, &str);
+    let recordings: [(_, Add); 3] = [(results, Recorded::results), (code, Recorded::code), (held, Recorded::held)];
+    for (path, add) in recordings {
         let Some(path) = path else { continue };
         match fs::read_to_string(path) {
             Ok(text) => add(&mut recorded, &text),

@@ -24,15 +24,14 @@ const MOST: usize = 16;
 /// order of the code.
 pub(crate) fn record(assembler: &Assembler, disassembler: &Path, path: &Path, date: &str) {
     let tools = Tools { assembler, disassembler };
-    let way = |form| {
-        let all = Way::all(form, vectors::RECORDED).into_iter();
-        all.filter(|way| way.target == way.architecture && way.sources == form.sources().count()).next_back()
+    let way = |form: FormInfo| {
+        let whole = |way: &Way| way.target == way.architecture && way.sources == form.sources().count();
+        Way::all(form, vectors::RECORDED).into_iter().rfind(whole)
     };
-    let ways: Vec<Way> = TABLE.forms().filter(|form| operands_move(*form)).filter_map(way).collect();
-    let mut sorted = ways;
-    sorted.sort_by_key(|way| (way.architecture, way.form.index()));
+    let mut ways: Vec<Way> = TABLE.forms().filter(|form| operands_move(*form)).filter_map(way).collect();
+    ways.sort_by_key(|way| (way.architecture, way.form.index()));
     let work: Vec<&[Way]> =
-        sorted.chunk_by(|a, b| a.architecture == b.architecture).flat_map(|ways| ways.chunks(FORMS)).collect();
+        ways.chunk_by(|a, b| a.architecture == b.architecture).flat_map(|ways| ways.chunks(FORMS)).collect();
     let bar = progress(work.len());
     let mut lines: Vec<(usize, String)> =
         work.into_par_iter().progress_with(bar).flat_map_iter(|ways| compile(&tools, ways)).collect();
