@@ -235,8 +235,7 @@ document.addEventListener("click", (event) => {
     event.preventDefault();
     arrive(a.getAttribute("href"));
   } else if (event.target.id === "copy") {
-    const copied = (how) => ($("copied").textContent = how);
-    navigator.clipboard?.writeText(location.href).then(() => copied("copied"), () => copied(location.href)) ?? copied(location.href);
+    copyAddress();
   }
 });
 
@@ -259,6 +258,8 @@ $("inputs").addEventListener("input", ({ target }) => {
   keep(false);
   show();
 });
+$("inputs").addEventListener("submit", (event) => event.preventDefault());
+
 // A result of a truth table.
 $("results").addEventListener("click", ({ target }) => {
   if (!target.dataset.text) return;
@@ -269,7 +270,6 @@ $("results").addEventListener("click", ({ target }) => {
   $("results").querySelector(`[data-row="${target.dataset.row}"]`)?.focus();
 });
 
-$("inputs").addEventListener("submit", (event) => event.preventDefault());
 
 // A statement is checked while it is typed. Plain words only search.
 box.addEventListener("input", () => {

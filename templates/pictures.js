@@ -32,12 +32,12 @@ function warpPicture({ source, destination, values, results, from, unspecified }
   const wide = 30, high = 22, drop = 70, middle = (lane) => (lane + 0.5) * wide, bottom = high + drop;
   const lanesIn = (mask) => values.map((_, lane) => lane).filter((lane) => (mask >>> lane) & 1);
   const few = from.every((mask) => lanesIn(mask).length < 3);
-  const colours = [...new Set(results)];
+  const colors = [...new Set(results)];
   const row = (texts, y, result) => {
     // Long values are letters, the same for equal ones.
     const short = texts.every((text) => text.length < 5), distinct = [...new Set(texts)];
     const shown = (text) => (short ? text : distinct.length > 1 ? String.fromCharCode(65 + distinct.indexOf(text) + (distinct.indexOf(text) > 25 ? 6 : 0)) : "");
-    return texts.map((text, lane) => `<g${result && (unspecified >>> lane) & 1 ? ' class="open"' : result && colours.length > 1 ? ` style="--hue:${(colours.indexOf(text) * 67) % 360}"` : ""}><rect x="${lane * wide + 1}" y="${y}" width="${wide - 2}" height="${high}"/><text x="${middle(lane)}" y="${y + 15}">${escape(shown(text))}</text><title>lane ${lane}: ${escape(text)}${result && (unspecified >>> lane) & 1 ? ", unspecified" : ""}</title></g>`).join("");
+    return texts.map((text, lane) => `<g${result && (unspecified >>> lane) & 1 ? ' class="open"' : result && colors.length > 1 ? ` style="--hue:${(colors.indexOf(text) * 67) % 360}"` : ""}><rect x="${lane * wide + 1}" y="${y}" width="${wide - 2}" height="${high}"/><text x="${middle(lane)}" y="${y + 15}">${escape(shown(text))}</text><title>lane ${lane}: ${escape(text)}${result && (unspecified >>> lane) & 1 ? ", unspecified" : ""}</title></g>`).join("");
   };
   const line = (x, y, to, below, tip = "") => `<line${tip} x1="${x}" y1="${y}" x2="${to}" y2="${below}"/>`, tip = ' marker-end="url(#tip)"';
   const bar = high + drop / 2;
@@ -48,7 +48,7 @@ function warpPicture({ source, destination, values, results, from, unspecified }
   const arrows = few ? from.map((mask, lane) => lanesIn(mask).map((other) => line(middle(other), high, middle(lane), bottom - 3, tip)).join("")).join("") : joined();
   const names = values.map((_, lane) => `<text class="number" x="${middle(lane)}" y="${bottom + high + 14}">${lane}</text>`).join("");
   const said = few ? from.map((mask, lane) => `${lane} from ${lanesIn(mask).join(" and ") || "none"}`).join(", ") : "each from all";
-  const equal = colours.length === 1 ? `, <code>${escape(colours[0])}</code> in all lanes` : "";
+  const equal = colors.length === 1 ? `, <code>${escape(colors[0])}</code> in all lanes` : "";
   return `<figure class="picture"><figcaption>Top: <code>${escape(source)}</code> of each lane. Bottom: <code>${escape(destination)}</code>${equal}; equal colors are equal results</figcaption>
     <div class="scroll" role="group" aria-label="Lanes of ${escape(destination)}"><svg class="warp" viewBox="0 -1 ${wide * values.length} ${bottom + high + 20}" role="img" aria-label="${escape(destination)} of lane ${escape(said)}"><defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><line x1="0" y1="0" x2="0" y2="6"/></pattern><marker id="tip" viewBox="0 0 6 6" refX="5" refY="3" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L6 3L0 6z"/></marker></defs>${row(values, 0, false)}${arrows}${row(results, bottom, true)}${names}</svg></div></figure>`;
 }
@@ -77,7 +77,7 @@ function matrixPicture({ operands, rows, columns, registers, cell: [high, wide],
 // ---- The evaluator.
 
 /** Input fields are kept as long as their keys stay the same, so that the focus is not lost while typing. */
-function evaluator({ values, form }) {
+function evaluator({ values }) {
   $("evaluator").hidden = !values;
   if (!values) return;
   const fields = [

@@ -83,7 +83,6 @@ function put(id, html) {
 }
 
 const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;
-const listed = (counts) => Object.entries(counts).map(([name, count]) => [name, count]);
 
 /** Judges the text, and launches a kernel if that is asked for. */
 function judge(launch) {
@@ -113,11 +112,11 @@ function showInventory({ functions }) {
     list.length ? `<tr><th scope="row">${title}</th><td>${list.map(([name, count]) => `<code>.${escape(name)}</code> ${count}${unit}`).join(", ")}</td></tr>` : "";
   const parts = functions.map(({ name, kernel, statements, registers, memory, mnemonics, effects, floor }) => {
     const because = floor?.because.map(([needs, line, text]) => `${escape(needs)}: line ${line}, <code>${escape(text)}</code>`) ?? [];
-    const most = listed(mnemonics).sort((a, b) => b[1] - a[1]);
+    const most = Object.entries(mnemonics).sort((a, b) => b[1] - a[1]);
     return `<h3><code>${escape(name)}</code> <span class="count">${kernel ? "kernel" : "function"}, ${plural(statements, "statement")}</span></h3>
       <table class="facts"><tr><th scope="row">Needs</th><td>${floor ? `PTX ${floor.ptx}, ${floor.target}` : "no version and target have all of it"}${bullets(because)}</td></tr>
-      ${counts("Registers", listed(registers), "")}${counts("Memory", listed(memory), " bytes")}
-      ${listed(effects).length ? `<tr><th scope="row">Effects</th><td>${bullets(listed(effects).map(([effect, count]) => `${prose(effect)} <span class="count">× ${count}</span>`))}</td></tr>` : ""}</table>
+      ${counts("Registers", Object.entries(registers), "")}${counts("Memory", Object.entries(memory), " bytes")}
+      ${Object.entries(effects).length ? `<tr><th scope="row">Effects</th><td>${bullets(Object.entries(effects).map(([effect, count]) => `${prose(effect)} <span class="count">× ${count}</span>`))}</td></tr>` : ""}</table>
       <details class="fold"><summary>Statements by mnemonic</summary><p>${most.map(([mnemonic, count]) => `<a href="${link("explorer.html#" + encodeAddress(mnemonic))}"><code>${escape(mnemonic)}</code></a> ${count}`).join(", ")}</p></details>`;
   });
   put("inventory", parts.join("") || `<p class="note">The text has no function.</p>`);
@@ -196,8 +195,7 @@ $("launch").addEventListener("submit", (event) => {
 });
 $("copy").addEventListener("click", async () => {
   await keep();
-  const copied = (how) => ($("copied").textContent = how);
-  navigator.clipboard?.writeText(location.href).then(() => copied("copied"), () => copied(location.href)) ?? copied(location.href);
+  copyAddress();
 });
 addEventListener("machine", () => judge());
 addEventListener("hashchange", () => location.hash !== own && readState().then(begin));

@@ -46,3 +46,9 @@ function request(name, text) {
 /** Lists items as HTML. */
 const bullets = (items) => (items.length ? `<ul>${items.map((item) => `<li>${item}</li>`).join("")}</ul>` : "");
 const finding = ({ message, help, note }) => prose(message) + (help ? `<br>${prose(help)}` : "") + (note ? ` <span class="note">${prose(note)}</span>` : "");
+
+/** Copies the address of the page, and says so; shows it where a page may not copy. */
+function copyAddress() {
+  const copied = (how) => ($("copied").textContent = how);
+  navigator.clipboard?.writeText(location.href).then(() => copied("copied"), () => copied(location.href)) ?? copied(location.href);
+}

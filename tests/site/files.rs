@@ -155,7 +155,7 @@ fn no_link_is_broken_and_nothing_comes_from_a_network() {
             continue;
         }
         assert!(!link.contains("//"), "{page}: {link}");
-        // What ends at a colon would be a scheme.
+        // A colon would end a scheme.
         let (before, _) = link.split_once(['#', '?']).unwrap_or((&link, ""));
         assert!(!before.contains(':'), "{page}: {link}");
         let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));

@@ -146,7 +146,7 @@ pub(crate) fn pictures_of_forms(browser: &Browser, site: &Path) {
         "document.documentElement.scrollWidth <= 320 && document.querySelector('.bits').scrollWidth <= 320",
     );
     browser.width(1280);
-    // What the manual leaves open is said beside the value, and no step.
+    // Unspecified results are marked beside the value, and are no step.
     browser.explore(site, "#div.u32;a=5;b=0");
     assert!(browser.outs().contains("Unspecified: any other value is as good."), "{}", browser.outs());
     assert!(!browser.text(".steps").contains("unspecified"));
@@ -166,7 +166,7 @@ pub(crate) fn pictures_of_forms(browser: &Browser, site: &Path) {
         assert!(matrices.contains(said), "{said}: {matrices}");
     }
     assert!(browser.text("#why").contains("kernels run it"), "{}", browser.text("#why"));
-    // What the assembler makes of a form.
+    // Machine code of a form.
     browser.explore(site, "#fma.rn.f32");
     browser.wait("document.querySelector('#about').innerText.includes('Machine code')");
     let said = browser.text("#about");

@@ -51,7 +51,7 @@ pub(crate) fn judges_and_runs(browser: &Browser, site: &Path) {
     let ran = run(browser);
     assert!(ran.contains("50 × .f32") && ran.contains("1.0, 3.0, 5.0, 7.0"), "{ran}");
     browser.shot("playground.png");
-    // What goes wrong in a launch says where.
+    // An error of a launch has its place.
     field(browser, "argument0", "64");
     let ran = run(browser);
     assert!(ran.contains("no allocation has the 4 bytes") && ran.contains("ld.global.f32"), "{ran}");

@@ -101,7 +101,8 @@ fn width(operand: &Operand) -> u32 {
     TABLE.ty(operand.ty).bits.into()
 }
 
-fn ones(bits: u32) -> u128 {
+/// A word whose lowest bits are ones.
+pub(crate) fn ones(bits: u32) -> u128 {
     u128::MAX >> (128 - bits.clamp(1, 128))
 }
 
@@ -134,8 +135,7 @@ pub(crate) fn bits(statement: &Statement<'_>, sm: u16, words: &[u128]) -> Vec<Bi
                 (bits.next().map(|(bit, _)| (source, bit)), bits.next().is_some())
             };
             let (own, several): (Vec<_>, Vec<bool>) = (0..width).map(from).unzip();
-            let moves = (0..).zip(&own).any(|(to, origin)| origin.is_some_and(|(_, bit)| bit != to));
-            if several.contains(&true) || !moves && own.iter().all(Option::is_none) {
+            if several.contains(&true) || own.iter().all(Option::is_none) {
                 continue;
             }
             // Sources share a picture where no bit depends on two of them.

@@ -70,7 +70,7 @@ struct Finding {
     note: Option<String>,
 }
 
-/// What a function consists of.
+/// Contents of a function.
 #[derive(Serialize, Default)]
 struct Inventory {
     name: String,
@@ -116,12 +116,15 @@ impl Answer {
         let text = request.text.as_str();
         let lines = LineIndex::new(text.as_bytes());
         let options = Options { ptx: request.ptx.parse().ok(), target: request.target.parse().ok() };
-        let mut watcher = Watcher { text, lines: &lines, within: false, answer: Answer::default() };
+        let mut watcher = Watcher { text, lines: &lines, within: false, fixable: false, answer: Answer::default() };
         visit(&TABLE, text.as_bytes(), &options, &mut watcher);
         let mut answer = watcher.answer;
         answer.findings.sort_by_key(|finding| finding.range.0);
-        let fixed = fix(&TABLE, text, &options, |_, fix| fix.safe);
-        answer.fixed = (fixed.edits > 0).then(|| fixed.text.to_string());
+        // Findings that are left out may have fixes, too.
+        if watcher.fixable || answer.more > 0 {
+            let fixed = fix(&TABLE, text, &options, |_, fix| fix.safe);
+            answer.fixed = (fixed.edits > 0).then(|| fixed.text.to_string());
+        }
         let mut functions = answer.functions.iter_mut();
         for needs in needs(&TABLE, text.as_bytes()) {
             let minimum = needs.minimum().map(|minimum| Minimum::new(&minimum, text, &lines));
@@ -195,6 +198,8 @@ struct Watcher<'t> {
     lines: &'t LineIndex<'t>,
     /// True within a function.
     within: bool,
+    /// True if a finding has a safe fix.
+    fixable: bool,
     answer: Answer,
 }
 
@@ -213,6 +218,7 @@ impl<'a> Visitor<'a> for Watcher<'_> {
     }
 
     fn finding(&mut self, finding: Diagnostic) -> Proceed {
+        self.fixable |= finding.fixes.iter().any(|fix| fix.safe);
         if self.answer.findings.len() >= MOST_FINDINGS {
             self.answer.more += 1;
             return Proceed::Count;

@@ -13,7 +13,7 @@ use ptx_isa::value;
 use serde::Serialize;
 
 use crate::Machine;
-use crate::pictures::{self, Bits, Truth, Warp};
+use crate::pictures::{self, Bits, Truth, Warp, ones};
 
 /// Evaluation of a statement.
 #[derive(Serialize, Default)]
@@ -295,10 +295,6 @@ fn picked(kind: Kind, selector: u32, number: u32) -> Vec<u32> {
     }
 }
 
-fn ones(bits: u32) -> u128 {
-    u128::MAX >> (128 - bits.clamp(1, 128))
-}
-
 /// A value for each register that a statement reads, in the order in which it is asked for: the guard comes last.
 ///
 /// Examples are given under the empty name. A register's value is the constant that an example has in its place: the
@@ -309,10 +305,10 @@ fn samples(statement: &Statement<'_>, given: &[(&str, &str)]) -> Vec<String> {
     let examples: Vec<_> = examples.filter_map(|(_, text)| Statement::parse(&TABLE, text).ok()).collect();
     let example = examples.iter().find(|example| example.form() == form).or(examples.first());
     let constant = |name: &str| {
-        let operands = example?.form().operands();
-        let place = operands.iter().position(|operand| operand.name == name)?;
-        matches!(example?.operands()[place].value, Value::Constant(_))
-            .then(|| example.map(|e| e.operand_text(place)))?
+        let mut operands = example?.operands_with_info();
+        let place =
+            operands.position(|(info, operand)| info.name == name && matches!(operand.value, Value::Constant(_)))?;
+        Some(example?.operand_text(place))
     };
     let written = |place: usize, info: &table::Operand| match TABLE.ty(info.ty).kind {
         table::Kind::Predicate if form.is_collective() => one_per_lane(|lane| usize::from(lane % 3 == 0)),

@@ -63,7 +63,7 @@ impl Recorded {
     /// comments.
     pub(super) fn results(&mut self, text: &str) {
         self.by = head(text);
-        let forms: HashMap<String, FormInfo> = TABLE.forms().map(|form| (form.name(), form)).collect();
+        let forms = forms_by_name();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut parts = line.split(' ');
             let form = parts.next().and_then(|name| forms.get(name));
@@ -77,7 +77,7 @@ impl Recorded {
     /// Machine code: lines of a form's name, an architecture and opcodes, behind a head of comments.
     pub(super) fn code(&mut self, text: &str) {
         self.assembler = head(text);
-        let forms: HashMap<String, FormInfo> = TABLE.forms().map(|form| (form.name(), form)).collect();
+        let forms = forms_by_name();
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let mut parts = line.splitn(3, ' ').map(str::to_owned);
             if let (Some(name), Some(architecture), Some(opcodes)) = (parts.next(), parts.next(), parts.next())
@@ -148,6 +148,10 @@ impl Recorded {
             |listing: &Listing<'_>| Ok(format!("assembled({opcode:?},{});\n", serde_json::to_string(listing)?));
         (!listing.code.is_empty()).then(|| script(&listing))
     }
+}
+
+fn forms_by_name() -> HashMap<String, FormInfo> {
+    TABLE.forms().map(|form| (form.name(), form)).collect()
 }
 
 /// The last line of the comments that a file begins with: how it was recorded.

@@ -15,16 +15,14 @@ pub(super) fn diagnostics(document: &Document, uri: &Uri) -> Vec<lsp_types::Diag
 }
 
 pub(super) fn diagnostic(document: &Document, uri: &Uri, finding: &Diagnostic) -> lsp_types::Diagnostic {
-    let end = end_of_unfinished(&document.text, finding);
-    let message = in_full(finding);
-    let message = match end {
-        Some(_) => {
-            message.replace("the statement before this is", "this statement is").replace("before this", "behind this")
-        }
-        None => message,
-    };
+    let place = place(document, finding);
+    let mut message = in_full(finding);
+    if place != finding.span {
+        message =
+            message.replace("the statement before this is", "this statement is").replace("before this", "behind this");
+    }
     lsp_types::Diagnostic {
-        range: document.range(end.as_ref().unwrap_or(&finding.span)),
+        range: document.range(&place),
         severity: Some(match finding.severity {
             Severity::Error => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,
