@@ -16,6 +16,9 @@ use crate::browser::Browser;
 /// The most that a page may move while it loads (cumulative layout shift).
 const MOST_SHIFT: f64 = 0.05;
 
+/// Time between the parts of a file.
+const PAUSE: Duration = Duration::from_millis(60);
+
 /// Serves a folder, compressed as hosts of pages do; gives the address.
 fn serve(folder: PathBuf) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
@@ -61,7 +64,14 @@ fn answer(stream: TcpStream, folder: &Path) {
             packed.len()
         );
         let stream = reader.get_mut();
-        if stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(&packed)).is_err() {
+        let mut send = |bytes: &[u8]| stream.write_all(bytes).and_then(|()| stream.flush()).is_ok();
+        let mut fine = send(head.as_bytes());
+        // Pages come in parts, and are shown before they are whole.
+        for part in packed.chunks(packed.len().div_ceil(4).max(1)) {
+            fine = fine && send(part);
+            thread::sleep(PAUSE);
+        }
+        if !fine {
             return;
         }
     }
@@ -71,9 +81,9 @@ fn answer(stream: TcpStream, folder: &Path) {
 /// printed.
 pub(crate) fn pages_do_not_move(browser: &Browser, site: &Path) {
     let address = serve(site.to_owned());
-    let watch = "window.largest = 0; window.moved = 0; \
+    let watch = "window.largest = 0; window.moved = 0; window.movers = []; \
         new PerformanceObserver((list) => list.getEntries().forEach((entry) => (window.largest = entry.startTime))).observe({ type: 'largest-contentful-paint', buffered: true }); \
-        new PerformanceObserver((list) => list.getEntries().forEach((entry) => entry.hadRecentInput || (window.moved += entry.value))).observe({ type: 'layout-shift', buffered: true })";
+        new PerformanceObserver((list) => list.getEntries().forEach((entry) => entry.hadRecentInput || (window.moved += entry.value, window.movers.push(...entry.sources.map((source) => source.node?.nodeName + '.' + (source.node?.className ?? '')))))).observe({ type: 'layout-shift', buffered: true })";
     let watching = browser.command("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": watch }));
     browser.command("Network.enable", &json!({}));
     let slow = json!({ "offline": false, "latency": 150, "downloadThroughput": 200_000, "uploadThroughput": 93_750 });
@@ -108,7 +118,7 @@ pub(crate) fn pages_do_not_move(browser: &Browser, site: &Path) {
             let (largest, shift) = (number("largest"), number("moved"));
             println!("{page} at {width}: the largest text after {largest:.0} ms, moved by {shift:.3}");
             if shift > MOST_SHIFT {
-                moved.push((page, width, shift));
+                moved.push((page, width, shift, browser.script("return movers.join(' ')")));
             }
         }
     }
