@@ -69,6 +69,32 @@ fn explain_takes_patterns() {
 
 /// Free modifiers and operands count as they do for `check`.
 #[test]
+fn explain_knows_what_has_a_name_beside_instructions() {
+    for (name, said) in [
+        ("%tid.x", ["%tid", "threadIdx"]),
+        ("%cluster_nctaid", ["special register", "PTX 7.8, sm_90"]),
+        ("%envreg7", ["%envreg", "Environment"]),
+        (".maxntid", ["directive", "PTX"]),
+        (".f16x2", ["type", "half"]),
+        (".shared", ["state space", "block"]),
+    ] {
+        let output = run(&["explain", name]);
+        assert_eq!(output.status, 0, "{name}");
+        said.iter().for_each(|part| assert!(output.out.contains(part), "{name}: {}", output.out));
+    }
+}
+
+#[test]
+fn near_forms_are_named_once_and_minimum_targets_exist() {
+    let output = run(&["table", "mov.b32.s7"]);
+    assert_eq!(output.err.matches("`mov.b32`").count(), 1, "{}", output.err);
+    assert!(run(&["table", "ld.global.u64;"]).out.contains("ld.u64"));
+    // `sm_100f` came with PTX 8.8.
+    let alloc = run(&["table", "tcgen05.alloc.*"]).out;
+    assert!(alloc.contains("PTX 8.6  sm_100a or sm_101a"), "{alloc}");
+}
+
+#[test]
 fn explain_tells_since_when_there_is_all_of_a_statement() {
     let explained = |text: &str| {
         let output = run(&["explain", "--target", "sm_50", "--ptx", "6.0", text]);

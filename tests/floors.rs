@@ -32,7 +32,7 @@ fn minimum(text: &str) -> Option<Minimum> {
         assert!(minimum.version_reason.is_some());
     }
     let newest = *TABLE.versions.last().expect("a version");
-    for below in TABLE.targets.iter().map(|known| known.target) {
+    for below in TABLE.targets.iter().filter(|known| known.since <= ptx).map(|known| known.target) {
         if below != target && TABLE.families().has(target, below) {
             assert!(!refusals(text, newest, below).is_empty(), "PTX {newest}, {below}\n{text}");
             assert!(!minimum.target_reasons.is_empty());
@@ -122,14 +122,15 @@ fn a_form_exists_since_its_canonical_spelling() {
         assert!(since.targets.iter().all(|target| at(since.ptx, *target)), "{}: {since}", form.pattern());
         if form.lenient_floor().is_none() {
             let below = TABLE.versions.iter().rev().find(|below| **below < since.ptx);
-            let target = TABLE.targets[random.below(TABLE.targets.len())].target;
+            let known = &TABLE.targets[random.below(TABLE.targets.len())];
+            let target = known.target;
             assert!(
                 below.is_none_or(|below| !spelling::is_taken(form, Some(*below), Some(target))),
                 "{}",
                 form.pattern()
             );
             let below = |least: &Target| *least != target && TABLE.families().has(*least, target);
-            if since.targets.iter().all(below) {
+            if known.since <= since.ptx && since.targets.iter().all(below) {
                 assert!(!spelling::is_taken(form, newest, Some(target)), "{} on {target}", form.pattern());
             }
         }

@@ -8,6 +8,7 @@ use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::page::Page;
 use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
 use ptx_isa::table::{FormInfo, Free, Lenient};
+use ptx_isa::target::Floor;
 use ptx_isa::text::mnemonic::{self, Refusal, Resolved, matches};
 use ptx_isa::text::statement::Need;
 use ptx_isa::text::{Statement, effects, find, spelling};
@@ -46,6 +47,9 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
             Ok(Outcome::Fine)
         }
         Err(refusal) => {
+            if let Some(entry) = Entry::named(mnemonic) {
+                return entry.write(&mut out).map(|()| Outcome::Fine);
+            }
             let whole =
                 mnemonic::place(mnemonic).filter(|place| mnemonic::resolve(&TABLE, &mnemonic[place.clone()]).is_ok());
             if whole.is_some() {
@@ -63,6 +67,43 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
                 _ => called.list(out.out).map(|()| Outcome::Fine),
             }
         }
+    }
+}
+
+/// What has a name beside instructions.
+struct Entry {
+    kind: &'static str,
+    name: String,
+    description: &'static str,
+    floor: Option<&'static Floor>,
+}
+
+impl Entry {
+    /// Returns the special register, directive, type or state space with this name; an element of a vector is its vector.
+    fn named(name: &str) -> Option<Entry> {
+        let of = |kind, name: &str, description, floor| Some(Entry { kind, name: name.to_owned(), description, floor });
+        if name.starts_with('%') {
+            let vector = [".x", ".y", ".z", ".w"].iter().find_map(|element| name.strip_suffix(element));
+            let special = TABLE.special(vector.unwrap_or(name))?;
+            return of("special register", special.name, special.description, Some(&special.floor));
+        }
+        let bare = name.strip_prefix('.')?;
+        if let Some(directive) = TABLE.directive(bare) {
+            return of("directive", name, directive.description, Some(&directive.floor));
+        }
+        if let Some(space) = TABLE.space(bare) {
+            return of("state space", name, space.description, None);
+        }
+        let ty = TABLE.ty(TABLE.type_named(bare)?);
+        of("type", name, ty.description, None)
+    }
+
+    fn write(&self, out: &mut Terminal<impl Write>) -> io::Result<()> {
+        writeln!(out.out, "{NAME}{}{NAME:#}  {FAINT}{}{FAINT:#}\n", self.name, self.kind)?;
+        out.item("", self.description)?;
+        let Some(floor) = self.floor else { return Ok(()) };
+        out.heading("Exists since")?;
+        out.item("", &floor.to_string())
     }
 }
 

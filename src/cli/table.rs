@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome
     let TableArguments { format, machine, pattern } = arguments;
     let mut out = BufWriter::new(io::stdout().lock());
     let forms: Vec<FormInfo> = match pattern {
-        Some(pattern) => find::forms(&TABLE, pattern, |form, free| machine.has_with(form, free)),
+        Some(pattern) => find::forms(&TABLE, pattern.trim_end_matches(';'), |form, free| machine.has_with(form, free)),
         None => TABLE.forms().filter(|form| machine.has(*form)).collect(),
     };
     if forms.is_empty() {

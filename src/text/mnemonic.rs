@@ -26,11 +26,11 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::alike::{closest, distance};
+use super::alike::closest;
 use super::lexer::Cursor;
 use super::spelling;
 use crate::diagnostic::{Code, Diagnostic, Fix};
-use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Kind, Slot, Syntax, Table, TypeInfo};
+use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Slot, Syntax, Table};
 
 /// Maximum number of similar forms in a refusal.
 const NEAREST: usize = 3;
@@ -71,7 +71,13 @@ impl Refusal {
     /// The legal spellings of [`nearest`](Self::nearest): with the free modifiers that were written where a form takes them.
     pub fn spellings(&self) -> Vec<Cow<'static, str>> {
         let free = self.read.as_ref().map_or(Free::NONE, |(instruction, values)| Free::of(*instruction, values));
-        self.nearest.iter().map(|form| spelt(*form, &free)).collect()
+        let mut spellings = Vec::new();
+        for spelling in self.nearest.iter().map(|form| spelt(*form, &free)) {
+            if !spellings.contains(&spelling) {
+                spellings.push(spelling);
+            }
+        }
+        spellings
     }
 
     /// One diagnostic for all reasons: the first, the others in its note, the nearest forms in its help.
@@ -584,27 +590,6 @@ impl Speller {
         let all = || self.instruction.data().slots.iter().flat_map(|slot| slot.members.iter().copied());
         let alike = || self.alike(token.text, line()).or_else(|| self.alike(token.text, all()));
         alike().or_else(|| closest(token.text, line())).or_else(|| closest(token.text, all()))
-    }
-
-    /// Of some names the type that is most like a type: as wide, then also an integer or a float, then as it is spelt.
-    /// `None` if none is as wide, or `text` is no type.
-    fn alike(&self, text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-        let ty = |name: &str| self.table.types.iter().find(|ty| ty.name == name);
-        let own = ty(text)?;
-        let is_float = |ty: &TypeInfo| matches!(ty.kind, Kind::Float | Kind::Minifloat);
-        let fits = |name: &&'static str| ty(name).is_some_and(|ty| (ty.bits, ty.lanes) == (own.bits, own.lanes));
-        let apart = |name: &&'static str| (ty(name).map(is_float) != Some(is_float(own)), distance(text, name));
-        names.filter(fits).min_by_key(apart)
-    }
-
-    /// Returns the form that results if unknown modifiers are replaced by those with the closest spelling.
-    fn respelt(&self, fit: &Fit, tokens: &[Token<'_>]) -> Option<(FormInfo, Free)> {
-        let unknown = |index: usize| fit.left.iter().any(|&(left, by)| left == index && by.is_none());
-        let spelt = tokens.iter().enumerate().map(|(index, token)| {
-            let near = if unknown(index) { self.near(fit, token) } else { None };
-            Token { text: near.unwrap_or(token.text), span: token.span.clone() }
-        });
-        self.legal(&spelt.collect::<Vec<_>>())
     }
 
     /// A modifier that the instruction has, in a place where this line does not take it.

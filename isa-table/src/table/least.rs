@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::Table;
+use super::{Table, TargetInfo};
 use crate::target::{Families, Floor, Target, Version, in_words};
 
 /// Requirement of a part of a module on the PTX version and the target.
@@ -78,8 +78,11 @@ impl Table {
         // A feature that the minimum version no longer has is missing from later ones, too.
         let ptx = floors.max().or(self.versions.first().copied())?;
         let families = self.families();
-        let takes = |target: &Target| asked.iter().all(|requirement| requirement.is_met(ptx, *target, families));
-        let taken: Vec<Target> = self.targets.iter().map(|known| known.target).filter(takes).collect();
+        let takes = |target: Target| asked.iter().all(|requirement| requirement.is_met(ptx, target, families));
+        let taken = self.targets.iter().filter(|known| takes(known.target));
+        // Of several targets those that the version knows: `sm_100a`, while there is no `sm_100f`.
+        let (old, new): (Vec<&TargetInfo>, Vec<&TargetInfo>) = taken.partition(|known| known.since <= ptx);
+        let taken: Vec<Target> = if old.is_empty() { new } else { old }.iter().map(|known| known.target).collect();
         let least = |target: &&Target| !taken.iter().any(|other| other != *target && families.has(**target, *other));
         let targets: Vec<Target> = taken.iter().filter(least).copied().collect();
         (!targets.is_empty()).then_some(Least { ptx, targets })

@@ -5,8 +5,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{NEAREST, Speller, resolve};
-use crate::table::{ABSENT, FormInfo};
+use super::{Fit, NEAREST, Speller, Token, resolve};
+use crate::table::{ABSENT, FormInfo, Free, Kind, TypeInfo};
 use crate::text::alike::distance;
 
 /// The legal forms of the same instruction with `operands` operands whose modifiers are nearest to those of `form`.
@@ -41,6 +41,27 @@ pub(crate) fn successors(form: FormInfo, wanted: impl Fn(FormInfo) -> bool) -> V
 }
 
 impl Speller {
+    /// Of some names the type that is most like a type: as wide, then also an integer or a float, then as it is spelt.
+    /// `None` if none is as wide, or `text` is no type.
+    pub(super) fn alike(&self, text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+        let ty = |name: &str| self.table.types.iter().find(|ty| ty.name == name);
+        let own = ty(text)?;
+        let is_float = |ty: &TypeInfo| matches!(ty.kind, Kind::Float | Kind::Minifloat);
+        let fits = |name: &&'static str| ty(name).is_some_and(|ty| (ty.bits, ty.lanes) == (own.bits, own.lanes));
+        let apart = |name: &&'static str| (ty(name).map(is_float) != Some(is_float(own)), distance(text, name));
+        names.filter(fits).min_by_key(apart)
+    }
+
+    /// Returns the form that results if unknown modifiers are replaced by those with the closest spelling.
+    pub(super) fn respelt(&self, fit: &Fit, tokens: &[Token<'_>]) -> Option<(FormInfo, Free)> {
+        let unknown = |index: usize| fit.left.iter().any(|&(left, by)| left == index && by.is_none());
+        let spelt = tokens.iter().enumerate().map(|(index, token)| {
+            let near = if unknown(index) { self.near(fit, token) } else { None };
+            Token { text: near.unwrap_or(token.text), span: token.span.clone() }
+        });
+        self.legal(&spelt.collect::<Vec<_>>())
+    }
+
     /// The forms that differ least from the wanted modifiers: best in one slot, and there in spelling. A suspect slot
     /// is the first to be changed.
     pub(super) fn nearest(&self, wanted: &[u8], suspects: &[usize], fits: impl Fn(FormInfo) -> bool) -> Vec<FormInfo> {
