@@ -292,7 +292,7 @@ impl Product {
             let of = |layout: &Layout| matrix % layout.matrices * layout.size();
             let [first_a, first_b, first_c, first_d] = self.layouts().map(of);
             let places = (0..m).flat_map(|i| (0..n).map(move |j| (i, j))).enumerate();
-            if let Sum::Chained(rounding) = self.arithmetic.sum {
+            if let Sum::Chained { rounding, step: 0 } = self.arithmetic.sum {
                 let mode = mode(rounding);
                 for (index, (i, j)) in places {
                     let first = self.c.0.get(c, first_c + index);

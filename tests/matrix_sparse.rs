@@ -29,8 +29,8 @@ fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
     let (k, bits, held) = (*k, *bits, *held);
     let product = product(form, sm);
     assert_eq!(product.shape(), [16, 8, k], "{form}");
-    // The model does not hold them.
-    assert!(product.sum().likely, "{form}");
+    // The model does not hold them; a card of Hopper's generation was compared.
+    assert_eq!(product.sum().likely, sm != 90, "{form}");
     let stored = k / 2;
     let mut random = Random::new(u64::from(sm) * 77 + k as u64);
     for round in 0..rounds {

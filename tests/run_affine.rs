@@ -3,6 +3,10 @@
 #![cfg(feature = "run")]
 #![allow(missing_docs, reason = "a test")]
 
+#[path = "kernels/machine.rs"]
+mod machine;
+
+use machine::{on_threads, shaped};
 use ptx_isa::run::{Argument, Grid, Memory, Module};
 
 /// Where a thread is: its index, that of its block, and the shape of the block.
@@ -74,32 +78,31 @@ const TAIL: &str = "
 fn check(body: &str, expected: impl Fn(Thread) -> u64) {
     let text = format!("{HEAD}{body}{TAIL}");
     for (blocks, shape) in SHAPES {
-        let memory = Memory::new();
-        let module = Module::load(&text, &memory).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let threads: u32 = shape.iter().product();
-        let all = (blocks.iter().product::<u32>() * threads) as usize;
-        let out = memory.upload(&vec![u64::MAX; all]);
-        let arguments: [Argument; 3] = [out.into(), 11_u32.into(), ((1_u64 << 40) + 5).into()];
-        let grid = Grid { blocks: *blocks, threads: *shape, ..Grid::new(1, 1) };
-        module.kernel("kernel").unwrap().launch(grid, &arguments).unwrap_or_else(|error| panic!("{error}\n{body}"));
-        let found = memory.download::<u64>(out, all).unwrap();
-        for (number, found) in found.into_iter().enumerate() {
-            let number = number as u32;
-            let (thread, block) = (number % threads, number / threads);
-            let thread = Thread {
-                x: thread % shape[0],
-                y: thread / shape[0] % shape[1],
-                z: thread / shape[0] / shape[1],
-                block: [block % blocks[0], block / blocks[0] % blocks[1], block / blocks[0] / blocks[1]],
-                shape: *shape,
-            };
-            let wanted = expected(thread);
-            assert_eq!(
-                found, wanted,
-                "{found:#x} instead of {wanted:#x} in thread {} {} {} of block {:?} of {shape:?}:{body}",
-                thread.x, thread.y, thread.z, thread.block
-            );
-        }
+        on_threads(&text, |machine| {
+            let threads: u32 = shape.iter().product();
+            let all = (blocks.iter().product::<u32>() * threads) as usize;
+            let out = machine.upload(&vec![u64::MAX; all]);
+            let arguments: [Argument; 3] = [out.into(), 11_u32.into(), ((1_u64 << 40) + 5).into()];
+            machine.run("kernel", shaped(*blocks, *shape), &arguments);
+            let found = machine.download::<u64>(out, all);
+            for (number, found) in found.into_iter().enumerate() {
+                let number = number as u32;
+                let (thread, block) = (number % threads, number / threads);
+                let thread = Thread {
+                    x: thread % shape[0],
+                    y: thread / shape[0] % shape[1],
+                    z: thread / shape[0] / shape[1],
+                    block: [block % blocks[0], block / blocks[0] % blocks[1], block / blocks[0] / blocks[1]],
+                    shape: *shape,
+                };
+                let wanted = expected(thread);
+                assert_eq!(
+                    found, wanted,
+                    "{found:#x} instead of {wanted:#x} in thread {} {} {} of block {:?} of {shape:?}:{body}",
+                    thread.x, thread.y, thread.z, thread.block
+                );
+            }
+        });
     }
 }
 

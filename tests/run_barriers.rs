@@ -3,7 +3,7 @@
 #[path = "kernels/machine.rs"]
 mod machine;
 
-use machine::{Machine, on_threads};
+use machine::on_threads;
 use ptx_isa::run::{Grid, Options};
 
 fn kernel(target: &str, body: &str) -> String {
@@ -23,7 +23,7 @@ fn run(target: &str, body: &str, grid: Grid, check: impl Fn(Vec<u32>)) {
         for delay in [None, Some(0), Some(5)] {
             let out = machine.upload(&(0..128_u32).collect::<Vec<_>>());
             let options = Options { delay, ..machine.options.clone() };
-            let machine = Machine { memory: machine.memory.clone(), module: machine.module.clone(), options };
+            let machine = machine.with(options);
             machine.run("k", grid, &[out.into()]);
             check(machine.download::<u32>(out, 128));
         }

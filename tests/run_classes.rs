@@ -1,12 +1,12 @@
 //! Kernels by hand of what compilers seldom write: tables of jumps in loops, calls by tables with structs by value, guarded recursion, collectives
 //! of some lanes, initial contents of every kind, atomics of every type in shared memory, narrow accesses.
 
-use ptx_isa::run::{Grid, Memory, Module};
+use ptx_isa::run::Grid;
 
 #[path = "kernels/machine.rs"]
 mod machine;
 
-use machine::random;
+use machine::{on_threads, random};
 
 const THREADS: usize = 128;
 
@@ -41,15 +41,15 @@ fn check(declarations: &str, body: &str, expected: impl Fn(usize, &[Words]) -> W
     for (at, word) in [0, 1, u64::MAX, 1 << 31, 1 << 63, u64::from(u32::MAX)].into_iter().enumerate() {
         (words[7 * at][0], words[5 * at + 3][1]) = (word, word);
     }
-    let memory = Memory::new();
-    let module = Module::load(&text, &memory).unwrap_or_else(|error| panic!("{error}\n{body}"));
-    let (input, out) = (memory.upload(&words.concat()), memory.upload(&[0_u64; 4 * THREADS]));
-    let ran = module.kernel("k").unwrap().launch(Grid::new(2, 64), &[input.into(), out.into()]);
-    ran.unwrap_or_else(|error| panic!("{error}\n{body}"));
-    for (thread, found) in memory.download::<u64>(out, 4 * THREADS).unwrap().chunks(4).enumerate() {
-        let expected = expected(thread, &words);
-        assert_eq!(found, expected, "thread {thread} of {:x?}\n{body}", words[thread]);
-    }
+    on_threads(&text, |machine| {
+        let (input, out) = (machine.upload(&words.concat()), machine.upload(&[0_u64; 4 * THREADS]));
+        let ran = machine.try_run("k", Grid::new(2, 64), &[input.into(), out.into()]);
+        ran.unwrap_or_else(|error| panic!("{error}\n{body}"));
+        for (thread, found) in machine.download::<u64>(out, 4 * THREADS).chunks(4).enumerate() {
+            let expected = expected(thread, &words);
+            assert_eq!(found, expected, "thread {thread} of {:x?}\n{body}", words[thread]);
+        }
+    });
 }
 
 /// The threads of the warp of a thread whose lowest bit of the first word is the same.
@@ -142,7 +142,7 @@ fn guarded_calls_recur() {
         .func (.param .b64 r) odd(.param .b32 n) {
             .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p;
             ld.param.b32 %r1, [n]; setp.eq.u32 %p, %r1, 0; mov.u64 %rd1, 3; @%p bra E; sub.u32 %r2, %r1, 1;
-            { .param .b32 m; .param .b64 q; st.param.b32 [m], %r2; call.uni (q), even, (m); ld.param.b64 %rd2, [q]; }
+            { .param .b32 m; .param .b64 q; st.param.b32 [m], %r2; call (q), even, (m); ld.param.b64 %rd2, [q]; }
             cvt.u64.u32 %rd3, %r1; mad.lo.u64 %rd1, %rd2, 3, %rd3; E: st.param.b64 [r], %rd1; ret; }
         .func (.param .b64 r) even(.param .b32 n) {
             .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p, %q; .local .align 4 .b32 keep[4];

@@ -1,9 +1,13 @@
 //! Every effect of the spec is executed by a test: by those of compiled kernels, or by a kernel here.
 
+#[path = "kernels/machine.rs"]
+mod machine;
+
 use std::collections::BTreeSet;
 
+use machine::on_one_thread;
 use ptx_isa::TABLE;
-use ptx_isa::run::{Grid, Memory, Module};
+use ptx_isa::run::Grid;
 use ptx_isa::table::EffectKind;
 use ptx_isa::text::resolved;
 
@@ -79,12 +83,12 @@ fn text(body: &str) -> String {
 #[test]
 fn effects_do_what_they_say() {
     for (body, expected) in KERNELS {
-        let memory = Memory::new();
-        let module = Module::load(&text(body), &memory).unwrap_or_else(|error| panic!("{error}\n{body}"));
-        let out = memory.upload(&[0_u32; 32]);
-        let ran = module.kernel("k").unwrap().launch(Grid::new(1, 32), &[out.into()]);
-        ran.unwrap_or_else(|error| panic!("{error}\n{body}"));
-        assert_eq!(memory.download::<u32>(out, 32).unwrap(), (0..32).map(expected).collect::<Vec<_>>(), "{body}");
+        on_one_thread(&text(body), |machine| {
+            let out = machine.upload(&[0_u32; 32]);
+            let ran = machine.try_run("k", Grid::new(1, 32), &[out.into()]);
+            ran.unwrap_or_else(|error| panic!("{error}\n{body}"));
+            assert_eq!(machine.download::<u32>(out, 32), (0..32).map(expected).collect::<Vec<_>>(), "{body}");
+        });
     }
 }
 

@@ -13,7 +13,7 @@ use model::*;
 use ptx_isa::run::Grid;
 
 /// Bytes of shared memory; the second factor starts in the middle.
-const BYTES: usize = 65536;
+const BYTES: usize = 49152;
 const HALF: usize = BYTES / 2;
 
 struct Case {
@@ -71,6 +71,7 @@ impl Case {
             ld.param.u64 %rd1, [image]; ld.param.u64 %rd2, [held]; ld.param.u64 %rd3, [factors];\n\
             ld.param.u64 %rd5, [a]; ld.param.u64 %rd6, [b]; ld.param.u32 %r6, [keep];\n\
             mov.u32 %r1, %tid.x; mov.u32 %r2, memory; mov.u32 %r3, %r1;\n\
+            shr.u32 %r7, %r2, 4; cvt.u64.u32 %rd9, %r7; add.s64 %rd5, %rd5, %rd9; add.s64 %rd6, %rd6, %rd9;\n\
             COPY:\n\
             mul.wide.u32 %rd7, %r3, 4; add.s64 %rd7, %rd1, %rd7; ld.global.b32 %r4, [%rd7];\n\
             mad.lo.s32 %r5, %r3, 4, %r2; st.shared.b32 [%r5], %r4;\n\

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use ptx_isa::run::{Argument, Grid, Memory, Module, Number, Options, Report};
+use ptx_isa::run::{Argument, Grid, Number, Options, Report};
 
 #[path = "kernels/machine.rs"]
 mod machine;
 
-use machine::{Machine, floats, on_threads, random, shaped};
+use machine::{Machine, floats, on_one_thread, on_threads, random, shaped};
 
 /// The parameters of an array: two pointers of Numba's own, the numbers of its elements and of bytes, the address, the shape, the strides.
 fn array(address: u64, bytes: u64, shape: &[u64]) -> Vec<Argument> {
@@ -257,14 +257,14 @@ fn exceptions_leave_a_code_and_the_thread() {
 
 #[test]
 fn threads_print() {
-    let memory = Memory::new();
-    let module = Module::load(include_str!("kernels/numba-printed.ptx"), &memory).unwrap();
     let taken = Arc::new(Mutex::new(String::new()));
     let own = taken.clone();
     let print = Arc::new(move |part: &str| own.lock().unwrap().push_str(part));
-    let machine = Machine { memory, module, options: Options { print: Some(print), ..Options::default() } };
-    let (_, x) = upload(&machine, &[0.5_f32, -3.0, 1e6, 0.1]);
-    run(&machine, Grid::new(1, 32), &[&x, &[3_i32.into()]]);
+    on_one_thread(include_str!("kernels/numba-printed.ptx"), |machine| {
+        let machine = machine.with(Options { print: Some(print.clone()), ..machine.options.clone() });
+        let (_, x) = upload(&machine, &[0.5_f32, -3.0, 1e6, 0.1]);
+        run(&machine, Grid::new(1, 32), &[&x, &[3_i32.into()]]);
+    });
     let mut lines: Vec<String> = taken.lock().unwrap().lines().map(str::to_owned).collect();
     lines.sort();
     let expected = [

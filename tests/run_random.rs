@@ -3,11 +3,14 @@
 //! Between two barriers threads touch shared memory at their own place only, or only read: then the order of threads does not
 //! matter, and the interpreter does each part for all of them.
 
+#[path = "kernels/machine.rs"]
+mod machine;
 mod random;
 
 use std::fmt::Write;
 
-use ptx_isa::run::{Grid, Memory, Module, Options};
+use machine::on_one_thread;
+use ptx_isa::run::{Grid, Options};
 use random::Random;
 
 /// Registers of a thread.
@@ -325,13 +328,13 @@ fn random_kernels_compute_what_threads_compute_one_by_one() {
         let parts = generator.kernel(2);
         let threads = [1, 7, 32, 33, 64, 96, 130][generator.below(7) as usize];
         let text = ptx(&parts, threads);
-        let memory = Memory::new();
-        let module = Module::load(&text, &memory).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let out = memory.upload(&vec![0_u32; threads as usize * REGISTERS]);
-        let options = Options { threads: Some(1), limit: 50_000_000, ..Options::default() };
-        let ran = module.kernel("k").unwrap().launch_with(Grid::new(1, threads), &[out.into()], &options);
-        ran.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let found = memory.download::<u32>(out, threads as usize * REGISTERS).unwrap();
-        assert_eq!(found, interpret(&parts, threads), "round {round}, {threads} threads\n{text}");
+        on_one_thread(&text, |machine| {
+            let machine = machine.with(Options { limit: 50_000_000, ..machine.options.clone() });
+            let out = machine.upload(&vec![0_u32; threads as usize * REGISTERS]);
+            let ran = machine.try_run("k", Grid::new(1, threads), &[out.into()]);
+            ran.unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let found = machine.download::<u32>(out, threads as usize * REGISTERS);
+            assert_eq!(found, interpret(&parts, threads), "round {round}, {threads} threads\n{text}");
+        });
     }
 }

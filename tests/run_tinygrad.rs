@@ -18,7 +18,7 @@ fn launch(text: &str) -> Grid {
 /// Runs the one kernel of a text with an output and inputs.
 fn run<O: Number>(text: &str, count: usize, inputs: impl Fn(&Machine) -> Vec<u64>, check: impl Fn(Vec<O>)) {
     on_threads(text, |machine| {
-        let out = machine.memory.allocate(count * size_of::<O>());
+        let out = machine.upload(&vec![0_u8; count * size_of::<O>()]);
         let arguments: Vec<Argument> = std::iter::once(out).chain(inputs(machine)).map(Argument::from).collect();
         let kernel = machine.module.only_kernel().unwrap();
         machine.run(kernel.name(), launch(text), &arguments);

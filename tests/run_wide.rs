@@ -1,5 +1,9 @@
 //! Values of 128 bits: registers, memory and atomics.
 
+#[path = "kernels/machine.rs"]
+mod machine;
+
+use machine::on_one_thread;
 use ptx_isa::run::{Grid, Memory, Module, Options};
 
 const TEXT: &str = "
@@ -55,16 +59,16 @@ const TEXT: &str = "
 
 #[test]
 fn registers_of_128_bits_are_loaded_moved_and_stored() {
-    let memory = Memory::new();
-    let module = Module::load(TEXT, &memory).unwrap();
-    let input: Vec<u64> = (0..64).map(|number| number * 0x0123_4567_89ab_cdef).collect();
-    let (from, to) = (memory.upload(&input), memory.upload(&[0_u64; 64]));
-    module.kernel("moved").unwrap().launch(Grid::new(1, 32), &[from.into(), to.into()]).unwrap();
-    let found = memory.download::<u64>(to, 64).unwrap();
-    for (thread, (found, pair)) in found.chunks(2).zip(input.chunks(2)).enumerate() {
-        let expected = if thread % 2 == 1 { [pair[0], pair[1]] } else { [pair[1], pair[0] ^ 1] };
-        assert_eq!(found, expected, "thread {thread}");
-    }
+    on_one_thread(TEXT, |machine| {
+        let input: Vec<u64> = (0..64).map(|number| number * 0x0123_4567_89ab_cdef).collect();
+        let (from, to) = (machine.upload(&input), machine.upload(&[0_u64; 64]));
+        machine.run("moved", Grid::new(1, 32), &[from.into(), to.into()]);
+        let found = machine.download::<u64>(to, 64);
+        for (thread, (found, pair)) in found.chunks(2).zip(input.chunks(2)).enumerate() {
+            let expected = if thread % 2 == 1 { [pair[0], pair[1]] } else { [pair[1], pair[0] ^ 1] };
+            assert_eq!(found, expected, "thread {thread}");
+        }
+    });
 }
 
 #[test]

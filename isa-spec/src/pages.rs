@@ -558,16 +558,30 @@ fn summed(summation: &SummationBuf) -> String {
             Sum::Exact => "exact".to_owned(),
             Sum::CountAnd => "counts of AND".to_owned(),
             Sum::CountXor => "counts of XOR".to_owned(),
-            Sum::Chained(Rounding::Nearest) => "chain of `fma.rn`".to_owned(),
-            Sum::Chained(Rounding::Zero) => "chain of `fma.rz`".to_owned(),
-            Sum::Chained(Rounding::Down) => "chain of `fma.rm`".to_owned(),
-            Sum::Chained(Rounding::Up) => "chain of `fma.rp`".to_owned(),
-            Sum::Fused { fraction, step, result, group } => {
+            Sum::Chained { rounding, step } => {
+                let mode = match rounding {
+                    Rounding::Nearest => "rn",
+                    Rounding::Zero => "rz",
+                    Rounding::Down => "rm",
+                    Rounding::Up => "rp",
+                };
+                let steps =
+                    if step == 0 { String::new() } else { format!(" of {step} bytes, each added to the accumulator") };
+                format!("chain{} of `fma.{mode}`{steps}", if step == 0 { "" } else { "s" })
+            }
+            Sum::Fused { fraction, step, result, group, split } => {
                 let mut text = format!("{fraction} fraction bits");
                 for (number, what) in [(step, "bytes a step"), (result, "of the result"), (group, "products a term")] {
                     if number != 0 {
                         text += &format!(", {number} {what}");
                     }
+                }
+                if split != 0 {
+                    text += &format!(
+                        ", the first {half} of every {split} elements, then the other {half}, as half precision, and the \
+                         accumulator at last",
+                        half = split / 2
+                    );
                 }
                 text
             }

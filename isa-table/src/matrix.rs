@@ -86,7 +86,13 @@ pub enum Sum {
     /// Population counts of the bitwise XOR.
     CountXor,
     /// Fused multiply-adds in the order of the inner dimension.
-    Chained(Rounding),
+    Chained {
+        /// How each is rounded.
+        rounding: Rounding,
+        /// Bytes of a row of the first factor whose chain starts at zero, in single precision, and whose sum is then added to the
+        /// accumulator; 0 if there is one chain, which starts with the accumulator.
+        step: u8,
+    },
     /// Fused dot products, whose terms are aligned to the greatest exponent and truncated.
     Fused {
         /// Bits kept behind the binary point of a significand with the greatest exponent.
@@ -97,6 +103,9 @@ pub enum Sum {
         result: u8,
         /// Number of products summed exactly before alignment; 0 if they are aligned one by one.
         group: u8,
+        /// If not 0, elements count as half precision: the products of the first half of every `split` elements are summed,
+        /// then those of the second half, and the accumulator is added at last, rounded to nearest.
+        split: u8,
     },
 }
 
@@ -117,7 +126,9 @@ plain! {
     Step = |step| format!("matrix::Step::{step:?}");
     Rounding = |rounding| format!("matrix::Rounding::{rounding:?}");
     Sum = |sum| match sum {
-        Sum::Chained(rounding) => format!("matrix::Sum::Chained(matrix::Rounding::{rounding:?})"),
+        Sum::Chained { rounding, step } => {
+            format!("matrix::Sum::Chained {{ rounding: matrix::Rounding::{rounding:?}, step: {step} }}")
+        }
         sum => format!("matrix::Sum::{sum:?}"),
     };
 }

@@ -291,14 +291,17 @@ half_extremes! {
     bf16, canonical_nan_bf16: min_bf16 max_bf16 order_bf16;
 }
 
+/// The NaN that marks out-of-bounds elements of a tensor, of either sign: found on an H200, by `fma.oob` of all values.
+pub(crate) const OOB_NAN: u16 = 0x7ff7;
+
 /// Returns true if it is the NaN that marks out-of-bounds elements of a tensor.
 #[inline(always)]
 pub const fn is_oob_nan_f16(x: f16) -> bool {
-    x.to_bits() == 0xffff
+    x.to_bits() & 0x7fff == OOB_NAN
 }
 
 /// Returns true if it is the NaN that marks out-of-bounds elements of a tensor.
 #[inline(always)]
 pub const fn is_oob_nan_bf16(x: bf16) -> bool {
-    x.to_bits() == 0xffff
+    x.to_bits() & 0x7fff == OOB_NAN
 }

@@ -16,6 +16,8 @@
 
 use alloc::vec::Vec;
 
+use super::rounding::RN;
+use super::soft;
 use crate::table::{Kind, NonFinite, Table, TypeInfo};
 
 /// How the bits of a matrix element represent a number.
@@ -35,12 +37,16 @@ pub struct Format {
     pub padding: u32,
 }
 
+/// Half precision.
+pub(crate) const HALF: Format =
+    Format { bits: 16, exponent: 5, fraction: 10, signed: true, beyond: NonFinite::Infinity, padding: 0 };
+
 /// A number: `significand × 2^(exponent - fraction)`, with the fraction bits of its format.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number {
     /// Significand with its sign, in [1, 2) for normal numbers. For integers, the value.
     pub significand: i64,
-    /// Exponent; that of subnormal numbers is the least of the format, that of zero is -126.
+    /// Exponent; that of subnormal numbers is the least of the format, that of zero is below all others.
     pub exponent: i32,
     /// Fraction bits of the significand.
     pub fraction: u32,
@@ -48,8 +54,11 @@ pub struct Number {
     pub special: Option<f32>,
 }
 
-/// Exponent of a factor or accumulator that is zero.
-const ZERO: i32 = -126;
+/// Exponent of zero. Products of zero do not count when terms are aligned.
+const ZERO: i32 = -900;
+
+/// Least exponent to which terms are aligned.
+const LEAST: i32 = -126;
 
 impl Format {
     /// Returns the format of a table's type; `None` if the type is unknown or not a number.
@@ -76,6 +85,24 @@ impl Format {
 
     const fn bias(&self) -> i32 {
         (1 << (self.exponent - 1)) - 1
+    }
+
+    /// Returns the same format as a format of soft floats.
+    pub(crate) const fn soft(&self) -> soft::Format {
+        soft::Format { exponent: self.exponent, fraction: self.fraction, bias: self.bias() }
+    }
+
+    /// The same number in this format, which has room for its significand and its exponent: subnormal numbers of a narrower
+    /// format are normalized.
+    pub(crate) fn widen(&self, number: Number) -> Number {
+        if number.significand == 0 || number.special.is_some() {
+            return number;
+        }
+        let width = 63 - number.significand.unsigned_abs().leading_zeros() as i32;
+        let value = number.exponent - number.fraction as i32;
+        let exponent = (width + value).max(1 - self.bias());
+        let significand = number.significand << (value - (exponent - self.fraction as i32));
+        Number { significand, exponent, fraction: self.fraction, special: None }
     }
 
     /// Returns the number that the low bits of a word represent.
@@ -143,7 +170,8 @@ impl Format {
         let biased = (top.max(least) - least) as u64;
         let bits = (biased << self.fraction) + (rounded << (self.fraction - kept));
         let infinity = ((1 << self.exponent) - 1) << self.fraction;
-        sign | bits.min(infinity)
+        // What is rounded to zero has no sign.
+        if bits == 0 { 0 } else { sign | bits.min(infinity) }
     }
 
     /// Bits of an infinity, or of the NaN that tensor cores give.
@@ -164,6 +192,11 @@ impl Number {
             // Exact: no significand has more bits, no exponent is larger than a double has.
             None => self.significand as f64 * power_of_two(self.exponent - self.fraction as i32),
         }
+    }
+
+    /// Its bits in a format that has it.
+    pub(crate) fn bits(self, to: soft::Format) -> u64 {
+        soft::convert(soft::F64, to, self.value().to_bits(), RN)
     }
 }
 
@@ -262,7 +295,7 @@ impl Rows {
         };
         let (own, theirs) = (part(self, row), part(other, column));
         let exponents = self.exponents[own.clone()].iter().zip(&other.exponents[theirs.clone()]);
-        let greatest = exponents.clone().fold(c.exponent, |greatest, (a, b)| greatest.max(a + b));
+        let greatest = exponents.clone().fold(c.exponent.max(LEAST), |greatest, (a, b)| greatest.max(a + b));
         let left = u32::from(how.fraction).saturating_sub(fraction);
         let right = (fraction + left) as i32 - i32::from(how.fraction) + greatest;
         let significands = self.significands[own].iter().zip(&other.significands[theirs]);
@@ -292,7 +325,7 @@ fn aligned(term: Term, greatest: i32, how: Fused) -> i64 {
 /// Fused sum of finite terms and `c`.
 pub fn fused_sum(terms: impl Iterator<Item = Term> + Clone, c: Number, how: Fused, to: Format) -> u64 {
     let c = Term { significand: c.significand, exponent: c.exponent, fraction: c.fraction };
-    let greatest = terms.clone().fold(c.exponent, |greatest, term| greatest.max(term.exponent));
+    let greatest = terms.clone().fold(c.exponent.max(LEAST), |greatest, term| greatest.max(term.exponent));
     let sum = terms.map(|term| aligned(term, greatest, how)).sum::<i64>() + aligned(c, greatest, how);
     to.round(sum, greatest - i32::from(how.fraction), how.result)
 }

@@ -2,7 +2,9 @@
 
 use isa_table::matrix::{Rounding, Sum};
 
-use crate::eval::product::{Format, Fused, Number, Rows, Term, fused, fused_sum};
+use crate::eval::product::{Format, Fused, HALF, Number, Rows, Term, fused, fused_sum};
+use crate::eval::rounding::RN;
+use crate::eval::soft;
 
 /// Formats of a product and its sum.
 #[derive(Clone, Copy, Debug)]
@@ -46,16 +48,15 @@ impl Arithmetic {
                 let sum = if self.clamps { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
                 Some(sum.cast_unsigned())
             }
-            Sum::Fused { fraction, step, result, group: 0 } => {
-                let step = if step == 0 { k } else { usize::from(step) * 8 / self.bits as usize };
-                let how = Fused { fraction, result };
-                let (mut sum, mut bits) = (c, 0);
+            Sum::Fused { fraction, step, result, group: 0, split: 0 } => {
+                let (step, how, format) = (self.step(step, k), Fused { fraction, result }, self.accumulator());
+                let (mut sum, mut bits) = (format.widen(c), 0);
                 for first in (0..k).step_by(step) {
                     let range = first..k.min(first + step);
-                    bits = a.fused(row, (b, column), range, (self.a.fraction + self.b.fraction, sum), how, self.d)?;
-                    sum = self.d.decode(bits);
+                    bits = a.fused(row, (b, column), range, (self.a.fraction + self.b.fraction, sum), how, format)?;
+                    sum = format.decode(bits);
                 }
-                Some(bits)
+                Some(self.rounded(bits))
             }
             _ => None,
         }
@@ -63,30 +64,68 @@ impl Arithmetic {
 
     /// Bits of the sum of the products of two rows of elements and `c`; with scale factors of both rows.
     pub(super) fn dot(&self, a: &[Number], b: &[Number], c: Number, scales: Option<(&[Number], &[Number])>) -> u64 {
-        let Sum::Fused { fraction, step, result, group } = self.sum else {
-            let pairs = a.iter().zip(b).map(|(a, b)| (a.significand, b.significand));
-            let sum = c.significand
-                + match self.sum {
-                    Sum::CountAnd => pairs.map(|(a, b)| a & b).sum::<i64>(),
-                    Sum::CountXor => pairs.map(|(a, b)| a ^ b).sum(),
-                    _ => pairs.map(|(a, b)| a * b).sum(),
-                };
-            let sum = if self.clamps { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
-            return sum.cast_unsigned();
-        };
-        // A step is given in bytes of `a`.
-        let step = if step == 0 { a.len() } else { usize::from(step) * 8 / self.bits as usize };
-        let how = Fused { fraction, result };
-        let (mut sum, mut bits) = (c, 0);
-        for (a, b) in a.chunks(step).zip(b.chunks(step)) {
-            let pairs = a.iter().copied().zip(b.iter().copied());
-            bits = match scales {
-                Some(scales) => scaled(pairs, scales, sum, (how, group.into()), self.d),
-                None => fused(pairs, sum, how, self.d),
-            };
-            sum = self.d.decode(bits);
+        let pairs = a.iter().copied().zip(b.iter().copied());
+        match self.sum {
+            Sum::Exact => self.integer(c, pairs.map(|(a, b)| a.significand * b.significand).sum()),
+            Sum::CountAnd => self.integer(c, pairs.map(|(a, b)| a.significand & b.significand).sum()),
+            Sum::CountXor => self.integer(c, pairs.map(|(a, b)| a.significand ^ b.significand).sum()),
+            Sum::Chained { rounding, step } => self.chained(a, b, c, mode(rounding), self.step(step, a.len())),
+            Sum::Fused { fraction, step, result, group, split: 0 } => {
+                let (step, how, format) = (self.step(step, a.len()), Fused { fraction, result }, self.accumulator());
+                let (mut sum, mut bits) = (format.widen(c), 0);
+                for (a, b) in a.chunks(step).zip(b.chunks(step)) {
+                    let pairs = a.iter().copied().zip(b.iter().copied());
+                    bits = match scales {
+                        Some(scales) => scaled(pairs, scales, sum, (how, group.into()), format),
+                        None => fused(pairs, sum, how, format),
+                    };
+                    sum = format.decode(bits);
+                }
+                self.rounded(bits)
+            }
+            Sum::Fused { fraction, result, split, .. } => {
+                let (split, how) = (usize::from(split), Fused { fraction, result });
+                let pairs = pairs.map(|(a, b)| (HALF.widen(a), HALF.widen(b))).enumerate();
+                let sum = (0..2).fold(0, |bits, half| {
+                    let own = pairs.clone().filter(|(index, _)| index % split * 2 / split == half);
+                    fused(own.map(|(_, pair)| pair), self.d.decode(bits), how, self.d)
+                });
+                soft::add(self.d.soft(), c.bits(self.d.soft()), sum, RN)
+            }
         }
-        bits
+    }
+
+    /// Elements of a row in a step that is given in bytes; all if it is 0.
+    fn step(&self, bytes: u8, all: usize) -> usize {
+        if bytes == 0 { all } else { usize::from(bytes) * 8 / self.bits as usize }
+    }
+
+    /// The format of sums: the wider of those of `c` and `d`.
+    fn accumulator(&self) -> Format {
+        if self.c.bits > self.d.bits { self.c } else { self.d }
+    }
+
+    /// The bits of a sum in the format of `d`.
+    fn rounded(&self, bits: u64) -> u64 {
+        let format = self.accumulator();
+        if format == self.d { bits } else { soft::convert(format.soft(), self.d.soft(), bits, RN) }
+    }
+
+    fn integer(&self, c: Number, products: i64) -> u64 {
+        let sum = c.significand + products;
+        let sum = if self.clamps { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
+        sum.cast_unsigned()
+    }
+
+    /// Chains of fused multiply-adds in single precision, of `step` products each, that are added to `c`.
+    fn chained(&self, a: &[Number], b: &[Number], c: Number, mode: u8, step: usize) -> u64 {
+        let single = |number: &Number| number.bits(soft::F32);
+        let sum = a.chunks(step).zip(b.chunks(step)).fold(single(&c), |sum, (a, b)| {
+            let pairs = a.iter().zip(b);
+            let chain = pairs.fold(0, |chain, (a, b)| soft::fma(soft::F32, single(a), single(b), chain, mode));
+            soft::add(soft::F32, sum, chain, mode)
+        });
+        soft::convert(soft::F32, self.d.soft(), sum, RN)
     }
 }
 
@@ -145,7 +184,7 @@ fn scaled(
 const ZERO: i32 = -126;
 
 pub(super) const fn mode(rounding: Rounding) -> u8 {
-    use crate::eval::rounding::{RM, RN, RP, RZ};
+    use crate::eval::rounding::{RM, RP, RZ};
     match rounding {
         Rounding::Nearest => RN,
         Rounding::Zero => RZ,

@@ -23,6 +23,11 @@ impl Argument {
         Argument { bytes: bytes.into(), number: None }
     }
 
+    /// Returns the bytes that the kernel receives.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The number of a type.
     pub(crate) fn number(bytes: &[u8], ty: &'static str) -> Argument {
         Argument { bytes: bytes.to_vec(), number: Some(ty) }

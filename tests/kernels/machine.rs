@@ -3,6 +3,12 @@
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(unreachable_pub, reason = "tests share it as a module")]
 
+#[path = "launches.rs"]
+mod launches;
+
+use std::cell::RefCell;
+
+use launches::Launch;
 use ptx_isa::run::{Argument, Error, Grid, Memory, Module, Number, Options, Report};
 
 /// A module with its memory.
@@ -10,11 +16,24 @@ pub struct Machine {
     pub memory: Memory,
     pub module: Module,
     pub options: Options,
+    text: String,
+    /// Address and size in bytes of what was uploaded, if kernels run on one thread.
+    uploaded: RefCell<Vec<(u64, usize)>>,
 }
 
 impl Machine {
+    /// The same with other options.
+    pub fn with(&self, options: Options) -> Machine {
+        let (memory, module, text) = (self.memory.clone(), self.module.clone(), self.text.clone());
+        Machine { memory, module, options, text, uploaded: RefCell::default() }
+    }
+
     pub fn upload<T: Number>(&self, numbers: &[T]) -> u64 {
-        self.memory.upload(numbers)
+        let address = self.memory.upload(numbers);
+        if self.options.threads == Some(1) {
+            self.uploaded.borrow_mut().push((address, size_of_val(numbers)));
+        }
+        address
     }
 
     pub fn download<T: Number>(&self, pointer: u64, count: usize) -> Vec<T> {
@@ -22,7 +41,23 @@ impl Machine {
     }
 
     pub fn try_run(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<Report, Error> {
-        self.module.kernel(kernel)?.launch_with(grid, arguments, &self.options)
+        Ok(self.observe(kernel, grid, arguments)?.0)
+    }
+
+    /// The same; also returns true if a card has left the same memory.
+    pub fn observe(&self, kernel: &str, grid: Grid, arguments: &[Argument]) -> Result<(Report, bool), Error> {
+        let run = self.module.kernel(kernel)?;
+        let uploaded = self.uploaded.borrow();
+        let image = |(address, bytes): &(u64, usize)| self.download::<u8>(*address, *bytes);
+        let buffers: Vec<(u64, Vec<u8>)> = uploaded.iter().map(|buffer| (buffer.0, image(buffer))).collect();
+        let report = run.launch_with(grid, arguments, &self.options)?;
+        let after: Vec<Vec<u8>> = uploaded.iter().map(image).collect();
+        if buffers.is_empty() {
+            return Ok((report, false));
+        }
+        let launch = Launch { text: &self.text, kernel, grid, arguments, buffers: &buffers };
+        launch.write(&after);
+        Ok((report, launch.compare(&after)))
     }
 
     pub fn run(&self, kernel: &str, grid: Grid, arguments: &[Argument]) {
@@ -44,7 +79,7 @@ fn with(threads: usize, text: &str, test: impl Fn(&Machine)) {
     let memory = Memory::new();
     let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
     let options = Options { threads: Some(threads), ..Options::default() };
-    test(&Machine { memory, module, options });
+    test(&Machine { memory, module, options, text: text.to_owned(), uploaded: RefCell::default() });
 }
 
 /// Numbers that look random.

@@ -77,7 +77,8 @@ pub fn round(sum: f64, to: &str, result: i32) -> u64 {
     if to == "f16" {
         let exact = Double::from_bits(sum.to_bits().into());
         let half: Half = exact.convert(&mut false).value;
-        return half.to_bits() as u64;
+        // What is rounded to zero has no sign.
+        return if half.is_zero() { 0 } else { half.to_bits() as u64 };
     }
     let mut exponent = -126;
     while sum.abs() >= 2_f64.powi(exponent + 1) {
@@ -109,7 +110,10 @@ pub fn dot(a: &[u64], b: &[u64], mut c: u64, (x, y, z, to): (&str, &str, &str, &
             let mut terms: Vec<(f64, i32)> = Vec::new();
             for (a, b) in a.iter().zip(b) {
                 let ((s, e), (t, f)) = (parts(x, *a), parts(y, *b));
-                terms.push((s * t, e + f));
+                // Products of zero do not count.
+                if s * t != 0.0 {
+                    terms.push((s * t, e + f));
+                }
             }
             terms.push(parts(z, c));
             let most = terms.iter().map(|(_, e)| *e).max().unwrap();

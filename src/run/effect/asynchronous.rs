@@ -7,6 +7,7 @@ use std::{format, vec};
 
 use std::sync::PoisonError;
 
+use ptx_isa::eval::float::OOB_NAN;
 use ptx_isa::table::{ALONE, COPIES, Traversal};
 
 use super::super::block::{Block, Entry};
@@ -312,7 +313,8 @@ impl Block<'_> {
                         (true, None) => return,
                         (false, Some(_)) => Piece { to: shared, from: Source::Memory(tensor), bytes: bytes as usize },
                         (false, None) => {
-                            let value = [if fields.fill == 0 { 0 } else { u8::MAX }; 16];
+                            let value = if fields.fill == 0 { 0 } else { OOB_NAN };
+                            let value = std::array::from_fn(|at| value.to_le_bytes()[at % 2]);
                             Piece { to: shared, from: Source::Value(value), bytes: bytes as usize }
                         }
                     };

@@ -12,7 +12,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ptx_isa::TABLE;
-use ptx_isa::target::Target;
+use ptx_isa::target::{Target, Version};
 use rayon::prelude::*;
 
 use crate::context::Context;
@@ -32,7 +32,7 @@ const FLUSH: &str = ".version 1.0\n.target sm_10\n.func flush() { ret; ret; }\n"
 /// An installed assembler.
 #[derive(Clone, Debug)]
 pub(crate) struct Assembler {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     pub(crate) version: String,
     /// The targets without a suffix that `-arch` may name, the newest last; for all others it names the newest.
     plain: Vec<Target>,
@@ -116,6 +116,22 @@ impl Assembler {
     /// Reads a module as PTX for a target and checks it; no code is generated.
     pub(crate) fn run(&self, module: &str, target: Target) -> Run {
         self.run_with(module, &self.architecture(target), &["-o", "/dev/null"])
+    }
+
+    /// The newest PTX version that it takes for a target.
+    pub(crate) fn newest(&self, target: Target) -> Option<Version> {
+        let takes = |version: &&Version| self.run(&format!(".version {version}\n.target {target}\n"), target).passed;
+        TABLE.versions.iter().rev().find(takes).copied()
+    }
+
+    /// The machine code of a module for a target, or what is wrong.
+    pub(crate) fn image(&self, module: &str, target: Target) -> Result<Vec<u8>, String> {
+        let file = Temporary::new("cubin");
+        let run = self.run_with(module, &target.to_string(), &["-o", &file.path.to_string_lossy()]);
+        if !run.passed {
+            return Err(run.output.lines().next().unwrap_or_default().to_owned());
+        }
+        fs::read(&file.path).map_err(|error| error.to_string())
     }
 
     fn architecture(&self, target: Target) -> String {

@@ -5,6 +5,7 @@
 //! cargo run --release -p conformance   # prints agreed/total for each kind, and every difference
 //! cargo run --release -p conformance -- --record   # what compiled code computes, for tests/machine.rs to replay
 //! cargo run --release -p conformance -- --card     # what a card computes, the same way
+//! cargo run --release -p conformance -- --launches FILES --out tests/machine/launches.txt   # what launches of tests leave there
 //! ```
 //!
 //! It prints the agreement. It exits with 0 if every difference is listed in `known.txt` and every line tried from that
@@ -77,6 +78,15 @@ struct Arguments {
     /// In place of verdicts: run every form on a card, and write what it computes to tests/machine/card.txt
     #[arg(long)]
     card: bool,
+    /// In place of verdicts: repeat the launches of files on a card; tests write them where PTX_ISA_LAUNCHES says
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    launches: Vec<PathBuf>,
+    /// With --launches: repeat the first file from this launch on, until a launch fails
+    #[arg(long, value_name = "NUMBER", requires = "launches")]
+    from: Option<usize>,
+    /// With --launches: write what the card leaves in memory to this file, such as tests/machine/launches.txt
+    #[arg(long, value_name = "FILE", requires = "launches")]
+    out: Option<PathBuf>,
     /// Fail if no assembler is installed
     #[arg(long)]
     required: bool,
@@ -85,15 +95,6 @@ struct Arguments {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    if arguments.card {
-        return match machine::card::record(&root.join("tests/machine/card.txt"), &today()) {
-            Ok(fine) => ExitCode::from(u8::from(!fine)),
-            Err(problem) => {
-                eprintln!("nothing is recorded: {problem}");
-                ExitCode::from(2)
-            }
-        };
-    }
     let paths = match &arguments.assembler {
         Some(path) => vec![path.clone()],
         None => assembler::installed(&root.join("target/assembler")),
@@ -127,6 +128,24 @@ fn main() -> ExitCode {
                 return ExitCode::from(2);
             }
         };
+        if arguments.card || !arguments.launches.is_empty() {
+            let show = arguments.show;
+            let done = match (&arguments.launches[..], arguments.from) {
+                ([], _) => {
+                    let file = root.join("tests/machine/card.txt");
+                    machine::card::record(&assembler, &file, (&today(), show))
+                }
+                ([file, ..], Some(from)) => machine::launches::repeat(&assembler, file, from, show),
+                (files, None) => {
+                    let out = (arguments.out.as_deref(), &*today());
+                    machine::launches::repeat_all(&assembler, files, show, out)
+                }
+            };
+            return done.map(|fine| ExitCode::from(u8::from(!fine))).unwrap_or_else(|problem| {
+                eprintln!("the card gave up: {problem}");
+                ExitCode::from(2)
+            });
+        }
         if arguments.code {
             let file = root.join("tests/machine/code.txt");
             machine::listing::record(&assembler, &path.with_file_name("nvdisasm"), &file, &today());

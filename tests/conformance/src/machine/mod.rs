@@ -15,7 +15,10 @@ mod half;
 mod integer;
 mod interpreter;
 mod kernel;
+pub(crate) mod launches;
 pub(crate) mod listing;
+#[path = "../../../kernels/recorded.rs"]
+mod recorded;
 mod registers;
 #[path = "../../../machine/replay.rs"]
 mod replay;

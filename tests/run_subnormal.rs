@@ -1,0 +1,45 @@
+//! Atomic and asynchronous sums of subnormal numbers: where they are flushed to zero.
+
+#[path = "kernels/machine.rs"]
+mod machine;
+
+use machine::on_one_thread;
+use ptx_isa::run::Grid;
+
+/// Sums in global memory and shared memory, each into an element of its own, by one thread.
+const SUMS: [&str; 12] = [
+    "atom.global.add.f32 %r, [%out], %x;",
+    "red.global.add.f32 [%out+4], %x;",
+    "atom.shared.add.f32 %r, [word], %x; ld.shared.b32 %w, [word]; st.global.b32 [%out+8], %w;",
+    "st.shared.b32 [word], %x; red.shared.add.f32 [word], %x; ld.shared.b32 %w, [word]; st.global.b32 [%out+12], %w;",
+    "atom.add.f32 %r, [%out+16], %x;",
+    "atom.global.v2.f32.add {%r, %r2}, [%out+24], {%x, %x};",
+    "red.global.v2.f32.add [%out+32], {%x, %x};",
+    "atom.global.add.noftz.f16x2 %w, [%out+40], %h;",
+    "red.global.add.noftz.bf16x2 [%out+44], %h;",
+    "atom.shared.add.noftz.f16x2 %w, [half], %h; ld.shared.b32 %w, [half]; st.global.b32 [%out+48], %w;",
+    "add.f32 %r, %x, %x; st.global.b32 [%out+52], %r; add.ftz.f32 %r, %x, %x; st.global.b32 [%out+56], %r;",
+    "fma.rn.f32 %r, %x, %n, %x; st.global.b32 [%out+60], %r;",
+];
+
+#[test]
+fn sums_of_subnormal_numbers() {
+    let text = format!(
+        ".version 8.4\n.target sm_90\n.address_size 64\n\
+        .visible .entry sums(.param .u64 out, .param .f32 x, .param .f32 n, .param .b32 h) {{\n\
+        .shared .align 8 .b32 word; .shared .align 8 .b32 half; .reg .b64 %out; .reg .f32 %x, %n, %r, %r2; .reg .b32 %w, %h;\n\
+        ld.param.u64 %out, [out]; ld.param.f32 %x, [x]; ld.param.f32 %n, [n]; ld.param.b32 %h, [h];\n\
+        st.shared.b32 [word], %x; st.shared.b32 [half], %h;\n{}\nret; }}\n",
+        SUMS.join("\n")
+    );
+    on_one_thread(&text, |machine| {
+        let x = f32::from_bits(3);
+        let mut words = [x.to_bits(); 16];
+        let half = 0x0003_0003_u32;
+        words[10..13].fill(half);
+        let out = machine.upload(&words);
+        machine.run("sums", Grid::new(1, 1), &[out.into(), x.into(), (-x).into(), half.into()]);
+        let flushed = [0, 0, 6, 6, 0, 3, 0, 0, 0, 0, 0x0006_0006, 0x0006_0006, 0x0006_0006, 6, 0, 3];
+        assert_eq!(machine.download::<u32>(out, 16), flushed);
+    });
+}
