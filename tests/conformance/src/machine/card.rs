@@ -13,7 +13,7 @@ use ptx_isa::target::{Floor, Target, Version};
 use ptx_isa::text::spelling;
 use rayon::prelude::*;
 
-use super::driver::{Card, Code, Failure, Shape};
+use super::driver::{Card, Code, Shape};
 use super::kernel::{KEPT, PHASES, STRIDE, guarded, runs};
 use super::{FORMS, VECTORS, constants_reach, deviates, replay, vectors};
 use crate::assembler::Assembler;
@@ -66,8 +66,13 @@ pub(crate) fn record(assembler: &Assembler, path: &Path, (date, show): (&str, us
     for (forms, image) in work.into_iter().zip(images) {
         let code = card.load(&image?)?;
         for (at, form) in forms.iter().enumerate() {
-            let phases = PHASES.map(|phase| run(&card, code, &format!("k{at}"), *form, phase));
-            let words = tally.judge(*form, &phases.collect::<Result<Vec<_>, String>>()?);
+            let vectors = vectors::of(*form, vectors::RECORDED, VECTORS);
+            let given = vectors.iter().flat_map(|words| words.iter().take(form.sources().count()));
+            let input: Vec<u8> = given.flat_map(|word| (*word as u64).to_le_bytes()).collect();
+            let phases = PHASES.map(|phase| run(&card, code, &format!("k{at}"), &input, phase));
+            let phases =
+                phases.collect::<Result<Vec<_>, _>>().map_err(|problem| format!("{}: {problem}", form.name()))?;
+            let words = tally.judge(*form, &vectors, &phases);
             let _ = writeln!(text, "{} {} {words}", form.name(), card.sm);
         }
         card.unload(code)?;
@@ -97,10 +102,10 @@ struct Tally {
 }
 
 impl Tally {
-    /// Judges what a form wrote in each phase; returns its words for each vector, guarded or not.
-    fn judge(&mut self, form: FormInfo, phases: &[Vec<u64>]) -> String {
+    /// Judges what a form wrote for each vector in each phase; returns its words, those under guards.
+    fn judge(&mut self, form: FormInfo, vectors: &[Vec<u128>], phases: &[Vec<u64>]) -> String {
         let (mut words, before) = (String::new(), self.differences);
-        for (thread, inputs) in vectors::of(form, vectors::RECORDED, VECTORS).iter().enumerate() {
+        for (thread, inputs) in vectors.iter().enumerate() {
             let own = form.evaluate(self.sm, inputs);
             let here = replay::word(form, inputs, &own);
             for (phase, written) in PHASES.zip(phases) {
@@ -152,22 +157,15 @@ fn same_but_nan(form: FormInfo, here: &[u128], there: &[u128]) -> bool {
     })
 }
 
-/// Runs the kernel of a form in a phase; gives what it wrote.
-fn run(card: &Card, code: Code, kernel: &str, form: FormInfo, phase: u32) -> Result<Vec<u64>, String> {
-    let sources = form.sources().count();
-    let input =
-        vectors::of(form, vectors::RECORDED, VECTORS).into_iter().flat_map(|words| words.into_iter().take(sources));
-    let input = input.flat_map(|word| (word as u64).to_le_bytes()).collect();
-    let mut buffers = [input, vec![0; VECTORS * STRIDE as usize]];
+/// Runs the kernel of a form in a phase, on the sources of all vectors; gives what it wrote.
+fn run(card: &Card, code: Code, kernel: &str, input: &[u8], phase: u32) -> Result<Vec<u64>, String> {
+    let mut buffers = [input.to_vec(), vec![0; VECTORS * STRIDE as usize]];
     let shape = Shape { blocks: [1; 3], threads: [VECTORS as u32, 1, 1], ..Shape::default() };
     let arguments = |addresses: &[u64]| {
         let addresses = addresses.iter().map(|address| address.to_le_bytes().to_vec());
         addresses.chain([phase.to_le_bytes().to_vec()]).collect()
     };
-    card.launch(code, kernel, shape, &mut buffers, arguments).map_err(|failure| match failure {
-        Failure::Failed(problem) => format!("{}: {problem}", form.name()),
-        Failure::Hangs => format!("{} hangs", form.name()),
-    })?;
+    card.launch(code, kernel, shape, &mut buffers, arguments)?;
     Ok(buffers[1].chunks_exact(8).map(|bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes"))).collect())
 }
 

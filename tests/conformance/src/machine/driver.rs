@@ -49,13 +49,6 @@ struct Configuration {
     count: c_uint,
 }
 
-impl Shape {
-    /// All sizes in order.
-    pub(super) fn sizes(&self) -> Vec<u32> {
-        [self.blocks, self.threads, self.cluster].concat().into_iter().chain([self.shared]).collect()
-    }
-}
-
 /// The driver with a context on its first card.
 pub(super) struct Card {
     library: Library,
@@ -64,14 +57,6 @@ pub(super) struct Card {
     pub(super) driver: String,
     /// 90 for compute capability 9.0.
     pub(super) sm: u16,
-}
-
-/// Why a launch gave no result.
-pub(super) enum Failure {
-    /// It failed, and nothing more can be launched.
-    Failed(String),
-    /// It is still running.
-    Hangs,
 }
 
 /// Loaded code.
@@ -85,6 +70,13 @@ pub(super) struct Shape {
     pub(super) threads: [u32; 3],
     pub(super) cluster: [u32; 3],
     pub(super) shared: u32,
+}
+
+impl Shape {
+    /// All sizes in order.
+    pub(super) fn sizes(&self) -> Vec<u32> {
+        [self.blocks, self.threads, self.cluster].concat().into_iter().chain([self.shared]).collect()
+    }
 }
 
 /// Calls a function of the driver by its name and parameter types; its result is an error unless it is zero.
@@ -145,7 +137,7 @@ impl Card {
     }
 
     /// Launches a kernel on buffers, and replaces their contents with what it leaves. `arguments` gives the bytes of its
-    /// arguments, with the addresses of the buffers.
+    /// arguments, with the addresses of the buffers. After a failure nothing more can be launched.
     pub(super) fn launch(
         &self,
         code: Code,
@@ -153,29 +145,25 @@ impl Card {
         shape: Shape,
         buffers: &mut [Vec<u8>],
         arguments: impl Fn(&[Address]) -> Vec<Vec<u8>>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), String> {
         let library = &self.library;
         let (mut function, name): (*mut c_void, _) = (ptr::null_mut(), CString::new(kernel).unwrap_or_default());
-        let failed = Failure::Failed;
         let place = &raw mut function;
         call!(library, cuModuleGetFunction(
             place => *mut *mut c_void, code.0 => *mut c_void, name.as_ptr() => *const c_char,
-        ))
-        .map_err(failed)?;
+        ))?;
         if shape.shared > 0 {
             let bytes = shape.shared as c_int;
             call!(library, cuFuncSetAttribute(
                 function => *mut c_void, DYNAMIC_SHARED => c_int, bytes => c_int,
-            ))
-            .map_err(failed)?;
+            ))?;
         }
         let mut addresses = Vec::with_capacity(buffers.len());
         for buffer in &*buffers {
             let mut address: Address = 0;
             let (place, source) = (&raw mut address, buffer.as_ptr().cast());
-            call!(library, cuMemAlloc_v2(place => *mut Address, buffer.len().max(1) => usize)).map_err(failed)?;
-            call!(library, cuMemcpyHtoD_v2(address => Address, source => *const c_void, buffer.len() => usize))
-                .map_err(failed)?;
+            call!(library, cuMemAlloc_v2(place => *mut Address, buffer.len().max(1) => usize))?;
+            call!(library, cuMemcpyHtoD_v2(address => Address, source => *const c_void, buffer.len() => usize))?;
             addresses.push(address);
         }
         let mut arguments = arguments(&addresses);
@@ -192,26 +180,24 @@ impl Card {
         call!(library, cuLaunchKernelEx(
             &raw const configuration => *const Configuration, function => *mut c_void,
             parameters.as_mut_ptr() => *mut *mut c_void, ptr::null_mut() => *mut *mut c_void,
-        ))
-        .map_err(failed)?;
+        ))?;
         self.wait()?;
         for (buffer, address) in buffers.iter_mut().zip(addresses) {
             let target = buffer.as_mut_ptr().cast();
-            call!(library, cuMemcpyDtoH_v2(target => *mut c_void, address => Address, buffer.len() => usize))
-                .map_err(failed)?;
-            call!(library, cuMemFree_v2(address => Address)).map_err(failed)?;
+            call!(library, cuMemcpyDtoH_v2(target => *mut c_void, address => Address, buffer.len() => usize))?;
+            call!(library, cuMemFree_v2(address => Address))?;
         }
         Ok(())
     }
 
     /// Waits for the kernel that was launched.
-    fn wait(&self) -> Result<(), Failure> {
+    fn wait(&self) -> Result<(), String> {
         let since = Instant::now();
         loop {
             match call!(self.library, cuStreamQuery(ptr::null_mut() => *mut c_void)) {
                 Ok(()) => return Ok(()),
-                Err(problem) if !problem.ends_with(NOT_READY) => return Err(Failure::Failed(problem)),
-                Err(_) if since.elapsed() > PATIENCE => return Err(Failure::Hangs),
+                Err(problem) if !problem.ends_with(NOT_READY) => return Err(problem),
+                Err(_) if since.elapsed() > PATIENCE => return Err("it hangs".to_owned()),
                 Err(_) => thread::sleep(Duration::from_micros(20)),
             }
         }

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use ptx_isa::target::{Target, Version};
 use rayon::prelude::*;
 
-use super::driver::{Card, Code, Failure, Shape};
+use super::driver::{Card, Code, Shape};
 use super::recorded;
 use crate::assembler::Assembler;
 
@@ -39,6 +39,12 @@ struct Launches {
     launches: Vec<Launch>,
 }
 
+impl Launches {
+    fn last(&mut self) -> Result<&mut Launch, String> {
+        self.launches.last_mut().ok_or_else(|| "there is no launch yet".to_owned())
+    }
+}
+
 fn bytes(hex: &str) -> Result<Vec<u8>, String> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     hex.as_bytes().chunks(2).map(byte).collect::<Option<_>>().ok_or_else(|| format!("`{hex:.20}…` has no bytes"))
@@ -52,7 +58,6 @@ fn read(text: &str) -> Result<Launches, String> {
     let mut all = Launches::default();
     for line in text.lines() {
         let mut words = line.split(' ');
-        let last = |all: &mut Launches| all.launches.pop().ok_or("there is no launch yet");
         match words.next() {
             Some("module") => {
                 let text = bytes(words.next().unwrap_or_default())?;
@@ -66,17 +71,14 @@ fn read(text: &str) -> Result<Launches, String> {
                 all.launches.push(Launch { module, kernel, shape, arguments: Vec::new(), buffers: Vec::new() });
             }
             Some("argument") => {
-                let mut launch = last(&mut all)?;
-                launch.arguments.push(bytes(words.next().unwrap_or_default())?);
-                all.launches.push(launch);
+                let argument = bytes(words.next().unwrap_or_default())?;
+                all.last()?.arguments.push(argument);
             }
             Some("buffer") => {
-                let mut launch = last(&mut all)?;
                 let (address, before) = (number(words.next())?, bytes(words.next().unwrap_or_default())?);
                 let after = words.next().unwrap_or_default();
                 let after = if after == "same" { before.clone() } else { bytes(after)? };
-                launch.buffers.push(Buffer { address, before, after });
-                all.launches.push(launch);
+                all.last()?.buffers.push(Buffer { address, before, after });
             }
             _ => return Err(format!("`{line:.40}` is no line of launches")),
         }
@@ -225,9 +227,8 @@ pub(crate) fn repeat(assembler: &Assembler, path: &Path, from: usize, show: usiz
         let mut buffers: Vec<Vec<u8>> = launch.buffers.iter().map(|buffer| buffer.before.clone()).collect();
         let arguments =
             |addresses: &[u64]| launch.arguments.iter().map(|argument| moved(argument, &given, addresses)).collect();
-        if let Err(failure) = card.launch(code, &launch.kernel, launch.shape, &mut buffers, arguments) {
-            let what = if let Failure::Failed(problem) = failure { problem } else { "it hangs".to_owned() };
-            println!("ran {ran}\n{FAILED}{number}, {}: {what}", launch.kernel);
+        if let Err(problem) = card.launch(code, &launch.kernel, launch.shape, &mut buffers, arguments) {
+            println!("ran {ran}\n{FAILED}{number}, {}: {problem}", launch.kernel);
             return Ok(false);
         }
         ran += 1;
@@ -248,4 +249,32 @@ pub(crate) fn repeat(assembler: &Assembler, path: &Path, from: usize, show: usiz
     }
     println!("ran {ran}");
     Ok(fine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_are_read_as_tests_write_them() {
+        let text = "module 2e76\nlaunch 0 k 2 1 1 32 1 1 1 1 1 64\nargument 1200000000000000\nargument 07000000\n\
+            buffer 16 01020304 same\nbuffer 64 00 ff\n";
+        let Launches { modules, launches } = read(text).expect("launches");
+        assert_eq!(modules, [".v"]);
+        let [Launch { module: 0, kernel, shape, arguments, buffers }] = &launches[..] else { panic!("one launch") };
+        assert_eq!((&**kernel, shape.sizes()), ("k", vec![2, 1, 1, 32, 1, 1, 1, 1, 1, 64]));
+        assert_eq!((&buffers[0].after, &buffers[1].after), (&vec![1, 2, 3, 4], &vec![0xff]));
+        let given: Vec<(u64, &[u8])> = buffers.iter().map(|one| (one.address, &one.before[..])).collect();
+        // A pointer moves with its buffer; a number stays.
+        assert_eq!(moved(&arguments[0], &given, &[0x100, 0x200]), 0x102_u64.to_le_bytes());
+        assert_eq!(moved(&arguments[1], &given, &[0x100, 0x200]), [7, 0, 0, 0]);
+        assert!(["argument 00", "launch 0 k 1", "buffer x 00 same", "word"].iter().all(|line| read(line).is_err()));
+    }
+
+    #[test]
+    fn newer_versions_are_lowered() {
+        let newest = Version { major: 9, minor: 0 };
+        assert_eq!(lowered("// x\n.version 9.5\n.target sm_90\n", newest), "// x\n.version 9.0\n.target sm_90\n");
+        assert_eq!(lowered(".version 8.4 .target sm_90", newest), ".version 8.4 .target sm_90");
+    }
 }
