@@ -150,7 +150,9 @@ function search(text) {
   if (!all.length) return [];
   const words = typed.map(meant), prose = words.map(said), hits = [];
   let complete = false;
-  const called = new Set(CALLED.get(all.join(" ")) ?? CALLED.get(all.join("")) ?? []);
+  // `atomicAdd_block` is `atomicAdd` with a word behind it.
+  const names = [all.join(" "), ...all.map((_, dropped) => all.slice(0, all.length - dropped).join("")).slice(0, -1), all.join("")];
+  const called = new Set(CALLED.get(names.find((name) => CALLED.has(name))) ?? []);
   if (words.length) PTX.opcodes.forEach((opcode, number) => {
     const parts = opcode.name.split("."), wanted = [];
     let score = 0, named = 0, missed = 0;

@@ -113,12 +113,9 @@ fn explain_tells_since_when_there_is_all_of_a_statement() {
         assert!(out.contains(&format!("Exists since\n  {since}\n")), "{text}: {out}");
         match need {
             Some(need) => {
-                assert!(
-                    out.contains("The form is not there.") && out.contains(&format!("{need} needs {since}")),
-                    "{out}"
-                )
+                assert!(out.contains("Not available.") && out.contains(&format!("{need} needs {since}")), "{out}")
             }
-            None => assert!(out.contains("The form is there."), "{text}: {out}"),
+            None => assert!(out.contains("Available."), "{text}: {out}"),
         }
     }
     // The floor of a form with more operands is listed next to them.

@@ -63,6 +63,18 @@ fn an_opcode_is_found_by_what_else_it_is_called() {
         assert!(text(&output).lines().any(|line| line.split(' ').next() == Some(opcode)), "{}", text(&output));
     }
     assert_eq!(explain("popcounts").status.code(), Some(1));
+    for (name, opcode) in [
+        ("__popc", "popc"),
+        ("__shfl_down_sync", "shfl"),
+        ("__ballot_sync", "vote"),
+        ("__syncthreads", "bar"),
+        ("wmma::mma_sync", "wmma.mma"),
+        ("__byte_perm", "prmt"),
+    ] {
+        let output = explain(name);
+        let first = text(&output).lines().filter_map(|line| line.split(' ').next()).any(|first| first == opcode);
+        assert!(output.status.success() && first, "{name}: {}", text(&output));
+    }
 }
 
 #[test]
@@ -183,8 +195,8 @@ fn what_is_there_is_asked_for_a_machine() {
     assert!(run(&["table", "--target", "sm_11", "--ptx", "1.0", "setp.lt.f64"]).ends_with("1 form\n"));
 
     let asked = |target| run(&["explain", "--target", target, "--ptx", "7.8", "setp.lt.bf16"]);
-    assert!(asked("sm_90").contains("PTX 7.8, sm_90\n  The form is there."), "{}", asked("sm_90"));
-    assert!(asked("sm_89").contains("PTX 7.8, sm_89\n  The form is not there."), "{}", asked("sm_89"));
+    assert!(asked("sm_90").contains("PTX 7.8, sm_90\n  Available."), "{}", asked("sm_90"));
+    assert!(asked("sm_89").contains("PTX 7.8, sm_89\n  Not available."), "{}", asked("sm_89"));
     let opcode = run(&["explain", "--ptx", "1.0", "selp"]);
     assert!(opcode.contains("11 of 11 forms"), "{opcode}");
 }

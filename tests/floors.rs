@@ -206,3 +206,26 @@ fn directives_have_a_minimum() {
     }
     assert!(later > 10, "{later} directives came later");
 }
+
+#[test]
+fn a_function_needs_what_those_that_it_reaches_need() {
+    let text = "
+        .version 7.0 .target sm_80
+        .func leaf() { griddepcontrol.wait; ret; }
+        .func loop() { call loop; ret; }
+        .func pointed() { call leaf; ret; }
+        .entry calls() { call pointed; ret; }
+        .entry takes() { .reg .b64 %rd<2>; mov.u64 %rd1, pointed; ret; }
+        .entry none() { call loop; ret; }";
+    let minimum = |name: &str| {
+        let mut all = needs(&TABLE, text.as_bytes()).into_iter();
+        let own = all.find(|needs| needs.function.is_some_and(|function| function.name == name)).expect("a function");
+        own.minimum().expect("a version and a target").target
+    };
+    for name in ["leaf", "pointed", "calls", "takes"] {
+        assert_eq!(minimum(name), Target::sm(90), "{name}");
+    }
+    for name in ["loop", "none"] {
+        assert!(minimum(name) < Target::sm(90), "{name}");
+    }
+}

@@ -257,7 +257,7 @@ fn hover_counts_all_of_a_statement() {
         let hover = shown(piece);
         assert!(hover.contains("PTX 7.8, sm_90\n") && hover.contains(need), "{hover}");
     }
-    assert!(shown("mov.u32 %r1, %tid").contains("The form is there."));
+    assert!(shown("mov.u32 %r1, %tid").contains("Available."));
 }
 
 #[test]
@@ -330,6 +330,22 @@ fn names_are_ranked_by_the_operand_at_hand() {
     let at = |name: &str| sources.iter().position(|found| found == name).expect(name);
     assert!(at("%r4") < at("%laneid") && at("%laneid") < at("%p0"), "{sources:?}");
     assert_eq!(complete("bra |;")[0], "DONE");
+    // Of an address, variables in the space that the statement names.
+    assert_eq!(complete("ld.param.u64 %rd1, [|];")[..3], ["size", "%rd0", "%rd1"]);
+    assert_eq!(complete("ld.shared.u32 %r1, [|")[..2], ["tile", "%rd0"]);
+    let halves = complete("mov.b64 {|");
+    assert!(halves.iter().position(|name| name == "%r0") < halves.iter().position(|name| name == "%rd0"), "{halves:?}");
+    // What follows the dot of a vector.
+    assert_eq!(complete("mov.u32 %r1, %tid.|;"), ["x", "y", "z", "w"]);
+    assert_eq!(complete(".reg .v2 .b32 %v; mov.u32 %r1, %v.|;"), ["x", "y"]);
+    assert!(complete("mov.u32 %r1, %laneid.|;").is_empty());
+    // A result may precede the function of a call; kernels are not called.
+    let text = ".version 7.0\n.target sm_80\n.entry k() { ret; }\n.func (.reg .b32 d) f() { ret; }\n.entry l() {\n\
+                .reg .b32 %r<3>;\ncall (%r1), |\nDONE:\nret;\n}\n";
+    let (text, at) = marked(text);
+    let called = Client::with(&text).0.completions(&at);
+    let at = |name: &str| called.iter().position(|found| found == name).expect(name);
+    assert!(at("f") == 0 && at("k") > at("%r0"), "{called:?}");
 }
 
 #[test]
@@ -626,6 +642,16 @@ fn a_name_is_renamed_wherever_it_means_the_same() {
         let error = rename(piece, 0, new)["error"]["message"].as_str().unwrap_or_default().to_owned();
         assert!(error.contains(why), "{piece} to {new}: {error}");
     }
+    // A name that is declared further on, or that a family would take.
+    let later =
+        ".version 7.0\n.target sm_80\n.entry k()\n{\n.reg .b32 a;\n.reg .b32 b;\n.reg .b32 c<3>;\nmov.b32 a, b;\n}\n";
+    for (piece, new) in [("a, ", "b"), ("a, ", "c2"), ("c<", "b"), ("b;\n}", "k")] {
+        let params = json!({ "textDocument": { "uri": URI }, "position": place(later, piece, 0), "newName": new });
+        let error = Client::with(later).0.answer("textDocument/rename", params)["error"]["message"].clone();
+        assert!(error.as_str().is_some_and(|error| error.contains("already declared")), "{piece} to {new}: {error}");
+    }
+    let params = json!({ "textDocument": { "uri": URI }, "position": place(later, "a, ", 0), "newName": "c3" });
+    assert!(Client::with(later).0.answer("textDocument/rename", params)["result"].is_object());
     assert_eq!(part(text, &client.at("textDocument/prepareRename", &place(text, "%r12", 0))), "%r12");
     assert_eq!(client.at("textDocument/prepareRename", &place(text, "add", 0)), Value::Null);
     let marked = client.at("textDocument/documentHighlight", &place(text, "%r1,", 0));
@@ -663,21 +689,23 @@ fn functions_and_comments_fold() {
 
 #[test]
 fn formatting_moves_blanks_only() {
-    let text = ".version 7.0\n.target sm_80\n.entry k()\n{\n  .reg .b32 %r<3>;  \nL:\n add.s32   %r1,  %r1, %r2; // sum \n{\nmov.b32 %r1, 0;\n}\n/* a {\n  b */\n\t\tret;\n}\n";
-    let formatted = |text: &str| {
+    let text = ".version 7.0\n.target sm_80\n.entry k()\n{\n  .reg .b32 %r<3>;  \nL:\n add.s32   %r1,  %r1 ,%r2; // sum,a \n{\nmov.b32 %r1, 0;\n}\n/* a {\n  b */\n\t\tret;\n}\n";
+    let formatted_with = |text: &str, spaces: bool| {
         let mut client = Client::with(text).0;
-        let options = json!({ "tabSize": 4, "insertSpaces": false });
+        let options = json!({ "tabSize": 4, "insertSpaces": spaces });
         let edits =
             client.ask("textDocument/formatting", json!({ "textDocument": { "uri": URI }, "options": options }));
         edited(text, &edits)
     };
-    let expected = ".version 7.0\n.target sm_80\n.entry k()\n{\n\t.reg .b32 %r<3>;\nL:\n\tadd.s32         %r1,  %r1, %r2; // sum\n\t{\n\t\tmov.b32         %r1, 0;\n\t}\n\t/* a {\n  b */\n\tret;\n}\n";
+    let formatted = |text: &str| formatted_with(text, false);
+    let expected = ".version 7.0\n.target sm_80\n.entry k()\n{\n\t.reg .b32 %r<3>;\nL:\n\tadd.s32         %r1, %r1, %r2; // sum,a\n\t{\n\t\tmov.b32         %r1, 0;\n\t}\n\t/* a {\n  b */\n\tret;\n}\n";
     assert_eq!(formatted(text), expected);
     assert_eq!(formatted(expected), expected);
+    assert_eq!(formatted_with(text, true), expected.replace('\t', "    "));
     for module in [MODULE, SPOILT] {
         let once = formatted(module);
-        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(words(&once), words(module));
+        let letters = |text: &str| text.split_whitespace().collect::<String>();
+        assert_eq!(letters(&once), letters(module));
         assert_eq!(formatted(&once), once);
     }
 }
@@ -691,7 +719,15 @@ fn signatures_name_the_operand_that_is_written() {
     let range = &signature["parameters"][2]["label"];
     let [start, end] = [0, 1].map(|side| range[side].as_u64().unwrap() as usize);
     assert_eq!((help["activeParameter"].as_u64(), &label[start..end]), (Some(2), "b"), "{help}");
-    assert!(label.starts_with("setp.lt.s32 ") && signature["documentation"].is_string());
+    assert!(label.starts_with("setp.lt.s32 "));
+    // An opcode may have several entries: each form is described by its own.
+    for mnemonic in ["mad.lo.s32", "add.f32", "min.s32", "cvt.rn.f32.s32"] {
+        let (text, at) = in_kernel(&format!("{mnemonic} |"));
+        let help = Client::with(&text).0.at("textDocument/signatureHelp", &at);
+        let form = ptx_isa::TABLE.form(mnemonic).unwrap();
+        let summary = ptx_isa::reference::REFERENCE.form(form).unwrap().entry.summary;
+        assert_eq!(help["signatures"][0]["documentation"], summary, "{mnemonic}");
+    }
     let (text, at) = in_kernel("mov.b64 {%r1, |");
     let help = Client::with(&text).0.at("textDocument/signatureHelp", &at);
     assert_eq!(help["activeParameter"], 0, "commas of a vector separate no operands");

@@ -6,7 +6,8 @@ let client;
 
 exports.activate = () => {
   const command = workspace.getConfiguration("ptx-isa").get("path");
-  const options = { documentSelector: [{ language: "ptx" }] };
+  // Not the older versions of a file that a comparison shows.
+  const options = { documentSelector: ["file", "untitled"].map((scheme) => ({ scheme, language: "ptx" })) };
   client = new LanguageClient("ptx-isa", "PTX", { command, args: ["lsp"] }, options);
   return client.start();
 };

@@ -2,6 +2,8 @@
 //!
 //! A page contains what the spec states and what follows for the forms; it does not depend on any renderer.
 
+mod sum;
+
 use std::rc::Rc;
 
 use std::collections::BTreeSet;
@@ -15,11 +17,11 @@ use isa_table::page::{
 use isa_table::table::{OperandBuf as Accepted, Range, RangeBuf};
 use isa_table::target::in_words;
 
+use self::sum::summed;
 use crate::check::{ABSENT, Checked, Form, reason, words};
 use crate::model::{
     self, BoundBuf, BuiltinId, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern,
-    Permission, Requirement, Rounding, Selector, SelectorKind, Share, Signature, Slot, SlotKind, Spaces, Sum, SumOfBuf,
-    SummationBuf, Syntax, TypeId, TypeSet,
+    Permission, Requirement, Selector, SelectorKind, Share, Signature, Slot, SlotKind, Spaces, Syntax, TypeId, TypeSet,
 };
 use crate::program::Program;
 use crate::pseudo;
@@ -549,47 +551,6 @@ impl<'a> Pager<'a> {
         }
         found
     }
-}
-
-/// How products are summed, by target: `fused: sm_75 24 fraction bits, 16 bytes a step; sm_90 25 fraction bits`.
-fn summed(summation: &SummationBuf) -> String {
-    let row = |row: &SumOfBuf| {
-        let sum = match row.sum {
-            Sum::Exact => "exact".to_owned(),
-            Sum::CountAnd => "counts of AND".to_owned(),
-            Sum::CountXor => "counts of XOR".to_owned(),
-            Sum::Chained { rounding, step } => {
-                let mode = match rounding {
-                    Rounding::Nearest => "rn",
-                    Rounding::Zero => "rz",
-                    Rounding::Down => "rm",
-                    Rounding::Up => "rp",
-                };
-                let steps =
-                    if step == 0 { String::new() } else { format!(" of {step} bytes, each added to the accumulator") };
-                format!("chain{} of `fma.{mode}`{steps}", if step == 0 { "" } else { "s" })
-            }
-            Sum::Fused { fraction, step, result, group, split } => {
-                let mut text = format!("{fraction} fraction bits");
-                for (number, what) in [(step, "bytes a step"), (result, "of the result"), (group, "products a term")] {
-                    if number != 0 {
-                        text += &format!(", {number} {what}");
-                    }
-                }
-                if split != 0 {
-                    text += &format!(
-                        ", the first {half} of every {split} elements, then the other {half}, as half precision, and the \
-                         accumulator at last",
-                        half = split / 2
-                    );
-                }
-                text
-            }
-        };
-        format!("sm_{} {sum}{}", row.sm, if row.likely { " (likely)" } else { "" })
-    };
-    let rows: Vec<String> = summation.rows.iter().map(row).collect();
-    format!("{}: {}", summation.name, rows.join("; "))
 }
 
 /// An operand in the manual's notation: `{!}c`, `p[|q]`, `a{.asel}`.

@@ -7,10 +7,10 @@ use ptx_isa::diagnostic::{Code, Explanation, LineIndex};
 use ptx_isa::reference::REFERENCE;
 use ptx_isa::reference::page::Page;
 use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
-use ptx_isa::table::{FormInfo, Free, Lenient};
+use ptx_isa::table::{FormInfo, Free, Lenient, Requirement};
 use ptx_isa::target::Floor;
 use ptx_isa::text::mnemonic::{self, Refusal, Resolved, matches};
-use ptx_isa::text::statement::Need;
+use ptx_isa::text::statement::{ELEMENTS, Need};
 use ptx_isa::text::{Statement, effects, find, spelling};
 
 use super::{ExplainArguments, Machine, Outcome, names, report};
@@ -70,7 +70,7 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
     }
 }
 
-/// What has a name beside instructions.
+/// A name of PTX beside instructions.
 struct Entry {
     kind: &'static str,
     name: String,
@@ -83,8 +83,8 @@ impl Entry {
     fn named(name: &str) -> Option<Entry> {
         let of = |kind, name: &str, description, floor| Some(Entry { kind, name: name.to_owned(), description, floor });
         if name.starts_with('%') {
-            let vector = [".x", ".y", ".z", ".w"].iter().find_map(|element| name.strip_suffix(element));
-            let special = TABLE.special(vector.unwrap_or(name))?;
+            let (register, element) = name.rsplit_once('.').unwrap_or((name, ELEMENTS[0][0]));
+            let special = TABLE.special(register).filter(|_| ELEMENTS.as_flattened().contains(&element))?;
             return of("special register", special.name, special.description, Some(&special.floor));
         }
         let bare = name.strip_prefix('.')?;
@@ -162,8 +162,11 @@ impl<'a> Explained<'a> {
         let Some(words) = machine.in_words() else { return Ok(()) };
         out.heading(&words)?;
         let mut lacking = machine.lacks(needs).peekable();
-        out.item("", if lacking.peek().is_none() { "The form is there." } else { "The form is not there." })?;
-        lacking.try_for_each(|need| out.item("", &format!("{need} needs {}", need.floor)))
+        out.item("", if lacking.peek().is_none() { "Available." } else { "Not available." })?;
+        lacking.try_for_each(|need| {
+            let least = TABLE.least([Requirement::From(need.floor)]);
+            out.item("", &format!("{need} needs {}", least.map_or(need.floor.to_string(), |least| least.to_string())))
+        })
     }
 }
 
@@ -177,6 +180,27 @@ fn opcode(out: &mut Terminal<impl Write>, page: &Page, machine: &Machine) -> io:
         out.item("", &format!("{there} of {} forms", forms().count()))?;
     }
     Ok(())
+}
+
+/// The words of a name of C++: `wmma::mma_sync`, `atomicAdd`. A mnemonic is one word.
+fn words(name: &str) -> Vec<String> {
+    if name.contains('.') {
+        return vec![name.to_lowercase()];
+    }
+    let mut words = vec![String::new()];
+    let mut lower = false;
+    for letter in name.chars() {
+        let separates = matches!(letter, '_' | ':' | ' ');
+        if separates || lower && letter.is_ascii_uppercase() {
+            words.push(String::new());
+        }
+        if !separates {
+            words.last_mut().expect("a word").push(letter.to_ascii_lowercase());
+        }
+        lower = letter.is_ascii_lowercase();
+    }
+    words.retain(|word| !word.is_empty());
+    words
 }
 
 /// Matches of a pattern or of an alternative name: opcodes, or, without any, forms.
@@ -196,11 +220,20 @@ impl Found {
         Found { pages, forms }
     }
 
-    /// The opcodes that some people call so.
+    /// The opcodes that some people call so, or that a function of CUDA C++ stands for: `__shfl_down_sync`, `atomicAdd`.
     fn called(name: &str) -> Found {
-        let mut pages = REFERENCE.pages();
-        let name = name.to_lowercase();
-        pages.retain(|page| page.entries.iter().any(|entry| entry.also.contains(&&*name)));
+        let words = words(name);
+        let named = (1..=words.len()).rev().map(|count| {
+            let first = &words[..count];
+            let names = [first.join(" "), first.concat(), first.join(".")];
+            let mut pages = REFERENCE.pages();
+            pages.retain(|page| {
+                let mut all = page.entries.iter().flat_map(|entry| entry.also).copied().chain([page.opcode]);
+                all.any(|own| names.iter().any(|name| name == own))
+            });
+            pages
+        });
+        let pages = named.into_iter().find(|pages| !pages.is_empty()).unwrap_or_default();
         Found { pages, forms: Vec::new() }
     }
 

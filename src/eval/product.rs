@@ -170,7 +170,7 @@ impl Format {
         let biased = (top.max(least) - least) as u64;
         let bits = (biased << self.fraction) + (rounded << (self.fraction - kept));
         let infinity = ((1 << self.exponent) - 1) << self.fraction;
-        // What is rounded to zero has no sign.
+        // A sum that rounds to zero has no sign.
         if bits == 0 { 0 } else { sign | bits.min(infinity) }
     }
 

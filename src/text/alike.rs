@@ -1,12 +1,34 @@
 //! Words that are spelt alike: what a misspelt one may mean.
 
+use alloc::format;
+
+use crate::diagnostic::Diagnostic;
+
 /// The name that is spelt most like `text`, if one is much like it. Case does not count.
 pub(crate) fn closest<'n>(text: &str, mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     closest_of(text, &mut names)
 }
 
+/// Adds to an error about a misspelt word, whose place it has, the name that is spelt most like it as a suggestion. `before` is
+/// what precedes names in the text.
+pub(crate) fn suggest<'n>(
+    error: Diagnostic,
+    text: &str,
+    before: &str,
+    names: impl Iterator<Item = &'n str>,
+) -> Diagnostic {
+    match closest(text, names) {
+        Some(near) => {
+            let (near, span) = (format!("{before}{near}"), error.span.clone());
+            error.with_help(format!("did you mean `{near}`?")).with_fix(span, near)
+        }
+        None => error,
+    }
+}
+
 /// As [`closest`], compiled once for all iterators.
 fn closest_of<'n>(text: &str, names: &mut dyn Iterator<Item = &'n str>) -> Option<&'n str> {
+    const SHORT: usize = 5;
     let lower = text.to_ascii_lowercase();
     let allowed = (text.len() / 2).min(2);
     // Of two that are alike, the one with the same letters.
@@ -17,14 +39,20 @@ fn closest_of<'n>(text: &str, names: &mut dyn Iterator<Item = &'n str>) -> Optio
     };
     let own = letters(&lower);
     let apart = |name: &str| distance(&lower, name).min(distance(text, name));
-    let alike = |name: &'n str| (apart(name), name.len() != own.len() || letters(name) != own, name);
+    let same_start = |name: &str| name.as_bytes().first() == lower.as_bytes().first();
+    let alike = |name: &'n str| {
+        let other_letters = name.len() != own.len() || letters(name) != own;
+        (apart(name), other_letters, !same_start(name), name)
+    };
     // Words that differ more in length are not alike: each letter more is one edit. Nor are those that have many letters each
     // that the other has not: an edit changes two of them at most.
     let names = names.filter(|name| name.len().abs_diff(lower.len()) <= allowed);
     let own_set = letter_set(&lower);
     let names = names.filter(|name| (letter_set(name) ^ own_set).count_ones() as usize <= 2 * allowed);
-    let (distance, _, near) = names.map(alike).min_by_key(|&(distance, others, _)| (distance, others))?;
-    (distance <= allowed).then_some(near)
+    let (distance, _, other_start, near) = names.map(alike).min()?;
+    // Two edits leave little of a short word.
+    let similar = distance < 2 || text.len() > SHORT || !other_start;
+    (distance <= allowed && similar).then_some(near)
 }
 
 /// A bit for each letter that a word has, whatever its case.

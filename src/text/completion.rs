@@ -1,4 +1,5 @@
-//! Completion: modifiers that fit at a place of a mnemonic, so that some form remains, and words of directives.
+//! Completion: modifiers that fit at a place of a mnemonic, so that some form remains, operands that fit behind it, and words of
+//! directives.
 //!
 //! ```
 //! use ptx_isa::text::{Options, completion};
@@ -16,9 +17,13 @@ use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::module::{Linkage, OWN, Options};
+use super::mnemonic::{self, Resolved};
+use super::module::{Linkage, OWN, Options, SymbolKind};
+use super::reader::operands_at_end;
 use super::spelling::{self, members};
-use crate::table::{ABSENT, Directive, FormInfo, InstructionInfo, Item, Kind, Slot, Syntax, Table};
+use crate::table::{
+    ABSENT, Directive, FormInfo, InstructionInfo, Item, Kind, Operand, OperandKind, Slot, Space, Syntax, Table,
+};
 use crate::target::Floor;
 
 /// A modifier that is valid at a place.
@@ -57,6 +62,61 @@ pub fn modifiers(
         search.lay(0, &words);
     }
     choices
+}
+
+/// An operand that can be written at a place.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected {
+    /// The operand.
+    pub operand: &'static Operand,
+    /// State space of the address that it is, if the statement names one.
+    pub space: Option<&'static Space>,
+}
+
+impl Expected {
+    /// Returns true if the name of a symbol can be written for it.
+    pub fn takes(&self, kind: SymbolKind) -> bool {
+        let Expected { operand, space: named } = self;
+        match kind {
+            SymbolKind::Register { ty, .. } => operand.registers.has(ty),
+            SymbolKind::Variable(space) => match operand.kind {
+                OperandKind::Address => named.map_or(space.generic, |named| core::ptr::eq(named, space)),
+                OperandKind::Arguments => space.function.is_some(),
+                _ => operand.addresses || operand.spaces.contains(&space.name),
+            },
+            SymbolKind::Function { kernel } => {
+                operand.addresses || !kernel && (operand.functions || operand.kind == OperandKind::Function)
+            }
+            SymbolKind::Label => {
+                matches!(operand.kind, OperandKind::Label | OperandKind::Branches | OperandKind::Targets)
+            }
+        }
+    }
+}
+
+/// Returns the operands of which one can be written behind a mnemonic and `before`, the operands before it as far as they are
+/// written: one for each form with this mnemonic that begins so. Empty if the mnemonic means no form.
+///
+/// ```
+/// use ptx_isa::text::completion::operands;
+///
+/// let expected = operands(&ptx_isa::TABLE, "ld.shared.u64", " %rd1, [");
+/// assert_eq!((expected[0].operand.name, expected[0].space.unwrap().name), ("a", "shared"));
+/// assert_eq!(operands(&ptx_isa::TABLE, "call", " (%r1), ")[0].operand.name, "func");
+/// ```
+pub fn operands(table: &'static Table, mnemonic: &str, before: &str) -> Vec<Expected> {
+    let Ok(Resolved { form, free, .. }) = mnemonic::resolve(table, mnemonic) else { return Vec::new() };
+    let values = form.values_with(&free);
+    let slots = form.instruction().data().slots;
+    let expected = |operand: &'static Operand| {
+        let named = operand.space.and_then(|slot| {
+            let member = values[usize::from(slot)];
+            slots[usize::from(slot)].members.get(usize::from(member)).copied()
+        });
+        let name = named.or_else(|| operand.spaces.first().copied());
+        Expected { operand, space: name.and_then(|name| table.space(name)) }
+    };
+    operands_at_end(form, &free, before).into_iter().map(expected).collect()
 }
 
 /// A word of a directive, with its description.
@@ -118,8 +178,10 @@ pub fn directive(table: &'static Table, before: &str) -> Vec<Word> {
     if words.iter().any(|word| table.space(word.trim_start_matches('.')).is_some()) {
         return types(false).collect();
     }
-    let own = OWN.iter().copied().chain(Linkage::NAMED.map(|(name, _)| name)).map(|name| dotted(name, ""));
-    own.chain(spaces()).chain(directives(|it| it.module)).collect()
+    let own = || OWN.iter().copied().chain(Linkage::NAMED.map(|(name, _)| name));
+    let described = own().map(|name| dotted(name, table.directive(name).map_or("", |it| it.description)));
+    let others = table.directives.iter().filter(|it| it.module && !own().any(|name| name == it.name));
+    described.chain(spaces()).chain(others.map(|it| dotted(it.name, it.description))).collect()
 }
 
 /// Words on their way into the items of a syntax line.

@@ -21,6 +21,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use super::spelling;
 use super::statement::{Need, Register, Second, Statement, Value};
 pub use crate::table::program::WARP;
 use crate::table::{FormInfo, Kind, Table, TypeInfo};
@@ -152,7 +153,7 @@ pub enum Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::NoSemantics(form) => write!(f, "`{}` is in the table without semantics", form.mnemonic()),
+            Problem::NoSemantics(form) => write!(f, "`{}` has no semantics in the table", spelling::mnemonic(*form)),
             Problem::Target { what, needs, target } => {
                 write!(f, "{what} needs `{}`; the target is `{target}`", needs.targets_in_words())
             }

@@ -26,7 +26,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::alike::closest;
+use super::alike::{self, closest};
 use super::lexer::Cursor;
 use super::spelling;
 use crate::diagnostic::{Code, Diagnostic, Fix};
@@ -240,15 +240,12 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>, depth: Depth)
 }
 
 fn not_in_table(opcode: &str, span: Range<usize>) -> Diagnostic {
-    Diagnostic::error(Code::UnknownOpcode, span, format!("`{opcode}` is not in the table"))
+    Diagnostic::error(Code::UnknownOpcode, span, format!("`{opcode}` is not an instruction"))
 }
 
 fn unknown_opcode(table: &'static Table, opcode: &str, span: Range<usize>) -> Diagnostic {
-    let diagnostic = not_in_table(opcode, span.clone());
-    match closest(opcode, table.instructions().map(|instruction| instruction.data().opcode)) {
-        Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")).with_fix(span, near),
-        None => diagnostic,
-    }
+    let opcodes = table.instructions().map(|instruction| instruction.data().opcode);
+    alike::suggest(not_in_table(opcode, span), opcode, "", opcodes)
 }
 
 /// An opcode whose first word some opcodes have, and whose next ones none has: `cp.commit_group`. Those that share most words

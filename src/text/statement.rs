@@ -263,7 +263,7 @@ pub enum Second<'a> {
 }
 
 /// The names of a vector's elements; the names in a row are synonyms.
-const ELEMENTS: [[&str; 2]; 4] = [["x", "r"], ["y", "g"], ["z", "b"], ["w", "a"]];
+pub const ELEMENTS: [[&str; 2]; 4] = [["x", "r"], ["y", "g"], ["z", "b"], ["w", "a"]];
 
 /// Returns the index of the vector element that a name denotes.
 pub(crate) fn element_index(name: &str) -> Option<u8> {

@@ -37,7 +37,7 @@ static LAUNCHES: LazyLock<Option<Mutex<Launches>>> = LazyLock::new(|| {
     Some(Mutex::new(Launches { file, modules: HashMap::new() }))
 });
 
-/// What a card leaves in memory, by launch.
+/// Memory as a card leaves it, by launch.
 static RECORDED: LazyLock<HashMap<u64, u64>> = LazyLock::new(|| {
     let lines = include_str!("../machine/launches.txt").lines().filter(|line| !line.starts_with('#'));
     let number = |word: &str| u64::from_str_radix(word, 16).expect("a number");

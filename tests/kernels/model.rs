@@ -77,7 +77,7 @@ pub fn round(sum: f64, to: &str, result: i32) -> u64 {
     if to == "f16" {
         let exact = Double::from_bits(sum.to_bits().into());
         let half: Half = exact.convert(&mut false).value;
-        // What is rounded to zero has no sign.
+        // A sum that rounds to zero has no sign.
         return if half.is_zero() { 0 } else { half.to_bits() as u64 };
     }
     let mut exponent = -126;

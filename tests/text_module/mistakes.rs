@@ -237,11 +237,23 @@ fn what_follows_from_a_mistake_is_not_reported() {
         // A function within another.
         (".entry k() {\n.entry l() { ret; }\nret;\n}", "missing `}` before this kernel: the body of `k` is still open"),
         (".entry k() { ret; }\n{ ret; }", "a block is within a function"),
-        (".visible\n", "a function or a variable is expected here, behind its linkage"),
-        (".entry k() { .visible ret; }", "a function or a variable is expected here, behind its linkage"),
+        (
+            ".entry k() { .reg .b32 a;\n@\nadd.s32 a, a, a; ret; }",
+            "the statement before this is not finished: a guard is `@` or `@!` and a predicate register",
+        ),
+        (
+            ".entry k() { .reg .b64 d; .reg .b32 a;\nmov.b64 d, {a,\nadd.s32 a, a, a; ret; }",
+            "the statement before this is not finished: an operand is expected here",
+        ),
+        (".entry k() { reg .b32 a; ret; }", "the directive `.reg` lacks its dot"),
+        (".visible\n", "a function (`.entry` or `.func`) or a variable is expected here, behind its linkage"),
+        (
+            ".entry k() { .visible ret; }",
+            "a function (`.entry` or `.func`) or a variable is expected here, behind its linkage",
+        ),
         (
             ".entry k() { ret; }\n.visible .file 1 \"a\"",
-            "a function or a variable is expected here, behind its linkage",
+            "a function (`.entry` or `.func`) or a variable is expected here, behind its linkage",
         ),
     ] {
         let text = if text == ".visible\n" { text.to_owned() + ".pragma \"nounroll\";" } else { text.to_owned() };

@@ -77,14 +77,19 @@ impl Table {
         });
         // A feature that the minimum version no longer has is missing from later ones, too.
         let ptx = floors.max().or(self.versions.first().copied())?;
+        let targets = self.least_targets(ptx, &asked);
+        (!targets.is_empty()).then_some(Least { ptx, targets })
+    }
+
+    /// Returns the minimum targets that meet all requirements in a version of PTX, ascending: those that the version knows
+    /// (`sm_100a`, while there is no `sm_100f`), or later ones if it knows none. Empty if no target meets them.
+    pub fn least_targets(&self, ptx: Version, asked: &[Requirement]) -> Vec<Target> {
         let families = self.families();
         let takes = |target: Target| asked.iter().all(|requirement| requirement.is_met(ptx, target, families));
         let taken = self.targets.iter().filter(|known| takes(known.target));
-        // Of several targets those that the version knows: `sm_100a`, while there is no `sm_100f`.
         let (old, new): (Vec<&TargetInfo>, Vec<&TargetInfo>) = taken.partition(|known| known.since <= ptx);
         let taken: Vec<Target> = if old.is_empty() { new } else { old }.iter().map(|known| known.target).collect();
         let least = |target: &&Target| !taken.iter().any(|other| other != *target && families.has(**target, *other));
-        let targets: Vec<Target> = taken.iter().filter(least).copied().collect();
-        (!targets.is_empty()).then_some(Least { ptx, targets })
+        taken.iter().filter(least).copied().collect()
     }
 }

@@ -39,18 +39,32 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
         ),
         sheet(
             directives,
-            "Directives beyond those that every module of every version has, and the parts of declarations that need a version or a target.",
+            "Directives, and the parts of declarations that need a version or a target.",
             vec![
                 Section::of(
+                    "basic",
+                    "Modules, functions and declarations",
+                    &["Directive", "Meaning", "Exists since"],
+                    TABLE
+                        .directives
+                        .iter()
+                        .filter(|one| places(one).is_empty())
+                        .map(|one| basic_directive(one, directives.0, floors, &mut names)),
+                ),
+                Section::of(
                     "directives",
-                    "Directives",
+                    "Further directives",
                     &["Directive", "Meaning", "Place", "Numbers", "Not with", "Exists since"],
-                    TABLE.directives.iter().map(|one| directive(one, directives.0, floors, &mut names)),
+                    TABLE
+                        .directives
+                        .iter()
+                        .filter(|one| !places(one).is_empty())
+                        .map(|one| directive(one, directives.0, floors, &mut names)),
                 ),
                 Section::of(
                     "declarations",
                     "Parts of declarations",
-                    &["Part", "At most", "Meaning", "Exists since"],
+                    &["Part", "Meaning", "At most", "Exists since"],
                     declarations(floors),
                 ),
             ],
@@ -116,7 +130,8 @@ fn register(special: &'static Special, file: &str, floors: &mut Floors, names: &
     Row::named(id, Some(&special.floor), floors, cells)
 }
 
-fn directive(one: &'static Directive, file: &str, floors: &mut Floors, names: &mut Vec<Named>) -> Row {
+/// Places of a directive that has no syntax of its own.
+fn places(one: &Directive) -> Vec<&'static str> {
     let places = [
         (one.module, "at the level of the module"),
         (one.entry, "in the head of a kernel"),
@@ -125,7 +140,23 @@ fn directive(one: &'static Directive, file: &str, floors: &mut Floors, names: &m
         (one.option, "in `.target`, without its dot"),
         (one.branches || one.targets || one.prototype, "behind a label of a function"),
     ];
-    let places: Vec<&str> = places.iter().filter(|(there, _)| *there).map(|(_, place)| *place).collect();
+    places.iter().filter(|(there, _)| *there).map(|(_, place)| *place).collect()
+}
+
+/// Identifier of a directive's row; `target` alone is that of a control of each page.
+fn id(one: &Directive) -> String {
+    format!("directive-{}", one.name)
+}
+
+fn basic_directive(one: &'static Directive, file: &str, floors: &mut Floors, names: &mut Vec<Named>) -> Row {
+    let name = format!(".{}", one.name);
+    let id = id(one);
+    names.push(entry("directive", file, &name, &id, one.description));
+    let cells = vec![code(&name), prose(one.description), one.floor.to_string()];
+    Row::named(&id, Some(&one.floor), floors, cells)
+}
+
+fn directive(one: &'static Directive, file: &str, floors: &mut Floors, names: &mut Vec<Named>) -> Row {
     let numbers = match (one.least, one.most) {
         (_, 0) => String::new(),
         (least, most) if least == most => least.to_string(),
@@ -134,16 +165,17 @@ fn directive(one: &'static Directive, file: &str, floors: &mut Floors, names: &m
     let without: Vec<String> = one.without.iter().map(|other| code(&format!(".{other}"))).collect();
     let until = one.until.map(|until| format!("; gone from PTX {until} on")).unwrap_or_default();
     let name = format!(".{}", one.name);
-    names.push(entry("directive", file, &name, one.name, one.description));
+    let id = id(one);
+    names.push(entry("directive", file, &name, &id, one.description));
     let cells = vec![
         code(&name),
         prose(one.description),
-        prose(&places.join(", or ")),
+        prose(&places(one).join(", or ")),
         numbers,
         without.join(" "),
         format!("{}{until}", one.floor),
     ];
-    Row::named(one.name, Some(&one.floor), floors, cells)
+    Row::named(&id, Some(&one.floor), floors, cells)
 }
 
 fn declarations(floors: &mut Floors) -> Vec<Row> {
@@ -152,7 +184,7 @@ fn declarations(floors: &mut Floors) -> Vec<Row> {
         // The name of a feature is not PTX text.
         let is_written = part.name.starts_with(['.', '"']);
         let name = if is_written { code(part.name) } else { prose(&part.name.replace('_', " ")) };
-        Row::named("", Some(&part.floor), floors, vec![name, most, prose(part.description), part.floor.to_string()])
+        Row::named("", Some(&part.floor), floors, vec![name, prose(part.description), most, part.floor.to_string()])
     };
     TABLE.declarations.iter().map(row).collect()
 }

@@ -6,9 +6,10 @@ use std::ops::Range;
 use lsp_types::{CompletionItem, CompletionItemKind, CompletionList, CompletionTextEdit, TextEdit};
 use ptx_isa::TABLE;
 use ptx_isa::reference::REFERENCE;
-use ptx_isa::table::{FormInfo, Kind, Operand, OperandKind, Operands};
-use ptx_isa::text::completion::{self, Choice};
+use ptx_isa::table::{FormInfo, Kind, Operands};
+use ptx_isa::text::completion::{self, Choice, Expected};
 use ptx_isa::text::module::{Context, Part, Symbol, SymbolKind};
+use ptx_isa::text::statement::ELEMENTS;
 use ptx_isa::text::{Options, mnemonic, spelling};
 
 use super::documents::Document;
@@ -70,8 +71,7 @@ impl List<'_> {
         let Options { ptx, target } = self.options();
         for instruction in TABLE.instructions().filter(|instruction| instruction.opcode.starts_with(typed)) {
             if instruction.forms().any(|form| is_listed(form) && spelling::is_taken(form, ptx, target)) {
-                let page = REFERENCE.page(instruction.opcode).and_then(|page| page.entries.first());
-                let summary = page.map_or("", |entry| entry.summary);
+                let summary = REFERENCE.page(instruction.opcode).map_or("", |page| page.summary);
                 self.add(instruction.opcode, CompletionItemKind::KEYWORD, summary, &written);
             }
         }
@@ -103,13 +103,17 @@ impl List<'_> {
         let start = text[..offset].trim_end_matches(is_part).len();
         let (typed, written) = (&text[start..offset], start..offset);
         let place = Place::of(part, text, offset);
+        if let Some(before) = text[part.span.start..start].strip_suffix('.') {
+            let word = &before[before.trim_end_matches(is_part).len()..];
+            return self.elements(word, start, &written);
+        }
         let index = &self.document.index;
         // Later declarations shadow earlier ones of the same name.
         let visible: BTreeMap<&str, &Symbol> =
             index.visible(start).map(|symbol| (&text[symbol.name.clone()], symbol)).collect();
         for (name, symbol) in visible {
             let detail = self.document.in_one_line(&symbol.declaration);
-            let rank = place.rank(symbol);
+            let rank = place.rank(symbol.kind);
             let kind = match symbol.kind {
                 SymbolKind::Register { .. } => CompletionItemKind::VARIABLE,
                 SymbolKind::Variable(_) => CompletionItemKind::FIELD,
@@ -137,6 +141,25 @@ impl List<'_> {
                 let item = self.add(&name, CompletionItemKind::CONSTANT, special.description, &written);
                 item.sort_text = Some(format!("{rank}{name}"));
             }
+        }
+    }
+
+    /// Elements of a vector: a register or a special register with this name.
+    fn elements(&mut self, name: &str, start: usize, written: &Range<usize>) {
+        let text = &self.document.text;
+        let lanes = match TABLE.special(name) {
+            Some(special) => usize::from(special.vector) * ELEMENTS.len(),
+            None => {
+                let named = self.document.index.visible(start).filter(|symbol| text[symbol.name.clone()] == *name);
+                let lanes = named.map(|symbol| match symbol.kind {
+                    SymbolKind::Register { lanes, .. } if lanes > 1 => usize::from(lanes),
+                    _ => 0,
+                });
+                lanes.last().unwrap_or(0)
+            }
+        };
+        for [element, _] in ELEMENTS.into_iter().take(lanes) {
+            self.add(element, CompletionItemKind::FIELD, "", written);
         }
     }
 
@@ -182,61 +205,64 @@ fn in_words(opcode: &str, choice: &Choice) -> String {
 /// Place in a statement where a name is to be completed.
 enum Place {
     Guard,
-    /// These operands, as far as the mnemonic tells, of which it is the one with this number.
-    Operands(Operands, usize),
+    Operand {
+        /// The operands that can be written here.
+        expected: Vec<Expected>,
+        /// All operands of the form that the mnemonic means first.
+        all: Operands,
+    },
 }
 
 impl Place {
     fn of(part: &Part, text: &str, offset: usize) -> Place {
         match &part.mnemonic {
             Some(mnemonic) if offset >= mnemonic.end => {
-                let resolved = mnemonic::resolve(&TABLE, &text[mnemonic.clone()]);
-                let operands = resolved.map(|resolved| resolved.form.operands()).unwrap_or_default();
-                Place::Operands(operands, commas(&text[mnemonic.end..offset]))
+                let name = &text[mnemonic.clone()];
+                let all = mnemonic::form(&TABLE, name).map(|form| form.operands()).unwrap_or_default();
+                let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%');
+                let before = text[mnemonic.end..offset].trim_end_matches(is_part);
+                Place::Operand { expected: completion::operands(&TABLE, name, before), all }
             }
             _ => Place::Guard,
         }
     }
 
-    /// How well a symbol fits: better ones come first.
-    fn rank(&self, symbol: &Symbol) -> &'static str {
-        let Place::Operands(operands, number) = self else {
-            let predicate =
-                matches!(symbol.kind, SymbolKind::Register { ty, .. } if TABLE.ty(ty).kind == Kind::Predicate);
-            return if predicate { "0" } else { "4" };
-        };
-        let takes = |operand: &Operand| match symbol.kind {
-            SymbolKind::Register { ty, .. } => operand.registers.has(ty),
-            SymbolKind::Variable(_) => operand.kind == OperandKind::Address || operand.addresses,
-            SymbolKind::Function { .. } => operand.kind == OperandKind::Function || operand.functions,
-            SymbolKind::Label => {
-                matches!(operand.kind, OperandKind::Label | OperandKind::Branches | OperandKind::Targets)
+    /// Order of a symbol among the completions: those that fit come first, of an address variables in the space that it names, then
+    /// registers of the operand's width.
+    fn rank(&self, kind: SymbolKind) -> u8 {
+        match self {
+            Place::Guard => match kind {
+                SymbolKind::Register { ty, .. } if TABLE.ty(ty).kind == Kind::Predicate => 1,
+                _ => 6,
+            },
+            Place::Operand { expected, all } => {
+                let fitting = || expected.iter().filter(|expected| expected.takes(kind));
+                let is_best = |expected: &Expected| match kind {
+                    SymbolKind::Register { ty, .. } => TABLE.ty(ty).bits == TABLE.ty(expected.operand.ty).bits,
+                    _ => true,
+                };
+                let is_variable = matches!(kind, SymbolKind::Variable(_));
+                if is_variable && fitting().any(|expected| expected.space.is_some()) {
+                    0
+                } else if fitting().any(is_best) {
+                    1
+                } else if fitting().next().is_some() {
+                    2
+                } else if all.iter().any(|operand| Expected { operand, space: None }.takes(kind)) {
+                    4
+                } else {
+                    6
+                }
             }
-        };
-        match operands.get(*number) {
-            Some(operand) if takes(operand) => "0",
-            _ if operands.iter().any(takes) => "2",
-            _ => "4",
         }
     }
 
-    /// How well special registers fit.
-    fn special_rank(&self) -> &'static str {
-        let Place::Operands(operands, number) = self else { return "5" };
-        match operands.get(*number) {
-            Some(operand) if operand.specials => "1",
-            _ if operands.iter().any(|operand| operand.specials) => "3",
-            _ => "5",
+    /// Order of the special registers.
+    fn special_rank(&self) -> u8 {
+        match self {
+            Place::Operand { expected, .. } if expected.iter().any(|expected| expected.operand.specials) => 3,
+            Place::Operand { all, .. } if all.iter().any(|operand| operand.specials) => 5,
+            _ => 7,
         }
     }
-}
-
-/// The number of commas between operands, those in brackets left out.
-fn commas(text: &str) -> usize {
-    let mut depth = 0_i32;
-    let separates = |letter: char| {
-        depth += i32::from(matches!(letter, '[' | '{' | '(')) - i32::from(matches!(letter, ']' | '}' | ')'));
-        letter == ',' && depth <= 0
-    };
-    text.chars().map(separates).filter(|separates| *separates).count()
 }

@@ -1,18 +1,21 @@
-//! Formatting: indents statements by their depth, puts labels at the margin, and aligns operands in one column, as
-//! compilers do. Only whitespace changes.
+//! Formatting: indents statements by their depth, puts labels at the margin, aligns operands in one column, as compilers
+//! do, and writes one blank behind each comma. Only whitespace changes.
 
 use std::ops::Range;
 
-use lsp_types::TextEdit;
+use lsp_types::{FormattingOptions, TextEdit};
 
 use super::documents::Document;
 
 /// The column in which operands begin, counted from the mnemonic, where it is shorter.
 const OPERANDS: usize = 16;
 
+const BLANKS: [char; 2] = [' ', '\t'];
+
 /// The edits that lay out the lines of a document.
-pub(super) fn edits(document: &Document) -> Vec<TextEdit> {
+pub(super) fn edits(document: &Document, options: &FormattingOptions) -> Vec<TextEdit> {
     let text = &document.text;
+    let level = if options.insert_spaces { " ".repeat(options.tab_size as usize) } else { "\t".to_owned() };
     let mut edits = Vec::new();
     let mut edit = |span: Range<usize>, new: &str| {
         if text[span.clone()] != *new {
@@ -30,11 +33,18 @@ pub(super) fn edits(document: &Document) -> Vec<TextEdit> {
         if !begins_within {
             let first = start + (content.len() - content.trim_start().len());
             let own = if trimmed.starts_with('}') { depth.saturating_sub(1) } else { depth };
-            let indent = if trimmed.is_empty() || is_label(trimmed) { String::new() } else { "\t".repeat(own) };
+            let indent = if trimmed.is_empty() || is_label(trimmed) { String::new() } else { level.repeat(own) };
             edit(start..first, &indent);
-            if let Some(blanks) = blanks_before_operands(document, first, start + content.len()) {
+            if let Some(operands) = operands(document, first, start + content.len()) {
+                let blanks = operands.start..operands.end - text[operands.clone()].trim_start_matches(BLANKS).len();
                 let written = blanks.start - first;
-                edit(blanks, &" ".repeat(OPERANDS.saturating_sub(written).max(1)));
+                if !blanks.is_empty() {
+                    edit(blanks.clone(), &" ".repeat(OPERANDS.saturating_sub(written).max(1)));
+                }
+                for (before, behind) in commas(text, blanks.end..operands.end) {
+                    edit(before, "");
+                    edit(behind, " ");
+                }
             }
         }
         // Blanks at the end of a line that is all in a comment or string belong to it.
@@ -53,15 +63,25 @@ fn is_label(line: &str) -> bool {
     name.len() < line.len() && name.trim_start().starts_with(':') && !name.trim_start().starts_with("::")
 }
 
-/// Returns the range of whitespace between the mnemonic and the operands of the statement that begins a line, if the
-/// operands are on that line.
-fn blanks_before_operands(document: &Document, first: usize, end: usize) -> Option<Range<usize>> {
+/// Returns what the first line of the statement that begins at `first` has behind its mnemonic, blanks included, up to a semicolon,
+/// a comment or `end`; `None` where it has no operands.
+fn operands(document: &Document, first: usize, end: usize) -> Option<Range<usize>> {
     let part = document.index.part_at(first + 1).filter(|part| part.span.start == first)?;
-    let mnemonic = part.mnemonic.clone()?;
-    let rest = document.text.get(mnemonic.end..end.min(part.span.end))?;
-    let behind = rest.trim_start_matches([' ', '\t']);
-    let starts = behind.chars().next().is_some_and(|letter| !matches!(letter, ';' | '/'));
-    starts.then(|| mnemonic.end..mnemonic.end + rest.len() - behind.len()).filter(|blanks| !blanks.is_empty())
+    let start = part.mnemonic.clone()?.end;
+    let line = document.text.get(start..end.min(part.span.end))?;
+    let length = line.find([';', '/']).unwrap_or(line.len());
+    (!line[..length].trim().is_empty()).then_some(start..start + length)
+}
+
+/// Returns the blanks before and behind each comma in a range of the text; none for a comma that ends it.
+fn commas(text: &str, range: Range<usize>) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+    let found = text[range.clone()].match_indices(',').map(move |(at, _)| range.start + at);
+    found.filter_map(move |comma| {
+        let before = text[..comma].trim_end_matches(BLANKS).len()..comma;
+        let rest = &text[comma + 1..range.end];
+        let behind = comma + 1..range.end - rest.trim_start_matches(BLANKS).len();
+        (behind.end < range.end).then_some((before, behind))
+    })
 }
 
 /// Lexical state at the beginning of a line.

@@ -43,10 +43,16 @@ fn value(word: &str) -> Option<String> {
     let digits = &word[2..];
     let bits = u64::from_str_radix(digits, 16).ok()?;
     match (&word.as_bytes()[1], digits.len()) {
-        (b'f' | b'F', 8) => Some(format!("{:?}", f32::from_bits(bits as u32))),
+        (b'f' | b'F', 8) => Some(single(f32::from_bits(bits as u32))),
         (b'd' | b'D', 16) => Some(format!("{:?}", f64::from_bits(bits))),
         _ => None,
     }
+}
+
+/// The shortest decimal that rounds to a float; of large floats with an exponent, as zeros would pretend more digits.
+fn single(value: f32) -> String {
+    const INTEGERS: f32 = 16_777_216.0;
+    if value.is_finite() && value.abs() > INTEGERS { format!("{value:e}") } else { format!("{value:?}") }
 }
 
 fn hint(document: &Document, at: usize, label: String, kind: InlayHintKind) -> InlayHint {

@@ -221,8 +221,8 @@ impl<W: Write> Server<W> {
                 json(WorkspaceEdit::new(HashMap::from([(at.text_document.uri, edits)])))
             }
             Formatting::METHOD => {
-                let DocumentFormattingParams { text_document, .. } = parse(params)?;
-                json(self.document(&text_document.uri).map(format::edits))
+                let DocumentFormattingParams { text_document, options, .. } = parse(params)?;
+                json(self.document(&text_document.uri).map(|document| format::edits(document, &options)))
             }
             FoldingRangeRequest::METHOD => {
                 let FoldingRangeParams { text_document, .. } = parse(params)?;

@@ -24,10 +24,15 @@ pub(super) fn rename(document: &Document, offset: usize, new: &str) -> Result<Ve
     let index = &document.index;
     let text = &document.text;
     let places = || index.names().iter().filter(|other| index.meaning(other) == Some(symbol));
-    // A name that is visible where this one is used would hide it, or be hidden.
-    let taken = |place: &Name| index.visible(place.span.start).any(|other| text[other.name.clone()] == *new);
-    if *new != text[symbol.name.clone()] && places().any(taken) {
-        return Err(format!("`{new}` is already declared here"));
+    // In a scope that overlaps, another symbol of this name would be declared twice, hide this one or be hidden.
+    let overlaps = |other: &Symbol| other.scope.start < symbol.scope.end && symbol.scope.start < other.scope.end;
+    let mut others = index.symbols().iter().filter(|other| *other != symbol && overlaps(other));
+    let stands_for = |other: &&Symbol| {
+        let name = &text[other.name.clone()];
+        name == new || has(symbol, new, name) || has(other, name, new)
+    };
+    if let Some(other) = others.find(stands_for) {
+        return Err(format!("`{new}` is already declared here: `{}`", document.in_one_line(&other.declaration)));
     }
     let length = symbol.name.len();
     let edit = |place: &Name| {
@@ -35,6 +40,13 @@ pub(super) fn rename(document: &Document, offset: usize, new: &str) -> Result<Ve
         TextEdit { range: document.range(&(start..start + length)), new_text: new.to_owned() }
     };
     Ok(places().map(edit).collect())
+}
+
+/// Returns true if a symbol is a family of registers to which a name belongs, if its stem is `stem`.
+fn has(symbol: &Symbol, stem: &str, name: &str) -> bool {
+    let SymbolKind::Register { count: Some(count), .. } = symbol.kind else { return false };
+    let number = name.strip_prefix(stem).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
+    number.and_then(|digits| digits.parse::<u64>().ok()).is_some_and(|number| number < count)
 }
 
 fn named(document: &Document, offset: usize) -> Option<(&Name, &Symbol)> {

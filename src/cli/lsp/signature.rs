@@ -54,10 +54,10 @@ fn information(written: &str, form: FormInfo, active: u32) -> SignatureInformati
             documentation: Some(lsp_types::Documentation::String(format!("`{}`: `.{ty}`", operand.name))),
         });
     }
-    let page = REFERENCE.page(form.instruction().opcode).and_then(|page| page.entries.first());
+    let page = REFERENCE.form(form);
     SignatureInformation {
         label,
-        documentation: page.map(|entry| lsp_types::Documentation::String(entry.summary.to_owned())),
+        documentation: page.map(|page| lsp_types::Documentation::String(page.entry.summary.to_owned())),
         parameters: Some(parameters),
         active_parameter: Some(active),
     }

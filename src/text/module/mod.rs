@@ -183,7 +183,7 @@ pub enum Proceed {
 /// let module = b".version 7.0 .target sm_80 .func f() { bogus; } .func g() { add.s33 %r1, %r1; }";
 /// let mut first = First(None);
 /// let report = visit(&ptx_isa::TABLE, module, &Options::default(), &mut first);
-/// assert_eq!(first.0.unwrap().message, "`bogus` is not in the table");
+/// assert_eq!(first.0.unwrap().message, "`bogus` is not an instruction");
 /// assert_eq!(report.in_table, 0, "the second function was not read");
 /// ```
 pub fn visit<'a>(table: &'static Table, source: &'a [u8], options: &Options, visitor: &mut dyn Visitor<'a>) -> Report {

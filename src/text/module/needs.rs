@@ -1,12 +1,15 @@
 //! The minimum PTX version and target of a module and of its functions.
 
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::{Beside, Function, Item, Options, Proceed, Visitor, run};
 use crate::diagnostic::Diagnostic;
-use crate::table::{Least, Requirement, Table};
+use crate::table::{Least, OperandKind, Requirement, Table};
 use crate::target::{Target, Version};
+use crate::text::statement::{Register, Value};
 
 /// The requirements of a function or a whole module on the PTX version and the target.
 #[derive(Clone, Debug)]
@@ -40,7 +43,8 @@ pub struct Reason<T> {
 }
 
 /// Returns the PTX version and target requirements of each function with a body and, last, of the whole module. A
-/// function's requirements cover its head and its body, but not its callees.
+/// function's requirements cover its head, its body, and the functions of the module that it calls or whose address it takes, and so
+/// on.
 ///
 /// The requirements are what [`check`](super::check) would verify; the version and target that the text declares do not
 /// matter.
@@ -72,10 +76,15 @@ pub fn needs<'a>(table: &'static Table, source: &'a [u8]) -> Vec<Needs<'a>> {
         needs.asked.shrink_to_fit();
         needs
     };
-    let own = functions.all.into_iter().map(|(function, whole)| {
-        let first = all.partition_point(|(_, span)| span.start < whole.start);
-        let end = all.partition_point(|(_, span)| span.start < whole.end);
-        of(Some(function), &all[first..end])
+    let named = functions.named();
+    let own = functions.all.iter().enumerate().map(|(index, body)| {
+        let mut asked = Vec::new();
+        for body in functions.reached(index, &named) {
+            let first = all.partition_point(|(_, span)| span.start < body.whole.start);
+            let end = all.partition_point(|(_, span)| span.start < body.whole.end);
+            asked.extend_from_slice(&all[first..end]);
+        }
+        of(Some(body.function), &asked)
     });
     let mut found: Vec<Needs<'a>> = own.collect();
     found.push(of(None, &all));
@@ -126,20 +135,56 @@ impl Needs<'_> {
     }
 }
 
-/// Collects the functions with a body, and the byte range of each.
+/// A function with a body.
+struct Body<'a> {
+    function: Function<'a>,
+    /// Byte range of its head and its body.
+    whole: Range<usize>,
+    /// Names in operands that may be functions.
+    names: Vec<&'a str>,
+}
+
+/// Collects the functions with a body.
 struct Functions<'a> {
-    all: Vec<(Function<'a>, Range<usize>)>,
+    all: Vec<Body<'a>>,
     /// Length of the text, which is the end of a function without a closing brace.
     length: usize,
 }
 
+impl<'a> Functions<'a> {
+    /// Returns the index of each function by its name.
+    fn named(&self) -> BTreeMap<&'a str, usize> {
+        self.all.iter().enumerate().map(|(index, body)| (body.function.name, index)).collect()
+    }
+
+    /// Returns a function, and those that it reaches by calls and addresses, in text order.
+    fn reached(&self, from: usize, named: &BTreeMap<&str, usize>) -> impl Iterator<Item = &Body<'a>> {
+        let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(index) = open.pop() {
+            if reached.insert(index) {
+                open.extend(self.all[index].names.iter().filter_map(|name| named.get(name)));
+            }
+        }
+        reached.into_iter().map(|index| &self.all[index])
+    }
+}
+
 impl<'a> Visitor<'a> for Functions<'a> {
     fn item(&mut self, item: Item<'_, 'a>, span: Range<usize>) {
-        match item {
-            Item::Function(function) => self.all.push((function, span.start..self.length)),
-            Item::End => {
-                if let Some((_, whole)) = self.all.last_mut() {
-                    whole.end = span.end;
+        match (item, self.all.last_mut()) {
+            (Item::Function(function), _) => {
+                self.all.push(Body { function, whole: span.start..self.length, names: Vec::new() });
+            }
+            (Item::End, Some(body)) => body.whole.end = span.end,
+            (Item::Statement(statement), Some(body)) => {
+                for (info, operand) in statement.operands_with_info() {
+                    let may_be = info.functions || info.addresses || info.kind == OperandKind::Function;
+                    if let (true, Value::Name(name) | Value::Register(Register { name, element: None })) =
+                        (may_be, operand.value)
+                        && !body.names.contains(&name)
+                    {
+                        body.names.push(name);
+                    }
                 }
             }
             _ => {}

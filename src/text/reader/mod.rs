@@ -8,6 +8,7 @@ pub(crate) use kinds::elements;
 pub(crate) use operand::constant_error;
 use operand::operand_span;
 use shape::Shapes;
+pub(crate) use shape::operands_at_end;
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -145,7 +146,12 @@ impl<'a> Reader<'a> {
         if !self.cursor.at_word() || self.is_sink() {
             return fail(Code::Guard, self.cursor.token(), "a guard is `@` or `@!` and a predicate register");
         }
+        let start = self.cursor;
         let register = self.cursor.word();
+        // A mnemonic: the predicate is missing.
+        if self.cursor.peek() == b'.' {
+            return fail(Code::Guard, start.token(), "a guard is `@` or `@!` and a predicate register");
+        }
         self.cursor.skip_blanks();
         Ok(Guard { register, negated })
     }
@@ -551,7 +557,7 @@ impl<'a> Reader<'a> {
         let most = form.operands().len();
         let least = form.operands().iter().filter(|operand| !operand.optional).count();
         let takes = if least == most { format!("{most}") } else { format!("{least} to {most}") };
-        let message = format!("`{}` takes {takes} operands, not {count}", form.mnemonic());
+        let message = format!("`{}` takes {takes} operands, not {count}", spelling::mnemonic(form));
         let mut diagnostic = Diagnostic::error(Code::OperandCount, span, message);
         diagnostic.note = Some(spelt(form));
         if !self.brief
@@ -566,7 +572,7 @@ impl<'a> Reader<'a> {
 
 /// How a form is written, in a sentence.
 fn spelt(form: FormInfo) -> String {
-    format!("it is written `{}`", format!("{} {}", form.mnemonic(), form.signature()).trim_end())
+    format!("it is written `{}`", format!("{} {}", spelling::mnemonic(form), form.signature()).trim_end())
 }
 
 /// A finding about the kind of an operand, which shows how the form is written.

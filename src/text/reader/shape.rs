@@ -5,11 +5,14 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::mem;
+use core::ops::Range;
 
 use super::{MAX_OPERANDS, Read, Reader, Statement, at_name, negates_a_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, FormInfo, Free, OperandKind};
 use crate::text::lexer::Cursor;
+use crate::text::spelling;
 
 /// Shape of an operand, as given by the punctuation around it.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -74,7 +77,7 @@ impl Written {
                 b',' if inside > 0 => inside = inside.saturating_add(1),
                 b',' if parentheses > 0 => {}
                 b',' => {
-                    list.push(core::mem::take(&mut operand));
+                    list.push(mem::take(&mut operand));
                     (first, ended) = (true, false);
                     cursor.bump();
                     continue;
@@ -94,32 +97,70 @@ impl Written {
 
     /// Returns true if the operands may belong to a form.
     fn goes_with(&self, form: FormInfo) -> bool {
+        let operands = form.operands();
         let mut left = self.operands.iter().take(self.count);
-        let (mut inside, mut bracket) = (0, false);
         // Once an operand is omitted, all that follow are.
-        for operand in form.operands() {
-            let around = operand.around;
-            bracket |= around.opens_bracket;
-            inside = match (around.opens, inside, operand.kind) {
-                (true, ..) => 1,
-                (false, 0, OperandKind::Vector(count)) => u16::from(count),
-                (false, 0, _) => 0,
-                (false, before, _) => before + 1,
-            };
-            if inside == 0 || around.closes || operand.kind != OperandKind::Scalar {
-                let list = operand.kind == OperandKind::Arguments;
-                let elements = core::mem::take(&mut inside);
-                let wanted = Around { elements, minus: around.minus, bracket, list };
-                match left.next() {
-                    Some(written) if written.goes_with(wanted, operand) => {}
-                    None if operand.optional => {}
-                    _ => return false,
-                }
+        for (wanted, place) in places(form) {
+            let operand = &operands[place.end - 1];
+            match left.next() {
+                Some(written) if written.goes_with(wanted, operand) => {}
+                None if operand.optional => {}
+                _ => return false,
             }
-            bracket &= !around.closes_bracket;
         }
         self.count <= MAX_OPERANDS && left.next().is_none()
     }
+}
+
+/// Returns the shape of each operand that a form has in writing, and the operands of the table that are in it: the elements of a
+/// vector are operands of their own.
+fn places(form: FormInfo) -> impl Iterator<Item = (Around, Range<usize>)> {
+    let operands = form.operands();
+    let (mut first, mut inside, mut bracket) = (0, 0, false);
+    (0..operands.len()).filter_map(move |index| {
+        let operand = &operands[index];
+        let around = operand.around;
+        bracket |= around.opens_bracket;
+        inside = match (around.opens, inside, operand.kind) {
+            (true, ..) => 1,
+            (false, 0, OperandKind::Vector(count)) => u16::from(count),
+            (false, 0, _) => 0,
+            (false, before, _) => before + 1,
+        };
+        let ends = inside == 0 || around.closes || operand.kind != OperandKind::Scalar;
+        let found = ends.then(|| {
+            let list = operand.kind == OperandKind::Arguments;
+            let wanted = Around { elements: mem::take(&mut inside), minus: around.minus, bracket, list };
+            (wanted, mem::replace(&mut first, index + 1)..index + 1)
+        });
+        bracket &= !around.closes_bracket;
+        found
+    })
+}
+
+/// Returns the operands of which one can be written at the end of `before`, the text behind a mnemonic: one for each form that has
+/// this mnemonic and begins with these operands.
+pub(crate) fn operands_at_end(form: FormInfo, free: &Free, before: &str) -> Vec<&'static table::Operand> {
+    let written = Written::from(Cursor::new(before));
+    let last = written.count.saturating_sub(1);
+    let Some((here, whole)) = written.operands.get(..=last).and_then(<[Around]>::split_last) else { return Vec::new() };
+    let shapes = form.all_shapes().filter(|form| form.takes(free));
+    let operand = |form: FormInfo| {
+        let operands = form.operands();
+        let mut places = places(form);
+        for written in whole {
+            let (wanted, place) = places.next()?;
+            written.goes_with(wanted, &operands[place.end - 1]).then_some(())?;
+        }
+        let (wanted, place) = places.next()?;
+        let element = place.start + usize::from(here.elements.saturating_sub(1));
+        let operand = operands.get(if place.len() > 1 { element } else { place.start })?;
+        let fits =
+            element < place.end || matches!(operand.kind, OperandKind::Vector(count) if here.elements <= count.into());
+        let begins = (wanted.bracket || !here.bracket) && (wanted.list || operand.constants || !here.list);
+        (fits && begins).then_some(operand)
+    };
+    shapes.filter_map(operand).collect()
 }
 
 impl Around {
@@ -197,7 +238,7 @@ impl<'a> Reader<'a> {
             (self.cursor, statement.form) = (end, found);
             return Err(error);
         }
-        let mnemonic = tried.mnemonic();
+        let mnemonic = spelling::mnemonic(tried);
         let shapes: Vec<String> = tried.all_shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
         Err(Box::new(error.with_note(format!("it is written {}", shapes.join(" or ")))))
     }

@@ -12,6 +12,7 @@ use super::Judge;
 use super::calls::{Shape, bytes_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Feature, Kind, Memory, Space, TypeId, TypeInfo};
+use crate::text::alike;
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
@@ -158,7 +159,10 @@ impl<'a> Judge<'_, 'a> {
             self.type_exists(name, span.clone());
         }
         let Some(ty) = ty.filter(|ty| parameter || table.ty(*ty).kind != Kind::Predicate) else {
-            return fail(Code::Syntax, span.clone(), format!("`.{name}` is not a type of variables"));
+            let message = format!("`.{name}` is not a type of variables");
+            let types = table.types.iter().filter(|ty| !ty.registers.is_empty() && ty.kind != Kind::Predicate);
+            let error = Diagnostic::error(Code::Syntax, span.clone(), message);
+            return Err(Box::new(alike::suggest(error, name, ".", types.map(|ty| ty.name))));
         };
         if (lanes > 1 || table.ty(ty).kind == Kind::Packed) && !space.vectors && !parameter {
             return fail(Code::Syntax, span.clone(), format!("there are no vectors in `.{}`", space.name));

@@ -12,7 +12,7 @@ use super::super::needs::Collector;
 use super::Judge;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Directive, FormInfo, Free, Relaxed, Requirement, Table};
-use crate::target::{Floor, Target, Version};
+use crate::target::{Floor, Target, Version, in_words};
 use crate::text::lexer::span_of;
 use crate::text::mnemonic;
 use crate::text::reader::Read;
@@ -193,7 +193,7 @@ impl<'o> Level<'o> {
     }
 
     #[cold]
-    fn below_floor(&self, what: &dyn Display, floor: &Floor, span: Range<usize>) -> Read<()> {
+    fn below_floor(&self, what: &dyn Display, floor: &'static Floor, span: Range<usize>) -> Read<()> {
         let (old_version, old_target) = self.below(floor);
         if let (false, false, Some(removed)) = (old_version, old_target, floor.removed) {
             return Err(Box::new(Diagnostic::error(Code::PtxVersion, span, format!("{what} is {removed}"))));
@@ -201,7 +201,10 @@ impl<'o> Level<'o> {
         let have = |name: Option<String>| name.unwrap_or_default();
         let version = || have(self.version.map(|version| format!("{version}")));
         let target = || have(self.target.map(|target| format!("{target}")));
-        let (ptx, wanted) = (floor.ptx, floor.targets_in_words());
+        let ptx = floor.ptx;
+        let at = self.version.map_or(ptx, |version| version.max(ptx));
+        let targets = self.table.least_targets(at, &[Requirement::From(floor)]);
+        let (least, wanted) = (targets.first().copied().unwrap_or(floor.target()), in_words(&targets));
         let diagnostic = if old_version {
             let message = format!("{what} needs PTX {ptx}, and this is PTX {}", version());
             let error = Diagnostic::error(Code::PtxVersion, span, message);
@@ -209,10 +212,10 @@ impl<'o> Level<'o> {
             instead(error, &self.version_at, format!("{ptx}"))
         } else {
             let message = format!("{what} needs {wanted}, and the target is {}", target());
-            let more = if floor.target().suffix.is_none() { " or higher" } else { "" };
-            let help = format!("write `.target {}`{more}", floor.target());
+            let more = if least.suffix.is_none() { " or higher" } else { "" };
+            let help = format!("write `.target {least}`{more}");
             let error = Diagnostic::error(Code::Target, span, message).with_help(help);
-            instead(error, &self.target_at, format!("{}", floor.target()))
+            instead(error, &self.target_at, format!("{least}"))
         };
         let both = old_version && old_target;
         let note = format!("it also needs {wanted}, and the target is {}", target());

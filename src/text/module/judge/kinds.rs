@@ -17,6 +17,7 @@ use crate::text::effects;
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
+use crate::text::spelling;
 use crate::text::statement::{Element, Elements, Operand, Register, Statement, Value};
 
 /// Kind of a vector element, compared with those of its neighbors.
@@ -200,7 +201,7 @@ impl<'a> Judge<'_, 'a> {
                 let option = space.option.unwrap_or_default();
                 let message = format!("with `{option}`, `{}` needs an operand in `.{}`", form.mnemonic(), space.name);
                 let error = Diagnostic::error(Code::OperandCount, self.mnemonic_at(opcode), message);
-                let help = format!("write it like `{} {}`", other.mnemonic(), other.signature());
+                let help = format!("write it like `{} {}`", spelling::mnemonic(other), other.signature());
                 return Err(Box::new(error.with_help(help)));
             }
         }

@@ -158,7 +158,11 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 _ if named.is_some() => return fail(Code::Syntax, span, "a name is expected here"),
                 name => match self.register_type(name) {
                     Some(ty) => named = Some((name, ty, span)),
-                    None => return fail(Code::Syntax, span, format!("`.{name}` is not a type of registers")),
+                    None => {
+                        let types = self.reader.table.types.iter().filter(|ty| !ty.registers.is_empty());
+                        let message = format!("`.{name}` is not a type of registers");
+                        return unknown_directive(name, span, message, types.map(|ty| ty.name));
+                    }
                 },
             }
         }

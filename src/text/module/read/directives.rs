@@ -25,6 +25,10 @@ fn declares_in(table: &Table, name: &str) -> Option<&'static Space> {
 pub(crate) const OWN: [&str; 10] =
     ["version", "target", "address_size", "entry", "func", "reg", "alias", "file", "section", "loc"];
 
+/// Message where neither follows a linkage.
+pub(super) const AFTER_LINKAGE: &str =
+    "a function (`.entry` or `.func`) or a variable is expected here, behind its linkage";
+
 /// Returns true if a directive, given without its dot, begins an item of a module rather than a part of a function's
 /// head.
 pub(super) fn begins_item(table: &Table, name: &str) -> bool {
@@ -39,17 +43,13 @@ pub(super) fn stands_outside(table: &Table, name: &str) -> bool {
 
 /// Reports a directive that is unknown at this place; `names` are the directives that are valid here.
 #[cold]
-pub(super) fn unknown_directive(
+pub(super) fn unknown_directive<T>(
     name: &str,
     span: Range<usize>,
     message: String,
     names: impl Iterator<Item = &'static str>,
-) -> Read<()> {
-    let error = Diagnostic::error(Code::Syntax, span.clone(), message);
-    Err(Box::new(match alike::closest(name, names) {
-        Some(near) => error.with_help(format!("did you mean `.{near}`?")).with_fix(span, format!(".{near}")),
-        None => error,
-    }))
+) -> Read<T> {
+    Err(Box::new(alike::suggest(Diagnostic::error(Code::Syntax, span, message), name, ".", names)))
 }
 
 /// Returns true if a declaration that could not be parsed has a name after the words that begin with dots.
@@ -131,7 +131,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             return self.declaration(begun, linkage, span, Some(space));
         }
         if linkage.is_some() {
-            return fail(Code::Syntax, span, "a function or a variable is expected here, behind its linkage");
+            return fail(Code::Syntax, span, AFTER_LINKAGE);
         }
         match name {
             "version" => self.version_line(span),

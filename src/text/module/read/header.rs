@@ -10,6 +10,7 @@ use super::super::Options;
 use super::{ModuleReader, Output, Part};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::target::{Target, Version};
+use crate::text::alike;
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 
@@ -148,18 +149,27 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             } else {
                 format!("`{name}` is neither a target nor an option")
             };
-            return fail(Code::Target, span, message);
+            return Err(Box::new(self.misspelt_target(Diagnostic::error(Code::Target, span, message), name)));
         };
         let Some(known) = targets.iter().find(|known| known.target == target) else {
+            let error = Diagnostic::error(Code::Target, span.clone(), format!("there is no target {target}"));
+            if target.suffix.is_some_and(|suffix| targets.iter().all(|known| known.target.suffix != Some(suffix))) {
+                return Err(Box::new(self.misspelt_target(error, name)));
+            }
             let mut near: Vec<&Target> = targets.iter().map(|known| &known.target).collect();
             near.sort_by_key(|near| near.sm.abs_diff(target.sm));
             let near: Vec<String> = near.into_iter().take(2).map(|near| format!("{near}")).collect();
-            let error = Diagnostic::error(Code::Target, span.clone(), format!("there is no target {target}"));
             let error = error.with_help(format!("the nearest are {}", near.join(" and ")));
             return Err(Box::new(near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near))));
         };
         self.out.part(Part::Target(target, known.since, span));
         Ok(())
+    }
+
+    /// Adds the target that is spelt most like `name`.
+    fn misspelt_target(&self, error: Diagnostic, name: &str) -> Diagnostic {
+        let known: Vec<String> = self.reader.table.targets.iter().map(|known| format!("{}", known.target)).collect();
+        alike::suggest(error, name, "", known.iter().map(|known| &**known))
     }
 
     /// Reads the operand of `.address_size`, which may occur only once, after `.target`.

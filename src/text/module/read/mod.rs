@@ -338,6 +338,12 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     #[cold]
     fn outside(&mut self, opcode: usize) -> Read<()> {
         self.counts.1 += 1;
+        let span = opcode..self.reader.cursor.at();
+        let word = &self.text()[span.clone()];
+        if directives::begins_item(self.reader.table, word) {
+            let error = Diagnostic::error(Code::Syntax, span.clone(), format!("the directive `.{word}` lacks its dot"));
+            return Err(Box::new(error.with_safe_fix(span, format!(".{word}"))));
+        }
         self.is_in_function(opcode)?;
         let mut cursor = self.reader.cursor;
         cursor.seek(opcode);

@@ -85,8 +85,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 }
                 b'"' if self.cursor().skip_string() => continue,
                 b'"' => return self.no_end(opcode),
-                b'\n' if braces == 0 => {
-                    if let Some(next) = self.next_statement(opcode, end) {
+                b'\n' => {
+                    if let Some(next) = self.next_statement(opcode, end, braces > 0) {
                         self.cursor().seek(next.start);
                         return missing_semicolon(self.text(), end, next);
                     }
@@ -116,8 +116,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     }
 
     /// Returns the first token after the line end at the cursor if it begins a new statement, although the previous
-    /// one, whose last character is before `end`, has no semicolon.
-    fn next_statement(&self, opcode: usize, end: usize) -> Option<Range<usize>> {
+    /// one, whose last character is before `end`, has no semicolon. In a vector, only a mnemonic with a modifier begins one.
+    fn next_statement(&self, opcode: usize, end: usize, in_vector: bool) -> Option<Range<usize>> {
         let mut next = self.reader.cursor;
         next.skip_blanks();
         let token = next.token();
@@ -126,7 +126,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
         let mut operands = self.reader.cursor;
         operands.seek(end);
-        if !operands.is_behind_value() {
+        if in_vector || !operands.is_behind_value() {
             return None;
         }
         operands.seek(opcode);

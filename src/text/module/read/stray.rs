@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::format;
 
+use super::directives::AFTER_LINKAGE;
 use super::recovery::has_label;
 use super::{ModuleReader, Output, Part};
 use crate::diagnostic::{Code, Diagnostic};
@@ -20,7 +21,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         if self.begun.is_some() && !self.cursor().at_dot_word() {
             self.begun = None;
             let token = self.reader.cursor.token();
-            self.error(Code::Syntax, token, "a function or a variable is expected here, behind its linkage");
+            self.error(Code::Syntax, token, AFTER_LINKAGE);
         }
     }
 

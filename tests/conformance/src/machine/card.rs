@@ -85,7 +85,7 @@ pub(crate) fn record(assembler: &Assembler, path: &Path, (date, show): (&str, us
     Ok(differences == 0)
 }
 
-/// What became of the results.
+/// Counts of results, by verdict.
 #[derive(Default)]
 struct Tally {
     sm: u16,

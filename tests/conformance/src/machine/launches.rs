@@ -235,7 +235,7 @@ pub(crate) fn repeat(assembler: &Assembler, path: &Path, from: usize, show: usiz
         let pairs = launch.buffers.iter().zip(&buffers).enumerate();
         let different = pairs.filter_map(|(at, (one, card))| Some((at, differences(&one.after, card, show)?)));
         let different: Vec<_> = different.collect();
-        // What a product computes is named by its statement.
+        // The statement of a product names it.
         let product = modules[launch.module].lines().find(|line| line.contains("mma") && line.ends_with(';'));
         for (at, what) in &different {
             println!("  launch {number}, {}, {}: buffer {at}: {what}", launch.kernel, product.unwrap_or_default());
