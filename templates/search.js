@@ -199,7 +199,7 @@ function search(text) {
     const begins = (word) => parts.some((part) => part.startsWith(word)) || own.startsWith(word);
     // A query with punctuation is meant literally.
     const score = name.toLowerCase() === text.trim().toLowerCase().replace(/\.[xyzw]$/, "") ? 500
-      : own === all.join(" ") || own === all.join("_") ? 85
+      : own === all.join(" ") || own === all.join("_") || own === all.join("") ? 85
       : all.length && all.every((word) => begins(word) || word.length > 2 && told.includes(word)) ? 22 * all.length + (all.every(begins) ? 20 : 0)
       : 0;
     if (score) hits.push({ score, kind, name, note, href });

@@ -165,8 +165,8 @@ fn an_unfinished_statement_is_blamed_itself() {
         ("add.s32 ", "this statement is not finished: an operand is expected here"),
         ("add.s32 %r1, // the sum", "this statement is not finished: an operand is expected here"),
         ("bra ", "this statement is not finished: an operand is expected here"),
-        ("ret", "this statement is not finished: `ret` takes 0 operands, not 1"),
-        ("bar.sync 0", "this statement is not finished: `,` is expected here"),
+        ("ret", "`;` is missing behind this"),
+        ("bar.sync 0", "`;` is missing behind this"),
         ("ld.global.u32 %r1, [", "this statement is not finished: an operand is expected here"),
         ("add.s32 %r1, %r1, %r2\n\n", "`;` is missing behind this"),
     ] {

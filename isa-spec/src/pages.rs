@@ -18,7 +18,7 @@ use isa_table::table::{OperandBuf as Accepted, Range, RangeBuf};
 use isa_table::target::in_words;
 
 use self::sum::summed;
-use crate::check::{ABSENT, Checked, Form, reason, words};
+use crate::check::{ABSENT, Checked, Form, choice, reason, words};
 use crate::model::{
     self, BoundBuf, BuiltinId, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern,
     Permission, Requirement, Selector, SelectorKind, Share, Signature, Slot, SlotKind, Spaces, Syntax, TypeId, TypeSet,
@@ -573,7 +573,9 @@ fn rules(entry: &Entry) -> Vec<String> {
     let legal = entry.legal.iter().map(reason);
     let removed = entry.requires.iter().filter(|requirement| requirement.removed).map(|requirement| {
         let since = requirement.ptx.map_or_else(String::new, |ptx| ptx.to_string());
-        format!("From PTX {since} on not for {} or higher", in_words(&requirement.targets))
+        let forms =
+            requirement.condition.as_ref().map_or_else(String::new, |condition| format!("{}: ", choice(condition)));
+        format!("{forms}removed in PTX {since} for {} and higher", in_words(&requirement.targets))
     });
     let bounds = entry.bounds.iter().map(|bound| {
         let forms = bound.condition.as_ref().map_or_else(String::new, |condition| format!("{}: ", words(condition)));
@@ -610,7 +612,9 @@ fn floors(entry: &Entry) -> Vec<Floor> {
 
 /// Notes on what the assembler accepts beyond the manual.
 fn lenient(entry: &Entry) -> Vec<String> {
-    let mut notes: Vec<String> = entry.lenient_forms.iter().map(|forms| one_line(&forms.text)).collect();
+    let forms = entry.lenient_forms.iter();
+    let mut notes: Vec<String> =
+        forms.map(|forms| format!("{}: {}", choice(&forms.condition), one_line(&forms.text))).collect();
     for pattern in entry.syntaxes.iter().flat_map(|syntax| &syntax.patterns) {
         let second = pattern.second.as_ref().map_or(&Permission::No, |(_, optional)| optional);
         let omission = pattern.selector.as_ref().map_or(&Permission::No, |selector| &selector.spelling.omission);

@@ -46,6 +46,7 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
             }
             Ok(Outcome::Fine)
         }
+        Err(_) if !family(mnemonic).pages.is_empty() => family(mnemonic).list(out.out).map(|()| Outcome::Fine),
         Err(refusal) => {
             if let Some(entry) = Entry::named(mnemonic) {
                 return entry.write(&mut out).map(|()| Outcome::Fine);
@@ -91,8 +92,11 @@ impl Entry {
         if let Some(directive) = TABLE.directive(bare) {
             return of("directive", name, directive.description, Some(&directive.floor));
         }
-        if let Some(space) = TABLE.space(bare) {
+        if let Some(space) = TABLE.space(bare).filter(|space| space.name == bare) {
             return of("state space", name, space.description, None);
+        }
+        if let Some(window) = TABLE.space(bare).and_then(|_| modifier(bare)) {
+            return of("modifier", name, window, None);
         }
         let ty = TABLE.ty(TABLE.type_named(bare)?);
         of("type", name, ty.description, None)
@@ -105,6 +109,13 @@ impl Entry {
         out.heading("Exists since")?;
         out.item("", &floor.to_string())
     }
+}
+
+/// The reference's description of a modifier, given without its dot, that any instruction has.
+fn modifier(name: &str) -> Option<&'static str> {
+    let pages = REFERENCE.pages();
+    let mut members = pages.iter().flat_map(|page| page.modifiers).flat_map(|modifier| modifier.members);
+    members.find(|member| member.name == name && !member.description.is_empty()).map(|member| member.description)
 }
 
 /// Tells what the code of a finding means.
@@ -164,6 +175,9 @@ impl<'a> Explained<'a> {
         let mut lacking = machine.lacks(needs).peekable();
         out.item("", if lacking.peek().is_none() { "Available." } else { "Not available." })?;
         lacking.try_for_each(|need| {
+            if let (false, Some(removed)) = (machine.is_below(need.floor), need.floor.removed) {
+                return out.item("", &format!("{need} is {removed}"));
+            }
             let least = TABLE.least([Requirement::From(need.floor)]);
             out.item("", &format!("{need} needs {}", least.map_or(need.floor.to_string(), |least| least.to_string())))
         })
@@ -180,6 +194,13 @@ fn opcode(out: &mut Terminal<impl Write>, page: &Page, machine: &Machine) -> io:
         out.item("", &format!("{there} of {} forms", forms().count()))?;
     }
     Ok(())
+}
+
+/// The opcodes of a family, given the word that they begin with: `tcgen05`, `cp.async`.
+fn family(name: &str) -> Found {
+    let mut pages = REFERENCE.pages();
+    pages.retain(|page| page.opcode.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
+    Found { pages, forms: Vec::new() }
 }
 
 /// The words of a name of C++: `wmma::mma_sync`, `atomicAdd`. A mnemonic is one word.

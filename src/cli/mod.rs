@@ -33,7 +33,7 @@ use clap_complete::Shell;
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::Code;
 use ptx_isa::table::{FormInfo, Free};
-use ptx_isa::target::{Target, Version};
+use ptx_isa::target::{Floor, Target, Version};
 use ptx_isa::text::spelling;
 use ptx_isa::text::statement::Need;
 
@@ -214,6 +214,12 @@ impl Machine {
     /// Returns the requirements that this version and target do not meet.
     fn lacks<'n, 'a>(&self, needs: &'n [Need<'a>]) -> impl Iterator<Item = &'n Need<'a>> {
         needs.iter().filter(|need| !TABLE.has(need.floor, self.ptx, self.target))
+    }
+
+    /// Returns true if the version or the target is below a floor.
+    fn is_below(&self, floor: &Floor) -> bool {
+        let families = TABLE.families();
+        self.ptx.is_some_and(|ptx| ptx < floor.ptx) || self.target.is_some_and(|target| !floor.takes(target, families))
     }
 
     /// It in words, if anything is asked: `PTX 7.0, sm_75`.

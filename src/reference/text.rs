@@ -63,7 +63,9 @@ impl<W: Write> Terminal<W> {
             self.paragraph(details)?;
         }
         self.also(entry)?;
-        self.heading("Modifiers")?;
+        if !modifiers.is_empty() {
+            self.heading("Modifiers")?;
+        }
         let width = modifiers.iter().map(|modifier| modifier.spelling.len()).max().unwrap_or(0) + 3;
         for modifier in modifiers {
             let dotted = format!(".{}", modifier.spelling);
@@ -72,7 +74,9 @@ impl<W: Write> Terminal<W> {
                 if modifier.description.is_empty() { "see the pseudo-code" } else { modifier.description },
             )?;
         }
-        self.heading("Operands")?;
+        if form.operands().len() + form.states().len() > 0 {
+            self.heading("Operands")?;
+        }
         for operand in form.operands().iter().chain(form.states()) {
             let ty = table.ty(operand.ty);
             let name = match &operand.second {

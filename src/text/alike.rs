@@ -42,14 +42,14 @@ fn closest_of<'n>(text: &str, names: &mut dyn Iterator<Item = &'n str>) -> Optio
     let same_start = |name: &str| name.as_bytes().first() == lower.as_bytes().first();
     let alike = |name: &'n str| {
         let other_letters = name.len() != own.len() || letters(name) != own;
-        (apart(name), other_letters, !same_start(name), name)
+        ((apart(name), other_letters, !same_start(name)), name)
     };
     // Words that differ more in length are not alike: each letter more is one edit. Nor are those that have many letters each
     // that the other has not: an edit changes two of them at most.
     let names = names.filter(|name| name.len().abs_diff(lower.len()) <= allowed);
     let own_set = letter_set(&lower);
     let names = names.filter(|name| (letter_set(name) ^ own_set).count_ones() as usize <= 2 * allowed);
-    let (distance, _, other_start, near) = names.map(alike).min()?;
+    let ((distance, _, other_start), near) = names.map(alike).min_by_key(|(apart, _)| *apart)?;
     // Two edits leave little of a short word.
     let similar = distance < 2 || text.len() > SHORT || !other_start;
     (distance <= allowed && similar).then_some(near)

@@ -585,8 +585,9 @@ impl Speller {
     fn near(&self, fit: &Fit, token: &Token<'_>) -> Option<&'static str> {
         let line = || fit.syntax.items.iter().flat_map(|item| self.names(self.slot(item), item.members));
         let all = || self.instruction.data().slots.iter().flat_map(|slot| slot.members.iter().copied());
+        let same = || line().chain(all()).find(|name| name.eq_ignore_ascii_case(token.text));
         let alike = || self.alike(token.text, line()).or_else(|| self.alike(token.text, all()));
-        alike().or_else(|| closest(token.text, line())).or_else(|| closest(token.text, all()))
+        same().or_else(alike).or_else(|| closest(token.text, line())).or_else(|| closest(token.text, all()))
     }
 
     /// A modifier that the instruction has, in a place where this line does not take it.
@@ -665,12 +666,10 @@ impl Speller {
     }
 }
 
-/// A form with these free modifiers, if it takes them; else its canonical spelling.
+/// A form with these free modifiers and those that it needs beside them, if it takes them; else its canonical spelling.
 fn spelt(form: FormInfo, free: &Free) -> Cow<'static, str> {
-    match *free != Free::NONE && form.takes(free) {
-        true => form.mnemonic_with(free).into(),
-        false => spelling::mnemonic(form),
-    }
+    let kept = if *free == Free::NONE { None } else { spelling::completed(form, free) };
+    kept.map_or_else(|| spelling::mnemonic(form), |kept| form.mnemonic_with(&kept).into())
 }
 
 /// Names in backquotes, parted by commas, at most ten of them.

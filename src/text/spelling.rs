@@ -55,6 +55,37 @@ pub fn canonical(form: FormInfo) -> Option<Free> {
     best.map(|(_, free)| free)
 }
 
+/// Returns free modifiers with which a form is legal: those that are given, and as few others as possible. `None` if the form does
+/// not take the given ones.
+pub(super) fn completed(form: FormInfo, given: &Free) -> Option<Free> {
+    let slots = form.instruction().data().slots;
+    let mut values = form.values_with(given);
+    let is_given = |slot: usize| slots[slot].free && values[slot] != ABSENT;
+    let taken = |slot: usize| {
+        form.syntax().items.iter().any(|item| {
+            usize::from(item.slot) == slot && members(item, &slots[slot]).any(|(member, _)| member == values[slot])
+        })
+    };
+    if !(0..slots.len()).filter(|slot| is_given(*slot)).all(taken) {
+        return None;
+    }
+    let search = Search { form, there: &|_| true };
+    let mut open = search.open(0);
+    open.retain(|item| values[usize::from(item.slot)] == ABSENT);
+    let mut found = None;
+    for count in 0..=open.len() {
+        search.visit(&mut values, &open, Some(count), &mut |values| {
+            let free = Free::of(form.instruction(), values);
+            found = form.takes(&free).then_some(free);
+            found.is_some()
+        });
+        if found.is_some() {
+            break;
+        }
+    }
+    found
+}
+
 /// The free modifiers that a form cannot do without: none where it is legal alone, else those of its canonical spelling.
 pub fn needed(form: FormInfo) -> Free {
     if form.takes(&Free::NONE) { Free::NONE } else { canonical(form).unwrap_or(Free::NONE) }

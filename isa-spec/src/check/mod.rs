@@ -33,7 +33,7 @@ use crate::program::lower::{LowerError, Lowered, lower, unused_locals};
 use crate::text::{Diagnostic, Errors};
 
 pub(crate) use operand::values;
-pub(crate) use rule::{ABSENT, Rule, reason, words};
+pub(crate) use rule::{ABSENT, Rule, choice, reason, words};
 pub(crate) use unused::functions as unused_functions;
 
 /// A valid spec. Only [`check`] creates one.

@@ -193,7 +193,26 @@ pub(crate) fn reason(rule: &OnlyIf) -> String {
     let (subject, condition) = (words(&rule.subject), words(&rule.condition));
     match condition.strip_prefix(&subject).filter(|rest| rest.starts_with(" to be ")) {
         Some(rest) => format!("{subject} has{rest}"),
-        None => format!("{subject} needs {condition}"),
+        None => match &rule.condition.kind {
+            ExprKind::Unary(UnaryOp::Not, other) => {
+                format!("{} cannot be combined with {}", choice(&rule.subject), choice(other))
+            }
+            _ => format!("{} needs {condition}", choice(&rule.subject)),
+        },
+    }
+}
+
+/// A condition on modifiers as the subject of a sentence: `.f16` or `.f16x2` as `.type`.
+pub(crate) fn choice(expr: &Expr) -> String {
+    match &expr.kind {
+        ExprKind::In(value, _) | ExprKind::Binary(BinaryOp::Eq, value, _) => {
+            let (value, all) = (words(value), words(expr));
+            match all.strip_prefix(&value).and_then(|rest| rest.strip_prefix(" to be ")) {
+                Some(members) => format!("{members} as {value}"),
+                None => all,
+            }
+        }
+        _ => words(expr),
     }
 }
 

@@ -200,6 +200,7 @@ impl Measure {
     /// An amount in words: `2 units in the last place`.
     pub fn of(self, value: &str) -> String {
         match self {
+            Measure::Ulp if value == "1" => "1 unit in the last place".into(),
             Measure::Ulp => alloc::format!("{value} units in the last place"),
             Measure::Absolute => alloc::format!("an absolute error of {value}"),
             Measure::Relative => alloc::format!("a relative error of {value}"),
@@ -228,7 +229,7 @@ impl Range {
         self.least <= value && value <= self.most && value.unsigned_abs().is_multiple_of(self.step)
     }
 
-    /// Describes the constants: `128`, `0 to 15`, `24 to 256 by 8`.
+    /// Describes the constants: `128`, `0 to 15`, `a multiple of 8 from 24 to 256`.
     pub fn in_words(&self, kind: Kind, bits: u32) -> String {
         let value = |value: i64| match kind {
             Kind::Float if bits == 32 => alloc::format!("{:e}", f32::from_bits(value as u32)),
@@ -237,7 +238,7 @@ impl Range {
         match self.least == self.most {
             true => value(self.least),
             false if self.step == 1 => alloc::format!("{} to {}", value(self.least), value(self.most)),
-            false => alloc::format!("{} to {} by {}", self.least, self.most, self.step),
+            false => alloc::format!("a multiple of {} from {} to {}", self.step, self.least, self.most),
         }
     }
 }

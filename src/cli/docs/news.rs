@@ -143,7 +143,7 @@ fn sheet(since: Since, known: &[Known], floors: &mut Floors) -> Sheet {
     Sheet {
         file: since.file(),
         title: format!("New in {}", since.name()),
-        lead: format!("What {} has that what came before does not, computed from the table.", since.name()),
+        lead: format!("New in {}, computed from the table.", since.name()),
         body: String::new(),
         sections: sections.into_iter().flatten().collect(),
     }

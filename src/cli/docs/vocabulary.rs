@@ -54,7 +54,7 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
                 Section::of(
                     "directives",
                     "Further directives",
-                    &["Directive", "Meaning", "Place", "Numbers", "Not with", "Exists since"],
+                    &["Directive", "Meaning", "Place", "Arguments", "Not with", "Exists since"],
                     TABLE
                         .directives
                         .iter()
@@ -104,7 +104,7 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
             vec![Section::of(
                 "spaces",
                 "State spaces",
-                &["Space", "Meaning", "Generic addresses", "Variables"],
+                &["Space", "Meaning", "Variables"],
                 TABLE.spaces.iter().map(|one| space(one, spaces.0, &mut names)),
             )],
         ),
@@ -218,10 +218,13 @@ fn float(ty: &'static TypeInfo) -> Row {
     };
     let beyond = match ty.beyond {
         NonFinite::Infinity => "infinities, NaNs",
-        NonFinite::Nan => "one NaN of each sign",
+        NonFinite::Nan if signed => "one NaN of each sign",
+        NonFinite::Nan => "one NaN",
         NonFinite::None => "nothing",
     };
-    let power = |power: i32| format!("2<sup>{power}</sup> ≈ {:.4e}", 2f64.powi(power));
+    // A product, as a single power below 2^-1022 comes out as zero.
+    let power =
+        |power: i32| format!("2<sup>{power}</sup> ≈ {:.4e}", 2f64.powi(power / 2) * 2f64.powi(power - power / 2));
     let (normal, subnormal) = match fraction {
         0 => (power(-bias), String::new()),
         _ => (power(1 - bias), power(1 - bias - fraction)),
@@ -259,7 +262,6 @@ fn space(one: &'static Space, file: &str, names: &mut Vec<Named>) -> Row {
     if let Some(until) = one.until {
         variables.push(format!("gone from PTX {until} on"));
     }
-    let generic = if one.generic { "reach it" } else { "do not reach it" };
-    let cells = vec![code(&name), prose(one.description), generic.to_owned(), prose(&variables.join("; "))];
+    let cells = vec![code(&name), prose(one.description), prose(&variables.join("; "))];
     Row { id: one.name.to_owned(), floor: None, cells }
 }

@@ -40,13 +40,27 @@ pub(crate) fn successors(form: FormInfo, wanted: impl Fn(FormInfo) -> bool) -> V
     own.chain(longer).collect()
 }
 
+fn is_float(ty: &TypeInfo) -> bool {
+    matches!(ty.kind, Kind::Float | Kind::Minifloat)
+}
+
 impl Speller {
+    /// Returns true if both are types, and of another width or a float and an integer.
+    fn is_other_type(&self, was: &str, to: &str) -> bool {
+        let ty = |name: &str| self.table.types.iter().find(|ty| ty.name == name);
+        let floats = |a: &TypeInfo, b: &TypeInfo| {
+            (is_float(a) && b.is_word() && b.kind != Kind::Bits, is_float(b) && a.is_word() && a.kind != Kind::Bits)
+        };
+        ty(was)
+            .zip(ty(to))
+            .is_some_and(|(was, to)| (was.bits, was.lanes) != (to.bits, to.lanes) || floats(was, to) != (false, false))
+    }
+
     /// Of some names the type that is most like a type: as wide, then also an integer or a float, then as it is spelt.
     /// `None` if none is as wide, or `text` is no type.
     pub(super) fn alike(&self, text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
         let ty = |name: &str| self.table.types.iter().find(|ty| ty.name == name);
         let own = ty(text)?;
-        let is_float = |ty: &TypeInfo| matches!(ty.kind, Kind::Float | Kind::Minifloat);
         let fits = |name: &&'static str| ty(name).is_some_and(|ty| (ty.bits, ty.lanes) == (own.bits, own.lanes));
         let apart = |name: &&'static str| (ty(name).map(is_float) != Some(is_float(own)), distance(text, name));
         names.filter(fits).min_by_key(apart)
@@ -69,6 +83,8 @@ impl Speller {
         const REMOVED: usize = 120;
         const ADDED: usize = 150;
         const SUSPECT: usize = 30;
+        // A type is meant as written, where another one has another width or is a float and not an integer: registers have it.
+        const OTHER_TYPE: usize = 200;
         // The missing modifier was omitted; everything else is meant as written.
         const LEFT_OUT: usize = 90;
         let mut costs: Vec<Vec<usize>> = Vec::new();
@@ -83,7 +99,9 @@ impl Speller {
                 (Some(_), None) => REMOVED - less,
                 (Some(was), Some(to)) if was == to => 0,
                 (Some(_), Some(to)) if alike.contains(&to) => REPLACED - less,
-                (Some(was), Some(to)) => REPLACED - less + distance(was, to),
+                (Some(was), Some(to)) => {
+                    REPLACED - less + distance(was, to) + if self.is_other_type(was, to) { OTHER_TYPE } else { 0 }
+                }
             };
             let present = slot.members.iter().map(|member| cost(Some(*member)));
             costs.push(present.chain([cost(None)]).collect());

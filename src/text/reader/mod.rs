@@ -223,7 +223,8 @@ impl<'a> Reader<'a> {
                     finding.with_help(format!("write `{canonical}`")).with_safe_fix(span.clone(), &*canonical)
                 };
                 if resolved.reordered {
-                    let message = format!("the modifiers of `{canonical}` are not in the manual's order");
+                    let written = &self.cursor.text()[span.clone()];
+                    let message = format!("the modifiers of `{written}` are not in the manual's order");
                     let note = self.table.takes(Lenient::ModifierOrder);
                     self.tolerated(note, canonically(Code::ModifierOrder, message))?;
                 }
@@ -515,11 +516,22 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// End of what precedes the blanks before the cursor; the cursor itself if that is a comment.
+    fn before_blanks(&self) -> usize {
+        let end = self.cursor.text()[..self.cursor.at()].trim_end().len();
+        let line = self.cursor.text()[..end].rsplit('\n').next().unwrap_or_default();
+        if line.contains("//") || line.ends_with("*/") { self.cursor.at() } else { end }
+    }
+
     /// Reports an operand that is not followed by a comma.
     #[cold]
     fn no_comma<T>(&self, form: FormInfo, read: usize) -> Read<T> {
         if self.cursor.peek() == b';' || self.cursor.at_end() {
             return self.wrong_count(form, read, self.cursor.token());
+        }
+        let end = self.before_blanks();
+        if form.operands()[read].optional && self.text_between(end).contains('\n') {
+            return missing_semicolon(self.cursor.text(), end, self.cursor.token());
         }
         fail(Code::Syntax, self.cursor.token(), "`,` is expected here")
     }
@@ -527,6 +539,7 @@ impl<'a> Reader<'a> {
     /// Reports a last operand that is not followed by a semicolon.
     #[cold]
     fn no_semicolon<T>(&self, form: FormInfo, end: usize) -> Read<T> {
+        let end = if form.operands().is_empty() { self.before_blanks() } else { end };
         let surplus = form.operands().is_empty() && !self.text_between(end).contains('\n');
         if surplus && !matches!(self.cursor.peek(), b',' | b'}') {
             return self.wrong_count(form, 1, self.cursor.token());

@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         };
         if !info.within.is_empty() && !info.within.iter().any(|range| range.has(whole)) {
             let ranges: Vec<String> = info.within.iter().map(|range| range.in_words(ty.kind, ty.bits.into())).collect();
-            let message = format!("as a constant, the operand `{}` is {}", info.name, ranges.join(" or "));
+            let message = format!("as a constant, the operand `{}` must be {}", info.name, ranges.join(" or "));
             return fail(Code::Constant, span, message);
         }
         if ty.kind == Kind::Predicate && !info.listed_constants {

@@ -136,6 +136,7 @@ impl<'a> Judge<'_, 'a> {
                     functions: false,
                     specials: false,
                     addresses: false,
+                    destination: true,
                     inside: false,
                 };
                 self.register(&place, Register { name, element: None })?;
@@ -345,11 +346,12 @@ impl<'a> Judge<'_, 'a> {
         };
         let (span, wanted_bits) = (span_of(self.text, name), table.ty(place.ty).bits);
         if !place.specials {
-            let message = format!("`{name}` is a special register, and the operand `{}` is none", place.name);
-            return Err(Box::new(
-                Diagnostic::error(Code::UndeclaredRegister, span, message)
-                    .with_help("move it to a register first: `mov` reads special registers"),
-            ));
+            let message = format!("`{name}` is a special register, which the operand `{}` cannot be", place.name);
+            let help = match place.destination {
+                true => "special registers are read-only",
+                false => "move it to a register first: `mov` reads special registers",
+            };
+            return Err(Box::new(Diagnostic::error(Code::UndeclaredRegister, span, message).with_help(help)));
         }
         if special.vector != element.is_some() {
             let message = match special.vector {
@@ -455,13 +457,14 @@ struct Place {
     functions: bool,
     specials: bool,
     addresses: bool,
+    destination: bool,
     /// True for an element of a vector.
     inside: bool,
 }
 
 impl Place {
     fn of(info: &'static table::Operand) -> Place {
-        let table::Operand { name, ty, registers, functions, specials, addresses, .. } = *info;
-        Place { name, ty, registers, functions, specials, addresses, inside: false }
+        let table::Operand { name, ty, registers, functions, specials, addresses, destination, .. } = *info;
+        Place { name, ty, registers, functions, specials, addresses, destination, inside: false }
     }
 }

@@ -131,7 +131,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             return self.declaration(begun, linkage, span, Some(space));
         }
         if linkage.is_some() {
-            return fail(Code::Syntax, span, AFTER_LINKAGE);
+            let spaces = self.reader.table.spaces.iter().map(|space| space.name);
+            return unknown_directive(name, span, AFTER_LINKAGE.into(), ["entry", "func"].into_iter().chain(spaces));
         }
         match name {
             "version" => self.version_line(span),

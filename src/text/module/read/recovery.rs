@@ -130,9 +130,10 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             return None;
         }
         operands.seek(opcode);
-        operands.dotted_word();
+        let word = operands.dotted_word();
         operands.skip_blanks();
-        if operands.at() >= end || operands.at_dot_word() {
+        let is_whole = || mnemonic::form(self.reader.table, word).is_some_and(|form| form.operands().is_empty());
+        if operands.at_dot_word() || operands.at() >= end && !is_whole() {
             return None;
         }
         // A short word after a dot may be a vector element or a selector.
