@@ -18,6 +18,14 @@ pub(super) fn compact(page: &str) -> String {
     text
 }
 
+/// A style sheet or script without the lines that are comments.
+pub(super) fn without_comments(text: &str) -> String {
+    let is_comment = |line: &str| {
+        line.starts_with("//") || line.starts_with("/*") && line.find("*/").is_some_and(|end| end + 2 == line.len())
+    };
+    text.split_inclusive('\n').filter(|line| !is_comment(line.trim())).collect()
+}
+
 fn shorten(prose: &str, text: &mut String) {
     let mut pieces = prose.split("</");
     let mut shorter = pieces.next().unwrap_or_default().to_owned();

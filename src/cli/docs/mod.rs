@@ -151,7 +151,7 @@ fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(S
     let floors = RefCell::new(Floors::new());
     let site = Site::new(manual, &pages, &floors);
     let mut files: Vec<(String, String)> =
-        FILES.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        FILES.iter().map(|(name, text)| ((*name).to_owned(), compact::without_comments(text))).collect();
     files.push(("index.html".to_owned(), render(Index { site: &site }.render())?));
     files.push(("explorer.html".to_owned(), render(Explorer { site: &site, module: module.is_some() }.render())?));
     files.push(("playground.html".to_owned(), render(Playground { site: &site, module: module.is_some() }.render())?));
