@@ -151,7 +151,7 @@ function search(text) {
   const words = typed.map(meant), prose = words.map(said), hits = [];
   let complete = false;
   // `atomicAdd_block` is `atomicAdd` with a word behind it.
-  const names = [all.join(" "), ...all.map((_, dropped) => all.slice(0, all.length - dropped).join("")).slice(0, -1), all.join("")];
+  const names = [all.join(" "), ...all.map((_, dropped) => all.slice(0, all.length - dropped).join("")).slice(0, -1)];
   const called = new Set(CALLED.get(names.find((name) => CALLED.has(name))) ?? []);
   if (words.length) PTX.opcodes.forEach((opcode, number) => {
     const parts = opcode.name.split("."), wanted = [];

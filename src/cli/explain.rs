@@ -46,8 +46,11 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
             }
             Ok(Outcome::Fine)
         }
-        Err(_) if !family(mnemonic).pages.is_empty() => family(mnemonic).list(out.out).map(|()| Outcome::Fine),
         Err(refusal) => {
+            let family = Found::family(mnemonic);
+            if !family.pages.is_empty() {
+                return family.list(out.out).map(|()| Outcome::Fine);
+            }
             if let Some(entry) = Entry::named(mnemonic) {
                 return entry.write(&mut out).map(|()| Outcome::Fine);
             }
@@ -179,7 +182,10 @@ impl<'a> Explained<'a> {
                 return out.item("", &format!("{need} is {removed}"));
             }
             let least = TABLE.least([Requirement::From(need.floor)]);
-            out.item("", &format!("{need} needs {}", least.map_or(need.floor.to_string(), |least| least.to_string())))
+            out.item(
+                "",
+                &format!("{need} needs {}", least.map_or_else(|| need.floor.to_string(), |least| least.to_string())),
+            )
         })
     }
 }
@@ -194,13 +200,6 @@ fn opcode(out: &mut Terminal<impl Write>, page: &Page, machine: &Machine) -> io:
         out.item("", &format!("{there} of {} forms", forms().count()))?;
     }
     Ok(())
-}
-
-/// The opcodes of a family, given the word that they begin with: `tcgen05`, `cp.async`.
-fn family(name: &str) -> Found {
-    let mut pages = REFERENCE.pages();
-    pages.retain(|page| page.opcode.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
-    Found { pages, forms: Vec::new() }
 }
 
 /// The words of a name of C++: `wmma::mma_sync`, `atomicAdd`. A mnemonic is one word.
@@ -239,6 +238,13 @@ impl Found {
             forms = find::forms(&TABLE, pattern, |form, free| machine.has_with(form, free));
         }
         Found { pages, forms }
+    }
+
+    /// The opcodes of a family, given the word that they begin with: `tcgen05`, `cp.async`.
+    fn family(name: &str) -> Found {
+        let mut pages = REFERENCE.pages();
+        pages.retain(|page| page.opcode.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
+        Found { pages, forms: Vec::new() }
     }
 
     /// The opcodes that some people call so, or that a function of CUDA C++ stands for: `__shfl_down_sync`, `atomicAdd`.

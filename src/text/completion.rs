@@ -106,16 +106,7 @@ impl Expected {
 /// ```
 pub fn operands(table: &'static Table, mnemonic: &str, before: &str) -> Vec<Expected> {
     let Ok(Resolved { form, free, .. }) = mnemonic::resolve(table, mnemonic) else { return Vec::new() };
-    let values = form.values_with(&free);
-    let slots = form.instruction().data().slots;
-    let expected = |operand: &'static Operand| {
-        let named = operand.space.and_then(|slot| {
-            let member = values[usize::from(slot)];
-            slots[usize::from(slot)].members.get(usize::from(member)).copied()
-        });
-        let name = named.or_else(|| operand.spaces.first().copied());
-        Expected { operand, space: name.and_then(|name| table.space(name)) }
-    };
+    let expected = |operand| Expected { operand, space: form.space_of(&free, operand) };
     operands_at_end(form, &free, before).into_iter().map(expected).collect()
 }
 

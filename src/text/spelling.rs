@@ -30,16 +30,8 @@ pub fn canonical(form: FormInfo) -> Option<Free> {
     let search = Search { form, there: &own };
     let (mut values, open) = (form.values().to_vec(), search.open(0));
     // No spelling is older than the form, so the shortest spelling available at the form's floor is canonical.
-    let found = (0..=open.len()).find_map(|count| {
-        let mut found = None;
-        search.visit(&mut values, &open, Some(count), &mut |values| {
-            found = Some(Free::of(form.instruction(), values));
-            true
-        });
-        found
-    });
-    if found.is_some() {
-        return found;
+    if let Some(found) = search.shortest(&mut values, &open, |_| true) {
+        return Some(found);
     }
     let mut best = None;
     Search { form, there: &|_| true }.visit(&mut values, &open, None, &mut |values| {
@@ -72,18 +64,7 @@ pub(super) fn completed(form: FormInfo, given: &Free) -> Option<Free> {
     let search = Search { form, there: &|_| true };
     let mut open = search.open(0);
     open.retain(|item| values[usize::from(item.slot)] == ABSENT);
-    let mut found = None;
-    for count in 0..=open.len() {
-        search.visit(&mut values, &open, Some(count), &mut |values| {
-            let free = Free::of(form.instruction(), values);
-            found = form.takes(&free).then_some(free);
-            found.is_some()
-        });
-        if found.is_some() {
-            break;
-        }
-    }
-    found
+    search.shortest(&mut values, &open, |free| form.takes(free))
 }
 
 /// The free modifiers that a form cannot do without: none where it is legal alone, else those of its canonical spelling.
@@ -158,6 +139,18 @@ impl Search<'_> {
         let slots = self.form.instruction().data().slots;
         let items = &self.form.syntax().items[from..];
         items.iter().filter(|item| slots[usize::from(item.slot)].free).collect()
+    }
+
+    /// Returns the first way to fill the open places with as few modifiers as possible that is accepted.
+    fn shortest(&self, values: &mut [u8], open: &[&'static Item], accepted: impl Fn(&Free) -> bool) -> Option<Free> {
+        (0..=open.len()).find_map(|count| {
+            let mut found = None;
+            self.visit(values, open, Some(count), &mut |values| {
+                found = Some(Free::of(self.form.instruction(), values)).filter(&accepted);
+                found.is_some()
+            });
+            found
+        })
     }
 
     /// Visits the ways to fill the open places, with exactly `count` modifiers if it is given, those with nothing in the first

@@ -6,7 +6,7 @@ use core::fmt;
 
 use super::{
     Around, Bound, Effect, EffectList, Entry, Evaluator, Floors, Free, FreeFloor, Instruction, InstructionInfo,
-    NO_EVALUATION, Operand, OperandList, Operands, Outputs, Relaxed, Rule, Syntax, Table, TypeId,
+    NO_EVALUATION, Operand, OperandList, Operands, Outputs, Relaxed, Rule, Space, Syntax, Table, TypeId,
 };
 use crate::matrix::Fragment;
 use crate::notation;
@@ -144,6 +144,13 @@ impl FormInfo {
         let info = self.instruction().data().slots.get(usize::from(slot))?;
         let value = if info.free { free.in_slot(slot) } else { self.values()[usize::from(slot)] };
         info.members.get(usize::from(value)).copied()
+    }
+
+    /// Returns the state space of an address in a statement with these free modifiers: the one that a modifier names, or else the first
+    /// that the operand lists; `None` for a generic address.
+    pub fn space_of(self, free: &Free, address: &Operand) -> Option<&'static Space> {
+        let named = address.space.and_then(|slot| self.modifier(free, slot));
+        self.table().space(named.or_else(|| address.spaces.first().copied())?)
     }
 
     /// Returns the mnemonic with a statement's free modifiers, in the manual's order: `ld.global.u32`.

@@ -49,7 +49,7 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
                         .directives
                         .iter()
                         .filter(|one| places(one).is_empty())
-                        .map(|one| basic_directive(one, directives.0, floors, &mut names)),
+                        .map(|one| directive(one, directives.0, floors, &mut names)),
                 ),
                 Section::of(
                     "directives",
@@ -148,14 +148,6 @@ fn id(one: &Directive) -> String {
     format!("directive-{}", one.name)
 }
 
-fn basic_directive(one: &'static Directive, file: &str, floors: &mut Floors, names: &mut Vec<Named>) -> Row {
-    let name = format!(".{}", one.name);
-    let id = id(one);
-    names.push(entry("directive", file, &name, &id, one.description));
-    let cells = vec![code(&name), prose(one.description), one.floor.to_string()];
-    Row::named(&id, Some(&one.floor), floors, cells)
-}
-
 fn directive(one: &'static Directive, file: &str, floors: &mut Floors, names: &mut Vec<Named>) -> Row {
     let numbers = match (one.least, one.most) {
         (_, 0) => String::new(),
@@ -167,14 +159,12 @@ fn directive(one: &'static Directive, file: &str, floors: &mut Floors, names: &m
     let name = format!(".{}", one.name);
     let id = id(one);
     names.push(entry("directive", file, &name, &id, one.description));
-    let cells = vec![
-        code(&name),
-        prose(one.description),
-        prose(&places(one).join(", or ")),
-        numbers,
-        without.join(" "),
-        format!("{}{until}", one.floor),
-    ];
+    let mut cells = vec![code(&name), prose(one.description)];
+    let places = places(one);
+    if !places.is_empty() {
+        cells.extend([prose(&places.join(", or ")), numbers, without.join(" ")]);
+    }
+    cells.push(format!("{}{until}", one.floor));
     Row::named(&id, Some(&one.floor), floors, cells)
 }
 

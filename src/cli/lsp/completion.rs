@@ -102,7 +102,7 @@ impl List<'_> {
         let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%');
         let start = text[..offset].trim_end_matches(is_part).len();
         let (typed, written) = (&text[start..offset], start..offset);
-        let place = Place::of(part, text, offset);
+        let place = Place::of(part, text, &written);
         if let Some(before) = text[part.span.start..start].strip_suffix('.') {
             let word = &before[before.trim_end_matches(is_part).len()..];
             return self.elements(word, start, &written);
@@ -214,13 +214,12 @@ enum Place {
 }
 
 impl Place {
-    fn of(part: &Part, text: &str, offset: usize) -> Place {
+    fn of(part: &Part, text: &str, written: &Range<usize>) -> Place {
         match &part.mnemonic {
-            Some(mnemonic) if offset >= mnemonic.end => {
+            Some(mnemonic) if written.end >= mnemonic.end => {
                 let name = &text[mnemonic.clone()];
                 let all = mnemonic::form(&TABLE, name).map(|form| form.operands()).unwrap_or_default();
-                let is_part = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '%');
-                let before = text[mnemonic.end..offset].trim_end_matches(is_part);
+                let before = text.get(mnemonic.end..written.start).unwrap_or_default();
                 Place::Operand { expected: completion::operands(&TABLE, name, before), all }
             }
             _ => Place::Guard,

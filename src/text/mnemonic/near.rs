@@ -45,24 +45,25 @@ fn is_float(ty: &TypeInfo) -> bool {
 }
 
 impl Speller {
+    fn ty(&self, name: &str) -> Option<&'static TypeInfo> {
+        self.table.type_named(name).map(|ty| self.table.ty(ty))
+    }
+
     /// Returns true if both are types, and of another width or a float and an integer.
     fn is_other_type(&self, was: &str, to: &str) -> bool {
-        let ty = |name: &str| self.table.types.iter().find(|ty| ty.name == name);
-        let floats = |a: &TypeInfo, b: &TypeInfo| {
-            (is_float(a) && b.is_word() && b.kind != Kind::Bits, is_float(b) && a.is_word() && a.kind != Kind::Bits)
-        };
-        ty(was)
-            .zip(ty(to))
-            .is_some_and(|(was, to)| (was.bits, was.lanes) != (to.bits, to.lanes) || floats(was, to) != (false, false))
+        let Some((was, to)) = self.ty(was).zip(self.ty(to)) else { return false };
+        // Untyped bits may be either.
+        let typed = was.kind != Kind::Bits && to.kind != Kind::Bits;
+        (was.bits, was.lanes) != (to.bits, to.lanes)
+            || typed && (is_float(was) && to.is_word() || is_float(to) && was.is_word())
     }
 
     /// Of some names the type that is most like a type: as wide, then also an integer or a float, then as it is spelt.
     /// `None` if none is as wide, or `text` is no type.
     pub(super) fn alike(&self, text: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-        let ty = |name: &str| self.table.types.iter().find(|ty| ty.name == name);
-        let own = ty(text)?;
-        let fits = |name: &&'static str| ty(name).is_some_and(|ty| (ty.bits, ty.lanes) == (own.bits, own.lanes));
-        let apart = |name: &&'static str| (ty(name).map(is_float) != Some(is_float(own)), distance(text, name));
+        let own = self.ty(text)?;
+        let fits = |name: &&'static str| self.ty(name).is_some_and(|ty| (ty.bits, ty.lanes) == (own.bits, own.lanes));
+        let apart = |name: &&'static str| (self.ty(name).map(is_float) != Some(is_float(own)), distance(text, name));
         names.filter(fits).min_by_key(apart)
     }
 

@@ -518,9 +518,13 @@ impl<'a> Reader<'a> {
 
     /// End of what precedes the blanks before the cursor; the cursor itself if that is a comment.
     fn before_blanks(&self) -> usize {
-        let end = self.cursor.text()[..self.cursor.at()].trim_end().len();
-        let line = self.cursor.text()[..end].rsplit('\n').next().unwrap_or_default();
-        if line.contains("//") || line.ends_with("*/") { self.cursor.at() } else { end }
+        let before = self.cursor.text()[..self.cursor.at()].trim_end();
+        // Only a line that ends here is searched: a long one with many errors would be for each.
+        let in_line_comment = || {
+            let ends = self.text_between(before.len()).contains('\n');
+            ends && before.rsplit('\n').next().is_some_and(|line| line.contains("//"))
+        };
+        if before.ends_with("*/") || in_line_comment() { self.cursor.at() } else { before.len() }
     }
 
     /// Reports an operand that is not followed by a comma.

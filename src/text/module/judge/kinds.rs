@@ -85,8 +85,7 @@ impl<'a> Judge<'_, 'a> {
 
     /// Returns the state space of an address, if the statement names one.
     fn space(&self, statement: &Statement<'a>, info: &'static table::Operand) -> Option<&'static Space> {
-        let named = info.space.and_then(|slot| statement.modifier(slot));
-        self.table.space(named.or_else(|| info.spaces.first().copied())?)
+        statement.form().space_of(statement.free(), info)
     }
 
     /// Checks a name in an address, and returns the number of the variable if it is one.

@@ -86,10 +86,15 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 b'"' if self.cursor().skip_string() => continue,
                 b'"' => return self.no_end(opcode),
                 b'\n' => {
-                    if let Some(next) = self.next_statement(opcode, end, braces > 0) {
-                        self.cursor().seek(next.start);
-                        return missing_semicolon(self.text(), end, next);
+                    let mut next = self.reader.cursor;
+                    next.skip_blanks();
+                    if let Some(token) = self.next_statement(next, opcode, end, braces > 0) {
+                        self.reader.cursor = next;
+                        return missing_semicolon(self.text(), end, token);
                     }
+                    // What follows the last line end of several was asked for now.
+                    self.reader.cursor = next;
+                    continue;
                 }
                 b'/' => {
                     let at = self.cursor().at();
@@ -115,11 +120,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         self.text()[..end].ends_with([',', '[', '(']) || behind.starts_with([',', ';', ']', ')', '%'])
     }
 
-    /// Returns the first token after the line end at the cursor if it begins a new statement, although the previous
-    /// one, whose last character is before `end`, has no semicolon. In a vector, only a mnemonic with a modifier begins one.
-    fn next_statement(&self, opcode: usize, end: usize, in_vector: bool) -> Option<Range<usize>> {
-        let mut next = self.reader.cursor;
-        next.skip_blanks();
+    /// Returns the first token after a line end, at `next`, if it begins a new statement, although the previous one, whose last
+    /// character is before `end`, has no semicolon. In a vector, only a mnemonic with a modifier begins one.
+    fn next_statement(&self, next: Cursor<'a>, opcode: usize, end: usize, in_vector: bool) -> Option<Range<usize>> {
         let token = next.token();
         if self.has_mnemonic(next) {
             return Some(token);
