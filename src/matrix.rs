@@ -18,7 +18,7 @@ use alloc::{format, vec};
 
 use isa_table::matrix::{Element, Place, Sum, SumOf};
 
-use crate::eval::product::{Format, Number, Rows};
+use crate::eval::product::{Elements, Format, Number, Sums};
 use crate::eval::soft;
 use crate::table::{Effect, EffectKind, FormInfo, Free, NO_OPERAND, Operand, OperandKind, Table};
 
@@ -41,6 +41,25 @@ pub struct Holder {
     pub register: u8,
     /// Lowest bit in the register.
     pub bit: u8,
+}
+
+impl Holder {
+    /// Returns so many bits that it holds.
+    #[inline]
+    pub fn get(self, registers: &[Lanes], bits: u32) -> u64 {
+        registers.as_flattened()[self.index()] >> self.bit & (u64::MAX >> (64 - bits))
+    }
+
+    /// Sets so many bits that it holds.
+    #[inline]
+    pub fn set(self, registers: &mut [Lanes], bits: u32, value: u64) {
+        let (word, mask) = (&mut registers.as_flattened_mut()[self.index()], u64::MAX >> (64 - bits));
+        *word = *word & !(mask << self.bit) | (value & mask) << self.bit;
+    }
+
+    fn index(self) -> usize {
+        usize::from(self.register) * 32 + usize::from(self.lane)
+    }
 }
 
 /// The elements of the matrices that an operand holds.
@@ -87,24 +106,24 @@ impl Layout {
 
     /// Returns the bits of an element.
     pub fn get(&self, registers: &[Lanes], index: usize) -> u64 {
-        let Holder { lane, register, bit } = self.holders[index];
-        registers[usize::from(register)][usize::from(lane)] >> bit & self.mask()
+        self.holders[index].get(registers, self.bits)
     }
 
     /// Sets the bits of an element.
     pub fn set(&self, registers: &mut [Lanes], index: usize, value: u64) {
-        let Holder { lane, register, bit } = self.holders[index];
-        let word = &mut registers[usize::from(register)][usize::from(lane)];
-        *word = *word & !(self.mask() << bit) | (value & self.mask()) << bit;
+        self.holders[index].set(registers, self.bits, value);
+    }
+
+    /// Returns the holders of the elements, column by column.
+    fn turned(&self) -> Vec<Holder> {
+        let columns = (0..self.matrices).flat_map(|matrix| (0..self.columns).map(move |column| (matrix, column)));
+        let places = columns.flat_map(|(matrix, column)| (0..self.rows).map(move |row| (matrix, row, column)));
+        places.map(|(matrix, row, column)| self.holders[matrix * self.size() + row * self.columns + column]).collect()
     }
 
     /// Returns the number of elements of a matrix.
     pub(crate) const fn size(&self) -> usize {
         self.rows * self.columns
-    }
-
-    const fn mask(&self) -> u64 {
-        u64::MAX >> (64 - self.bits)
     }
 }
 
@@ -135,6 +154,8 @@ pub struct Product {
     b: (Layout, Format),
     c: (Layout, Format),
     d: (Layout, Format),
+    /// Holders of the elements of `b`, column by column.
+    columns: Vec<Holder>,
     /// Layout of the sparsity metadata, if `a` is sparse.
     metadata: Option<Layout>,
     likely: SumOf,
@@ -217,8 +238,9 @@ impl Product {
         let clamps = !scaled && of.word(4).is_some();
         let arithmetic = Arithmetic::new([a.1, b.1, c.1, d.1], sum.sum, a.0.bits, clamps, scale);
         let metadata = metadata.map(|operand| of.layout(operand)).transpose()?;
-        let product =
-            Product { a, b, c, d, metadata, likely: sum, arithmetic, scales: of.place(7).unwrap_or(1).into() };
+        let columns = b.0.turned();
+        let scales = of.place(7).unwrap_or(1).into();
+        let product = Product { a, b, c, d, columns, metadata, likely: sum, arithmetic, scales };
         let ((a, _), (b, _), (c, _), (d, _)) = (&product.a, &product.b, &product.c, &product.d);
         let stored = if product.metadata.is_some() { 2 * a.columns } else { a.columns };
         let fits = stored == b.rows && (c.rows, c.columns) == (d.rows, d.columns) && d.rows == a.rows;
@@ -304,9 +326,9 @@ impl Product {
                 }
                 continue;
             }
-            let rows = numbers(&self.a, a, (0..m * stored).map(|index| first_a + index));
-            // Column by column.
-            let columns = numbers(&self.b, b, (0..n * k).map(|index| first_b + index % k * n + index / k));
+            let rows = elements(&self.a.0.holders[first_a..][..m * stored], &self.a, a);
+            let columns = elements(&self.columns[first_b..][..n * k], &self.b, b);
+            let c = elements(&self.c.0.holders[first_c..][..m * n], &self.c, c).words;
             let factors = self.arithmetic.scale.zip(scales).map(|(format, [of_a, of_b])| {
                 let of = |source: ScaleSource<'_>, lane: usize| scale_factors(format, self.scales, source, lane);
                 // Rows eight apart have a pair of lanes, each column has one lane.
@@ -320,16 +342,21 @@ impl Product {
                 .as_ref()
                 .zip(metadata)
                 .map(|(layout, metadata)| positions(layout, metadata, [m, stored, k]));
+            let sums = match factors.is_none() && chosen.is_none() {
+                true => self.arithmetic.multiply(&rows, &columns, k, &c),
+                false => Sums::unknown(m * n),
+            };
+            for (holder, bits) in self.d.0.holders[first_d..].iter().zip(&sums.bits) {
+                holder.set(&mut d, self.d.0.bits, u64::from(*bits));
+            }
+            if sums.unknown.is_empty() {
+                continue;
+            }
+            let (rows, columns) = (rows.numbers(), columns.numbers());
             let mut picked = Vec::with_capacity(stored);
-            // The usual products need no more than these.
-            let plain = (factors.is_none() && chosen.is_none()).then(|| (Rows::new(&rows, k), Rows::new(&columns, k)));
-            for (index, (i, j)) in places {
-                let c = self.c.1.decode(self.c.0.get(c, first_c + index));
-                let quick = plain.as_ref().and_then(|(a, b)| self.arithmetic.dot_rows((a, i), (b, j), k, c));
-                if let Some(bits) = quick {
-                    self.d.0.set(&mut d, first_d + index, bits);
-                    continue;
-                }
+            for index in sums.unknown {
+                let (i, j) = (index / n, index % n);
+                let c = self.c.1.decode(c[index].into());
                 let (row, column) = (&rows[i * stored..][..stored], &columns[j * k..][..k]);
                 let column = match &chosen {
                     Some(chosen) => {
@@ -347,14 +374,11 @@ impl Product {
     }
 }
 
-/// The numbers of some elements that registers hold.
-fn numbers(
-    (layout, format): &(Layout, Format),
-    registers: &[Lanes],
-    places: impl Iterator<Item = usize>,
-) -> Vec<Number> {
+/// The elements that registers hold, of a format with at most 32 bits.
+fn elements(holders: &[Holder], (layout, format): &(Layout, Format), registers: &[Lanes]) -> Elements {
     let padding = if layout.bits > format.bits { format.padding } else { 0 };
-    places.map(|index| format.decode(layout.get(registers, index) >> padding)).collect()
+    let word = |holder: &Holder| (holder.get(registers, layout.bits) >> padding) as u32;
+    Elements { words: holders.iter().map(word).collect(), format: *format, negative: false }
 }
 
 /// For each stored element of each row, its column in the matrix with all elements. Two bits choose one of four parts of a

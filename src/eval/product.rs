@@ -14,11 +14,14 @@
 //! assert_eq!(f32::from_bits(sum as u32), 2.0_f32.powi(-24));
 //! ```
 
-use alloc::vec::Vec;
-
 use super::rounding::RN;
 use super::soft;
 use crate::table::{Kind, NonFinite, Table, TypeInfo};
+
+mod whole;
+
+pub use whole::Elements;
+pub(crate) use whole::{Multiply, Summation, Sums};
 
 /// How the bits of a matrix element represent a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +108,16 @@ impl Format {
         Number { significand, exponent, fraction: self.fraction, special: None }
     }
 
+    /// Exponent and fraction of the least infinity or NaN, as they are in the bits; more than any if it has none.
+    const fn least_special(&self) -> u64 {
+        let all = (1 << (self.exponent + self.fraction)) - 1;
+        match self.beyond {
+            NonFinite::Infinity => all - ((1 << self.fraction) - 1),
+            NonFinite::Nan => all,
+            _ => all + 1,
+        }
+    }
+
     /// Returns the number that the low bits of a word represent.
     pub fn decode(&self, word: u64) -> Number {
         let word = word & (u64::MAX >> (64 - self.bits));
@@ -118,14 +131,9 @@ impl Format {
         let negative = self.signed && word >> (self.bits - 1) & 1 != 0;
         let fraction = word >> below & ((1 << self.fraction) - 1);
         let exponent = word >> (below + self.fraction) & ((1 << self.exponent) - 1);
-        let (all_fraction, all_exponent) = ((1 << self.fraction) - 1, (1 << self.exponent) - 1);
-        let special = match self.beyond {
-            NonFinite::Infinity if exponent == all_exponent => {
-                Some(if fraction == 0 { f32::INFINITY } else { f32::NAN })
-            }
-            NonFinite::Nan if exponent == all_exponent && fraction == all_fraction => Some(f32::NAN),
-            _ => None,
-        };
+        let infinite = self.beyond == NonFinite::Infinity && fraction == 0;
+        let special = exponent << self.fraction | fraction >= self.least_special();
+        let special = special.then_some(if infinite { f32::INFINITY } else { f32::NAN });
         // A format without fraction has no zero and no subnormals.
         let normal = exponent != 0 || self.fraction == 0;
         let significand = fraction | u64::from(normal) << self.fraction;
@@ -194,6 +202,14 @@ impl Number {
         }
     }
 
+    /// The number, negated on demand.
+    pub(crate) fn signed(self, negative: bool) -> Number {
+        match negative {
+            true => Number { significand: -self.significand, special: self.special.map(|special| -special), ..self },
+            false => self,
+        }
+    }
+
     /// Its bits in a format that has it.
     pub(crate) fn bits(self, to: soft::Format) -> u64 {
         soft::convert(soft::F64, to, self.value().to_bits(), RN)
@@ -238,76 +254,6 @@ pub fn fused(products: impl Iterator<Item = (Number, Number)> + Clone, c: Number
         fraction: a.fraction + b.fraction,
     });
     fused_sum(terms, c, how, to)
-}
-
-/// Rows of finite numbers of a format, in a form that is quick to multiply.
-#[derive(Clone, Debug)]
-pub struct Rows {
-    significands: Vec<i32>,
-    exponents: Vec<i32>,
-    /// Of each row, true if a number is infinite or NaN.
-    special: Vec<bool>,
-    length: usize,
-}
-
-impl Rows {
-    /// Arranges numbers as rows of `length`. Significands of formats with up to 16 bits, and of TF32, are exact.
-    pub fn new(numbers: &[Number], length: usize) -> Rows {
-        Rows {
-            significands: numbers.iter().map(|number| number.significand as i32).collect(),
-            exponents: numbers.iter().map(|number| number.exponent).collect(),
-            special: numbers
-                .chunks(length.max(1))
-                .map(|row| row.iter().any(|number| number.special.is_some()))
-                .collect(),
-            length,
-        }
-    }
-
-    /// Sum of the products of integers of two rows.
-    pub fn sum(&self, row: usize, other: &Rows, column: usize) -> i64 {
-        let pairs = self.row(row).iter().zip(other.row(column));
-        pairs.map(|(a, b)| i64::from(a.wrapping_mul(*b))).sum()
-    }
-
-    fn row(&self, row: usize) -> &[i32] {
-        &self.significands[row * self.length..][..self.length]
-    }
-
-    /// Fused dot product of some numbers of two rows, as [`fused`], where the products have `fraction` fraction bits;
-    /// `None` if a number is infinite or NaN, or has more bits than are quick to multiply.
-    pub fn fused(
-        &self,
-        row: usize,
-        (other, column): (&Rows, usize),
-        range: core::ops::Range<usize>,
-        (fraction, c): (u32, Number),
-        how: Fused,
-        to: Format,
-    ) -> Option<u64> {
-        // Products are below four, and have to fit with a sign.
-        if self.special[row] || other.special[column] || c.special.is_some() || fraction.max(how.fraction.into()) > 28 {
-            return None;
-        }
-        let part = |rows: &'_ Rows, line: usize| {
-            let from = line * rows.length;
-            from + range.start..from + range.end
-        };
-        let (own, theirs) = (part(self, row), part(other, column));
-        let exponents = self.exponents[own.clone()].iter().zip(&other.exponents[theirs.clone()]);
-        let greatest = exponents.clone().fold(c.exponent.max(LEAST), |greatest, (a, b)| greatest.max(a + b));
-        let left = u32::from(how.fraction).saturating_sub(fraction);
-        let right = (fraction + left) as i32 - i32::from(how.fraction) + greatest;
-        let significands = self.significands[own].iter().zip(&other.significands[theirs]);
-        let terms = significands.zip(exponents).map(|((a, b), (e, f))| {
-            let product = (a * b) << left;
-            let kept = product.abs() >> (right - (e + f)).min(31);
-            i64::from(if product < 0 { -kept } else { kept })
-        });
-        let term = Term { significand: c.significand, exponent: c.exponent, fraction: c.fraction };
-        let sum = terms.sum::<i64>() + aligned(term, greatest, how);
-        Some(to.round(sum, greatest - i32::from(how.fraction), how.result))
-    }
 }
 
 /// A term in units of the last bit that is kept behind the greatest exponent, truncated.

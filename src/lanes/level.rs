@@ -193,6 +193,8 @@ pub trait Simd: Copy + sealed::Sealed {
         sqrt_f64(a) u64 -> u64;
         /// A float as a signed integer, towards zero alone; the least integer in place of one with more bits.
         truncate(a) u32 -> u32;
+        /// The greater of two signed integers.
+        max_s32(a b) u32 -> u32;
         /// A half in single precision, which needs no rounding.
         single(a) u16 -> u32;
         /// A float in half precision.

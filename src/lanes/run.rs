@@ -5,8 +5,6 @@ use isa_table::limits::PLACES;
 use isa_table::program::RunWarp;
 
 #[cfg(feature = "simd")]
-use super::Kernel;
-#[cfg(feature = "simd")]
 use super::level::levels;
 #[cfg(all(not(target_arch = "x86_64"), feature = "simd"))]
 use super::portable::Portable;
@@ -14,7 +12,7 @@ use super::step::{Head, Next};
 use super::values::Operands;
 #[cfg(all(target_arch = "x86_64", feature = "simd"))]
 use super::x86::*;
-use super::{Loop, Outputs, Params, Run, Simd, Sources, Width};
+use super::{Kernel, Level, Loop, Outputs, Params, Run, Simd, Sources, Width};
 
 /// The code of a loop at every level that has vectors; none where the crate is built without the feature `simd`.
 #[cfg(feature = "simd")]
@@ -107,6 +105,26 @@ macro_rules! functions {
 
 #[cfg(feature = "simd")]
 levels!(functions);
+
+impl Level {
+    /// Runs a kernel in a function that has the features of this level; `None` at a level without vectors.
+    pub(crate) fn run<K: Kernel>(self, kernel: K) -> Option<K::Output> {
+        #[cfg(feature = "simd")]
+        {
+            macro_rules! calls {
+                ($($name:ident $simd:ident [$($feature:tt)*];)*) => { [$($name::call::<K>),*] };
+            }
+            let calls: &[unsafe fn(K) -> K::Output] = &levels!(calls);
+            // SAFETY: by the module's first promise, the machine has the features of this level.
+            self.vectors().map(|vectors| unsafe { calls[vectors](kernel) })
+        }
+        #[cfg(not(feature = "simd"))]
+        {
+            let _ = kernel;
+            None
+        }
+    }
+}
 
 /// Addresses of operands in the registers of one warp, at the offsets of its step.
 #[derive(Clone, Copy)]

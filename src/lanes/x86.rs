@@ -265,6 +265,7 @@ impl Simd for Avx2 {
     floats! {
         __m256i _mm256_loadu_si256, __m256i _mm256_storeu_si256, RZ =>
         truncate(a) u32 -> u32, _mm256_castsi256_ps _mm256_cvttps_epi32(a) => identity;
+        max_s32(a b) u32 -> u32, identity _mm256_max_epi32(a, b) => identity;
     }
 
     floats! {
@@ -415,6 +416,7 @@ impl Simd for Avx512 {
     floats! {
         __m512i _mm512_loadu_si512, __m512i _mm512_storeu_si512, RZ =>
         truncate(a) u32 -> u32, _mm512_castsi512_ps _mm512_cvttps_epi32(a) => identity;
+        max_s32(a b) u32 -> u32, identity _mm512_max_epi32(a, b) => identity;
     }
 
     floats! {

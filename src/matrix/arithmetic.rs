@@ -1,8 +1,10 @@
 //! How elements of a product are computed: sums of products in the formats of its operands.
 
+use alloc::vec::Vec;
+
 use isa_table::matrix::{Rounding, Sum};
 
-use crate::eval::product::{Format, Fused, HALF, Number, Rows, Term, fused, fused_sum};
+use crate::eval::product::{Elements, Format, Fused, HALF, Multiply, Number, Summation, Sums, Term, fused, fused_sum};
 use crate::eval::rounding::RN;
 use crate::eval::soft;
 
@@ -33,30 +35,29 @@ impl Arithmetic {
         Arithmetic { a, b, c, d, sum, bits, clamps, scale }
     }
 
-    /// As [`Arithmetic::dot`] without scale factors, of a row and a column of numbers that were prepared; `None` if it has
-    /// to be computed from the numbers.
-    pub(super) fn dot_rows(
-        &self,
-        (a, row): (&Rows, usize),
-        (b, column): (&Rows, usize),
-        k: usize,
-        c: Number,
-    ) -> Option<u64> {
+    /// The elements of a result without scale factors, row by row, as [`Arithmetic::dot`] computes them, with sums of `length` products and
+    /// the bits of `c`. If there is no quick way, all are unknown.
+    pub(super) fn multiply(&self, a: &Elements, b: &Elements, length: usize, c: &[u32]) -> Sums {
+        self.quick(a, b, length, c).unwrap_or_else(|| Sums::unknown(c.len()))
+    }
+
+    fn quick(&self, a: &Elements, b: &Elements, length: usize, c: &[u32]) -> Option<Sums> {
         match self.sum {
-            Sum::Exact => {
-                let sum = c.significand + a.sum(row, b, column);
-                let sum = if self.clamps { sum.clamp(i32::MIN.into(), i32::MAX.into()) } else { sum };
-                Some(sum.cast_unsigned())
-            }
+            Sum::Exact => Multiply { a, b, c, length, summation: Summation::Exact { clamps: self.clamps } }.run(),
             Sum::Fused { fraction, step, result, group: 0, split: 0 } => {
-                let (step, how, format) = (self.step(step, k), Fused { fraction, result }, self.accumulator());
-                let (mut sum, mut bits) = (format.widen(c), 0);
-                for first in (0..k).step_by(step) {
-                    let range = first..k.min(first + step);
-                    bits = a.fused(row, (b, column), range, (self.a.fraction + self.b.fraction, sum), how, format)?;
-                    sum = format.decode(bits);
+                let to = self.accumulator();
+                let convert = |words: &[u32], from: Format, to: Format| -> Vec<u32> {
+                    let convert = |bits: &u32| soft::convert(from.soft(), to.soft(), u64::from(*bits), RN) as u32;
+                    words.iter().map(convert).collect()
+                };
+                let widened = (self.c != to).then(|| convert(c, self.c, to));
+                let c = widened.as_deref().unwrap_or(c);
+                let summation = Summation::Fused { how: Fused { fraction, result }, step: self.step(step, length), to };
+                let mut sums = Multiply { a, b, c, length, summation }.run()?;
+                if to != self.d {
+                    sums.bits = convert(&sums.bits, to, self.d);
                 }
-                Some(self.rounded(bits))
+                Some(sums)
             }
             _ => None,
         }

@@ -7,9 +7,9 @@ use alloc::{format, vec};
 use isa_table::matrix::{BitLayout, SumOf};
 
 use super::arithmetic::Arithmetic;
-use super::shared::{Reader, SharedMatrix, Stored, signed};
-use super::{Lanes, Layout, Metadata, Reading, numbers, positions};
-use crate::eval::product::{Format, Number, Rows};
+use super::shared::{Reader, SharedMatrix, Stored};
+use super::{Lanes, Layout, Metadata, Reading, elements, positions};
+use crate::eval::product::{Elements, Format, Sums};
 use crate::table::{EffectKind, FormInfo, Free};
 
 /// A matrix product that a statement computes across a warpgroup.
@@ -87,7 +87,7 @@ impl GroupProduct {
     /// # Errors
     ///
     /// If its word is invalid, or shared memory does not have it.
-    pub fn right(&self, side: Side, read: Reader<'_>) -> Result<Vec<Number>, String> {
+    pub fn right(&self, side: Side, read: Reader<'_>) -> Result<Elements, String> {
         let [n, _, k] = self.shape();
         let (matrix, stored) = self.side(side, self.arithmetic.b)?;
         matrix.read(stored, 0..n, k, read).map_err(outside)
@@ -98,7 +98,7 @@ impl GroupProduct {
     /// # Errors
     ///
     /// As [`GroupProduct::right`].
-    pub fn left(&self, side: Side, warp: usize, read: Reader<'_>) -> Result<Vec<Number>, String> {
+    pub fn left(&self, side: Side, warp: usize, read: Reader<'_>) -> Result<Elements, String> {
         let [_, stored, _] = self.shape();
         let rows = self.d.rows;
         let (matrix, how) = self.side(side, self.arithmetic.a)?;
@@ -106,18 +106,20 @@ impl GroupProduct {
     }
 
     /// Returns the rows of `a` that belong to a warp, from its registers.
-    pub fn held(&self, registers: &[Lanes], negative: bool) -> Vec<Number> {
-        let Some(layout) = &self.a else { return Vec::new() };
+    pub fn held(&self, registers: &[Lanes], negative: bool) -> Elements {
+        let Some(layout) = &self.a else {
+            return Elements { words: Vec::new(), format: self.arithmetic.a, negative };
+        };
         let side = (layout.clone(), self.arithmetic.a);
-        numbers(&side, registers, 0..layout.size()).into_iter().map(|number| signed(number, negative)).collect()
+        Elements { negative, ..elements(&layout.holders, &side, registers) }
     }
 
     /// Returns the registers of `d` of a warp: of the product of its rows of `a` and all columns of `b`, added to what
     /// it held if `keep` is true.
     pub fn multiply(
         &self,
-        a: &[Number],
-        b: &[Number],
+        a: &Elements,
+        b: &Elements,
         held: &[Lanes],
         keep: bool,
         metadata: Option<Metadata<'_>>,
@@ -128,15 +130,21 @@ impl GroupProduct {
         let chosen = chosen.map(|(layout, metadata)| positions(layout, metadata, [rows, stored, k]));
         let mut d = vec![[0; 32]; self.d.registers];
         let mut picked = Vec::with_capacity(stored);
-        let plain = chosen.is_none().then(|| (Rows::new(a, k), Rows::new(b, k)));
-        for (i, j) in (0..rows).flat_map(|i| (0..n).map(move |j| (i, j))) {
-            let (index, column) = (i * n + j, &b[j * k..][..k]);
-            let c = self.arithmetic.c.decode(if keep { self.d.get(held, index) } else { 0 });
-            let quick = plain.as_ref().and_then(|(a, b)| self.arithmetic.dot_rows((a, i), (b, j), k, c));
-            if let Some(bits) = quick {
-                self.d.set(&mut d, index, bits);
-                continue;
-            }
+        let c: Vec<u32> = (0..rows * n).map(|index| if keep { self.d.get(held, index) as u32 } else { 0 }).collect();
+        let sums = match chosen.is_none() {
+            true => self.arithmetic.multiply(a, b, k, &c),
+            false => Sums::unknown(c.len()),
+        };
+        for (index, bits) in sums.bits.iter().enumerate() {
+            self.d.set(&mut d, index, u64::from(*bits));
+        }
+        if sums.unknown.is_empty() {
+            return d;
+        }
+        let (a, b) = (a.numbers(), b.numbers());
+        for index in sums.unknown {
+            let (i, j) = (index / n, index % n);
+            let (c, column) = (self.arithmetic.c.decode(c[index].into()), &b[j * k..][..k]);
             let column = match &chosen {
                 Some(chosen) => {
                     picked.clear();

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use isa_table::matrix::BitLayout;
 
-use crate::eval::product::{Format, Number};
+use crate::eval::product::{Elements, Format};
 
 /// Reads up to four bytes of shared memory at an offset; `None` if the block does not have them.
 pub type Reader<'r> = &'r dyn Fn(u64, u8) -> Option<u64>;
@@ -119,8 +119,9 @@ impl SharedMatrix {
         lines: core::ops::Range<usize>,
         places: usize,
         read: Reader<'_>,
-    ) -> Result<Vec<Number>, u64> {
-        let mut numbers = Vec::with_capacity(lines.len() * places);
+    ) -> Result<Elements, u64> {
+        let mut words = Vec::with_capacity(lines.len() * places);
+        let mask = u32::MAX >> (32 - stored.format.bits);
         for (line, place) in lines.flat_map(|line| (0..places).map(move |place| (line, place))) {
             let (at, bit) = self.place(stored, line, place);
             let bytes = (bit + stored.width).div_ceil(8).next_power_of_two() as u8;
@@ -129,16 +130,8 @@ impl SharedMatrix {
                 2 if bit != 0 => read(at, 1).and_then(|low| Some(low | read(at + 1, 1)? << 8)),
                 bytes => read(at, bytes),
             };
-            numbers.push(signed(stored.format.decode(word.ok_or(at)? >> bit), stored.negative));
+            words.push((word.ok_or(at)? >> bit) as u32 & mask);
         }
-        Ok(numbers)
-    }
-}
-
-/// A number, negated on demand.
-pub(super) fn signed(number: Number, negative: bool) -> Number {
-    match negative {
-        true => Number { significand: -number.significand, special: number.special.map(|special| -special), ..number },
-        false => number,
+        Ok(Elements { words, format: stored.format, negative: stored.negative })
     }
 }

@@ -1,16 +1,16 @@
 //! Products in tensor memory: a word describes their shape and types, others where the factors are.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use alloc::{format, vec};
 
 use isa_table::matrix::{BitLayout, SumOf};
 
 use super::Reading;
 use super::arithmetic::Arithmetic;
 use super::group::outside;
-use super::shared::{Reader, SharedMatrix, Stored, signed};
-use crate::eval::product::{Format, Number, Rows};
+use super::shared::{Reader, SharedMatrix, Stored};
+use crate::eval::product::{Elements, Format, Number, Sums};
 use crate::table::{EffectKind, FormInfo, Free, NO_OPERAND};
 
 /// Lanes and columns of the tensor memory of a block.
@@ -195,14 +195,15 @@ impl TensorProduct {
                 let (lane, first) = split(address);
                 let container = 128 / a.unit;
                 let padding = if container as u32 > a.width { a.format.padding } else { 0 };
-                let mut numbers = Vec::with_capacity(rows * k);
+                let mut words = Vec::with_capacity(rows * k);
+                let mask = u32::MAX >> (32 - a.format.bits);
                 for (row, l) in (0..rows).flat_map(|row| (0..k).map(move |l| (row, l))) {
                     let bit = l * container;
                     let at = (lane + self.cell([rows, 4], row, 0).0, first + bit / 32);
                     let bits = memory.get(at.0, at.1).ok_or_else(|| missing(at))? >> (bit % 32);
-                    numbers.push(signed(a.format.decode(u64::from(bits) >> padding), a.negative));
+                    words.push(bits >> padding & mask);
                 }
-                numbers
+                Elements { words, format: a.format, negative: a.negative }
             }
         };
         let right = SharedMatrix::new(self.place, given.b)?.read(b, 0..columns, k, read).map_err(outside)?;
@@ -219,22 +220,40 @@ impl TensorProduct {
         };
         let (of_rows, of_columns) = (factors(0, rows)?, factors(1, columns)?);
         let (lane, first) = split(given.d);
-        let plain = (!self.is_scaled()).then(|| (Rows::new(&left, k), Rows::new(&right, k)));
-        for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {
+        let place = |i: usize, j: usize| {
             let (down, across) = self.cell(size, i, j);
-            let at = (lane + down, first + across);
-            let held = memory.get(at.0, at.1).ok_or_else(|| missing(at))?;
-            if given.off >> (at.0 % LANES) & 1 != 0 {
-                continue;
+            (lane + down, first + across)
+        };
+        let held = |(i, j)| memory.get(place(i, j).0, place(i, j).1).ok_or_else(|| missing(place(i, j)));
+        let places = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+        let held = places.map(held).collect::<Result<Vec<u32>, String>>()?;
+        let c = if given.keep { held } else { vec![0; held.len()] };
+        let plain = !self.is_scaled() && given.power == 0;
+        let sums = match plain {
+            true => arithmetic.multiply(&left, &right, k, &c),
+            false => Sums::unknown(c.len()),
+        };
+        let mut set = |index: usize, bits: u32| {
+            let at = place(index / columns, index % columns);
+            if given.off >> (at.0 % LANES) & 1 == 0 {
+                memory.set(at.0, at.1, bits);
             }
-            let mut c = arithmetic.c.decode(if given.keep { held.into() } else { 0 });
+        };
+        for (index, bits) in sums.bits.iter().enumerate() {
+            set(index, *bits);
+        }
+        if sums.unknown.is_empty() {
+            return Ok(());
+        }
+        let (left, right) = (left.numbers(), right.numbers());
+        for index in sums.unknown {
+            let (i, j) = (index / columns, index % columns);
+            let mut c = arithmetic.c.decode(c[index].into());
             if c.significand != 0 {
                 c.exponent -= given.power as i32;
             }
             let scales = arithmetic.scale.map(|_| (&of_rows[i][..], &of_columns[j][..]));
-            let quick = plain.as_ref().and_then(|(a, b)| arithmetic.dot_rows((a, i), (b, j), k, c));
-            let bits = quick.unwrap_or_else(|| arithmetic.dot(&left[i * k..][..k], &right[j * k..][..k], c, scales));
-            memory.set(at.0, at.1, bits as u32);
+            set(index, arithmetic.dot(&left[i * k..][..k], &right[j * k..][..k], c, scales) as u32);
         }
         Ok(())
     }

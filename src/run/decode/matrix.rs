@@ -3,7 +3,7 @@
 use std::prelude::rust_2024::*;
 use std::sync::Arc;
 
-use ptx_isa::matrix::{Layout, Product};
+use ptx_isa::matrix::{Holder, Layout, Product};
 use ptx_isa::table::{Effect, EffectKind};
 use ptx_isa::text::resolved::{Instruction, Value};
 
@@ -33,6 +33,7 @@ pub(crate) enum Matrix {
         write: bool,
         /// How elements in memory are widened.
         narrow: Option<Narrow>,
+        pieces: Vec<Piece>,
         cells: Vec<Cell>,
     },
     Transpose {
@@ -50,6 +51,20 @@ pub(crate) struct Narrow {
     pub shift: u8,
     /// True if the elements are sign-extended.
     pub signed: bool,
+}
+
+/// Bits that are adjacent both in memory and in a register.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    /// Index of what is adjacent in memory: a row or column.
+    pub line: usize,
+    /// First bit behind the start of the line.
+    pub at: usize,
+    /// Width in memory in bits.
+    pub bits: usize,
+    pub holder: Holder,
+    /// Width in the register in bits.
+    pub held: u32,
 }
 
 /// How a matrix lies in memory.
@@ -151,11 +166,47 @@ impl Planning<'_> {
                 let mut place = self.place(open, instruction, at);
                 let at = self.address(open, &instruction.operands[at].value, &mut place)?;
                 let order = if addressed { Order::Addressed } else { Order::Strided { stride, columns } };
-                Matrix::Access { layout, place, at, order, transposed, write, narrow, cells }
+                let pieces = pieces(&layout, transposed || columns, addressed, narrow);
+                Matrix::Access { layout, place, at, order, transposed, write, narrow, pieces, cells }
             }
         };
         // All lanes of the warp take part.
         open.effect(None, Action::Converge { mask: Cell::Constant(u32::MAX.into()), together: true });
         Ok(Action::Matrix(Box::new(matrix)))
     }
+}
+
+/// The pieces of matrices whose elements have their place in memory by column and row, or by row and column if they are `turned`. Each matrix
+/// has lines of its own, aligned to their length, if they are `addressed`; otherwise matrices are copies of each other.
+fn pieces(layout: &Layout, turned: bool, addressed: bool, narrow: Option<Narrow>) -> Vec<Piece> {
+    let bits = narrow.map_or(layout.bits, |narrow| narrow.width.into()) as usize;
+    let (count, length) = if turned { (layout.columns, layout.rows) } else { (layout.rows, layout.columns) };
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (matrix, line) in (0..layout.matrices).flat_map(|matrix| (0..count).map(move |line| (matrix, line))) {
+        let first = pieces.len();
+        for element in 0..length {
+            let (row, column) = if turned { (element, line) } else { (line, element) };
+            let holder = layout.holders[(matrix * layout.rows + row) * layout.columns + column];
+            let line = if addressed { matrix * count + line } else { line };
+            pieces.push(Piece { line, at: element * bits, bits, holder, held: layout.bits });
+        }
+        // Adjacent ones are moved together, as long as they are aligned.
+        while addressed && narrow.is_none() && (pieces.len() - first).is_multiple_of(2) {
+            let pairs = pieces[first..].as_chunks::<2>().0;
+            let joined = |[low, high]: &[Piece; 2]| {
+                let behind = Holder { bit: low.holder.bit + low.bits as u8, ..low.holder };
+                (high.holder == behind && low.bits < 32).then(|| Piece {
+                    bits: 2 * low.bits,
+                    held: 2 * low.held,
+                    ..*low
+                })
+            };
+            let Some(joined) = pairs.iter().map(joined).collect::<Option<Vec<_>>>() else { break };
+            if joined.is_empty() {
+                break;
+            }
+            pieces.splice(first.., joined);
+        }
+    }
+    pieces
 }

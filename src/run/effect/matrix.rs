@@ -9,7 +9,7 @@ use ptx_isa::matrix::{Lanes, Layout, Metadata, ScaleSource};
 use ptx_isa::warp::Row;
 
 use super::super::block::{Block, Entry};
-use super::super::decode::matrix::{Matrix, Order};
+use super::super::decode::matrix::{Matrix, Order, Piece};
 use super::super::decode::{Address, Cell, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::raw;
@@ -87,22 +87,13 @@ impl Block<'_> {
     }
 
     fn matrix_access(&mut self, entry: &Entry, warp: usize, matrix: &Matrix) -> Result<(), Error> {
-        let Matrix::Access { layout, place, at, order, transposed, write, narrow, cells } = matrix else {
+        let Matrix::Access { layout, place, at, order, transposed, write, narrow, pieces, cells } = matrix else {
             return Ok(());
         };
         let lines = self.lines(entry, warp, (layout, *transposed), (*place, at), *order)?;
-        let columns = matches!(order, Order::Strided { columns: true, .. });
         let mut registers = if *write { self.held(warp, cells) } else { vec![[0; 32]; layout.registers] };
-        for index in 0..layout.matrices * layout.rows * layout.columns {
-            let (matrix, row) = (index / layout.columns / layout.rows, index / layout.columns % layout.rows);
-            let column = index % layout.columns;
-            // A line is what is adjacent in memory.
-            let (line, element) = if *transposed || columns { (column, row) } else { (row, column) };
-            let count = if *transposed || columns { layout.columns } else { layout.rows };
-            let start = lines[if lines.len() == count { line } else { matrix * count + line }];
-            let bits = narrow.map_or(layout.bits, |narrow| narrow.width.into()) as usize;
-            let bit = element * bits;
-            let (byte, shift) = (start as usize + bit / 8, bit % 8);
+        for Piece { line, at, bits, holder, held } in pieces {
+            let (byte, shift) = (lines[*line] as usize + at / 8, at % 8);
             let bytes = bits.div_ceil(8) as u8;
             // SAFETY: `lines` found the bytes of the whole line in an allocation of the launch.
             let mut word = unsafe { raw::load(byte, bytes) };
@@ -114,16 +105,14 @@ impl Block<'_> {
                 let above = 64 - u32::from(narrow.width);
                 let value = word >> shift << above;
                 let value = if narrow.signed { (value.cast_signed() >> above).cast_unsigned() } else { value >> above };
-                layout.set(&mut registers, index, value << narrow.shift);
-                continue;
-            }
-            if *write {
-                let mask = (u64::MAX >> (64 - layout.bits)) << shift;
-                let value = word & !mask | layout.get(&registers, index) << shift;
+                holder.set(&mut registers, *held, value << narrow.shift);
+            } else if *write {
+                let mask = (u64::MAX >> (64 - held)) << shift;
+                let value = word & !mask | holder.get(&registers, *held) << shift;
                 // SAFETY: as above.
                 unsafe { raw::store(byte, bytes, value) };
             } else {
-                layout.set(&mut registers, index, word >> shift);
+                holder.set(&mut registers, *held, word >> shift);
             }
         }
         if !*write {

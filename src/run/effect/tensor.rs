@@ -141,13 +141,11 @@ impl Block<'_> {
         let count = words * 32 / each;
         let read = |offset: u64, bytes: u8| self.shared_bytes(offset, bytes);
         let outside = |at: u64| format!("shared memory has no element of a matrix at the offset {at:#x}");
-        let elements = matrix.read(stored, 0..*rows, count, &read).map_err(outside)?;
+        let elements = matrix.read(stored, 0..*rows, count, &read).map_err(outside)?.words;
         for (row, elements) in elements.chunks(count).enumerate() {
             for (column, part) in elements.chunks(32 / each).enumerate() {
-                let word = part
-                    .iter()
-                    .rev()
-                    .fold(0_u64, |word, element| word << (each % 32) | element.significand.cast_unsigned() << shift);
+                let word =
+                    part.iter().rev().fold(0_u64, |word, element| word << (each % 32) | u64::from(*element) << shift);
                 for copy in 0..*copies {
                     let to = (address >> 16) + row / OWN * spread + row % OWN + copy * step;
                     let column = (address & 0xffff) + column;
