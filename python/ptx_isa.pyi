@@ -138,8 +138,8 @@ def fix(
     unsafe: bool = False,
     ignore: Sequence[str] | None = None,
 ) -> str:
-    """The text with the fixes of its findings that are safe, or with `unsafe` of all the likeliest; those of the codes in
-    `ignore` are left.
+    """The text with the fixes of its findings that are safe, or with `unsafe` of all the likeliest, unless several are equally
+    likely; those of the codes in `ignore` are left.
     """
 
 @final

@@ -41,6 +41,9 @@ pub struct Diagnostic {
     pub note: Option<String>,
     /// Edits, each of which fixes the problem by itself; the most likely one first.
     pub fixes: Vec<Fix>,
+    /// Number of edits at the start of [`fixes`](Self::fixes) that are equally likely. Where there are several, none of them is
+    /// applied without a choice.
+    pub tied: usize,
     /// The statement of a module that contains the problem, if any.
     pub statement: Option<Range<usize>>,
 }
@@ -79,7 +82,8 @@ impl Diagnostic {
     #[cold]
     pub fn error(code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
         let (severity, message) = (Severity::Error, message.into());
-        Diagnostic { code, severity, span, message, help: None, note: None, fixes: Vec::new(), statement: None }
+        let fixes = Vec::new();
+        Diagnostic { code, severity, span, message, help: None, note: None, fixes, tied: 0, statement: None }
     }
 
     /// Creates a warning: the assembler accepts the text, but the manual does not list it.
@@ -119,6 +123,12 @@ impl Diagnostic {
     #[must_use]
     pub fn with_safe_fix(self, span: Range<usize>, text: impl Into<String>) -> Diagnostic {
         self.with(Fix::safe(span, text))
+    }
+
+    /// The same, whose edits are equally likely.
+    pub(crate) fn tied(mut self) -> Diagnostic {
+        self.tied = self.fixes.len();
+        self
     }
 
     fn with(mut self, fix: Fix) -> Diagnostic {

@@ -90,6 +90,33 @@ fn a_safe_edit_leaves_the_statement_as_it_was_read() {
     }
 }
 
+/// Of equally likely edits none is made, and the finding names them.
+#[test]
+fn equally_likely_edits_are_left_to_the_reader() {
+    let unchanged = |text: &str| fix(&TABLE, text, &Options::default(), |_, _| true).text == text;
+    for (statement, choices) in [
+        ("membar.gpu;", &["membar.cta", "membar.gl", "membar.sys"][..]),
+        ("mul.s32 %r1, %r1, %r2;", &["mul.hi.s32", "mul.lo.s32", "mul.wide.s32"]),
+        ("add.x32 %r1, %r1, %r2;", &["add.u32", "add.s32", "add.f32"]),
+        ("add.b32 %r1, %r1, %r2;", &["add.u32", "add.s32"]),
+        ("shx.b32 %r1, %r1, %r2;", &["shl", "shr"]),
+    ] {
+        let text = module(statement);
+        let found = findings(&text);
+        assert_eq!(found.iter().map(|finding| finding.tied).collect::<Vec<_>>(), [choices.len()], "{found:?}");
+        let help = found[0].help.as_deref().unwrap_or_default();
+        assert!(help.starts_with("use `") && choices.iter().all(|one| help.contains(&format!("`{one}`"))), "{help}");
+        assert!(unchanged(&text), "{statement}");
+    }
+    // More than a suggestion names.
+    for statement in ["setp.s32 %p1, %r1, %r2;", "cvt.rzi.s32 %r1, %f2;", "shfl.sync.xor.b32 %r1, %r2, 1, 31, -1;"] {
+        let text = module(statement);
+        assert!(unchanged(&text), "{statement}: {:?}", findings(&text));
+    }
+    let text = module("").replace(".version 8.6", ".version 8.9");
+    assert!(unchanged(&text), "{:?}", findings(&text));
+}
+
 #[test]
 fn two_directions_are_no_safe_edit() {
     let found = findings(&module(

@@ -33,7 +33,12 @@ const CASES: &[Case] = &[
     ("@%p9 ret;", "`%p9` is not declared here, and a guard", "`%p<3>` declares", Some("10")),
     ("@nothing ret;", "`nothing` is not declared here, and a guard", "`.reg .pred`", None),
     // Missing modifiers come first.
-    ("mul.s32 %r1, %r1, %r2;", "`mul` needs a `.ProductPart`", "`.lo`", Some("mul.hi.s32")),
+    (
+        "mul.s32 %r1, %r1, %r2;",
+        "`mul` needs a `.ProductPart`",
+        "use `mul.hi.s32`, `mul.lo.s32` or `mul.wide.s32`",
+        None,
+    ),
     ("cvt.f32.s32 %f1, %r1;", "`cvt` needs a `.rnd`", "`.rn`", Some("cvt.rn.f32.s32")),
     ("cvt.f32.f64 %f1, %d1;", "together", "`cvt.rn.f32.f64`", Some("cvt.rn.f32.f64")),
     ("bar 0;", "`bar` needs `.sync`", "write `.sync`", None),
@@ -44,6 +49,18 @@ const CASES: &[Case] = &[
     ("setp.hs.s32 %p1, %r1, %r2;", "`.hs` is for unsigned integers", "", Some("setp.ge.s32")),
     ("setp.hi.s32 %p1, %r1, %r2;", "`.hi` is for unsigned integers", "", Some("setp.gt.s32")),
     ("setp.ls.s32 %p1, %r1, %r2;", "`.ls` is for unsigned integers", "", Some("setp.le.s32")),
+    // The operation is kept where another integer type of the width fits.
+    ("red.global.add.s64 [%rd1], %rd2;", "`.add` as `.op`", "`red.global.add.u64`", Some("red.global.add.u64")),
+    (
+        "atom.global.add.s64 %rd1, [%rd1], %rd2;",
+        "`.add` as `.op`",
+        "`atom.global.add.u64`",
+        Some("atom.global.add.u64"),
+    ),
+    // Types of other languages have their kind and width.
+    ("add.i32 %r1, %r1, %r2;", "`add` has no modifier `.i32`", "`.s32`", Some("add.s32")),
+    ("setp.lt.i32 %p1, %r1, %r2;", "`setp` has no modifier `.i32`", "`.s32`", Some("setp.lt.s32")),
+    ("and.i32 %r1, %r1, %r2;", "`and` has no modifier `.i32`", "`.b32`", Some("and.b32")),
     // A bracket without its other half is not a missing semicolon.
     ("ld.global.u32 %r1, [%rd1]];", "this `]` closes nothing", "", Some("")),
     // Removed forms have a replacement.
@@ -80,11 +97,29 @@ fn operands_of_another_kind_show_the_form() {
     let found =
         |statement: &str| check(&TABLE, module(statement).as_bytes(), &Options::default()).diagnostics.remove(0);
     let note = |statement: &str| found(statement).note.unwrap_or_default();
-    assert_eq!(note("st.global.u32 %r1, [counter];"), "it is written `st.u32 [a], b`");
-    assert_eq!(note("atom.global.add.u32 [counter], 1;"), "it is written `atom.add.u32 d, [a{.unified}], b`");
+    assert_eq!(note("st.global.u32 %r1, [counter];"), "it is written `st.global.u32 [a], b`");
+    assert_eq!(note("atom.global.add.u32 [counter], 1;"), "it is written `atom.global.add.u32 d, [a{.unified}], b`");
     assert_eq!(
         (found("ret %r1;").message, note("ret %r1;")),
         ("`ret` takes 0 operands, not 1".into(), "it is written `ret`".into())
     );
     assert_eq!(found("shfl.sync.down.b32 %r1, %r1, 1, 31;").help, None);
+}
+
+/// A mnemonic may have forms with other numbers of operands, which its modifiers decide.
+#[test]
+fn a_wrong_number_of_operands_names_those_that_the_modifiers_allow() {
+    let found =
+        |statement: &str| check(&TABLE, module(statement).as_bytes(), &Options::default()).diagnostics.remove(0);
+    let remote = "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32";
+    let many = found(&format!("{remote} [%r1], %r2, [%r3], %r4;"));
+    assert_eq!(many.message, format!("`{remote}` takes 2 to 3 operands, not 4"));
+    assert_eq!(many.note, Some(format!("it is written `{remote} [a], b, [mbar]` or `{remote} [a], b`")));
+    let release = "st.async.mmio.release.sys.global.u32";
+    let three = found(&format!("{release} [%rd1], %r2, [%rd2];"));
+    assert_eq!(three.message, format!("`{release}` takes 2 operands, not 3"));
+    assert_eq!(three.note, Some(format!("it is written `{release} [a], b`")));
+    // Their number is right, and one of them is not.
+    let register = found(&format!("{remote} [%r1], %r2, %r3;"));
+    assert_eq!(register.message, "the operand `mbar` is an address: `[` is expected here");
 }

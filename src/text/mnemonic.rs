@@ -16,8 +16,9 @@
 //! ```
 
 mod near;
+mod reasons;
 
-pub(crate) use near::{nearest_with_operands, successors};
+pub(crate) use near::{nearest_that, successors};
 
 use alloc::borrow::{Cow, ToOwned};
 use alloc::format;
@@ -26,14 +27,14 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::alike::{self, closest};
+use super::alike::{self, CHOICES, closest, closest_all, either};
 use super::lexer::Cursor;
 use super::spelling;
 use crate::diagnostic::{Code, Diagnostic, Fix};
-use crate::table::{ABSENT, Forbidden, FormInfo, Free, InstructionInfo, Item, Slot, Syntax, Table};
+use crate::table::{ABSENT, FormInfo, Free, InstructionInfo, Item, Slot, Syntax, Table};
 
 /// Maximum number of similar forms in a refusal.
-const NEAREST: usize = 3;
+const NEAREST: usize = CHOICES;
 
 /// A mnemonic that means a form.
 #[derive(Clone, Copy, Debug)]
@@ -60,12 +61,14 @@ pub struct Refusal {
     pub read: Option<(InstructionInfo, Vec<u8>)>,
     /// Edits of which each makes a legal mnemonic of it, the likeliest first.
     pub fixes: Vec<Fix>,
+    /// Number of edits at the start of [`fixes`](Self::fixes) that are equally likely.
+    pub tied: usize,
 }
 
 impl Refusal {
     fn of(reason: Diagnostic) -> Refusal {
-        let fixes = reason.fixes.clone();
-        Refusal { reasons: vec![reason], nearest: Vec::new(), fixes, read: None }
+        let (fixes, tied) = (reason.fixes.clone(), reason.tied);
+        Refusal { reasons: vec![reason], nearest: Vec::new(), fixes, tied, read: None }
     }
 
     /// The legal spellings of [`nearest`](Self::nearest): with the free modifiers that were written where a form takes them.
@@ -82,11 +85,16 @@ impl Refusal {
 
     /// One diagnostic for all reasons: the first, the others in its note, the nearest forms in its help.
     pub fn into_diagnostic(self) -> Diagnostic {
+        narrowed(self.into_wide_diagnostic())
+    }
+
+    /// As [`into_diagnostic`](Self::into_diagnostic), with all edits.
+    pub(crate) fn into_wide_diagnostic(self) -> Diagnostic {
         let near = self.spellings();
         let mut reasons = self.reasons.into_iter();
         let mut first =
             reasons.next().unwrap_or_else(|| Diagnostic::error(Code::Syntax, 0..0, "this is not a mnemonic"));
-        first.fixes = self.fixes;
+        (first.fixes, first.tied) = (self.fixes, self.tied);
         for other in reasons {
             let note = first.note.get_or_insert_default();
             if !note.is_empty() {
@@ -99,6 +107,20 @@ impl Refusal {
         }
         first
     }
+}
+
+/// Keeps the likeliest edits of a refused mnemonic, and names those that are equally likely where all of them are kept.
+pub(crate) fn narrowed(mut refused: Diagnostic) -> Diagnostic {
+    if (2..=CHOICES).contains(&refused.tied) {
+        let choices: Vec<&str> = refused.fixes[..refused.tied].iter().map(|fix| &*fix.text).collect();
+        refused.help = Some(format!("use {}", either(&choices)));
+    }
+    // The members of a family are not ranked by their operands.
+    if refused.code != Code::UnknownOpcode {
+        refused.fixes.truncate(CHOICES);
+    }
+    refused.tied = refused.tied.min(refused.fixes.len());
+    refused
 }
 
 /// Returns true if a mnemonic matches the pattern, in which `*` matches any text.
@@ -205,8 +227,8 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>, depth: Depth)
             return Err(Refusal::of(not_in_table(opcode, span)));
         }
         let behind = tokens(&mut cursor.clone()).map_or_else(|_| Vec::new(), |(tokens, _)| tokens);
-        let reason =
-            unknown_member(table, opcode, &span, &behind).unwrap_or_else(|| unknown_opcode(table, opcode, span));
+        let reason = unknown_member(table, opcode, &span, &behind)
+            .unwrap_or_else(|| unknown_opcode(table, opcode, span, &behind));
         return Err(Refusal::of(reason));
     };
     let opcode_span = start..start + instruction.opcode.len();
@@ -227,7 +249,7 @@ pub(crate) fn read(table: &'static Table, cursor: &mut Cursor<'_>, depth: Depth)
                 let read = Some((instruction, form.values_with(&free)));
                 let written = start..tokens.last().map_or(cursor.at(), |token| token.span.end);
                 let fixes = vec![Fix { safe, ..Fix::new(written, &*canonical) }];
-                return Err(Refusal { reasons: vec![reason], nearest: vec![form], fixes, read });
+                return Err(Refusal { reasons: vec![reason], nearest: vec![form], fixes, tied: 1, read });
             }
             Ok(Resolved { form, free, reordered, blanks })
         }
@@ -243,9 +265,19 @@ fn not_in_table(opcode: &str, span: Range<usize>) -> Diagnostic {
     Diagnostic::error(Code::UnknownOpcode, span, format!("`{opcode}` is not an instruction"))
 }
 
-fn unknown_opcode(table: &'static Table, opcode: &str, span: Range<usize>) -> Diagnostic {
-    let opcodes = table.instructions().map(|instruction| instruction.data().opcode);
-    alike::suggest(not_in_table(opcode, span), opcode, "", opcodes)
+fn unknown_opcode(table: &'static Table, opcode: &str, span: Range<usize>, behind: &[Token<'_>]) -> Diagnostic {
+    let mut near = closest_all(opcode, table.instructions().map(|instruction| instruction.data().opcode));
+    // Of those that are equally close, the ones that have the modifiers.
+    let has = |near: &&str| resolve(table, &with_tokens(near, behind.iter())).is_ok();
+    if near.len() > 1 && near.iter().any(has) {
+        near.retain(has);
+    }
+    alike::suggest_all(not_in_table(opcode, span), &near, "")
+}
+
+/// An opcode with modifiers behind it.
+fn with_tokens<'t>(opcode: &str, tokens: impl Iterator<Item = &'t Token<'t>>) -> String {
+    tokens.fold(opcode.to_owned(), |name, token| name + "." + token.text)
 }
 
 /// An opcode whose first word some opcodes have, and whose next ones none has: `cp.commit_group`. Those that share most words
@@ -267,17 +299,19 @@ fn unknown_member(
     members.sort_unstable();
     let &(shares, ..) = members.first()?;
     members.retain(|member| member.0 == shares);
-    let written = behind.iter().fold(family.to_owned(), |name, token| name + "." + token.text);
+    let written = with_tokens(family, behind.iter());
     let whole = span.start..behind.last().map_or(span.end, |token| token.span.end);
     let message = format!("`{written}` is not an instruction of the family `{family}`");
     let nearest = list(members.iter().take(NEAREST).map(|member| member.2), "");
     let mut diagnostic = Diagnostic::error(Code::UnknownOpcode, whole.clone(), message);
     diagnostic = diagnostic.with_help(format!("the nearest instructions are {nearest}"));
-    for (.., opcode) in members {
+    let mut least = None;
+    for (_, other, opcode) in members {
         let own: Vec<usize> = words(opcode).into_iter().flatten().filter_map(shared).collect();
         let left = behind.iter().enumerate().filter(|(index, _)| !own.contains(index));
-        let meant = left.fold(opcode.to_owned(), |name, (_, token)| name + "." + token.text);
+        let meant = with_tokens(opcode, left.map(|(_, token)| token));
         if resolve(table, &meant).is_ok() {
+            diagnostic.tied += usize::from(*least.get_or_insert(other) == other);
             diagnostic = diagnostic.with_fix(whole.clone(), meant);
         }
     }
@@ -373,7 +407,7 @@ impl Speller {
     }
 
     fn is_type(&self, text: &str) -> bool {
-        self.table.types.iter().any(|ty| ty.name == text)
+        self.ty(text).is_some()
     }
 
     /// Which member of an item's slot a spelling is.
@@ -484,191 +518,11 @@ impl Speller {
         let message = format!("`.{}` must precede `.{}`, as in `{canonical}`", second.text, first.text);
         Some(Diagnostic::error(Code::ModifierOrder, first.span.clone(), message))
     }
-
-    fn best(&self, tokens: &[Token<'_>], members: Members) -> Option<Fit> {
-        let fits = self.instruction.syntaxes().iter().map(|syntax| self.fit(syntax, tokens, members));
-        // If two lines fit equally well, prefer the line that accepts the types.
-        let types = |fit: &Fit| fit.left.iter().filter(|&&(index, _)| self.is_type(tokens[index].text)).count();
-        fits.min_by_key(|fit| (fit.problems(), types(fit)))
-    }
-
-    /// Why the tokens mean no form.
-    fn refusal(&self, tokens: &[Token<'_>]) -> Refusal {
-        let everything = self.opcode.start..tokens.last().map_or(self.opcode.end, |token| token.span.end);
-        let Some(loose) = self.best(tokens, Members::Slot) else {
-            let message = format!("`{}` has no syntax in the table", self.instruction.opcode);
-            return Refusal::of(Diagnostic::error(Code::Syntax, everything, message));
-        };
-        let mut wanted = loose.values.clone();
-        let mut suspects = Vec::new();
-        let mut reasons = self.misplaced(&loose, tokens, &mut wanted);
-        suspects.extend(loose.missing.iter().map(|item| usize::from(item.slot)));
-        suspects.extend(loose.left.iter().filter_map(|(_, by)| by.map(|item| usize::from(item.slot))));
-        if reasons.is_empty() {
-            reasons = self.broken_rules(&loose, tokens, &mut suspects);
-        }
-        if reasons.is_empty()
-            && let Some(fit) = self.best(tokens, Members::Line)
-        {
-            reasons = self.misplaced(&fit, tokens, &mut wanted);
-            suspects.extend(fit.missing.iter().map(|item| usize::from(item.slot)));
-        }
-        if reasons.is_empty() {
-            // Something may be left out that is needed with these.
-            suspects.extend((0..wanted.len()).filter(|slot| wanted[*slot] == ABSENT));
-            let message = "no syntax line has these modifiers together";
-            reasons.push(Diagnostic::error(Code::IllegalModifier, everything.clone(), message));
-        }
-        let nearest = self.nearest(&wanted, &suspects, |_| true);
-        // Keep the free modifiers if the form accepts them.
-        let free = Free::of(self.instruction, &wanted);
-        let legal = nearest.iter().map(|form| spelt(*form, &free).into_owned()).filter(|mnemonic| self.takes(mnemonic));
-        // A misspelling is likelier than another modifier.
-        let meant = self.respelt(&loose, tokens).map(|(form, free)| form.mnemonic_with(&free));
-        let mut mnemonics: Vec<String> = Vec::new();
-        meant.into_iter().chain(legal).for_each(|mnemonic| {
-            if !mnemonics.contains(&mnemonic) {
-                mnemonics.push(mnemonic);
-            }
-        });
-        let fixes = mnemonics.into_iter().map(|mnemonic| Fix::new(everything.clone(), mnemonic)).collect();
-        Refusal { reasons, nearest, fixes, read: Some((self.instruction, wanted)) }
-    }
-
-    /// Tokens without a place and places without a token. A misspelt token's likely meaning goes into `wanted`.
-    fn misplaced(&self, fit: &Fit, tokens: &[Token<'_>], wanted: &mut [u8]) -> Vec<Diagnostic> {
-        let mut missing = fit.missing.clone();
-        let mut reasons = Vec::new();
-        for &(index, by) in &fit.left {
-            let token = &tokens[index];
-            reasons.push(match by {
-                Some(item) if self.is_known(token.text) => {
-                    let slot = usize::from(item.slot);
-                    let names = || self.names(self.slot(item), self.all_members(item));
-                    let near = self.alike(token.text, names()).or_else(|| closest(token.text, names()));
-                    let member =
-                        near.and_then(|near| self.slot(item).members.iter().position(|member| *member == near));
-                    if let (ABSENT, Some(member)) = (wanted[slot], member) {
-                        wanted[slot] = member as u8;
-                    }
-                    self.refused(fit.syntax, item, token)
-                }
-                _ => self.homeless(fit, token, &tokens[..index], &mut missing, wanted),
-            });
-        }
-        for item in missing {
-            let slot = self.slot(item);
-            let members = if tokens.is_empty() { self.all_members(item) } else { item.members };
-            let opcode = self.instruction.opcode;
-            let names: Vec<&str> = self.names(slot, members).collect();
-            let (message, help) = match *names {
-                [only] => (format!("`{opcode}` needs `.{only}`"), format!("write `.{only}`")),
-                _ => {
-                    let names = list(self.names(slot, members), ".");
-                    (format!("`{opcode}` needs a `.{}`", slot.name), format!("`.{}` is one of {names}", slot.name))
-                }
-            };
-            let end = tokens.last().map_or(self.opcode.end, |token| token.span.end);
-            reasons.push(Diagnostic::error(Code::MissingModifier, self.opcode.start..end, message).with_help(help));
-        }
-        reasons
-    }
-
-    /// The members that some syntax line takes in the slot of an item.
-    fn all_members(&self, item: &Item) -> u64 {
-        let lines = self.instruction.syntaxes().iter().flat_map(|syntax| syntax.items);
-        lines.filter(|other| other.slot == item.slot).fold(item.members, |members, other| members | other.members)
-    }
-
-    /// Returns the instruction's modifier whose spelling is closest to a token; those of the syntax line are tried
-    /// first.
-    fn near(&self, fit: &Fit, token: &Token<'_>) -> Option<&'static str> {
-        let line = || fit.syntax.items.iter().flat_map(|item| self.names(self.slot(item), item.members));
-        let all = || self.instruction.data().slots.iter().flat_map(|slot| slot.members.iter().copied());
-        let same = || line().chain(all()).find(|name| name.eq_ignore_ascii_case(token.text));
-        let alike = || self.alike(token.text, line()).or_else(|| self.alike(token.text, all()));
-        same().or_else(alike).or_else(|| closest(token.text, line())).or_else(|| closest(token.text, all()))
-    }
-
-    /// A modifier that the instruction has, in a place where this line does not take it.
-    fn refused(&self, syntax: &Syntax, item: &Item, token: &Token<'_>) -> Diagnostic {
-        let (slot, all) = (self.slot(item), self.all_members(item));
-        // If another syntax line accepts the modifier, the members of this line matter.
-        let elsewhere = self.names(slot, all).any(|name| name == token.text);
-        let all = if elsewhere { item.members } else { all };
-        let of = if all == item.members { syntax.text } else { self.instruction.opcode };
-        let message = format!("`.{}` is not a valid `.{}` of `{of}`", token.text, slot.name);
-        let help = format!("`.{}` is one of {}", slot.name, list(self.names(slot, all), "."));
-        Diagnostic::error(Code::IllegalModifier, token.span.clone(), message).with_help(help)
-    }
-
-    /// A token that no item of the line takes: a second one, a foreign one, or a misspelt one.
-    fn homeless(
-        &self,
-        fit: &Fit,
-        token: &Token<'_>,
-        before: &[Token<'_>],
-        missing: &mut Vec<&Item>,
-        wanted: &mut [u8],
-    ) -> Diagnostic {
-        let opcode = self.instruction.opcode;
-        let error = |code, message: String| Diagnostic::error(code, token.span.clone(), message);
-        let taken = fit.syntax.items.iter().find(|item| self.member(item, token.text, Members::Line).is_some());
-        if let Some(item) = taken {
-            let slot = self.slot(item);
-            let first = before.iter().rev().find(|first| self.member(item, first.text, Members::Slot).is_some());
-            let first = first.map_or("", |first| first.text);
-            let message = if first == token.text {
-                format!("duplicate modifier `.{first}`")
-            } else {
-                format!("`.{}` is a second `.{}`: `.{first}` is one already", token.text, slot.name)
-            };
-            return error(Code::DuplicateModifier, message);
-        }
-        if self.instruction.slots.iter().any(|slot| slot.members.contains(&token.text)) {
-            let message = format!("`.{}` has no place in `{}`", token.text, fit.syntax.text);
-            return error(Code::IllegalModifier, message);
-        }
-        let known = self.is_known(token.text) || self.is_type(token.text);
-        let code = if known { Code::IllegalModifier } else { Code::UnknownModifier };
-        let message = format!("`{opcode}` has no modifier `.{}`", token.text);
-        let Some(near) = self.near(fit, token) else { return error(code, message) };
-        let slots = self.instruction.data().slots;
-        // A misspelt modifier is not missing as well.
-        let member = |slot: &Slot| slot.members.iter().position(|member| *member == near);
-        let mut places = slots.iter().enumerate().filter(|(slot, _)| wanted[*slot] == ABSENT);
-        if let Some((slot, member)) = places.find_map(|(slot, names)| Some((slot, member(names)?))) {
-            missing.retain(|absent| usize::from(absent.slot) != slot);
-            wanted[slot] = member as u8;
-        }
-        error(code, message).with_help(format!("did you mean `.{near}`?")).with_fix(token.span.clone(), near)
-    }
-
-    /// The rules of the spec that a full set of modifiers breaks. The slots they are about go into `suspects`.
-    fn broken_rules(&self, fit: &Fit, tokens: &[Token<'_>], suspects: &mut Vec<usize>) -> Vec<Diagnostic> {
-        let broken = self.instruction.data().rules.iter().filter(|rule| rule.refuses(&fit.values));
-        let mut reasons: Vec<Diagnostic> = Vec::new();
-        for rule in broken {
-            if reasons.iter().any(|reason| reason.message == rule.reason) {
-                continue;
-            }
-            let token_of = |forbidden: &Forbidden| {
-                let slot = usize::from(forbidden.slot);
-                let member = self.instruction.slots[slot].members.get(usize::from(fit.values[slot]))?;
-                let token = tokens.iter().find(|token| token.text == *member)?;
-                Some((slot, token.span.clone()))
-            };
-            let (slot, span) = rule.forbids.iter().find_map(token_of).unwrap_or((usize::MAX, self.opcode.clone()));
-            suspects.push(slot);
-            reasons.push(Diagnostic::error(Code::IllegalModifier, span, rule.reason));
-        }
-        reasons
-    }
 }
 
 /// A form with these free modifiers and those that it needs beside them, if it takes them; else its canonical spelling.
 fn spelt(form: FormInfo, free: &Free) -> Cow<'static, str> {
-    let kept = if *free == Free::NONE { None } else { spelling::completed(form, free) };
+    let kept = if *free == Free::NONE { None } else { spelling::completions(form, free, 1).pop() };
     kept.map_or_else(|| spelling::mnemonic(form), |kept| form.mnemonic_with(&kept).into())
 }
 

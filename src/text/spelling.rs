@@ -30,7 +30,7 @@ pub fn canonical(form: FormInfo) -> Option<Free> {
     let search = Search { form, there: &own };
     let (mut values, open) = (form.values().to_vec(), search.open(0));
     // No spelling is older than the form, so the shortest spelling available at the form's floor is canonical.
-    if let Some(found) = search.shortest(&mut values, &open, |_| true) {
+    if let Some(found) = search.shortest(&mut values, &open, 1, |_| true).pop() {
         return Some(found);
     }
     let mut best = None;
@@ -47,9 +47,9 @@ pub fn canonical(form: FormInfo) -> Option<Free> {
     best.map(|(_, free)| free)
 }
 
-/// Returns free modifiers with which a form is legal: those that are given, and as few others as possible. `None` if the form does
-/// not take the given ones.
-pub(super) fn completed(form: FormInfo, given: &Free) -> Option<Free> {
+/// Returns sets of free modifiers with which a form is legal, at most `most` of them: those that are given, and as few others as
+/// possible. There is none if the form does not take the given ones.
+pub(super) fn completions(form: FormInfo, given: &Free, most: usize) -> Vec<Free> {
     let slots = form.instruction().data().slots;
     let mut values = form.values_with(given);
     let is_given = |slot: usize| slots[slot].free && values[slot] != ABSENT;
@@ -59,12 +59,12 @@ pub(super) fn completed(form: FormInfo, given: &Free) -> Option<Free> {
         })
     };
     if !(0..slots.len()).filter(|slot| is_given(*slot)).all(taken) {
-        return None;
+        return Vec::new();
     }
     let search = Search { form, there: &|_| true };
     let mut open = search.open(0);
     open.retain(|item| values[usize::from(item.slot)] == ABSENT);
-    search.shortest(&mut values, &open, |free| form.takes(free))
+    search.shortest(&mut values, &open, most, |free| form.takes(free))
 }
 
 /// The free modifiers that a form cannot do without: none where it is legal alone, else those of its canonical spelling.
@@ -141,16 +141,25 @@ impl Search<'_> {
         items.iter().filter(|item| slots[usize::from(item.slot)].free).collect()
     }
 
-    /// Returns the first way to fill the open places with as few modifiers as possible that is accepted.
-    fn shortest(&self, values: &mut [u8], open: &[&'static Item], accepted: impl Fn(&Free) -> bool) -> Option<Free> {
-        (0..=open.len()).find_map(|count| {
-            let mut found = None;
+    /// Returns the first ways to fill the open places with as few modifiers as possible that are accepted, at most `most`.
+    fn shortest(
+        &self,
+        values: &mut [u8],
+        open: &[&'static Item],
+        most: usize,
+        accepted: impl Fn(&Free) -> bool,
+    ) -> Vec<Free> {
+        let mut found = Vec::new();
+        for count in 0..=open.len() {
             self.visit(values, open, Some(count), &mut |values| {
-                found = Some(Free::of(self.form.instruction(), values)).filter(&accepted);
-                found.is_some()
+                found.extend(Some(Free::of(self.form.instruction(), values)).filter(&accepted));
+                found.len() == most
             });
-            found
-        })
+            if !found.is_empty() {
+                break;
+            }
+        }
+        found
     }
 
     /// Visits the ways to fill the open places, with exactly `count` modifiers if it is given, those with nothing in the first

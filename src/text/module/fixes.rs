@@ -60,10 +60,27 @@ pub fn fix(table: &'static Table, text: &str, options: &Options, wanted: impl Fn
 }
 
 /// Of each finding the first edit that is wanted, as far as they go together: of several in one place the first. They are in the
-/// order of the text.
+/// order of the text. A finding of whose equally likely edits several are wanted has none.
+///
+/// ```
+/// use ptx_isa::TABLE;
+/// use ptx_isa::text::module::{check, edits};
+/// use ptx_isa::text::Options;
+///
+/// let module = b".version 8.0 .target sm_80 .entry k() { membar.gpu; ret; }";
+/// let report = check(&TABLE, module, &Options::default());
+/// assert_eq!(report.diagnostics[0].tied, 3);
+/// assert!(edits(&report.diagnostics, |_, _| true).is_empty());
+/// assert_eq!(edits(&report.diagnostics, |_, fix| fix.text == "membar.gl").len(), 1);
+/// ```
 pub fn edits(findings: &[Diagnostic], wanted: impl Fn(&Diagnostic, &Fix) -> bool) -> Vec<&Fix> {
+    let one = |finding: &Diagnostic| {
+        let mut all = (0..finding.fixes.len()).filter(|index| wanted(finding, &finding.fixes[*index]));
+        let first = all.next()?;
+        all.next().is_none_or(|second| second >= finding.tied).then_some(first)
+    };
     let mut edits: Vec<&Fix> =
-        findings.iter().filter_map(|finding| finding.fixes.iter().find(|fix| wanted(finding, fix))).collect();
+        findings.iter().filter_map(|finding| one(finding).map(|index| &finding.fixes[index])).collect();
     edits.sort_by_key(|fix| (fix.span.start, fix.span.end));
     let mut end = None;
     edits.retain(|fix| {

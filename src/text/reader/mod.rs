@@ -1,9 +1,11 @@
 //! Reads one statement: guard, opcode, operands and semicolon. Reports what is missing if it ends too early.
 
+mod count;
 mod kinds;
 mod operand;
 mod shape;
 
+use count::written_as;
 pub(crate) use kinds::elements;
 pub(crate) use operand::constant_error;
 use operand::operand_span;
@@ -20,8 +22,7 @@ use core::ops::Range;
 use super::constant::at_name;
 use super::lexer::Cursor;
 use super::memo::Memo;
-use super::mnemonic::{self, Depth, Refusal};
-use super::spelling;
+use super::mnemonic::{self, Depth, Refusal, narrowed};
 use super::statement::{Guard, MAX_OPERANDS, NOTHING, Operand, Register, Statement, Value};
 use crate::diagnostic::{Code, Diagnostic, Fix};
 use crate::selector::{Permission, Selector};
@@ -255,7 +256,7 @@ impl<'a> Reader<'a> {
         let depth = if self.brief { Depth::Verdict } else { Depth::Reasons };
         let mut alone = Cursor::new(word);
         let read = if whole { &mut alone } else { &mut start.clone() };
-        let reasons = mnemonic::read(self.table, read, depth).err().unwrap_or(refusal).into_diagnostic();
+        let reasons = mnemonic::read(self.table, read, depth).err().unwrap_or(refusal).into_wide_diagnostic();
         if !whole {
             return self.with_meant(start, reasons);
         }
@@ -275,13 +276,13 @@ impl<'a> Reader<'a> {
     /// Keeps only those suggested mnemonics that fit the operands.
     fn with_meant<T>(&self, start: Cursor<'a>, mut diagnostic: Diagnostic) -> Read<T> {
         if self.brief || diagnostic.fixes.is_empty() {
-            return Err(Box::new(diagnostic));
+            return Err(Box::new(narrowed(diagnostic)));
         }
         let text = start.text();
         let mut end = Cursor::new(&text[..text.floor_char_boundary(start.at() + LONGEST_STATEMENT)]);
         end.seek(start.at());
         // A semicolon within a comment does not end the statement.
-        let Some(_) = end.find(|byte| byte == b';') else { return Err(Box::new(diagnostic)) };
+        let Some(_) = end.find(|byte| byte == b';') else { return Err(Box::new(narrowed(diagnostic))) };
         let statement = start.at()..end.at();
         let goes = |fix: &Fix| {
             let span = fix.span.start - statement.start..fix.span.end - statement.start;
@@ -292,10 +293,15 @@ impl<'a> Reader<'a> {
         };
         // With an unknown opcode, more than the mnemonic may need to be corrected, so its suggestions are kept if none
         // fits.
-        if diagnostic.code != Code::UnknownOpcode || diagnostic.fixes.iter().any(goes) {
-            diagnostic.fixes.retain(goes);
+        let fits: Vec<bool> = diagnostic.fixes.iter().map(goes).collect();
+        if diagnostic.code != Code::UnknownOpcode || fits.contains(&true) {
+            let tied = fits.iter().take(diagnostic.tied).filter(|fits| **fits).count();
+            let mut fits = fits.into_iter();
+            diagnostic.fixes.retain(|_| fits.next() == Some(true));
+            // Those that remain are equally unlikely if none of the likely ones fits.
+            diagnostic.tied = if tied == 0 { diagnostic.fixes.len() } else { tied };
         }
-        Err(Box::new(diagnostic))
+        Err(Box::new(narrowed(diagnostic)))
     }
 
     /// Reports a warning if the spec notes that the assembler accepts this (`note`), and an error otherwise.
@@ -330,7 +336,9 @@ impl<'a> Reader<'a> {
         self.operands_of(statement, true).or_else(|error| {
             self.notes.truncate(notes);
             let read = self.other_shape(statement, first, error);
-            read.map_err(|error| written_as(statement.form, error))
+            let shown = |error: &Diagnostic| error.code == Code::OperandType && error.note.is_none();
+            let (form, free) = (statement.form, &statement.free);
+            read.map_err(|error| if shown(&error) { written_as(form, free, error) } else { error })
         })
     }
 
@@ -356,7 +364,7 @@ impl<'a> Reader<'a> {
             self.cursor.skip_blanks();
             if index > 0 && !self.cursor.eat(b',') {
                 if !info.optional || !(self.cursor.peek() == b';' || self.cursor.at_end()) {
-                    self.no_comma(statement.form, index)?;
+                    self.no_comma(statement.form, &statement.free, index)?;
                 }
                 statement.operands[index..infos.len()].fill(Operand { value: Value::Absent, ..NOTHING });
                 break;
@@ -398,12 +406,12 @@ impl<'a> Reader<'a> {
             let start = self.cursor.at();
             let operand = &mut statement.operands[index];
             match info.kind {
-                OperandKind::Scalar => self.operand(statement.form, index, info, operand)?,
+                OperandKind::Scalar => self.operand(statement.form, &statement.free, index, info, operand)?,
                 // Some vector operands accept a scalar register.
                 OperandKind::Vector(_) if info.bare && self.cursor.peek() != b'{' => {
                     let named = at_name(&self.cursor);
                     if named || !info.around.closes_bracket {
-                        self.operand(statement.form, index, info, operand)?;
+                        self.operand(statement.form, &statement.free, index, info, operand)?;
                     }
                     // Within brackets nothing follows a name.
                     let alone = matches!(operand.value, Value::Register(Register { element: None, .. }));
@@ -442,7 +450,7 @@ impl<'a> Reader<'a> {
             self.omissions(statement, first)?;
         }
         if !self.cursor.eat(b';') && !self.cursor.at_end() {
-            self.no_semicolon(statement.form, end)?;
+            self.no_semicolon(statement.form, &statement.free, end)?;
         }
         Ok(())
     }
@@ -526,79 +534,6 @@ impl<'a> Reader<'a> {
         };
         if before.ends_with("*/") || in_line_comment() { self.cursor.at() } else { before.len() }
     }
-
-    /// Reports an operand that is not followed by a comma.
-    #[cold]
-    fn no_comma<T>(&self, form: FormInfo, read: usize) -> Read<T> {
-        if self.cursor.peek() == b';' || self.cursor.at_end() {
-            return self.wrong_count(form, read, self.cursor.token());
-        }
-        let end = self.before_blanks();
-        if form.operands()[read].optional && self.text_between(end).contains('\n') {
-            return missing_semicolon(self.cursor.text(), end, self.cursor.token());
-        }
-        fail(Code::Syntax, self.cursor.token(), "`,` is expected here")
-    }
-
-    /// Reports a last operand that is not followed by a semicolon.
-    #[cold]
-    fn no_semicolon<T>(&self, form: FormInfo, end: usize) -> Read<T> {
-        let end = if form.operands().is_empty() { self.before_blanks() } else { end };
-        let surplus = form.operands().is_empty() && !self.text_between(end).contains('\n');
-        if surplus && !matches!(self.cursor.peek(), b',' | b'}') {
-            return self.wrong_count(form, 1, self.cursor.token());
-        }
-        if self.cursor.peek() != b',' {
-            return missing_semicolon(self.cursor.text(), end, self.cursor.token());
-        }
-        let mut cursor = self.cursor;
-        let mut count = form.operands().len();
-        let mut surplus = None;
-        while cursor.eat(b',') {
-            cursor.skip_blanks();
-            if matches!(cursor.peek(), b';' | b',') || cursor.at_end() {
-                return fail(Code::Syntax, cursor.token(), "an operand is expected here");
-            }
-            let start = cursor.at();
-            while !cursor.at_end() && !matches!(cursor.peek(), b',' | b';' | b'}' | b'\n') {
-                cursor.bump();
-            }
-            surplus.get_or_insert(start..cursor.at());
-            count += 1;
-            cursor.skip_blanks();
-        }
-        self.wrong_count(form, count, surplus.unwrap_or(self.cursor.token()))
-    }
-
-    fn wrong_count<T>(&self, form: FormInfo, count: usize, span: Range<usize>) -> Read<T> {
-        let most = form.operands().len();
-        let least = form.operands().iter().filter(|operand| !operand.optional).count();
-        let takes = if least == most { format!("{most}") } else { format!("{least} to {most}") };
-        let message = format!("`{}` takes {takes} operands, not {count}", spelling::mnemonic(form));
-        let mut diagnostic = Diagnostic::error(Code::OperandCount, span, message);
-        diagnostic.note = Some(spelt(form));
-        if !self.brief
-            && let Some(near) = mnemonic::nearest_with_operands(form, count)
-        {
-            diagnostic.help =
-                Some(format!("with {count} operands it is `{} {}`", spelling::mnemonic(near), near.signature()));
-        }
-        Err(Box::new(diagnostic))
-    }
-}
-
-/// How a form is written, in a sentence.
-fn spelt(form: FormInfo) -> String {
-    format!("it is written `{}`", format!("{} {}", spelling::mnemonic(form), form.signature()).trim_end())
-}
-
-/// A finding about the kind of an operand, which shows how the form is written.
-#[cold]
-fn written_as(form: FormInfo, mut error: Box<Diagnostic>) -> Box<Diagnostic> {
-    if error.code == Code::OperandType && error.note.is_none() {
-        error.note = Some(spelt(form));
-    }
-    error
 }
 
 /// Returns true if the `!` or `-` at the cursor is followed by a name rather than a constant.

@@ -9,7 +9,7 @@ use core::ops::Range;
 use super::{Read, Reader, fail, missing_semicolon, negates_a_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::selector::{Permission, Selector};
-use crate::table::{self, Around, FormInfo, Kind, Lenient, OperandKind, TypeInfo};
+use crate::table::{self, Around, FormInfo, Free, Kind, Lenient, OperandKind, TypeInfo};
 use crate::text::constant::{self, Constant, WARP_NAME, at_name};
 use crate::text::lexer::{Cursor, span_of};
 use crate::text::statement::{Operand, Register, Second, Value, element_index};
@@ -48,6 +48,7 @@ impl<'a> Reader<'a> {
     pub(super) fn operand(
         &mut self,
         form: FormInfo,
+        free: &Free,
         index: usize,
         info: &'static table::Operand,
         operand: &mut Operand<'a>,
@@ -85,7 +86,7 @@ impl<'a> Reader<'a> {
                 );
             }
             b';' if index > 0 => return fail(Code::Syntax, self.cursor.token(), "an operand is expected here"),
-            b';' | 0 => return self.wrong_count(form, index, self.cursor.token()),
+            b';' | 0 => return self.wrong_count(form, free, index, self.cursor.token()),
             b'.' | b'+' | b'-' | b'~' | b'!' | b'(' | b'0'..=b'9' | b'A'..=b'Z' => self.constant(info, operand)?,
             _ => return fail(Code::Syntax, self.cursor.token(), "an operand is expected here"),
         }

@@ -3,20 +3,19 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
 
+use super::count::{counts, shapes, written_as};
 use super::{MAX_OPERANDS, Read, Reader, Statement, at_name, negates_a_name};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, FormInfo, Free, OperandKind};
 use crate::text::lexer::Cursor;
-use crate::text::spelling;
 
 /// Shape of an operand, as given by the punctuation around it.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Around {
+pub(super) struct Around {
     /// Number of elements of a vector; 0 for a scalar.
     elements: u16,
     /// True if a minus precedes it or one of its elements.
@@ -114,7 +113,7 @@ impl Written {
 
 /// Returns the shape of each operand that a form has in writing, and the operands of the table that are in it: the elements of a
 /// vector are operands of their own.
-fn places(form: FormInfo) -> impl Iterator<Item = (Around, Range<usize>)> {
+pub(super) fn places(form: FormInfo) -> impl Iterator<Item = (Around, Range<usize>)> {
     let operands = form.operands();
     let (mut first, mut inside, mut bracket) = (0, 0, false);
     (0..operands.len()).filter_map(move |index| {
@@ -238,9 +237,18 @@ impl<'a> Reader<'a> {
             (self.cursor, statement.form) = (end, found);
             return Err(error);
         }
-        let mnemonic = spelling::mnemonic(tried);
-        let shapes: Vec<String> = tried.all_shapes().map(|form| format!("`{mnemonic} {}`", form.signature())).collect();
-        Err(Box::new(error.with_note(format!("it is written {}", shapes.join(" or ")))))
+        // What is wrong with the operands is not their number where another shape has as many.
+        let free = statement.free;
+        let counted = |form: &FormInfo| counts(*form).contains(&written.count);
+        let other = shapes(tried, &free).filter(|form| *form != tried).find(counted);
+        let error = match other {
+            Some(other) if error.code == Code::OperandCount => match self.read_as(statement, other, first) {
+                Ok(()) => return self.is_listed(tried, other, first),
+                Err(error) => error,
+            },
+            _ => error,
+        };
+        Err(written_as(tried, &free, error))
     }
 
     /// Reads the operands that begin here as those of a form.
