@@ -233,6 +233,11 @@ fn what_follows_from_a_mistake_is_not_reported() {
         (".entry k() { ret;\n[\n.entry l() { ret; }", "a statement is expected here, not `[`"),
         (".entry k() [\n.reg .b32 r;\nmov.b32 r, 1; ret;\n}", "a kernel has a name, parameters, and a body"),
         (".entry k(\n.param .u32 a\n;\n{ .reg .b32 r; mov.b32 r, 1; }", "`,` or `)` is expected behind a parameter"),
+        // A function's body without its first brace.
+        (".entry k()\n.reg .b32 r;\nmov.b32 r, 1; ret;\n}", "missing `{` before this, where the body of `k` begins"),
+        (".entry k()\nret;\n}", "missing `{` before this, where the body of `k` begins"),
+        (".func f()\n.reg .b32 r;\nmov.b32 r, 1; ret;\n}", "missing `{` before this, where the body of `f` begins"),
+        (".func f() .noreturn\nL: bra L;\n}", "missing `{` before this, where the body of `f` begins"),
         (".entrY k(\n.param .u32 a)\n{ .reg .b32 r; mov.b32 r, 1; }", "there is no directive `.entrY`"),
         // A function within another.
         (".entry k() {\n.entry l() { ret; }\nret;\n}", "missing `}` before this kernel: the body of `k` is still open"),
@@ -258,6 +263,37 @@ fn what_follows_from_a_mistake_is_not_reported() {
     ] {
         let text = if text == ".visible\n" { text.to_owned() + ".pragma \"nounroll\";" } else { text.to_owned() };
         assert_eq!(module(&text), [message], "{text}");
+    }
+}
+
+/// What follows a misspelt directive of the header is read as if it were right.
+#[test]
+fn a_misspelt_header_is_one_error() {
+    for (head, token) in [
+        (".verison 8.6\n.target sm_90", ".verison"),
+        (".versio 8.6 .target sm_90\n.address_size 64", ".versio"),
+        (".version 8.6\n.tagret sm_90", ".tagret"),
+    ] {
+        let text = format!("{head}\n.entry k() {{ ret; }}\n");
+        let found = report(&text);
+        let tokens: Vec<&str> = found.diagnostics.iter().map(|found| &text[found.span.clone()]).collect();
+        assert_eq!(tokens, [token], "{:?}", found.diagnostics);
+        assert_eq!(codes(&report(&found.diagnostics[0].fixes[0].apply(&text))), []);
+    }
+}
+
+#[test]
+fn a_comma_missing_in_a_list_is_told_of_at_the_next_value() {
+    for (list, token) in [("r s", "s"), ("r // a comment\n\ts\n", "s"), ("1 s", "s"), ("r 2", "2")] {
+        let call = |list: &str| {
+            let function = ".func f(.reg .b32 a, .reg .b32 b) { ret; }";
+            format!("{HEAD}{function}\n.entry k() {{ .reg .b32 r, s;\ncall f,\n({list});\nret; }}\n")
+        };
+        let text = call(list);
+        let found = report(&text).diagnostics;
+        let told: Vec<(&str, &str)> = found.iter().map(|found| (&*found.message, &text[found.span.clone()])).collect();
+        assert_eq!(told, [("`,` is missing before this", token)], "{list}");
+        assert_eq!(codes(&report(&found[0].fixes[0].apply(&text))), [], "{list}");
     }
 }
 

@@ -1,11 +1,12 @@
 //! Reads operands that are not scalars: addresses, vectors, names, and call arguments.
 
+use alloc::boxed::Box;
 use alloc::format;
 use core::ops::Range;
 
 use super::operand::constant_error;
 use super::{Read, Reader, fail};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{self, FormInfo, Lenient, OperandKind};
 use crate::text::constant::{self, WARP_NAME};
 use crate::text::lexer::{Cursor, span_of};
@@ -152,8 +153,10 @@ impl<'a> Reader<'a> {
                 count += 1;
                 constants |= matches!(element, Element::Constant(_));
                 dropped &= element == Element::Sink;
+                let end = self.cursor.at();
                 self.cursor.skip_blanks();
                 if !self.cursor.eat(b',') {
+                    self.list_goes_on(end, close)?;
                     break;
                 }
                 self.cursor.skip_blanks();
@@ -165,6 +168,24 @@ impl<'a> Reader<'a> {
             return fail(Code::Syntax, self.cursor.token(), message);
         }
         Ok(List { elements: Elements { text }, span: start..self.cursor.at(), count, constants, dropped })
+    }
+
+    /// Reports a comma that is missing behind a value, which ends at `end`: another value of the list follows.
+    fn list_goes_on(&self, end: usize, close: u8) -> Read<()> {
+        let (mut cursor, next) = (self.cursor, self.cursor.token());
+        while cursor.peek() != close && cursor.peek() != b',' {
+            let start = cursor.at();
+            // A line that begins a statement is no value: it has a mnemonic, or a semicolon behind it.
+            if element(&mut cursor).is_err() || cursor.at() == start {
+                return Ok(());
+            }
+            cursor.skip_blanks();
+        }
+        if cursor.at() == next.start {
+            return Ok(());
+        }
+        let error = Diagnostic::error(Code::Syntax, next, "`,` is missing before this");
+        Err(Box::new(error.with_fix(end..end, ",")))
     }
 
     /// Reads a value of a list, and checks that the operand accepts it.

@@ -52,6 +52,13 @@ pub(super) fn unknown_directive<T>(
     Err(Box::new(alike::suggest(Diagnostic::error(Code::Syntax, span, message), name, ".", names)))
 }
 
+/// Reports a directive that the table does not have.
+#[cold]
+pub(super) fn no_directive<T>(table: &Table, name: &str, span: Range<usize>) -> Read<T> {
+    let names = table.directives.iter().map(|directive| directive.name);
+    unknown_directive(name, span, format!("there is no directive `.{name}`"), names)
+}
+
 /// Returns true if a declaration that could not be parsed has a name after the words that begin with dots.
 fn has_name(declaration: &str) -> bool {
     let mut cursor = Cursor::new(declaration);
@@ -106,8 +113,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
 
     fn one_directive(&mut self) -> Read<()> {
         let start = self.cursor().at();
-        let name = self.cursor().dot_word();
+        let word = self.cursor().dot_word();
         let span = start..self.cursor().at();
+        let name = self.header_word(word, &span);
         if !matches!(name, "version" | "target") {
             self.header_ends(span.clone());
         }
@@ -167,10 +175,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                     let place = if outside { "outside of functions" } else { "in a function's body" };
                     return fail(Code::Syntax, span, format!("`.{name}` is not allowed {place}"));
                 }
-                None => {
-                    let names = table.directives.iter().map(|directive| directive.name);
-                    return unknown_directive(name, span, format!("there is no directive `.{name}`"), names);
-                }
+                None => return no_directive(table, name, span),
             }
         }
         self.skip_directive(span)

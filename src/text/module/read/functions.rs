@@ -2,12 +2,13 @@
 
 use core::ops::Range;
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::vec::Vec;
 
 use super::directives::{begins_item, unknown_directive};
 use super::{Head, Linkage, ModuleReader, Output, Parameter, Part};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::table::{Directive, Feature, Kind, Space};
 use crate::text::constant::{self, WARP, WARP_NAME};
 use crate::text::lexer::span_of;
@@ -74,7 +75,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         self.not_within_another(&span, kernel);
         let at = self.cursor().at();
         self.out.part(Part::Head { at, kernel, linkage });
-        let read = self.head(begun, span, kernel);
+        let read = self.head(begun, span, kernel, linkage);
         if read.is_err() {
             let at = self.cursor().at();
             self.out.part(Part::HeadBroken(at));
@@ -82,9 +83,10 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         read
     }
 
-    fn head(&mut self, begun: usize, keyword: Range<usize>, kernel: bool) -> Read<()> {
+    fn head(&mut self, begun: usize, keyword: Range<usize>, kernel: bool, linkage: Option<Linkage>) -> Read<()> {
         let mut name = None;
         loop {
+            let end = self.cursor().at();
             self.cursor().skip_blanks();
             match self.cursor().peek() {
                 b'(' if kernel && name.is_none() => {
@@ -99,14 +101,20 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 }
                 b'{' => {
                     self.cursor().bump();
-                    self.blocks.open += 1;
-                    self.blocks.function = name;
-                    self.out.part(Part::Body { keyword, span: begun..self.reader.cursor.at() });
+                    self.body_begins(name, keyword, begun..self.reader.cursor.at());
                     return Ok(());
                 }
                 b';' => {
                     self.out.part(Part::Prototype(begun..self.reader.cursor.at()));
                     self.cursor().bump();
+                    return Ok(());
+                }
+                _ if linkage != Some(Linkage::Extern) && name.is_some() && self.body_follows(kernel) => {
+                    let own = name.unwrap_or_default();
+                    let message = format!("missing `{{` before this, where the body of `{own}` begins");
+                    let error = Diagnostic::error(Code::Syntax, self.reader.cursor.token(), message);
+                    self.note(Err(Box::new(error.with_fix(end..end, " {"))));
+                    self.body_begins(name, keyword, begun..end);
                     return Ok(());
                 }
                 _ if !kernel && name.is_some() && self.item_follows() => {
@@ -137,6 +145,12 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 }
             }
         }
+    }
+
+    fn body_begins(&mut self, name: Option<&'a str>, keyword: Range<usize>, head: Range<usize>) {
+        self.blocks.open += 1;
+        self.blocks.function = name;
+        self.out.part(Part::Body { keyword, span: head });
     }
 
     /// A directive of a function's head: `.maxntid 32, 2`.

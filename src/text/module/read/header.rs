@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::super::Options;
+use super::directives::{begins_item, no_directive};
 use super::{ModuleReader, Output, Part};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::target::{Target, Version};
@@ -66,6 +67,23 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         self.header.next = Next::Done;
     }
 
+    /// Returns the directive that a word means: the header directive that comes next if the word is a misspelling of it, which is
+    /// reported, else the word itself.
+    pub(super) fn header_word(&mut self, word: &'a str, span: &Range<usize>) -> &'a str {
+        let next = match self.header.next {
+            Next::Version => "version",
+            Next::Target => "target",
+            Next::Targets | Next::Done => return word,
+        };
+        let table = self.reader.table;
+        let known = table.directive(word).is_some() || begins_item(table, word);
+        if known || alike::closest(word, table.directives.iter().map(|directive| directive.name)) != Some(next) {
+            return word;
+        }
+        self.note(no_directive(table, word, span.clone()));
+        next
+    }
+
     /// Returns true if the version is `since` or later.
     pub(super) fn is_from(&self, since: Version) -> bool {
         self.header.version.is_some_and(|version| version >= since)
@@ -98,7 +116,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             let near: Vec<String> = below.into_iter().chain(above).map(|near| format!("{near}")).collect();
             let error = Diagnostic::error(Code::PtxVersion, span.clone(), format!("there is no PTX {version}"));
             let error = error.with_help(format!("the nearest is {}", near.join(" or ")));
-            return Err(Box::new(near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near))));
+            let error = near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near));
+            return Err(Box::new(error.tied()));
         }
         self.header.version.get_or_insert(version);
         self.out.part(Part::Version(version, span));
@@ -157,10 +176,14 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 return Err(Box::new(self.misspelt_target(error, name)));
             }
             let mut near: Vec<&Target> = targets.iter().map(|known| &known.target).collect();
-            near.sort_by_key(|near| near.sm.abs_diff(target.sm));
-            let near: Vec<String> = near.into_iter().take(2).map(|near| format!("{near}")).collect();
+            let apart = |near: &&Target| near.sm.abs_diff(target.sm);
+            near.sort_by_key(apart);
+            near.truncate(2);
+            let tied = near.iter().filter(|other| apart(other) == apart(&near[0])).count();
+            let near: Vec<String> = near.into_iter().map(|near| format!("{near}")).collect();
             let error = error.with_help(format!("the nearest are {}", near.join(" and ")));
-            return Err(Box::new(near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near))));
+            let error = near.into_iter().fold(error, |error, near| error.with_fix(span.clone(), near));
+            return Err(Box::new(Diagnostic { tied, ..error }));
         };
         self.out.part(Part::Target(target, known.since, span));
         Ok(())

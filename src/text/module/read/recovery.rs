@@ -7,6 +7,7 @@ use core::ops::Range;
 
 use super::{ModuleReader, Output, Part, directives};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::table::Feature;
 use crate::text::lexer::Cursor;
 use crate::text::mnemonic::{self, Depth};
 use crate::text::reader::{Read, fail, missing_semicolon};
@@ -60,7 +61,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     ///
     /// If the text or a scope ends, or a line begins another statement, before a semicolon is found.
     pub(super) fn skip_statement(&mut self, opcode: usize) -> Read<()> {
-        let mut braces = 0_usize;
+        let (mut braces, mut parentheses) = (0_usize, 0_isize);
         let mut end = self.cursor().at();
         loop {
             let start = self.cursor().at();
@@ -69,6 +70,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             if let Some(last) = passed.bytes().rposition(|byte| !byte.is_ascii_whitespace()) {
                 end = start + last + 1;
             }
+            parentheses +=
+                passed.bytes().fold(0, |open, byte| open + isize::from(byte == b'(') - isize::from(byte == b')'));
             match self.cursor().peek() {
                 _ if self.cursor().at_end() => return self.no_end(opcode),
                 b';' => {
@@ -88,7 +91,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                 b'\n' => {
                     let mut next = self.reader.cursor;
                     next.skip_blanks();
-                    if let Some(token) = self.next_statement(next, opcode, end, braces > 0) {
+                    if let Some(token) = self.next_statement(next, opcode, end, braces > 0 || parentheses > 0) {
                         self.reader.cursor = next;
                         return missing_semicolon(self.text(), end, token);
                     }
@@ -121,15 +124,15 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     }
 
     /// Returns the first token after a line end, at `next`, if it begins a new statement, although the previous one, whose last
-    /// character is before `end`, has no semicolon. In a vector, only a mnemonic with a modifier begins one.
-    fn next_statement(&self, next: Cursor<'a>, opcode: usize, end: usize, in_vector: bool) -> Option<Range<usize>> {
+    /// character is before `end`, has no semicolon. In a vector or list, only a mnemonic with a modifier begins one.
+    fn next_statement(&self, next: Cursor<'a>, opcode: usize, end: usize, in_list: bool) -> Option<Range<usize>> {
         let token = next.token();
         if self.has_mnemonic(next) {
             return Some(token);
         }
         let mut operands = self.reader.cursor;
         operands.seek(end);
-        if in_vector || !operands.is_behind_value() {
+        if in_list || !operands.is_behind_value() {
             return None;
         }
         operands.seek(opcode);
@@ -144,6 +147,33 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             && token.len() > 3
             && !self.text()[token.clone()].ends_with(|c: char| c.is_ascii_digit());
         (next.at_word() || directive || matches!(next.peek(), b'@' | b'{')).then_some(token)
+    }
+
+    /// Returns true if a statement or a declaration of a function's body is at the cursor, where the head of a function goes
+    /// on or its body begins.
+    pub(super) fn body_follows(&self, kernel: bool) -> bool {
+        let (table, mut cursor) = (self.reader.table, self.reader.cursor);
+        if cursor.at_dot_word() {
+            let name = cursor.dot_word();
+            let inside = directives::begins_item(table, name) && !directives::stands_outside(table, name);
+            let removed = |name| table.declared(name).next().and_then(|declared| declared.floor.removed);
+            // Where registers are declared outside of functions as well, they may follow a prototype.
+            let registers =
+                || removed(Feature::ModuleRegisters.name()).is_some_and(|removed| self.is_from(removed.ptx));
+            return inside && (kernel || name == "loc" || name == "reg" && registers());
+        }
+        // A line of debug information begins with two of them.
+        if cursor.peek() == b'@' && cursor.peek_at(1) != b'@' {
+            return true;
+        }
+        let has_opcode = cursor.at_word() && table.instruction_of(cursor.dotted_word()).is_some();
+        let mut label = self.reader.cursor;
+        has_opcode
+            || label.at_word() && {
+                label.word();
+                label.skip_blanks();
+                label.peek() == b':'
+            }
     }
 
     /// Returns true if a valid mnemonic with a modifier is at the cursor. A word without modifiers may be a name.
