@@ -281,9 +281,13 @@ fn a_floor_is_that_of_each_kernel_and_of_the_module() {
     );
     // No target has what `sm_90a` and another family add.
     assert_eq!((found.len(), &found[4]["kernel"], &found[4]["target"]), (5, &Value::Null, &Value::Null));
+    let lines: Vec<&Value> = found[4]["because"].as_array().expect("a list").iter().map(|it| &it["line"]).collect();
+    assert_eq!(lines, [12, 14], "{}", found[4]);
 
     let output = run_with(&["check", "--floor", "--format", "text", "-"], BELOW);
     assert!(output.out.contains("function device needs PTX 6.0, sm_70\n"), "{}", output.out);
+    let output = run_with(&["check", "--floor", "-"], ".version 1.3\n.entry k(.param .u64 p, .param .u32 n) { ret; }");
+    assert!(output.out.contains("\n  PTX 1.4   <stdin>:2:10: .param .u64 p\n"), "{}", output.out);
     let output = run_with(&["check", "--floor", "-"], "griddepcontrol.wait;");
     assert!(output.out.contains("<stdin> needs PTX 7.8, sm_90\n  PTX 7.8   <stdin>:1:1: griddep"), "{}", output.out);
     let output = run_with(&["check", "--floor", "--format", "sarif", "-"], BELOW);

@@ -42,11 +42,12 @@ impl Reason {
         }
     }
 
-    /// First what the version is for, then what the target is for; where no version and target have all, what is asked for.
+    /// First what the version is for, then what the target is for; where no version and target have all, what excludes each
+    /// other.
     fn all(source: &Source<'_>, needs: &Needs<'_>, minimum: Option<&Minimum>) -> Vec<Reason> {
         let Some(Minimum { version_reason, target_reasons, .. }) = minimum else {
-            let all = needs.requirements();
-            return all.map(|(requirement, span)| Reason::new(source, &span, requirement)).collect();
+            let conflict = needs.conflict();
+            return conflict.map(|(requirement, span)| Reason::new(source, &span, requirement)).collect();
         };
         let version = version_reason.iter().map(|it| Reason::new(source, &it.span, format_args!("PTX {}", it.needs)));
         let targets = target_reasons.iter().map(|it| Reason::new(source, &it.span, it.needs));
@@ -54,13 +55,24 @@ impl Reason {
     }
 }
 
-/// The statement or directive that begins at a place, in one line.
+/// The statement, directive or parameter that begins at a place, in one line.
 fn statement(text: &[u8], span: &Range<usize>) -> String {
     let behind = &text[span.end..];
     let whole = text[span.clone()].ends_with(b";");
-    let rest = behind.iter().position(|byte| matches!(byte, b'\n' | b';' | b'{' | b'}')).unwrap_or(behind.len());
+    let mut rest = behind.iter().position(|byte| matches!(byte, b'\n' | b';' | b'{' | b'}')).unwrap_or(behind.len());
+    let mut open = 0_usize;
+    let closing = behind[..rest].iter().position(|byte| {
+        let closes = *byte == b')' && open == 0;
+        open = if *byte == b'(' { open + 1 } else { open.saturating_sub(usize::from(*byte == b')')) };
+        closes
+    });
+    // Within a list, one of its elements.
+    if let Some(closing) = closing {
+        rest = behind[..closing].iter().position(|byte| *byte == b',').unwrap_or(closing);
+    }
     let end = if whole { span.end } else { span.end + rest };
-    String::from_utf8_lossy(&text[span.start..end]).split_whitespace().collect::<Vec<_>>().join(" ")
+    let line = String::from_utf8_lossy(&text[span.start..end]).split_whitespace().collect::<Vec<_>>().join(" ");
+    line.trim_end_matches(',').to_owned()
 }
 
 /// An object a line: one for each kernel, then one for the module.
@@ -96,7 +108,7 @@ pub(super) fn text(out: &mut impl Write, source: &Source<'_>) -> io::Result<()> 
         let minimum = needs.minimum();
         match &minimum {
             Some(Minimum { ptx, target, .. }) => writeln!(out, "needs PTX {ptx}, {target}")?,
-            None => writeln!(out, "is accepted with no PTX version and target")?,
+            None => writeln!(out, "is accepted with no PTX version and target, as these needs exclude each other:")?,
         }
         for Reason { line, column, needs, statement } in Reason::all(source, &needs, minimum.as_ref()) {
             writeln!(out, "  {needs:<9} {}:{line}:{column}: {statement}", source.name)?;

@@ -104,16 +104,51 @@ impl Needs<'_> {
         self.asked.iter().cloned()
     }
 
+    /// Returns requirements of which each excludes the others together: no version and target meet them all, but one does
+    /// without any of them. There is none if a version and a target meet all requirements.
+    ///
+    /// ```
+    /// use ptx_isa::text::module::needs;
+    ///
+    /// let module = b".entry k() { griddepcontrol.wait; wgmma.fence.sync.aligned; tcgen05.fence::before_thread_sync; ret; }";
+    /// let needs = needs(&ptx_isa::TABLE, module);
+    /// let conflict: Vec<_> = needs[0].conflict().map(|(_, span)| &module[span]).collect();
+    /// assert_eq!(conflict, [&b"wgmma.fence.sync.aligned;"[..], b"tcgen05.fence::before_thread_sync;"]);
+    /// ```
+    pub fn conflict(&self) -> impl Iterator<Item = (Requirement, Range<usize>)> {
+        let mut left: Vec<usize> = (0..self.asked.len()).collect();
+        let is_met = |left: &[usize]| self.lowest(left.iter().map(|index| self.asked[*index].0)).is_some();
+        if is_met(&left) {
+            left.clear();
+        }
+        let mut at = 0;
+        while at < left.len() {
+            let one = left.remove(at);
+            if is_met(&left) {
+                left.insert(at, one);
+                at += 1;
+            }
+        }
+        left.into_iter().map(|index| self.asked[index].clone())
+    }
+
+    /// Returns the minimum version that requirements ask for, the minimum target, and the minimum version that supports it as
+    /// well.
+    fn lowest(&self, asked: impl Iterator<Item = Requirement> + Clone) -> Option<(Version, Target, Version)> {
+        let (table, families) = (self.table, self.table.families());
+        let Least { ptx: version, targets } = table.least(asked.clone())?;
+        let since = |target: Target| table.targets.iter().find(|known| known.target == target).map(|known| known.since);
+        let mut known = targets.into_iter().filter_map(|target| Some((version, target, version.max(since(target)?))));
+        known.find(|(_, target, ptx)| asked.clone().all(|requirement| requirement.is_met(*ptx, *target, families)))
+    }
+
     /// Returns the minimum version and target; `None` if no version and target meet all requirements.
     pub fn minimum(&self) -> Option<Minimum> {
         let (table, families) = (self.table, self.table.families());
-        let Least { ptx: asked, targets } = table.least(self.asked.iter().map(|(requirement, _)| *requirement))?;
-        let since = |target: Target| table.targets.iter().find(|known| known.target == target).map(|known| known.since);
+        let (asked, target, ptx) = self.lowest(self.asked.iter().map(|(requirement, _)| *requirement))?;
         let refuses = |ptx: Version, target: Target| {
             self.asked.iter().find(|(requirement, _)| !requirement.is_met(ptx, target, families))
         };
-        let known = targets.into_iter().filter_map(|target| Some((target, asked.max(since(target)?))));
-        let (target, ptx) = known.into_iter().find(|(target, ptx)| refuses(*ptx, *target).is_none())?;
 
         let below = table.versions.iter().rev().find(|version| **version < asked);
         let version_reason = below.and_then(|below| refuses(*below, target));

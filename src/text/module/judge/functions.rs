@@ -199,7 +199,8 @@ impl<'a> Judge<'_, 'a> {
             self.declared.shapes.truncate(variables);
         } else {
             if head == Some(Head::Kernel) && !shapes.is_empty() {
-                self.feature(Feature::KernelParameters, "a kernel's list of parameters", token);
+                let first = self.head.parameters.get(parameters).map_or(token, |(_, span)| span.clone());
+                self.feature(Feature::KernelParameters, "a kernel's list of parameters", first);
             }
             if !behind_name {
                 self.declared.shapes[variables..].iter_mut().for_each(|shape| shape.result = true);
