@@ -2,6 +2,7 @@
 //!
 //! A page contains what the spec states and what follows for the forms; it does not depend on any renderer.
 
+mod floor;
 mod sum;
 
 use std::rc::Rc;
@@ -9,10 +10,10 @@ use std::rc::Rc;
 use std::collections::BTreeSet;
 
 use isa_table::page::{
-    CellBuf as Cell, EntryBuf, ErratumBuf as Erratum, ExampleBuf as Example, FloorBuf as Floor,
-    FragmentBuf as Fragment, FunctionBuf as Function, GroupBuf as Group, HeldBuf as Held, ItemBuf as Item,
-    LaidBuf as Laid, LayoutBuf as Layout, LineBuf as Line, MatrixBuf as Matrix, MemberBuf as Member,
-    ModifierBuf as Modifier, OperandBuf as Operand, PageBuf as Page, RowBuf as Row,
+    CellBuf as Cell, EntryBuf, ErratumBuf as Erratum, ExampleBuf as Example, FragmentBuf as Fragment,
+    FunctionBuf as Function, GroupBuf as Group, HeldBuf as Held, ItemBuf as Item, LaidBuf as Laid, LayoutBuf as Layout,
+    LineBuf as Line, MatrixBuf as Matrix, MemberBuf as Member, ModifierBuf as Modifier, OperandBuf as Operand,
+    PageBuf as Page, RowBuf as Row,
 };
 use isa_table::table::{OperandBuf as Accepted, Range, RangeBuf};
 use isa_table::target::in_words;
@@ -21,7 +22,7 @@ use self::sum::summed;
 use crate::check::{ABSENT, Checked, Form, choice, reason, words};
 use crate::model::{
     self, BoundBuf, BuiltinId, Constants, Entry, Kind, Meaning, Model, Opcode, OperandKind, OperandType, Pattern,
-    Permission, Requirement, Selector, SelectorKind, Share, Signature, Slot, SlotKind, Spaces, Syntax, TypeId, TypeSet,
+    Permission, Selector, SelectorKind, Share, Signature, Slot, SlotKind, Spaces, Syntax, TypeId, TypeSet,
 };
 use crate::program::Program;
 use crate::pseudo;
@@ -85,11 +86,12 @@ impl<'a> Pager<'a> {
 
     fn entry(&self, number: usize, entry: &Entry) -> EntryBuf {
         let mut paragraphs = entry.docs.split("\n\n").map(one_line);
+        let forms: Vec<&Form> = self.forms().filter(|form| form.entry == number).collect();
         EntryBuf {
             section: entry.section.clone(),
             also: entry.also.clone(),
             source: self.sources.cite(entry.span),
-            forms: self.forms().filter(|form| form.entry == number).count() as u32,
+            forms: forms.len() as u32,
             summary: paragraphs.next().unwrap_or_default(),
             details: paragraphs.collect(),
             syntax: (0..entry.syntaxes.len()).map(|line| self.line(number, entry, line)).collect(),
@@ -99,7 +101,7 @@ impl<'a> Pager<'a> {
                 .into_iter()
                 .flat_map(pseudo::unfilled)
                 .collect(),
-            floors: floors(entry),
+            floors: floor::rows(self.model(), self.opcode, entry, &forms),
             lenient: lenient(entry),
             errata: entry
                 .errata
@@ -583,31 +585,6 @@ fn rules(entry: &Entry) -> Vec<String> {
         format!("{forms}A machine's result is within {} of the exact one", measure.of(value))
     });
     legal.chain(removed).chain(bounds).collect()
-}
-
-fn floors(entry: &Entry) -> Vec<Floor> {
-    let floor = |requirement: &Requirement, lenient| Floor {
-        subject: requirement.condition.as_ref().map(pseudo::text),
-        ptx: requirement.ptx.map(|version| version.to_string()),
-        target: Some(in_words(&requirement.targets)).filter(|words| !words.is_empty()),
-        lenient,
-    };
-    // Requirements under one condition are merged if they name the same targets: the higher version remains.
-    let mut manual: Vec<&Requirement> = Vec::new();
-    for requirement in entry.requires.iter().filter(|requirement| !requirement.removed) {
-        let same = |other: &&mut &Requirement| {
-            let targets = requirement.targets.is_empty() || requirement.targets == other.targets;
-            targets && requirement.condition.as_ref().map(pseudo::text) == other.condition.as_ref().map(pseudo::text)
-        };
-        match manual.iter_mut().find(same) {
-            Some(other) if requirement.ptx > other.ptx && requirement.targets == other.targets => *other = requirement,
-            Some(other) if requirement.ptx <= other.ptx => {}
-            _ => manual.push(requirement),
-        }
-    }
-    let manual = manual.into_iter().map(|requirement| floor(requirement, None));
-    let assembler = entry.lenient_floors.iter().map(|(requirement, note)| floor(requirement, Some(one_line(note))));
-    manual.chain(assembler).collect()
 }
 
 /// Notes on what the assembler accepts beyond the manual.

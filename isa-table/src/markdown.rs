@@ -73,7 +73,7 @@ fn entry(out: &mut String, entry: &Entry, headed: bool, links: &Links<'_>) {
     }
     out.push_str("## Exists since\n\n| forms | PTX | target | |\n|---|---|---|---|\n");
     for floor in entry.floors {
-        let Floor { subject, ptx, target, lenient } = floor;
+        let Floor { subject, ptx, target, lenient, .. } = floor;
         let subject = subject.map_or("all".to_string(), |subject| format!("`{}`", cell(subject)));
         let target = target.map_or(String::new(), |target| format!("`{target}`"));
         let note = lenient.map_or(String::new(), |note| format!("The assembler: {}", cell(note)));

@@ -99,10 +99,12 @@ contents! {
         takes: &'static [&'static str],
     }
 
-    /// Minimum version and target of the forms that meet a condition.
+    /// Minimum version and target of all forms, or what those that meet a condition need beyond it.
     Floor, FloorBuf {
         /// Condition on modifiers; `None` for all forms.
         subject: Option<&'static str>,
+        /// The condition in words.
+        words: Option<&'static str>,
         /// Minimum PTX version.
         ptx: Option<&'static str>,
         /// Minimum target.

@@ -32,6 +32,7 @@ use crate::program::effect::{self as effects, Argument};
 use crate::program::lower::{LowerError, Lowered, lower, unused_locals};
 use crate::text::{Diagnostic, Errors};
 
+pub(crate) use floor::relaxed;
 pub(crate) use operand::values;
 pub(crate) use rule::{ABSENT, Rule, choice, reason, words};
 pub(crate) use unused::functions as unused_functions;

@@ -202,7 +202,7 @@ pub(crate) fn reason(rule: &OnlyIf) -> String {
     }
 }
 
-/// A condition on modifiers as the subject of a sentence: `.f16` or `.f16x2` as `.type`.
+/// A condition on modifiers as the subject of a sentence: `.f16` or `.f16x2` as `.type`, without `.ftz`.
 pub(crate) fn choice(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::In(value, _) | ExprKind::Binary(BinaryOp::Eq, value, _) => {
@@ -212,8 +212,37 @@ pub(crate) fn choice(expr: &Expr) -> String {
                 None => all,
             }
         }
+        ExprKind::Binary(BinaryOp::Ne, value, member) => format!("{} other than {}", words(value), words(member)),
+        ExprKind::Binary(BinaryOp::LogicalAnd, a, b) => {
+            let first = either(a);
+            match &b.kind {
+                ExprKind::Unary(UnaryOp::Not, inner) => format!("{first} without {}", either(inner)),
+                _ => format!("{first} with {}", either(b)),
+            }
+        }
+        // A comma shows where an alternative of several words ends.
+        ExprKind::Binary(BinaryOp::LogicalOr, a, b) => {
+            let or = if is_words(expr) { " or" } else { ", or" };
+            format!("{}{or} {}", choice(a), choice(b))
+        }
+        ExprKind::Unary(UnaryOp::Not, inner) => format!("no {}", either(inner)),
         _ => words(expr),
     }
+}
+
+/// Returns true for alternatives that are a word each: `.e || .f`.
+fn is_words(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Binary(BinaryOp::LogicalOr, a, b) => is_words(a) && is_words(b),
+        ExprKind::Dotted(_) => true,
+        _ => false,
+    }
+}
+
+/// A condition as a part of another: alternatives are joined by *either*.
+fn either(expr: &Expr) -> String {
+    let is_or = matches!(expr.kind, ExprKind::Binary(BinaryOp::LogicalOr, ..));
+    format!("{}{}", if is_or { "either " } else { "" }, choice(expr))
 }
 
 /// A condition on modifiers, in words.

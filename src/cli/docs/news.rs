@@ -120,9 +120,9 @@ fn sheet(since: Since, known: &[Known], floors: &mut Floors) -> Sheet {
         Row::new(vec![link(known.page), links.collect::<Vec<_>>().join(", ") + &more])
     });
     sections.push(Section::of("forms", "Forms of other instructions", &["Instruction", "Forms"], more));
-    let modifiers = known
-        .iter()
-        .flat_map(|known| free_modifiers(known.page, since).map(|name| Row::new(vec![link(known.page), code(&name)])));
+    let modifiers = known.iter().flat_map(|known| {
+        free_modifiers(known.page, since).map(|words| Row::new(vec![link(known.page), prose(&words)]))
+    });
     sections.push(Section::of("modifiers", "Modifiers and conditions", &["Instruction", "Where"], modifiers));
     let registers = TABLE.specials.iter().filter(|special| is_new(&special.floor)).map(|special| {
         Row::named(
@@ -164,7 +164,7 @@ fn free_modifiers(page: &'static Page, since: Since) -> impl Iterator<Item = Str
             Since::Version(version) => floor.ptx.and_then(|ptx| ptx.parse::<Version>().ok()) == Some(version),
             Since::Target(target) => floor.target.and_then(|name| name.parse::<Target>().ok()) == Some(target),
         };
-        floor.subject.filter(|_| is_new).map(str::to_owned)
+        floor.words.filter(|_| is_new).map(str::to_owned)
     });
     named.collect::<BTreeSet<String>>().into_iter()
 }

@@ -4,7 +4,7 @@ use ptx_isa::TABLE;
 use ptx_isa::reference::page::{Entry, Floor};
 use ptx_isa::target::{Target, Version};
 
-/// A condition, and what the forms that meet it need.
+/// A condition in words, and what the forms that meet it need.
 pub(super) struct Since {
     pub(super) label: &'static str,
     /// The version and the targets.
@@ -35,7 +35,7 @@ fn row(floor: &Floor) -> Since {
         let wanted: Vec<Target> = text.split(" or ").filter_map(|name| name.parse().ok()).collect();
         (text.to_owned(), parts(sms().into_iter().map(|sm| has(sm, &wanted)).collect()))
     });
-    Since { label: floor.subject.unwrap_or("every form"), needs: [ptx, target], lenient: floor.lenient.is_some() }
+    Since { label: floor.words.unwrap_or("every form"), needs: [ptx, target], lenient: floor.lenient.is_some() }
 }
 
 #[derive(Clone, Copy, PartialEq)]
