@@ -252,11 +252,11 @@ impl Found {
         let words = words(name);
         let named = (1..=words.len()).rev().map(|count| {
             let first = &words[..count];
-            let names = [first.join(" "), first.concat(), first.join(".")];
+            let called = [first.join(" "), first.concat(), first.join(".")];
             let mut pages = REFERENCE.pages();
             pages.retain(|page| {
-                let mut all = page.entries.iter().flat_map(|entry| entry.also).copied().chain([page.opcode]);
-                all.any(|own| names.iter().any(|name| name == own))
+                let all = page.entries.iter().flat_map(|entry| entry.also).map(|name| names::phrase(name));
+                all.chain([page.opcode.to_owned()]).any(|own| called.contains(&own))
             });
             pages
         });

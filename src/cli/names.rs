@@ -44,3 +44,9 @@ pub(super) fn bits(text: &str) -> Option<u128> {
 pub(super) fn count(number: usize, thing: &str) -> String {
     format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
+
+/// The words of what people call an opcode, as searches compare them: `__shfl_up_sync` is `shfl up sync`.
+pub(super) fn phrase(name: &str) -> String {
+    let words = name.split(['_', ':', ' ']).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ").to_ascii_lowercase()
+}

@@ -10,7 +10,10 @@ use ptx_isa::text::spelling;
 use super::index::{Floors, Named, Need};
 use super::sheet::{Row, Section, Sheet, code};
 use super::{file, lowest, prose, spec};
-use crate::cli::names::forms_of;
+use crate::cli::names::{self, forms_of};
+
+/// The page whose sections a search finds.
+const IDIOMS: &str = "idioms.html";
 
 /// Files, titles and first sentences of these pages.
 const GUIDES: [(&str, &str, &str); 7] = [
@@ -27,7 +30,7 @@ const GUIDES: [(&str, &str, &str); 7] = [
         "How matrices are distributed over lanes, and what the bits of descriptors mean.",
     ),
     ("floors.html", "How floors work", "What versions and targets a statement needs, and why."),
-    ("idioms.html", "Idioms", "Short sequences for common tasks, each of which is tested."),
+    (IDIOMS, "Idioms", "Short sequences for common tasks, each of which is tested."),
     (
         "differences.html",
         "Differences",
@@ -65,8 +68,15 @@ pub(super) fn sheets(pages: &[&'static Page], floors: &mut Floors) -> (Vec<Sheet
         body: body(text, pages),
         sections: sections(file, floors).into_iter().flatten().collect(),
     };
-    let names = GUIDES.map(|(file, title, lead)| Named("guide", title.to_owned(), lead, file.to_owned()));
-    (GUIDES.iter().zip(texts).map(sheet).collect(), names.into())
+    let mut names =
+        Vec::from(GUIDES.map(|(file, title, lead)| Named("guide", title.to_owned(), lead, file.to_owned())));
+    for ((file, ..), text) in GUIDES.iter().zip(texts).filter(|((file, ..), _)| *file == IDIOMS) {
+        let titles = text.lines().filter_map(|line| line.strip_prefix("## "));
+        // An instruction that is called like an idiom comes first.
+        let name = |title| format!("Idiom: {}", super::plain(title));
+        names.extend(titles.map(|title| Named("guide", name(title), "", format!("{file}#{}", anchor(title)))));
+    }
+    (GUIDES.iter().zip(texts).map(sheet).collect(), names)
 }
 
 /// The HTML of a text in Markdown: sections, paragraphs, items, code, links, and `table:` with words of modifiers.

@@ -14,6 +14,7 @@ use ptx_isa::text::spelling;
 use serde::Serialize;
 
 use super::shared::Shared;
+use crate::cli::names;
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -110,8 +111,8 @@ struct Opcode {
     /// The numbers of its chapters.
     chapters: Vec<usize>,
     summary: &'static str,
-    /// Names that others use for it.
-    also: BTreeSet<&'static str>,
+    /// The words of the names that others use for it.
+    also: BTreeSet<String>,
     /// Name, whether it is free, and the place of its members among all lists of members.
     slots: Vec<(&'static str, u8, usize)>,
     /// The places of each line of syntax that some form cannot do without.
@@ -185,7 +186,7 @@ fn opcode(
         name: info.data().opcode,
         chapters: chapters(manual, page),
         summary: page.summary,
-        also: page.entries.iter().flat_map(|entry| entry.also.iter().copied()).collect(),
+        also: page.entries.iter().flat_map(|entry| entry.also).map(|name| names::phrase(name)).collect(),
         slots: slots.iter().map(|slot| (slot.name, slot.free.into(), members.place(slot.members))).collect(),
         lines,
         forms: text,

@@ -305,16 +305,19 @@ impl Resolver {
         found
     }
 
-    /// Checks other names: non-empty distinct phrases.
+    /// Checks other names: distinct phrases, and functions as C++ spells them.
     fn also(&mut self, opcode: &ast::Ident, also: &[(String, Span)]) -> Vec<String> {
         let mut phrases: Vec<String> = Vec::new();
         for (phrase, span) in also {
             let word = |word: &str| {
                 word.len() >= 2 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
             };
-            if !phrase.split(' ').all(word) {
-                let message = "other names consist of lower-case words separated by single spaces";
-                self.error(Diagnostic::new(*span, message).help("like `also \"shuffle\", \"exchange lanes\";`"));
+            let is_function = phrase
+                .contains(|letter: char| matches!(letter, '_' | ':') || letter.is_ascii_uppercase())
+                && phrase.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':'));
+            if !is_function && !phrase.split(' ').all(word) {
+                let message = "other names are lower-case words separated by single spaces, or a function of C++";
+                self.error(Diagnostic::new(*span, message).help("like `also \"exchange lanes\", \"__swap_lanes\";`"));
             } else if phrases.contains(phrase) {
                 self.error(Diagnostic::new(*span, "duplicate name"));
             } else if *phrase == opcode.as_ref() {
