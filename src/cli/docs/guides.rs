@@ -226,20 +226,32 @@ fn places_of(needs: &[Need], floors: &mut Floors) -> String {
 
 /// Every distribution, and where its sizes are drawn.
 fn drawings(pages: &[&'static Page]) -> Option<Section> {
-    let mut drawn: Vec<(&'static str, Vec<String>)> = Vec::new();
+    // Of each distribution the operands that have it, and of these the sizes.
+    type Sizes = Vec<(String, Vec<String>)>;
+    let mut drawn: Vec<(&'static str, Sizes)> = Vec::new();
     for page in pages {
         for (number, drawing) in page.drawings().into_iter().enumerate() {
             let fragment = drawing.fragment;
-            let held = fragment.held.iter().map(|held| held.operand).collect::<Vec<_>>().join(", ");
-            let name = format!("`{}`: `{held}`, {} × {}", page.opcode, fragment.rows, fragment.columns);
-            let link = format!("<a href=\"{}#fragment{}\">{}</a>", file(page.opcode), number + 1, prose(&name));
-            match drawn.iter_mut().find(|(text, _)| *text == fragment.description) {
+            let held = fragment.held.iter().map(|held| code(held.operand)).collect::<Vec<_>>().join(", ");
+            let head = format!("{} {held}", opcode_link(page));
+            let count = if fragment.matrices > 1 { format!("{} of ", fragment.matrices) } else { String::new() };
+            let registers = names::count(fragment.registers as usize, "register");
+            let size = format!("{count}{} × {} in {registers}", fragment.rows, fragment.columns);
+            let link = format!("<a href=\"{}#fragment{}\">{size}</a>", file(page.opcode), number + 1);
+            let place = drawn.iter().position(|(text, _)| *text == fragment.description).unwrap_or(drawn.len());
+            if place == drawn.len() {
+                drawn.push((fragment.description, Vec::new()));
+            }
+            match drawn[place].1.iter_mut().find(|(other, _)| *other == head) {
                 Some((_, links)) => links.push(link),
-                None => drawn.push((fragment.description, vec![link])),
+                None => drawn[place].1.push((head, vec![link])),
             }
         }
     }
-    let rows = drawn.into_iter().map(|(text, links)| Row::new(vec![prose(text), links.join("; ")]));
+    let words = |(head, links): &(String, Vec<String>)| format!("{head}: {}", links.join(", "));
+    let rows = drawn
+        .iter()
+        .map(|(text, operands)| Row::new(vec![prose(text), operands.iter().map(words).collect::<Vec<_>>().join("; ")]));
     Section::of("drawn", "Fragments", &["Distribution", "Instructions, operands and sizes"], rows)
 }
 

@@ -484,18 +484,21 @@ impl Instruction<'_> {
         all.filter(|example| !example.refused).map(|example| example.text).next()
     }
 
-    /// What a link to an entry is called where its number stands for it.
-    fn entry_title(&self, number: &usize) -> &'static str {
-        self.page.entries[number - 1].syntax.first().map_or("", |line| line.text)
-    }
-
     fn words(&self) -> Vec<&'static str> {
         self.page.modifiers.iter().filter(|modifier| modifier.is_word()).map(|modifier| modifier.name).collect()
     }
 
-    /// The fragments, each distribution once.
-    fn drawn(&self) -> Vec<Drawing> {
-        self.page.drawings()
+    /// The fragments, each distribution once; true for those whose operands and sizes are those of another.
+    fn drawn(&self) -> Vec<(Drawing, bool)> {
+        let drawings = self.page.drawings();
+        let title = |drawing: &Drawing| {
+            let held = drawing.fragment.held.iter().map(|held| held.operand).collect::<Vec<_>>();
+            (held, drawing.fragment.size(), drawing.members.len())
+        };
+        let titles: Vec<_> = drawings.iter().map(title).collect();
+        let is_alike = |drawing: &Drawing| titles.iter().filter(|other| **other == title(drawing)).count() > 1;
+        let alike: Vec<bool> = drawings.iter().map(is_alike).collect();
+        drawings.into_iter().zip(alike).collect()
     }
 
     fn holders(&self, fragment: &Fragment) -> (Vec<Cow<'static, str>>, usize) {
