@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ptx_isa::TABLE;
-use ptx_isa::reference::page::Page;
+use ptx_isa::reference::page::{Manual, Page};
 use ptx_isa::table::{FormInfo, Free, Item};
 
+use super::index;
 use crate::cli::names::forms_of;
 
 /// With fewer entries a list is shorter.
@@ -115,11 +116,11 @@ pub(super) fn of(page: &'static Page) -> Option<Contents> {
     Some(Contents { across: across.name(), down: down.name(), rows, columns })
 }
 
-/// More opcodes use a function that says little of them.
-const COMMON: usize = 4;
+/// Functions that opcodes with more first words use say little of them.
+const COMMON: usize = 3;
 
-/// For each page the opcodes that it names, or that name it, or that compute with the same functions.
-pub(super) fn see_also(pages: &[&'static Page]) -> Vec<Vec<&'static str>> {
+/// For each page the opcodes that it names, or that name it, or that are of its chapter and compute alike.
+pub(super) fn see_also(manual: &Manual, pages: &[&'static Page]) -> Vec<Vec<&'static str>> {
     let named = |page: &'static Page| {
         let texts = page.entries.iter().flat_map(|entry| {
             let errata = entry.errata.iter().flat_map(|erratum| [erratum.subject, erratum.manual, erratum.machine]);
@@ -129,15 +130,23 @@ pub(super) fn see_also(pages: &[&'static Page]) -> Vec<Vec<&'static str>> {
         codes.filter_map(|code| pages.iter().position(|other| other.opcode == code)).collect::<BTreeSet<usize>>()
     };
     let names: Vec<BTreeSet<usize>> = pages.iter().map(|page| named(page)).collect();
-    let mut users: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (number, page) in pages.iter().enumerate() {
-        for function in page.functions {
-            users.entry(function.signature).or_default().push(number);
-        }
-    }
+    let functions = |page: &Page| page.functions.iter().map(|function| function.signature).collect::<BTreeSet<&str>>();
+    let functions: Vec<BTreeSet<&str>> = pages.iter().map(|page| functions(page)).collect();
+    let chapters: Vec<Vec<usize>> = pages.iter().map(|page| index::chapters(manual, page)).collect();
+    let is_rare = |function: &str| {
+        let users = pages.iter().zip(&functions).filter(|(_, own)| own.contains(function));
+        users.map(|(page, _)| page.opcode.split('.').next()).collect::<BTreeSet<_>>().len() <= COMMON
+    };
+    // They share a rare function, and at least three of ten that either of them has.
+    let compute_alike = |one: usize, other: usize| {
+        let (shared, all) =
+            (functions[one].intersection(&functions[other]), functions[one].union(&functions[other]).count());
+        let is_one_chapter = chapters[one].iter().any(|chapter| chapters[other].contains(chapter));
+        is_one_chapter && shared.clone().count() * 10 >= all * 3 && shared.clone().any(|function| is_rare(function))
+    };
     let near = |number: usize| {
         let named_by = (0..pages.len()).filter(|other| names[*other].contains(&number));
-        let alike = users.values().filter(|list| list.len() <= COMMON && list.contains(&number)).flatten().copied();
+        let alike = (0..pages.len()).filter(|other| compute_alike(number, *other));
         let all: BTreeSet<usize> = names[number].iter().copied().chain(named_by).chain(alike).collect();
         all.into_iter().filter(|other| *other != number).map(|other| pages[other].opcode).collect()
     };

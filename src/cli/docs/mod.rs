@@ -156,7 +156,7 @@ fn files(module: Option<&str>, recorded: Option<&Recorded>) -> io::Result<Vec<(S
     files.push(("explorer.html".to_owned(), render(Explorer { site: &site, module: module.is_some() }.render())?));
     files.push(("playground.html".to_owned(), render(Playground { site: &site, module: module.is_some() }.render())?));
     files.push(("forms.html".to_owned(), render(Forms { site: &site }.render())?));
-    for (page, also) in pages.iter().zip(contents::see_also(&pages)) {
+    for (page, also) in pages.iter().zip(contents::see_also(manual, &pages)) {
         let contents = contents::of(page);
         let folds = Folds::of(page, &modifiers(page));
         let reasons = RefCell::new(Shared::new());
