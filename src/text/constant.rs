@@ -30,10 +30,10 @@ use crate::table::{Kind, TypeInfo};
 const DEPTH: u32 = 64;
 
 /// Threads in a warp: the value of `WARP_SZ`.
-pub(crate) const WARP: u64 = isa_table::program::WARP as u64;
+pub const WARP: u64 = isa_table::program::WARP as u64;
 
 /// The name of the one named constant.
-pub(crate) const WARP_NAME: &str = "WARP_SZ";
+pub const WARP_NAME: &str = "WARP_SZ";
 
 /// Returns true if the cursor is at a name that is not a named constant.
 pub(crate) fn at_name(cursor: &Cursor<'_>) -> bool {

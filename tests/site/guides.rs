@@ -1,5 +1,6 @@
 //! Pages that explain: their tables are those of the spec, and what they show runs.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use ptx_isa::TABLE;
@@ -98,6 +99,78 @@ fn every_difference_and_every_fragment_is_listed() {
             assert!(fragments.contains(&plain(drawing.fragment.description)), "{}", page.opcode);
         }
     }
+}
+
+/// Of a distribution, each instruction is named once, and each of its sizes is another.
+#[test]
+fn a_fragment_lists_an_instruction_once() {
+    let page = read("fragments.html");
+    let part = page.split("<section id=\"drawn\">").nth(1).and_then(|rest| rest.split("</section>").next());
+    let rows = cells(part.expect("fragments"));
+    assert!(rows.len() > 10);
+    let are_distinct = |list: &[&str]| list.iter().collect::<BTreeSet<_>>().len() == list.len();
+    for row in &rows[1..] {
+        let (heads, sizes): (Vec<&str>, Vec<&str>) =
+            row[1].split("; ").map(|group| group.split_once(": ").expect("operands and sizes")).unzip();
+        assert!(are_distinct(&heads), "{row:?}");
+        assert!(sizes.iter().all(|sizes| are_distinct(&sizes.split(", ").collect::<Vec<_>>())), "{row:?}");
+    }
+    assert!(rows.iter().any(|row| row[1].starts_with("ldmatrix d: 8 × 8 in 1 register, 2 of 8 × 8 in 2 registers")));
+}
+
+/// Parts that are folded can be told apart, and the only part of a page is not folded.
+#[test]
+fn folded_parts_have_titles_of_their_own() {
+    for opcode in ["cvt", "mma"] {
+        let page = read(&format!("i-{opcode}.html"));
+        let titles = page.split("<details class=\"").skip(1).filter_map(|part| {
+            let (class, rest) = part.split_once('"')?;
+            let title = rest.split_once("<summary>")?.1.split("</summary>").next()?;
+            (class == "fragment" || title.starts_with("<h2>")).then(|| words(title))
+        });
+        let titles: Vec<String> = titles.collect();
+        assert!(titles.len() > 10, "{opcode}: {titles:?}");
+        assert_eq!(titles.iter().collect::<BTreeSet<_>>().len(), titles.len(), "{opcode}: {titles:?}");
+    }
+    for page in REFERENCE.pages() {
+        let html = read(&format!("i-{}.html", page.opcode.replace("::", "--")));
+        assert!(page.entries.len() > 1 || !html.contains("<summary><h2>1. "), "{}", page.opcode);
+    }
+    for page in ["i-tex.html", "i-tcgen05.mma.html"] {
+        assert!(read(page).contains(" more lines</summary>"), "{page}");
+    }
+    // Long opcodes are broken behind their dots, where they are listed at the side.
+    assert!(read("i-cp.async.html").contains(">cp.<wbr>async.<wbr>bulk<"));
+}
+
+#[test]
+fn conditions_are_prose() {
+    for page in ["v-8.6.html", "v-4.3.html", "t-sm_90.html", "i-cvt.html", "i-atom.html"] {
+        let html = read(page);
+        let tables = match html.split_once("<section id=\"modifiers\">") {
+            Some((_, rest)) if !page.starts_with("i-") => {
+                rest.split("</section>").next().unwrap_or_default().to_owned()
+            }
+            _ => html.split("class=\"since\"").skip(1).filter_map(|rest| rest.split("</table>").next()).collect(),
+        };
+        assert!(!tables.is_empty(), "{page}");
+        for sign in ["==", "!=", "&amp;&amp;", "||", " in {", "(."] {
+            assert!(!tables.contains(sign), "{page}: {sign}");
+        }
+    }
+    assert!(read("v-8.6.html").contains("<code>.f32x2</code> as <code>.type</code>"));
+}
+
+/// Functions that instructions of different chapters share do not relate them.
+#[test]
+fn see_also_names_what_is_related() {
+    let also = |opcode: &str| {
+        let page = read(&format!("i-{opcode}.html"));
+        page.split("See also: ").nth(1).and_then(|rest| rest.split("</p>").next()).map(words).unwrap_or_default()
+    };
+    assert!(also("clz").contains("bfind") && !also("clz").contains("elect"), "{}", also("clz"));
+    assert!(!also("copysign").contains("div") && !also("abs").contains("redux"));
+    assert!(also("bar").contains("barrier") && also("vshl").contains("vshr"));
 }
 
 #[test]

@@ -515,6 +515,11 @@ fn named(fragment: &Fragment, matrix: &[Vec<String>]) -> Vec<(String, Vec<String
     fragment.row_names().into_iter().zip(matrix.iter().cloned()).collect()
 }
 
+/// An opcode as HTML, which a line may end in behind a dot.
+fn breakable(opcode: &str) -> String {
+    escape(opcode).replace('.', ".<wbr>")
+}
+
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

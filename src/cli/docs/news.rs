@@ -9,8 +9,8 @@ use ptx_isa::target::{Floor, Target, Version};
 use ptx_isa::text::spelling;
 
 use super::index::{Floors, Named, Need};
-use super::prose;
 use super::sheet::{Row, Section, Sheet, code};
+use super::{prose, vocabulary};
 use crate::cli::names::forms_of;
 
 /// The page that leads to the others.
@@ -124,13 +124,10 @@ fn sheet(since: Since, known: &[Known], floors: &mut Floors) -> Sheet {
         free_modifiers(known.page, since).map(|words| Row::new(vec![link(known.page), prose(&words)]))
     });
     sections.push(Section::of("modifiers", "Modifiers and conditions", &["Instruction", "Where"], modifiers));
-    let registers = TABLE.specials.iter().filter(|special| is_new(&special.floor)).map(|special| {
-        Row::named(
-            "",
-            Some(&special.floor),
-            floors,
-            vec![code(special.name), prose(special.description), words(&special.floor)],
-        )
+    let families = vocabulary::families().into_iter().filter(|family| is_new(&family[0].floor));
+    let registers = families.map(|family| {
+        let (name, floor) = (vocabulary::family_name(&family), &family[0].floor);
+        Row::named("", Some(floor), floors, vec![name, prose(family[0].description), words(floor)])
     });
     let registers: Vec<Row> = registers.collect();
     sections.push(Section::of("registers", "Special registers", &["Register", "Meaning", "Exists since"], registers));

@@ -2,6 +2,7 @@
 
 use ptx_isa::TABLE;
 use ptx_isa::table::{Directive, Kind, NonFinite, Space, Special, TypeInfo, TypeSet};
+use ptx_isa::text::constant;
 
 use super::index::{Floors, Named};
 use super::prose;
@@ -30,12 +31,20 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
         sheet(
             registers,
             "Read-only registers that describe a thread, its place in the launch, and the machine.",
-            vec![Section::of(
-                "registers",
-                "Special registers",
-                &["Register", "Meaning", "Types", "Exists since"],
-                TABLE.specials.iter().map(|special| register(special, registers.0, floors, &mut names)),
-            )],
+            vec![
+                Section::of(
+                    "registers",
+                    "Special registers",
+                    &["Register", "Meaning", "Types", "Exists since"],
+                    families().iter().map(|family| register(family, registers.0, floors, &mut names)),
+                ),
+                Section::of(
+                    "constants",
+                    "Named constants",
+                    &["Constant", "Meaning", "Value"],
+                    [warp_size(registers.0, &mut names)],
+                ),
+            ],
         ),
         sheet(
             directives,
@@ -71,7 +80,9 @@ pub(super) fn sheets(floors: &mut Floors) -> (Vec<Sheet>, Vec<Named>) {
         ),
         sheet(
             types,
-            "Types of operands and registers. A register may be used for an operand of another type if both have the same width.",
+            "Types of operands and registers. Untyped bits fit any type of their width, and any type takes registers of as many \
+             untyped bits. Integers of one width fit each other, signed or not; apart from bits, floats fit their own type only. The \
+             last column lists them. Where an instruction takes more, such as wider registers, its page says so.",
             vec![
                 Section::of(
                     "types",
@@ -118,16 +129,68 @@ fn names_of(types: TypeSet) -> String {
     declared.map(|id| code(&format!(".{}", TABLE.ty(id).name))).collect::<Vec<_>>().join(" ")
 }
 
-fn register(special: &'static Special, file: &str, floors: &mut Floors, names: &mut Vec<Named>) -> Row {
-    let name = match (special.count, special.vector) {
+/// Splits a name at its first number: `%pm`, 0, `_64`.
+fn numbered(name: &str) -> Option<(&str, u32, &str)> {
+    let (start, _) = name.char_indices().find(|(_, letter)| letter.is_ascii_digit())?;
+    let (stem, rest) = name.split_at(start);
+    let tail = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    Some((stem, rest[..rest.len() - tail.len()].parse().ok()?, tail))
+}
+
+/// Returns true if two special registers differ in nothing but the number in their names, which is one higher.
+fn follows(next: &Special, special: &Special) -> bool {
+    let is_next = match (numbered(special.name), numbered(next.name)) {
+        (Some((stem, number, tail)), Some(other)) => other == (stem, number + 1, tail),
+        _ => false,
+    };
+    let shape = |special: &Special| (special.count, special.vector, special.types, special.description);
+    is_next && shape(special) == shape(next) && special.floor == next.floor
+}
+
+/// The special registers: those that differ in a number only are a family, `%pm0` to `%pm3`.
+pub(super) fn families() -> Vec<Vec<&'static Special>> {
+    let mut families: Vec<Vec<&'static Special>> = Vec::new();
+    for special in TABLE.specials {
+        let is_of = |family: &&mut Vec<&'static Special>| family.last().is_some_and(|last| follows(special, last));
+        match families.iter_mut().find(is_of) {
+            Some(family) => family.push(special),
+            None => families.push(vec![special]),
+        }
+    }
+    families
+}
+
+/// The name of a family as HTML.
+pub(super) fn family_name(family: &[&Special]) -> String {
+    let [first, .., last] = family else {
+        return family.first().map_or_else(String::new, |special| code(&register_name(special)));
+    };
+    format!("{} to {}", code(first.name), code(last.name))
+}
+
+fn register_name(special: &Special) -> String {
+    match (special.count, special.vector) {
         (0, false) => special.name.to_owned(),
         (0, true) => format!("{}.{{x,y,z,w}}", special.name),
         (count, _) => format!("{}<{count}>", special.name),
-    };
-    let id = special.name.trim_start_matches('%');
-    names.push(entry("special register", file, special.name, id, special.description));
-    let cells = vec![code(&name), prose(special.description), names_of(special.types), special.floor.to_string()];
-    Row::named(id, Some(&special.floor), floors, cells)
+    }
+}
+
+fn register(family: &[&'static Special], file: &str, floors: &mut Floors, names: &mut Vec<Named>) -> Row {
+    let first = family[0];
+    let id = first.name.trim_start_matches('%');
+    names.extend(family.iter().map(|one| entry("special register", file, one.name, id, one.description)));
+    let cells = vec![family_name(family), prose(first.description), names_of(first.types), first.floor.to_string()];
+    Row::named(id, Some(&first.floor), floors, cells)
+}
+
+/// The row of the constant that has a name.
+fn warp_size(file: &str, names: &mut Vec<Named>) -> Row {
+    const MEANING: &str = "Warp size: the number of lanes in a warp, in any constant expression.";
+    let name = constant::WARP_NAME;
+    names.push(entry("constant", file, name, name, MEANING));
+    let cells = vec![code(name), prose(MEANING), constant::WARP.to_string()];
+    Row { id: name.to_owned(), floor: None, cells }
 }
 
 /// Places of a directive that has no syntax of its own.
