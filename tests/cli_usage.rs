@@ -88,7 +88,13 @@ fn explain_knows_what_has_a_name_beside_instructions() {
 fn near_forms_are_named_once_and_minimum_targets_exist() {
     let output = run(&["table", "mov.b32.s7"]);
     assert_eq!(output.err.matches("`mov.b32`").count(), 1, "{}", output.err);
-    assert!(run(&["table", "ld.global.u64;"]).out.contains("ld.u64"));
+    // The row is that of the spelling, whose free modifiers need more than the form.
+    assert!(run(&["table", "ld.global.u64;"]).out.starts_with("ld.global.u64 "));
+    for pattern in ["ld.relaxed.gpu.global.u64", "ld.u64.gpu.global.relaxed", "ld.relaxed.gpu.global.u64*"] {
+        let row = run(&["table", pattern]).out;
+        assert!(row.starts_with("ld.relaxed.gpu.global.u64 ") && row.contains(" PTX 6.0  sm_70 "), "{pattern}: {row}");
+    }
+    assert!(run(&["table", "ld.u64"]).out.contains(" PTX 1.0  sm_10 "));
     // `sm_100f` came with PTX 8.8.
     let alloc = run(&["table", "tcgen05.alloc.*"]).out;
     assert!(alloc.contains("PTX 8.6  sm_100a or sm_101a"), "{alloc}");

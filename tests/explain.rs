@@ -4,8 +4,10 @@
 use std::collections::HashSet;
 use std::process::{Command, Output};
 
+use ptx_isa::reference::form::takes;
 use ptx_isa::reference::{Computed, REFERENCE};
-use ptx_isa::table::FormInfo;
+use ptx_isa::table::{FormInfo, OperandKind};
+use ptx_isa::target::Version;
 use ptx_isa::text::mnemonic::resolve;
 use ptx_isa::{Form, TABLE};
 
@@ -70,11 +72,73 @@ fn an_opcode_is_found_by_what_else_it_is_called() {
         ("__syncthreads", "bar"),
         ("wmma::mma_sync", "wmma.mma"),
         ("__byte_perm", "prmt"),
+        ("atomicAdd", "atom"),
+        ("vprintf", "call"),
     ] {
         let output = explain(name);
         let first = text(&output).lines().filter_map(|line| line.split(' ').next()).any(|first| first == opcode);
         assert!(output.status.success() && first, "{name}: {}", text(&output));
     }
+}
+
+#[test]
+fn names_of_cuda_are_shown_as_they_are_spelt() {
+    for (opcode, name) in [("popc", "__popc,"), ("shfl", "__shfl_up_sync,"), ("bar", "__syncthreads")] {
+        let output = explain(opcode);
+        assert!(text(&output).contains(name), "{}", text(&output));
+    }
+}
+
+/// What every form of a section needs comes first, and each condition adds to it.
+#[test]
+fn floors_of_a_section_do_not_contradict_each_other() {
+    let version = |text: Option<&str>| text.map(|text| text.parse::<Version>().expect("a version"));
+    for page in REFERENCE.pages() {
+        for entry in page.entries {
+            let mut listed = entry.floors.iter().filter(|floor| floor.lenient.is_none());
+            let every = listed.next().expect("a floor");
+            assert!(every.subject.is_none() && every.ptx.is_some() && every.target.is_some(), "{}", page.opcode);
+            for floor in listed {
+                assert!(floor.subject.is_some() && floor.words.is_some(), "{}", page.opcode);
+                let is_later = version(floor.ptx) > version(every.ptx);
+                let is_higher = floor.target.is_some_and(|target| Some(target) != every.target);
+                assert!(is_later || is_higher, "{}: {floor:?} adds nothing to {every:?}", page.opcode);
+                assert!(is_later || floor.ptx.is_none(), "{}: {floor:?} is below {every:?}", page.opcode);
+            }
+        }
+    }
+    // All forms of the section are for this type, so that its requirement is that of every form.
+    let entries = REFERENCE.page("add").expect("a page").entries;
+    let doubles = entries.iter().find(|entry| entry.operands[0].types == ["f64"]).expect("a section");
+    let rows: Vec<_> = doubles.floors.iter().map(|floor| (floor.subject, floor.ptx, floor.target)).collect();
+    assert_eq!(rows, [(None, Some("1.0"), Some("sm_13")), (None, None, Some("sm_10"))]);
+}
+
+#[test]
+fn a_statement_is_explained_in_its_own_terms() {
+    let evened = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let output = explain("st.global.u32 [%rd1+4], %r1;");
+    let shown = evened(text(&output));
+    for part in
+        ["a read [%rd1+4]: an address; registers", "b read %r1: 1 of .u32", "Writes 4 bytes at [%rd1+4] in .global"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(evened(text(&explain("st.global.u32"))).contains("a read an address; registers"));
+}
+
+/// As `check` does: a constant is an address in some state spaces only.
+#[test]
+fn constant_addresses_depend_on_the_space() {
+    let mut found = HashSet::new();
+    for space in TABLE.spaces {
+        let Ok(resolved) = resolve(&TABLE, &format!("ld.{}.u32", space.name)) else { continue };
+        let address = resolved.form.operands().iter().find(|operand| operand.kind == OperandKind::Address);
+        let takes = takes(resolved.form, &resolved.free, address.expect("an address"));
+        assert_eq!(takes.iter().any(|phrase| phrase.contains("constants")), space.constants, "{}", space.name);
+        found.insert(space.constants);
+    }
+    assert_eq!(found.len(), 2);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use ptx_isa::TABLE;
 use ptx_isa::diagnostic::{Code, Explanation, LineIndex};
 use ptx_isa::reference::REFERENCE;
+use ptx_isa::reference::form::FormPage;
 use ptx_isa::reference::page::Page;
 use ptx_isa::reference::text::{CODE, FAINT, NAME, Terminal};
 use ptx_isa::table::{FormInfo, Free, Lenient, Requirement};
@@ -39,7 +40,7 @@ pub(super) fn write(out: &mut impl Write, mnemonic: &str, machine: &Machine) -> 
         Ok(resolved) => {
             let Resolved { form, free, .. } = resolved;
             let (needs, effects) = (Need::of(form, free).collect(), effects::of_form_in_words(form, &free));
-            Explained { form, free, needs, effects }.write(&mut out, machine)?;
+            Explained { form, free, needs, effects, written: Vec::new() }.write(&mut out, machine)?;
             if let (true, Some(note)) = (resolved.reordered, TABLE.takes(Lenient::ModifierOrder)) {
                 out.heading("As written")?;
                 out.item("", note)?;
@@ -156,6 +157,8 @@ pub(super) struct Explained<'a> {
     free: Free,
     needs: Vec<Need<'a>>,
     effects: Vec<String>,
+    /// The operands of a statement.
+    written: Vec<String>,
 }
 
 impl<'a> Explained<'a> {
@@ -166,13 +169,15 @@ impl<'a> Explained<'a> {
         declared: impl Fn(&'a str) -> bool,
     ) -> Explained<'a> {
         let effects = statement.effects_in_words(declared);
-        Explained { form: statement.form(), free: *statement.free(), needs: needs.collect(), effects }
+        let written = (0..statement.operands().len()).map(|place| statement.operand_text(place)).collect();
+        Explained { form: statement.form(), free: *statement.free(), needs: needs.collect(), effects, written }
     }
 
     /// Tells, with styles, what it is, and whether a machine has what it needs.
     pub(super) fn write(&self, out: &mut Terminal<impl Write>, machine: &Machine) -> io::Result<()> {
-        let Explained { form, free, needs, effects } = self;
-        out.form(&REFERENCE.form_with(*form, free).expect("a page for each form"), needs, effects)?;
+        let Explained { form, free, needs, effects, written } = self;
+        let page = REFERENCE.form_with(*form, free).expect("a page for each form");
+        out.form(&FormPage { written: written.clone(), ..page }, needs, effects)?;
         let Some(words) = machine.in_words() else { return Ok(()) };
         out.heading(&words)?;
         let mut lacking = machine.lacks(needs).peekable();

@@ -1,16 +1,18 @@
 //! `ptx-isa table`: a row for each legal form.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::io::{self, BufWriter, Write};
 
 use ptx_isa::TABLE;
-use ptx_isa::table::FormInfo;
+use ptx_isa::table::{FormInfo, Free, Requirement};
 use ptx_isa::target::in_words;
+use ptx_isa::text::statement::Need;
 use ptx_isa::text::{find, mnemonic, spelling};
 use serde::Serialize;
 
 use super::names::count;
-use super::{Outcome, TableArguments, TableFormat, dataset};
+use super::{Machine, Outcome, TableArguments, TableFormat, dataset};
 
 #[derive(Serialize)]
 struct Row {
@@ -24,10 +26,12 @@ struct Row {
 }
 
 impl Row {
-    fn new(form: FormInfo) -> Row {
-        let since = spelling::since(form);
+    /// The row of a form as it is spelt with free modifiers; without any, of its canonical spelling.
+    fn new(form: FormInfo, spelt: Option<Free>) -> Row {
+        let least = |free| TABLE.least(Need::of(form, free).map(|need| Requirement::From(need.listed())));
+        let since = spelt.and_then(least).unwrap_or_else(|| spelling::since(form));
         Row {
-            mnemonic: spelling::mnemonic(form),
+            mnemonic: spelt.map_or_else(|| spelling::mnemonic(form), |free| form.mnemonic_with(&free).into()),
             pattern: form.pattern(),
             operands: form.signature(),
             ptx: since.ptx.to_string(),
@@ -35,6 +39,21 @@ impl Row {
             section: form.section(),
         }
     }
+}
+
+/// The forms with a spelling that a pattern matches and a machine has; with its free modifiers where the canonical spelling is another.
+fn found(pattern: &str, machine: &Machine) -> Vec<(FormInfo, Option<Free>)> {
+    let spelt = RefCell::new(Vec::new());
+    find::forms(&TABLE, pattern, |form, free| {
+        let is_there = machine.has_with(form, free);
+        if is_there {
+            let names = [form.mnemonic().into(), spelling::mnemonic(form)];
+            let is_canonical = names.iter().any(|name: &Cow<'_, str>| mnemonic::matches(pattern, name));
+            spelt.borrow_mut().push((form, (!is_canonical).then_some(*free)));
+        }
+        is_there
+    });
+    spelt.into_inner()
 }
 
 /// The mnemonics that may be meant by a pattern that matches none, as the end of a sentence.
@@ -51,9 +70,9 @@ fn near(pattern: &str) -> String {
 pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome> {
     let TableArguments { format, machine, pattern } = arguments;
     let mut out = BufWriter::new(io::stdout().lock());
-    let forms: Vec<FormInfo> = match pattern {
-        Some(pattern) => find::forms(&TABLE, pattern.trim_end_matches(';'), |form, free| machine.has_with(form, free)),
-        None => TABLE.forms().filter(|form| machine.has(*form)).collect(),
+    let forms: Vec<(FormInfo, Option<Free>)> = match pattern {
+        Some(pattern) => found(pattern.trim_end_matches(';'), machine),
+        None => TABLE.forms().filter(|form| machine.has(*form)).map(|form| (form, None)).collect(),
     };
     if forms.is_empty() {
         let place = machine.in_words().map(|machine| format!(" with {machine}")).unwrap_or_default();
@@ -62,8 +81,8 @@ pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome
     }
     match format {
         TableFormat::Text => {
-            for form in &forms {
-                let Row { mnemonic, operands, ptx, target, section, .. } = Row::new(*form);
+            for (form, spelt) in &forms {
+                let Row { mnemonic, operands, ptx, target, section, .. } = Row::new(*form, *spelt);
                 writeln!(out, "{mnemonic:<27} {operands:<32} PTX {ptx:<4} {target:<7} {section}")?;
             }
             if !quiet {
@@ -71,12 +90,14 @@ pub(super) fn run(arguments: &TableArguments, quiet: bool) -> io::Result<Outcome
             }
         }
         TableFormat::Json => {
-            for form in &forms {
-                serde_json::to_writer(&mut out, &Row::new(*form))?;
+            for (form, spelt) in &forms {
+                serde_json::to_writer(&mut out, &Row::new(*form, *spelt))?;
                 writeln!(out)?;
             }
         }
-        TableFormat::Dataset => dataset::write(&mut out, &forms)?,
+        TableFormat::Dataset => {
+            dataset::write(&mut out, &forms.iter().map(|(form, _)| *form).collect::<Vec<_>>())?;
+        }
     }
     out.flush()?;
     Ok(if forms.is_empty() { Outcome::InputErrors } else { Outcome::Fine })

@@ -9,7 +9,7 @@ use isa_table::names;
 use super::page::{Entry, Fragment, Function, Page};
 use crate::TABLE;
 use crate::selector::Permission;
-use crate::table::{FormInfo, Free, Kind, Operand, Table, TypeInfo};
+use crate::table::{FormInfo, Free, Kind, Operand, OperandKind, TypeInfo};
 use crate::text::effects;
 
 /// Reference page of one form.
@@ -33,6 +33,8 @@ pub struct FormPage {
     pub function: Option<String>,
     /// The form as a constant: `Setp::LT_S32`.
     pub constant: String,
+    /// The operands as a statement writes them, in the order of the form's; empty where no statement is explained.
+    pub written: Vec<String>,
 }
 
 /// A modifier of a form.
@@ -73,6 +75,7 @@ impl FormPage {
             lines,
             function: function(form),
             constant: constant(form),
+            written: Vec::new(),
         }
     }
 }
@@ -132,8 +135,9 @@ pub fn width(ty: &TypeInfo) -> String {
     }
 }
 
-/// Returns phrases that describe the values an operand of a form accepts.
-pub fn takes(table: &Table, operand: &Operand) -> Vec<String> {
+/// Returns phrases that describe the values an operand of a form accepts in statements with these free modifiers.
+pub fn takes(form: FormInfo, free: &Free, operand: &Operand) -> Vec<String> {
+    let table = form.table();
     let ty = table.ty(operand.ty);
     let mut list = Vec::new();
     if operand.state.is_some() {
@@ -153,11 +157,13 @@ pub fn takes(table: &Table, operand: &Operand) -> Vec<String> {
     if operand.sink {
         list.push("the sink _".to_string());
     }
-    if operand.constants {
+    // Of addresses, the state space decides, and they are integers.
+    let is_address = operand.kind == OperandKind::Address;
+    if operand.constants && (!is_address || form.space_of(free, operand).is_some_and(|space| space.constants)) {
         let kinds = [
             (ty.constants.integer, "integer"),
-            (ty.constants.float, "float"),
-            (ty.constants.single && !ty.constants.float, "0f…"),
+            (ty.constants.float && !is_address, "float"),
+            (ty.constants.single && !ty.constants.float && !is_address, "0f…"),
         ];
         let kinds: Vec<&str> = kinds.iter().filter(|(has, _)| *has).map(|(_, name)| *name).collect();
         if !kinds.is_empty() {

@@ -53,7 +53,7 @@ impl<W: Write> Terminal<W> {
     ///
     /// Returns the error of the underlying writer.
     pub fn form(&mut self, explained: &FormPage, needs: &[Need<'_>], effects: &[String]) -> io::Result<()> {
-        let FormPage { form, free, page, entry, modifiers, lines, functions, function, constant } = explained;
+        let FormPage { form, free, page, entry, modifiers, lines, functions, function, constant, written } = explained;
         let table = form.table();
         let name = if *free == Free::NONE { form.pattern() } else { form.mnemonic_with(free) };
         let signature = format!("{NAME}{name}{NAME:#}  {}", form.signature());
@@ -77,7 +77,7 @@ impl<W: Write> Terminal<W> {
         if form.operands().len() + form.states().len() > 0 {
             self.heading("Operands")?;
         }
-        for operand in form.operands().iter().chain(form.states()) {
+        for (place, operand) in form.operands().iter().chain(form.states()).enumerate() {
             let ty = table.ty(operand.ty);
             let name = match &operand.second {
                 Some(second) => format!("{}|{}", operand.name, second.name),
@@ -90,7 +90,10 @@ impl<W: Write> Terminal<W> {
                 OperandKind::Address => "an address".to_owned(),
                 other => other.name().to_owned(),
             };
-            self.item(&format!("{name:<5} {role:<9}"), &format!("{ty}; {}", form::takes(table, operand).join(", ")))?;
+            // The effects are told in terms of what the statement writes.
+            let text = written.get(place).map_or_else(String::new, |text| format!("{text}: "));
+            let takes = form::takes(*form, free, operand).join(", ");
+            self.item(&format!("{name:<5} {role:<9}"), &format!("{text}{ty}; {takes}"))?;
         }
         let fragments = explained.fragments();
         if !fragments.is_empty() {

@@ -12,8 +12,8 @@ use crate::table::{ABSENT, FormInfo, Free, Table};
 const MOST_TRIED: usize = 3000;
 
 /// Finds the forms of a table that have a legal spelling, free modifiers included, that matches the pattern and that
-/// `wanted` accepts. `*` matches any text. In a pattern without `*`, modifiers may be in any order that the assembler
-/// accepts.
+/// `wanted` accepts, which is called until it accepts one of a form. `*` matches any text. In a pattern without `*`, modifiers may be in
+/// any order that the assembler accepts.
 ///
 /// ```
 /// use ptx_isa::text::find::forms;

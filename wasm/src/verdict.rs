@@ -231,14 +231,14 @@ fn described(form: FormInfo, free: &Free, needs: &[Need<'_>], effects: Vec<Strin
         code: traces.last().map(|trace| TRACES.lines(trace).collect()).unwrap_or_default(),
         runs: form.effects().lacks.is_empty(),
         effects,
-        operands: form.operands().iter().chain(form.states()).map(operand).collect(),
+        operands: form.operands().iter().chain(form.states()).map(|info| operand(form, free, info)).collect(),
         matrices: pictures::matrices(form, free),
         constant: form::constant(form),
         function: form::function(form),
     }
 }
 
-fn operand(operand: &'static ptx_isa::table::Operand) -> Operand {
+fn operand(form: FormInfo, free: &Free, operand: &'static ptx_isa::table::Operand) -> Operand {
     let ty = TABLE.ty(operand.ty);
     let second = operand.second.as_ref();
     let permissions =
@@ -256,7 +256,7 @@ fn operand(operand: &'static ptx_isa::table::Operand) -> Operand {
             OperandKind::Address => "an address".to_owned(),
             other => other.name().to_owned(),
         },
-        takes: form::takes(&TABLE, operand).join(", "),
+        takes: form::takes(form, free, operand).join(", "),
         notes: permissions.into_iter().filter_map(note).collect(),
     }
 }
