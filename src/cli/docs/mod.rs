@@ -515,9 +515,10 @@ fn named(fragment: &Fragment, matrix: &[Vec<String>]) -> Vec<(String, Vec<String
     fragment.row_names().into_iter().zip(matrix.iter().cloned()).collect()
 }
 
-/// An opcode as HTML, which a line may end in behind a dot.
+/// An opcode as HTML; a line may end behind a dot of one that is wider than the list at the side.
 fn breakable(opcode: &str) -> String {
-    escape(opcode).replace('.', ".<wbr>")
+    const WIDTH: usize = 22;
+    if opcode.len() > WIDTH { escape(opcode).replace('.', ".<wbr>") } else { escape(opcode) }
 }
 
 fn escape(text: &str) -> String {
