@@ -204,7 +204,7 @@ fn github_gets_annotations() {
     assert_eq!(lines.len(), 3, "a finding a line: {}", output.out);
     assert!(lines[0].starts_with("::error file="), "{}", lines[0]);
     let rest = lines[0].split_once("a%2Cb%3Ac.ptx").expect("the file's name").1;
-    let expected = ",line=6,col=21,endColumn=23,title=illegal-modifier::`.lo` is for unsigned integers%0Ahelp: legal";
+    let expected = ",line=6,col=21,endColumn=23,title=illegal-modifier::`.lo` is for unsigned integers%0Ahelp: use";
     assert!(rest.starts_with(expected), "{rest}");
     assert!(lines[2].starts_with("::warning file="), "{}", lines[2]);
 }

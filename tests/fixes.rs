@@ -32,7 +32,7 @@ fn fixed(text: &str) -> String {
 const CASES: &[(&str, Code, &str, bool)] = &[
     ("add.u33 %r1, %r1, %r2;", Code::UnknownModifier, "add.u32 %r1, %r1, %r2;", false),
     ("sept.lt.s32 %p1, %r1, %r2;", Code::UnknownOpcode, "setp.lt.s32 %p1, %r1, %r2;", false),
-    ("setp.lo.s32 %p1, %r1, %r2;", Code::IllegalModifier, "setp.lt.s32 %p1, %r1, %r2;", false),
+    ("setp.lo.f32 %p1, %f1, %f2;", Code::IllegalModifier, "setp.lt.f32 %p1, %f1, %f2;", false),
     ("setp.lt.lt.s32 %p1, %r1, %r2;", Code::DuplicateModifier, "setp.lt.s32 %p1, %r1, %r2;", false),
     ("setp.s32.lt %p1, %r1, %r2;", Code::ModifierOrder, "setp.lt.s32 %p1, %r1, %r2;", true),
     ("setp .lt.s32 %p1, %r1, %r2;", Code::BlankBeforeModifier, "setp.lt.s32 %p1, %r1, %r2;", true),

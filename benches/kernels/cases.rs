@@ -115,13 +115,7 @@ pub(crate) fn cases() -> Vec<Case> {
             vec![floats(1 << 16, -1.0, 1.0), floats(1 << 16, -1.0, 1.0), floats_out(1 << 16)],
             &[X, Y, Z, int(256)],
         ),
-        case(
-            "product_tiled",
-            square(256),
-            [16, 16],
-            vec![floats(1 << 16, -1.0, 1.0), floats(1 << 16, -1.0, 1.0), floats_out(1 << 16)],
-            &[X, Y, Z, int(256)],
-        ),
+        product_tiled(256),
         case(
             "product_half",
             [8, 16],
@@ -240,6 +234,13 @@ pub(crate) fn saxpy(n: usize) -> Case {
         vec![floats(n, -1.0, 1.0), Buffer { output: true, holds: Holds::Floats, ..floats(n, 0.0, 1.0) }],
         &[X, Y, Value::Float(0.5), int(n)],
     )
+}
+
+/// The product of square matrices with rows of the given length, a multiple of 64.
+pub(crate) fn product_tiled(n: usize) -> Case {
+    let matrix = || floats(n * n, -1.0, 1.0);
+    let buffers = vec![matrix(), matrix(), output(4 * n * n, Holds::Floats)];
+    case("product_tiled", [n / 16, n / 16], [16, 16], buffers, &[X, Y, Z, int(n)])
 }
 
 /// Kernels that do little but copy, on buffers that no cache holds.

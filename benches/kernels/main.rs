@@ -13,6 +13,12 @@ mod cases;
 mod plot;
 mod rival;
 mod rows;
+mod tensor;
+
+#[path = "../../tests/kernels/model.rs"]
+mod model;
+#[path = "../../tests/kernels/products.rs"]
+mod products;
 
 use std::time::Instant;
 
@@ -203,6 +209,7 @@ fn main() {
     if plots && !sizes.is_empty() {
         write("sizes.svg", plot::lines("saxpy: elements a nanosecond by the length of the vectors", &sizes));
     }
+    tensor::rows(&wanted, library.as_ref());
     rows::modes(&wanted);
     rows::starts(&wanted);
     eprintln!("{:.0} s", start.elapsed().as_secs_f64());

@@ -28,9 +28,9 @@ pub struct Fixed {
 /// use ptx_isa::text::Options;
 /// use ptx_isa::text::module::fix;
 ///
-/// let module = ".version 8.0 .target sm_80 .entry k() { .reg .pred p; .reg .s32 r<2>;
+/// let module = ".version 8.0 .target sm_80 .entry k() { .reg .pred p; .reg .s32 r<2>; .reg .f32 f<2>;
 ///     setp.s32.lt p, r0, r1
-///     setp.lo.s32 p, r0, r1; ret; }";
+///     setp.lo.f32 p, f0, f1; ret; }";
 /// let safe = fix(&ptx_isa::TABLE, module, &Options::default(), |_, fix| fix.safe);
 /// assert_eq!(safe.text, module.replace("setp.s32.lt p, r0, r1", "setp.lt.s32 p, r0, r1;"));
 /// assert_eq!((safe.edits, safe.report.errors()), (2, 1));
