@@ -1,5 +1,6 @@
 //! Kernels of `kernels/triton_kernels.py`, which Triton compiled, held against the host: products of matrices in several
-//! types, with copies ahead of their use, attention, and softmax.
+//! types, with copies ahead of their use, by persistent blocks, by blocks that add their parts, and with scale factors;
+//! attention, softmax and layer norm.
 
 #[path = "kernels/machine.rs"]
 mod machine;
@@ -56,7 +57,13 @@ macro_rules! case {
     };
 }
 
-fn check([m, n, k]: [usize; 3], cases: &[Case]) {
+fn check(sizes: [usize; 3], cases: &[Case]) {
+    let [m, n, _] = sizes;
+    check_blocks("product", sizes, cases, |rows| [(m / rows) as u32, n as u32 / 32, 1]);
+}
+
+/// Holds a kernel that multiplies matrices against the host, with the blocks that it takes for the rows of one.
+fn check_blocks(kernel: &str, [m, n, k]: [usize; 3], cases: &[Case], blocks: impl Fn(usize) -> [u32; 3]) {
     // Two fraction bits hold whole numbers up to 4.
     let (mut a, mut b) = (small(m * k, 4), small(k * n + 1, 4));
     b.remove(0);
@@ -71,7 +78,7 @@ fn check([m, n, k]: [usize; 3], cases: &[Case]) {
             let sizes = [m, n, k].map(|size| (size as i32).into());
             let [im, jn, lk] = sizes;
             let arguments = [pa.into(), pb.into(), pc.into(), im, jn, lk, 0_u64.into(), 0_u64.into()];
-            machine.run("product", grid([(m / rows) as u32, n as u32 / 32, 1]), &arguments);
+            machine.run(kernel, grid(blocks(*rows)), &arguments);
             assert_eq!(machine.download::<f32>(pc, m * n), expected, "{ty}, {rows} rows");
         });
     }
@@ -94,6 +101,97 @@ fn products() {
             case!("fp8e5", 32, "product-fp8e5-89"),
         ],
     );
+}
+
+/// Fewer blocks than tiles, whose last ones are not whole.
+#[test]
+fn products_by_persistent_blocks() {
+    let cases = [
+        case!("fp16", 64, "persistent-80"),
+        case!("fp16", 64, "persistent-90"),
+        case!("fp16", 64, "persistent-100"),
+        case!("fp16", 64, "persistent-120"),
+    ];
+    check_blocks("persistent", [150, 72, 96], &cases, |_| [3, 1, 1]);
+}
+
+/// Two blocks compute each tile.
+#[test]
+fn products_of_split_sums() {
+    let cases = [
+        case!("fp16", 64, "split-80"),
+        case!("fp16", 64, "split-90"),
+        case!("fp16", 64, "split-100"),
+        case!("fp16", 64, "split-120"),
+    ];
+    check_blocks("split", [128, 64, 160], &cases, |rows| [(128 / rows) as u32 * 2, 2, 1]);
+}
+
+/// A product of rows of bytes, with the bytes that hold scale factors: `value` and `scale` give the numbers of elements and factors.
+fn scaled(kernels: &[&str], packed: usize, block: usize, value: fn(u8) -> f64, scale: fn(u8) -> f64, scales: [u8; 2]) {
+    const ROWS: usize = 128;
+    const COLUMNS: usize = 64;
+    const DEPTH: usize = 256;
+    let bytes = |count: usize| -> Vec<u8> { random(count).iter().map(|bits| (bits >> 9) as u8).collect() };
+    let factor = |byte: u8| scales[0] + byte % (scales[1] - scales[0]);
+    // Of e4m3, no NaN.
+    let element = |byte: u8| if packed == 1 && byte & 0x7f == 0x7f { byte & 0xf0 } else { byte };
+    let side = |lines: usize, skip: usize| -> (Vec<u8>, Vec<u8>) {
+        let elements = bytes(skip + lines * DEPTH / packed)[skip..].iter().map(|byte| element(*byte)).collect();
+        (elements, bytes(skip + lines * DEPTH / block)[skip..].iter().map(|byte| factor(*byte)).collect())
+    };
+    let ((a, of_a), (b, of_b)) = (side(ROWS, 0), side(COLUMNS, 3));
+    let number = |bytes: &[u8], line: usize, l: usize| {
+        let byte = bytes[line * (DEPTH / packed) + l / packed];
+        value(if packed == 2 { byte >> (4 * (l % 2)) & 15 } else { byte })
+    };
+    for text in kernels {
+        on_threads(text, |machine| {
+            let [pa, ps, pb, pt] = [&a, &of_a, &b, &of_b].map(|bytes| machine.upload(bytes).into());
+            let out = machine.upload(&vec![0_f32; ROWS * COLUMNS]);
+            let arguments = [pa, ps, pb, pt, out.into(), 0_u64.into(), 0_u64.into()];
+            machine.run("block_scaled", grid([1; 3]), &arguments);
+            for (at, found) in machine.download::<f32>(out, ROWS * COLUMNS).iter().enumerate() {
+                let (i, j) = (at / COLUMNS, at % COLUMNS);
+                let (mut sum, mut size) = (0.0, 0.0);
+                for l in 0..DEPTH {
+                    let factors = scale(of_a[(i * DEPTH + l) / block]) * scale(of_b[(j * DEPTH + l) / block]);
+                    let term = number(&a, i, l) * number(&b, j, l) * factors;
+                    (sum, size) = (sum + term, size + term.abs());
+                }
+                assert!((f64::from(*found) - sum).abs() <= 1e-6 * size, "row {i}, column {j}: {found}, not {sum}");
+            }
+        });
+    }
+}
+
+/// Value of a float of a byte or less: its fraction has so many bits, and its sign lies behind `sign` bits.
+fn small_float(bits: u8, fraction: u32, bias: i32, sign: u32) -> f64 {
+    let (field, rest) = ((bits & ((1 << sign) - 1)) >> fraction, f64::from(bits & ((1 << fraction) - 1)));
+    let part = rest / f64::from(1 << fraction);
+    let size = match field {
+        0 => part * 2_f64.powi(1 - bias),
+        field => (1.0 + part) * 2_f64.powi(i32::from(field) - bias),
+    };
+    if bits >> sign & 1 == 1 { -size } else { size }
+}
+
+#[test]
+fn products_with_scale_factors() {
+    let power = |byte: u8| 2_f64.powi(i32::from(byte) - 127);
+    let e4m3 = |byte: u8| small_float(byte, 3, 7, 7);
+    let e2m1 = |bits: u8| small_float(bits, 1, 1, 3);
+    macro_rules! both {
+        ($name:literal) => {
+            &[
+                include_str!(concat!("kernels/triton-scaled-", $name, "-100.ptx")),
+                include_str!(concat!("kernels/triton-scaled-", $name, "-120.ptx")),
+            ]
+        };
+    }
+    scaled(both!("e4m3-32"), 1, 32, e4m3, power, [120, 132]);
+    scaled(both!("e2m1-32"), 2, 32, e2m1, power, [120, 132]);
+    scaled(both!("e2m1-16"), 2, 16, e2m1, e4m3, [0x20, 0x60]);
 }
 
 #[test]
@@ -195,6 +293,40 @@ fn softmax() {
                 for (x, found) in row.iter().zip(found) {
                     let expected = (f64::from(*x).exp() / total) as f32;
                     assert!((found - expected).abs() <= 2e-6 * expected.abs(), "{found} instead of {expected}");
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn layer_norm() {
+    const ROWS: usize = 5;
+    const COLUMNS: usize = 201;
+    let kernels = [
+        include_str!("kernels/triton-layer_norm-80.ptx"),
+        include_str!("kernels/triton-layer_norm-90.ptx"),
+        include_str!("kernels/triton-layer_norm-100.ptx"),
+        include_str!("kernels/triton-layer_norm-120.ptx"),
+    ];
+    for text in kernels {
+        on_threads(text, |machine| {
+            let x: Vec<f32> = normal(ROWS * COLUMNS).iter().map(|x| f16::from_f32(*x).to_f32()).collect();
+            let (weights, shifts) = (normal(COLUMNS), normal(COLUMNS + 1)[1..].to_vec());
+            let (px, y) = (upload(machine, "fp16", &x), machine.upload(&vec![0_u16; x.len()]));
+            let [pw, pb] = [&weights, &shifts].map(|list| machine.upload(list).into());
+            let (columns, none) = ((COLUMNS as i32).into(), 0_u64.into());
+            let arguments = [px.into(), y.into(), pw, pb, columns, 1e-5_f32.into(), none, 0_u64.into()];
+            machine.run("layer_norm", grid([ROWS as u32, 1, 1]), &arguments);
+            let found = machine.download::<u16>(y, x.len());
+            for (x, found) in x.chunks(COLUMNS).zip(found.chunks(COLUMNS)) {
+                let mean = x.iter().map(|x| f64::from(*x)).sum::<f64>() / COLUMNS as f64;
+                let variance = x.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>() / COLUMNS as f64;
+                for (column, (x, found)) in x.iter().zip(found).enumerate() {
+                    let [w, b] = [weights[column], shifts[column]].map(f64::from);
+                    let expected = (f64::from(*x) - mean) / (variance + 1e-5).sqrt() * w + b;
+                    let found = f64::from(f16::from_bits(*found).to_f32());
+                    assert!((found - expected).abs() <= 2e-3 * expected.abs().max(1.0), "{found}, not {expected}");
                 }
             }
         });

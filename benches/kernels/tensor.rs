@@ -17,6 +17,9 @@ const TILE: usize = 32;
 const THREADS: u32 = 128;
 const SHARED: u32 = 4096;
 
+/// The kind of inputs: no infinities and NaNs.
+const ORDINARY: u64 = 1;
+
 /// A product with the target, its shape, and how that sums.
 struct Case {
     form: &'static str,
@@ -37,10 +40,10 @@ fn cases() -> [Case; 4] {
         model: Model { fraction, step: step as usize, result },
     };
     [
-        case("mma.m16n8k16.f32.f16.f16.f32", 80, 16, "f16", [24, 8, 23]),
-        case("mma.m16n8k16.f32.bf16.bf16.f32", 80, 16, "bf16", [24, 8, 23]),
-        case("mma.m16n8k8.f32.tf32.tf32.f32", 80, 8, "tf32", [24, 4, 23]),
-        case("mma.m16n8k32.f32.e4m3.e4m3.f32", 89, 32, "e4m3", [13, 16, 13]),
+        case("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 80, 16, "f16", [24, 8, 23]),
+        case("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 80, 16, "bf16", [24, 8, 23]),
+        case("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 80, 8, "tf32", [24, 4, 23]),
+        case("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 89, 32, "e4m3", [13, 16, 13]),
     ]
 }
 
@@ -58,8 +61,8 @@ fn single(case: &Case) {
     let Case { form, sm, shape: [m, n, k], bits, types, model } = case;
     let ours = product(form, *sm);
     let mut random = Random::new(7);
-    let (a, b) = (fill(&mut random, m * k, types.0, 0), fill(&mut random, k * n, types.1, 0));
-    let c = fill(&mut random, m * n, types.2, 0);
+    let (a, b) = (fill(&mut random, m * k, types.0, ORDINARY), fill(&mut random, k * n, types.1, ORDINARY));
+    let c = fill(&mut random, m * n, types.2, ORDINARY);
     let columns: Vec<u64> = (0..n * k).map(|index| b[index % k * n + index / k]).collect();
     let reference = || -> Vec<u64> {
         let line = |i: usize, j: usize| dot(&a[i * k..][..*k], &columns[j * k..][..*k], c[i * n + j], *types, model);

@@ -64,6 +64,75 @@ def softmax(x, y, columns, width: tl.constexpr):
     tl.store(y + row * columns + j, weights / tl.sum(weights, 0), mask=j < columns)
 
 
+@triton.jit
+def persistent(a, b, c, m, n, k, blocks: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr, depth: tl.constexpr):
+    """Each block computes every so-manieth tile, in one loop over the tiles and their sums."""
+    across = tl.cdiv(n, columns)
+    for tile in tl.range(tl.program_id(0), tl.cdiv(m, rows) * across, blocks, flatten=True):
+        i = tile // across * rows + tl.arange(0, rows)
+        j = tile % across * columns + tl.arange(0, columns)
+        sums = tl.zeros((rows, columns), dtype=tl.float32)
+        for first in range(tl.cdiv(k, depth)):
+            l = first * depth + tl.arange(0, depth)
+            x = tl.load(a + i[:, None] * k + l[None, :], mask=(i[:, None] < m) & (l[None, :] < k), other=0.0)
+            y = tl.load(b + l[:, None] * n + j[None, :], mask=(j[None, :] < n) & (l[:, None] < k), other=0.0)
+            sums = tl.dot(x, y, sums)
+        tl.store(c + i[:, None] * n + j[None, :], sums, mask=(i[:, None] < m) & (j[None, :] < n))
+
+
+@triton.jit
+def split(a, b, c, m, n, k, parts: tl.constexpr, rows: tl.constexpr, columns: tl.constexpr, depth: tl.constexpr):
+    """Blocks add their parts of the sums to the result."""
+    across = tl.cdiv(n, columns)
+    i = tl.program_id(0) // across * rows + tl.arange(0, rows)
+    j = tl.program_id(0) % across * columns + tl.arange(0, columns)
+    sums = tl.zeros((rows, columns), dtype=tl.float32)
+    for first in range(tl.program_id(1) * depth, k, parts * depth):
+        l = first + tl.arange(0, depth)
+        x = tl.load(a + i[:, None] * k + l[None, :], mask=l[None, :] < k, other=0.0)
+        y = tl.load(b + l[:, None] * n + j[None, :], mask=l[:, None] < k, other=0.0)
+        sums = tl.dot(x, y, sums)
+    tl.atomic_add(c + i[:, None] * n + j[None, :], sums, sem="relaxed")
+
+
+@triton.jit
+def layer_norm(x, y, w, b, columns, least, width: tl.constexpr):
+    row = tl.program_id(0) * columns
+    j = tl.arange(0, width)
+    total = tl.zeros((width,), dtype=tl.float32)
+    for first in range(0, columns, width):
+        total += tl.load(x + row + first + j, mask=first + j < columns, other=0.0).to(tl.float32)
+    mean = tl.sum(total, 0) / columns
+    squares = tl.zeros((width,), dtype=tl.float32)
+    for first in range(0, columns, width):
+        part = tl.load(x + row + first + j, mask=first + j < columns, other=0.0).to(tl.float32)
+        part = tl.where(first + j < columns, part - mean, 0.0)
+        squares += part * part
+    scale = 1 / tl.sqrt(tl.sum(squares, 0) / columns + least)
+    for first in range(0, columns, width):
+        mask = first + j < columns
+        part = tl.load(x + row + first + j, mask=mask, other=0.0).to(tl.float32)
+        shift = tl.load(b + first + j, mask=mask)
+        tl.store(y + row + first + j, (part - mean) * scale * tl.load(w + first + j, mask=mask) + shift, mask=mask)
+
+
+@triton.jit
+def block_scaled(a, of_a, b, of_b, c, rows: tl.constexpr, columns: tl.constexpr, depth: tl.constexpr, ty: tl.constexpr,
+                 packed: tl.constexpr, block: tl.constexpr, step: tl.constexpr):
+    """The product of one tile with scale factors of blocks of a row; b is given column by column."""
+    i, j = tl.arange(0, rows), tl.arange(0, columns)
+    sums = tl.zeros((rows, columns), dtype=tl.float32)
+    for first in range(depth // step):
+        l = first * (step // packed) + tl.arange(0, step // packed)
+        s = first * (step // block) + tl.arange(0, step // block)
+        x = tl.load(a + i[:, None] * (depth // packed) + l[None, :])
+        y = tl.load(b + j[None, :] * (depth // packed) + l[:, None])
+        of_x = tl.load(of_a + i[:, None] * (depth // block) + s[None, :])
+        of_y = tl.load(of_b + j[:, None] * (depth // block) + s[None, :])
+        sums = tl.dot_scaled(x, of_x, ty, y, of_y, ty, sums)
+    tl.store(c + i[:, None] * columns + j[None, :], sums)
+
+
 def compile(kernel, name, target, types, sizes, stages):
     signature = dict(zip(kernel.arg_names, types)) | dict.fromkeys(sizes, "constexpr")
     options = {"num_warps": 4, "num_stages": stages}
@@ -95,6 +164,18 @@ def main():
         types = ["*fp16", "*fp16", "*fp16", "*fp32", "i32", "fp32"]
         lines.append(compile(attention, "attention", target, types, {"rows": 32, "columns": 32, "width": 32}, 2))
         lines.append(compile(softmax, "softmax", target, ["*fp32", "*fp32", "i32"], {"width": 256}, 1))
+    for target in [80, 90, 100, 120]:
+        types = ["*fp16", "*fp16", "*fp32", "i32", "i32", "i32"]
+        tile = {"rows": 64, "columns": 32, "depth": 32}
+        lines.append(compile(persistent, "persistent", target, types, {"blocks": 3} | tile, 3))
+        lines.append(compile(split, "split", target, types, {"parts": 2} | tile, 3))
+        types = ["*fp16", "*fp16", "*fp32", "*fp32", "i32", "fp32"]
+        lines.append(compile(layer_norm, "layer_norm", target, types, {"width": 128}, 2))
+    for target in [100, 120]:
+        for ty, scale, packed, block in [("e4m3", "u8", 1, 32), ("e2m1", "u8", 2, 32), ("e2m1", "fp8e4nv", 2, 16)]:
+            types = ["*fp8e4nv" if ty == "e4m3" else "*u8", "*" + scale] * 2 + ["*fp32"]
+            sizes = {"rows": 128, "columns": 64, "depth": 256, "ty": ty, "packed": packed, "block": block, "step": 128}
+            lines.append(compile(block_scaled, f"scaled-{ty}-{block}", target, types, sizes, 2))
     with open(os.path.join(HERE, "triton-provenance.txt"), "w") as out:
         out.writelines(lines)
 

@@ -179,7 +179,31 @@ impl Numbers {
 struct Second {
     significands: Vec<f32>,
     exponents: Vec<i32>,
-    special: bool,
+    /// Of each line, true if a number is infinite or NaN.
+    special: Vec<bool>,
+}
+
+impl Second {
+    #[inline(always)]
+    fn new(b: &Elements, length: usize) -> Second {
+        let count = b.words.len();
+        let (mut significands, mut exponents) = (vec![0.0; count], vec![0; count]);
+        let mut special = vec![false; count / length];
+        for first in (0..count).step_by(TILE) {
+            let own = TILE.min(count - first);
+            let mut words = [0; TILE];
+            words[..own].copy_from_slice(&b.words[first..][..own]);
+            let numbers = Numbers::new(&words, &b.format, b.negative);
+            significands[first..][..own].copy_from_slice(&numbers.significands[..own]);
+            exponents[first..][..own].copy_from_slice(&numbers.exponents[..own]);
+            if numbers.special[..own].contains(&true) {
+                for lane in (0..own).filter(|lane| numbers.special[*lane]) {
+                    special[(first + lane) / length] = true;
+                }
+            }
+        }
+        Second { significands, exponents, special }
+    }
 }
 
 impl Kernel for Multiply<'_> {
@@ -190,12 +214,12 @@ impl Kernel for Multiply<'_> {
         let Multiply { a, b, c, length, summation } = self;
         let (rows, columns) = (a.words.len() / length, b.words.len() / length);
         let (mut bits, mut unknown) = (vec![0; rows * columns], Vec::new());
-        let second = decoded(b);
+        let second = Second::new(b, length);
         for first in (0..rows).step_by(TILE) {
             // Lanes without a row repeat the last one.
             let row = |lane: usize| (first + lane).min(rows - 1);
             let mut numbers = Vec::with_capacity(length);
-            let mut special = [second.special; TILE];
+            let mut special = [false; TILE];
             for place in 0..length {
                 let mut words = [0; TILE];
                 for lane in 0..TILE {
@@ -215,6 +239,9 @@ impl Kernel for Multiply<'_> {
                 let line = column * length..(column + 1) * length;
                 let (b, exponents) = (&second.significands[line.clone()], &second.exponents[line]);
                 let mut beyond = special;
+                if second.special[column] {
+                    beyond = [true; TILE];
+                }
                 match summation {
                     Summation::Fused { how, step, to } => {
                         words = fused(simd, &numbers, (b, exponents), words, (how, step, to), &mut beyond);
@@ -234,26 +261,6 @@ impl Kernel for Multiply<'_> {
         }
         Sums { bits, unknown }
     }
-}
-
-/// The numbers of the second factor.
-#[inline(always)]
-fn decoded(b: &Elements) -> Second {
-    let count = b.words.len();
-    let (mut significands, mut exponents) = (vec![0.0; count], vec![0; count]);
-    let mut special = false;
-    for first in (0..count).step_by(TILE) {
-        let own = TILE.min(count - first);
-        let mut words = [0; TILE];
-        words[..own].copy_from_slice(&b.words[first..][..own]);
-        let numbers = Numbers::new(&words, &b.format, b.negative);
-        significands[first..][..own].copy_from_slice(&numbers.significands[..own]);
-        exponents[first..][..own].copy_from_slice(&numbers.exponents[..own]);
-        for lane in 0..TILE {
-            special |= numbers.special[lane];
-        }
-    }
-    Second { significands, exponents, special }
 }
 
 /// Exact sums of integers.
