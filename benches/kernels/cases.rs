@@ -1,10 +1,7 @@
 //! The kernels, their data and their rivals' arguments.
 
-#[path = "../../tests/random/mod.rs"]
-mod random;
-
+use super::model::Random;
 use super::{Buffer, Holds, Value};
-use random::Random;
 
 /// A kernel of `kernels.cu` with its function in `rivals.c`.
 pub(crate) struct Case {

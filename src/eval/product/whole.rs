@@ -1,5 +1,7 @@
 //! Products of whole matrices, sixteen rows of the result at a time: with the machine's vectors, and the bits of [`fused`](super::fused).
 
+#![allow(clippy::needless_range_loop, reason = "loops over the lanes of several arrays become vectors")]
+
 use alloc::vec;
 use alloc::vec::Vec;
 
