@@ -205,6 +205,48 @@ fn copies_from_shared_memory() {
     }
 }
 
+/// A thread of one block copies in both, from the shared memory of each.
+#[test]
+fn copies_in_pairs_of_blocks() {
+    const OTHER: u32 = 0x1234_5678;
+    let bytes = 4 * 128 * WIDTH;
+    let each = format!(
+        ".shared .align 8 .b64 both; .reg .b16 %all; .reg .pred %q;\n\
+        mov.u32 %r10, %cluster_ctarank; setp.eq.and.u32 %p6, %r10, 0, %p3; setp.eq.and.u32 %q, %r10, 1, %p3;\n\
+        mad.wide.u32 %rd2, %r10, {bytes}, %rd2;\n\
+        @%q st.shared.b32 [%r2], {OTHER}; @%p3 mbarrier.init.shared::cta.b64 [both], 1;\n\
+        barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n\
+        add.s32 %r10, %r7, 3; mov.u16 %all, 3;\n\
+        @%p6 tcgen05.cp.cta_group::2.128x128b [%r10], %rd4;\n\
+        @%p6 tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [both], %all;\n\
+        BOTH: mbarrier.try_wait.parity.shared::cta.b64 %p5, [both], 0; @!%p5 bra BOTH;"
+    );
+    let laid = laid(0, false);
+    let mut random = Random::new(31);
+    let image: Vec<u8> = (0..BYTES).map(|_| random.next() as u8).collect();
+    let word = |row: usize, column: usize| {
+        let at = laid.bit(8, (128, 16), 0, (row, 4 * column)) / 8;
+        u32::from_le_bytes(image[at..][..4].try_into().unwrap())
+    };
+    let mut expected = different();
+    for (row, column) in (0..128).flat_map(|row| (0..4).map(move |column| (row, column))) {
+        expected[row * WIDTH + 3 + column] = word(row, column);
+    }
+    let mut other = expected.clone();
+    other[3] = OTHER;
+    on_one_thread(&kernel("", &each).replace(".cta_group::1", ".cta_group::2"), |machine| {
+        let (source, held) = (machine.upload(&image), machine.upload(&[different(), different()].concat()));
+        let descriptor = laid.tensor_descriptor(8, 128, 16, 0);
+        let arguments = [source.into(), held.into(), descriptor.into(), 0_u64.into(), 0_u32.into()];
+        machine.run("kernel", Grid::new(2, 128).cluster(2), &arguments);
+        let found = machine.download::<u32>(held, 2 * 128 * WIDTH);
+        for (block, (found, expected)) in found.chunks(128 * WIDTH).zip([&expected, &other]).enumerate() {
+            let wrong = found.iter().zip(expected).position(|(found, expected)| found != expected);
+            assert_eq!(wrong.map(|at| (at / WIDTH, at % WIDTH)), None, "block {block}");
+        }
+    });
+}
+
 #[derive(Clone, Copy)]
 struct Case {
     kind: &'static str,
@@ -459,14 +501,27 @@ fn scaled_products() {
     check(Case { scales: (4, "ue4m3", 0), ..case("mxf4nvf4", ["e2m1", "e2m1", "f32"], 4, [128, 16]) });
 }
 
+/// A block that is alone is no pair.
+#[test]
+fn pairs_need_a_cluster() {
+    for line in [
+        "tcgen05.mma.cta_group::2.kind::f16 [%r7], %rd4, %rd5, %r6, %p6;",
+        "tcgen05.cp.cta_group::2.128x128b [%r7], %rd4;",
+    ] {
+        run(&kernel(line, ""), &[0; BYTES], &different(), [0; 2], 0, |found| {
+            let error = found.unwrap_err();
+            assert!(error.to_string().contains("pair of blocks"), "{line}: {error}");
+        });
+    }
+}
+
 /// Instructions that are not modeled are refused before the launch.
 #[test]
 fn the_rest_is_refused() {
     for line in [
-        "tcgen05.mma.cta_group::2.kind::f16 [%r7], %rd4, %rd5, %r6, %p6;",
         "tcgen05.mma.sp.cta_group::1.kind::f16 [%r7], %rd4, %rd5, [%r10], %r6, %p6;",
         "tcgen05.mma.cta_group::1.kind::f16.ashift [%r7], [%r10], %rd5, %r6, %p6;",
-        "tcgen05.cp.cta_group::2.128x128b [%r7], %rd4;",
+        "tcgen05.cp.cta_group::1.4x256b [%r7], %rd4;",
         "tcgen05.shift.cta_group::1.down [%r7];",
     ] {
         run(&kernel(line, ""), &[0; BYTES], &different(), [0; 2], 0, |found| {

@@ -1,13 +1,13 @@
 //! Kernels of `kernels/triton_kernels.py`, which Triton compiled, held against the host: products of matrices in several
 //! types, with copies ahead of their use, by persistent blocks, by blocks that add their parts, and with scale factors;
-//! attention, softmax and layer norm.
+//! attention, softmax and layer norm. Those of `kernels/gluon_kernels.py` multiply in the tensor memory of pairs of blocks.
 
 #[path = "kernels/machine.rs"]
 mod machine;
 
 use half::{bf16, f16};
 use machine::{Machine, on_threads, random};
-use ptx_isa::run::Grid;
+use ptx_isa::run::{Argument, Grid};
 
 /// Dynamic shared memory in bytes: more than any of the kernels needs.
 const SHARED: u32 = 98304;
@@ -59,11 +59,13 @@ macro_rules! case {
 
 fn check(sizes: [usize; 3], cases: &[Case]) {
     let [m, n, _] = sizes;
-    check_blocks("product", sizes, cases, |rows| [(m / rows) as u32, n as u32 / 32, 1]);
+    check_blocks("product", sizes, cases, |rows| grid([(m / rows) as u32, n as u32 / 32, 1]));
 }
 
-/// Holds a kernel that multiplies matrices against the host, with the blocks that it takes for the rows of one.
-fn check_blocks(kernel: &str, [m, n, k]: [usize; 3], cases: &[Case], blocks: impl Fn(usize) -> [u32; 3]) {
+/// Holds a kernel that multiplies matrices against the host, with the blocks that it takes for the rows of one. Pairs of blocks take the
+/// second factor column by column, and no sizes.
+fn check_blocks(kernel: &str, [m, n, k]: [usize; 3], cases: &[Case], grid: impl Fn(usize) -> Grid) {
+    let pair = kernel == "pair";
     // Two fraction bits hold whole numbers up to 4.
     let (mut a, mut b) = (small(m * k, 4), small(k * n + 1, 4));
     b.remove(0);
@@ -72,13 +74,17 @@ fn check_blocks(kernel: &str, [m, n, k]: [usize; 3], cases: &[Case], blocks: imp
         (0..m * n).map(|at| (0..k).map(|l| a[at / n * k + l] * b[l * n + at % n]).sum::<i32>() as f32).collect();
     let floats = |list: &[i32]| list.iter().map(|x| *x as f32).collect::<Vec<_>>();
     let (a, b) = (floats(&a), floats(&b));
+    let turned: Vec<f32> = (0..n * k).map(|at| b[at % k * n + at / k]).collect();
+    let b = if pair { turned } else { b };
     for (ty, rows, text) in cases {
         on_threads(text, |machine| {
             let (pa, pb, pc) = (upload(machine, ty, &a), upload(machine, ty, &b), machine.upload(&vec![0_f32; m * n]));
-            let sizes = [m, n, k].map(|size| (size as i32).into());
-            let [im, jn, lk] = sizes;
-            let arguments = [pa.into(), pb.into(), pc.into(), im, jn, lk, 0_u64.into(), 0_u64.into()];
-            machine.run(kernel, grid(blocks(*rows)), &arguments);
+            let mut arguments = vec![pa.into(), pb.into(), pc.into()];
+            if !pair {
+                arguments.extend([m, n, k].map(|size| Argument::from(size as i32)));
+            }
+            arguments.extend([0_u64; 2].map(Argument::from));
+            machine.run(kernel, grid(*rows), &arguments);
             assert_eq!(machine.download::<f32>(pc, m * n), expected, "{ty}, {rows} rows");
         });
     }
@@ -112,7 +118,7 @@ fn products_by_persistent_blocks() {
         case!("fp16", 64, "persistent-100"),
         case!("fp16", 64, "persistent-120"),
     ];
-    check_blocks("persistent", [150, 72, 96], &cases, |_| [3, 1, 1]);
+    check_blocks("persistent", [150, 72, 96], &cases, |_| grid([3, 1, 1]));
 }
 
 /// Two blocks compute each tile.
@@ -124,38 +130,64 @@ fn products_of_split_sums() {
         case!("fp16", 64, "split-100"),
         case!("fp16", 64, "split-120"),
     ];
-    check_blocks("split", [128, 64, 160], &cases, |rows| [(128 / rows) as u32 * 2, 2, 1]);
+    check_blocks("split", [128, 64, 160], &cases, |rows| grid([(128 / rows) as u32 * 2, 2, 1]));
 }
 
-/// A product of rows of bytes, with the bytes that hold scale factors: `value` and `scale` give the numbers of elements and factors.
-fn scaled(kernels: &[&str], packed: usize, block: usize, value: fn(u8) -> f64, scale: fn(u8) -> f64, scales: [u8; 2]) {
-    const ROWS: usize = 128;
-    const COLUMNS: usize = 64;
-    const DEPTH: usize = 256;
+/// Products in the tensor memory of a pair of blocks, each of which holds a half of the rows.
+#[test]
+fn products_of_pairs_of_blocks() {
+    let rows =
+        |rows: usize, cases: &[Case]| check_blocks("pair", [rows, 64, 64], cases, |_| grid([2, 1, 1]).cluster(2));
+    macro_rules! pair {
+        ($ty:literal, $rows:literal) => {
+            ($ty, $rows, include_str!(concat!("kernels/gluon-pair-", $ty, "-", $rows, "-100.ptx")))
+        };
+    }
+    rows(256, &[pair!("fp16", 256), pair!("fp8e4nv", 256), pair!("fp32", 256)]);
+    rows(128, &[pair!("fp16", 128), pair!("fp8e4nv", 128), pair!("fp32", 128)]);
+}
+
+/// A kernel that multiplies matrices with scale factors, and how many blocks it takes.
+struct Scaled {
+    kernel: &'static str,
+    blocks: u32,
+    size: [usize; 3],
+    /// Elements in a byte.
+    packed: usize,
+    /// Elements that share a scale factor.
+    block: usize,
+    /// The numbers of elements and of factors, and the range of the factors' bytes.
+    value: fn(u8) -> f64,
+    scale: fn(u8) -> f64,
+    scales: [u8; 2],
+}
+
+fn scaled(case: &Scaled, kernels: &[&str]) {
+    let Scaled { kernel, blocks, size: [rows, columns, depth], packed, block, value, scale, scales } = *case;
     let bytes = |count: usize| -> Vec<u8> { random(count).iter().map(|bits| (bits >> 9) as u8).collect() };
     let factor = |byte: u8| scales[0] + byte % (scales[1] - scales[0]);
     // Of e4m3, no NaN.
     let element = |byte: u8| if packed == 1 && byte & 0x7f == 0x7f { byte & 0xf0 } else { byte };
     let side = |lines: usize, skip: usize| -> (Vec<u8>, Vec<u8>) {
-        let elements = bytes(skip + lines * DEPTH / packed)[skip..].iter().map(|byte| element(*byte)).collect();
-        (elements, bytes(skip + lines * DEPTH / block)[skip..].iter().map(|byte| factor(*byte)).collect())
+        let elements = bytes(skip + lines * depth / packed)[skip..].iter().map(|byte| element(*byte)).collect();
+        (elements, bytes(skip + lines * depth / block)[skip..].iter().map(|byte| factor(*byte)).collect())
     };
-    let ((a, of_a), (b, of_b)) = (side(ROWS, 0), side(COLUMNS, 3));
+    let ((a, of_a), (b, of_b)) = (side(rows, 0), side(columns, 3));
     let number = |bytes: &[u8], line: usize, l: usize| {
-        let byte = bytes[line * (DEPTH / packed) + l / packed];
+        let byte = bytes[line * (depth / packed) + l / packed];
         value(if packed == 2 { byte >> (4 * (l % 2)) & 15 } else { byte })
     };
     for text in kernels {
         on_threads(text, |machine| {
             let [pa, ps, pb, pt] = [&a, &of_a, &b, &of_b].map(|bytes| machine.upload(bytes).into());
-            let out = machine.upload(&vec![0_f32; ROWS * COLUMNS]);
+            let out = machine.upload(&vec![0_f32; rows * columns]);
             let arguments = [pa, ps, pb, pt, out.into(), 0_u64.into(), 0_u64.into()];
-            machine.run("block_scaled", grid([1; 3]), &arguments);
-            for (at, found) in machine.download::<f32>(out, ROWS * COLUMNS).iter().enumerate() {
-                let (i, j) = (at / COLUMNS, at % COLUMNS);
+            machine.run(kernel, grid([blocks, 1, 1]).cluster(blocks), &arguments);
+            for (at, found) in machine.download::<f32>(out, rows * columns).iter().enumerate() {
+                let (i, j) = (at / columns, at % columns);
                 let (mut sum, mut size) = (0.0, 0.0);
-                for l in 0..DEPTH {
-                    let factors = scale(of_a[(i * DEPTH + l) / block]) * scale(of_b[(j * DEPTH + l) / block]);
+                for l in 0..depth {
+                    let factors = scale(of_a[(i * depth + l) / block]) * scale(of_b[(j * depth + l) / block]);
                     let term = number(&a, i, l) * number(&b, j, l) * factors;
                     (sum, size) = (sum + term, size + term.abs());
                 }
@@ -189,9 +221,21 @@ fn products_with_scale_factors() {
             ]
         };
     }
-    scaled(both!("e4m3-32"), 1, 32, e4m3, power, [120, 132]);
-    scaled(both!("e2m1-32"), 2, 32, e2m1, power, [120, 132]);
-    scaled(both!("e2m1-16"), 2, 16, e2m1, e4m3, [0x20, 0x60]);
+    let case = Scaled {
+        kernel: "block_scaled",
+        blocks: 1,
+        size: [128, 64, 256],
+        packed: 1,
+        block: 32,
+        value: e4m3,
+        scale: power,
+        scales: [120, 132],
+    };
+    scaled(&case, both!("e4m3-32"));
+    let pair = [include_str!("kernels/gluon-scaled-100.ptx")];
+    scaled(&Scaled { kernel: "scaled_pair", blocks: 2, size: [256, 64, 128], ..case }, &pair);
+    scaled(&Scaled { packed: 2, value: e2m1, ..case }, both!("e2m1-32"));
+    scaled(&Scaled { packed: 2, block: 16, value: e2m1, scale: e4m3, scales: [0x20, 0x60], ..case }, both!("e2m1-16"));
 }
 
 #[test]

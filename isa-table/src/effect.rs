@@ -167,6 +167,8 @@ kinds! {
         /// layout of the shape, summation, 1 if stationary, number of scale factors, 1 if packed)`, then types of results,
         /// scale factors and elements.
         MultiplyTensor = "multiply_tensor",
+        /// An operation on tensor memory concerns a pair of blocks of the cluster.
+        PairBlocks = "pair_blocks",
         /// Not modeled: the statement cannot be executed.
         Unmodeled = "unmodeled",
         /// Reads matrices from shared memory, whose rows have their addresses in lanes: `(address, width, shift, 1 if

@@ -37,6 +37,8 @@ pub struct TensorProduct {
     /// Number of scale factors of a row or column.
     scales: usize,
     packed: bool,
+    /// Number of blocks that hold parts of the matrices.
+    blocks: usize,
     /// Three formats of results, two of scale factors, and those of elements.
     formats: Vec<Option<Format>>,
 }
@@ -63,16 +65,25 @@ pub struct Given {
     pub shape: u32,
     /// True if the product is added to the previous value of the result.
     pub keep: bool,
-    /// Mask of lanes that keep their previous value.
-    pub off: u128,
+    /// Masks of lanes that keep their previous value, for each block.
+    pub off: [u128; 2],
     /// Exponent of the power of two by which the previous value of the result is divided.
     pub power: u32,
     /// Addresses of the scale factors.
     pub scales: [u32; 2],
 }
 
+/// Memory of a block: the tensor memory, and the shared memory that holds factors.
+pub struct BlockMemory<'b, M> {
+    /// Its tensor memory.
+    pub tensor: &'b mut M,
+    /// Reads its shared memory.
+    pub shared: Reader<'b>,
+}
+
 /// A shape with its types, as a word describes it.
 struct Shape {
+    /// Rows of the result in each block.
     rows: usize,
     columns: usize,
     a: Stored,
@@ -110,6 +121,7 @@ impl TensorProduct {
             stationary: number(15) != 0,
             scales: number(16),
             packed: number(17) != 0,
+            blocks: if form.effects_with(free).any(|effect| effect.kind == EffectKind::PairBlocks) { 2 } else { 1 },
             formats,
         })
     }
@@ -117,6 +129,12 @@ impl TensorProduct {
     /// Returns how the target sums products.
     pub fn sum(&self) -> SumOf {
         self.sum
+    }
+
+    /// Returns the number of blocks whose memory it takes: 2 for a pair, each of which holds a half of the rows of the first factor and the
+    /// result, and of the columns of the second factor.
+    pub fn blocks(&self) -> usize {
+        self.blocks
     }
 
     /// Returns true if it takes scale factors.
@@ -144,13 +162,17 @@ impl TensorProduct {
             return Err("the instruction descriptor has element types that do not fit the result".to_string());
         }
         let unit = if self.is_scaled() { 128 } else { 16 };
-        let (rows, columns) = (field("rows") as usize * unit, field("columns") as usize * 8);
+        let (all, columns) = (field("rows") as usize * unit, field("columns") as usize * 8);
+        let rows = all / self.blocks;
         let fits = match self.stationary {
             true => [32, 64, 128].contains(&rows) && columns % 4 == 0,
-            false => [64, 128].contains(&rows),
+            false => [64, 128].contains(&rows) && columns % (8 * self.blocks) == 0,
         };
         if !fits || !(8..=256).contains(&columns) {
-            return Err(format!("the instruction descriptor has an invalid shape: {rows}×{columns}"));
+            return Err(format!("the instruction descriptor has an invalid shape: {all}×{columns}"));
+        }
+        if self.is_scaled() && rows != 128 {
+            return Err("where the scale factors of 64 rows of a block are is not known".to_string());
         }
         let stored = |format: Format, negate: &str, transpose: &str| Stored {
             negative: field(negate) != 0,
@@ -163,9 +185,9 @@ impl TensorProduct {
         Ok(Shape { rows, columns, a, b, arithmetic, parts: [field("scale_a_part"), field("scale_b_part")] })
     }
 
-    /// Lane and column of an element of the result, from its address on.
+    /// Lane and column of an element of the part of the result that a block holds, from its address on.
     fn cell(&self, [rows, columns]: [usize; 2], row: usize, column: usize) -> (usize, usize) {
-        match (rows, self.stationary) {
+        match (rows, self.stationary || self.blocks > 1) {
             (64, false) => (row / 16 * 32 + row % 16, column),
             (64, true) => (row + column / (columns / 2) * 64, column % (columns / 2)),
             (32, _) => (row + column / (columns / 4) * 32, column % (columns / 4)),
@@ -173,14 +195,16 @@ impl TensorProduct {
         }
     }
 
-    /// Computes the product.
+    /// Computes the product, given the memory of its blocks.
     ///
     /// # Errors
     ///
     /// If a word is invalid, or memory does not have a matrix.
-    pub fn multiply(&self, given: &Given, memory: &mut impl TensorMemory, read: Reader<'_>) -> Result<(), String> {
+    pub fn multiply<M: TensorMemory>(&self, given: &Given, blocks: &mut [BlockMemory<'_, M>]) -> Result<(), String> {
         let Shape { rows, columns, a, b, arithmetic, parts } = self.shape(given.shape)?;
-        let size = [rows, columns];
+        if blocks.len() != self.blocks {
+            return Err(format!("the product is of {} blocks", self.blocks));
+        }
         // A product takes 32 bytes of each row.
         let k = 2 * a.unit;
         if b.unit != a.unit {
@@ -189,43 +213,57 @@ impl TensorProduct {
         let missing = |(lane, column): (usize, usize)| {
             format!("the block has not allocated column {column} of lane {lane} of tensor memory")
         };
-        let left = match given.a {
-            Left::Shared(word) => SharedMatrix::new(self.place, word)?.read(a, 0..rows, k, read).map_err(outside)?,
-            Left::Tensor(address) => {
-                let (lane, first) = split(address);
-                let container = 128 / a.unit;
-                let padding = if container as u32 > a.width { a.format.padding } else { 0 };
-                let mut words = Vec::with_capacity(rows * k);
-                let mask = u32::MAX >> (32 - a.format.bits);
-                for (row, l) in (0..rows).flat_map(|row| (0..k).map(move |l| (row, l))) {
-                    let bit = l * container;
-                    let at = (lane + self.cell([rows, 4], row, 0).0, first + bit / 32);
-                    let bits = memory.get(at.0, at.1).ok_or_else(|| missing(at))? >> (bit % 32);
-                    words.push(bits >> padding & mask);
+        let mut left =
+            Elements { words: Vec::with_capacity(self.blocks * rows * k), format: a.format, negative: a.negative };
+        let mut right = Elements { words: Vec::with_capacity(columns * k), format: b.format, negative: b.negative };
+        let right_matrix = SharedMatrix::new(self.place, given.b)?;
+        for block in blocks.iter() {
+            match given.a {
+                Left::Shared(word) => {
+                    let part =
+                        SharedMatrix::new(self.place, word)?.read(a, 0..rows, k, block.shared).map_err(outside)?;
+                    left.words.extend(part.words);
                 }
-                Elements { words, format: a.format, negative: a.negative }
+                Left::Tensor(address) => {
+                    let (lane, first) = split(address);
+                    let container = 128 / a.unit;
+                    let padding = if container as u32 > a.width { a.format.padding } else { 0 };
+                    let mask = u32::MAX >> (32 - a.format.bits);
+                    for (row, l) in (0..rows).flat_map(|row| (0..k).map(move |l| (row, l))) {
+                        let bit = l * container;
+                        let at = (lane + self.cell([rows, 4], row, 0).0, first + bit / 32);
+                        let bits = block.tensor.get(at.0, at.1).ok_or_else(|| missing(at))? >> (bit % 32);
+                        left.words.push(bits >> padding & mask);
+                    }
+                }
             }
-        };
-        let right = SharedMatrix::new(self.place, given.b)?.read(b, 0..columns, k, read).map_err(outside)?;
-        let factors = |side: usize, lines: usize| -> Result<Vec<Vec<Number>>, String> {
+            let part = right_matrix.read(b, 0..columns / self.blocks, k, block.shared).map_err(outside)?;
+            right.words.extend(part.words);
+        }
+        let factors = |block: &BlockMemory<'_, M>, side: usize, lines: usize| -> Result<Vec<Vec<Number>>, String> {
             let Some(format) = arithmetic.scale else { return Ok(Vec::new()) };
             let (lane, first) = split(given.scales[side]);
             let of = |line: usize| {
                 let at = (lane + line % 32, first + line / 32);
-                let bits = memory.get(at.0, at.1).ok_or_else(|| missing(at))?;
+                let bits = block.tensor.get(at.0, at.1).ok_or_else(|| missing(at))?;
                 let byte = |index: usize| u64::from(bits) >> (8 * ((parts[side] as usize + index) % 4));
                 Ok((0..self.scales).map(|index| format.decode(byte(index))).collect())
             };
             (0..lines).map(of).collect()
         };
-        let (of_rows, of_columns) = (factors(0, rows)?, factors(1, columns)?);
+        // Each block has the factors of its own rows, and those of all columns.
+        let factors = |block| Ok((factors(block, 0, rows)?, factors(block, 1, columns)?));
+        let factors = blocks.iter().map(factors).collect::<Result<Vec<_>, String>>()?;
         let (lane, first) = split(given.d);
         let place = |i: usize, j: usize| {
-            let (down, across) = self.cell(size, i, j);
-            (lane + down, first + across)
+            let (down, across) = self.cell([rows, columns], i % rows, j);
+            (i / rows, (lane + down, first + across))
         };
-        let held = |(i, j)| memory.get(place(i, j).0, place(i, j).1).ok_or_else(|| missing(place(i, j)));
-        let places = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+        let held = |(i, j)| {
+            let (block, at) = place(i, j);
+            blocks[block].tensor.get(at.0, at.1).ok_or_else(|| missing(at))
+        };
+        let places = (0..self.blocks * rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
         let held = places.map(held).collect::<Result<Vec<u32>, String>>()?;
         let c = if given.keep { held } else { vec![0; held.len()] };
         let plain = !self.is_scaled() && given.power == 0;
@@ -234,9 +272,9 @@ impl TensorProduct {
             false => Sums::unknown(c.len()),
         };
         let mut set = |index: usize, bits: u32| {
-            let at = place(index / columns, index % columns);
-            if given.off >> (at.0 % LANES) & 1 == 0 {
-                memory.set(at.0, at.1, bits);
+            let (block, at) = place(index / columns, index % columns);
+            if given.off[block] >> (at.0 % LANES) & 1 == 0 {
+                blocks[block].tensor.set(at.0, at.1, bits);
             }
         };
         for (index, bits) in sums.bits.iter().enumerate() {
@@ -252,7 +290,8 @@ impl TensorProduct {
             if c.significand != 0 {
                 c.exponent -= given.power as i32;
             }
-            let scales = arithmetic.scale.map(|_| (&of_rows[i][..], &of_columns[j][..]));
+            let (of_rows, of_columns) = &factors[i / rows];
+            let scales = arithmetic.scale.map(|_| (&of_rows[i % rows][..], &of_columns[j][..]));
             set(index, arithmetic.dot(&left[i * k..][..k], &right[j * k..][..k], c, scales) as u32);
         }
         Ok(())

@@ -25,7 +25,7 @@ use super::error::{Error, ErrorKind};
 use super::launch::Launched;
 use super::pending::Pending;
 use super::raw::Bytes;
-use super::tensor_memory::TensorCells;
+use super::tensor_memory::{self, SharedCells};
 use affine::AffineRegisters;
 use wait::{Barrier, Waiter};
 
@@ -92,6 +92,14 @@ pub(crate) struct Place {
     pub count: usize,
 }
 
+/// What other blocks of a cluster reach for.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    /// Address and length of the shared memory.
+    pub shared: (usize, usize),
+    pub cells: SharedCells,
+}
+
 pub(crate) struct Block<'l> {
     pub launched: &'l Launched<'l>,
     pub code: &'l Code,
@@ -103,9 +111,9 @@ pub(crate) struct Block<'l> {
     pub per: usize,
     /// The error of one of several blocks, of which those before it go on: theirs would come first.
     failed: Option<Error>,
-    /// Its rank in its cluster, and where the shared memory of each block of the cluster is, with its length.
+    /// Its rank in its cluster, and what the blocks of the cluster reach for of each other.
     pub rank: usize,
-    pub peers: Arc<[(usize, usize)]>,
+    pub peers: Arc<[Peer]>,
     pub warps: Warps,
     pub affine: AffineRegisters,
     /// True if all lanes that have not ended are active.
@@ -131,8 +139,7 @@ pub(crate) struct Block<'l> {
     pub moved: Vec<u64>,
     /// Number of failed polls in this turn: tests of an object that was not yet in the awaited state.
     pub waits: u64,
-    /// Tensor memory, once it is allocated.
-    pub cells: Option<Box<TensorCells>>,
+    pub cells: SharedCells,
     /// The stacks of all threads.
     pub local: Bytes,
     pub stack: u64,
@@ -212,7 +219,7 @@ impl<'l> Block<'l> {
             pending: None,
             moved: Vec::new(),
             waits: 0,
-            cells: None,
+            cells: SharedCells::default(),
             local,
             stack,
             frames: vec![0; threads],
@@ -261,7 +268,7 @@ impl<'l> Block<'l> {
             (self.picks, self.rounds, self.starved, self.executed) = (0, 0, false, 0);
             (self.looked, self.changed) = (false, false);
             self.moved.clear();
-            self.cells = None;
+            tensor_memory::lock(&self.cells).clear();
         }
         let mut masks = self.masks();
         masks.copy_from_slice(&self.live);

@@ -7,7 +7,7 @@ use std::{format, vec};
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::block::{Block, Place, Status};
+use super::block::{Block, Peer, Place, Status};
 use super::error::{Error, ErrorKind};
 use super::launch::{Grid, Launched};
 use super::pending::Pending;
@@ -51,11 +51,12 @@ impl<'l> Cluster<'l> {
             .collect::<Result<_, _>>()?;
         let pending = launched.options.delay.map(|seed| Arc::new(Mutex::new(Pending::new(seed ^ number))));
         blocks.iter_mut().for_each(|block| block.pending.clone_from(&pending));
-        let memory = |block: &Block<'_>| block.shared_of(0);
         // Blocks that are taken over mostly know each other.
-        let known = |block: &Block<'_>| block.peers.iter().copied().eq(blocks.iter().map(|block| memory(block)));
+        let shared = || blocks.iter().map(|block| block.shared_of(0));
+        let known = |block: &Block<'_>| block.peers.iter().map(|peer| peer.shared).eq(shared());
         if !blocks.iter().enumerate().all(|(rank, block)| block.rank == rank && known(block)) {
-            let peers: Arc<[(usize, usize)]> = blocks.iter().map(|block| memory(block)).collect();
+            let peer = |block: &Box<Block<'_>>| Peer { shared: block.shared_of(0), cells: block.cells.clone() };
+            let peers: Arc<[Peer]> = blocks.iter().map(peer).collect();
             for (rank, block) in blocks.iter_mut().enumerate() {
                 (block.rank, block.peers) = (rank, peers.clone());
             }

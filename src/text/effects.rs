@@ -581,6 +581,7 @@ fn sentences(
             EffectKind::ReadTensor => "Reads tensor memory".into(),
             EffectKind::WriteTensor => "Writes tensor memory".into(),
             EffectKind::CopyToTensor => "Copies from shared memory to tensor memory".into(),
+            EffectKind::PairBlocks => "Concerns both blocks of a pair".into(),
             EffectKind::Unmodeled => "Cannot be executed with these modifiers".into(),
             EffectKind::Transpose => "Transposes a matrix that the lanes of the warp hold".into(),
             EffectKind::Update => return access("Atomically reads and writes"),

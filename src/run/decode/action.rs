@@ -256,7 +256,7 @@ impl Planning<'_> {
             }
             EffectKind::Arrive => Action::Arrive { barrier: cell!(0), threads: cell!(1) },
             EffectKind::Converge => Action::Converge { mask: cell!(0), together: computes },
-            EffectKind::Nothing => Action::Nothing,
+            EffectKind::Nothing | EffectKind::PairBlocks => Action::Nothing,
             EffectKind::Multiply
             | EffectKind::MultiplySparse
             | EffectKind::MultiplyScaled

@@ -46,6 +46,8 @@ pub(crate) enum Tensor {
         place: Where,
         at: Address,
         columns: Cell,
+        /// True if it allocates in both blocks of a pair.
+        pair: bool,
     },
     Free {
         at: Cell,
@@ -72,6 +74,8 @@ pub(crate) enum Tensor {
         step: usize,
         spread: usize,
         narrow: Option<Narrow>,
+        /// True if it copies in both blocks of a pair.
+        pair: bool,
     },
     Multiply {
         product: Arc<TensorProduct>,
@@ -195,10 +199,12 @@ impl Planning<'_> {
         effect: &'static Effect,
     ) -> Result<Action, Error> {
         let mut given = Given { planning: self, open, instruction, effect };
+        let mut effects = instruction.form.effects_with(&instruction.free);
+        let pair = effects.any(|effect| effect.kind == EffectKind::PairBlocks);
         let tensor = match effect.kind {
             EffectKind::AllocateTensor => {
                 let (place, at) = given.address(0)?.ok_or_else(missing)?;
-                Tensor::Allocate { place, at, columns: given.cell(1)? }
+                Tensor::Allocate { place, at, columns: given.cell(1)?, pair }
             }
             EffectKind::FreeTensor => Tensor::Free { at: given.cell(0)?, columns: given.cell(1)? },
             EffectKind::CopyToTensor => {
@@ -208,7 +214,7 @@ impl Planning<'_> {
                 let narrow = Narrow { width: width as u8, shift: shift as u8, signed: false };
                 let narrow = (width != 0).then_some(narrow);
                 let layout = given.layout(2)?;
-                Tensor::Copy { at, from: given.cell(1)?, layout, rows, words, copies, step, spread, narrow }
+                Tensor::Copy { at, from: given.cell(1)?, layout, rows, words, copies, step, spread, narrow, pair }
             }
             EffectKind::MultiplyTensor => {
                 let product = TensorProduct::new(instruction.form, &instruction.free, given.planning.sm())

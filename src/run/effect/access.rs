@@ -85,12 +85,21 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// Reads up to four bytes of the block's shared memory.
-    pub(super) fn shared_bytes(&self, offset: u64, bytes: u8) -> Option<u64> {
+    /// Reads up to four bytes of the shared memory of a block of the cluster.
+    pub(super) fn shared_bytes(&self, rank: usize, offset: u64, bytes: u8) -> Option<u64> {
+        let (base, len) = self.shared_of_rank(rank, 0);
         let end = offset.checked_add(bytes.into())?;
-        let fits = end <= self.shared_len as u64 && offset.is_multiple_of(bytes.into());
+        let fits = end <= len as u64 && offset.is_multiple_of(bytes.into());
         // SAFETY: the bytes are within the block's shared memory, aligned to their number.
-        fits.then(|| unsafe { raw::load(self.shared.address() + offset as usize, bytes) })
+        fits.then(|| unsafe { raw::load(base + offset as usize, bytes) })
+    }
+
+    /// Address and length of the shared memory of a block of the cluster, for a warp of this one; nothing if there is no such block.
+    fn shared_of_rank(&self, rank: usize, warp: usize) -> (usize, usize) {
+        match rank == self.rank {
+            true => self.shared_of(warp),
+            false => self.peers.get(rank).map_or((0, 0), |peer| peer.shared),
+        }
     }
 
     /// Writes 32 bits for a warp.
@@ -128,10 +137,7 @@ impl Block<'_> {
         };
         match place {
             Where::Block => {
-                let (base, len) = match self.owner(address) {
-                    rank if rank == self.rank => self.shared_of(warp),
-                    rank => self.peers.get(rank).copied().unwrap_or((0, 0)),
-                };
+                let (base, len) = self.shared_of_rank(self.owner(address), warp);
                 let offset = address & WITHIN;
                 (offset + bytes <= len as u64).then_some(base as u64 + offset).ok_or(fault.clone())
             }

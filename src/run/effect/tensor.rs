@@ -6,14 +6,14 @@ use std::{format, vec};
 use ptx_isa::eval::product::Format;
 use ptx_isa::matrix::Lanes;
 use ptx_isa::matrix::shared::{SharedMatrix, Stored};
-use ptx_isa::matrix::tensor::{Given, Left, TensorMemory};
+use ptx_isa::matrix::tensor::{BlockMemory, Given, Left, TensorMemory};
 use ptx_isa::table::NonFinite;
 
 use super::super::block::{Block, Entry, GROUP};
 use super::super::decode::tensor::{LeftFactor, Tensor};
 use super::super::decode::{Address, Cell};
 use super::super::error::{Error, ErrorKind};
-use super::super::tensor_memory::TensorCells;
+use super::super::tensor_memory::{SharedCells, lock};
 use super::Guard;
 
 /// Lanes of tensor memory that a warp may access.
@@ -46,11 +46,17 @@ impl Block<'_> {
                 return Err(fail(self, lane, ErrorKind::Convergence, message.into()));
             }
             match tensor {
-                Tensor::Allocate { place, at, columns } => {
+                Tensor::Allocate { place, at, columns, pair } => {
                     let columns = self.get(warp, lane, *columns) as usize;
                     let valid = columns.is_power_of_two() && (32..=512).contains(&columns);
-                    let cells = self.cells.get_or_insert_with(|| Box::new(TensorCells::new()));
-                    let found = valid.then(|| cells.allocate(columns)).flatten();
+                    let ranks =
+                        self.concerned(*pair).map_err(|message| fail(self, lane, ErrorKind::Access, message))?;
+                    let other = ranks.into_iter().find(|rank| *rank != self.rank);
+                    let allocate = || match other {
+                        Some(other) => lock(&self.cells).allocate_pair(&mut lock(self.cells_of(other)), columns),
+                        None => lock(&self.cells).allocate(columns),
+                    };
+                    let found = valid.then(allocate).flatten();
                     let message = || format!("there are no {columns} free columns of tensor memory");
                     let found = found.ok_or_else(|| fail(self, lane, ErrorKind::Memory, message()))?;
                     let address = self.addresses(warp, at)[lane];
@@ -59,7 +65,7 @@ impl Block<'_> {
                 }
                 Tensor::Free { at, columns } => {
                     let [at, columns] = [*at, *columns].map(|cell| self.get(warp, lane, cell) as usize);
-                    if !self.cells.as_mut().is_some_and(|cells| cells.free(at & 0xffff, columns)) {
+                    if !lock(&self.cells).free(at & 0xffff, columns) {
                         let message = format!("no {columns} columns were allocated at {at:#x} of tensor memory");
                         return Err(fail(self, lane, ErrorKind::Access, message));
                     }
@@ -92,6 +98,7 @@ impl Block<'_> {
         }
         let mut registers: Vec<Lanes> = if *write { self.held(warp, cells) } else { vec![[0; 32]; layout.registers] };
         let missing = |column: usize| format!("the block has not allocated column {column} of tensor memory");
+        let mut memory = lock(&self.cells);
         for index in 0..layout.matrices * layout.rows * layout.columns {
             let (row, column) = (index / layout.columns % layout.rows, index % layout.columns);
             let behind = index / layout.columns / layout.rows * *distance as usize;
@@ -100,7 +107,6 @@ impl Block<'_> {
             let mut value = if *write { layout.get(&registers, index) } else { 0 };
             for half in 0..parts {
                 let at = (lane + row, first + behind + column * parts + half);
-                let memory = self.cells.as_deref_mut().ok_or_else(|| missing(at.1))?;
                 match (*write, parts) {
                     (true, 1) => memory.set(at.0, at.1, value as u32),
                     (true, _) => memory.set(at.0, at.1, (value >> (16 * half)) as u32 & 0xffff),
@@ -117,15 +123,30 @@ impl Block<'_> {
                 layout.set(&mut registers, index, value);
             }
         }
+        drop(memory);
         if !*write {
             self.hold(warp, cells, &registers);
         }
         Ok(())
     }
 
+    fn cells_of(&self, rank: usize) -> &SharedCells {
+        if rank == self.rank { &self.cells } else { &self.peers[rank].cells }
+    }
+
+    /// The ranks of the blocks that an operation of a thread concerns, the one of even rank first if they are a pair.
+    fn concerned(&self, pair: bool) -> Result<Vec<usize>, String> {
+        let first = self.rank & !1;
+        match pair {
+            false => Ok(vec![self.rank]),
+            true if first + 1 < self.peers.len() => Ok(vec![first, first + 1]),
+            true => Err("this takes a pair of blocks, which the cluster does not have".into()),
+        }
+    }
+
     /// Copies rows from shared memory for a thread.
     fn copy_to_tensor(&mut self, warp: usize, lane: usize, tensor: &Tensor) -> Result<(), String> {
-        let Tensor::Copy { at, from, layout, rows, words, copies, step, spread, narrow } = tensor else {
+        let Tensor::Copy { at, from, layout, rows, words, copies, step, spread, narrow, pair } = tensor else {
             return Ok(());
         };
         let address = self.tensor_address(warp, lane, at) as usize;
@@ -139,19 +160,21 @@ impl Block<'_> {
         };
         let each = if narrow.is_some() { 8 } else { 32 };
         let count = words * 32 / each;
-        let read = |offset: u64, bytes: u8| self.shared_bytes(offset, bytes);
         let outside = |at: u64| format!("shared memory has no element of a matrix at the offset {at:#x}");
-        let elements = matrix.read(stored, 0..*rows, count, &read).map_err(outside)?.words;
-        for (row, elements) in elements.chunks(count).enumerate() {
-            for (column, part) in elements.chunks(32 / each).enumerate() {
-                let word =
-                    part.iter().rev().fold(0_u64, |word, element| word << (each % 32) | u64::from(*element) << shift);
-                for copy in 0..*copies {
-                    let to = (address >> 16) + row / OWN * spread + row % OWN + copy * step;
-                    let column = (address & 0xffff) + column;
-                    let done = self.cells.as_mut().is_some_and(|cells| cells.set(to, column, word as u32));
-                    if !done {
-                        return Err(format!("the block has not allocated column {column} of tensor memory"));
+        for rank in self.concerned(*pair)? {
+            let read = |offset: u64, bytes: u8| self.shared_bytes(rank, offset, bytes);
+            let elements = matrix.read(stored, 0..*rows, count, &read).map_err(outside)?.words;
+            let mut cells = lock(self.cells_of(rank));
+            for (row, elements) in elements.chunks(count).enumerate() {
+                for (column, part) in elements.chunks(32 / each).enumerate() {
+                    let join = |word: u64, element: &u32| word << (each % 32) | u64::from(*element) << shift;
+                    let word = part.iter().rev().fold(0_u64, join);
+                    for copy in 0..*copies {
+                        let to = (address >> 16) + row / OWN * spread + row % OWN + copy * step;
+                        let column = (address & 0xffff) + column;
+                        if !cells.set(to, column, word as u32) {
+                            return Err(format!("the block has not allocated column {column} of tensor memory"));
+                        }
                     }
                 }
             }
@@ -168,7 +191,8 @@ impl Block<'_> {
         if one(*zero) != 0 {
             return Err("a mask of zero columns is not modeled".into());
         }
-        let off = off.iter().rev().fold(0_u128, |mask, cell| mask << 32 | u128::from(one(Some(*cell)) as u32));
+        let masks: Vec<u128> = off.iter().map(|cell| u128::from(one(Some(*cell)) as u32)).collect();
+        let mask = |block: usize| masks.iter().skip(4 * block).take(4).rev().fold(0, |mask, word| mask << 32 | word);
         let given = Given {
             d: self.tensor_address(warp, lane, d),
             a: match left {
@@ -178,14 +202,20 @@ impl Block<'_> {
             b: one(Some(*right)),
             shape: one(Some(*shape)) as u32,
             keep: one(Some(*keep)) & 1 != 0,
-            off,
+            off: [mask(0), mask(1)],
             power: one(*power) as u32,
             scales: scales.map_or([0; 2], |scales| scales.map(|at| self.tensor_address(warp, lane, &at))),
         };
-        let mut cells = self.cells.take().ok_or("the block has allocated no tensor memory")?;
-        let read = |offset: u64, bytes: u8| self.shared_bytes(offset, bytes);
-        let done = product.multiply(&given, &mut *cells, &read);
-        self.cells = Some(cells);
-        done
+        let ranks = self.concerned(product.blocks() > 1)?;
+        let block = &*self;
+        let read = |rank: &usize| {
+            let rank = *rank;
+            move |offset: u64, bytes: u8| block.shared_bytes(rank, offset, bytes)
+        };
+        let readers: Vec<_> = ranks.iter().map(read).collect();
+        let mut cells: Vec<_> = ranks.iter().map(|rank| lock(block.cells_of(*rank))).collect();
+        let memory = cells.iter_mut().zip(&readers);
+        let mut blocks: Vec<_> = memory.map(|(cells, shared)| BlockMemory { tensor: &mut **cells, shared }).collect();
+        product.multiply(&given, &mut blocks)
     }
 }

@@ -31,7 +31,7 @@ impl Block<'_> {
                 negative: (one(group.signs[index]) as i32) < 0,
                 transposed: one(group.transposed[index]) != 0,
             };
-            let read = |offset: u64, bytes: u8| self.shared_bytes(offset, bytes);
+            let read = |offset: u64, bytes: u8| self.shared_bytes(self.rank, offset, bytes);
             let fail = |message: String| self.error(entry.at, first, 0, Error::new(ErrorKind::Access, message));
             let product = &group.product;
             let right = product.right(side(1, group.right), &read).map_err(fail)?;
