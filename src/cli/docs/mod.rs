@@ -515,10 +515,13 @@ fn named(fragment: &Fragment, matrix: &[Vec<String>]) -> Vec<(String, Vec<String
     fragment.row_names().into_iter().zip(matrix.iter().cloned()).collect()
 }
 
-/// An opcode as HTML; a line may end behind a dot of one that is wider than the list at the side.
+/// An opcode as HTML; a line may end behind a dot or a `::` of one that is wider than the list at the side.
 fn breakable(opcode: &str) -> String {
     const WIDTH: usize = 22;
-    if opcode.len() > WIDTH { escape(opcode).replace('.', ".<wbr>") } else { escape(opcode) }
+    match opcode.len() > WIDTH {
+        true => escape(opcode).replace('.', ".<wbr>").replace("::", "::<wbr>"),
+        false => escape(opcode),
+    }
 }
 
 fn escape(text: &str) -> String {
