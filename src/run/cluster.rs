@@ -55,8 +55,8 @@ impl<'l> Cluster<'l> {
         let shared = || blocks.iter().map(|block| block.shared_of(0));
         let known = |block: &Block<'_>| block.peers.iter().map(|peer| peer.shared).eq(shared());
         if !blocks.iter().enumerate().all(|(rank, block)| block.rank == rank && known(block)) {
-            let peer = |block: &Box<Block<'_>>| Peer { shared: block.shared_of(0), cells: block.cells.clone() };
-            let peers: Arc<[Peer]> = blocks.iter().map(peer).collect();
+            let peers = blocks.iter().map(|block| Peer { shared: block.shared_of(0), cells: block.cells.clone() });
+            let peers: Arc<[Peer]> = peers.collect();
             for (rank, block) in blocks.iter_mut().enumerate() {
                 (block.rank, block.peers) = (rank, peers.clone());
             }
