@@ -18,7 +18,7 @@ use alloc::{format, vec};
 
 use isa_table::matrix::{Element, Place, Sum, SumOf};
 
-use crate::eval::product::{Elements, Format, Number, Sums};
+use crate::eval::product::{Elements, Format, Number};
 use crate::eval::soft;
 use crate::table::{Effect, EffectKind, FormInfo, Free, NO_OPERAND, Operand, OperandKind, Table};
 
@@ -27,7 +27,7 @@ pub mod group;
 pub mod shared;
 pub mod tensor;
 
-use arithmetic::{Arithmetic, mode};
+use arithmetic::{Arithmetic, Factors, Scales, mode};
 
 /// Values of a register in the lanes of a warp.
 pub type Lanes = [u64; 32];
@@ -44,13 +44,13 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Returns so many bits that it holds.
+    /// Returns the lowest `bits` bits that it holds.
     #[inline]
     pub fn get(self, registers: &[Lanes], bits: u32) -> u64 {
         registers.as_flattened()[self.index()] >> self.bit & (u64::MAX >> (64 - bits))
     }
 
-    /// Sets so many bits that it holds.
+    /// Sets the lowest `bits` bits that it holds.
     #[inline]
     pub fn set(self, registers: &mut [Lanes], bits: u32, value: u64) {
         let (word, mask) = (&mut registers.as_flattened_mut()[self.index()], u64::MAX >> (64 - bits));
@@ -313,10 +313,9 @@ impl Product {
             // Copies of a matrix are equal.
             let of = |layout: &Layout| matrix % layout.matrices * layout.size();
             let [first_a, first_b, first_c, first_d] = self.layouts().map(of);
-            let places = (0..m).flat_map(|i| (0..n).map(move |j| (i, j))).enumerate();
             if let Sum::Chained { rounding, step: 0 } = self.arithmetic.sum {
                 let mode = mode(rounding);
-                for (index, (i, j)) in places {
+                for (index, (i, j)) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))).enumerate() {
                     let first = self.c.0.get(c, first_c + index);
                     let sum = (0..k).fold(first, |sum, l| {
                         let a = self.a.0.get(a, first_a + i * k + l);
@@ -326,10 +325,10 @@ impl Product {
                 }
                 continue;
             }
-            let rows = elements(&self.a.0.holders[first_a..][..m * stored], &self.a, a);
-            let columns = elements(&self.columns[first_b..][..n * k], &self.b, b);
-            let c = elements(&self.c.0.holders[first_c..][..m * n], &self.c, c).words;
-            let factors = self.arithmetic.scale.zip(scales).map(|(format, [of_a, of_b])| {
+            let rows = elements(&self.a.0.holders[first_a..][..m * stored], self.a.0.bits, self.a.1, a);
+            let columns = elements(&self.columns[first_b..][..n * k], self.b.0.bits, self.b.1, b);
+            let c = elements(&self.c.0.holders[first_c..][..m * n], self.c.0.bits, self.c.1, c).words;
+            let scales = self.arithmetic.scale.zip(scales).map(|(format, [of_a, of_b])| {
                 let of = |source: ScaleSource<'_>, lane: usize| scale_factors(format, self.scales, source, lane);
                 // Rows eight apart have a pair of lanes, each column has one lane.
                 let pair = |i: usize| i % 8 * 4 + i / 8 + 2 * usize::from(of_a.lane);
@@ -342,43 +341,22 @@ impl Product {
                 .as_ref()
                 .zip(metadata)
                 .map(|(layout, metadata)| positions(layout, metadata, [m, stored, k]));
-            let sums = match factors.is_none() && chosen.is_none() {
-                true => self.arithmetic.multiply(&rows, &columns, k, &c),
-                false => Sums::unknown(m * n),
-            };
-            for (holder, bits) in self.d.0.holders[first_d..].iter().zip(&sums.bits) {
-                holder.set(&mut d, self.d.0.bits, u64::from(*bits));
-            }
-            if sums.unknown.is_empty() {
-                continue;
-            }
-            let (rows, columns) = (rows.numbers(), columns.numbers());
-            let mut picked = Vec::with_capacity(stored);
-            for index in sums.unknown {
-                let (i, j) = (index / n, index % n);
-                let c = self.c.1.decode(c[index].into());
-                let (row, column) = (&rows[i * stored..][..stored], &columns[j * k..][..k]);
-                let column = match &chosen {
-                    Some(chosen) => {
-                        picked.clear();
-                        picked.extend(chosen[i * stored..][..stored].iter().map(|place| column[*place]));
-                        &picked
-                    }
-                    None => column,
-                };
-                let scales = factors.as_ref().map(|(rows, columns)| (&rows[i][..], &columns[j][..]));
-                self.d.0.set(&mut d, first_d + index, self.arithmetic.dot(row, column, c, scales));
+            let scales = scales.as_ref().map(|(rows, columns)| |i: usize, j: usize| (&rows[i][..], &columns[j][..]));
+            let scales = scales.as_ref().map(|scales| scales as Scales<'_>);
+            let factors = Factors { a: &rows, b: &columns, length: k, chosen: chosen.as_deref(), scales, power: 0 };
+            for (holder, bits) in self.d.0.holders[first_d..].iter().zip(self.arithmetic.multiply(&factors, &c)) {
+                holder.set(&mut d, self.d.0.bits, u64::from(bits));
             }
         }
         d
     }
 }
 
-/// The elements that registers hold, of a format with at most 32 bits.
-fn elements(holders: &[Holder], (layout, format): &(Layout, Format), registers: &[Lanes]) -> Elements {
-    let padding = if layout.bits > format.bits { format.padding } else { 0 };
-    let word = |holder: &Holder| (holder.get(registers, layout.bits) >> padding) as u32;
-    Elements { words: holders.iter().map(word).collect(), format: *format, negative: false }
+/// The elements that registers hold in so many bits each, of a format with at most 32.
+fn elements(holders: &[Holder], bits: u32, format: Format, registers: &[Lanes]) -> Elements {
+    let padding = if bits > format.bits { format.padding } else { 0 };
+    let word = |holder: &Holder| (holder.get(registers, bits) >> padding) as u32;
+    Elements { words: holders.iter().map(word).collect(), format, negative: false }
 }
 
 /// For each stored element of each row, its column in the matrix with all elements. Two bits choose one of four parts of a

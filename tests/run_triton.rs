@@ -57,6 +57,18 @@ macro_rules! case {
     };
 }
 
+/// A kernel for each generation of tensor cores.
+macro_rules! generations {
+    ($name:literal) => {
+        [
+            include_str!(concat!("kernels/triton-", $name, "-80.ptx")),
+            include_str!(concat!("kernels/triton-", $name, "-90.ptx")),
+            include_str!(concat!("kernels/triton-", $name, "-100.ptx")),
+            include_str!(concat!("kernels/triton-", $name, "-120.ptx")),
+        ]
+    };
+}
+
 fn check(sizes: [usize; 3], cases: &[Case]) {
     let [m, n, _] = sizes;
     check_blocks("product", sizes, cases, |rows| grid([(m / rows) as u32, n as u32 / 32, 1]));
@@ -112,24 +124,14 @@ fn products() {
 /// Fewer blocks than tiles, whose last ones are not whole.
 #[test]
 fn products_by_persistent_blocks() {
-    let cases = [
-        case!("fp16", 64, "persistent-80"),
-        case!("fp16", 64, "persistent-90"),
-        case!("fp16", 64, "persistent-100"),
-        case!("fp16", 64, "persistent-120"),
-    ];
+    let cases = generations!("persistent").map(|text| ("fp16", 64, text));
     check_blocks("persistent", [150, 72, 96], &cases, |_| grid([3, 1, 1]));
 }
 
 /// Two blocks compute each tile.
 #[test]
 fn products_of_split_sums() {
-    let cases = [
-        case!("fp16", 64, "split-80"),
-        case!("fp16", 64, "split-90"),
-        case!("fp16", 64, "split-100"),
-        case!("fp16", 64, "split-120"),
-    ];
+    let cases = generations!("split").map(|text| ("fp16", 64, text));
     check_blocks("split", [128, 64, 160], &cases, |rows| grid([(128 / rows) as u32 * 2, 2, 1]));
 }
 
@@ -347,13 +349,7 @@ fn softmax() {
 fn layer_norm() {
     const ROWS: usize = 5;
     const COLUMNS: usize = 201;
-    let kernels = [
-        include_str!("kernels/triton-layer_norm-80.ptx"),
-        include_str!("kernels/triton-layer_norm-90.ptx"),
-        include_str!("kernels/triton-layer_norm-100.ptx"),
-        include_str!("kernels/triton-layer_norm-120.ptx"),
-    ];
-    for text in kernels {
+    for text in generations!("layer_norm") {
         on_threads(text, |machine| {
             let x: Vec<f32> = normal(ROWS * COLUMNS).iter().map(|x| f16::from_f32(*x).to_f32()).collect();
             let (weights, shifts) = (normal(COLUMNS), normal(COLUMNS + 1)[1..].to_vec());

@@ -1,5 +1,6 @@
 //! How elements of a product are computed: sums of products in the formats of its operands.
 
+use alloc::vec;
 use alloc::vec::Vec;
 
 use isa_table::matrix::{Rounding, Sum};
@@ -24,6 +25,24 @@ pub(super) struct Arithmetic {
     pub scale: Option<Format>,
 }
 
+/// Scale factors of a row and a column.
+pub(super) type Scales<'f> = &'f dyn Fn(usize, usize) -> (&'f [Number], &'f [Number]);
+
+/// The factors of a product.
+pub(super) struct Factors<'f> {
+    /// Rows of the first factor; of a sparse one the elements that are stored.
+    pub a: &'f Elements,
+    /// Columns of the second factor.
+    pub b: &'f Elements,
+    /// Number of elements in a column.
+    pub length: usize,
+    /// For each stored element of a sparse first factor, its place in a column.
+    pub chosen: Option<&'f [usize]>,
+    pub scales: Option<Scales<'f>>,
+    /// Exponent of the power of two by which `c` is divided.
+    pub power: u32,
+}
+
 impl Arithmetic {
     pub(super) fn new(
         [a, b, c, d]: [Format; 4],
@@ -35,12 +54,41 @@ impl Arithmetic {
         Arithmetic { a, b, c, d, sum, bits, clamps, scale }
     }
 
-    /// The elements of a result without scale factors, row by row, as [`Arithmetic::dot`] computes them, with sums of `length` products and
-    /// the bits of `c`. If there is no quick way, all are unknown.
-    pub(super) fn multiply(&self, a: &Elements, b: &Elements, length: usize, c: &[u32]) -> Sums {
-        self.quick(a, b, length, c).unwrap_or_else(|| Sums::unknown(c.len()))
+    /// The bits of `a × b + c`, row by row, given those of `c`.
+    pub(super) fn multiply(&self, factors: &Factors<'_>, c: &[u32]) -> Vec<u32> {
+        let Factors { a, b, length, chosen, scales, power } = factors;
+        let plain = chosen.is_none() && scales.is_none() && *power == 0;
+        let quick = plain.then(|| self.quick(a, b, *length, c)).flatten();
+        let none = || Sums { bits: vec![0; c.len()], unknown: (0..c.len()).collect() };
+        let Sums { mut bits, unknown } = quick.unwrap_or_else(none);
+        if unknown.is_empty() {
+            return bits;
+        }
+        let columns = b.words.len() / length;
+        let stored = a.words.len() * columns / c.len();
+        let (a, b) = (a.numbers(), b.numbers());
+        let mut picked = Vec::with_capacity(stored);
+        for index in unknown {
+            let (i, j) = (index / columns, index % columns);
+            let (row, column) = (&a[i * stored..][..stored], &b[j * length..][..*length]);
+            let column = match chosen {
+                Some(chosen) => {
+                    picked.clear();
+                    picked.extend(chosen[i * stored..][..stored].iter().map(|place| column[*place]));
+                    &picked
+                }
+                None => column,
+            };
+            let mut first = self.c.decode(c[index].into());
+            if first.significand != 0 {
+                first.exponent -= *power as i32;
+            }
+            bits[index] = self.dot(row, column, first, scales.map(|scales| scales(i, j))) as u32;
+        }
+        bits
     }
 
+    /// The same of dense factors without scale factors by the machine's vectors; `None` if these have no way to sum like this.
     fn quick(&self, a: &Elements, b: &Elements, length: usize, c: &[u32]) -> Option<Sums> {
         match self.sum {
             Sum::Exact => Multiply { a, b, c, length, summation: Summation::Exact { clamps: self.clamps } }.run(),
@@ -64,7 +112,7 @@ impl Arithmetic {
     }
 
     /// Bits of the sum of the products of two rows of elements and `c`; with scale factors of both rows.
-    pub(super) fn dot(&self, a: &[Number], b: &[Number], c: Number, scales: Option<(&[Number], &[Number])>) -> u64 {
+    fn dot(&self, a: &[Number], b: &[Number], c: Number, scales: Option<(&[Number], &[Number])>) -> u64 {
         let pairs = a.iter().copied().zip(b.iter().copied());
         match self.sum {
             Sum::Exact => self.integer(c, pairs.map(|(a, b)| a.significand * b.significand).sum()),

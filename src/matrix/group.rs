@@ -6,10 +6,10 @@ use alloc::{format, vec};
 
 use isa_table::matrix::{BitLayout, SumOf};
 
-use super::arithmetic::Arithmetic;
+use super::arithmetic::{Arithmetic, Factors};
 use super::shared::{Reader, SharedMatrix, Stored};
 use super::{Lanes, Layout, Metadata, Reading, elements, positions};
-use crate::eval::product::{Elements, Format, Sums};
+use crate::eval::product::{Elements, Format};
 use crate::table::{EffectKind, FormInfo, Free};
 
 /// A matrix product that a statement computes across a warpgroup.
@@ -110,8 +110,7 @@ impl GroupProduct {
         let Some(layout) = &self.a else {
             return Elements { words: Vec::new(), format: self.arithmetic.a, negative };
         };
-        let side = (layout.clone(), self.arithmetic.a);
-        Elements { negative, ..elements(&layout.holders, &side, registers) }
+        Elements { negative, ..elements(&layout.holders, layout.bits, self.arithmetic.a, registers) }
     }
 
     /// Returns the registers of `d` of a warp: of the product of its rows of `a` and all columns of `b`, added to what
@@ -128,33 +127,11 @@ impl GroupProduct {
         let rows = self.d.rows;
         let chosen = self.metadata.as_ref().zip(metadata);
         let chosen = chosen.map(|(layout, metadata)| positions(layout, metadata, [rows, stored, k]));
-        let mut d = vec![[0; 32]; self.d.registers];
-        let mut picked = Vec::with_capacity(stored);
         let c: Vec<u32> = (0..rows * n).map(|index| if keep { self.d.get(held, index) as u32 } else { 0 }).collect();
-        let sums = match chosen.is_none() {
-            true => self.arithmetic.multiply(a, b, k, &c),
-            false => Sums::unknown(c.len()),
-        };
-        for (index, bits) in sums.bits.iter().enumerate() {
-            self.d.set(&mut d, index, u64::from(*bits));
-        }
-        if sums.unknown.is_empty() {
-            return d;
-        }
-        let (a, b) = (a.numbers(), b.numbers());
-        for index in sums.unknown {
-            let (i, j) = (index / n, index % n);
-            let (c, column) = (self.arithmetic.c.decode(c[index].into()), &b[j * k..][..k]);
-            let column = match &chosen {
-                Some(chosen) => {
-                    picked.clear();
-                    picked.extend(chosen[i * stored..][..stored].iter().map(|place| column[*place]));
-                    &picked
-                }
-                None => column,
-            };
-            let row = &a[i * stored..][..stored];
-            self.d.set(&mut d, index, self.arithmetic.dot(row, column, c, None));
+        let factors = Factors { a, b, length: k, chosen: chosen.as_deref(), scales: None, power: 0 };
+        let mut d = vec![[0; 32]; self.d.registers];
+        for (index, bits) in self.arithmetic.multiply(&factors, &c).into_iter().enumerate() {
+            self.d.set(&mut d, index, u64::from(bits));
         }
         d
     }

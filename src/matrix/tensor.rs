@@ -7,10 +7,10 @@ use alloc::{format, vec};
 use isa_table::matrix::{BitLayout, SumOf};
 
 use super::Reading;
-use super::arithmetic::Arithmetic;
+use super::arithmetic::{Arithmetic, Factors, Scales};
 use super::group::outside;
 use super::shared::{Reader, SharedMatrix, Stored};
-use crate::eval::product::{Elements, Format, Number, Sums};
+use crate::eval::product::{Elements, Format, Number};
 use crate::table::{EffectKind, FormInfo, Free, NO_OPERAND};
 
 /// Lanes and columns of the tensor memory of a block.
@@ -98,6 +98,11 @@ fn split(address: u32) -> (usize, usize) {
     ((address >> 16) as usize, (address & 0xffff) as usize)
 }
 
+/// Returns true if an operation on tensor memory concerns a pair of blocks: a form with its free modifiers.
+pub fn is_of_pair(form: FormInfo, free: &Free) -> bool {
+    form.effects_with(free).any(|effect| effect.kind == EffectKind::PairBlocks)
+}
+
 impl TensorProduct {
     /// Returns the product of a statement: a form, its free modifiers and the SM number of a target.
     ///
@@ -121,7 +126,7 @@ impl TensorProduct {
             stationary: number(15) != 0,
             scales: number(16),
             packed: number(17) != 0,
-            blocks: if form.effects_with(free).any(|effect| effect.kind == EffectKind::PairBlocks) { 2 } else { 1 },
+            blocks: if is_of_pair(form, free) { 2 } else { 1 },
             formats,
         })
     }
@@ -266,33 +271,17 @@ impl TensorProduct {
         let places = (0..self.blocks * rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
         let held = places.map(held).collect::<Result<Vec<u32>, String>>()?;
         let c = if given.keep { held } else { vec![0; held.len()] };
-        let plain = !self.is_scaled() && given.power == 0;
-        let sums = match plain {
-            true => arithmetic.multiply(&left, &right, k, &c),
-            false => Sums::unknown(c.len()),
+        let of = |i: usize, j: usize| {
+            let (of_rows, of_columns) = &factors[i / rows];
+            (&of_rows[i % rows][..], &of_columns[j][..])
         };
-        let mut set = |index: usize, bits: u32| {
+        let scales: Option<Scales<'_>> = if self.is_scaled() { Some(&of) } else { None };
+        let factors = Factors { a: &left, b: &right, length: k, chosen: None, scales, power: given.power };
+        for (index, bits) in arithmetic.multiply(&factors, &c).into_iter().enumerate() {
             let (block, at) = place(index / columns, index % columns);
             if given.off[block] >> (at.0 % LANES) & 1 == 0 {
                 blocks[block].tensor.set(at.0, at.1, bits);
             }
-        };
-        for (index, bits) in sums.bits.iter().enumerate() {
-            set(index, *bits);
-        }
-        if sums.unknown.is_empty() {
-            return Ok(());
-        }
-        let (left, right) = (left.numbers(), right.numbers());
-        for index in sums.unknown {
-            let (i, j) = (index / columns, index % columns);
-            let mut c = arithmetic.c.decode(c[index].into());
-            if c.significand != 0 {
-                c.exponent -= given.power as i32;
-            }
-            let (of_rows, of_columns) = &factors[i / rows];
-            let scales = arithmetic.scale.map(|_| (&of_rows[i % rows][..], &of_columns[j][..]));
-            set(index, arithmetic.dot(&left[i * k..][..k], &right[j * k..][..k], c, scales) as u32);
         }
         Ok(())
     }

@@ -92,7 +92,7 @@ pub(crate) struct Place {
     pub count: usize,
 }
 
-/// What other blocks of a cluster reach for.
+/// Memory of a block that the other blocks of its cluster access.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     /// Address and length of the shared memory.
@@ -111,7 +111,7 @@ pub(crate) struct Block<'l> {
     pub per: usize,
     /// The error of one of several blocks, of which those before it go on: theirs would come first.
     failed: Option<Error>,
-    /// Its rank in its cluster, and what the blocks of the cluster reach for of each other.
+    /// Its rank in its cluster, and the memory of each block of the cluster.
     pub rank: usize,
     pub peers: Arc<[Peer]>,
     pub warps: Warps,
@@ -139,6 +139,7 @@ pub(crate) struct Block<'l> {
     pub moved: Vec<u64>,
     /// Number of failed polls in this turn: tests of an object that was not yet in the awaited state.
     pub waits: u64,
+    /// Its tensor memory.
     pub cells: SharedCells,
     /// The stacks of all threads.
     pub local: Bytes,

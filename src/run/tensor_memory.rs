@@ -52,7 +52,7 @@ impl TensorCells {
         if let Some(first) = self.reserved.pop_front() {
             return (self.first[first] == count).then_some(first * UNIT);
         }
-        let first = self.free_units(count).find(|first| other.free_units(count).any(|free| free == *first))?;
+        let first = self.free_units(count).find(|first| other.is_free(*first, count))?;
         self.take(first, count);
         other.take(first, count);
         other.reserved.push_back(first);
@@ -61,7 +61,11 @@ impl TensorCells {
 
     fn free_units(&self, count: usize) -> impl Iterator<Item = usize> {
         let starts = self.taken.len().checked_sub(count).map_or(0, |last| last + 1);
-        (0..starts).step_by(count.max(1)).filter(move |first| !self.taken[*first..first + count].contains(&true))
+        (0..starts).step_by(count.max(1)).filter(move |first| self.is_free(*first, count))
+    }
+
+    fn is_free(&self, first: usize, count: usize) -> bool {
+        !self.taken[first..first + count].contains(&true)
     }
 
     fn take(&mut self, first: usize, count: usize) {

@@ -24,6 +24,9 @@ const MOST: u8 = 25;
 /// Bits of the significand of a single-precision float.
 const EXACT: u32 = 24;
 
+/// Bias of the exponent of such a float.
+const BIAS: i32 = 127;
+
 /// Elements of a factor of a product: lines of equal length, which are rows of the first factor, or columns of the second.
 #[derive(Clone, Debug)]
 pub struct Elements {
@@ -67,13 +70,6 @@ pub(crate) struct Sums {
     pub unknown: Vec<usize>,
 }
 
-impl Sums {
-    /// So many elements, none of which is known.
-    pub(crate) fn unknown(count: usize) -> Sums {
-        Sums { bits: vec![0; count], unknown: (0..count).collect() }
-    }
-}
-
 /// How the bits of a floating-point format are taken apart, for formats whose significands have at most 24 bits.
 #[derive(Clone, Copy)]
 struct Decoder {
@@ -106,7 +102,7 @@ impl Decoder {
             flip: u32::from(negative) << 31,
             normal: i32::from(fraction != 0),
             bias: format.bias(),
-            place: power(127 - fraction as i32),
+            place: power(BIAS - fraction as i32),
         }
     }
 
@@ -303,14 +299,10 @@ fn fused<L: Simd>(
         for (a, exponent) in a.iter().zip(exponents) {
             found = greater(simd, &found, &a.exponents, *exponent);
         }
-        let mut greatest = [0; TILE];
-        for lane in 0..TILE {
-            greatest[lane] = found[lane].cast_signed();
-        }
         // Added to the exponent of a term: the field of the power of two that aligns it.
-        let mut align = [127 + i32::from(how.fraction); TILE];
+        let mut align = [BIAS + i32::from(how.fraction); TILE];
         for lane in 0..TILE {
-            align[lane] -= greatest[lane];
+            align[lane] -= found[lane].cast_signed();
         }
         let mut totals = to_doubles(&term(simd, &held, 1.0, 0, &align));
         let seconds = b.chunks(PART).zip(exponents.chunks(PART));
@@ -327,10 +319,7 @@ fn fused<L: Simd>(
                 totals[lane] += parts[lane];
             }
         }
-        for lane in 0..TILE {
-            greatest[lane] -= i32::from(how.fraction);
-        }
-        sums = rounded(&totals, &greatest, to, how);
+        sums = rounded(&totals, &align, to, how);
     }
     sums
 }
@@ -361,21 +350,21 @@ fn term<L: Simd>(simd: L, a: &Numbers, b: f32, exponent: i32, align: &Tile<i32>)
     truncate(simd, &terms)
 }
 
-/// The bits of each total times its power of two, as [`Format::round`] gives them.
+/// The bits of each total, whose terms were aligned by a power of two, as [`Format::round`] gives them.
 #[inline(always)]
-fn rounded(totals: &Tile<f64>, exponents: &Tile<i32>, to: Format, how: Fused) -> Tile<u32> {
+fn rounded(totals: &Tile<f64>, align: &Tile<i32>, to: Format, how: Fused) -> Tile<u32> {
     let kept = if how.result == 0 { to.fraction } else { to.fraction.min(how.result.into()) };
     // Without the bits that are not kept the conversion is exact, or gives an infinity; but that of subnormal numbers.
     let mask = u64::MAX << (f64::MANTISSA_DIGITS - 1 - kept);
     let (mut sums, mut apart) = ([0; TILE], to.bits < 32);
     for lane in 0..TILE {
-        let value = totals[lane] * super::power_of_two(exponents[lane]);
+        let value = totals[lane] * super::power_of_two(BIAS - align[lane]);
         apart |= value != 0.0 && value.abs() < f64::from(f32::MIN_POSITIVE);
         sums[lane] = (f64::from_bits(value.to_bits() & mask) as f32).to_bits();
     }
     if apart {
         for lane in 0..TILE {
-            sums[lane] = to.round(totals[lane] as i64, exponents[lane], how.result) as u32;
+            sums[lane] = to.round(totals[lane] as i64, BIAS - align[lane], how.result) as u32;
         }
     }
     sums

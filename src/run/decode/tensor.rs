@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ptx_isa::matrix::Layout;
 use ptx_isa::matrix::group::GroupProduct;
-use ptx_isa::matrix::tensor::TensorProduct;
+use ptx_isa::matrix::tensor::{TensorProduct, is_of_pair};
 use ptx_isa::table::matrix::BitLayout;
 use ptx_isa::table::{Effect, EffectKind};
 use ptx_isa::text::resolved::{Instruction, Value};
@@ -199,8 +199,7 @@ impl Planning<'_> {
         effect: &'static Effect,
     ) -> Result<Action, Error> {
         let mut given = Given { planning: self, open, instruction, effect };
-        let mut effects = instruction.form.effects_with(&instruction.free);
-        let pair = effects.any(|effect| effect.kind == EffectKind::PairBlocks);
+        let pair = is_of_pair(instruction.form, &instruction.free);
         let tensor = match effect.kind {
             EffectKind::AllocateTensor => {
                 let (place, at) = given.address(0)?.ok_or_else(missing)?;

@@ -21,11 +21,11 @@ const SYNONYM: usize = REPLACED - 1;
 const REMOVED: usize = 120;
 /// Cost of a modifier that is added.
 const ADDED: usize = 150;
-/// What a suspect slot costs less.
+/// Discount for a suspect slot.
 const SUSPECT: usize = 30;
-/// What a missing modifier costs less: it was omitted, and everything else is meant as written.
+/// Discount for a missing modifier: it was omitted, and everything else is meant as written.
 const LEFT_OUT: usize = 90;
-/// What a type of another width costs more, or a float for an integer: registers have the type that is written.
+/// Surcharge for a type of another width, or a float for an integer: registers have the type that is written.
 const OTHER_TYPE: usize = 200;
 
 /// Maximum number of near forms: several may have one mnemonic.

@@ -95,7 +95,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                         self.reader.cursor = next;
                         return missing_semicolon(self.text(), end, token);
                     }
-                    // What follows the last line end of several was asked for now.
+                    // Line ends that follow each other need one answer only.
                     self.reader.cursor = next;
                     continue;
                 }
