@@ -15,19 +15,23 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
+use core::mem;
 
 use isa_table::matrix::{Element, Place, Sum, SumOf};
 
-use crate::eval::product::{Elements, Format, Number};
+pub use crate::eval::product::Scratch;
+use crate::eval::product::{Elements, Format, Number, Panels};
 use crate::eval::soft;
 use crate::table::{Effect, EffectKind, FormInfo, Free, NO_OPERAND, Operand, OperandKind, Table};
 
 mod arithmetic;
 pub mod group;
+pub mod moves;
 pub mod shared;
 pub mod tensor;
 
 use arithmetic::{Arithmetic, Factors, Scales, mode};
+use moves::Fragment;
 
 /// Values of a register in the lanes of a warp.
 pub type Lanes = [u64; 32];
@@ -114,13 +118,6 @@ impl Layout {
         self.holders[index].set(registers, self.bits, value);
     }
 
-    /// Returns the holders of the elements, column by column.
-    fn turned(&self) -> Vec<Holder> {
-        let columns = (0..self.matrices).flat_map(|matrix| (0..self.columns).map(move |column| (matrix, column)));
-        let places = columns.flat_map(|(matrix, column)| (0..self.rows).map(move |row| (matrix, row, column)));
-        places.map(|(matrix, row, column)| self.holders[matrix * self.size() + row * self.columns + column]).collect()
-    }
-
     /// Returns the number of elements of a matrix.
     pub(crate) const fn size(&self) -> usize {
         self.rows * self.columns
@@ -154,8 +151,8 @@ pub struct Product {
     b: (Layout, Format),
     c: (Layout, Format),
     d: (Layout, Format),
-    /// Holders of the elements of `b`, column by column.
-    columns: Vec<Holder>,
+    /// How the elements of `a`, `b` and `c` are read, and those of `d` written; `None` if they have more bits than a word.
+    fragments: Option<[Fragment; 4]>,
     /// Layout of the sparsity metadata, if `a` is sparse.
     metadata: Option<Layout>,
     likely: SumOf,
@@ -238,9 +235,12 @@ impl Product {
         let clamps = !scaled && of.word(4).is_some();
         let arithmetic = Arithmetic::new([a.1, b.1, c.1, d.1], sum.sum, a.0.bits, clamps, scale);
         let metadata = metadata.map(|operand| of.layout(operand)).transpose()?;
-        let columns = b.0.turned();
         let scales = of.place(7).unwrap_or(1).into();
-        let product = Product { a, b, c, d, columns, metadata, likely: sum, arithmetic, scales };
+        let fragments = (d.0.bits <= 32).then(|| {
+            let [a, b, c] = [&a, &b, &c].map(reading);
+            [a, b, c, Fragment::writing(&d.0)]
+        });
+        let product = Product { a, b, c, d, fragments, metadata, likely: sum, arithmetic, scales };
         let ((a, _), (b, _), (c, _), (d, _)) = (&product.a, &product.b, &product.c, &product.d);
         let stored = if product.metadata.is_some() { 2 * a.columns } else { a.columns };
         let fits = stored == b.rows && (c.rows, c.columns) == (d.rows, d.columns) && d.rows == a.rows;
@@ -302,61 +302,97 @@ impl Product {
 
     fn compute(
         &self,
-        [a, b, c]: [&[Lanes]; 3],
+        operands: [&[Lanes]; 3],
         scales: Option<[ScaleSource<'_>; 2]>,
         metadata: Option<Metadata<'_>>,
     ) -> Vec<Lanes> {
+        if self.fragments.is_none() {
+            return self.chained(operands);
+        }
+        let words = operands.map(|rows| rows.iter().flatten().map(|word| *word as u32).collect::<Vec<u32>>());
+        let mut d = vec![0; 32 * self.d.0.registers];
+        let words = words.each_ref().map(Vec::as_slice);
+        self.multiply_words(words, &mut d, (scales, metadata), &mut Scratch::default());
+        d.as_chunks::<32>().0.iter().map(|row| row.map(u64::from)).collect()
+    }
+
+    /// Chains of fused multiply-adds in double precision.
+    fn chained(&self, [a, b, c]: [&[Lanes]; 3]) -> Vec<Lanes> {
         let mut d = vec![[0; 32]; self.d.0.registers];
-        let [m, n, k] = self.shape();
-        let stored = self.a.0.columns;
-        for matrix in 0..self.d.0.matrices {
-            // Copies of a matrix are equal.
-            let of = |layout: &Layout| matrix % layout.matrices * layout.size();
-            let [first_a, first_b, first_c, first_d] = self.layouts().map(of);
-            if let Sum::Chained { rounding, step: 0 } = self.arithmetic.sum {
-                let mode = mode(rounding);
-                for (index, (i, j)) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))).enumerate() {
-                    let first = self.c.0.get(c, first_c + index);
-                    let sum = (0..k).fold(first, |sum, l| {
-                        let a = self.a.0.get(a, first_a + i * k + l);
-                        soft::fma(soft::F64, a, self.b.0.get(b, first_b + l * n + j), sum, mode)
-                    });
-                    self.d.0.set(&mut d, first_d + index, sum);
-                }
-                continue;
-            }
-            let rows = elements(&self.a.0.holders[first_a..][..m * stored], self.a.0.bits, self.a.1, a);
-            let columns = elements(&self.columns[first_b..][..n * k], self.b.0.bits, self.b.1, b);
-            let c = elements(&self.c.0.holders[first_c..][..m * n], self.c.0.bits, self.c.1, c).words;
-            let scales = self.arithmetic.scale.zip(scales).map(|(format, [of_a, of_b])| {
-                let of = |source: ScaleSource<'_>, lane: usize| scale_factors(format, self.scales, source, lane);
-                // Rows eight apart have a pair of lanes, each column has one lane.
-                let pair = |i: usize| i % 8 * 4 + i / 8 + 2 * usize::from(of_a.lane);
-                let of_rows: Vec<_> = (0..m).map(|i| of(of_a, pair(i))).collect();
-                let of_columns: Vec<_> = (0..n).map(|j| of(of_b, j * 4 + usize::from(of_b.lane))).collect();
-                (of_rows, of_columns)
+        let Sum::Chained { rounding, step: 0 } = self.arithmetic.sum else { return d };
+        let (mode, [m, n, k]) = (mode(rounding), self.shape());
+        for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let sum = (0..k).fold(self.c.0.get(c, i * n + j), |sum, l| {
+                let (a, b) = (self.a.0.get(a, i * k + l), self.b.0.get(b, l * n + j));
+                soft::fma(soft::F64, a, b, sum, mode)
             });
-            let chosen = self
-                .metadata
-                .as_ref()
-                .zip(metadata)
-                .map(|(layout, metadata)| positions(layout, metadata, [m, stored, k]));
-            let scales = scales.as_ref().map(|(rows, columns)| |i: usize, j: usize| (&rows[i][..], &columns[j][..]));
-            let scales = scales.as_ref().map(|scales| scales as Scales<'_>);
-            let factors = Factors { a: &rows, b: &columns, length: k, chosen: chosen.as_deref(), scales, power: 0 };
-            for (holder, bits) in self.d.0.holders[first_d..].iter().zip(self.arithmetic.multiply(&factors, &c)) {
-                holder.set(&mut d, self.d.0.bits, u64::from(bits));
-            }
+            self.d.0.set(&mut d, i * n + j, sum);
         }
         d
     }
+
+    /// Returns true if its elements have more bits than the words of [`Product::multiply_words`].
+    pub fn is_wide(&self) -> bool {
+        self.fragments.is_none()
+    }
+
+    /// Sets the registers of `d`: the same for registers of 32 bits, of which that of lane `l` in register `r` is word `32·r + l`.
+    ///
+    /// # Panics
+    ///
+    /// As [`Product::multiply`], and if its elements have more bits.
+    pub fn multiply_words(
+        &self,
+        [a, b, c]: [&[u32]; 3],
+        d: &mut [u32],
+        (scales, metadata): (Option<[ScaleSource<'_>; 2]>, Option<Metadata<'_>>),
+        scratch: &mut Scratch,
+    ) {
+        let [m, n, k] = self.shape();
+        let stored = self.a.0.columns;
+        let [of_a, of_b, of_c, of_d] = self.fragments.as_ref().expect("elements that words hold");
+        let scales = self.arithmetic.scale.zip(scales).map(|(format, [of_a, of_b])| {
+            let of = |source: ScaleSource<'_>, lane: usize| scale_factors(format, self.scales, source, lane);
+            // Rows eight apart have a pair of lanes, each column has one lane.
+            let pair = |i: usize| i % 8 * 4 + i / 8 + 2 * usize::from(of_a.lane);
+            let of_rows: Vec<_> = (0..m).map(|i| of(of_a, pair(i))).collect();
+            let of_columns: Vec<_> = (0..n).map(|j| of(of_b, j * 4 + usize::from(of_b.lane))).collect();
+            (of_rows, of_columns)
+        });
+        let scales = scales.as_ref().map(|(rows, columns)| |i: usize, j: usize| (&rows[i][..], &columns[j][..]));
+        let scales = scales.as_ref().map(|scales| scales as Scales<'_>);
+        let chosen = self.metadata.as_ref().zip(metadata);
+        let chosen = chosen.map(|(layout, metadata)| positions(layout, metadata, [m, stored, k]));
+        let factor = |tiles, rows, columns, format| Elements {
+            words: Panels::of(tiles, rows, columns),
+            format,
+            negative: false,
+        };
+        let mut multiply = |matrix: usize| {
+            // Copies of a matrix are equal.
+            let [in_a, in_b, in_c, _] = self.layouts().map(|layout| matrix % layout.matrices);
+            let a = factor(of_a.read(in_a, a, mem::take(&mut scratch.a)), m, stored, self.a.1);
+            let b = factor(of_b.read(in_b, b, mem::take(&mut scratch.b)), k, n, self.b.1);
+            let c = Panels::of(of_c.read(in_c, c, mem::take(&mut scratch.c)), m, n);
+            let factors = Factors { a: &a, b: &b, chosen: chosen.as_deref(), scales, power: 0 };
+            let tiles = self.arithmetic.multiply(&factors, &c, of_d.level(), scratch).into_tiles();
+            (scratch.a, scratch.b, scratch.c) = (a.words.into_tiles(), b.words.into_tiles(), c.into_tiles());
+            tiles
+        };
+        if self.d.0.matrices == 1 {
+            let tiles = multiply(0);
+            of_d.write(&tiles, d);
+            scratch.d = tiles;
+        } else {
+            of_d.write(&(0..self.d.0.matrices).flat_map(multiply).collect::<Vec<_>>(), d);
+        }
+    }
 }
 
-/// The elements that registers hold in so many bits each, of a format with at most 32.
-fn elements(holders: &[Holder], bits: u32, format: Format, registers: &[Lanes]) -> Elements {
-    let padding = if bits > format.bits { format.padding } else { 0 };
-    let word = |holder: &Holder| (holder.get(registers, bits) >> padding) as u32;
-    Elements { words: holders.iter().map(word).collect(), format, negative: false }
+/// How the elements of a side are read.
+fn reading((layout, format): &(Layout, Format)) -> Fragment {
+    let padding = if layout.bits > format.bits { format.padding } else { 0 };
+    Fragment::reading(layout, format.bits, padding)
 }
 
 /// For each stored element of each row, its column in the matrix with all elements. Two bits choose one of four parts of a

@@ -18,9 +18,12 @@ use super::rounding::RN;
 use super::soft;
 use crate::table::{Kind, NonFinite, Table, TypeInfo};
 
+mod panels;
 mod whole;
 
-pub use whole::Elements;
+pub use panels::Elements;
+pub(crate) use panels::{Panels, TILE, Tile};
+pub use whole::Scratch;
 pub(crate) use whole::{Multiply, Summation, Sums};
 
 /// How the bits of a matrix element represent a number.

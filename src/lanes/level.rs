@@ -227,6 +227,16 @@ pub trait Simd: Copy + sealed::Sealed {
         result
     }
 
+    /// The words at places of a slice.
+    ///
+    /// # Panics
+    ///
+    /// If a place is beyond it.
+    #[inline(always)]
+    fn gather(self, words: &[u32], places: &[u32; 16]) -> [u32; 16] {
+        gather(words, places)
+    }
+
     /// Counts the one bits of each word. `None` at a level without a faster sequence than the compiler's.
     #[inline(always)]
     fn population_count_b32<const N: usize>(self, _: &[u32; N]) -> Option<[u32; N]> {
@@ -273,6 +283,17 @@ pub fn spread(mask: u32, each: u32) -> u128 {
         lane += 1;
     }
     spread
+}
+
+/// Words at places, one by one.
+#[inline(always)]
+pub(crate) fn gather(words: &[u32], places: &[u32; 16]) -> [u32; 16] {
+    let (mut gathered, mut lane) = ([0; 16], 0);
+    while lane < 16 {
+        gathered[lane] = words[places[lane] as usize];
+        lane += 1;
+    }
+    gathered
 }
 
 /// Lanes of ones and zeros with more bits, one by one.

@@ -188,8 +188,9 @@ unsafe fn over_warps<const WRITE: bool, const WIDE: bool>(
                 (at, _) => registers.add(at as usize).cast_const(),
             };
             let lanes = Lanes { window, offset: transfer.offset, whole, limit, host, addresses, mask };
-            let Some(places) = places(&lanes) else { return warp };
-            access(&Elements { transfer, registers }, mask, &places);
+            let places = places(&lanes);
+            let Some(places) = &places else { return warp };
+            access(&Elements { transfer, registers }, mask, places);
         }
     }
     masks.len()

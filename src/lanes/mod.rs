@@ -62,6 +62,7 @@ pub(crate) use elements::{ELEMENTS, Element};
 #[cfg(feature = "run")]
 pub(crate) use fill::{HALF, fill};
 pub use isa_table::program::{Run, WARP};
+pub(crate) use level::gather;
 pub use level::{Kernel, Level, Simd, spread, whole};
 #[cfg(feature = "run")]
 pub(crate) use memory::{Transfer, Window};

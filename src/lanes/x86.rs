@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 use core::convert::identity;
 
-use super::level::widen;
+use super::level::{gather, widen};
 use super::run::{avx2, avx512};
 use super::values::sealed;
 use super::{Kernel, Pick, Simd, WARP, Word};
@@ -379,6 +379,31 @@ impl Simd for Avx512 {
             round += 1;
         }
         count
+    }
+
+    /// Permutes all words of a few registers, and selects.
+    #[inline(always)]
+    fn gather(self, words: &[u32], places: &[u32; 16]) -> [u32; 16] {
+        let (rows, rest) = words.as_chunks::<WARP>();
+        if rows.len() > 8 || !rest.is_empty() {
+            return gather(words, places);
+        }
+        let mut gathered = [0; 16];
+        // SAFETY: see above; a row is two vectors.
+        let inside = unsafe {
+            let at = _mm512_loadu_si512(places.as_ptr().cast());
+            let (row, mut all) = (_mm512_srli_epi32::<5>(at), _mm512_setzero_si512());
+            for (index, words) in rows.iter().enumerate() {
+                let own = _mm512_cmpeq_epi32_mask(row, _mm512_set1_epi32(index as i32));
+                let low = _mm512_loadu_si512(words.as_ptr().cast());
+                let high = _mm512_loadu_si512(words.as_ptr().cast::<__m512i>().add(1));
+                all = _mm512_or_si512(all, _mm512_maskz_permutex2var_epi32(own, low, at, high));
+            }
+            _mm512_storeu_si512(gathered.as_mut_ptr().cast(), all);
+            _mm512_cmpge_epu32_mask(at, _mm512_set1_epi32(words.len() as i32)) == 0
+        };
+        assert!(inside, "places within the words");
+        gathered
     }
 
     #[inline(always)]

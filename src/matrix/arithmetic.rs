@@ -1,13 +1,15 @@
 //! How elements of a product are computed: sums of products in the formats of its operands.
 
-use alloc::vec;
 use alloc::vec::Vec;
 
 use isa_table::matrix::{Rounding, Sum};
 
-use crate::eval::product::{Elements, Format, Fused, HALF, Multiply, Number, Summation, Sums, Term, fused, fused_sum};
+use crate::eval::product::{
+    Elements, Format, Fused, HALF, Multiply, Number, Panels, Scratch, Summation, Sums, Term, fused, fused_sum,
+};
 use crate::eval::rounding::RN;
 use crate::eval::soft;
+use crate::lanes::Level;
 
 /// Formats of a product and its sum.
 #[derive(Clone, Copy, Debug)]
@@ -29,16 +31,13 @@ pub(super) struct Arithmetic {
 pub(super) type Scales<'f> = &'f dyn Fn(usize, usize) -> (&'f [Number], &'f [Number]);
 
 /// The factors of a product.
-pub(super) struct Factors<'f> {
-    /// Rows of the first factor; of a sparse one the elements that are stored.
+pub(super) struct Factors<'f, 's> {
+    /// The first factor; of a sparse one the elements that are stored.
     pub a: &'f Elements,
-    /// Columns of the second factor.
     pub b: &'f Elements,
-    /// Number of elements in a column.
-    pub length: usize,
     /// For each stored element of a sparse first factor, its place in a column.
     pub chosen: Option<&'f [usize]>,
-    pub scales: Option<Scales<'f>>,
+    pub scales: Option<Scales<'s>>,
     /// Exponent of the power of two by which `c` is divided.
     pub power: u32,
 }
@@ -54,23 +53,31 @@ impl Arithmetic {
         Arithmetic { a, b, c, d, sum, bits, clamps, scale }
     }
 
-    /// The bits of `a × b + c`, row by row, given those of `c`.
-    pub(super) fn multiply(&self, factors: &Factors<'_>, c: &[u32]) -> Vec<u32> {
-        let Factors { a, b, length, chosen, scales, power } = factors;
+    /// The bits of `a × b + c`, given those of `c`.
+    pub(super) fn multiply(
+        &self,
+        factors: &Factors<'_, '_>,
+        c: &Panels,
+        level: Level,
+        scratch: &mut Scratch,
+    ) -> Panels {
+        let Factors { a, b, chosen, scales, power } = factors;
+        let (rows, columns) = (a.words.rows(), b.words.columns());
         let plain = chosen.is_none() && scales.is_none() && *power == 0;
-        let quick = plain.then(|| self.quick(a, b, *length, c)).flatten();
-        let none = || Sums { bits: vec![0; c.len()], unknown: (0..c.len()).collect() };
+        let quick = plain.then(|| self.quick(a, b, c, level, scratch)).flatten();
+        let places = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+        let none = || Sums { bits: Panels::new(rows, columns), unknown: places().collect() };
         let Sums { mut bits, unknown } = quick.unwrap_or_else(none);
         if unknown.is_empty() {
             return bits;
         }
-        let columns = b.words.len() / length;
-        let stored = a.words.len() * columns / c.len();
-        let (a, b) = (a.numbers(), b.numbers());
+        let (stored, length) = (a.words.columns(), b.words.rows());
+        let of_a: Vec<Number> = (0..rows).flat_map(|row| (0..stored).map(move |place| a.number(row, place))).collect();
+        let of_b: Vec<Number> =
+            (0..columns).flat_map(|column| (0..length).map(move |place| b.number(place, column))).collect();
         let mut picked = Vec::with_capacity(stored);
-        for index in unknown {
-            let (i, j) = (index / columns, index % columns);
-            let (row, column) = (&a[i * stored..][..stored], &b[j * length..][..*length]);
+        for (i, j) in unknown {
+            let (row, column) = (&of_a[i * stored..][..stored], &of_b[j * length..][..length]);
             let column = match chosen {
                 Some(chosen) => {
                     picked.clear();
@@ -79,31 +86,34 @@ impl Arithmetic {
                 }
                 None => column,
             };
-            let mut first = self.c.decode(c[index].into());
+            let mut first = self.c.decode(c.get(i, j).into());
             if first.significand != 0 {
                 first.exponent -= *power as i32;
             }
-            bits[index] = self.dot(row, column, first, scales.map(|scales| scales(i, j))) as u32;
+            bits.set(i, j, self.dot(row, column, first, scales.map(|scales| scales(i, j))) as u32);
         }
         bits
     }
 
     /// The same of dense factors without scale factors by the machine's vectors; `None` if these have no way to sum like this.
-    fn quick(&self, a: &Elements, b: &Elements, length: usize, c: &[u32]) -> Option<Sums> {
+    fn quick(&self, a: &Elements, b: &Elements, c: &Panels, level: Level, scratch: &mut Scratch) -> Option<Sums> {
         match self.sum {
-            Sum::Exact => Multiply { a, b, c, length, summation: Summation::Exact { clamps: self.clamps } }.run(),
+            Sum::Exact => {
+                let summation = Summation::Exact { clamps: self.clamps };
+                Multiply { a, b, c, summation, scratch }.run(level)
+            }
             Sum::Fused { fraction, step, result, group: 0, split: 0 } => {
                 let to = self.accumulator();
-                let convert = |words: &[u32], from: Format, to: Format| -> Vec<u32> {
-                    let convert = |bits: &u32| soft::convert(from.soft(), to.soft(), u64::from(*bits), RN) as u32;
-                    words.iter().map(convert).collect()
+                let convert = |from: Format, to: Format| {
+                    move |bits: u32| soft::convert(from.soft(), to.soft(), bits.into(), RN) as u32
                 };
-                let widened = (self.c != to).then(|| convert(c, self.c, to));
-                let c = widened.as_deref().unwrap_or(c);
-                let summation = Summation::Fused { how: Fused { fraction, result }, step: self.step(step, length), to };
-                let mut sums = Multiply { a, b, c, length, summation }.run()?;
+                let widened = (self.c != to).then(|| c.clone().map(convert(self.c, to)));
+                let c = widened.as_ref().unwrap_or(c);
+                let step = self.step(step, b.words.rows());
+                let summation = Summation::Fused { how: Fused { fraction, result }, step, to };
+                let mut sums = Multiply { a, b, c, summation, scratch }.run(level)?;
                 if to != self.d {
-                    sums.bits = convert(&sums.bits, to, self.d);
+                    sums.bits = sums.bits.map(convert(to, self.d));
                 }
                 Some(sums)
             }

@@ -3,21 +3,26 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
+use core::mem;
+use core::ops::Range;
 
 use isa_table::matrix::{BitLayout, SumOf};
 
 use super::arithmetic::{Arithmetic, Factors};
+use super::moves::Fragment;
 use super::shared::{Reader, SharedMatrix, Stored};
-use super::{Lanes, Layout, Metadata, Reading, elements, positions};
-use crate::eval::product::{Elements, Format};
+use super::{Layout, Metadata, Reading, positions, reading};
+use crate::eval::product::{Elements, Format, Panels, Scratch};
 use crate::table::{EffectKind, FormInfo, Free};
 
 /// A matrix product that a statement computes across a warpgroup.
 #[derive(Clone, Debug)]
 pub struct GroupProduct {
-    /// Layout of `a`, if lanes hold it.
-    a: Option<Layout>,
+    /// How the elements of `a` are read, if lanes hold it.
+    a: Option<Fragment>,
     d: Layout,
+    /// How its elements are read and written.
+    sums: [Fragment; 2],
     metadata: Option<Layout>,
     place: &'static BitLayout,
     sum: SumOf,
@@ -58,7 +63,10 @@ impl GroupProduct {
         let place = of.place(7).map(|index| &table.layouts[usize::from(index)]).ok_or("a layout is missing")?;
         let layout = |index| of.operand(of.place(index)).map(|operand| of.layout(operand)).transpose();
         let arithmetic = Arithmetic::new([a, b, sums, sums], sum.sum, a.bits, of.word(4).is_some(), None);
-        Ok(GroupProduct { a: layout(0)?, d, metadata: layout(13)?, place, sum, arithmetic })
+        let a = layout(0)?.map(|layout| reading(&(layout, a)));
+        let (d, metadata) = ((d, sums), layout(13)?);
+        let sums = [reading(&d), Fragment::writing(&d.0)];
+        Ok(GroupProduct { a, d: d.0, sums, metadata, place, sum, arithmetic })
     }
 
     /// Returns how the target sums products.
@@ -77,20 +85,34 @@ impl GroupProduct {
         [self.d.columns, stored, if self.is_sparse() { 2 * stored } else { stored }]
     }
 
-    fn side(&self, side: Side, format: Format) -> Result<(SharedMatrix, Stored), String> {
+    /// Rows of the first factor in shared memory, or columns of the second one.
+    fn shared(
+        &self,
+        side: Side,
+        format: Format,
+        (lines, length, second): (Range<usize>, usize, bool),
+        read: Reader<'_>,
+    ) -> Result<Elements, String> {
         let stored = Stored { transposed: side.transposed, negative: side.negative, ..Stored::new(format, false) };
-        Ok((SharedMatrix::new(self.place, side.word)?, stored))
+        let turn = |line, place| if second { (place, line) } else { (line, place) };
+        let (rows, columns) = turn(lines.len(), length);
+        let mut elements = stored.elements(rows, columns);
+        let set = |line, place, bits| {
+            let (row, column) = turn(line, place);
+            elements.words.set(row, column, bits);
+        };
+        SharedMatrix::new(self.place, side.word)?.read(stored, lines, length, read, set).map_err(outside)?;
+        Ok(elements)
     }
 
-    /// Returns `b`, column by column.
+    /// Returns `b`.
     ///
     /// # Errors
     ///
     /// If its word is invalid, or shared memory does not have it.
     pub fn right(&self, side: Side, read: Reader<'_>) -> Result<Elements, String> {
         let [n, _, k] = self.shape();
-        let (matrix, stored) = self.side(side, self.arithmetic.b)?;
-        matrix.read(stored, 0..n, k, read).map_err(outside)
+        self.shared(side, self.arithmetic.b, (0..n, k, true), read)
     }
 
     /// Returns the rows of `a` that belong to a warp of the warpgroup, from shared memory.
@@ -99,41 +121,45 @@ impl GroupProduct {
     ///
     /// As [`GroupProduct::right`].
     pub fn left(&self, side: Side, warp: usize, read: Reader<'_>) -> Result<Elements, String> {
-        let [_, stored, _] = self.shape();
-        let rows = self.d.rows;
-        let (matrix, how) = self.side(side, self.arithmetic.a)?;
-        matrix.read(how, warp * rows..(warp + 1) * rows, stored, read).map_err(outside)
+        let ([_, stored, _], rows) = (self.shape(), self.d.rows);
+        self.shared(side, self.arithmetic.a, (warp * rows..(warp + 1) * rows, stored, false), read)
     }
 
-    /// Returns the rows of `a` that belong to a warp, from its registers.
-    pub fn held(&self, registers: &[Lanes], negative: bool) -> Elements {
-        let Some(layout) = &self.a else {
-            return Elements { words: Vec::new(), format: self.arithmetic.a, negative };
+    /// Returns the rows of `a` that belong to a warp, from the words of its registers.
+    pub fn held(&self, registers: &[u32], negative: bool) -> Elements {
+        let ([_, stored, _], rows) = (self.shape(), self.d.rows);
+        let words = match &self.a {
+            Some(fragment) => Panels::of(fragment.read(0, registers, Vec::new()), rows, stored),
+            None => Panels::new(rows, stored),
         };
-        Elements { negative, ..elements(&layout.holders, layout.bits, self.arithmetic.a, registers) }
+        Elements { words, format: self.arithmetic.a, negative }
     }
 
-    /// Returns the registers of `d` of a warp: of the product of its rows of `a` and all columns of `b`, added to what
-    /// it held if `keep` is true.
+    /// Returns the words of the registers of `d` of a warp: of the product of its rows of `a` and all columns of `b`,
+    /// added to what it held if `keep` is true.
     pub fn multiply(
         &self,
         a: &Elements,
         b: &Elements,
-        held: &[Lanes],
+        held: &[u32],
         keep: bool,
         metadata: Option<Metadata<'_>>,
-    ) -> Vec<Lanes> {
-        let [n, stored, k] = self.shape();
-        let rows = self.d.rows;
+        scratch: &mut Scratch,
+    ) -> Vec<u32> {
+        let ([n, stored, k], rows) = (self.shape(), self.d.rows);
         let chosen = self.metadata.as_ref().zip(metadata);
         let chosen = chosen.map(|(layout, metadata)| positions(layout, metadata, [rows, stored, k]));
-        let c: Vec<u32> = (0..rows * n).map(|index| if keep { self.d.get(held, index) as u32 } else { 0 }).collect();
-        let factors = Factors { a, b, length: k, chosen: chosen.as_deref(), scales: None, power: 0 };
-        let mut d = vec![[0; 32]; self.d.registers];
-        for (index, bits) in self.arithmetic.multiply(&factors, &c).into_iter().enumerate() {
-            self.d.set(&mut d, index, u64::from(bits));
-        }
-        d
+        let [reading, writing] = &self.sums;
+        let c = match keep {
+            true => Panels::of(reading.read(0, held, mem::take(&mut scratch.c)), rows, n),
+            false => Panels::new(rows, n),
+        };
+        let factors = Factors { a, b, chosen: chosen.as_deref(), scales: None, power: 0 };
+        let d = self.arithmetic.multiply(&factors, &c, writing.level(), scratch).into_tiles();
+        let mut registers = vec![0; 32 * self.d.registers];
+        writing.write(&d, &mut registers);
+        (scratch.c, scratch.d) = (c.into_tiles(), d);
+        registers
     }
 }
 

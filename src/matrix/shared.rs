@@ -1,11 +1,11 @@
 //! Matrices in shared memory that a word describes: where their elements are, with strides and swizzling.
 
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use core::ops::Range;
 
 use isa_table::matrix::BitLayout;
 
-use crate::eval::product::{Elements, Format};
+use crate::eval::product::{Elements, Format, Panels};
 
 /// Reads up to four bytes of shared memory at an offset; `None` if the block does not have them.
 pub type Reader<'r> = &'r dyn Fn(u64, u8) -> Option<u64>;
@@ -52,6 +52,11 @@ impl Stored {
         let container = if packed || format.bits < 4 { format.bits } else { format.bits.next_power_of_two().max(8) };
         let unit = 8 * UNIT / container as usize;
         Stored { format, unit, width: format.bits, transposed: false, negative: false }
+    }
+
+    /// Elements of this format, which are zero.
+    pub(super) fn elements(&self, rows: usize, columns: usize) -> Elements {
+        Elements { words: Panels::new(rows, columns), format: self.format, negative: self.negative }
     }
 }
 
@@ -108,7 +113,7 @@ impl SharedMatrix {
         (swizzled, bit % 8)
     }
 
-    /// Returns the elements of `lines`, each of which has `places` elements.
+    /// Reads lines of `length` elements. A function takes each: its line, counted from the first one, its place, and its bits.
     ///
     /// # Errors
     ///
@@ -116,22 +121,24 @@ impl SharedMatrix {
     pub fn read(
         &self,
         stored: Stored,
-        lines: core::ops::Range<usize>,
-        places: usize,
+        lines: Range<usize>,
+        length: usize,
         read: Reader<'_>,
-    ) -> Result<Elements, u64> {
-        let mut words = Vec::with_capacity(lines.len() * places);
+        mut each: impl FnMut(usize, usize, u32),
+    ) -> Result<(), u64> {
         let mask = u32::MAX >> (32 - stored.format.bits);
-        for (line, place) in lines.flat_map(|line| (0..places).map(move |place| (line, place))) {
-            let (at, bit) = self.place(stored, line, place);
-            let bytes = (bit + stored.width).div_ceil(8).next_power_of_two() as u8;
-            // Elements that lie in two bytes need not be aligned.
-            let word = match bytes {
-                2 if bit != 0 => read(at, 1).and_then(|low| Some(low | read(at + 1, 1)? << 8)),
-                bytes => read(at, bytes),
-            };
-            words.push((word.ok_or(at)? >> bit) as u32 & mask);
+        for (to, line) in lines.enumerate() {
+            for place in 0..length {
+                let (at, bit) = self.place(stored, line, place);
+                let bytes = (bit + stored.width).div_ceil(8).next_power_of_two() as u8;
+                // Elements that lie in two bytes need not be aligned.
+                let word = match bytes {
+                    2 if bit != 0 => read(at, 1).and_then(|low| Some(low | read(at + 1, 1)? << 8)),
+                    bytes => read(at, bytes),
+                };
+                each(to, place, (word.ok_or(at)? >> bit) as u32 & mask);
+            }
         }
-        Ok(Elements { words, format: stored.format, negative: stored.negative })
+        Ok(())
     }
 }

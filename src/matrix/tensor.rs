@@ -1,8 +1,8 @@
 //! Products in tensor memory: a word describes their shape and types, others where the factors are.
 
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use alloc::{format, vec};
 
 use isa_table::matrix::{BitLayout, SumOf};
 
@@ -10,7 +10,8 @@ use super::Reading;
 use super::arithmetic::{Arithmetic, Factors, Scales};
 use super::group::outside;
 use super::shared::{Reader, SharedMatrix, Stored};
-use crate::eval::product::{Elements, Format, Number};
+use crate::eval::product::{Format, Number, Panels, Scratch};
+use crate::lanes::Level;
 use crate::table::{EffectKind, FormInfo, Free, NO_OPERAND};
 
 /// Lanes and columns of the tensor memory of a block.
@@ -218,16 +219,14 @@ impl TensorProduct {
         let missing = |(lane, column): (usize, usize)| {
             format!("the block has not allocated column {column} of lane {lane} of tensor memory")
         };
-        let mut left =
-            Elements { words: Vec::with_capacity(self.blocks * rows * k), format: a.format, negative: a.negative };
-        let mut right = Elements { words: Vec::with_capacity(columns * k), format: b.format, negative: b.negative };
+        let (mut left, mut right) = (a.elements(self.blocks * rows, k), b.elements(k, columns));
         let right_matrix = SharedMatrix::new(self.place, given.b)?;
-        for block in blocks.iter() {
+        for (index, block) in blocks.iter().enumerate() {
             match given.a {
                 Left::Shared(word) => {
-                    let part =
-                        SharedMatrix::new(self.place, word)?.read(a, 0..rows, k, block.shared).map_err(outside)?;
-                    left.words.extend(part.words);
+                    let matrix = SharedMatrix::new(self.place, word)?;
+                    let set = |row, place, bits| left.words.set(index * rows + row, place, bits);
+                    matrix.read(a, 0..rows, k, block.shared, set).map_err(outside)?;
                 }
                 Left::Tensor(address) => {
                     let (lane, first) = split(address);
@@ -238,12 +237,13 @@ impl TensorProduct {
                         let bit = l * container;
                         let at = (lane + self.cell([rows, 4], row, 0).0, first + bit / 32);
                         let bits = block.tensor.get(at.0, at.1).ok_or_else(|| missing(at))? >> (bit % 32);
-                        left.words.push(bits >> padding & mask);
+                        left.words.set(index * rows + row, l, bits >> padding & mask);
                     }
                 }
             }
-            let part = right_matrix.read(b, 0..columns / self.blocks, k, block.shared).map_err(outside)?;
-            right.words.extend(part.words);
+            let own = columns / self.blocks;
+            let set = |column, place, bits| right.words.set(place, index * own + column, bits);
+            right_matrix.read(b, 0..own, k, block.shared, set).map_err(outside)?;
         }
         let factors = |block: &BlockMemory<'_, M>, side: usize, lines: usize| -> Result<Vec<Vec<Number>>, String> {
             let Some(format) = arithmetic.scale else { return Ok(Vec::new()) };
@@ -264,23 +264,24 @@ impl TensorProduct {
             let (down, across) = self.cell([rows, columns], i % rows, j);
             (i / rows, (lane + down, first + across))
         };
-        let held = |(i, j)| {
+        let places = || (0..self.blocks * rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+        let mut c = Panels::new(self.blocks * rows, columns);
+        for (i, j) in places() {
             let (block, at) = place(i, j);
-            blocks[block].tensor.get(at.0, at.1).ok_or_else(|| missing(at))
-        };
-        let places = (0..self.blocks * rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
-        let held = places.map(held).collect::<Result<Vec<u32>, String>>()?;
-        let c = if given.keep { held } else { vec![0; held.len()] };
+            let held = blocks[block].tensor.get(at.0, at.1).ok_or_else(|| missing(at))?;
+            c.set(i, j, if given.keep { held } else { 0 });
+        }
         let of = |i: usize, j: usize| {
             let (of_rows, of_columns) = &factors[i / rows];
             (&of_rows[i % rows][..], &of_columns[j][..])
         };
         let scales: Option<Scales<'_>> = if self.is_scaled() { Some(&of) } else { None };
-        let factors = Factors { a: &left, b: &right, length: k, chosen: None, scales, power: given.power };
-        for (index, bits) in arithmetic.multiply(&factors, &c).into_iter().enumerate() {
-            let (block, at) = place(index / columns, index % columns);
+        let factors = Factors { a: &left, b: &right, chosen: None, scales, power: given.power };
+        let d = arithmetic.multiply(&factors, &c, Level::best(), &mut Scratch::default());
+        for (i, j) in places() {
+            let (block, at) = place(i, j);
             if given.off[block] >> (at.0 % LANES) & 1 == 0 {
-                blocks[block].tensor.set(at.0, at.1, bits);
+                blocks[block].tensor.set(at.0, at.1, d.get(i, j));
             }
         }
         Ok(())

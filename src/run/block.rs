@@ -18,6 +18,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
+use ptx_isa::matrix::Scratch;
 use ptx_isa::warp::{Row, Warps};
 
 use super::decode::{Cell, Code, Op};
@@ -137,6 +138,9 @@ pub(crate) struct Block<'l> {
     pub pending: Option<Arc<Mutex<Pending>>>,
     /// Size in bytes of the last asynchronous operation of each thread.
     pub moved: Vec<u64>,
+    /// Memory of operations on matrices: registers and lines in memory, and what products take.
+    pub words: Vec<u32>,
+    pub scratch: Scratch,
     /// Number of failed polls in this turn: tests of an object that was not yet in the awaited state.
     pub waits: u64,
     /// Its tensor memory.
@@ -219,6 +223,8 @@ impl<'l> Block<'l> {
             span: span.unwrap_or_default() as usize,
             pending: None,
             moved: Vec::new(),
+            words: Vec::new(),
+            scratch: Scratch::default(),
             waits: 0,
             cells: SharedCells::default(),
             local,

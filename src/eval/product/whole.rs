@@ -2,24 +2,20 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over the lanes of several arrays become vectors")]
 
-use alloc::vec;
 use alloc::vec::Vec;
+use core::mem;
 
-use super::{Format, Fused, LEAST, Number, ZERO};
+use super::panels::{Elements, Panels, TILE, Tile};
+use super::{Format, Fused, LEAST, ZERO};
 use crate::eval::rounding::RZ;
 use crate::lanes::{Kernel, Level, Simd};
 
-/// Rows of the result that are computed together, a column at a time.
-const TILE: usize = 16;
-
-/// A value for each of them.
-type Tile<T> = [T; TILE];
-
-/// Products that are summed as 32-bit integers: each is below four in the highest place.
-const PART: usize = 16;
-
-/// Most fraction bits to which such products can be aligned: with a sign, 16 of them have no more bits than an integer.
+/// Most fraction bits to which products are aligned: those of a panel, of which each is below four in the highest place, have no more bits
+/// than a 32-bit integer.
 const MOST: u8 = 25;
+
+/// Most bits of the exponents of factors whose products, and these in units of their last bit, are normal numbers in single precision.
+const NARROW: u32 = 5;
 
 /// Bits of the significand of a single-precision float.
 const EXACT: u32 = 24;
@@ -27,29 +23,19 @@ const EXACT: u32 = 24;
 /// Bias of the exponent of such a float.
 const BIAS: i32 = 127;
 
-/// Elements of a factor of a product: lines of equal length, which are rows of the first factor, or columns of the second.
-#[derive(Clone, Debug)]
-pub struct Elements {
-    /// Their bits, without padding.
-    pub words: Vec<u32>,
-    /// Their format.
-    pub format: Format,
-    /// True if they are negated.
-    pub negative: bool,
-}
+/// Exponent of infinities and NaNs: products that have one as a factor, even if the other is zero, have exponents above `BEYOND`, and no other
+/// ones have.
+const SPECIAL: i32 = 2000;
+const BEYOND: i32 = SPECIAL + ZERO - 1;
 
-impl Elements {
-    /// The numbers that they represent.
-    pub(crate) fn numbers(&self) -> Vec<Number> {
-        self.words.iter().map(|word| self.format.decode(u64::from(*word)).signed(self.negative)).collect()
-    }
+/// Columns of a panel that are computed at a time: the steps of one wait for those before them.
+const PAIR: usize = 2;
 
-    /// Returns true if products of such numbers, or sums of `length` products of integers, have no more bits than single precision.
-    fn fits(&self, length: usize) -> bool {
-        match self.format.is_float() {
-            true => 2 * (self.format.fraction + 1) <= EXACT,
-            false => 2 * self.format.bits + usize::BITS - length.leading_zeros() <= EXACT,
-        }
+/// Returns true if products of such numbers, or sums of `length` products of integers, have no more bits than single precision.
+fn fits(format: &Format, length: usize) -> bool {
+    match format.is_float() {
+        true => 2 * (format.fraction + 1) <= EXACT,
+        false => 2 * format.bits + usize::BITS - length.leading_zeros() <= EXACT,
     }
 }
 
@@ -62,145 +48,160 @@ pub(crate) enum Summation {
     Exact { clamps: bool },
 }
 
-/// The elements of a product, row by row.
+/// The elements of a product.
 #[derive(Clone, Debug)]
 pub(crate) struct Sums {
-    pub bits: Vec<u32>,
-    /// Those that have to be computed from their numbers: an infinity or a NaN is among the terms or partial sums.
-    pub unknown: Vec<usize>,
+    pub bits: Panels,
+    /// Row and column of those that have to be computed from their numbers: an infinity or NaN is among the terms or partial sums.
+    pub unknown: Vec<(usize, usize)>,
 }
 
 /// How the bits of a floating-point format are taken apart, for formats whose significands have at most 24 bits.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Decoder {
-    /// Bits below the fraction.
-    below: u32,
-    fraction: u32,
-    /// Bits of exponent and fraction.
+    /// How far exponent and fraction are shifted to be where single precision has them, and their bits there.
+    left: u32,
     magnitude: u32,
+    /// Magnitude of the least infinity or NaN.
     special: u32,
+    /// How far the sign is shifted, and its bit there.
+    to_sign: u32,
     sign: u32,
     /// Sign bit of what is negated.
     flip: u32,
     /// Exponent field of the least normal number.
     normal: i32,
     bias: i32,
-    /// Value of the last bit of a fraction.
-    place: f32,
 }
 
 impl Decoder {
     #[inline(always)]
     fn new(format: &Format, negative: bool) -> Decoder {
         let Format { bits, exponent, fraction, signed, .. } = *format;
+        let below = bits - u32::from(signed) - exponent - fraction;
+        let unused = EXACT - 1 - fraction;
         Decoder {
-            below: bits - u32::from(signed) - exponent - fraction,
-            fraction,
-            magnitude: (1 << (exponent + fraction)) - 1,
-            special: format.least_special() as u32,
-            sign: u32::from(signed) << (bits - 1),
+            left: unused - below,
+            magnitude: ((1 << (exponent + fraction)) - 1) << unused,
+            special: (format.least_special() as u32) << unused,
+            to_sign: 32 - bits,
+            sign: u32::from(signed) << 31,
             flip: u32::from(negative) << 31,
             normal: i32::from(fraction != 0),
             bias: format.bias(),
-            place: power(BIAS - fraction as i32),
         }
     }
 
-    /// Significand, exponent, and true if it is infinite or NaN, of a number: as [`Format::decode`].
+    /// Significand and exponent of a number, as [`Format::decode`]; the exponent of an infinity or NaN is [`SPECIAL`].
     #[inline(always)]
-    fn parts(&self, word: u32) -> (f32, i32, bool) {
-        let magnitude = word >> self.below & self.magnitude;
-        let field = (magnitude >> self.fraction) as i32;
-        let normal = u32::from(field >= self.normal) << self.fraction;
-        let significand = (magnitude & ((1 << self.fraction) - 1) | normal) as i32;
-        let exponent = if significand == 0 { ZERO } else { field.max(self.normal) - self.bias };
-        let value = significand as f32 * self.place;
-        let sign = u32::from(word & self.sign != 0) << 31;
-        (f32::from_bits(value.to_bits() | sign ^ self.flip), exponent, magnitude >= self.special)
+    fn parts(&self, word: u32) -> (f32, i32) {
+        let magnitude = word << self.left & self.magnitude;
+        let field = (magnitude >> (EXACT - 1)) as i32;
+        let absent = if field < self.normal { 1.0 } else { 0.0 };
+        let value = f32::from_bits(magnitude & ((1 << (EXACT - 1)) - 1) | 1.0_f32.to_bits()) - absent;
+        let exponent = if value == 0.0 { ZERO } else { field.max(self.normal) - self.bias };
+        let exponent = if magnitude >= self.special { SPECIAL } else { exponent };
+        let sign = (word << self.to_sign & self.sign) ^ self.flip;
+        (f32::from_bits(value.to_bits() | sign), exponent)
     }
 }
 
-/// A product of two matrices, `a × b + c`, with sums of `length` products.
-#[derive(Clone, Copy, Debug)]
+/// Memory of products, for one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Scratch {
+    /// Tiles of the factors, of what is added to their product, and of the result.
+    pub(crate) a: Vec<Tile<u32>>,
+    pub(crate) b: Vec<Tile<u32>>,
+    pub(crate) c: Vec<Tile<u32>>,
+    pub(crate) d: Vec<Tile<u32>>,
+    factors: [Factor; 2],
+}
+
+/// A product of two matrices, `a × b + c`.
+#[derive(Debug)]
 pub(crate) struct Multiply<'m> {
     pub a: &'m Elements,
     pub b: &'m Elements,
-    /// Bits of the format of the sums, row by row.
-    pub c: &'m [u32],
-    pub length: usize,
+    /// In the format of the sums.
+    pub c: &'m Panels,
     pub summation: Summation,
+    pub scratch: &'m mut Scratch,
 }
 
 impl Multiply<'_> {
-    /// Computes the product; `None` if the machine has no vectors, or the precision has no quick way.
-    pub(crate) fn run(self) -> Option<Sums> {
+    /// Computes the product; `None` if the level has no vectors, or the precision has no quick way.
+    pub(crate) fn run(self, level: Level) -> Option<Sums> {
         let precise = match self.summation {
             Summation::Fused { how, .. } => how.fraction <= MOST,
             Summation::Exact { .. } => true,
         };
-        let fits = self.length != 0 && [self.a, self.b].iter().all(|factor| factor.fits(self.length));
-        (precise && fits).then(|| Level::best().run(self)).flatten()
+        let length = self.b.words.rows();
+        let fits = length != 0 && [self.a, self.b].iter().all(|factor| fits(&factor.format, length));
+        (precise && fits).then(|| level.run(self)).flatten()
     }
 }
 
-/// Numbers that are multiplied together, apart by significand and exponent, with those that are infinite or NaN.
-#[derive(Clone, Copy)]
+/// Numbers of a tile, apart by significand and exponent.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 struct Numbers {
+    /// If exponents have few bits, the values.
     significands: Tile<f32>,
     exponents: Tile<i32>,
-    special: Tile<bool>,
 }
 
 impl Numbers {
     #[inline(always)]
-    fn new(words: &Tile<u32>, format: &Format, negative: bool) -> Numbers {
-        let mut numbers = Numbers { significands: [0.0; TILE], exponents: [0; TILE], special: [false; TILE] };
-        if format.is_float() {
-            let decoder = Decoder::new(format, negative);
-            for lane in 0..TILE {
-                (numbers.significands[lane], numbers.exponents[lane], numbers.special[lane]) =
-                    decoder.parts(words[lane]);
-            }
-        } else {
-            for lane in 0..TILE {
-                let above = 32 - format.bits;
-                let (signed, unsigned) = ((words[lane] << above).cast_signed() >> above, words[lane] << above >> above);
-                let value = if format.signed { signed as f32 } else { unsigned as f32 };
-                numbers.significands[lane] = if negative { -value } else { value };
-            }
+    fn floats(words: &Tile<u32>, decoder: &Decoder) -> Numbers {
+        let mut numbers = Numbers { significands: [0.0; TILE], exponents: [0; TILE] };
+        for lane in 0..TILE {
+            (numbers.significands[lane], numbers.exponents[lane]) = decoder.parts(words[lane]);
+        }
+        numbers
+    }
+
+    #[inline(always)]
+    fn integers(words: &Tile<u32>, format: &Format, negative: bool) -> Numbers {
+        let mut numbers = Numbers { significands: [0.0; TILE], exponents: [0; TILE] };
+        let above = 32 - format.bits;
+        for lane in 0..TILE {
+            let (signed, unsigned) = ((words[lane] << above).cast_signed() >> above, words[lane] << above >> above);
+            let value = if format.signed { signed as f32 } else { unsigned as f32 };
+            numbers.significands[lane] = if negative { -value } else { value };
         }
         numbers
     }
 }
 
-/// The numbers of the second factor, line by line.
-struct Second {
-    significands: Vec<f32>,
-    exponents: Vec<i32>,
-    /// Of each line, true if a number is infinite or NaN.
-    special: Vec<bool>,
+/// The numbers of a factor, tile by tile.
+#[derive(Clone, Debug, Default)]
+struct Factor {
+    numbers: Vec<Numbers>,
 }
 
-impl Second {
+impl Factor {
+    /// Sets the numbers. (There are loops rather than iterators with closures, which would lack the features of the level.)
     #[inline(always)]
-    fn new(b: &Elements, length: usize) -> Second {
-        let count = b.words.len();
-        let (mut significands, mut exponents) = (vec![0.0; count], vec![0; count]);
-        let mut special = vec![false; count / length];
-        for first in (0..count).step_by(TILE) {
-            let own = TILE.min(count - first);
-            let mut words = [0; TILE];
-            words[..own].copy_from_slice(&b.words[first..][..own]);
-            let numbers = Numbers::new(&words, &b.format, b.negative);
-            significands[first..][..own].copy_from_slice(&numbers.significands[..own]);
-            exponents[first..][..own].copy_from_slice(&numbers.exponents[..own]);
-            if numbers.special[..own].contains(&true) {
-                for lane in (0..own).filter(|lane| numbers.special[*lane]) {
-                    special[(first + lane) / length] = true;
+    fn set(&mut self, elements: &Elements, narrow: bool) {
+        let (format, negative, tiles) = (&elements.format, elements.negative, elements.words.tiles());
+        self.numbers.clear();
+        self.numbers.reserve(tiles.len());
+        if format.is_float() {
+            let decoder = Decoder::new(format, negative);
+            for words in tiles {
+                let mut numbers = Numbers::floats(words, &decoder);
+                if narrow {
+                    for lane in 0..TILE {
+                        numbers.significands[lane] *= power(BIAS + numbers.exponents[lane]);
+                    }
                 }
+                self.numbers.push(numbers);
+            }
+        } else {
+            for words in tiles {
+                self.numbers.push(Numbers::integers(words, format, negative));
             }
         }
-        Second { significands, exponents, special }
     }
 }
 
@@ -209,117 +210,183 @@ impl Kernel for Multiply<'_> {
 
     #[inline(always)]
     fn run<L: Simd>(self, simd: L) -> Sums {
-        let Multiply { a, b, c, length, summation } = self;
-        let (rows, columns) = (a.words.len() / length, b.words.len() / length);
-        let (mut bits, mut unknown) = (vec![0; rows * columns], Vec::new());
-        let second = Second::new(b, length);
-        for first in (0..rows).step_by(TILE) {
-            // Lanes without a row repeat the last one.
-            let row = |lane: usize| (first + lane).min(rows - 1);
-            let mut numbers = Vec::with_capacity(length);
-            let mut special = [false; TILE];
-            for place in 0..length {
-                let mut words = [0; TILE];
-                for lane in 0..TILE {
-                    words[lane] = a.words[row(lane) * length + place];
-                }
-                let own = Numbers::new(&words, &a.format, a.negative);
-                for lane in 0..TILE {
-                    special[lane] |= own.special[lane];
-                }
-                numbers.push(own);
-            }
-            for column in 0..columns {
-                let mut words = [0; TILE];
-                for lane in 0..TILE {
-                    words[lane] = c[row(lane) * columns + column];
-                }
-                let line = column * length..(column + 1) * length;
-                let (b, exponents) = (&second.significands[line.clone()], &second.exponents[line]);
-                let mut beyond = special;
-                if second.special[column] {
-                    beyond = [true; TILE];
-                }
-                match summation {
-                    Summation::Fused { how, step, to } => {
-                        words = fused(simd, &numbers, (b, exponents), words, (how, step, to), &mut beyond);
+        let Multiply { a, b, c, summation, scratch } = self;
+        let (rows, columns, length) = (a.words.rows(), b.words.columns(), b.words.rows());
+        let narrow = [a, b].iter().all(|factor| factor.format.is_float() && factor.format.exponent <= NARROW);
+        let [first, second] = &mut scratch.factors;
+        first.set(a, narrow);
+        second.set(b, narrow);
+        let decoder = match &summation {
+            Summation::Fused { to, .. } => Decoder::new(to, false),
+            Summation::Exact { .. } => Decoder::default(),
+        };
+        let (mut bits, mut unknown) = (mem::take(&mut scratch.d), Vec::new());
+        bits.resize(c.tiles().len(), [0; TILE]);
+        for (panel, a) in first.numbers.chunks_exact(length).enumerate() {
+            let of_panel = panel * columns..(panel + 1) * columns;
+            let (c, bits) = (&c.tiles()[of_panel.clone()], &mut bits[of_panel]);
+            for column in (0..columns).step_by(PAIR) {
+                // The last one twice, if it has no neighbor.
+                let pair = [column, (column + 1).min(columns - 1)];
+                let b = Pair { numbers: &second.numbers, columns, pair };
+                let c = [c[pair[0]], c[pair[1]]];
+                let mut greatest = [[LEAST; TILE]; PAIR];
+                let sums = match &summation {
+                    Summation::Fused { how, step, to } if narrow => {
+                        fused::<L, true>(simd, a, b, c, (*how, *step, to, &decoder), &mut greatest)
                     }
-                    Summation::Exact { clamps } => words = exact(&numbers, b, words, clamps),
-                }
+                    Summation::Fused { how, step, to } => {
+                        fused::<L, false>(simd, a, b, c, (*how, *step, to, &decoder), &mut greatest)
+                    }
+                    Summation::Exact { clamps } => exact(simd, a, b, c, *clamps),
+                };
+                (bits[pair[0]], bits[pair[1]]) = (sums[0], sums[1]);
                 let mut any = false;
-                for lane in 0..TILE.min(rows - first) {
-                    bits[(first + lane) * columns + column] = words[lane];
-                    any |= beyond[lane];
+                for index in 0..PAIR {
+                    for lane in 0..TILE {
+                        any |= greatest[index][lane] > BEYOND;
+                    }
                 }
                 if any {
-                    let lanes = (0..TILE.min(rows - first)).filter(|lane| beyond[*lane]);
-                    unknown.extend(lanes.map(|lane| (first + lane) * columns + column));
+                    find_beyond(&mut unknown, &greatest, panel * TILE, rows, &pair[..PAIR.min(columns - column)]);
                 }
             }
         }
-        Sums { bits, unknown }
+        Sums { bits: Panels::of(bits, rows, columns), unknown }
     }
+}
+
+/// Adds the row and column of elements with exponents of infinities and NaNs.
+#[cold]
+fn find_beyond(
+    found: &mut Vec<(usize, usize)>,
+    greatest: &[Tile<i32>; PAIR],
+    first: usize,
+    rows: usize,
+    columns: &[usize],
+) {
+    for (column, greatest) in columns.iter().zip(greatest) {
+        let lanes = (0..TILE.min(rows - first)).filter(|lane| greatest[*lane] > BEYOND);
+        found.extend(lanes.map(|lane| (first + lane, *column)));
+    }
+}
+
+/// A pair of columns of the second factor.
+#[derive(Clone, Copy)]
+struct Pair<'n> {
+    numbers: &'n [Numbers],
+    /// Number of all columns.
+    columns: usize,
+    pair: [usize; PAIR],
+}
+
+impl<'n> Pair<'n> {
+    /// The tiles that have the places of a panel.
+    #[inline(always)]
+    fn of(self, panel: usize) -> [&'n Numbers; PAIR] {
+        let tile = |column| &self.numbers[panel * self.columns + column];
+        [tile(self.pair[0]), tile(self.pair[1])]
+    }
+}
+
+/// The end of the places from one on that are in its panel, and before `end`.
+#[inline(always)]
+fn part(place: usize, end: usize) -> usize {
+    end.min((place / TILE + 1) * TILE)
 }
 
 /// Exact sums of integers.
 #[inline(always)]
-fn exact(a: &[Numbers], b: &[f32], c: Tile<u32>, clamps: bool) -> Tile<u32> {
-    let mut sums = [0.0; TILE];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..TILE {
-            sums[lane] += a.significands[lane] * b;
+fn exact<L: Simd>(simd: L, a: &[Numbers], b: Pair<'_>, c: [Tile<u32>; PAIR], clamps: bool) -> [Tile<u32>; PAIR] {
+    let mut totals = [[0.0; TILE]; PAIR];
+    for (panel, a) in a.chunks(TILE).enumerate() {
+        let b = b.of(panel);
+        for index in 0..PAIR {
+            for (a, b) in a.iter().zip(&b[index].significands) {
+                for lane in 0..TILE {
+                    totals[index][lane] += a.significands[lane] * b;
+                }
+            }
         }
     }
     let mut words = c;
-    for lane in 0..TILE {
-        let (c, sum) = (c[lane].cast_signed(), sums[lane] as i32);
-        words[lane] = if clamps { c.saturating_add(sum) } else { c.wrapping_add(sum) }.cast_unsigned();
+    for index in 0..PAIR {
+        let totals = truncate(simd, &totals[index]);
+        for lane in 0..TILE {
+            let (c, total) = (c[index][lane].cast_signed(), totals[lane]);
+            words[index][lane] = if clamps { c.saturating_add(total) } else { c.wrapping_add(total) }.cast_unsigned();
+        }
     }
     words
 }
 
-/// The bits of fused sums; `special` becomes true for those that have an infinity or NaN as `c` or within.
+/// The bits of fused sums of a pair of columns; `greatest` is raised to the exponents of all terms.
 #[inline(always)]
-fn fused<L: Simd>(
+fn fused<L: Simd, const NARROW: bool>(
     simd: L,
     a: &[Numbers],
-    (b, exponents): (&[f32], &[i32]),
-    c: Tile<u32>,
-    (how, step, to): (Fused, usize, Format),
-    special: &mut Tile<bool>,
-) -> Tile<u32> {
-    let mut sums = c;
-    let seconds = b.chunks(step).zip(exponents.chunks(step));
-    for (a, (b, exponents)) in a.chunks(step).zip(seconds) {
-        let held = Numbers::new(&sums, &to, false);
-        for lane in 0..TILE {
-            special[lane] |= held.special[lane];
+    b: Pair<'_>,
+    c: [Tile<u32>; PAIR],
+    (how, step, to, decoder): (Fused, usize, &Format, &Decoder),
+    greatest: &mut [Tile<i32>; PAIR],
+) -> [Tile<u32>; PAIR] {
+    let (mut sums, mut first) = (c, 0);
+    while first < a.len() {
+        let end = (first + step).min(a.len());
+        let held = [Numbers::floats(&sums[0], decoder), Numbers::floats(&sums[1], decoder)];
+        // Apart, as the compiler keeps an array of both in memory.
+        let mut found0 = greater(simd, &[LEAST; TILE], &held[0].exponents, 0);
+        let mut found1 = greater(simd, &[LEAST; TILE], &held[1].exponents, 0);
+        let mut place = first;
+        while place < end {
+            let (next, [b0, b1]) = (part(place, end), b.of(place / TILE));
+            let b = b0.exponents[place % TILE..].iter().zip(&b1.exponents[place % TILE..]);
+            for (a, (b0, b1)) in a[place..next].iter().zip(b) {
+                found0 = greater(simd, &found0, &a.exponents, *b0);
+                found1 = greater(simd, &found1, &a.exponents, *b1);
+            }
+            place = next;
         }
-        let mut found = greater(simd, &[LEAST.cast_unsigned(); TILE], &held.exponents, 0);
-        for (a, exponent) in a.iter().zip(exponents) {
-            found = greater(simd, &found, &a.exponents, *exponent);
-        }
+        let found = [found0, found1];
         // Added to the exponent of a term: the field of the power of two that aligns it.
-        let mut align = [BIAS + i32::from(how.fraction); TILE];
-        for lane in 0..TILE {
-            align[lane] -= found[lane].cast_signed();
+        let mut align = [[BIAS + i32::from(how.fraction); TILE]; PAIR];
+        let (mut totals, mut scale) = ([[0.0; TILE]; PAIR], [[0.0; TILE]; PAIR]);
+        for index in 0..PAIR {
+            greatest[index] = greater(simd, &greatest[index], &found[index], 0);
+            for lane in 0..TILE {
+                align[index][lane] -= found[index][lane];
+                // If all products are zero, any power will do.
+                scale[index][lane] = power(align[index][lane].min(2 * BIAS));
+            }
+            totals[index] = to_doubles(&term(simd, &held[index], 1.0, 0, &align[index]));
         }
-        let mut totals = to_doubles(&term(simd, &held, 1.0, 0, &align));
-        let seconds = b.chunks(PART).zip(exponents.chunks(PART));
-        for (a, (b, exponents)) in a.chunks(PART).zip(seconds) {
-            let mut parts = [0; TILE];
-            for (a, (b, exponent)) in a.iter().zip(b.iter().zip(exponents)) {
-                let term = term(simd, a, *b, *exponent, &align);
+        while first < end {
+            let (next, [b0, b1]) = (part(first, end), b.of(first / TILE));
+            let (mut parts0, mut parts1) = ([0; TILE], [0; TILE]);
+            let within = first % TILE..first % TILE + (next - first);
+            let significands = b0.significands[within.clone()].iter().zip(&b1.significands[within.clone()]);
+            let exponents = b0.exponents[within.clone()].iter().zip(&b1.exponents[within]);
+            for (a, ((b0, b1), (e0, e1))) in a[first..next].iter().zip(significands.zip(exponents)) {
+                let (term0, term1) = match NARROW {
+                    true => (scaled(simd, a, *b0, &scale[0]), scaled(simd, a, *b1, &scale[1])),
+                    false => (term(simd, a, *b0, *e0, &align[0]), term(simd, a, *b1, *e1, &align[1])),
+                };
                 for lane in 0..TILE {
-                    parts[lane] += term[lane];
+                    parts0[lane] += term0[lane];
+                    parts1[lane] += term1[lane];
                 }
             }
-            let parts = to_doubles(&parts);
-            for lane in 0..TILE {
-                totals[lane] += parts[lane];
+            let parts = [to_doubles(&parts0), to_doubles(&parts1)];
+            for index in 0..PAIR {
+                for lane in 0..TILE {
+                    totals[index][lane] += parts[index][lane];
+                }
             }
+            first = next;
         }
-        sums = rounded(&totals, &align, to, how);
+        for index in 0..PAIR {
+            sums[index] = rounded(&totals[index], &found[index], to, how);
+        }
     }
     sums
 }
@@ -327,47 +394,65 @@ fn fused<L: Simd>(
 /// The greater of what was found so far and exponents of products. (Without an instruction of the level the compiler makes vectors of places
 /// rather than of lanes.)
 #[inline(always)]
-fn greater<L: Simd>(simd: L, found: &Tile<u32>, exponents: &Tile<i32>, other: i32) -> Tile<u32> {
-    let mut sums = [0; TILE];
+fn greater<L: Simd>(simd: L, found: &Tile<i32>, exponents: &Tile<i32>, other: i32) -> Tile<i32> {
+    let (mut before, mut sums) = ([0; TILE], [0; TILE]);
     for lane in 0..TILE {
+        before[lane] = found[lane].cast_unsigned();
         sums[lane] = (exponents[lane] + other).cast_unsigned();
     }
-    simd.max_s32::<RZ, TILE>(found, &sums).unwrap_or_else(|| {
-        for lane in 0..TILE {
-            sums[lane] = sums[lane].cast_signed().max(found[lane].cast_signed()).cast_unsigned();
-        }
-        sums
-    })
+    let known = simd.max_s32::<RZ, TILE>(&before, &sums);
+    let mut greater = [0; TILE];
+    for lane in 0..TILE {
+        greater[lane] = match &known {
+            Some(known) => known[lane].cast_signed(),
+            None => sums[lane].cast_signed().max(found[lane]),
+        };
+    }
+    greater
 }
 
 /// Products in units of the last bit that is kept, truncated.
 #[inline(always)]
 fn term<L: Simd>(simd: L, a: &Numbers, b: f32, exponent: i32, align: &Tile<i32>) -> Tile<i32> {
-    let mut terms = [0; TILE];
+    let mut terms = [0.0; TILE];
     for lane in 0..TILE {
-        terms[lane] = (a.significands[lane] * b * power(align[lane] + a.exponents[lane] + exponent)).to_bits();
+        terms[lane] = a.significands[lane] * b * power(align[lane] + a.exponents[lane] + exponent);
     }
     truncate(simd, &terms)
 }
 
-/// The bits of each total, whose terms were aligned by a power of two, as [`Format::round`] gives them.
+/// The same of values, which a power of two aligns.
 #[inline(always)]
-fn rounded(totals: &Tile<f64>, align: &Tile<i32>, to: Format, how: Fused) -> Tile<u32> {
+fn scaled<L: Simd>(simd: L, a: &Numbers, b: f32, scale: &Tile<f32>) -> Tile<i32> {
+    let mut terms = [0.0; TILE];
+    for lane in 0..TILE {
+        terms[lane] = a.significands[lane] * b * scale[lane];
+    }
+    truncate(simd, &terms)
+}
+
+/// The bits of each total, whose terms were aligned to an exponent, as [`Format::round`] gives them.
+#[inline(always)]
+fn rounded(totals: &Tile<f64>, exponents: &Tile<i32>, to: &Format, how: Fused) -> Tile<u32> {
     let kept = if how.result == 0 { to.fraction } else { to.fraction.min(how.result.into()) };
     // Without the bits that are not kept the conversion is exact, or gives an infinity; but that of subnormal numbers.
     let mask = u64::MAX << (f64::MANTISSA_DIGITS - 1 - kept);
     let (mut sums, mut apart) = ([0; TILE], to.bits < 32);
     for lane in 0..TILE {
-        let value = totals[lane] * super::power_of_two(BIAS - align[lane]);
-        apart |= value != 0.0 && value.abs() < f64::from(f32::MIN_POSITIVE);
+        let exponent = exponents[lane] - i32::from(how.fraction);
+        // Totals are integers.
+        apart |= exponent < LEAST;
+        let value = totals[lane] * super::power_of_two(exponent);
         sums[lane] = (f64::from_bits(value.to_bits() & mask) as f32).to_bits();
     }
-    if apart {
-        for lane in 0..TILE {
-            sums[lane] = to.round(totals[lane] as i64, BIAS - align[lane], how.result) as u32;
-        }
-    }
-    sums
+    if apart { one_by_one(totals, exponents, to, how) } else { sums }
+}
+
+/// The same without vectors.
+#[cold]
+fn one_by_one(totals: &Tile<f64>, exponents: &Tile<i32>, to: &Format, how: Fused) -> Tile<u32> {
+    let round = |lane: usize| to.round(totals[lane] as i64, exponents[lane] - i32::from(how.fraction), how.result);
+    core::array::from_fn(|lane| round(lane) as u32)
 }
 
 /// The float whose exponent field is a number; zero below it.
@@ -378,13 +463,16 @@ fn power(field: i32) -> f32 {
 
 /// Integers of floats, toward zero.
 #[inline(always)]
-fn truncate<L: Simd>(simd: L, floats: &Tile<u32>) -> Tile<i32> {
-    let known = simd.truncate::<RZ, TILE>(floats);
-    let mut integers = [0; TILE];
+fn truncate<L: Simd>(simd: L, floats: &Tile<f32>) -> Tile<i32> {
+    let (mut bits, mut integers) = ([0; TILE], [0; TILE]);
+    for lane in 0..TILE {
+        bits[lane] = floats[lane].to_bits();
+    }
+    let known = simd.truncate::<RZ, TILE>(&bits);
     for lane in 0..TILE {
         integers[lane] = match &known {
             Some(known) => known[lane].cast_signed(),
-            None => f32::from_bits(floats[lane]) as i32,
+            None => floats[lane] as i32,
         };
     }
     integers

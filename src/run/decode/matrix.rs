@@ -3,6 +3,7 @@
 use std::prelude::rust_2024::*;
 use std::sync::Arc;
 
+use ptx_isa::matrix::moves::{Moves, Place};
 use ptx_isa::matrix::{Holder, Layout, Product};
 use ptx_isa::table::{Effect, EffectKind};
 use ptx_isa::text::resolved::{Instruction, Value};
@@ -31,16 +32,23 @@ pub(crate) enum Matrix {
         order: Order,
         transposed: bool,
         write: bool,
-        /// How elements in memory are widened.
-        narrow: Option<Narrow>,
-        pieces: Vec<Piece>,
+        moved: Moved,
         cells: Vec<Cell>,
     },
     Transpose {
-        layout: Arc<Layout>,
+        moves: Moves,
         from: Vec<Cell>,
         to: Vec<Cell>,
     },
+}
+
+/// How elements are moved between memory and registers.
+#[derive(Clone, Debug)]
+pub(crate) enum Moved {
+    /// Between the words of lines of so many bytes and those of registers.
+    Words { moves: Moves, bytes: usize },
+    /// One by one: those that are widened, or have more bits than a word.
+    Pieces { narrow: Option<Narrow>, pieces: Vec<Piece> },
 }
 
 /// Elements in memory with fewer bits than those in registers, packed from the start of each row on.
@@ -53,7 +61,7 @@ pub(crate) struct Narrow {
     pub signed: bool,
 }
 
-/// Bits that are adjacent both in memory and in a register.
+/// An element in memory and in a register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     /// Index of what is adjacent in memory: a row or column.
@@ -137,7 +145,12 @@ impl Planning<'_> {
             }
             EffectKind::Transpose => {
                 let from = operand(0)?;
-                Matrix::Transpose { layout: layout(from)?, from: cells(self, from)?, to: cells(self, result()?)? }
+                let of = layout(from)?;
+                let elements = (0..of.rows).flat_map(|row| (0..of.columns).map(move |column| (row, column)));
+                let holder = |row: usize, column: usize| of.holders[row * of.columns + column].place();
+                let elements = elements.map(|(row, column)| (holder(column, row), holder(row, column)));
+                let moves = Moves::new(of.registers * 32, of.bits, elements);
+                Matrix::Transpose { moves, from: cells(self, from)?, to: cells(self, result()?)? }
             }
             kind => {
                 let write = matches!(kind, EffectKind::WriteRows | EffectKind::WriteMatrix | EffectKind::WriteColumns);
@@ -166,8 +179,8 @@ impl Planning<'_> {
                 let mut place = self.place(open, instruction, at);
                 let at = self.address(open, &instruction.operands[at].value, &mut place)?;
                 let order = if addressed { Order::Addressed } else { Order::Strided { stride, columns } };
-                let pieces = pieces(&layout, transposed || columns, addressed, narrow);
-                Matrix::Access { layout, place, at, order, transposed, write, narrow, pieces, cells }
+                let moved = moved(&layout, transposed || columns, addressed, write, narrow);
+                Matrix::Access { layout, place, at, order, transposed, write, moved, cells }
             }
         };
         // All lanes of the warp take part.
@@ -176,37 +189,35 @@ impl Planning<'_> {
     }
 }
 
-/// The pieces of matrices whose elements have their place in memory by column and row, or by row and column if they are `turned`. Each matrix
-/// has lines of its own, aligned to their length, if they are `addressed`; otherwise matrices are copies of each other.
-fn pieces(layout: &Layout, turned: bool, addressed: bool, narrow: Option<Narrow>) -> Vec<Piece> {
+/// How the elements of matrices are moved that have their place in memory by column and row, or by row and column if they are `turned`.
+/// Each matrix has lines of its own, aligned to their length, if they are `addressed`; otherwise matrices are copies of each other.
+fn moved(layout: &Layout, turned: bool, addressed: bool, write: bool, narrow: Option<Narrow>) -> Moved {
     let bits = narrow.map_or(layout.bits, |narrow| narrow.width.into()) as usize;
     let (count, length) = if turned { (layout.columns, layout.rows) } else { (layout.rows, layout.columns) };
+    // Of several copies the last one stays.
+    let first = if write && !addressed { layout.matrices - 1 } else { 0 };
     let mut pieces: Vec<Piece> = Vec::new();
-    for (matrix, line) in (0..layout.matrices).flat_map(|matrix| (0..count).map(move |line| (matrix, line))) {
-        let first = pieces.len();
+    for (matrix, line) in (first..layout.matrices).flat_map(|matrix| (0..count).map(move |line| (matrix, line))) {
         for element in 0..length {
             let (row, column) = if turned { (element, line) } else { (line, element) };
             let holder = layout.holders[(matrix * layout.rows + row) * layout.columns + column];
             let line = if addressed { matrix * count + line } else { line };
             pieces.push(Piece { line, at: element * bits, bits, holder, held: layout.bits });
         }
-        // Adjacent ones are moved together, as long as they are aligned.
-        while addressed && narrow.is_none() && (pieces.len() - first).is_multiple_of(2) {
-            let pairs = pieces[first..].as_chunks::<2>().0;
-            let joined = |[low, high]: &[Piece; 2]| {
-                let behind = Holder { bit: low.holder.bit + low.bits as u8, ..low.holder };
-                (high.holder == behind && low.bits < 32).then(|| Piece {
-                    bits: 2 * low.bits,
-                    held: 2 * low.held,
-                    ..*low
-                })
-            };
-            let Some(joined) = pairs.iter().map(joined).collect::<Option<Vec<_>>>() else { break };
-            if joined.is_empty() {
-                break;
-            }
-            pieces.splice(first.., joined);
-        }
     }
-    pieces
+    if narrow.is_some() || layout.bits > u32::BITS {
+        return Moved::Pieces { narrow, pieces };
+    }
+    let bytes = length * bits / 8;
+    let words = bytes.div_ceil(4);
+    let lines = if addressed { layout.matrices * count } else { count };
+    let places = pieces.iter().map(|piece| {
+        let place = Place { word: piece.line * words + piece.at / 32, bit: piece.at as u32 % 32 };
+        (place, piece.holder.place())
+    });
+    let moves = match write {
+        true => Moves::new(lines * words, layout.bits, places.map(|(memory, register)| (register, memory))),
+        false => Moves::new(layout.registers * 32, layout.bits, places),
+    };
+    Moved::Words { moves, bytes }
 }

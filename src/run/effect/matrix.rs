@@ -2,6 +2,8 @@
 
 #![allow(unsafe_code, reason = "the addresses of matrices are checked here before memory is accessed")]
 
+use std::mem;
+use std::ops::Range;
 use std::prelude::rust_2024::*;
 use std::vec;
 
@@ -9,7 +11,7 @@ use ptx_isa::matrix::{Lanes, Layout, Metadata, ScaleSource};
 use ptx_isa::warp::Row;
 
 use super::super::block::{Block, Entry};
-use super::super::decode::matrix::{Matrix, Order, Piece};
+use super::super::decode::matrix::{Matrix, Moved, Order, Piece};
 use super::super::decode::{Address, Cell, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::raw;
@@ -30,7 +32,6 @@ impl Block<'_> {
             }
             match matrix {
                 Matrix::Multiply { product, factors, to, scales, metadata } => {
-                    let [a, b, c] = [0, 1, 2].map(|index| self.held(warp, &factors[index]));
                     let scales = scales.map(|own| own.map(|cells| self.held(warp, &cells)));
                     let source = |held: &'_ Vec<Lanes>| (held[1][0] as u8, held[2][0] as u8);
                     let scales = scales.as_ref().map(|own| {
@@ -40,23 +41,32 @@ impl Block<'_> {
                         })
                     });
                     let metadata = metadata.map(|cells| self.held(warp, &cells));
-                    let d = match &metadata {
-                        Some(held) => {
-                            let metadata = Metadata { register: &held[0], selector: held[1][0] as u8 };
-                            product.multiply_sparse([&a, &b, &c], metadata, scales)
+                    let metadata =
+                        metadata.as_ref().map(|held| Metadata { register: &held[0], selector: held[1][0] as u8 });
+                    if product.is_wide() {
+                        let [a, b, c] = [0, 1, 2].map(|index| self.held(warp, &factors[index]));
+                        let d = product.multiply([&a, &b, &c], None);
+                        self.hold(warp, to, &d);
+                    } else {
+                        let [a, b, c] = factors;
+                        let (mut words, [a, b, c, d]) = self.parts([a, b, c, to].map(|cells| 32 * cells.len()));
+                        let (operands, d) = words.split_at_mut(d.start);
+                        for (cells, part) in factors.iter().zip([&a, &b, &c]) {
+                            self.registers(warp, cells, &mut operands[part.clone()]);
                         }
-                        None => product.multiply([&a, &b, &c], scales),
-                    };
-                    self.hold(warp, to, &d);
-                }
-                Matrix::Transpose { layout, from, to } => {
-                    let held = self.held(warp, from);
-                    let mut turned = vec![[0; 32]; layout.registers];
-                    for index in 0..layout.rows * layout.columns {
-                        let (row, column) = (index / layout.columns, index % layout.columns);
-                        layout.set(&mut turned, index, layout.get(&held, column * layout.columns + row));
+                        let factors = [&operands[a], &operands[b], &operands[c]];
+                        product.multiply_words(factors, d, (scales, metadata), &mut self.scratch);
+                        self.set_registers(warp, to, d);
+                        self.words = words;
                     }
-                    self.hold(warp, to, &turned);
+                }
+                Matrix::Transpose { moves, from, to } => {
+                    let (mut words, [_, turned]) = self.parts([32 * from.len(), moves.words()]);
+                    let (held, turned) = words.split_at_mut(turned.start);
+                    self.registers(warp, from, held);
+                    moves.apply(held, turned);
+                    self.set_registers(warp, to, turned);
+                    self.words = words;
                 }
                 Matrix::Access { .. } => self.matrix_access(entry, warp, matrix)?,
             }
@@ -86,11 +96,72 @@ impl Block<'_> {
         }
     }
 
+    /// Takes the memory of operations on matrices, divided into parts of so many words.
+    fn parts<const N: usize>(&mut self, lengths: [usize; N]) -> (Vec<u32>, [Range<usize>; N]) {
+        let (mut words, mut end) = (mem::take(&mut self.words), 0);
+        let parts = lengths.map(|length| {
+            end += length;
+            end - length..end
+        });
+        // Not cleared: parts are written before they are read.
+        words.resize(end.max(words.len()), 0);
+        (words, parts)
+    }
+
+    /// Copies the 32-bit registers of a warp, one after the other.
+    pub(super) fn registers(&self, warp: usize, cells: &[Cell], words: &mut [u32]) {
+        for (cell, values) in cells.iter().zip(words.as_chunks_mut().0) {
+            match *cell {
+                Cell::Row(Row { bits: 32, number }) => *values = *self.warps.b32(warp, number),
+                cell => *values = std::array::from_fn(|lane| self.get(warp, lane, cell) as u32),
+            }
+        }
+    }
+
+    /// Sets the 32-bit registers of a warp.
+    pub(super) fn set_registers(&mut self, warp: usize, cells: &[Cell], words: &[u32]) {
+        for (cell, values) in cells.iter().zip(words.as_chunks().0) {
+            match *cell {
+                Cell::Row(Row { bits: 32, number }) => *self.warps.b32_mut(warp, number) = *values,
+                cell => (0..32).for_each(|lane| self.set(warp, lane, cell, values[lane].into())),
+            }
+        }
+    }
+
     fn matrix_access(&mut self, entry: &Entry, warp: usize, matrix: &Matrix) -> Result<(), Error> {
-        let Matrix::Access { layout, place, at, order, transposed, write, narrow, pieces, cells } = matrix else {
+        let Matrix::Access { layout, place, at, order, transposed, write, moved, cells } = matrix else {
             return Ok(());
         };
-        let lines = self.lines(entry, warp, (layout, *transposed), (*place, at), *order)?;
+        let (lines, count) = self.lines(entry, warp, (layout, *transposed), (*place, at), *order)?;
+        let lines = &lines[..count];
+        let (narrow, pieces) = match moved {
+            Moved::Words { moves, bytes } => {
+                let count = bytes.div_ceil(4);
+                if *write {
+                    let (mut words, [_, moved]) = self.parts([32 * cells.len(), moves.words()]);
+                    let (held, moved) = words.split_at_mut(moved.start);
+                    self.registers(warp, cells, held);
+                    moves.apply(held, moved);
+                    for (line, words) in lines.iter().zip(moved.chunks_exact(count)) {
+                        // SAFETY: `lines` found the bytes of the whole line in an allocation of the launch.
+                        unsafe { raw::store_words(*line as usize, *bytes, words) };
+                    }
+                    self.words = words;
+                } else {
+                    let (mut words, [_, moved]) = self.parts([lines.len() * count, moves.words()]);
+                    let (held, moved) = words.split_at_mut(moved.start);
+                    for (line, words) in lines.iter().zip(held.chunks_exact_mut(count)) {
+                        // SAFETY: as above.
+                        unsafe { raw::load_words(*line as usize, *bytes, words) };
+                    }
+                    moves.apply(held, moved);
+                    self.set_registers(warp, cells, moved);
+                    self.words = words;
+                }
+                return Ok(());
+            }
+            Moved::Pieces { narrow, pieces } => (narrow, pieces),
+        };
         let mut registers = if *write { self.held(warp, cells) } else { vec![[0; 32]; layout.registers] };
         for Piece { line, at, bits, holder, held } in pieces {
             let (byte, shift) = (lines[*line] as usize + at / 8, at % 8);
@@ -121,7 +192,7 @@ impl Block<'_> {
         Ok(())
     }
 
-    /// The host addresses of the rows or columns of a matrix: of what is adjacent in memory.
+    /// The host addresses of the rows or columns of a matrix, of which there are at most 32: of what is adjacent in memory. Their number.
     fn lines(
         &mut self,
         entry: &Entry,
@@ -129,36 +200,37 @@ impl Block<'_> {
         (layout, transposed): (&Layout, bool),
         (place, at): (Where, &Address),
         order: Order,
-    ) -> Result<Vec<u64>, Error> {
+    ) -> Result<(Lanes, usize), Error> {
         let mut addresses = self.addresses(warp, at);
+        let columns = match order {
+            Order::Addressed => transposed,
+            Order::Strided { columns, .. } => columns,
+        };
+        let (lines, length) = if columns { (layout.columns, layout.rows) } else { (layout.rows, layout.columns) };
+        let bits = u64::from(layout.bits);
+        let bytes = length as u64 * bits / 8;
         match order {
             Order::Addressed => {
-                let (lines, length) = match transposed {
-                    true => (layout.columns, layout.rows),
-                    false => (layout.rows, layout.columns),
-                };
-                let (lines, bytes) = (layout.matrices * lines, length as u64 * u64::from(layout.bits) / 8);
-                let mask = u32::MAX >> (32 - lines.min(32));
+                let lines = (layout.matrices * lines).min(32);
+                let mask = u32::MAX >> (32 - lines);
                 self.resolve(warp, mask, place, &mut addresses, bytes, bytes.next_power_of_two())
                     .map_err(|fault| self.fault(entry, warp, fault, bytes))?;
-                Ok(addresses[..lines.min(32)].to_vec())
+                Ok((addresses, lines))
             }
-            Order::Strided { stride, columns } => {
-                let (lines, length) =
-                    if columns { (layout.columns, layout.rows) } else { (layout.rows, layout.columns) };
-                let bits = u64::from(layout.bits);
+            Order::Strided { stride, .. } => {
                 let stride = stride.map_or(length as u64, |cell| self.get(warp, 0, cell));
-                let bytes = length as u64 * bits / 8;
-                let resolved = (0..lines as u64).map(|line| {
-                    let address = addresses[0].wrapping_add(line.wrapping_mul(stride).wrapping_mul(bits) / 8);
+                let first = addresses[0];
+                for (line, address) in addresses[..lines].iter_mut().enumerate() {
+                    *address = first.wrapping_add((line as u64).wrapping_mul(stride).wrapping_mul(bits) / 8);
                     let aligned = address.is_multiple_of(bits.div_ceil(8));
                     let found = match aligned {
-                        true => self.resolve_one(warp, 0, place, address, bytes),
-                        false => Err((ErrorKind::Misaligned, address)),
+                        true => self.resolve_one(warp, 0, place, *address, bytes),
+                        false => Err((ErrorKind::Misaligned, *address)),
                     };
-                    found.map_err(|fault| self.fault(entry, warp, (0, fault), if aligned { bytes } else { bits / 8 }))
-                });
-                resolved.collect()
+                    let size = if aligned { bytes } else { bits / 8 };
+                    *address = found.map_err(|fault| self.fault(entry, warp, (0, fault), size))?;
+                }
+                Ok((addresses, lines))
             }
         }
     }

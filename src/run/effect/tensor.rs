@@ -163,7 +163,8 @@ impl Block<'_> {
         let outside = |at: u64| format!("shared memory has no element of a matrix at the offset {at:#x}");
         for rank in self.concerned(*pair)? {
             let read = |offset: u64, bytes: u8| self.shared_bytes(rank, offset, bytes);
-            let elements = matrix.read(stored, 0..*rows, count, &read).map_err(outside)?.words;
+            let mut elements = Vec::with_capacity(rows * count);
+            matrix.read(stored, 0..*rows, count, &read, |_, _, bits| elements.push(bits)).map_err(outside)?;
             let mut cells = lock(self.cells_of(rank));
             for (row, elements) in elements.chunks(count).enumerate() {
                 for (column, part) in elements.chunks(32 / each).enumerate() {

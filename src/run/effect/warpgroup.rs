@@ -1,6 +1,8 @@
 //! Products of warpgroups.
 
+use std::mem;
 use std::prelude::rust_2024::*;
+use std::vec;
 
 use ptx_isa::matrix::Metadata;
 use ptx_isa::matrix::group::Side;
@@ -25,6 +27,7 @@ impl Block<'_> {
                 let message = "all four warps of a warpgroup have to execute this together";
                 return Err(self.error(entry.at, warp, 0, Error::new(ErrorKind::Convergence, message)));
             }
+            let mut scratch = mem::take(&mut self.scratch);
             let one = |cell: Option<Cell>| cell.map_or(0, |cell| self.get(first, 0, cell));
             let side = |index: usize, word: Cell| Side {
                 word: one(Some(word)),
@@ -38,17 +41,23 @@ impl Block<'_> {
             let keep = one(Some(group.keep)) & 1 != 0;
             let mut results = Vec::new();
             for warp in warps {
+                let words = |cells: &[Cell]| {
+                    let mut words = vec![0; 32 * cells.len()];
+                    self.registers(warp, cells, &mut words);
+                    words
+                };
                 let left = match &group.left {
-                    Left::Held(cells) => product.held(&self.held(warp, cells), (one(group.signs[0]) as i32) < 0),
+                    Left::Held(cells) => product.held(&words(cells), (one(group.signs[0]) as i32) < 0),
                     Left::Shared(word) => product.left(side(0, *word), warp - first, &read).map_err(fail)?,
                 };
                 let metadata = group.metadata.map(|cells| self.held(warp, &cells));
                 let metadata =
                     metadata.as_ref().map(|held| Metadata { register: &held[0], selector: held[1][0] as u8 });
-                results.push(product.multiply(&left, &right, &self.held(warp, &group.to), keep, metadata));
+                results.push(product.multiply(&left, &right, &words(&group.to), keep, metadata, &mut scratch));
             }
+            self.scratch = scratch;
             for (warp, d) in results.iter().enumerate() {
-                self.hold(first + warp, &group.to, d);
+                self.set_registers(first + warp, &group.to, d);
             }
         }
         Ok(())
