@@ -121,6 +121,13 @@ fn products() {
     );
 }
 
+/// Copied asynchronously, several steps ahead.
+#[test]
+fn products_of_sizes_that_are_multiples_of_16() {
+    let cases = [case!("fp16", 64, "aligned-fp16-80")];
+    check_blocks("product", [128, 192, 96], &cases, |_| grid([2, 3, 1]));
+}
+
 /// Fewer blocks than tiles, whose last ones are not whole.
 #[test]
 fn products_by_persistent_blocks() {

@@ -9,13 +9,18 @@ use super::products::{Types, contained, elements, fill, hold_a, hold_b, hold_c, 
 use super::rival::Library;
 use super::{compare, ratio, report};
 
-/// Rows, columns and depth of the product by Triton.
+/// Rows, columns and depth of the products by Triton.
 const SIZE: usize = 512;
-const PRODUCT: &str = include_str!("../../tests/kernels/triton-product-fp16-80.ptx");
-/// Rows and columns of a block, and what it needs.
-const TILE: usize = 32;
 const THREADS: u32 = 128;
-const SHARED: u32 = 4096;
+
+/// A product by Triton: its name, its module, the rows and columns of a block, and its shared memory.
+type Product = (&'static str, &'static str, usize, u32);
+
+/// As it is compiled for sizes that are multiples of 16, with asynchronous copies, and for any sizes.
+const PRODUCTS: [Product; 2] = [
+    ("tensor product", include_str!("../../tests/kernels/triton-aligned-fp16-80.ptx"), 64, 16384),
+    ("tensor product (small tiles)", include_str!("../../tests/kernels/triton-product-fp16-80.ptx"), 32, 4096),
+];
 
 /// The kind of inputs: no infinities and NaNs.
 const ORDINARY: u64 = 1;
@@ -51,8 +56,8 @@ pub(crate) fn rows(wanted: &str, library: Option<&Library>) {
     for case in cases().iter().filter(|case| case.form.contains(wanted)) {
         single(case);
     }
-    if "tensor product".contains(wanted) {
-        whole(library);
+    for product in PRODUCTS.iter().filter(|(name, ..)| name.contains(wanted)) {
+        whole(library, product);
     }
 }
 
@@ -89,7 +94,7 @@ fn single(case: &Case) {
 }
 
 /// A product by Triton of halves against the host's loop over floats.
-fn whole(library: Option<&Library>) {
+fn whole(library: Option<&Library>, (name, text, tile, shared): &Product) {
     let Some(library) = library else { return };
     let rival = product_tiled(SIZE);
     let mut buffers: Vec<Vec<u8>> = rival.buffers.iter().map(|buffer| buffer.bytes.clone()).collect();
@@ -105,10 +110,10 @@ fn whole(library: Option<&Library>) {
         pointers.push(memory.upload(&halves.iter().map(|half| half.to_bits()).collect::<Vec<_>>()));
     }
     pointers.push(memory.upload(&buffers[2]));
-    let module = Module::load(PRODUCT, &memory).unwrap_or_else(|error| panic!("{error}"));
+    let module = Module::load(text, &memory).unwrap_or_else(|error| panic!("{error}"));
     let kernel = module.kernel("product").unwrap_or_else(|error| panic!("{error}"));
-    let side = (SIZE / TILE) as u32;
-    let grid = Grid { blocks: [side, side, 1], shared: SHARED, ..Grid::new(1, THREADS) };
+    let side = (SIZE / tile) as u32;
+    let grid = Grid { blocks: [side, side, 1], shared: *shared, ..Grid::new(1, THREADS) };
     let [a, b, c] = [pointers[0], pointers[1], pointers[2]].map(Into::into);
     let [m, n, k] = [SIZE as i32; 3].map(Into::into);
     let arguments = [a, b, c, m, n, k, 0_u64.into(), 0_u64.into()];
@@ -120,5 +125,5 @@ fn whole(library: Option<&Library>) {
     outputs[2] = memory.download(pointers[2], 4 * SIZE * SIZE).expect("a buffer of ours");
     compare(&rival, &outputs, &buffers);
     let (value, time) = ratio(launch, || library.run(&rival, &mut buffers));
-    report(&format!("tensor product of {SIZE}³, {}", library.compiler), value, 0.1, &format!("({:.0} ms)", time * 1e3));
+    report(&format!("{name} of {SIZE}³, {}", library.compiler), value, 0.1, &format!("({:.0} ms)", time * 1e3));
 }

@@ -14,7 +14,7 @@ use crate::lanes::{Kernel, Level, Simd};
 /// than a 32-bit integer.
 const MOST: u8 = 25;
 
-/// Most bits of the exponents of factors whose products, and these in units of their last bit, are normal numbers in single precision.
+/// Most bits of the exponents of factors whose products are normal numbers in single precision.
 const NARROW: u32 = 5;
 
 /// Bits of the significand of a single-precision float.

@@ -195,6 +195,56 @@ impl Block<'_> {
         }
     }
 
+    /// Copies of equal size of all lanes together, each of which copies all of its bytes or clears them. Returns false, and does nothing, if
+    /// one does something else, or has an address that it must not have.
+    fn copy_lanes(
+        &mut self,
+        warp: usize,
+        mask: u32,
+        (to, from): (&(Where, Address), &(Where, Address)),
+        size: Cell,
+        count: Option<(Cell, bool)>,
+    ) -> bool {
+        let Cell::Constant(size) = size else { return false };
+        let (mut tos, mut froms) = (self.addresses(warp, &to.1), self.addresses(warp, &from.1));
+        let mut whole = mask;
+        for lane in Self::lanes_of(mask) {
+            let copied = match count {
+                None => true,
+                Some((cell, ignores)) => match (self.get(warp, lane, cell) & OFFSET, ignores) {
+                    (value, true) => value == 0,
+                    (0, false) => false,
+                    (value, false) if value >= size => true,
+                    _ => return false,
+                },
+            };
+            if !size.is_power_of_two() || !froms[lane].is_multiple_of(size) {
+                return false;
+            }
+            whole &= !(u32::from(!copied) << lane);
+        }
+        if self.resolve(warp, whole, from.0, &mut froms, size, size).is_err()
+            || self.resolve(warp, mask, to.0, &mut tos, size, size).is_err()
+        {
+            return false;
+        }
+        if self.moved.len() < 32 * (warp + 1) {
+            self.moved.resize(32 * self.live.len(), 0);
+        }
+        for lane in Self::lanes_of(mask) {
+            self.moved[32 * warp + lane] = size;
+            let target = tos[lane] as usize;
+            // SAFETY: the bytes at both addresses are in allocations of the launch, as was found above.
+            unsafe {
+                match whole >> lane & 1 {
+                    1 => raw::copy(target, froms[lane] as usize, size as usize),
+                    _ => (0..size as usize).for_each(|at| raw::store(target + at, 1, 0)),
+                }
+            }
+        }
+        true
+    }
+
     /// Copies of each lane, of which some elements may be updated.
     fn begin_copies(&mut self, entry: &Entry, warp: usize, mask: u32, effect: &Asynchronous) -> Result<(), Error> {
         let (to, from, size, group) = match effect {
@@ -203,6 +253,13 @@ impl Block<'_> {
             }
             _ => return Ok(()),
         };
+        if let Asynchronous::Copy { count, bytes: None, blocks: None, ignored: None, .. } = effect
+            && group == COPIES
+            && self.pending.is_none()
+            && self.copy_lanes(warp, mask, (to, from), size, *count)
+        {
+            return Ok(());
+        }
         let (tos, froms) = (self.addresses(warp, &to.1), self.addresses(warp, &from.1));
         for lane in Self::lanes_of(mask) {
             let at = (entry, warp, lane);
