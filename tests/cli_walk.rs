@@ -61,6 +61,13 @@ fn the_first_commands_show_what_the_readme_shows() {
 }
 
 #[test]
+fn the_readme_counts_the_forms() {
+    let forms = ptx_isa::TABLE.forms().count();
+    let count = format!("{},{:03} forms", forms / 1000, forms % 1000);
+    assert!(document("README.md").contains(&count), "{count}");
+}
+
+#[test]
 fn consoles_print_what_the_readme_says() {
     let readme = document("README.md");
     let mut commands = 0;
