@@ -236,7 +236,11 @@ impl Product {
         let arithmetic = Arithmetic::new([a.1, b.1, c.1, d.1], sum.sum, a.0.bits, clamps, scale);
         let metadata = metadata.map(|operand| of.layout(operand)).transpose()?;
         let scales = of.place(7).unwrap_or(1).into();
-        let fragments = (d.0.bits <= 32).then(|| {
+        let wide = d.0.bits > u32::BITS;
+        if wide && !matches!(sum.sum, Sum::Chained { step: 0, .. }) {
+            return Err(format!("how `{}` sums is not modeled", form.mnemonic()));
+        }
+        let fragments = (!wide).then(|| {
             let [a, b, c] = [&a, &b, &c].map(reading);
             [a, b, c, Fragment::writing(&d.0)]
         });
@@ -319,7 +323,7 @@ impl Product {
     /// Chains of fused multiply-adds in double precision.
     fn chained(&self, [a, b, c]: [&[Lanes]; 3]) -> Vec<Lanes> {
         let mut d = vec![[0; 32]; self.d.0.registers];
-        let Sum::Chained { rounding, step: 0 } = self.arithmetic.sum else { return d };
+        let Sum::Chained { rounding, .. } = self.arithmetic.sum else { unreachable!("sums of doubles are chains") };
         let (mode, [m, n, k]) = (mode(rounding), self.shape());
         for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
             let sum = (0..k).fold(self.c.0.get(c, i * n + j), |sum, l| {
@@ -375,7 +379,7 @@ impl Product {
             let b = factor(of_b.read(in_b, b, mem::take(&mut scratch.b)), k, n, self.b.1);
             let c = Panels::of(of_c.read(in_c, c, mem::take(&mut scratch.c)), m, n);
             let factors = Factors { a: &a, b: &b, chosen: chosen.as_deref(), scales, power: 0 };
-            let tiles = self.arithmetic.multiply(&factors, &c, of_d.level(), scratch).into_tiles();
+            let tiles = self.arithmetic.multiply(&factors, &c, scratch).into_tiles();
             (scratch.a, scratch.b, scratch.c) = (a.words.into_tiles(), b.words.into_tiles(), c.into_tiles());
             tiles
         };

@@ -25,6 +25,8 @@ pub(super) struct Arithmetic {
     clamps: bool,
     /// Format of scale factors.
     pub scale: Option<Format>,
+    /// The vectors that it uses.
+    level: Level,
 }
 
 /// Scale factors of a row and a column.
@@ -50,21 +52,15 @@ impl Arithmetic {
         clamps: bool,
         scale: Option<Format>,
     ) -> Arithmetic {
-        Arithmetic { a, b, c, d, sum, bits, clamps, scale }
+        Arithmetic { a, b, c, d, sum, bits, clamps, scale, level: Level::best() }
     }
 
     /// The bits of `a × b + c`, given those of `c`.
-    pub(super) fn multiply(
-        &self,
-        factors: &Factors<'_, '_>,
-        c: &Panels,
-        level: Level,
-        scratch: &mut Scratch,
-    ) -> Panels {
+    pub(super) fn multiply(&self, factors: &Factors<'_, '_>, c: &Panels, scratch: &mut Scratch) -> Panels {
         let Factors { a, b, chosen, scales, power } = factors;
         let (rows, columns) = (a.words.rows(), b.words.columns());
         let plain = chosen.is_none() && scales.is_none() && *power == 0;
-        let quick = plain.then(|| self.quick(a, b, c, level, scratch)).flatten();
+        let quick = plain.then(|| self.quick(a, b, c, scratch)).flatten();
         let places = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
         let none = || Sums { bits: Panels::new(rows, columns), unknown: places().collect() };
         let Sums { mut bits, unknown } = quick.unwrap_or_else(none);
@@ -96,11 +92,11 @@ impl Arithmetic {
     }
 
     /// The same of dense factors without scale factors by the machine's vectors; `None` if these have no way to sum like this.
-    fn quick(&self, a: &Elements, b: &Elements, c: &Panels, level: Level, scratch: &mut Scratch) -> Option<Sums> {
+    fn quick(&self, a: &Elements, b: &Elements, c: &Panels, scratch: &mut Scratch) -> Option<Sums> {
         match self.sum {
             Sum::Exact => {
                 let summation = Summation::Exact { clamps: self.clamps };
-                Multiply { a, b, c, summation, scratch }.run(level)
+                Multiply { a, b, c, summation, scratch }.run(self.level)
             }
             Sum::Fused { fraction, step, result, group: 0, split: 0 } => {
                 let to = self.accumulator();
@@ -111,7 +107,7 @@ impl Arithmetic {
                 let c = widened.as_ref().unwrap_or(c);
                 let step = self.step(step, b.words.rows());
                 let summation = Summation::Fused { how: Fused { fraction, result }, step, to };
-                let mut sums = Multiply { a, b, c, summation, scratch }.run(level)?;
+                let mut sums = Multiply { a, b, c, summation, scratch }.run(self.level)?;
                 if to != self.d {
                     sums.bits = sums.bits.map(convert(to, self.d));
                 }

@@ -155,7 +155,7 @@ impl GroupProduct {
             false => Panels::new(rows, n),
         };
         let factors = Factors { a, b, chosen: chosen.as_deref(), scales: None, power: 0 };
-        let d = self.arithmetic.multiply(&factors, &c, writing.level(), scratch).into_tiles();
+        let d = self.arithmetic.multiply(&factors, &c, scratch).into_tiles();
         let mut registers = vec![0; 32 * self.d.registers];
         writing.write(&d, &mut registers);
         (scratch.c, scratch.d) = (c.into_tiles(), d);

@@ -46,7 +46,7 @@ pub struct Moves {
 }
 
 impl Moves {
-    /// Returns the moves of elements of `bits` bits, each from one place to another. The result has so many words; bits to which nothing
+    /// Returns the moves of elements of `bits` bits, each from one place to another. The result has `words` words; bits to which nothing
     /// moves are zero.
     pub fn new(words: usize, bits: u32, elements: impl Iterator<Item = (Place, Place)>) -> Moves {
         let mut of: Vec<Vec<(Place, u32)>> = vec![Vec::new(); words.next_multiple_of(TILE)];
@@ -97,11 +97,6 @@ impl Moves {
     /// Number of words that are made: as many as were asked for, or up to 15 more.
     pub fn words(&self) -> usize {
         self.parts.len() / self.count * TILE
-    }
-
-    /// The level with which they are made.
-    pub(super) fn level(&self) -> Level {
-        self.level
     }
 }
 
@@ -175,10 +170,6 @@ impl Fragment {
     /// Sets the registers that hold all matrices.
     pub(super) fn write(&self, tiles: &[Tile<u32>], registers: &mut [u32]) {
         self.moves.apply(tiles.as_flattened(), registers);
-    }
-
-    pub(super) fn level(&self) -> Level {
-        self.moves.level()
     }
 }
 

@@ -11,7 +11,6 @@ use super::arithmetic::{Arithmetic, Factors, Scales};
 use super::group::outside;
 use super::shared::{Reader, SharedMatrix, Stored};
 use crate::eval::product::{Format, Number, Panels, Scratch};
-use crate::lanes::Level;
 use crate::table::{EffectKind, FormInfo, Free, NO_OPERAND};
 
 /// Lanes and columns of the tensor memory of a block.
@@ -277,7 +276,7 @@ impl TensorProduct {
         };
         let scales: Option<Scales<'_>> = if self.is_scaled() { Some(&of) } else { None };
         let factors = Factors { a: &left, b: &right, chosen: None, scales, power: given.power };
-        let d = arithmetic.multiply(&factors, &c, Level::best(), &mut Scratch::default());
+        let d = arithmetic.multiply(&factors, &c, &mut Scratch::default());
         for (i, j) in places() {
             let (block, at) = place(i, j);
             if given.off[block] >> (at.0 % LANES) & 1 == 0 {

@@ -122,55 +122,6 @@ pub(crate) unsafe fn store(address: usize, bytes: u8, value: u64) {
     }
 }
 
-/// The number of bytes that can be accessed together in a range: a divisor of both its address and its length.
-fn unit(address: usize, bytes: usize) -> u8 {
-    1 << (address | bytes | 8).trailing_zeros()
-}
-
-/// Reads bytes to words.
-///
-/// # Safety
-///
-/// The bytes belong to an allocation.
-#[inline]
-pub(crate) unsafe fn load_words(address: usize, bytes: usize, words: &mut [u32]) {
-    let unit = unit(address, bytes);
-    if unit == 8 {
-        for (index, pair) in words.as_chunks_mut::<2>().0[..bytes / 8].iter_mut().enumerate() {
-            // SAFETY: the caller's promise; 8 divides the address.
-            let value = unsafe { load(address + 8 * index, 8) };
-            *pair = [value as u32, (value >> 32) as u32];
-        }
-        return;
-    }
-    words.fill(0);
-    for at in (0..bytes).step_by(unit.into()) {
-        // SAFETY: the caller's promise; the unit divides the address.
-        words[at / 4] |= (unsafe { load(address + at, unit) } as u32) << (8 * (at % 4));
-    }
-}
-
-/// Writes bytes of words.
-///
-/// # Safety
-///
-/// As for [`load_words`].
-#[inline]
-pub(crate) unsafe fn store_words(address: usize, bytes: usize, words: &[u32]) {
-    let unit = unit(address, bytes);
-    if unit == 8 {
-        for (index, [low, high]) in words.as_chunks::<2>().0[..bytes / 8].iter().enumerate() {
-            // SAFETY: the caller's promise; 8 divides the address.
-            unsafe { store(address + 8 * index, 8, u64::from(*low) | u64::from(*high) << 32) };
-        }
-        return;
-    }
-    for at in (0..bytes).step_by(unit.into()) {
-        // SAFETY: the caller's promise; the unit divides the address.
-        unsafe { store(address + at, unit, u64::from(words[at / 4] >> (8 * (at % 4)))) };
-    }
-}
-
 /// Replaces 2, 4 or 8 bytes by a function of them, with nothing of other threads between; returns the old value.
 ///
 /// # Safety

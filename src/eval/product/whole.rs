@@ -114,7 +114,7 @@ pub struct Scratch {
     pub(crate) b: Vec<Tile<u32>>,
     pub(crate) c: Vec<Tile<u32>>,
     pub(crate) d: Vec<Tile<u32>>,
-    factors: [Factor; 2],
+    factors: [Vec<Numbers>; 2],
 }
 
 /// A product of two matrices, `a × b + c`.
@@ -173,34 +173,27 @@ impl Numbers {
     }
 }
 
-/// The numbers of a factor, tile by tile.
-#[derive(Clone, Debug, Default)]
-struct Factor {
-    numbers: Vec<Numbers>,
-}
-
-impl Factor {
-    /// Sets the numbers. (There are loops rather than iterators with closures, which would lack the features of the level.)
-    #[inline(always)]
-    fn set(&mut self, elements: &Elements, narrow: bool) {
-        let (format, negative, tiles) = (&elements.format, elements.negative, elements.words.tiles());
-        self.numbers.clear();
-        self.numbers.reserve(tiles.len());
-        if format.is_float() {
-            let decoder = Decoder::new(format, negative);
-            for words in tiles {
-                let mut numbers = Numbers::floats(words, &decoder);
-                if narrow {
-                    for lane in 0..TILE {
-                        numbers.significands[lane] *= power(BIAS + numbers.exponents[lane]);
-                    }
+/// Sets the numbers of a factor, tile by tile. (There are loops rather than iterators with closures, which would lack the features of the
+/// level.)
+#[inline(always)]
+fn decode(elements: &Elements, narrow: bool, numbers: &mut Vec<Numbers>) {
+    let (format, negative, tiles) = (&elements.format, elements.negative, elements.words.tiles());
+    numbers.clear();
+    numbers.reserve(tiles.len());
+    if format.is_float() {
+        let decoder = Decoder::new(format, negative);
+        for words in tiles {
+            let mut tile = Numbers::floats(words, &decoder);
+            if narrow {
+                for lane in 0..TILE {
+                    tile.significands[lane] *= power(BIAS + tile.exponents[lane]);
                 }
-                self.numbers.push(numbers);
             }
-        } else {
-            for words in tiles {
-                self.numbers.push(Numbers::integers(words, format, negative));
-            }
+            numbers.push(tile);
+        }
+    } else {
+        for words in tiles {
+            numbers.push(Numbers::integers(words, format, negative));
         }
     }
 }
@@ -214,21 +207,21 @@ impl Kernel for Multiply<'_> {
         let (rows, columns, length) = (a.words.rows(), b.words.columns(), b.words.rows());
         let narrow = [a, b].iter().all(|factor| factor.format.is_float() && factor.format.exponent <= NARROW);
         let [first, second] = &mut scratch.factors;
-        first.set(a, narrow);
-        second.set(b, narrow);
+        decode(a, narrow, first);
+        decode(b, narrow, second);
         let decoder = match &summation {
             Summation::Fused { to, .. } => Decoder::new(to, false),
             Summation::Exact { .. } => Decoder::default(),
         };
         let (mut bits, mut unknown) = (mem::take(&mut scratch.d), Vec::new());
         bits.resize(c.tiles().len(), [0; TILE]);
-        for (panel, a) in first.numbers.chunks_exact(length).enumerate() {
+        for (panel, a) in first.chunks_exact(length).enumerate() {
             let of_panel = panel * columns..(panel + 1) * columns;
             let (c, bits) = (&c.tiles()[of_panel.clone()], &mut bits[of_panel]);
             for column in (0..columns).step_by(PAIR) {
                 // The last one twice, if it has no neighbor.
                 let pair = [column, (column + 1).min(columns - 1)];
-                let b = Pair { numbers: &second.numbers, columns, pair };
+                let b = Pair { numbers: second, columns, pair };
                 let c = [c[pair[0]], c[pair[1]]];
                 let mut greatest = [[LEAST; TILE]; PAIR];
                 let sums = match &summation {

@@ -45,10 +45,19 @@ pub(crate) enum Matrix {
 /// How elements are moved between memory and registers.
 #[derive(Clone, Debug)]
 pub(crate) enum Moved {
-    /// Between the words of lines of so many bytes and those of registers.
-    Words { moves: Moves, bytes: usize },
+    /// Between the words of lines and those of registers.
+    Words {
+        moves: Moves,
+        /// Bytes of a line.
+        bytes: usize,
+    },
     /// One by one: those that are widened, or have more bits than a word.
-    Pieces { narrow: Option<Narrow>, pieces: Vec<Piece> },
+    Pieces {
+        narrow: Option<Narrow>,
+        /// Bits of an element in memory.
+        bits: usize,
+        pieces: Vec<Piece>,
+    },
 }
 
 /// Elements in memory with fewer bits than those in registers, packed from the start of each row on.
@@ -68,11 +77,7 @@ pub(crate) struct Piece {
     pub line: usize,
     /// First bit behind the start of the line.
     pub at: usize,
-    /// Width in memory in bits.
-    pub bits: usize,
     pub holder: Holder,
-    /// Width in the register in bits.
-    pub held: u32,
 }
 
 /// How a matrix lies in memory.
@@ -202,11 +207,11 @@ fn moved(layout: &Layout, turned: bool, addressed: bool, write: bool, narrow: Op
             let (row, column) = if turned { (element, line) } else { (line, element) };
             let holder = layout.holders[(matrix * layout.rows + row) * layout.columns + column];
             let line = if addressed { matrix * count + line } else { line };
-            pieces.push(Piece { line, at: element * bits, bits, holder, held: layout.bits });
+            pieces.push(Piece { line, at: element * bits, holder });
         }
     }
     if narrow.is_some() || layout.bits > u32::BITS {
-        return Moved::Pieces { narrow, pieces };
+        return Moved::Pieces { narrow, bits, pieces };
     }
     let bytes = length * bits / 8;
     let words = bytes.div_ceil(4);

@@ -171,6 +171,14 @@ impl Block<'_> {
         Applied { evaluator: change.evaluator, inputs, bytes: change.bytes, updates }
     }
 
+    /// Remembers the size of a thread's last operation.
+    fn remember(&mut self, thread: usize, moved: u64) {
+        if self.moved.len() <= thread {
+            self.moved.resize(32 * self.live.len(), 0);
+        }
+        self.moved[thread] = moved;
+    }
+
     /// Performs an operation at once, or keeps it.
     fn begin(
         &mut self,
@@ -181,10 +189,7 @@ impl Block<'_> {
         pieces: impl IntoIterator<Item = Piece>,
     ) {
         let thread = 32 * warp + lane;
-        if self.moved.len() <= thread {
-            self.moved.resize(32 * self.live.len(), 0);
-        }
-        self.moved[thread] = moved;
+        self.remember(thread, moved);
         match self.pending() {
             Some(mut pending) => pending.begin((self.rank, thread), group, pieces.into_iter().collect(), applied),
             None => pieces.into_iter().for_each(|piece| {
@@ -228,19 +233,14 @@ impl Block<'_> {
         {
             return false;
         }
-        if self.moved.len() < 32 * (warp + 1) {
-            self.moved.resize(32 * self.live.len(), 0);
-        }
         for lane in Self::lanes_of(mask) {
-            self.moved[32 * warp + lane] = size;
-            let target = tos[lane] as usize;
+            self.remember(32 * warp + lane, size);
+            let from = match whole >> lane & 1 {
+                1 => Source::Memory(froms[lane] as usize),
+                _ => Source::Value([0; 16]),
+            };
             // SAFETY: the bytes at both addresses are in allocations of the launch, as was found above.
-            unsafe {
-                match whole >> lane & 1 {
-                    1 => raw::copy(target, froms[lane] as usize, size as usize),
-                    _ => (0..size as usize).for_each(|at| raw::store(target + at, 1, 0)),
-                }
-            }
+            unsafe { Piece { to: tos[lane] as usize, from, bytes: size as usize }.perform(None) };
         }
         true
     }

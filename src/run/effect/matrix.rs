@@ -96,7 +96,7 @@ impl Block<'_> {
         }
     }
 
-    /// Takes the memory of operations on matrices, divided into parts of so many words.
+    /// Takes the memory of operations on matrices, divided into parts of these lengths in words.
     fn parts<const N: usize>(&mut self, lengths: [usize; N]) -> (Vec<u32>, [Range<usize>; N]) {
         let (mut words, mut end) = (mem::take(&mut self.words), 0);
         let parts = lengths.map(|length| {
@@ -134,7 +134,7 @@ impl Block<'_> {
         };
         let (lines, count) = self.lines(entry, warp, (layout, *transposed), (*place, at), *order)?;
         let lines = &lines[..count];
-        let (narrow, pieces) = match moved {
+        let (narrow, bits, pieces) = match moved {
             Moved::Words { moves, bytes } => {
                 let count = bytes.div_ceil(4);
                 if *write {
@@ -144,7 +144,7 @@ impl Block<'_> {
                     moves.apply(held, moved);
                     for (line, words) in lines.iter().zip(moved.chunks_exact(count)) {
                         // SAFETY: `lines` found the bytes of the whole line in an allocation of the launch.
-                        unsafe { raw::store_words(*line as usize, *bytes, words) };
+                        unsafe { raw::copy(*line as usize, words.as_ptr() as usize, *bytes) };
                     }
                     self.words = words;
                 } else {
@@ -152,7 +152,7 @@ impl Block<'_> {
                     let (held, moved) = words.split_at_mut(moved.start);
                     for (line, words) in lines.iter().zip(held.chunks_exact_mut(count)) {
                         // SAFETY: as above.
-                        unsafe { raw::load_words(*line as usize, *bytes, words) };
+                        unsafe { raw::copy(words.as_mut_ptr() as usize, *line as usize, *bytes) };
                     }
                     moves.apply(held, moved);
                     self.set_registers(warp, cells, moved);
@@ -160,13 +160,18 @@ impl Block<'_> {
                 }
                 return Ok(());
             }
-            Moved::Pieces { narrow, pieces } => (narrow, pieces),
+            Moved::Pieces { narrow, bits, pieces } => (narrow, *bits, pieces),
         };
         let mut registers = if *write { self.held(warp, cells) } else { vec![[0; 32]; layout.registers] };
-        for Piece { line, at, bits, holder, held } in pieces {
+        let bytes = bits.div_ceil(8) as u8;
+        for Piece { line, at, holder } in pieces {
             let (byte, shift) = (lines[*line] as usize + at / 8, at % 8);
-            let bytes = bits.div_ceil(8) as u8;
-            // SAFETY: `lines` found the bytes of the whole line in an allocation of the launch.
+            if *write {
+                // SAFETY: `lines` found the bytes of the whole line in an allocation of the launch.
+                unsafe { raw::store(byte, bytes, holder.get(&registers, layout.bits)) };
+                continue;
+            }
+            // SAFETY: as above.
             let mut word = unsafe { raw::load(byte, bytes) };
             if let Some(narrow) = narrow {
                 if shift + bits > 8 {
@@ -176,15 +181,9 @@ impl Block<'_> {
                 let above = 64 - u32::from(narrow.width);
                 let value = word >> shift << above;
                 let value = if narrow.signed { (value.cast_signed() >> above).cast_unsigned() } else { value >> above };
-                holder.set(&mut registers, *held, value << narrow.shift);
-            } else if *write {
-                let mask = (u64::MAX >> (64 - held)) << shift;
-                let value = word & !mask | holder.get(&registers, *held) << shift;
-                // SAFETY: as above.
-                unsafe { raw::store(byte, bytes, value) };
-            } else {
-                holder.set(&mut registers, *held, word >> shift);
+                word = value << narrow.shift;
             }
+            holder.set(&mut registers, layout.bits, word);
         }
         if !*write {
             self.hold(warp, cells, &registers);
