@@ -57,9 +57,9 @@ elements!(u8 AtomicU8 u16 AtomicU16 u32 AtomicU32 u64 AtomicU64);
 /// # Safety
 ///
 /// Both point to `count` elements, a multiple of 16 bytes in all, aligned, readable and writable; concurrent accesses to
-/// those in memory are atomic.
+/// those in memory are atomic. The machine has vectors of `WIDTH` bytes: 64 with AVX-512, 32 with AVX2, or 16.
 #[inline(always)]
-pub(super) unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const E, count: usize) {
+pub(super) unsafe fn copy<E: Stored, const WIDTH: usize>(to: *mut E, from: *const E, count: usize) {
     let bytes = count * size_of::<E>();
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
@@ -81,14 +81,18 @@ pub(super) unsafe fn copy<E: Stored, const WIDE: bool>(to: *mut E, from: *const 
         // order: an aligned element lies in one cache line, of which a move of this architecture accesses no aligned eight bytes in
         // parts. The compiler takes the instructions as they are, so that it makes nothing of a race.
         unsafe {
-            while WIDE && at + 32 <= bytes {
+            while WIDTH >= 64 && at + 64 <= bytes {
+                moved!("vmovdqu64" "zmm15", to.add(at), from.add(at));
+                at += 64;
+            }
+            while WIDTH >= 32 && at + 32 <= bytes {
                 moved!("vmovdqu" "ymm15", to.add(at), from.add(at));
                 at += 32;
             }
             while at + 16 <= bytes {
-                match WIDE {
-                    true => moved!("vmovdqu" "xmm15", to.add(at), from.add(at)),
-                    false => moved!("movdqu" "xmm15", to.add(at), from.add(at)),
+                match WIDTH {
+                    16 => moved!("movdqu" "xmm15", to.add(at), from.add(at)),
+                    _ => moved!("vmovdqu" "xmm15", to.add(at), from.add(at)),
                 }
                 at += 16;
             }
@@ -139,21 +143,21 @@ pub(super) struct Elements<'a> {
 /// and elements have the size that the function was chosen for. Halves have places only where all lanes are active.
 pub(super) type Access = unsafe fn(&Elements<'_>, mask: u32, &Places);
 
-/// Returns the function for elements of this size; where `WIDE`, the machine must have AVX2.
-pub(super) fn access<E: Stored, const WRITE: bool, const WIDE: bool>() -> Access {
-    match WIDE {
-        true => wide::access::<E, WRITE>,
-        false => narrow::access::<E, WRITE>,
+/// Returns the function for elements of this size, on a machine with vectors of `WIDTH` bytes.
+pub(super) fn access<E: Stored, const WRITE: bool, const WIDTH: usize>() -> Access {
+    match WIDTH {
+        16 => narrow::access::<E, WRITE>,
+        _ => wide::access::<E, WRITE>,
     }
 }
 
-/// Calls a macro with each set of CPU features that transfers are compiled for: the name of its module, whether it is wide, and the
+/// Calls a macro with each set of CPU features that transfers are compiled for: the name of its module, the bytes of its vectors, and the
 /// features. Where the machine cannot be wide, `wide` is the other.
 macro_rules! widths {
     ($each:ident) => {
-        $each!(narrow false []);
+        $each!(narrow 16 []);
         #[cfg(all(target_arch = "x86_64", feature = "simd"))]
-        $each!(wide true ["avx2,bmi1,bmi2"]);
+        $each!(wide 32 ["avx2,bmi1,bmi2"]);
         #[cfg(not(all(target_arch = "x86_64", feature = "simd")))]
         use narrow as wide;
     };
@@ -162,7 +166,7 @@ pub(super) use widths;
 
 /// Defines the functions for each size, width and count, compiled with CPU features.
 macro_rules! compiled {
-    ($module:ident $wide:literal [$($features:literal)?]) => {
+    ($module:ident $width:literal [$($features:literal)?]) => {
         mod $module {
             use super::*;
 
@@ -179,8 +183,8 @@ macro_rules! compiled {
                 unsafe {
                     match (places, WRITE) {
                         (Places::Scattered(places), _) if mask != u32::MAX => elements.some::<E, WRITE>(mask, places),
-                        (_, true) => elements.store::<E, $wide>(places),
-                        (_, false) => elements.load::<E, $wide>(places),
+                        (_, true) => elements.store::<E, $width>(places),
+                        (_, false) => elements.load::<E, $width>(places),
                     }
                 }
             }
@@ -197,6 +201,16 @@ macro_rules! compiled {
             ) {
                 // SAFETY: the caller's promises.
                 unsafe { spread_register::<E, W, COUNT>(from, to, signed) }
+            }
+
+            /// # Safety
+            ///
+            /// As [`deinterleave_registers`].
+            $(#[target_feature(enable = $features)])?
+            #[inline(never)]
+            pub(super) unsafe fn deinterleave<E: Stored, const COUNT: usize>(from: *const E, to: &[*mut u8; COUNT]) {
+                // SAFETY: the caller's promises.
+                unsafe { deinterleave_registers::<E, COUNT>(from, to) }
             }
 
             /// # Safety
@@ -236,7 +250,7 @@ impl Elements<'_> {
     ///
     /// As [`Access`], with all lanes active.
     #[inline(always)]
-    unsafe fn load<E: Stored, const WIDE: bool>(&self, places: &Places) {
+    unsafe fn load<E: Stored, const WIDTH: usize>(&self, places: &Places) {
         let count = usize::from(self.transfer.count);
         let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
         let alone = self.transfer.alone::<E>();
@@ -248,11 +262,12 @@ impl Elements<'_> {
                 None => buffer.as_mut_ptr().cast::<E>(),
             };
             match places {
+                Places::Halves([(low, true), (high, true)]) => return self.broadcast::<E>([*low, *high]),
                 Places::Halves(halves) => {
                     for (half, (from, same)) in halves.iter().enumerate() {
                         let to = to.add(half * HALF * count);
                         if !same {
-                            copy::<E, WIDE>(to, *from as *const E, count * HALF);
+                            copy::<E, WIDTH>(to, *from as *const E, count * HALF);
                             continue;
                         }
                         for index in 0..count {
@@ -270,7 +285,32 @@ impl Elements<'_> {
                 }
             }
             if alone.is_none() {
-                self.spread::<E, WIDE>(to);
+                self.spread::<E, WIDTH>(to);
+            }
+        }
+    }
+
+    /// Loads elements that are the same for all lanes of a half.
+    ///
+    /// # Safety
+    ///
+    /// As [`Access`], with all lanes active.
+    #[inline(always)]
+    pub(super) unsafe fn broadcast<E: Stored>(&self, halves: [usize; 2]) {
+        let Transfer { bits, count, signed, .. } = *self.transfer;
+        for (index, element) in self.transfer.elements.iter().enumerate().take(count.into()) {
+            let Element::Register(at) = *element else { continue };
+            for (half, from) in halves.iter().enumerate() {
+                // SAFETY: the caller's promise; the register has this width.
+                unsafe {
+                    let element = E::load(*from + index * size_of::<E>());
+                    let register = self.registers.add(at as usize);
+                    match bits {
+                        16 => register.cast::<[u16; HALF]>().add(half).write([extended(element, signed); HALF]),
+                        32 => register.cast::<[u32; HALF]>().add(half).write([extended(element, signed); HALF]),
+                        _ => register.cast::<[u64; HALF]>().add(half).write([extended(element, signed); HALF]),
+                    }
+                }
             }
         }
     }
@@ -279,7 +319,7 @@ impl Elements<'_> {
     ///
     /// As [`Access`], with all lanes active.
     #[inline(always)]
-    unsafe fn store<E: Stored, const WIDE: bool>(&self, places: &Places) {
+    unsafe fn store<E: Stored, const WIDTH: usize>(&self, places: &Places) {
         let count = usize::from(self.transfer.count);
         let mut buffer = MaybeUninit::<[E; ELEMENTS * WARP]>::uninit();
         // SAFETY: the caller's promise; the buffer has room for all elements.
@@ -288,14 +328,14 @@ impl Elements<'_> {
                 Some(at) => self.registers.add(at).cast::<E>().cast_const(),
                 None => {
                     let to = buffer.as_mut_ptr().cast::<E>();
-                    self.gather::<E, WIDE>(to);
+                    self.gather::<E, WIDTH>(to);
                     to.cast_const()
                 }
             };
             match places {
                 Places::Halves(halves) => {
                     for (half, (to, _)) in halves.iter().enumerate() {
-                        copy::<E, WIDE>(*to as *mut E, from.add(half * HALF * count), count * HALF);
+                        copy::<E, WIDTH>(*to as *mut E, from.add(half * HALF * count), count * HALF);
                     }
                 }
                 Places::Scattered(places) => {
@@ -309,13 +349,36 @@ impl Elements<'_> {
         }
     }
 
+    /// The registers that take several elements as they are in memory.
+    #[inline(always)]
+    fn registers<E: Stored>(&self) -> Option<[*mut u8; ELEMENTS]> {
+        let mut registers = [self.registers; ELEMENTS];
+        for (to, element) in registers.iter_mut().zip(&self.transfer.elements[..self.transfer.count.into()]) {
+            let Element::Register(at) = *element else { return None };
+            // SAFETY: the offset is one in the registers.
+            *to = unsafe { self.registers.add(at as usize) };
+        }
+        (self.transfer.count > 1 && u32::from(self.transfer.bits) == E::BITS).then_some(registers)
+    }
+
     /// Spreads elements over registers, lane by lane behind each other as they are in memory.
     ///
     /// # Safety
     ///
     /// There are as many elements as the transfer has for all lanes, and the registers are those of its program.
     #[inline(always)]
-    unsafe fn spread<E: Stored, const WIDE: bool>(&self, from: *const E) {
+    unsafe fn spread<E: Stored, const WIDTH: usize>(&self, from: *const E) {
+        if let Some(registers) = self.registers::<E>() {
+            // SAFETY: the caller's promise.
+            return unsafe {
+                match (WIDTH, self.transfer.count) {
+                    (16, 2) => narrow::deinterleave::<E, 2>(from, registers.first_chunk().unwrap()),
+                    (16, _) => narrow::deinterleave::<E, 4>(from, &registers),
+                    (_, 2) => wide::deinterleave::<E, 2>(from, registers.first_chunk().unwrap()),
+                    _ => wide::deinterleave::<E, 4>(from, &registers),
+                }
+            };
+        }
         for (index, element) in self.transfer.elements.iter().enumerate().take(self.transfer.count.into()) {
             let Element::Register(at) = *element else { continue };
             // SAFETY: the caller's promise.
@@ -323,9 +386,9 @@ impl Elements<'_> {
                 let (from, to) = (from.add(index), self.registers.add(at as usize));
                 macro_rules! spread {
                     ($width:ident, $count:literal) => {
-                        match WIDE {
-                            true => wide::spread::<E, $width, $count>(from, to.cast(), self.transfer.signed),
-                            false => narrow::spread::<E, $width, $count>(from, to.cast(), self.transfer.signed),
+                        match WIDTH {
+                            16 => narrow::spread::<E, $width, $count>(from, to.cast(), self.transfer.signed),
+                            _ => wide::spread::<E, $width, $count>(from, to.cast(), self.transfer.signed),
                         }
                     };
                 }
@@ -340,7 +403,7 @@ impl Elements<'_> {
     ///
     /// There is room for as many elements as the transfer has for all lanes, and the registers are those of its program.
     #[inline(always)]
-    unsafe fn gather<E: Stored, const WIDE: bool>(&self, to: *mut E) {
+    unsafe fn gather<E: Stored, const WIDTH: usize>(&self, to: *mut E) {
         let count = usize::from(self.transfer.count);
         for (index, element) in self.transfer.elements.iter().enumerate().take(count) {
             // SAFETY: the caller's promise.
@@ -351,9 +414,9 @@ impl Elements<'_> {
                         let from = self.registers.add(at as usize).cast_const();
                         macro_rules! gather {
                             ($width:ident, $count:literal) => {
-                                match WIDE {
-                                    true => wide::gather::<E, $width, $count>(from.cast(), to),
-                                    false => narrow::gather::<E, $width, $count>(from.cast(), to),
+                                match WIDTH {
+                                    16 => narrow::gather::<E, $width, $count>(from.cast(), to),
+                                    _ => wide::gather::<E, $width, $count>(from.cast(), to),
                                 }
                             };
                         }
@@ -400,6 +463,12 @@ impl Elements<'_> {
     }
 }
 
+/// An element in a register.
+#[inline(always)]
+fn extended<E: Stored, W: Word>(element: E, signed: bool) -> W {
+    if signed { element.widen() } else { W::truncate(element.into()) }
+}
+
 /// Moves each `COUNT`th element, from the first on, to the lanes of a register.
 ///
 /// # Safety
@@ -412,6 +481,27 @@ unsafe fn spread_register<E: Stored, W: Word, const COUNT: usize>(from: *const E
     match signed && E::BITS < W::BITS {
         true => (0..WARP).for_each(|lane| to[lane] = element(lane).widen()),
         false => (0..WARP).for_each(|lane| to[lane] = W::truncate(element(lane).into())),
+    }
+}
+
+/// Deinterleaves elements into registers of their width: the first one of each lane goes to the first register, and so on.
+///
+/// # Safety
+///
+/// There are `COUNT` elements for each lane; the registers are writable.
+#[inline(always)]
+#[allow(clippy::needless_range_loop, reason = "one lane of all registers after the other, as they are in memory")]
+unsafe fn deinterleave_registers<E: Stored, const COUNT: usize>(from: *const E, to: &[*mut u8; COUNT]) {
+    let mut registers = [[E::default(); WARP]; COUNT];
+    for lane in 0..WARP {
+        for index in 0..COUNT {
+            // SAFETY: the caller's promise.
+            registers[index][lane] = unsafe { from.add(lane * COUNT + index).read() };
+        }
+    }
+    for index in 0..COUNT {
+        // SAFETY: the caller's promise.
+        unsafe { to[index].cast::<[E; WARP]>().write(registers[index]) };
     }
 }
 
@@ -450,8 +540,7 @@ unsafe fn some<E: Stored, W: Stored, const WRITE: bool>(
                 E::truncate(register[lane].into()).store(place(lane));
                 continue;
             }
-            let element = E::load(place(lane));
-            register[lane] = if signed { element.widen() } else { W::truncate(element.into()) };
+            register[lane] = extended(E::load(place(lane)), signed);
         }
     }
 }

@@ -80,13 +80,13 @@ static ZEROS: [u64; WARP] = [0; WARP];
 
 /// Returns true if the addresses of half of the lanes are these steps apart, and true if they are the same.
 #[inline(always)]
-fn distances<A: Address, const WIDE: bool>(addresses: &[A; HALF], steps: &[A; WARP]) -> (bool, bool) {
+fn distances<A: Address, const WIDTH: usize>(addresses: &[A; HALF], steps: &[A; WARP]) -> (bool, bool) {
     // Of the loop below the compiler makes a comparison of each lane with a result of its own.
     #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
-    if WIDE {
+    if WIDTH > 16 {
         use core::arch::x86_64::*;
         let first: u64 = addresses[0].into();
-        // SAFETY: `WIDE` says that the machine has the features; the vectors lie within the arrays.
+        // SAFETY: vectors of this width are those of AVX2; the vectors lie within the arrays.
         unsafe {
             let first = match A::BITS {
                 32 => _mm256_set1_epi32(first as i32),
@@ -141,18 +141,18 @@ impl Transfer {
         unsafe {
             #[cfg(all(target_arch = "x86_64", feature = "simd"))]
             if level.vectors().is_some() {
-                return over_warps::<WRITE, true>(self, window, registers, stride, masks);
+                return over_warps::<WRITE, 32>(self, window, registers, stride, masks);
             }
             let _ = level;
-            over_warps::<WRITE, false>(self, window, registers, stride, masks)
+            over_warps::<WRITE, 16>(self, window, registers, stride, masks)
         }
     }
 }
 
 /// # Safety
 ///
-/// As [`Transfer::run`]; where `WIDE`, the machine has AVX2.
-unsafe fn over_warps<const WRITE: bool, const WIDE: bool>(
+/// As [`Transfer::run`]; the machine has vectors of `WIDTH` bytes.
+unsafe fn over_warps<const WRITE: bool, const WIDTH: usize>(
     transfer: &Transfer,
     window: &Window,
     registers: *mut u8,
@@ -161,17 +161,17 @@ unsafe fn over_warps<const WRITE: bool, const WIDE: bool>(
 ) -> usize {
     let whole = u64::from(transfer.count) * u64::from(transfer.bytes);
     let Some(limit) = (window.end - window.start).checked_sub(whole) else { return 0 };
-    let places: FindPlaces = match (transfer.base.1, WIDE) {
-        (32, true) => wide::places::<u32, WRITE>,
-        (32, false) => narrow::places::<u32, WRITE>,
-        (_, true) => wide::places::<u64, WRITE>,
-        (_, false) => narrow::places::<u64, WRITE>,
+    let places: FindPlaces = match (transfer.base.1, WIDTH) {
+        (32, 16) => narrow::places::<u32, WRITE>,
+        (32, _) => wide::places::<u32, WRITE>,
+        (_, 16) => narrow::places::<u64, WRITE>,
+        (_, _) => wide::places::<u64, WRITE>,
     };
     let access = match transfer.bytes {
-        1 => access::<u8, WRITE, WIDE>(),
-        2 => access::<u16, WRITE, WIDE>(),
-        4 => access::<u32, WRITE, WIDE>(),
-        _ => access::<u64, WRITE, WIDE>(),
+        1 => access::<u8, WRITE, WIDTH>(),
+        2 => access::<u16, WRITE, WIDTH>(),
+        4 => access::<u32, WRITE, WIDTH>(),
+        _ => access::<u64, WRITE, WIDTH>(),
     };
     for (warp, mask) in masks.iter().enumerate() {
         let host = window.host.wrapping_add(window.warp.wrapping_mul(warp as u64));
@@ -220,7 +220,7 @@ struct Lanes<'a> {
 type FindPlaces = unsafe fn(&Lanes<'_>) -> Option<Places>;
 
 macro_rules! compiled {
-    ($module:ident $wide:literal [$($features:literal)?]) => {
+    ($module:ident $width:literal [$($features:literal)?]) => {
         mod $module {
             use super::*;
 
@@ -230,7 +230,7 @@ macro_rules! compiled {
             $(#[target_feature(enable = $features)])?
             pub(super) unsafe fn places<A: Address, const WRITE: bool>(lanes: &Lanes<'_>) -> Option<Places> {
                 // SAFETY: the caller's promises.
-                unsafe { lanes.places::<A, WRITE, $wide>() }
+                unsafe { lanes.places::<A, WRITE, $width>() }
             }
         }
     };
@@ -241,16 +241,16 @@ widths!(compiled);
 impl Lanes<'_> {
     /// # Safety
     ///
-    /// As [`FindPlaces`]; where `WIDE`, the machine has AVX2.
+    /// As [`FindPlaces`]; the machine has vectors of `WIDTH` bytes.
     #[inline(always)]
-    unsafe fn places<A: Address, const WRITE: bool, const WIDE: bool>(&self) -> Option<Places> {
+    unsafe fn places<A: Address, const WRITE: bool, const WIDTH: usize>(&self) -> Option<Places> {
         let Lanes { whole, limit, host, .. } = *self;
         // SAFETY: the caller's promise.
         let addresses = unsafe { &*self.addresses.cast::<[A; WARP]>() };
         let offset = A::truncate(self.offset);
         if self.window.lane == 0
             && self.mask == u32::MAX
-            && let Some(halves) = self.halves::<A, WRITE, WIDE>(addresses, offset)
+            && let Some(halves) = self.halves::<A, WRITE, WIDTH>(addresses, offset)
         {
             return halves;
         }
@@ -271,7 +271,7 @@ impl Lanes<'_> {
     /// Where the halves of the lanes have their elements, if those of each are adjacent or the same; none in it if some are not in
     /// the window or not aligned.
     #[inline(always)]
-    fn halves<A: Address, const WRITE: bool, const WIDE: bool>(
+    fn halves<A: Address, const WRITE: bool, const WIDTH: usize>(
         &self,
         addresses: &[A; WARP],
         offset: A,
@@ -281,7 +281,7 @@ impl Lanes<'_> {
         let mut halves = [(0, false); 2];
         let mut inside = true;
         for (half, addresses) in halves.iter_mut().zip(addresses.as_chunks::<HALF>().0) {
-            let (adjacent, same) = distances::<A, WIDE>(addresses, steps);
+            let (adjacent, same) = distances::<A, WIDTH>(addresses, steps);
             // Stores to one element are not told to be the same: the last lane counts.
             let same = same && !WRITE;
             if !same && !adjacent {

@@ -58,7 +58,7 @@ impl Transfer {
                 return runs[vectors](self, addresses, registers);
             }
             let _ = level;
-            by_size::<WRITE, false, false>(self, addresses, registers);
+            by_size::<WRITE, 16>(self, addresses, registers);
         }
     }
 }
@@ -79,9 +79,13 @@ macro_rules! functions {
                 addresses: &Regular<'_>,
                 registers: Registers<'_>,
             ) {
-                const WIDE: bool = cfg!(target_arch = "x86_64");
+                const WIDTH: usize = match ($simd::MASKS, cfg!(target_arch = "x86_64")) {
+                    (true, _) => 64,
+                    (_, true) => 32,
+                    (_, false) => 16,
+                };
                 // SAFETY: the caller's promises.
-                unsafe { by_size::<WRITE, WIDE, { $simd::MASKS }>(transfer, addresses, registers) }
+                unsafe { by_size::<WRITE, WIDTH>(transfer, addresses, registers) }
             }
         }
     )*};
@@ -94,7 +98,7 @@ levels!(functions);
 ///
 /// As [`Transfer::run_regular`].
 #[inline(always)]
-unsafe fn by_size<const WRITE: bool, const WIDE: bool, const MASKS: bool>(
+unsafe fn by_size<const WRITE: bool, const WIDTH: usize>(
     transfer: &Transfer,
     addresses: &Regular<'_>,
     registers: Registers<'_>,
@@ -102,10 +106,10 @@ unsafe fn by_size<const WRITE: bool, const WIDE: bool, const MASKS: bool>(
     // SAFETY: the caller's promises.
     unsafe {
         match transfer.bytes {
-            1 => over_warps::<u8, WRITE, WIDE, MASKS>(transfer, addresses, registers),
-            2 => over_warps::<u16, WRITE, WIDE, MASKS>(transfer, addresses, registers),
-            4 => over_warps::<u32, WRITE, WIDE, MASKS>(transfer, addresses, registers),
-            _ => over_warps::<u64, WRITE, WIDE, MASKS>(transfer, addresses, registers),
+            1 => over_warps::<u8, WRITE, WIDTH>(transfer, addresses, registers),
+            2 => over_warps::<u16, WRITE, WIDTH>(transfer, addresses, registers),
+            4 => over_warps::<u32, WRITE, WIDTH>(transfer, addresses, registers),
+            _ => over_warps::<u64, WRITE, WIDTH>(transfer, addresses, registers),
         }
     }
 }
@@ -114,55 +118,69 @@ unsafe fn by_size<const WRITE: bool, const WIDE: bool, const MASKS: bool>(
 ///
 /// As [`Transfer::run_regular`], for elements of this size.
 #[inline(always)]
-unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDE: bool, const MASKS: bool>(
+unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
     transfer: &Transfer,
     addresses: &Regular<'_>,
     registers: Registers<'_>,
 ) {
     let whole = u64::from(transfer.count) * size_of::<E>() as u64;
+    let Registers { first, stride, masks } = registers;
     let step = addresses.step;
-    let access = access::<E, WRITE, WIDE>();
     let alone = transfer.alone::<E>();
     let adjacent = step == whole;
     let same = step == 0 && !WRITE;
-    for (warp, (mask, offsets)) in registers.masks.iter().zip(addresses.offsets.as_chunks::<2>().0).enumerate() {
-        let at = [addresses.base.wrapping_add(offsets[0]), addresses.base.wrapping_add(offsets[1])];
-        // SAFETY: the caller's promises: the registers of a warp, and the elements of its active lanes.
-        unsafe {
-            let own = registers.first.add(warp * registers.stride);
-            let elements = Elements { transfer, registers: own };
-            match (*mask, alone) {
+    let halves = addresses.offsets.as_chunks::<2>().0.iter().map(|offsets| {
+        [addresses.base.wrapping_add(offsets[0]) as usize, addresses.base.wrapping_add(offsets[1]) as usize]
+    });
+    let warps = (0..masks.len()).zip(halves);
+    // SAFETY: the caller's promises: the registers of a warp, and the elements of its active lanes.
+    unsafe {
+        let elements = |warp: usize| Elements { transfer, registers: first.add(warp * stride) };
+        match alone {
+            _ if masks.iter().fold(u32::MAX, |all, mask| all & mask) != u32::MAX => {}
+            Some(register) if adjacent => {
+                for (warp, at) in warps {
+                    let register = first.add(warp * stride + register).cast::<E>();
+                    move_adjacent::<E, WRITE, WIDTH>(register, at[0], HALF);
+                    move_adjacent::<E, WRITE, WIDTH>(register.add(HALF), at[1], HALF);
+                }
+                return;
+            }
+            Some(register) if same => {
+                for (warp, at) in warps {
+                    let register = first.add(warp * stride + register).cast::<[E; HALF]>();
+                    register.write([E::load(at[0]); HALF]);
+                    register.add(1).write([E::load(at[1]); HALF]);
+                }
+                return;
+            }
+            None if same => {
+                for (warp, at) in warps {
+                    elements(warp).broadcast::<E>(at);
+                }
+                return;
+            }
+            _ => {}
+        }
+        let access = access::<E, WRITE, WIDTH>();
+        for (warp, at) in warps {
+            match (masks[warp], alone) {
                 (0, _) => {}
-                (u32::MAX, Some(register)) if adjacent => {
-                    let register = own.add(register).cast::<E>();
-                    if at[1].wrapping_sub(at[0]) == HALF as u64 * whole {
-                        move_adjacent::<E, WRITE, WIDE>(register, at[0], WARP);
-                    } else {
-                        move_adjacent::<E, WRITE, WIDE>(register, at[0], HALF);
-                        move_adjacent::<E, WRITE, WIDE>(register.add(HALF), at[1], HALF);
-                    }
-                }
-                (u32::MAX, Some(register)) if same => {
-                    let register = own.add(register).cast::<[E; HALF]>();
-                    register.write([E::load(at[0] as usize); HALF]);
-                    register.add(1).write([E::load(at[1] as usize); HALF]);
-                }
                 (u32::MAX, _) if adjacent || same => {
-                    let halves = [(at[0] as usize, same), (at[1] as usize, same)];
-                    access(&elements, u32::MAX, &Places::Halves(halves));
+                    access(&elements(warp), u32::MAX, &Places::Halves(at.map(|at| (at, same))));
                 }
                 #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
-                (mask, Some(register)) if MASKS && adjacent => {
-                    let register = own.add(register).cast::<E>();
+                (mask, Some(register)) if WIDTH == 64 && adjacent => {
+                    let register = first.add(warp * stride + register).cast::<E>();
                     move_some::<E, WRITE>(register, at[0], mask as u16);
                     move_some::<E, WRITE>(register.add(HALF), at[1], (mask >> HALF) as u16);
                 }
                 (mask, _) => {
                     let mut places = [0; WARP];
                     for lane in 0..WARP {
-                        places[lane] = at[lane / HALF].wrapping_add(step.wrapping_mul((lane % HALF) as u64));
+                        places[lane] = (at[lane / HALF] as u64).wrapping_add(step.wrapping_mul((lane % HALF) as u64));
                     }
-                    access(&elements, mask, &Places::Scattered(places));
+                    access(&elements(warp), mask, &Places::Scattered(places));
                 }
             }
         }
@@ -175,13 +193,13 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDE: bool, const MASKS
 ///
 /// As [`copy`].
 #[inline(always)]
-unsafe fn move_adjacent<E: Stored, const WRITE: bool, const WIDE: bool>(register: *mut E, at: u64, count: usize) {
-    let memory = at as usize as *mut E;
+unsafe fn move_adjacent<E: Stored, const WRITE: bool, const WIDTH: usize>(register: *mut E, at: usize, count: usize) {
+    let memory = at as *mut E;
     // SAFETY: the caller's promises.
     unsafe {
         match WRITE {
-            true => copy::<E, WIDE>(memory, register, count),
-            false => copy::<E, WIDE>(register, memory, count),
+            true => copy::<E, WIDTH>(memory, register, count),
+            false => copy::<E, WIDTH>(register, memory, count),
         }
     }
 }
@@ -193,8 +211,8 @@ unsafe fn move_adjacent<E: Stored, const WRITE: bool, const WIDE: bool>(register
 /// As [`copy`], for the elements that the mask has; the machine has AVX-512 with the extensions F, BW, DQ and VL.
 #[cfg(all(target_arch = "x86_64", feature = "simd", not(miri)))]
 #[inline(always)]
-unsafe fn move_some<E: Stored, const WRITE: bool>(register: *mut E, at: u64, mask: u16) {
-    let memory = at as usize as *mut E;
+unsafe fn move_some<E: Stored, const WRITE: bool>(register: *mut E, at: usize, mask: u16) {
+    let memory = at as *mut E;
     let (to, from) = if WRITE { (memory, register) } else { (register, memory) };
     macro_rules! moved {
         ($mov:literal $vector:literal, $to:expr, $from:expr, $mask:expr) => {
