@@ -13,7 +13,7 @@ use super::super::block::{Block, Entry};
 use super::super::decode::{Access, Action, Address, BLOCK, Cell, CopyBytes, PARAMETERS, THREAD, Where};
 use super::super::error::{Error, ErrorKind};
 use super::super::raw;
-use super::{Guard, OFFSET, WITHIN};
+use super::{Guard, OFFSET, WITHIN, merge};
 
 /// Why an access is none, and of which address.
 type Fault = (ErrorKind, u64);
@@ -47,11 +47,17 @@ impl Block<'_> {
         bytes: u64,
         align: u64,
     ) -> Result<(), (usize, Fault)> {
+        if mask == 0 {
+            return Ok(());
+        }
+        // Lanes that are not active count as the first one that is.
         let (mut least, mut most, mut low) = (u64::MAX, 0, 0);
-        for lane in Self::lanes_of(mask) {
-            least = least.min(addresses[lane]);
-            most = most.max(addresses[lane]);
-            low |= addresses[lane];
+        let first = addresses[mask.trailing_zeros() as usize];
+        for lane in 0..32 {
+            let address = if mask >> lane & 1 != 0 { addresses[lane] } else { first };
+            least = least.min(address);
+            most = most.max(address);
+            low |= address;
         }
         if low & (align - 1) != 0 {
             let lane = Self::lanes_of(mask).find(|lane| addresses[*lane] & (align - 1) != 0).unwrap_or(0);
@@ -409,14 +415,23 @@ impl Block<'_> {
                     found[lane] = found[lane].wrapping_add(before);
                 }
             }
-            if access.cells[0] != Cell::Sink {
-                for lane in Self::lanes_of(mask) {
-                    self.set(warp, lane, access.cells[0], found[lane]);
-                }
-            }
+            self.set_lanes_of(warp, mask, access.cells[0], &found);
         }
         self.look(changed);
         Ok(())
+    }
+
+    /// Sets the values of a cell in some lanes of a warp.
+    fn set_lanes_of(&mut self, warp: usize, mask: u32, cell: Cell, values: &[u64; 32]) {
+        match cell {
+            Cell::Row(Row { bits: 64, number }) => merge(self.warps.b64_mut(warp, number), values, mask),
+            Cell::Row(Row { bits: 32, number }) => {
+                let mut words = [0; 32];
+                words.iter_mut().zip(values).for_each(|(to, value)| *to = *value as u32);
+                merge(self.warps.b32_mut(warp, number), &words, mask);
+            }
+            cell => Self::lanes_of(mask).for_each(|lane| self.set(warp, lane, cell, values[lane])),
+        }
     }
 
     /// The values of a cell in the lanes of a warp.
