@@ -17,6 +17,8 @@ const WIDTH: usize = 128;
 /// Columns of the first factor, and of the scale factors.
 const LEFT: u64 = 64;
 const SCALES: [u64; 2] = [80, 96];
+/// Column of the metadata of a sparse first factor.
+const METADATA: usize = 112;
 
 fn names(prefix: &str, count: usize) -> String {
     (0..count).map(|index| format!("%{prefix}{index}")).collect::<Vec<_>>().join(", ")
@@ -163,12 +165,13 @@ fn accesses_that_are_wrong() {
 
 #[test]
 fn copies_from_shared_memory() {
-    for (words, rows, shape, lanes) in [
-        (8, 128, ".128x256b", &[(0, 32)][..]),
-        (4, 128, ".128x128b", &[(0, 32)]),
-        (4, 64, ".64x128b.warpx2::02_13", &[(0, 32), (64, 32)]),
-        (4, 64, ".64x128b.warpx2::01_23", &[(0, 64), (32, 64)]),
-        (4, 32, ".32x128b.warpx4", &[(0, 32), (32, 32), (64, 32), (96, 32)]),
+    for (words, rows, group, shape, lanes) in [
+        (8, 128, 32, ".128x256b", &[(0, 32)][..]),
+        (8, 4, 1, ".4x256b", &[(0, 32)]),
+        (4, 128, 32, ".128x128b", &[(0, 32)]),
+        (4, 64, 32, ".64x128b.warpx2::02_13", &[(0, 32), (64, 32)]),
+        (4, 64, 32, ".64x128b.warpx2::01_23", &[(0, 64), (32, 64)]),
+        (4, 32, 32, ".32x128b.warpx4", &[(0, 32), (32, 32), (64, 32), (96, 32)]),
     ] {
         for (format, width) in [("", 32), (".b8x16.b4x16_p64", 4), (".b8x16.b6x16_p32", 6)] {
             let bytes = 4 * words;
@@ -192,7 +195,7 @@ fn copies_from_shared_memory() {
             for (row, column) in (0..rows).flat_map(|row| (0..words).map(move |column| (row, column))) {
                 let value = (0..4).fold(0, |value, part| value | byte(row, 4 * column + part) << (8 * part));
                 for (first, spread) in lanes {
-                    expected[(first + row / 32 * spread + row % 32) * WIDTH + 3 + column] = value;
+                    expected[(first + row / group * spread + row % group) * WIDTH + 3 + column] = value;
                 }
             }
             let once = format!("add.s32 %r10, %r7, 3; tcgen05.cp.cta_group::1{shape}{format} [%r10], %rd4;");
@@ -264,7 +267,21 @@ struct Case {
     off: Option<[u32; 4]>,
     power: i32,
     clamp: bool,
+    /// The sparsity selector, if the first factor is sparse.
+    sparse: Option<usize>,
+    /// Which columns of the second factor are zero.
+    zero: Option<Zeros>,
+    /// True if rows have 96 elements; their last third lies elsewhere.
+    deep: bool,
 }
+
+/// For each part of the columns where its first run begins, and whether that is of zeros; the lengths of runs of zero and of used columns;
+/// and a shift.
+type Zeros = ([(usize, bool); 4], [usize; 2], usize);
+
+/// Where rows of 96 elements begin in their 128 bytes, and where they go on.
+const LAST: usize = 96;
+const NEXT: usize = HALF / 2;
 
 fn case(kind: &'static str, types: [&'static str; 3], bits: usize, size: [usize; 2]) -> Case {
     Case {
@@ -281,7 +298,20 @@ fn case(kind: &'static str, types: [&'static str; 3], bits: usize, size: [usize;
         off: None,
         power: 0,
         clamp: false,
+        sparse: None,
+        zero: None,
+        deep: false,
     }
+}
+
+/// For each column whether it is zero: runs alternate in each part of the columns.
+fn zeros(starts: &[(usize, bool); 4], lengths: [usize; 2], parts: usize, columns: usize) -> Vec<bool> {
+    let of_part = |(start, first): &(usize, bool)| {
+        let runs = [(*first, lengths[usize::from(!first)]), (!first, lengths[usize::from(*first)])];
+        let all = runs.into_iter().flat_map(|(zero, count)| std::iter::repeat_n(zero, count)).collect::<Vec<_>>();
+        all.into_iter().cycle().skip(*start).take(columns / parts).collect::<Vec<_>>()
+    };
+    starts[..parts].iter().flat_map(of_part).collect()
 }
 
 fn code(list: &[&str], ty: &str) -> u32 {
@@ -305,7 +335,8 @@ fn integer(ty: &str, bits: u64) -> i64 {
 
 fn check(case: Case) {
     let Case { kind, types: [x, y, to], bits, size: [m, n], .. } = case;
-    let k = 256 / bits;
+    let stored = if case.deep { 96 } else { 256 / bits };
+    let k = if case.sparse.is_some() { 2 * stored } else { stored };
     let whole = to == "s32";
     let (count, scale, part) = case.scales;
     let wide = ["e4m3", "e5m2", "", "e2m3", "e3m2", "e2m1"];
@@ -324,6 +355,9 @@ fn check(case: Case) {
         0 => code(&["f16", "f32", "s32"], to) << 4 | (m as u32 / 16) << 24 | flag(3, case.clamp),
         _ => (m as u32 / 128) << 27 | flag(23, scale == "ue8m0") | (part as u32) << 4 | (part as u32) << 29,
     };
+    let columns = n + case.zero.map_or(0, |(_, _, shift)| shift.next_multiple_of(8));
+    shape |= flag(31, case.deep) | flag(2, case.sparse.is_some()) | case.sparse.unwrap_or(0) as u32;
+    shape |= case.zero.map_or(0, |(_, _, shift)| if shift > 0 { 3 << 30 } else { 0 });
     let ws = if case.stationary { ".ws" } else { "" };
     let left = if case.a.is_some() { "%rd4".to_owned() } else { "[%r10]".to_owned() };
     let block = match (kind, count) {
@@ -337,12 +371,21 @@ fn check(case: Case) {
     let power = if case.power == 0 { String::new() } else { format!(", {}", case.power) };
     let mut once =
         format!("add.s32 %r10, %r7, {LEFT}; add.s32 %r11, %r7, {}; add.s32 %r12, %r7, {};\n", SCALES[0], SCALES[1]);
+    once += &format!("add.s32 %r3, %r7, {METADATA};\n");
+    let zero = case.zero.map_or(0, |(starts, [zero, used], shift)| {
+        let start = (0..4).map(|part| (starts[part].0 as u64) << (8 * part) | u64::from(starts[part].1) << (32 + part));
+        start.sum::<u64>() | 1 << 39 | (zero as u64 - 1) << 40 | (used as u64 - 1) << 48 | (shift as u64) << 56
+    });
+    once += &format!("mov.u64 %rd8, {zero};\n");
+    let (sp, metadata) = if case.sparse.is_some() { (".sp", "[%r3], ") } else { ("", "") };
+    let mask = if case.zero.is_some() { ", %rd8" } else { "" };
     if let Some([a, b, c, d]) = case.off {
         once += &format!("mov.u32 %r13, {a}; mov.u32 %r14, {b}; mov.u32 %r15, {c}; mov.u32 %r9, {d};\n");
     }
     once += &format!("setp.eq.u32 %p6, 1, {};\n", u32::from(case.keep));
-    let line =
-        format!("tcgen05.mma{ws}.cta_group::1.kind::{kind}{block} [%r7], {left}, %rd5, %r6, {scales}{off}%p6{power};");
+    let line = format!(
+        "tcgen05.mma{ws}{sp}.cta_group::1.kind::{kind}{block} [%r7], {left}, %rd5, {metadata}%r6, {scales}{off}%p6{power}{mask};"
+    );
     let text = kernel(&(once + &line), "");
     let mut random = Random::new(bits as u64 * 131 + m as u64 + n as u64);
     for round in [1, 0] {
@@ -352,7 +395,7 @@ fn check(case: Case) {
             let number = |random: &mut Random| if whole { random.next() >> 7 & 0xff } else { input(random, ty, round) };
             (0..count).map(|_| number(&mut random)).collect()
         };
-        let (a, b) = (fill(m * k, x), fill(n * k, y));
+        let (a, b) = (fill(m * stored, x), fill(columns * k, y));
         let c: Vec<u64> = if whole {
             let ends = [i32::MAX, i32::MIN, 5];
             (0..m * n).map(|index| u64::from(ends[index % 3] as u32)).collect()
@@ -364,10 +407,17 @@ fn check(case: Case) {
         let mut put = |laid: Laid, rows: usize, start: usize, at: (usize, usize), ty: &str, value: u64| {
             let unit = 128 / bits;
             let (row, l) = at;
+            let size = (rows, if start == 0 { stored } else { k });
+            let (start, l) = match case.deep && start == 0 {
+                true if l < 64 => (start, l + 2 * LAST),
+                true => (NEXT, l - 64),
+                false => (start, l),
+            };
+            let at = (row, l);
             let bit = if laid.transposed || width(ty) == bits {
-                laid.bit(bits, (rows, k), start, at)
+                laid.bit(bits, size, start, at)
             } else {
-                laid.bit(bits, (rows, k), start, (row, l / unit * unit)) + l % unit * width(ty)
+                laid.bit(bits, size, start, (row, l / unit * unit)) + l % unit * width(ty)
             };
             let value = value & (u64::MAX >> (64 - width(ty)));
             (0..width(ty))
@@ -375,11 +425,15 @@ fn check(case: Case) {
         };
         let mut words = [0; 2];
         if let Some(laid) = case.a {
-            words[0] = laid.tensor_descriptor(bits, m, k, 0);
-            (0..m * k).for_each(|index| put(laid, m, 0, (index / k, index % k), x, a[index]));
+            words[0] = laid.tensor_descriptor(bits, m, stored, 0);
+            if case.deep {
+                let next = 0x3fff << 16;
+                words[0] = words[0] & !next | (NEXT as u64) << 12 | LAST as u64 >> 4 | 1 << 52;
+            }
+            (0..m * stored).for_each(|index| put(laid, m, 0, (index / stored, index % stored), x, a[index]));
         }
-        words[1] = case.b.tensor_descriptor(bits, n, k, HALF);
-        (0..n * k).for_each(|index| put(case.b, n, HALF, (index / k, index % k), y, b[index]));
+        words[1] = case.b.tensor_descriptor(bits, columns, k, HALF);
+        (0..columns * k).for_each(|index| put(case.b, columns, HALF, (index / k, index % k), y, b[index]));
         // Lane and column of an element of the result.
         let cell = |row: usize, column: usize| match (m, case.stationary) {
             (64, false) => (row % 16 + row / 16 * 32, column),
@@ -397,7 +451,7 @@ fn check(case: Case) {
                 let per = 32 / bits;
                 let place = |value: u64| if bits == 8 && x == "e2m1" { value << 2 } else { value };
                 let value =
-                    (0..per).fold(0, |value, part| value | place(a[row * k + word * per + part]) << (part * bits));
+                    (0..per).fold(0, |value, part| value | place(a[row * stored + word * per + part]) << (part * bits));
                 cells[cell(row, 0).0 * WIDTH + LEFT as usize + word] = value as u32;
             }
         }
@@ -405,11 +459,53 @@ fn check(case: Case) {
         for (side, rows) in [m, n].into_iter().enumerate().filter(|_| count > 0) {
             for row in 0..rows {
                 let one = if scale == "ue8m0" { 120 + random.next() % 12 } else { random.next() & 0x7f };
-                let word = (0..4).fold(0, |word, index| word | ((one + index) & 0x7e) << (8 * index));
-                cells[row % 32 * WIDTH + SCALES[side] as usize + row / 32] = word as u32;
+                let word = (0..8).fold(0, |word, index| word | ((one + index) & 0x7e) << (8 * index));
+                // What four bytes do not have room for is four columns on.
+                let cell = row % 32 * WIDTH + SCALES[side] as usize + row / 32;
+                (cells[cell], cells[cell + 4]) = (word as u32, (word >> 32) as u32);
+                let count = if case.deep { count * 3 / 2 } else { count };
                 factors[side].push((0..count).map(|index| word >> (8 * (part + index)) & 0xff).collect::<Vec<u64>>());
             }
         }
+        let mut chosen = vec![Vec::new(); m];
+        if let Some(selector) = case.sparse {
+            let chunk = [(32, 2), (4, 8)].iter().find(|(width, _)| *width == bits).map_or(4, |(_, chunk)| *chunk);
+            for (row, code) in (0..m).flat_map(|row| (0..k / chunk).map(move |code| (row, code))) {
+                let (bits, places): (u32, &[usize]) = match (chunk, random.next() % 7) {
+                    (2, even) if even % 2 == 0 => (0x4, &[0]),
+                    (2, _) => (0xe, &[1]),
+                    (_, 0) => (0x4, &[0, 1]),
+                    (_, 1) => (0x8, &[0, 2]),
+                    (_, 2) => (0xc, &[0, 3]),
+                    (_, 3) => (0x9, &[1, 2]),
+                    (_, 4) => (0xd, &[1, 3]),
+                    (_, 5) => (0x6, &[2, 1]),
+                    _ => (0xe, &[2, 3]),
+                };
+                let pair = if chunk == 8 { 2 } else { 1 };
+                let elements = places.iter().flat_map(|place| (0..pair).map(move |within| place * pair + within));
+                chosen[row].extend(elements.map(|place| code * chunk + place));
+                for copy in (0..n).step_by(if case.stationary { n * m / 128 } else { n }) {
+                    let line = cell(row, copy).0;
+                    let (lane, column, digit) = match k / chunk {
+                        8 => {
+                            let lane = line / 32 * 32 + line % 32 / 16 * 16 + code / 4 * 8 + line % 8;
+                            (lane, selector, line % 16 / 8 * 4 + code % 4)
+                        }
+                        _ => (line, code / 8, code % 8),
+                    };
+                    let word = &mut cells[lane * WIDTH + METADATA + column];
+                    *word = *word & !(15 << (4 * digit)) | bits << (4 * digit);
+                }
+            }
+        } else {
+            chosen.fill((0..k).collect());
+        }
+        let masked = match &case.zero {
+            Some((starts, lengths, _)) => zeros(starts, *lengths, 128 / m, n),
+            None => vec![false; n],
+        };
+        let shift = case.zero.map_or(0, |(_, _, shift)| shift);
         let mut expected = cells.clone();
         for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
             let (lane, at) = cell(row, column);
@@ -417,8 +513,9 @@ fn check(case: Case) {
                 continue;
             }
             let flip = |side: usize, ty: &str| u64::from(case.negative[side]) << (width(ty) - 1);
-            let left: Vec<u64> = (0..k).map(|l| a[row * k + l] ^ flip(0, x)).collect();
-            let right: Vec<u64> = (0..k).map(|l| b[column * k + l] ^ flip(1, y)).collect();
+            let left: Vec<u64> = (0..stored).map(|l| a[row * stored + l] ^ flip(0, x)).collect();
+            let of_b = |l: &usize| if masked[column] { 0 } else { b[(column + shift) * k + l] ^ flip(1, y) };
+            let right: Vec<u64> = chosen[row].iter().map(of_b).collect();
             let mut first = if case.keep { c[row * n + column] } else { 0 };
             if case.power != 0 {
                 first = (f32::from_bits(first as u32) / 2_f32.powi(case.power)).to_bits().into();
@@ -432,7 +529,7 @@ fn check(case: Case) {
                 let scales = (&factors[0][row][..], &factors[1][column][..], scale);
                 scaled_dot(&numbers(x, &left), &numbers(y, &right), first, scales, (x, y), count > 1) as u32
             } else {
-                dot(&left, &right, first, (x, y, to, to), &Model { fraction: 25, step: k, result: 23 }) as u32
+                dot(&left, &right, first, (x, y, to, to), &Model { fraction: 25, step: stored, result: 23 }) as u32
             };
         }
         run(&text, &image, &cells, words, shape, |found| {
@@ -472,6 +569,66 @@ fn products_of_each_place() {
     check(Case { a: None, ..case("tf32", ["tf32", "tf32", "f32"], 32, [64, 8]) });
     check(Case { a: None, ..case("f8f6f4", ["e2m1", "e2m3", "f32"], 8, [128, 8]) });
     check(Case { a: None, ..case("i8", ["u8", "u8", "s32"], 8, [128, 8]) });
+}
+
+/// Sparse first factors; where their metadata is was read off the vendor's library, as the manual's text does not say.
+#[test]
+fn sparse_products() {
+    let wide = laid(3, false);
+    let sparse = |kind, types, bits, size, selector| {
+        check(Case { b: wide, sparse: Some(selector), ..case(kind, types, bits, size) });
+        check(Case { b: laid(0, false), sparse: Some(selector), ..case(kind, types, bits, size) });
+    };
+    for m in [128, 64] {
+        sparse("f16", ["f16", "f16", "f32"], 16, [m, 16], 0);
+        sparse("f16", ["bf16", "bf16", "f32"], 16, [m, 8], 1);
+        sparse("tf32", ["tf32", "tf32", "f32"], 32, [m, 8], 1);
+        sparse("i8", ["s8", "u8", "s32"], 8, [m, 8], 0);
+        sparse("f8f6f4", ["e4m3", "e5m2", "f32"], 8, [m, 16], 0);
+    }
+    sparse("f8f6f4", ["e2m1", "e3m2", "f32"], 8, [128, 8], 0);
+    let turned = Case { b: laid(3, true), sparse: Some(0), ..case("f16", ["f16", "f16", "f32"], 16, [128, 64]) };
+    check(turned);
+    let scaled = |kind, types, bits, scales| {
+        check(Case { b: wide, sparse: Some(0), scales, ..case(kind, types, bits, [128, 16]) });
+    };
+    scaled("mxf8f6f4", ["e4m3", "e2m1", "f32"], 8, (1, "ue8m0", 1));
+    scaled("mxf4", ["e2m1", "e2m1", "f32"], 4, (2, "ue8m0", 0));
+    scaled("mxf4nvf4", ["e2m1", "e2m1", "f32"], 4, (4, "ue4m3", 0));
+    for m in [128, 64, 32] {
+        let half = case("f16", ["f16", "f16", "f32"], 16, [m, 32]);
+        check(Case { stationary: true, b: wide, sparse: Some(1), ..half });
+        check(Case { a: None, stationary: true, b: wide, sparse: Some(0), ..half });
+    }
+}
+
+/// Rows of 96 elements, with three and six scale factors each.
+#[test]
+fn deep_products() {
+    let deep = |kind, scales| {
+        let types = ["e2m1", "e2m1", "f32"];
+        check(Case {
+            a: Some(laid(3, false)),
+            b: laid(2, false),
+            deep: true,
+            scales,
+            ..case(kind, types, 4, [128, 16])
+        });
+    };
+    (0..4).for_each(|part| deep("mxf4", (2, "ue8m0", part)));
+    [0, 2].into_iter().for_each(|part| deep("mxf4nvf4", (4, "ue4m3", part)));
+}
+
+/// The examples of the manual, and starts behind the first run.
+#[test]
+fn zero_columns() {
+    let half = |m, n| Case { stationary: true, ..case("f16", ["f16", "f16", "f32"], 16, [m, n]) };
+    let mask = |starts, shift| Some((starts, [3, 4], shift));
+    check(Case { zero: mask([(0, false); 4], 0), ..half(128, 64) });
+    check(Case { zero: mask([(0, true), (0, false), (0, false), (0, false)], 0), ..half(64, 64) });
+    check(Case { zero: mask([(0, true), (1, true), (2, false), (1, false)], 2), ..half(32, 64) });
+    check(Case { zero: mask([(0, true), (1, true), (2, false), (1, false)], 32), ..half(128, 32) });
+    check(Case { zero: mask([(2, false), (2, true), (2, false), (1, false)], 0), ..half(64, 64) });
 }
 
 #[test]
@@ -519,9 +676,7 @@ fn pairs_need_a_cluster() {
 #[test]
 fn the_rest_is_refused() {
     for line in [
-        "tcgen05.mma.sp.cta_group::1.kind::f16 [%r7], %rd4, %rd5, [%r10], %r6, %p6;",
         "tcgen05.mma.cta_group::1.kind::f16.ashift [%r7], [%r10], %rd5, %r6, %p6;",
-        "tcgen05.cp.cta_group::1.4x256b [%r7], %rd4;",
         "tcgen05.shift.cta_group::1.down [%r7];",
     ] {
         run(&kernel(line, ""), &[0; BYTES], &different(), [0; 2], 0, |found| {

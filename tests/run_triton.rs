@@ -156,6 +156,39 @@ fn products_of_pairs_of_blocks() {
     rows(128, &[pair!("fp16", 128), pair!("fp8e4nv", 128), pair!("fp32", 128)]);
 }
 
+/// Reductions of rows of tensor memory: the least element, and the greatest magnitude, which is NaN where an element is.
+#[test]
+fn extremes_of_tensor_memory() {
+    const ROWS: usize = 128;
+    const COLUMNS: usize = 64;
+    let mut x = normal(ROWS * COLUMNS);
+    for row in 0..ROWS {
+        let special = [f32::NAN, f32::NEG_INFINITY, f32::INFINITY, -0.0][row / 4 % 4];
+        match row % 4 {
+            0 => {}
+            1 => x[row * COLUMNS + row % COLUMNS] = special,
+            2 => x[row * COLUMNS..][..COLUMNS].fill(special),
+            _ => {
+                x[row * COLUMNS..][..COLUMNS].fill(0.0);
+                x[row * COLUMNS + row % COLUMNS] = special;
+            }
+        }
+    }
+    on_threads(include_str!("kernels/gluon-extremes-103.ptx"), |machine| {
+        let out = [machine.upload(&[0_u32; ROWS]), machine.upload(&[0_u32; ROWS])];
+        let arguments = [machine.upload(&x).into(), out[0].into(), out[1].into(), 0_u64.into(), 0_u64.into()];
+        machine.run("extremes", grid([1, 1, 1]), &arguments);
+        let [least, most] = out.map(|out| machine.download::<u32>(out, ROWS));
+        for (row, x) in x.chunks(COLUMNS).enumerate() {
+            let numbers = || x.iter().copied().filter(|x| !x.is_nan());
+            let canonical = |value: Option<f32>| value.map_or(0x7fff_ffff, f32::to_bits);
+            let greatest = numbers().map(f32::abs).max_by(f32::total_cmp).filter(|_| numbers().count() == COLUMNS);
+            assert_eq!(least[row], canonical(numbers().min_by(f32::total_cmp)), "row {row}");
+            assert_eq!(most[row], canonical(greatest), "row {row}");
+        }
+    });
+}
+
 /// A kernel that multiplies matrices with scale factors, and how many blocks it takes.
 struct Scaled {
     kernel: &'static str,

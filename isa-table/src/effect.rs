@@ -138,6 +138,8 @@ kinds! {
         Converge = "converge",
         /// Copies the elements of a vector: `(value)`; returns them.
         Copy = "copy",
+        /// Folds the registers of a list: `(list, change)`; returns what is left.
+        Fold = "fold",
         /// Matrix product of a warp: `(a, b, c, summation, saturation, type of a, type of b)`; returns `a × b + c`.
         Multiply = "multiply",
         /// Matrix product with sparse `a`: the arguments of `Multiply`, then `(metadata, selector, selector)`.
@@ -160,12 +162,12 @@ kinds! {
         /// Writes a matrix to tensor memory: `(address, value, distance, packing)`.
         WriteTensor = "write_tensor",
         /// Copies from shared to tensor memory: `(address, descriptor, layout of the descriptor, rows, words of a row, copies,
-        /// lanes between copies, lanes between 32 rows, width, shift)`.
+        /// lanes between copies, rows of a group, lanes between groups, width, shift)`.
         CopyToTensor = "copy_to_tensor",
         /// Matrix product in tensor memory: `(result, descriptor of a, address of a, descriptor of b, shape, predicate, lanes
         /// that are off, power, metadata, mask of zero columns, scale factors of a, those of b, layout of descriptors,
-        /// layout of the shape, summation, 1 if stationary, number of scale factors, 1 if packed)`, then types of results,
-        /// scale factors and elements.
+        /// layout of the shape, layout of the mask, summation, 1 if stationary, number of scale factors, 1 if packed, elements of a chunk of
+        /// sparse a)`, then types of results, scale factors and elements.
         MultiplyTensor = "multiply_tensor",
         /// An operation on tensor memory concerns a pair of blocks of the cluster.
         PairBlocks = "pair_blocks",

@@ -11,7 +11,7 @@ use crate::eval::product::{Elements, Format, Panels};
 pub type Reader<'r> = &'r dyn Fn(u64, u8) -> Option<u64>;
 
 /// Bytes of the units that swizzling permutes.
-const UNIT: usize = 16;
+pub(super) const UNIT: usize = 16;
 
 /// A matrix in shared memory, as a word describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub struct SharedMatrix {
     pub row: usize,
     /// True if pairs of units are permuted.
     pub pairs: bool,
+    /// True if `leading` is the offset where swizzled rows go on that would be longer.
+    pub absolute: bool,
 }
 
 /// How the elements of a matrix are stored.
@@ -69,9 +71,6 @@ impl SharedMatrix {
     /// If the word has a swizzling mode or another mode that is not known.
     pub fn new(layout: &BitLayout, word: u64) -> Result<SharedMatrix, String> {
         let field = |name: &str| layout.get(name, word).unwrap_or(0);
-        if field("leading_mode") != 0 {
-            return Err("a matrix descriptor with an absolute leading dimension is not modeled".to_string());
-        }
         let all = layout.get("swizzle", u64::MAX).unwrap_or(0);
         // Three bits have two modes between those that two bits have.
         let mode = field("swizzle");
@@ -83,9 +82,13 @@ impl SharedMatrix {
             6 => (32, false),
             _ => return Err("a matrix descriptor has an invalid swizzling mode".to_string()),
         };
+        let absolute = field("leading_mode") != 0;
+        if absolute && (row, pairs) != (128, false) {
+            return Err("a matrix descriptor with an absolute leading dimension needs 128-byte swizzling".to_string());
+        }
         let bytes = |name| field(name) * UNIT as u64;
         let (start, leading, stride) = (bytes("start"), bytes("leading_distance"), bytes("stride_distance"));
-        Ok(SharedMatrix { start, leading, stride, base: field("base_offset"), row, pairs })
+        Ok(SharedMatrix { start, leading, stride, base: field("base_offset"), row, pairs, absolute })
     }
 
     /// Returns the offset of the byte and the bit in it where an element is: of a row or column of the result, and
@@ -99,18 +102,25 @@ impl SharedMatrix {
         let bytes = |unit: usize| (unit * UNIT) as u64;
         let offset = match (stored.transposed, plain) {
             (false, true) => row + group * self.stride + unit as u64 * self.leading,
-            (false, false) => row + group * self.stride + bytes(unit),
+            (false, false) => (row + group * self.stride + bytes(unit)).wrapping_add(self.beyond(bytes(unit))),
             (true, true) => row + group * self.leading + unit as u64 * self.stride,
             (true, false) => row + group * self.stride + bytes(unit % units) + (unit / units) as u64 * self.leading,
         };
         let bit = within as u32 * stored.width;
-        let at = self.start + offset + u64::from(bit / 8);
+        let at = self.start.wrapping_add(offset).wrapping_add(u64::from(bit / 8));
         let pattern = (at >> 7).wrapping_sub(self.base);
         let swizzled = match self.pairs {
             true => at ^ (pattern & 3) << 5,
             false => at ^ (pattern & (units as u64 - 1)) << 4,
         };
         (swizzled, bit % 8)
+    }
+
+    /// What leads from behind the end of a swizzled row to where it goes on, for bytes that are so far from the start.
+    fn beyond(&self, bytes: u64) -> u64 {
+        let (along, row) = (self.start % self.row as u64 + bytes, self.row as u64);
+        let next = self.absolute && along >= row;
+        if next { self.leading.wrapping_sub(self.start - self.start % row + row) } else { 0 }
     }
 
     /// Reads lines of `length` elements. A function takes each: its line, counted from the first one, its place, and its bits.

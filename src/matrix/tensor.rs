@@ -9,7 +9,7 @@ use isa_table::matrix::{BitLayout, SumOf};
 use super::Reading;
 use super::arithmetic::{Arithmetic, Factors, Scales};
 use super::group::outside;
-use super::shared::{Reader, SharedMatrix, Stored};
+use super::shared::{Reader, SharedMatrix, Stored, UNIT};
 use crate::eval::product::{Format, Number, Panels, Scratch};
 use crate::table::{EffectKind, FormInfo, Free, NO_OPERAND};
 
@@ -31,12 +31,15 @@ pub trait TensorMemory {
 pub struct TensorProduct {
     place: &'static BitLayout,
     shape: &'static BitLayout,
+    mask: &'static BitLayout,
     sum: SumOf,
     /// True if small matrices are spread over all lanes.
     stationary: bool,
     /// Number of scale factors of a row or column.
     scales: usize,
     packed: bool,
+    /// Elements of a chunk of a row of a sparse first factor, of which a half is stored; 0 if it is dense.
+    chunk: usize,
     /// Number of blocks that hold parts of the matrices.
     blocks: usize,
     /// Three formats of results, two of scale factors, and those of elements.
@@ -69,6 +72,10 @@ pub struct Given {
     pub off: [u128; 2],
     /// Exponent of the power of two by which the previous value of the result is divided.
     pub power: u32,
+    /// The word that says which columns of the second factor are zero; 0 for none.
+    pub zero: u64,
+    /// Address of the metadata of a sparse first factor.
+    pub metadata: u32,
     /// Addresses of the scale factors.
     pub scales: [u32; 2],
 }
@@ -86,11 +93,17 @@ struct Shape {
     /// Rows of the result in each block.
     rows: usize,
     columns: usize,
+    /// Number of units of 16 bytes of a row of the first factor.
+    units: usize,
     a: Stored,
     b: Stored,
     arithmetic: Arithmetic,
     /// Bytes of the first scale factor in a cell.
     parts: [u64; 2],
+    /// Which column has the metadata, where there is a choice.
+    selector: usize,
+    /// The most columns by which the second factor may be shifted.
+    shift: usize,
 }
 
 /// Lane and column of an address.
@@ -118,14 +131,16 @@ impl TensorProduct {
         };
         let number = |index| usize::from(of.place(index).unwrap_or(0));
         let ty = |index: &u8| (*index != NO_OPERAND).then(|| Format::of(&table.types[usize::from(*index)])).flatten();
-        let formats = effect.arguments.iter().skip(18).map(ty).collect();
+        let formats = effect.arguments.iter().skip(20).map(ty).collect();
         Ok(TensorProduct {
             place: layout(12)?,
             shape: layout(13)?,
-            sum: of.sum(14, sm)?,
-            stationary: number(15) != 0,
-            scales: number(16),
-            packed: number(17) != 0,
+            mask: layout(14)?,
+            sum: of.sum(15, sm)?,
+            stationary: number(16) != 0,
+            scales: number(17),
+            packed: number(18) != 0,
+            chunk: number(19),
             blocks: if is_of_pair(form, free) { 2 } else { 1 },
             formats,
         })
@@ -142,6 +157,11 @@ impl TensorProduct {
         self.blocks
     }
 
+    /// Returns true if the first factor is sparse, and the product takes metadata.
+    pub fn is_sparse(&self) -> bool {
+        self.chunk != 0
+    }
+
     /// Returns true if it takes scale factors.
     pub fn is_scaled(&self) -> bool {
         self.scales != 0
@@ -154,8 +174,8 @@ impl TensorProduct {
             let found = self.formats.get(first + value as usize).copied().flatten();
             found.ok_or_else(|| format!("the instruction descriptor has an invalid `{name}`: {value}"))
         };
-        if field("sparse") != 0 || field("depth") != 0 || field("greatest_shift") != 0 {
-            return Err("sparse, deeper and shifted products in tensor memory are not modeled".to_string());
+        if (field("sparse") != 0) != self.is_sparse() {
+            return Err("the instruction and its descriptor differ in whether the first factor is sparse".to_string());
         }
         let (a, b) = (format(5, "atype")?, format(5, "btype")?);
         let (d, scale) = match self.is_scaled() {
@@ -176,8 +196,10 @@ impl TensorProduct {
         if !fits || !(8..=256).contains(&columns) {
             return Err(format!("the instruction descriptor has an invalid shape: {all}×{columns}"));
         }
-        if self.is_scaled() && rows != 128 {
-            return Err("where the scale factors of 64 rows of a block are is not known".to_string());
+        // A product takes 32 bytes of each row of the first factor, or 48.
+        let units = 2 + field("depth") as usize;
+        if units > 2 && self.is_sparse() {
+            return Err("the instruction descriptor has a sparse factor with 96 elements".to_string());
         }
         let stored = |format: Format, negate: &str, transpose: &str| Stored {
             negative: field(negate) != 0,
@@ -187,12 +209,24 @@ impl TensorProduct {
         let (a, b) = (stored(a, "negate_a", "transpose_a"), stored(b, "negate_b", "transpose_b"));
         let clamps = field("saturate") != 0;
         let arithmetic = Arithmetic::new([a.format, b.format, d, d], self.sum.sum, 8, clamps, scale);
-        Ok(Shape { rows, columns, a, b, arithmetic, parts: [field("scale_a_part"), field("scale_b_part")] })
+        let parts = [field("scale_a_part"), field("scale_b_part")];
+        let (selector, shift) = (field("sparsity_selector") as usize, field("greatest_shift"));
+        Ok(Shape {
+            rows,
+            columns,
+            units,
+            a,
+            b,
+            arithmetic,
+            parts,
+            selector,
+            shift: if shift == 0 { 0 } else { 4 << shift },
+        })
     }
 
     /// Lane and column of an element of the part of the result that a block holds, from its address on.
     fn cell(&self, [rows, columns]: [usize; 2], row: usize, column: usize) -> (usize, usize) {
-        match (rows, self.stationary || self.blocks > 1) {
+        match (rows, self.stationary || self.blocks > 1 && !self.is_sparse()) {
             (64, false) => (row / 16 * 32 + row % 16, column),
             (64, true) => (row + column / (columns / 2) * 64, column % (columns / 2)),
             (32, _) => (row + column / (columns / 4) * 32, column % (columns / 4)),
@@ -206,33 +240,46 @@ impl TensorProduct {
     ///
     /// If a word is invalid, or memory does not have a matrix.
     pub fn multiply<M: TensorMemory>(&self, given: &Given, blocks: &mut [BlockMemory<'_, M>]) -> Result<(), String> {
-        let Shape { rows, columns, a, b, arithmetic, parts } = self.shape(given.shape)?;
+        let Shape { rows, columns, units, a, b, arithmetic, parts, selector, shift } = self.shape(given.shape)?;
         if blocks.len() != self.blocks {
             return Err(format!("the product is of {} blocks", self.blocks));
         }
-        // A product takes 32 bytes of each row.
-        let k = 2 * a.unit;
+        let stored = units * a.unit;
+        let k = if self.is_sparse() { 2 * stored } else { stored };
         if b.unit != a.unit {
             return Err("the instruction descriptor has element types of different widths".to_string());
         }
-        let missing = |(lane, column): (usize, usize)| {
-            format!("the block has not allocated column {column} of lane {lane} of tensor memory")
-        };
-        let (mut left, mut right) = (a.elements(self.blocks * rows, k), b.elements(k, columns));
+        let (mut left, mut right) = (a.elements(self.blocks * rows, stored), b.elements(k, columns));
         let right_matrix = SharedMatrix::new(self.place, given.b)?;
+        if right_matrix.absolute && b.transposed {
+            return Err(ABSOLUTE.to_string());
+        }
+        if !b.transposed && right_matrix.row > UNIT && k / b.unit * UNIT > right_matrix.row {
+            return Err(
+                "where the second factor of a sparse product goes on is not known with 32-byte swizzling".to_string()
+            );
+        }
+        let zero = Zero { layout: self.mask, word: given.zero, columns: columns * rows / LANES };
+        let first = zero.shift();
+        if first > shift {
+            return Err(format!("columns are shifted by {first}; the instruction descriptor allows {shift}"));
+        }
         for (index, block) in blocks.iter().enumerate() {
             match given.a {
                 Left::Shared(word) => {
                     let matrix = SharedMatrix::new(self.place, word)?;
+                    if matrix.absolute && a.transposed {
+                        return Err(ABSOLUTE.to_string());
+                    }
                     let set = |row, place, bits| left.words.set(index * rows + row, place, bits);
-                    matrix.read(a, 0..rows, k, block.shared, set).map_err(outside)?;
+                    matrix.read(a, 0..rows, stored, block.shared, set).map_err(outside)?;
                 }
                 Left::Tensor(address) => {
                     let (lane, first) = split(address);
                     let container = 128 / a.unit;
                     let padding = if container as u32 > a.width { a.format.padding } else { 0 };
                     let mask = u32::MAX >> (32 - a.format.bits);
-                    for (row, l) in (0..rows).flat_map(|row| (0..k).map(move |l| (row, l))) {
+                    for (row, l) in (0..rows).flat_map(|row| (0..stored).map(move |l| (row, l))) {
                         let bit = l * container;
                         let at = (lane + self.cell([rows, 4], row, 0).0, first + bit / 32);
                         let bits = block.tensor.get(at.0, at.1).ok_or_else(|| missing(at))? >> (bit % 32);
@@ -241,19 +288,30 @@ impl TensorProduct {
                 }
             }
             let own = columns / self.blocks;
-            let set = |column, place, bits| right.words.set(place, index * own + column, bits);
-            right_matrix.read(b, 0..own, k, block.shared, set).map_err(outside)?;
+            let set = |column, place, bits| {
+                let column = index * own + column;
+                right.words.set(place, column, if zero.has(column) { 0 } else { bits });
+            };
+            right_matrix.read(b, first..first + own, k, block.shared, set).map_err(outside)?;
         }
+        let chosen = match self.is_sparse() {
+            true => Some(self.chosen(given.metadata, selector, [rows, columns, stored], blocks)?),
+            false => None,
+        };
         let factors = |block: &BlockMemory<'_, M>, side: usize, lines: usize| -> Result<Vec<Vec<Number>>, String> {
             let Some(format) = arithmetic.scale else { return Ok(Vec::new()) };
             let (lane, first) = split(given.scales[side]);
-            let of = |line: usize| {
-                let at = (lane + line % 32, first + line / 32);
+            // Where a block has 64 rows, the other half of the lanes has the factors of the other half of the columns.
+            let half = if side == 1 && rows == 64 { lines / 2 } else { lines };
+            let of = |line: usize, index: usize| {
+                let (place, byte) = (line % half, parts[side] as usize + index);
+                let column = first + place / 32 + byte / 4 * 4 * lines.div_ceil(LANES);
+                let at = (lane + line / half * 64 + place % 32, column);
                 let bits = block.tensor.get(at.0, at.1).ok_or_else(|| missing(at))?;
-                let byte = |index: usize| u64::from(bits) >> (8 * ((parts[side] as usize + index) % 4));
-                Ok((0..self.scales).map(|index| format.decode(byte(index))).collect())
+                Ok(format.decode(u64::from(bits) >> (8 * (byte % 4))))
             };
-            (0..lines).map(of).collect()
+            let count = self.scales * units / 2;
+            (0..lines).map(|line| (0..count).map(|index| of(line, index)).collect()).collect()
         };
         // Each block has the factors of its own rows, and those of all columns.
         let factors = |block| Ok((factors(block, 0, rows)?, factors(block, 1, columns)?));
@@ -275,7 +333,7 @@ impl TensorProduct {
             (&of_rows[i % rows][..], &of_columns[j][..])
         };
         let scales: Option<Scales<'_>> = if self.is_scaled() { Some(&of) } else { None };
-        let factors = Factors { a: &left, b: &right, chosen: None, scales, power: given.power };
+        let factors = Factors { a: &left, b: &right, chosen: chosen.as_deref(), scales, power: given.power };
         let d = arithmetic.multiply(&factors, &c, &mut Scratch::default());
         for (i, j) in places() {
             let (block, at) = place(i, j);
@@ -285,4 +343,89 @@ impl TensorProduct {
         }
         Ok(())
     }
+
+    /// For each stored element of each row of a sparse first factor, its place in a column.
+    fn chosen<M: TensorMemory>(
+        &self,
+        address: u32,
+        selector: usize,
+        [rows, columns, stored]: [usize; 3],
+        blocks: &[BlockMemory<'_, M>],
+    ) -> Result<Vec<usize>, String> {
+        let (lane, first) = split(address);
+        let codes = 2 * stored / self.chunk;
+        // Eight codes of a row are in two lanes, whose other halves another row has.
+        let halves = codes == CODES;
+        if selector > usize::from(halves) {
+            return Err(format!("the instruction descriptor has an invalid sparsity selector: {selector}"));
+        }
+        let read = |block: &BlockMemory<'_, M>, line: usize, code: usize| -> Result<usize, String> {
+            let (down, column, digit) = match halves {
+                true => (line / 16 * 16 + code / 4 * 8 + line % 8, selector, line % 16 / 8 * 4 + code % 4),
+                false => (line, code / CODES, code % CODES),
+            };
+            let at = (lane + down, first + column);
+            let bits = block.tensor.get(at.0, at.1).ok_or_else(|| missing(at))?;
+            Ok((bits >> (4 * digit)) as usize % 16)
+        };
+        // A chunk has four parts, of which two are stored; a part of two elements is a half of one.
+        let part = (self.chunk / 4).max(1);
+        let mut chosen = Vec::with_capacity(self.blocks * rows * stored);
+        for (block, row) in blocks.iter().flat_map(|block| (0..rows).map(move |row| (block, row))) {
+            for code in 0..codes {
+                let found = read(block, self.cell([rows, columns], row, 0).0, code)?;
+                // Columns that lie elsewhere have metadata of their own.
+                for column in (0..columns).step_by((columns * rows / LANES).max(1)) {
+                    if self.stationary && read(block, self.cell([rows, columns], row, column).0, code)? != found {
+                        return Err("the copies of the metadata of a sparse product differ".to_string());
+                    }
+                }
+                for place in 0..self.chunk / 2 {
+                    let index = found >> (2 * (place / part)) & 3;
+                    chosen.push(code * self.chunk + index * self.chunk / 4 + place % part);
+                }
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+const ABSOLUTE: &str = "a transposed matrix has no absolute leading dimension";
+
+/// Codes of metadata in a cell.
+const CODES: usize = 8;
+
+/// Which columns of the second factor are zero: in each part of so many columns, runs of zero and of used ones alternate.
+struct Zero {
+    layout: &'static BitLayout,
+    word: u64,
+    columns: usize,
+}
+
+impl Zero {
+    fn field(&self, name: &str) -> usize {
+        self.layout.get(name, self.word).unwrap_or(0) as usize
+    }
+
+    /// Number of columns by which the second factor is shifted.
+    fn shift(&self) -> usize {
+        self.field("shift")
+    }
+
+    fn has(&self, column: usize) -> bool {
+        if self.field("any") == 0 {
+            return false;
+        }
+        let (part, place) = (column / self.columns, column % self.columns);
+        let [zero, used] = ["zero", "used"].map(|name| self.field(name) + 1);
+        let starts = self.field(&format!("first_{part}")) != 0;
+        let (one, other) = if starts { (zero, used) } else { (used, zero) };
+        // The first run begins in its middle.
+        let start = self.field(&format!("start_{part}")).min(one - 1);
+        ((place + start) % (one + other) < one) == starts
+    }
+}
+
+fn missing((lane, column): (usize, usize)) -> String {
+    format!("the block has not allocated column {column} of lane {lane} of tensor memory")
 }

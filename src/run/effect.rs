@@ -115,6 +115,12 @@ impl Block<'_> {
                 let results = evaluator.evaluate(&inputs);
                 to.iter().zip(&results[..]).for_each(|(cell, value)| block.set_wide(warp, lane, *cell, *value));
             }),
+            Action::Fold { change, values, to } => self.each(entry, guard, |block, warp, lane| {
+                let mut applied = block.applied(warp, lane, change, false);
+                let values = values.iter().map(|cell| block.get(warp, lane, *cell));
+                let last = values.reduce(|old, new| applied.of(old, new));
+                block.set(warp, lane, *to, last.unwrap_or_default());
+            }),
             Action::Copy { from, to } => self.each(entry, guard, |block, warp, lane| {
                 let values: Vec<u128> = from.iter().map(|cell| block.get_wide(warp, lane, *cell)).collect();
                 to.iter().zip(values).for_each(|(cell, value)| block.set_wide(warp, lane, *cell, value));

@@ -45,7 +45,7 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
-    fn of(&mut self, old: u64, new: u64) -> u64 {
+    pub(crate) fn of(&mut self, old: u64, new: u64) -> u64 {
         let count = self.inputs.len();
         self.inputs[count - 2] = old.into();
         self.inputs[count - 1] = new.into();

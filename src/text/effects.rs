@@ -579,6 +579,7 @@ fn sentences(
             EffectKind::AllocateTensor => "Allocates tensor memory".into(),
             EffectKind::FreeTensor => "Frees tensor memory".into(),
             EffectKind::ReadTensor => "Reads tensor memory".into(),
+            EffectKind::Fold => format!("Reduces the values of `{}` to one", name(0)?),
             EffectKind::WriteTensor => "Writes tensor memory".into(),
             EffectKind::CopyToTensor => "Copies from shared memory to tensor memory".into(),
             EffectKind::PairBlocks => "Concerns both blocks of a pair".into(),

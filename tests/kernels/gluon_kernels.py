@@ -1,4 +1,4 @@
-"""Compiles kernels to PTX with Gluon, the lower language of Triton: products in the tensor memory of pairs of blocks.
+"""Compiles kernels to PTX with Gluon, the lower language of Triton: products in the tensor memory of pairs of blocks, and reductions of it.
 
     python -m venv venv && venv/bin/pip install triton
     venv/bin/python gluon_kernels.py
@@ -13,6 +13,7 @@ os.environ["TRITON_DEFAULT_FP_FUSION"] = "1"
 os.environ["TRITON_CACHE_DIR"] = tempfile.mkdtemp()
 
 import triton
+from triton._C.libtriton.ir import PROPAGATE_NAN
 from triton.backends.compiler import GPUTarget
 from triton.experimental import gluon
 from triton.experimental.gluon import language as gl
@@ -21,6 +22,7 @@ from triton.experimental.gluon.language.nvidia.blackwell import (
     TensorMemoryLayout, TensorMemoryScalesLayout, allocate_tensor_memory, fence_async_shared, mbarrier, tcgen05_mma, tcgen05_mma_scaled)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+NANS = gl.constexpr(PROPAGATE_NAN.ALL)
 
 
 @gluon.jit
@@ -82,11 +84,24 @@ def scaled_pair(a, of_a, b, of_b, c, m: gl.constexpr, n: gl.constexpr, k: gl.con
     store(c, sums.load(), m, n)
 
 
-def compile(kernel, name, types, sizes):
+@gluon.jit
+def extremes(x, least, most, n: gl.constexpr):
+    """The minimum of each row, and the maximum of its magnitudes, of which one is NaN if any is."""
+    memory = allocate_tensor_memory(gl.float32, [128, n], TensorMemoryLayout([128, n], 1))
+    held: gl.constexpr = memory.get_reg_layout()
+    i, j = gl.arange(0, 128, gl.SliceLayout(1, held)), gl.arange(0, n, gl.SliceLayout(0, held))
+    memory.store(gl.load(x + i[:, None] * n + j[None, :]))
+    _, lower = memory.load_min()
+    _, upper = memory.load_max(abs=True, propagate_nan=NANS)
+    gl.store(least + gl.arange(0, 128, lower.type.layout), lower)
+    gl.store(most + gl.arange(0, 128, upper.type.layout), upper)
+
+
+def compile(kernel, name, types, sizes, arch=100, blocks=2):
     signature = dict(zip(kernel.arg_names, types)) | dict.fromkeys(sizes, "constexpr")
     source = GluonASTSource(kernel, signature, sizes)
-    made = triton.compile(source, target=GPUTarget("cuda", 100, 32), options={"num_warps": 4, "num_ctas": 2})
-    file = f"gluon-{name}-100.ptx"
+    made = triton.compile(source, target=GPUTarget("cuda", arch, 32), options={"num_warps": 4, "num_ctas": blocks})
+    file = f"gluon-{name}-{arch}.ptx"
     with open(os.path.join(HERE, file), "w") as out:
         out.write(made.asm["ptx"])
     return f"{file}: {kernel.fn.__name__} by Triton {triton.__version__}, {made.metadata.shared} bytes of shared memory\n"
@@ -100,6 +115,7 @@ def main():
             lines.append(compile(pair, f"pair-{element}-{rows}", types, {"m": rows, "n": 64, "k": 64}))
     types = ["*fp8e4nv", "*u8", "*fp8e4nv", "*u8", "*fp32"]
     lines.append(compile(scaled_pair, "scaled", types, {"m": 256, "n": 64, "k": 128}))
+    lines.append(compile(extremes, "extremes", ["*fp32", "*fp32", "*fp32"], {"n": 64}, 103, 1))
     with open(os.path.join(HERE, "gluon-provenance.txt"), "w") as out:
         out.writelines(lines)
 

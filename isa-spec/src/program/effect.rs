@@ -142,7 +142,10 @@ fn effect(
                     _ => None,
                 };
                 let provided = match declared.kind {
-                    EffectKind::BeginReduce | EffectKind::BeginReduceTensor | EffectKind::ConvertElement => Some("new"),
+                    EffectKind::BeginReduce
+                    | EffectKind::BeginReduceTensor
+                    | EffectKind::ConvertElement
+                    | EffectKind::Fold => Some("new"),
                     EffectKind::Signal => Some("moved"),
                     _ => None,
                 };

@@ -299,7 +299,7 @@ impl Planning<'_> {
         Ok(Action::Asynchronous(Box::new(made)))
     }
 
-    fn change(
+    pub(super) fn change(
         &mut self,
         open: &mut Open<'_>,
         instruction: &Instruction,

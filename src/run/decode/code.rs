@@ -10,7 +10,7 @@ use ptx_isa::warp::{Item, Moved, Program, Row};
 
 use super::super::affine::Formula;
 use super::System;
-use super::asynchronous::Asynchronous;
+use super::asynchronous::{Asynchronous, Change};
 use super::matrix::Matrix;
 use super::tensor::{Group, Tensor};
 
@@ -157,6 +157,12 @@ pub(crate) enum Action {
         evaluator: Evaluator,
         from: Vec<Cell>,
         to: Vec<Cell>,
+    },
+    /// Changes the first value by each other one.
+    Fold {
+        change: Change,
+        values: Vec<Cell>,
+        to: Cell,
     },
     /// Copies cells.
     Copy {

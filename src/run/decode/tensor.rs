@@ -72,6 +72,7 @@ pub(crate) enum Tensor {
         words: usize,
         copies: usize,
         step: usize,
+        group: usize,
         spread: usize,
         narrow: Option<Narrow>,
         /// True if it copies in both blocks of a pair.
@@ -87,6 +88,7 @@ pub(crate) enum Tensor {
         off: Vec<Cell>,
         power: Option<Cell>,
         zero: Option<Cell>,
+        metadata: Option<Address>,
         scales: Option<[Address; 2]>,
     },
 }
@@ -208,12 +210,13 @@ impl Planning<'_> {
             EffectKind::FreeTensor => Tensor::Free { at: given.cell(0)?, columns: given.cell(1)? },
             EffectKind::CopyToTensor => {
                 let (_, at) = given.address(0)?.ok_or_else(missing)?;
-                let [rows, words, copies, step, spread, width, shift] =
+                let [rows, words, copies, step, group, spread, width, shift] =
                     std::array::from_fn(|index| given.number(3 + index));
                 let narrow = Narrow { width: width as u8, shift: shift as u8, signed: false };
                 let narrow = (width != 0).then_some(narrow);
                 let layout = given.layout(2)?;
-                Tensor::Copy { at, from: given.cell(1)?, layout, rows, words, copies, step, spread, narrow, pair }
+                let from = given.cell(1)?;
+                Tensor::Copy { at, from, layout, rows, words, copies, step, group, spread, narrow, pair }
             }
             EffectKind::MultiplyTensor => {
                 let product = TensorProduct::new(instruction.form, &instruction.free, given.planning.sm())
@@ -239,6 +242,7 @@ impl Planning<'_> {
                     off: given.cells(6)?.unwrap_or_default(),
                     power: given.optional(7)?,
                     zero: given.optional(9)?,
+                    metadata: given.address(8)?.map(|(_, at)| at),
                     scales,
                 }
             }

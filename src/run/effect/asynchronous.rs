@@ -58,7 +58,7 @@ impl Block<'_> {
                 let bytes = u64::from(change.bytes);
                 let to = self.host(at, place.0, self.address_of(at, &place.1), bytes, bytes)?;
                 let piece = Piece { to, from: Source::Value([0; 16]), bytes: bytes as usize };
-                let applied = self.applied(at, change, true);
+                let applied = self.applied(at.1, at.2, change, true);
                 self.begin(at, ALONE, Some(applied), bytes, [piece]);
             }
             Asynchronous::Tensor(tensor) => self.copy_tensor(at, tensor)?,
@@ -83,7 +83,7 @@ impl Block<'_> {
                 let mut signals = Vec::new();
                 for address in self.copies(at, self.address_of(at, &place.1), *blocks, *which) {
                     let host = self.host(at, place.0, address, bytes, bytes)?;
-                    signals.push(Signal { at: host, applied: self.applied(at, change, true), moved });
+                    signals.push(Signal { at: host, applied: self.applied(at.1, at.2, change, true), moved });
                 }
                 match (after, self.pending()) {
                     (After::Instruction, Some(mut pending)) => pending.signal(thread, signals),
@@ -165,7 +165,8 @@ impl Block<'_> {
         ranks.map(|rank| address & !OFFSET | (rank + 1) << RANK | address & WITHIN).collect()
     }
 
-    fn applied(&self, (_, warp, lane): At<'_>, change: &Change, updates: bool) -> Applied {
+    /// A change, with the sources of a thread.
+    pub(super) fn applied(&self, warp: usize, lane: usize, change: &Change, updates: bool) -> Applied {
         let sources = change.sources.iter().map(|cell| self.get_wide(warp, lane, *cell));
         let inputs = sources.chain([0, 0]).collect();
         Applied { evaluator: change.evaluator, inputs, bytes: change.bytes, updates }
@@ -272,7 +273,7 @@ impl Block<'_> {
             if let Asynchronous::Reduce { change, .. } = effect {
                 let (source, target) =
                     (self.host(at, from.0, froms[lane], size, align)?, self.host(at, to.0, tos[lane], size, align)?);
-                let applied = self.applied(at, change, true);
+                let applied = self.applied(at.1, at.2, change, true);
                 let piece = Piece { to: target, from: Source::Memory(source), bytes: size as usize };
                 self.begin(at, group, Some(applied), size, [piece]);
                 continue;
@@ -348,7 +349,7 @@ impl Block<'_> {
             let message = format!("elements of the type {} have no such reduction", fields.element().name());
             return Err(self.unusable(at, message));
         }
-        let applied = change.map(|change| self.applied(at, change, stores));
+        let applied = change.map(|change| self.applied(at.1, at.2, change, stores));
         let mut found = vec![0; part.lines.len()];
         for (host, line) in found.iter_mut().zip(&part.lines) {
             if let Some(address) = line.tensor {

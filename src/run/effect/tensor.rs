@@ -146,7 +146,7 @@ impl Block<'_> {
 
     /// Copies rows from shared memory for a thread.
     fn copy_to_tensor(&mut self, warp: usize, lane: usize, tensor: &Tensor) -> Result<(), String> {
-        let Tensor::Copy { at, from, layout, rows, words, copies, step, spread, narrow, pair } = tensor else {
+        let Tensor::Copy { at, from, layout, rows, words, copies, step, group, spread, narrow, pair } = tensor else {
             return Ok(());
         };
         let address = self.tensor_address(warp, lane, at) as usize;
@@ -171,7 +171,7 @@ impl Block<'_> {
                     let join = |word: u64, element: &u32| word << (each % 32) | u64::from(*element) << shift;
                     let word = part.iter().rev().fold(0_u64, join);
                     for copy in 0..*copies {
-                        let to = (address >> 16) + row / OWN * spread + row % OWN + copy * step;
+                        let to = (address >> 16) + row / group * spread + row % group + copy * step;
                         let column = (address & 0xffff) + column;
                         if !cells.set(to, column, word as u32) {
                             return Err(format!("the block has not allocated column {column} of tensor memory"));
@@ -185,13 +185,11 @@ impl Block<'_> {
 
     /// Computes a product for a thread.
     fn multiply_tensor(&mut self, warp: usize, lane: usize, tensor: &Tensor) -> Result<(), String> {
-        let Tensor::Multiply { product, d, left, right, shape, keep, off, power, zero, scales } = tensor else {
+        let Tensor::Multiply { product, d, left, right, shape, keep, off, power, zero, metadata, scales } = tensor
+        else {
             return Ok(());
         };
         let one = |cell: Option<Cell>| cell.map_or(0, |cell| self.get(warp, lane, cell));
-        if one(*zero) != 0 {
-            return Err("a mask of zero columns is not modeled".into());
-        }
         let masks: Vec<u128> = off.iter().map(|cell| u128::from(one(Some(*cell)) as u32)).collect();
         let mask = |block: usize| masks.iter().skip(4 * block).take(4).rev().fold(0, |mask, word| mask << 32 | word);
         let given = Given {
@@ -205,6 +203,8 @@ impl Block<'_> {
             keep: one(Some(*keep)) & 1 != 0,
             off: [mask(0), mask(1)],
             power: one(*power) as u32,
+            zero: one(*zero),
+            metadata: metadata.map_or(0, |at| self.tensor_address(warp, lane, &at)),
             scales: scales.map_or([0; 2], |scales| scales.map(|at| self.tensor_address(warp, lane, &at))),
         };
         let ranks = self.concerned(product.blocks() > 1)?;
