@@ -250,15 +250,7 @@ impl TensorProduct {
             return Err("the instruction descriptor has element types of different widths".to_string());
         }
         let (mut left, mut right) = (a.elements(self.blocks * rows, stored), b.elements(k, columns));
-        let right_matrix = SharedMatrix::new(self.place, given.b)?;
-        if right_matrix.absolute && b.transposed {
-            return Err(ABSOLUTE.to_string());
-        }
-        if !b.transposed && right_matrix.row > UNIT && k / b.unit * UNIT > right_matrix.row {
-            return Err(
-                "where the second factor of a sparse product goes on is not known with 32-byte swizzling".to_string()
-            );
-        }
+        let right_matrix = self.matrix(given.b, b, k)?;
         let zero = Zero { layout: self.mask, word: given.zero, columns: columns * rows / LANES };
         let first = zero.shift();
         if first > shift {
@@ -267,10 +259,7 @@ impl TensorProduct {
         for (index, block) in blocks.iter().enumerate() {
             match given.a {
                 Left::Shared(word) => {
-                    let matrix = SharedMatrix::new(self.place, word)?;
-                    if matrix.absolute && a.transposed {
-                        return Err(ABSOLUTE.to_string());
-                    }
+                    let matrix = self.matrix(word, a, stored)?;
                     let set = |row, place, bits| left.words.set(index * rows + row, place, bits);
                     matrix.read(a, 0..rows, stored, block.shared, set).map_err(outside)?;
                 }
@@ -298,24 +287,16 @@ impl TensorProduct {
             true => Some(self.chosen(given.metadata, selector, [rows, columns, stored], blocks)?),
             false => None,
         };
-        let factors = |block: &BlockMemory<'_, M>, side: usize, lines: usize| -> Result<Vec<Vec<Number>>, String> {
-            let Some(format) = arithmetic.scale else { return Ok(Vec::new()) };
-            let (lane, first) = split(given.scales[side]);
-            // Where a block has 64 rows, the other half of the lanes has the factors of the other half of the columns.
-            let half = if side == 1 && rows == 64 { lines / 2 } else { lines };
-            let of = |line: usize, index: usize| {
-                let (place, byte) = (line % half, parts[side] as usize + index);
-                let column = first + place / 32 + byte / 4 * 4 * lines.div_ceil(LANES);
-                let at = (lane + line / half * 64 + place % 32, column);
-                let bits = block.tensor.get(at.0, at.1).ok_or_else(|| missing(at))?;
-                Ok(format.decode(u64::from(bits) >> (8 * (byte % 4))))
-            };
-            let count = self.scales * units / 2;
-            (0..lines).map(|line| (0..count).map(|index| of(line, index)).collect()).collect()
-        };
         // Each block has the factors of its own rows, and those of all columns.
-        let factors = |block| Ok((factors(block, 0, rows)?, factors(block, 1, columns)?));
-        let factors = blocks.iter().map(factors).collect::<Result<Vec<_>, String>>()?;
+        let factors = |block: &BlockMemory<'_, M>| -> Result<_, String> {
+            let Some(format) = arithmetic.scale else { return Ok((Vec::new(), Vec::new())) };
+            let of = |side: usize, lines: [usize; 2]| {
+                scale_factors(&*block.tensor, (given.scales[side], parts[side]), format, lines, self.scales * units / 2)
+            };
+            // Where a block has 64 rows, each half of the lanes has the factors of a half of the columns.
+            Ok((of(0, [rows; 2])?, of(1, [columns, if rows == 64 { columns / 2 } else { columns }])?))
+        };
+        let factors = blocks.iter().map(factors).collect::<Result<Vec<_>, _>>()?;
         let (lane, first) = split(given.d);
         let place = |i: usize, j: usize| {
             let (down, across) = self.cell([rows, columns], i % rows, j);
@@ -342,6 +323,17 @@ impl TensorProduct {
             }
         }
         Ok(())
+    }
+
+    /// The matrix that a word describes, whose rows have so many elements.
+    fn matrix(&self, word: u64, stored: Stored, length: usize) -> Result<SharedMatrix, String> {
+        let matrix = SharedMatrix::new(self.place, word)?;
+        let longer = matrix.row > UNIT && length / stored.unit * UNIT > matrix.row;
+        match stored.transposed {
+            true if matrix.absolute => Err("a transposed matrix has no absolute leading dimension".to_string()),
+            false if longer => Err(format!("a matrix has rows of more than the {} bytes of its swizzling", matrix.row)),
+            _ => Ok(matrix),
+        }
     }
 
     /// For each stored element of each row of a sparse first factor, its place in a column.
@@ -390,7 +382,24 @@ impl TensorProduct {
     }
 }
 
-const ABSOLUTE: &str = "a transposed matrix has no absolute leading dimension";
+/// The scale factors of each row or column of a matrix, of which the next 64 lanes have those behind `half`. `part` is the byte of the first
+/// one in its cell; what does not fit into the cells goes on four columns later for each 128 rows.
+fn scale_factors<M: TensorMemory>(
+    tensor: &M,
+    (address, part): (u32, u64),
+    format: Format,
+    [lines, half]: [usize; 2],
+    count: usize,
+) -> Result<Vec<Vec<Number>>, String> {
+    let (lane, first) = split(address);
+    let of = |line: usize, index: usize| {
+        let (place, byte) = (line % half, part as usize + index);
+        let at = (lane + line / half * 64 + place % 32, first + place / 32 + byte / 4 * 4 * lines.div_ceil(LANES));
+        let bits = tensor.get(at.0, at.1).ok_or_else(|| missing(at))?;
+        Ok(format.decode(u64::from(bits) >> (8 * (byte % 4))))
+    };
+    (0..lines).map(|line| (0..count).map(|index| of(line, index)).collect()).collect()
+}
 
 /// Codes of metadata in a cell.
 const CODES: usize = 8;
