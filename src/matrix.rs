@@ -366,7 +366,7 @@ impl Product {
         let scales = scales.as_ref().map(|(rows, columns)| |i: usize, j: usize| (&rows[i][..], &columns[j][..]));
         let scales = scales.as_ref().map(|scales| scales as Scales<'_>);
         let chosen = self.metadata.as_ref().zip(metadata);
-        let chosen = chosen.map(|(layout, metadata)| positions(layout, metadata, [m, stored, k]));
+        let chosen = chosen.map(|(layout, metadata)| positions(&indices(layout, metadata, m), [m, stored, k]));
         let factor = |tiles, rows, columns, format| Elements {
             words: Panels::of(tiles, rows, columns),
             format,
@@ -399,18 +399,23 @@ fn reading((layout, format): &(Layout, Format)) -> Fragment {
     Fragment::reading(layout, format.bits, padding)
 }
 
-/// For each stored element of each row, its column in the matrix with all elements. Two bits choose one of four parts of a
-/// chunk; two of them are stored.
-fn positions(layout: &Layout, metadata: Metadata<'_>, [rows, stored, k]: [usize; 3]) -> Vec<usize> {
+/// The two-bit indices of each row that registers hold.
+fn indices(layout: &Layout, metadata: Metadata<'_>, rows: usize) -> Vec<usize> {
     let registers = core::slice::from_ref(metadata.register);
     let first = usize::from(metadata.selector) % layout.matrices * layout.size();
-    let (chunk, run) = (2 * k / layout.columns, (stored / layout.columns).max(1));
+    (first..first + rows * layout.columns).map(|index| layout.get(registers, index) as usize).collect()
+}
+
+/// For each stored element of each row, its column in the matrix with all elements. An index chooses one of four parts of a chunk; two of
+/// them are stored.
+fn positions(indices: &[usize], [rows, stored, k]: [usize; 3]) -> Vec<usize> {
+    let fields = indices.len() / rows;
+    let (chunk, run) = (2 * k / fields, (stored / fields).max(1));
     let places = (0..rows).flat_map(|row| (0..stored).map(move |place| (row, place)));
     places
         .map(|(row, place)| {
-            let field = place * layout.columns / stored;
-            let part = layout.get(registers, first + row * layout.columns + field) as usize;
-            field / 2 * chunk + part * chunk / 4 + place % run
+            let field = place * fields / stored;
+            field / 2 * chunk + indices[row * fields + field] * chunk / 4 + place % run
         })
         .collect()
 }

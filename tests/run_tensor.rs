@@ -460,7 +460,7 @@ fn check(case: Case) {
             for row in 0..rows {
                 let one = if scale == "ue8m0" { 120 + random.next() % 12 } else { random.next() & 0x7f };
                 let word = (0..8).fold(0, |word, index| word | ((one + index) & 0x7e) << (8 * index));
-                // What four bytes do not have room for is four columns on.
+                // The fifth byte and those behind it are four columns to the right.
                 let cell = row % 32 * WIDTH + SCALES[side] as usize + row / 32;
                 (cells[cell], cells[cell + 4]) = (word as u32, (word >> 32) as u32);
                 let count = if case.deep { count * 3 / 2 } else { count };

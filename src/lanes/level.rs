@@ -123,6 +123,8 @@ pub trait Kernel {
 pub trait Simd: Copy + sealed::Sealed {
     /// True if comparisons give masks of one bit a lane, rather than lanes of all ones or zeros.
     const MASKS: bool;
+    /// Size of a vector in bytes.
+    const WIDTH: usize;
     /// Returns the sign bits of 32, 64 or 128 lanes, which are results of comparisons of `compared`-bit lanes.
     fn mask<const N: usize>(self, lanes: &[i8; N], compared: u32) -> u128;
     /// Returns the bits at even positions, and those at odd positions.

@@ -11,6 +11,7 @@ impl sealed::Sealed for Portable {}
 
 impl Simd for Portable {
     const MASKS: bool = false;
+    const WIDTH: usize = 16;
 
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {

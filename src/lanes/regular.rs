@@ -79,13 +79,8 @@ macro_rules! functions {
                 addresses: &Regular<'_>,
                 registers: Registers<'_>,
             ) {
-                const WIDTH: usize = match ($simd::MASKS, cfg!(target_arch = "x86_64")) {
-                    (true, _) => 64,
-                    (_, true) => 32,
-                    (_, false) => 16,
-                };
                 // SAFETY: the caller's promises.
-                unsafe { by_size::<WRITE, WIDTH>(transfer, addresses, registers) }
+                unsafe { by_size::<WRITE, { $simd::WIDTH }>(transfer, addresses, registers) }
             }
         }
     )*};

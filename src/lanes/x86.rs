@@ -81,6 +81,7 @@ macro_rules! floats {
 
 impl Simd for Avx2 {
     const MASKS: bool = false;
+    const WIDTH: usize = 32;
 
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {
@@ -289,6 +290,7 @@ impl Simd for Avx2 {
 
 impl Simd for Avx512 {
     const MASKS: bool = true;
+    const WIDTH: usize = 64;
 
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) -> K::Output {

@@ -11,7 +11,7 @@ use isa_table::matrix::{BitLayout, SumOf};
 use super::arithmetic::{Arithmetic, Factors};
 use super::moves::Fragment;
 use super::shared::{Reader, SharedMatrix, Stored};
-use super::{Layout, Metadata, Reading, positions, reading};
+use super::{Layout, Metadata, Reading, indices, positions, reading};
 use crate::eval::product::{Elements, Format, Panels, Scratch};
 use crate::table::{EffectKind, FormInfo, Free};
 
@@ -148,7 +148,7 @@ impl GroupProduct {
     ) -> Vec<u32> {
         let ([n, stored, k], rows) = (self.shape(), self.d.rows);
         let chosen = self.metadata.as_ref().zip(metadata);
-        let chosen = chosen.map(|(layout, metadata)| positions(layout, metadata, [rows, stored, k]));
+        let chosen = chosen.map(|(layout, metadata)| positions(&indices(layout, metadata, rows), [rows, stored, k]));
         let [reading, writing] = &self.sums;
         let c = match keep {
             true => Panels::of(reading.read(0, held, mem::take(&mut scratch.c)), rows, n),

@@ -116,7 +116,7 @@ impl SharedMatrix {
         (swizzled, bit % 8)
     }
 
-    /// What leads from behind the end of a swizzled row to where it goes on, for bytes that are so far from the start.
+    /// The distance to add where `bytes` from the start lie behind the end of a swizzled row that continues elsewhere.
     fn beyond(&self, bytes: u64) -> u64 {
         let (along, row) = (self.start % self.row as u64 + bytes, self.row as u64);
         let next = self.absolute && along >= row;

@@ -2,14 +2,15 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
 
 use isa_table::matrix::{BitLayout, SumOf};
 
-use super::Reading;
 use super::arithmetic::{Arithmetic, Factors, Scales};
 use super::group::outside;
 use super::shared::{Reader, SharedMatrix, Stored, UNIT};
+use super::{Reading, positions};
 use crate::eval::product::{Format, Number, Panels, Scratch};
 use crate::table::{EffectKind, FormInfo, Free, NO_OPERAND};
 
@@ -251,8 +252,10 @@ impl TensorProduct {
         }
         let (mut left, mut right) = (a.elements(self.blocks * rows, stored), b.elements(k, columns));
         let right_matrix = self.matrix(given.b, b, k)?;
-        let zero = Zero { layout: self.mask, word: given.zero, columns: columns * rows / LANES };
-        let first = zero.shift();
+        // Small matrices are spread over all lanes by parts of their columns.
+        let part = if self.stationary { columns * rows / LANES } else { columns };
+        let zeros = self.zeros(given.zero, columns, part);
+        let first = self.mask.get("shift", given.zero).unwrap_or(0) as usize;
         if first > shift {
             return Err(format!("columns are shifted by {first}; the instruction descriptor allows {shift}"));
         }
@@ -279,12 +282,12 @@ impl TensorProduct {
             let own = columns / self.blocks;
             let set = |column, place, bits| {
                 let column = index * own + column;
-                right.words.set(place, column, if zero.has(column) { 0 } else { bits });
+                right.words.set(place, column, if zeros[column] { 0 } else { bits });
             };
             right_matrix.read(b, first..first + own, k, block.shared, set).map_err(outside)?;
         }
         let chosen = match self.is_sparse() {
-            true => Some(self.chosen(given.metadata, selector, [rows, columns, stored], blocks)?),
+            true => Some(self.chosen((given.metadata, selector), [rows, columns, stored], part, blocks)?),
             false => None,
         };
         // Each block has the factors of its own rows, and those of all columns.
@@ -325,7 +328,7 @@ impl TensorProduct {
         Ok(())
     }
 
-    /// The matrix that a word describes, whose rows have so many elements.
+    /// The matrix that a word describes; a row has `length` elements.
     fn matrix(&self, word: u64, stored: Stored, length: usize) -> Result<SharedMatrix, String> {
         let matrix = SharedMatrix::new(self.place, word)?;
         let longer = matrix.row > UNIT && length / stored.unit * UNIT > matrix.row;
@@ -336,12 +339,13 @@ impl TensorProduct {
         }
     }
 
-    /// For each stored element of each row of a sparse first factor, its place in a column.
+    /// For each stored element of each row of a sparse first factor, its place in a column. `part` is the number of columns that have a copy of
+    /// the metadata.
     fn chosen<M: TensorMemory>(
         &self,
-        address: u32,
-        selector: usize,
+        (address, selector): (u32, usize),
         [rows, columns, stored]: [usize; 3],
+        part: usize,
         blocks: &[BlockMemory<'_, M>],
     ) -> Result<Vec<usize>, String> {
         let (lane, first) = split(address);
@@ -360,30 +364,44 @@ impl TensorProduct {
             let bits = block.tensor.get(at.0, at.1).ok_or_else(|| missing(at))?;
             Ok((bits >> (4 * digit)) as usize % 16)
         };
-        // A chunk has four parts, of which two are stored; a part of two elements is a half of one.
-        let part = (self.chunk / 4).max(1);
-        let mut chosen = Vec::with_capacity(self.blocks * rows * stored);
+        // A code has two indices.
+        let mut indices = Vec::with_capacity(self.blocks * rows * 2 * codes);
         for (block, row) in blocks.iter().flat_map(|block| (0..rows).map(move |row| (block, row))) {
             for code in 0..codes {
-                let found = read(block, self.cell([rows, columns], row, 0).0, code)?;
-                // Columns that lie elsewhere have metadata of their own.
-                for column in (0..columns).step_by((columns * rows / LANES).max(1)) {
-                    if self.stationary && read(block, self.cell([rows, columns], row, column).0, code)? != found {
+                let of = |column| read(block, self.cell([rows, columns], row, column).0, code);
+                let found = of(0)?;
+                for column in (part..columns).step_by(part) {
+                    if of(column)? != found {
                         return Err("the copies of the metadata of a sparse product differ".to_string());
                     }
                 }
-                for place in 0..self.chunk / 2 {
-                    let index = found >> (2 * (place / part)) & 3;
-                    chosen.push(code * self.chunk + index * self.chunk / 4 + place % part);
-                }
+                indices.extend([found % 4, found / 4]);
             }
         }
-        Ok(chosen)
+        Ok(positions(&indices, [self.blocks * rows, stored, 2 * stored]))
+    }
+
+    /// For each column of the second factor whether a mask lets it be zero: in each `part` of the columns, runs of zero and of used ones
+    /// alternate.
+    fn zeros(&self, mask: u64, columns: usize, part: usize) -> Vec<bool> {
+        let field = |name: &str| self.mask.get(name, mask).unwrap_or(0) as usize;
+        if field("any") == 0 {
+            return vec![false; columns];
+        }
+        let [zero, used] = ["zero", "used"].map(|name| field(name) + 1);
+        let of_part = |number: usize| {
+            let starts = field(&format!("first_{number}")) != 0;
+            let (one, other) = if starts { (zero, used) } else { (used, zero) };
+            // The first run begins in its middle.
+            let start = field(&format!("start_{number}")).min(one - 1);
+            (0..part).map(move |place| ((place + start) % (one + other) < one) == starts)
+        };
+        (0..columns / part).flat_map(of_part).collect()
     }
 }
 
-/// The scale factors of each row or column of a matrix, of which the next 64 lanes have those behind `half`. `part` is the byte of the first
-/// one in its cell; what does not fit into the cells goes on four columns later for each 128 rows.
+/// The scale factors of each row or column of a matrix; those behind `half` are 64 lanes below. `part` is the byte of the first one in its
+/// cell; those behind the fourth byte are four columns to the right for each 128 rows.
 fn scale_factors<M: TensorMemory>(
     tensor: &M,
     (address, part): (u32, u64),
@@ -403,37 +421,6 @@ fn scale_factors<M: TensorMemory>(
 
 /// Codes of metadata in a cell.
 const CODES: usize = 8;
-
-/// Which columns of the second factor are zero: in each part of so many columns, runs of zero and of used ones alternate.
-struct Zero {
-    layout: &'static BitLayout,
-    word: u64,
-    columns: usize,
-}
-
-impl Zero {
-    fn field(&self, name: &str) -> usize {
-        self.layout.get(name, self.word).unwrap_or(0) as usize
-    }
-
-    /// Number of columns by which the second factor is shifted.
-    fn shift(&self) -> usize {
-        self.field("shift")
-    }
-
-    fn has(&self, column: usize) -> bool {
-        if self.field("any") == 0 {
-            return false;
-        }
-        let (part, place) = (column / self.columns, column % self.columns);
-        let [zero, used] = ["zero", "used"].map(|name| self.field(name) + 1);
-        let starts = self.field(&format!("first_{part}")) != 0;
-        let (one, other) = if starts { (zero, used) } else { (used, zero) };
-        // The first run begins in its middle.
-        let start = self.field(&format!("start_{part}")).min(one - 1);
-        ((place + start) % (one + other) < one) == starts
-    }
-}
 
 fn missing((lane, column): (usize, usize)) -> String {
     format!("the block has not allocated column {column} of lane {lane} of tensor memory")

@@ -286,9 +286,8 @@ impl Planning<'_> {
             | EffectKind::CommitGroup
             | EffectKind::WaitGroup => self.asynchronous(open, instruction, effect)?,
             EffectKind::Fold => {
-                let values = operand(0).map(|(_, operand)| &operand.value);
-                let bits = self.module.table.ty(form_operand(instruction, effect.arguments[0].into()).ty).bits as u8;
-                let values = values.map(|value| self.elements(open, value, bits)).transpose()?.unwrap_or_default();
+                let (place, operand) = operand(0).ok_or_else(missing)?;
+                let values = self.elements(open, &operand.value, bits_of(place))?;
                 Action::Fold { change: self.change(open, instruction, effect)?, values, to: to!() }
             }
             EffectKind::MultiplyGroup => self.group(open, instruction, effect)?,
