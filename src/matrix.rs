@@ -22,6 +22,7 @@ use isa_table::matrix::{Element, Place, Sum, SumOf};
 pub use crate::eval::product::Scratch;
 use crate::eval::product::{Elements, Format, Number, Panels};
 use crate::eval::soft;
+use crate::lanes::Level;
 use crate::table::{Effect, EffectKind, FormInfo, Free, NO_OPERAND, Operand, OperandKind, Table};
 
 mod arithmetic;
@@ -253,6 +254,15 @@ impl Product {
             true => Ok(product),
             false => Err(format!("the fragments of `{}` do not fit one another", form.mnemonic())),
         }
+    }
+
+    /// Computes with the vectors of a level rather than those of the machine's best one, which give the same bits.
+    pub fn at_level(mut self, level: Level) -> Product {
+        self.arithmetic.level = level;
+        for fragment in self.fragments.iter_mut().flatten() {
+            fragment.moves.level = level;
+        }
+        self
     }
 
     /// Returns the number of rows and columns of the result, and the length of the sums.

@@ -31,7 +31,7 @@ fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
         let ra = hold_a([m, k], case.bits, |row, column| contained(x, case.bits, a[row * k + column]));
         let rb = hold_b([k, n], case.bits, |row, column| contained(y, case.bits, b[row * n + column]));
         let rc = hold_c([m, n], z, |row, column| c[row * n + column]);
-        let d = product.multiply([&ra, &rb, &rc], None);
+        let d = agreed(&product, |product| product.multiply([&ra, &rb, &rc], None));
         for (row, column, got) in elements(&d, [m, n], to) {
             let column_of_b: Vec<u64> = (0..k).map(|l| b[l * n + column]).collect();
             let row_of_a = &a[row * k..][..k];
@@ -139,7 +139,7 @@ fn integers_are_exact() {
             let ra = hold_a([m, k], bits, |row, column| a[row * k + column] as u64 & mask);
             let rb = hold_b([k, n], bits, |row, column| b[row * n + column] as u64 & mask);
             let rc = hold_c([m, n], "s32", |row, column| c[row * n + column] as u64 & 0xffff_ffff);
-            let d = product.multiply([&ra, &rb, &rc], None);
+            let d = agreed(&product, |product| product.multiply([&ra, &rb, &rc], None));
             for (row, column, got) in elements(&d, [m, n], "s32") {
                 let terms = (0..k).map(|l| (a[row * k + l], b[l * n + column]));
                 let sum: i64 = match op {
@@ -174,7 +174,7 @@ fn doubles_are_chains_of_fused_multiply_adds() {
         });
         let rb = pack(k / 4, 1, 64, |lane, register, _| b[(lane % 4 + register * 4) * 8 + lane / 4].to_bits());
         let rc = hold_c([16, 8], "f64", |row, column| c[row * 8 + column].to_bits());
-        let d = product.multiply([&ra, &rb, &rc], None);
+        let d = agreed(&product, |product| product.multiply([&ra, &rb, &rc], None));
         for (row, column, got) in elements(&d, [16, 8], "f64") {
             let sum = (0..k).fold(c[row * 8 + column], |sum, l| a[row * k + l].mul_add(b[l * 8 + column], sum));
             assert_eq!(f64::from_bits(got), sum, "{text}: row {row}, column {column}");
@@ -215,7 +215,7 @@ fn quarters_of_a_warp_have_products_of_their_own() {
                 let (row, column) = place(z, lane, register * per(z) + part);
                 c[quarter(lane) * 64 + row * 8 + column]
             });
-            let d = product.multiply([&ra, &rb, &rc], None);
+            let d = agreed(&product, |product| product.multiply([&ra, &rb, &rc], None));
             for (lane, i) in (0..32).flat_map(|lane| (0..8).map(move |i| (lane, i))) {
                 let (row, column) = place(to, lane, i);
                 let matrix = quarter(lane);
@@ -267,7 +267,7 @@ fn scale_factors_are_those_of_the_model() {
                 ScaleSource { register: &of_a, byte, lane: pair },
                 ScaleSource { register: &of_b, byte, lane: thread },
             ];
-            let d = product.multiply([&ra, &rb, &rc], Some(sources));
+            let d = agreed(&product, |product| product.multiply([&ra, &rb, &rc], Some(sources)));
             let factors = |word: u64| -> Vec<u64> {
                 (0..count).map(|index| word >> (8 * (usize::from(byte) + index)) & 0xff).collect()
             };

@@ -47,7 +47,7 @@ fn check(case: &Case, sm: u16, model: &Model, rounds: u64) {
         let rb = hold_b([k, 8], bits, |row, column| contained(y, bits, b[row * 8 + column]));
         let rc = hold_c([16, 8], z, |row, column| c[row * 8 + column]);
         let metadata = Metadata { register: &sparse.metadata, selector: selector as u8 };
-        let d = product.multiply_sparse([&ra, &rb, &rc], metadata, None);
+        let d = agreed(&product, |product| product.multiply_sparse([&ra, &rb, &rc], metadata, None));
         for (row, column, got) in elements(&d, [16, 8], to) {
             let chosen = &sparse.columns[row * stored..][..stored];
             let right: Vec<u64> = chosen.iter().map(|l| b[l * 8 + column]).collect();
@@ -126,7 +126,7 @@ fn integers_are_the_chosen_ones() {
             let first = [i32::MAX, i32::MIN, 17, -4];
             let rc: Vec<[u64; 32]> = first.iter().map(|c| [u64::from(*c as u32); 32]).collect();
             let metadata = Metadata { register: &sparse.metadata, selector: selector as u8 };
-            let d = product.multiply_sparse([&ra, &rb, &rc], metadata, None);
+            let d = agreed(&product, |product| product.multiply_sparse([&ra, &rb, &rc], metadata, None));
             for (lane, element) in (0..32).flat_map(|lane| (0..4).map(move |element| (lane, element))) {
                 let (row, column) = place_of_c(lane, element);
                 let terms = (0..stored).map(|l| a[row * stored + l] * b[sparse.columns[row * stored + l] * 8 + column]);
@@ -166,7 +166,7 @@ fn scale_factors_are_those_of_their_block() {
         let (of_a, of_b) = (words(), words());
         let sources = [&of_a, &of_b].map(|register| ScaleSource { register, byte: 0, lane: 1 });
         let metadata = Metadata { register: &sparse.metadata, selector: 0 };
-        let d = product.multiply_sparse([&ra, &rb, &[[0; 32]; 4]], metadata, Some(sources));
+        let d = agreed(&product, |product| product.multiply_sparse([&ra, &rb, &[[0; 32]; 4]], metadata, Some(sources)));
         let factor = |word: u64, l: usize| value(scale, word >> (8 * (l * count / stored)) & 0xff);
         for (row, column, got) in elements(&d, [16, 8], "f32") {
             let terms = (0..stored).map(|l| {

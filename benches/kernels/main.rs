@@ -17,6 +17,7 @@ mod tensor;
 
 #[path = "../../tests/kernels/model.rs"]
 mod model;
+#[allow(dead_code, reason = "tests use the rest")]
 #[path = "../../tests/kernels/products.rs"]
 mod products;
 

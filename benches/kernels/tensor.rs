@@ -32,23 +32,34 @@ struct Case {
     shape: [usize; 3],
     bits: usize,
     types: Types,
-    model: Model,
+    /// How floats are summed; integers are summed exactly.
+    model: Option<Model>,
 }
 
-fn cases() -> [Case; 4] {
+fn cases() -> [Case; 6] {
     let case = |form, sm, k, ty, [fraction, step, result]: [i32; 3]| Case {
         form,
         sm,
         shape: [16, 8, k],
         bits: 256 / k,
         types: (ty, ty, "f32", "f32"),
-        model: Model { fraction, step: step as usize, result },
+        model: Some(Model { fraction, step: step as usize, result }),
+    };
+    let exact = |form, k, ty| Case {
+        form,
+        sm: 80,
+        shape: [16, 8, k],
+        bits: 256 / k,
+        types: (ty, ty, "s32", "s32"),
+        model: None,
     };
     [
         case("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 80, 16, "f16", [24, 8, 23]),
         case("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 80, 16, "bf16", [24, 8, 23]),
         case("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 80, 8, "tf32", [24, 4, 23]),
         case("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 89, 32, "e4m3", [13, 16, 13]),
+        exact("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 32, "s8"),
+        exact("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc", 256, "b1"),
     ]
 }
 
@@ -66,11 +77,18 @@ fn single(case: &Case) {
     let Case { form, sm, shape: [m, n, k], bits, types, model } = case;
     let ours = product(form, *sm);
     let mut random = Random::new(7);
-    let (a, b) = (fill(&mut random, m * k, types.0, ORDINARY), fill(&mut random, k * n, types.1, ORDINARY));
-    let c = fill(&mut random, m * n, types.2, ORDINARY);
+    let mut draw = |count: usize, ty: &str, bits: usize| match model {
+        Some(_) => fill(&mut random, count, ty, ORDINARY),
+        None => (0..count).map(|_| random.next() >> (64 - bits)).collect(),
+    };
+    let (a, b) = (draw(m * k, types.0, *bits), draw(k * n, types.1, *bits));
+    let c = draw(m * n, types.2, 32);
     let columns: Vec<u64> = (0..n * k).map(|index| b[index % k * n + index / k]).collect();
     let reference = || -> Vec<u64> {
-        let line = |i: usize, j: usize| dot(&a[i * k..][..*k], &columns[j * k..][..*k], c[i * n + j], *types, model);
+        let line = |i: usize, j: usize| {
+            let (a, b, c) = (&a[i * k..][..*k], &columns[j * k..][..*k], c[i * n + j]);
+            model.as_ref().map_or_else(|| exact(a, b, c, types.0), |model| dot(a, b, c, *types, model))
+        };
         (0..m * n).map(|index| line(index / n, index % n)).collect()
     };
     let held: [Vec<Lanes>; 3] = [
@@ -90,7 +108,17 @@ fn single(case: &Case) {
     );
     let time = time / TIMES as f64;
     let note = format!("({:.2} µs, {:.2} ns a product)", time * 1e6, time * 1e9 / (m * n * k) as f64);
-    report(&format!("{form}, reference"), value, 20.0, &note);
+    report(&format!("{form}, reference"), value, if model.is_some() { 20.0 } else { 1.0 }, &note);
+}
+
+/// An exact sum of the products of integers, or of the outcomes of XOR of bits.
+fn exact(a: &[u64], b: &[u64], c: u64, ty: &str) -> u64 {
+    let pairs = a.iter().zip(b);
+    let sum: i64 = match ty {
+        "s8" => pairs.map(|(a, b)| i64::from(*a as i8) * i64::from(*b as i8)).sum(),
+        _ => pairs.map(|(a, b)| ((a ^ b) & 1).cast_signed()).sum(),
+    };
+    c.wrapping_add(sum.cast_unsigned()) & u64::from(u32::MAX)
 }
 
 /// A product by Triton of halves against the host's loop over floats.

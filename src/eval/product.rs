@@ -18,13 +18,15 @@ use super::rounding::RN;
 use super::soft;
 use crate::table::{Kind, NonFinite, Table, TypeInfo};
 
+mod integers;
 mod panels;
 mod whole;
 
+pub(crate) use integers::MultiplyIntegers;
 pub use panels::Elements;
 pub(crate) use panels::{Panels, TILE, Tile};
 pub use whole::Scratch;
-pub(crate) use whole::{Multiply, Summation, Sums};
+pub(crate) use whole::{Multiply, Sums};
 
 /// How the bits of a matrix element represent a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

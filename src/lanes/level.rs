@@ -70,23 +70,26 @@ impl Level {
     }
 }
 
+/// Returns true if the machine has a CPU feature.
 #[cfg(all(target_arch = "x86_64", feature = "simd", feature = "std", not(miri)))]
-macro_rules! feature {
+macro_rules! has_feature {
     ($feature:tt) => {
         std::arch::is_x86_feature_detected!($feature)
     };
 }
 #[cfg(all(target_arch = "x86_64", feature = "simd", not(all(feature = "std", not(miri)))))]
-macro_rules! feature {
+macro_rules! has_feature {
     ($feature:tt) => {
         cfg!(all(target_feature = $feature, not(miri)))
     };
 }
+#[cfg(all(target_arch = "x86_64", feature = "simd"))]
+pub(super) use has_feature;
 
 /// Returns true if the machine has the features of a level with vectors.
 fn has(vectors: usize) -> bool {
     macro_rules! detected {
-        ($($name:ident $simd:ident [$($feature:tt)*];)*) => { [$(true $(&& feature!($feature))*),*] };
+        ($($name:ident $simd:ident [$($feature:tt)*];)*) => { [$(true $(&& has_feature!($feature))*),*] };
     }
     let levels: [bool; VECTORS.len()] = levels!(detected);
     levels[vectors]
@@ -243,6 +246,33 @@ pub trait Simd: Copy + sealed::Sealed {
     #[inline(always)]
     fn population_count_b32<const N: usize>(self, _: &[u32; N]) -> Option<[u32; N]> {
         None
+    }
+
+    /// Sets the sums of each column to those of each lane: sums of the products of unsigned bytes of `rows` and signed ones of the
+    /// column, four of each in a word. `columns` has as many words for a column as there are rows.
+    #[inline(always)]
+    fn dot_bytes(self, rows: &[[u32; 16]], columns: &[u32], sums: &mut [[u32; 16]]) {
+        for (column, sums) in columns.chunks_exact(rows.len()).zip(sums) {
+            let mut totals = [0; 16];
+            for (row, signed) in rows.iter().zip(column) {
+                let signed = signed.to_le_bytes();
+                let mut lane = 0;
+                while lane < 16 {
+                    let unsigned = row[lane].to_le_bytes();
+                    let mut byte = 0;
+                    while byte < 4 {
+                        totals[lane] += i32::from(unsigned[byte]) * i32::from(signed[byte].cast_signed());
+                        byte += 1;
+                    }
+                    lane += 1;
+                }
+            }
+            let mut lane = 0;
+            while lane < 16 {
+                sums[lane] = totals[lane].cast_unsigned();
+                lane += 1;
+            }
+        }
     }
 
     /// Widens lanes of all ones or zeros.

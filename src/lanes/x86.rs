@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 use core::convert::identity;
 
-use super::level::{gather, widen};
+use super::level::{gather, has_feature, widen};
 use super::run::{avx2, avx512};
 use super::values::sealed;
 use super::{Kernel, Pick, Simd, WARP, Word};
@@ -286,6 +286,32 @@ impl Simd for Avx2 {
         __m256i _mm256_loadu_si256, __m128i _mm_storeu_si128, _ =>
         half(a) u32 -> u16, _mm256_castsi256_ps rounded!(0, _mm256_cvtps_ph(a)) => identity;
     }
+
+    #[inline(always)]
+    fn dot_bytes(self, rows: &[[u32; 16]], columns: &[u32], sums: &mut [[u32; 16]]) {
+        for (column, sums) in columns.chunks_exact(rows.len()).zip(sums) {
+            // SAFETY: see above; a row has the bytes of two vectors.
+            unsafe {
+                let mut totals = [_mm256_setzero_si256(); 2];
+                for (row, bytes) in rows.iter().zip(column) {
+                    let signed = _mm256_set1_epi32(bytes.cast_signed());
+                    // Bytes at odd places, and those at even ones.
+                    let odd = _mm256_srai_epi16::<8>(signed);
+                    let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(signed));
+                    let mut half = 0;
+                    while half < 2 {
+                        let unsigned = _mm256_loadu_si256(row.as_ptr().cast::<__m256i>().add(half));
+                        let odd = _mm256_madd_epi16(_mm256_srli_epi16::<8>(unsigned), odd);
+                        let even = _mm256_madd_epi16(_mm256_and_si256(unsigned, _mm256_set1_epi16(0xff)), even);
+                        totals[half] = _mm256_add_epi32(totals[half], _mm256_add_epi32(odd, even));
+                        half += 1;
+                    }
+                }
+                _mm256_storeu_si256(sums.as_mut_ptr().cast(), totals[0]);
+                _mm256_storeu_si256(sums.as_mut_ptr().cast::<__m256i>().add(1), totals[1]);
+            }
+        }
+    }
 }
 
 impl Simd for Avx512 {
@@ -562,5 +588,29 @@ impl Simd for Avx512 {
             let signs = _mm512_test_epi8_mask(digits, _mm512_set1_epi8(8));
             _mm512_mask_blend_epi8(signs, picked, sign)
         }))
+    }
+
+    #[inline(always)]
+    fn dot_bytes(self, rows: &[[u32; 16]], columns: &[u32], sums: &mut [[u32; 16]]) {
+        if has_feature!("avx512vnni") {
+            // SAFETY: see above, and the machine has the feature.
+            return unsafe { dot_bytes(rows, columns, sums) };
+        }
+        Avx2(()).dot_bytes(rows, columns, sums);
+    }
+}
+
+/// [`Simd::dot_bytes`] with an instruction for four products and their sum.
+#[target_feature(enable = "avx512f,avx512vnni")]
+fn dot_bytes(rows: &[[u32; 16]], columns: &[u32], sums: &mut [[u32; 16]]) {
+    for (column, sums) in columns.chunks_exact(rows.len()).zip(sums) {
+        let mut total = _mm512_setzero_si512();
+        for (row, bytes) in rows.iter().zip(column) {
+            // SAFETY: a row has the bytes of a vector.
+            let unsigned = unsafe { _mm512_loadu_si512(row.as_ptr().cast()) };
+            total = _mm512_dpbusd_epi32(total, unsigned, _mm512_set1_epi32(bytes.cast_signed()));
+        }
+        // SAFETY: so have the sums.
+        unsafe { _mm512_storeu_si512(sums.as_mut_ptr().cast(), total) };
     }
 }

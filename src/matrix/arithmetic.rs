@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use isa_table::matrix::{Rounding, Sum};
 
 use crate::eval::product::{
-    Elements, Format, Fused, HALF, Multiply, Number, Panels, Scratch, Summation, Sums, Term, fused, fused_sum,
+    Elements, Format, Fused, HALF, Multiply, MultiplyIntegers, Number, Panels, Scratch, Sums, Term, fused, fused_sum,
 };
 use crate::eval::rounding::RN;
 use crate::eval::soft;
@@ -26,7 +26,7 @@ pub(super) struct Arithmetic {
     /// Format of scale factors.
     pub scale: Option<Format>,
     /// The vectors that it uses.
-    level: Level,
+    pub level: Level,
 }
 
 /// Scale factors of a row and a column.
@@ -57,9 +57,17 @@ impl Arithmetic {
 
     /// The bits of `a × b + c`, given those of `c`.
     pub(super) fn multiply(&self, factors: &Factors<'_, '_>, c: &Panels, scratch: &mut Scratch) -> Panels {
-        let Factors { a, b, chosen, scales, power } = factors;
+        let Factors { mut a, b, mut chosen, scales, power } = *factors;
         let (rows, columns) = (a.words.rows(), b.words.columns());
-        let plain = chosen.is_none() && scales.is_none() && *power == 0;
+        let dense = match chosen {
+            // Terms that are zero do not change an exact sum.
+            Some(chosen) if self.sum == Sum::Exact => spread(a, chosen, b.words.rows()),
+            _ => None,
+        };
+        if let Some(dense) = &dense {
+            (a, chosen) = (dense, None);
+        }
+        let plain = chosen.is_none() && scales.is_none() && power == 0;
         let quick = plain.then(|| self.quick(a, b, c, scratch)).flatten();
         let places = || (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
         let none = || Sums { bits: Panels::new(rows, columns), unknown: places().collect() };
@@ -84,7 +92,7 @@ impl Arithmetic {
             };
             let mut first = self.c.decode(c.get(i, j).into());
             if first.significand != 0 {
-                first.exponent -= *power as i32;
+                first.exponent -= power as i32;
             }
             bits.set(i, j, self.dot(row, column, first, scales.map(|scales| scales(i, j))) as u32);
         }
@@ -94,9 +102,10 @@ impl Arithmetic {
     /// The same of dense factors without scale factors by the machine's vectors; `None` if these have no way to sum like this.
     fn quick(&self, a: &Elements, b: &Elements, c: &Panels, scratch: &mut Scratch) -> Option<Sums> {
         match self.sum {
-            Sum::Exact => {
-                let summation = Summation::Exact { clamps: self.clamps };
-                Multiply { a, b, c, summation, scratch }.run(self.level)
+            Sum::Exact | Sum::CountAnd | Sum::CountXor => {
+                let (xor, clamps) = (self.sum == Sum::CountXor, self.clamps);
+                let bits = MultiplyIntegers { a, b, c, xor, clamps, scratch }.run(self.level)?;
+                Some(Sums { bits, unknown: Vec::new() })
             }
             Sum::Fused { fraction, step, result, group: 0, split: 0 } => {
                 let to = self.accumulator();
@@ -105,9 +114,8 @@ impl Arithmetic {
                 };
                 let widened = (self.c != to).then(|| c.clone().map(convert(self.c, to)));
                 let c = widened.as_ref().unwrap_or(c);
-                let step = self.step(step, b.words.rows());
-                let summation = Summation::Fused { how: Fused { fraction, result }, step, to };
-                let mut sums = Multiply { a, b, c, summation, scratch }.run(self.level)?;
+                let (how, step) = (Fused { fraction, result }, self.step(step, b.words.rows()));
+                let mut sums = Multiply { a, b, c, how, step, to, scratch }.run(self.level)?;
                 if to != self.d {
                     sums.bits = sums.bits.map(convert(to, self.d));
                 }
@@ -182,6 +190,22 @@ impl Arithmetic {
         });
         soft::convert(soft::F32, self.d.soft(), sum, RN)
     }
+}
+
+/// A sparse factor with the zeros that it leaves out; `None` if two of its elements have one place.
+fn spread(a: &Elements, chosen: &[usize], length: usize) -> Option<Elements> {
+    let (rows, stored) = (a.words.rows(), a.words.columns());
+    let mut words = Panels::new(rows, length);
+    for row in 0..rows {
+        for place in 0..stored {
+            let (word, column) = (a.words.get(row, place), chosen[row * stored + place]);
+            if word != 0 && words.get(row, column) != 0 {
+                return None;
+            }
+            words.set(row, column, word | words.get(row, column));
+        }
+    }
+    Some(Elements { words, ..*a })
 }
 
 /// A fused dot product with scale factors of blocks.

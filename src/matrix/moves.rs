@@ -39,7 +39,7 @@ struct Part {
 /// The moves that make words of the elements of others.
 #[derive(Clone, Debug)]
 pub struct Moves {
-    level: Level,
+    pub(super) level: Level,
     parts: Vec<Part>,
     /// Number of parts of a tile.
     count: usize,
@@ -141,7 +141,7 @@ impl Kernel for Make<'_> {
 /// Moves between the registers of a fragment and its matrices in panels, one after the other.
 #[derive(Clone, Debug)]
 pub(super) struct Fragment {
-    moves: Moves,
+    pub(super) moves: Moves,
     /// Tiles of a matrix.
     size: usize,
 }

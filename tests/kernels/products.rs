@@ -2,6 +2,7 @@
 
 use ptx_isa::matrix::Product;
 use ptx_isa::text::mnemonic::resolve;
+use ptx_isa::warp::Level;
 
 use crate::model::{Random, input, pack, place_of_a, place_of_b, place_of_c};
 
@@ -15,6 +16,15 @@ pub(crate) type Types = (&'static str, &'static str, &'static str, &'static str)
 pub(crate) fn product(form: &str, sm: u16) -> Product {
     let found = resolve(&ptx_isa::TABLE, form).unwrap_or_else(|refusal| panic!("{form}: {refusal:?}"));
     Product::new(found.form, &found.free, sm).unwrap_or_else(|error| panic!("{form}: {error}"))
+}
+
+/// Returns what every level of the machine computes.
+pub(crate) fn agreed(product: &Product, compute: impl Fn(&Product) -> Vec<Lanes>) -> Vec<Lanes> {
+    let best = compute(product);
+    for level in Level::available() {
+        assert_eq!(compute(&product.clone().at_level(level)), best, "{level:?} of {product:?}");
+    }
+    best
 }
 
 /// Random elements of a type.

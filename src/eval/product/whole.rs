@@ -1,10 +1,11 @@
-//! Products of whole matrices, sixteen rows of the result at a time: with the machine's vectors, and the bits of [`fused`](super::fused).
+//! Products of whole matrices of floats, sixteen rows of the result at a time: with the machine's vectors, and the bits of [`fused`](super::fused).
 
 #![allow(clippy::needless_range_loop, reason = "loops over the lanes of several arrays become vectors")]
 
 use alloc::vec::Vec;
 use core::mem;
 
+use super::integers::Words;
 use super::panels::{Elements, Panels, TILE, Tile};
 use super::{Format, Fused, LEAST, ZERO};
 use crate::eval::rounding::RZ;
@@ -31,21 +32,9 @@ const BEYOND: i32 = SPECIAL + ZERO - 1;
 /// Columns of a panel that are computed at a time: the steps of one wait for those before them.
 const PAIR: usize = 2;
 
-/// Returns true if products of such numbers, or sums of `length` products of integers, have no more bits than single precision.
-fn fits(format: &Format, length: usize) -> bool {
-    match format.is_float() {
-        true => 2 * (format.fraction + 1) <= EXACT,
-        false => 2 * format.bits + usize::BITS - length.leading_zeros() <= EXACT,
-    }
-}
-
-/// How the elements of a product are summed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Summation {
-    /// Fused dot products of `step` products each, as [`fused`](super::fused), with results in a format.
-    Fused { how: Fused, step: usize, to: Format },
-    /// Exact sums of integers in 32 bits, which wrap or are clamped.
-    Exact { clamps: bool },
+/// Returns true if products of such numbers have no more bits than single precision.
+const fn fits(format: &Format) -> bool {
+    format.is_float() && 2 * (format.fraction + 1) <= EXACT
 }
 
 /// The elements of a product.
@@ -57,7 +46,7 @@ pub(crate) struct Sums {
 }
 
 /// How the bits of a floating-point format are taken apart, for formats whose significands have at most 24 bits.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Decoder {
     /// How far exponent and fraction are shifted to be where single precision has them, and their bits there.
     left: u32,
@@ -115,6 +104,7 @@ pub struct Scratch {
     pub(crate) c: Vec<Tile<u32>>,
     pub(crate) d: Vec<Tile<u32>>,
     factors: [Vec<Numbers>; 2],
+    pub(super) words: Words,
 }
 
 /// A product of two matrices, `a × b + c`.
@@ -124,20 +114,19 @@ pub(crate) struct Multiply<'m> {
     pub b: &'m Elements,
     /// In the format of the sums.
     pub c: &'m Panels,
-    pub summation: Summation,
+    /// The elements are fused dot products of `step` products each, as [`fused`](super::fused).
+    pub how: Fused,
+    pub step: usize,
+    /// Format of the sums.
+    pub to: Format,
     pub scratch: &'m mut Scratch,
 }
 
 impl Multiply<'_> {
     /// Computes the product; `None` if the level has no vectors, or the precision has no quick way.
     pub(crate) fn run(self, level: Level) -> Option<Sums> {
-        let precise = match self.summation {
-            Summation::Fused { how, .. } => how.fraction <= MOST,
-            Summation::Exact { .. } => true,
-        };
-        let length = self.b.words.rows();
-        let fits = length != 0 && [self.a, self.b].iter().all(|factor| fits(&factor.format, length));
-        (precise && fits).then(|| level.run(self)).flatten()
+        let fits = self.b.words.rows() != 0 && [self.a, self.b].iter().all(|factor| fits(&factor.format));
+        (fits && self.how.fraction <= MOST).then(|| level.run(self)).flatten()
     }
 }
 
@@ -159,18 +148,6 @@ impl Numbers {
         }
         numbers
     }
-
-    #[inline(always)]
-    fn integers(words: &Tile<u32>, format: &Format, negative: bool) -> Numbers {
-        let mut numbers = Numbers { significands: [0.0; TILE], exponents: [0; TILE] };
-        let above = 32 - format.bits;
-        for lane in 0..TILE {
-            let (signed, unsigned) = ((words[lane] << above).cast_signed() >> above, words[lane] << above >> above);
-            let value = if format.signed { signed as f32 } else { unsigned as f32 };
-            numbers.significands[lane] = if negative { -value } else { value };
-        }
-        numbers
-    }
 }
 
 /// Sets the numbers of a factor, tile by tile. (There are loops rather than iterators with closures, which would lack the features of the
@@ -180,21 +157,15 @@ fn decode(elements: &Elements, narrow: bool, numbers: &mut Vec<Numbers>) {
     let (format, negative, tiles) = (&elements.format, elements.negative, elements.words.tiles());
     numbers.clear();
     numbers.reserve(tiles.len());
-    if format.is_float() {
-        let decoder = Decoder::new(format, negative);
-        for words in tiles {
-            let mut tile = Numbers::floats(words, &decoder);
-            if narrow {
-                for lane in 0..TILE {
-                    tile.significands[lane] *= power(BIAS + tile.exponents[lane]);
-                }
+    let decoder = Decoder::new(format, negative);
+    for words in tiles {
+        let mut tile = Numbers::floats(words, &decoder);
+        if narrow {
+            for lane in 0..TILE {
+                tile.significands[lane] *= power(BIAS + tile.exponents[lane]);
             }
-            numbers.push(tile);
         }
-    } else {
-        for words in tiles {
-            numbers.push(Numbers::integers(words, format, negative));
-        }
+        numbers.push(tile);
     }
 }
 
@@ -203,16 +174,13 @@ impl Kernel for Multiply<'_> {
 
     #[inline(always)]
     fn run<L: Simd>(self, simd: L) -> Sums {
-        let Multiply { a, b, c, summation, scratch } = self;
+        let Multiply { a, b, c, how, step, to, scratch } = self;
         let (rows, columns, length) = (a.words.rows(), b.words.columns(), b.words.rows());
-        let narrow = [a, b].iter().all(|factor| factor.format.is_float() && factor.format.exponent <= NARROW);
+        let narrow = [a, b].iter().all(|factor| factor.format.exponent <= NARROW);
         let [first, second] = &mut scratch.factors;
         decode(a, narrow, first);
         decode(b, narrow, second);
-        let decoder = match &summation {
-            Summation::Fused { to, .. } => Decoder::new(to, false),
-            Summation::Exact { .. } => Decoder::default(),
-        };
+        let decoder = Decoder::new(&to, false);
         let (mut bits, mut unknown) = (mem::take(&mut scratch.d), Vec::new());
         bits.resize(c.tiles().len(), [0; TILE]);
         for (panel, a) in first.chunks_exact(length).enumerate() {
@@ -224,14 +192,10 @@ impl Kernel for Multiply<'_> {
                 let b = Pair { numbers: second, columns, pair };
                 let c = [c[pair[0]], c[pair[1]]];
                 let mut greatest = [[LEAST; TILE]; PAIR];
-                let sums = match &summation {
-                    Summation::Fused { how, step, to } if narrow => {
-                        fused::<L, true>(simd, a, b, c, (*how, *step, to, &decoder), &mut greatest)
-                    }
-                    Summation::Fused { how, step, to } => {
-                        fused::<L, false>(simd, a, b, c, (*how, *step, to, &decoder), &mut greatest)
-                    }
-                    Summation::Exact { clamps } => exact(simd, a, b, c, *clamps),
+                let how = (how, step, &to, &decoder);
+                let sums = match narrow {
+                    true => fused::<L, true>(simd, a, b, c, how, &mut greatest),
+                    false => fused::<L, false>(simd, a, b, c, how, &mut greatest),
                 };
                 (bits[pair[0]], bits[pair[1]]) = (sums[0], sums[1]);
                 let mut any = false;
@@ -286,31 +250,6 @@ impl<'n> Pair<'n> {
 #[inline(always)]
 fn part(place: usize, end: usize) -> usize {
     end.min((place / TILE + 1) * TILE)
-}
-
-/// Exact sums of integers.
-#[inline(always)]
-fn exact<L: Simd>(simd: L, a: &[Numbers], b: Pair<'_>, c: [Tile<u32>; PAIR], clamps: bool) -> [Tile<u32>; PAIR] {
-    let mut totals = [[0.0; TILE]; PAIR];
-    for (panel, a) in a.chunks(TILE).enumerate() {
-        let b = b.of(panel);
-        for index in 0..PAIR {
-            for (a, b) in a.iter().zip(&b[index].significands) {
-                for lane in 0..TILE {
-                    totals[index][lane] += a.significands[lane] * b;
-                }
-            }
-        }
-    }
-    let mut words = c;
-    for index in 0..PAIR {
-        let totals = truncate(simd, &totals[index]);
-        for lane in 0..TILE {
-            let (c, total) = (c[index][lane].cast_signed(), totals[lane]);
-            words[index][lane] = if clamps { c.saturating_add(total) } else { c.wrapping_add(total) }.cast_unsigned();
-        }
-    }
-    words
 }
 
 /// The bits of fused sums of a pair of columns; `greatest` is raised to the exponents of all terms.
