@@ -43,12 +43,7 @@ fn grammar() -> Value {
         "patterns": [
             pattern("comment.line.double-slash", "//.*$"),
             { "name": "comment.block.ptx", "begin": r"/\*", "end": r"\*/" },
-            {
-                "name": "string.quoted.double.ptx",
-                "begin": "\"",
-                "end": "\"",
-                "patterns": [pattern("constant.character.escape", r"\\.")],
-            },
+            pattern("string.quoted.double", "\"[^\"]*\""),
             {
                 "match": format!(r"(\.entry)\s+({name})"),
                 "captures": {

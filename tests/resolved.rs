@@ -72,8 +72,8 @@ fn directives_of_a_head_have_numbers() {
 
 #[test]
 fn files_and_locations_are_those_of_their_directives() {
-    let module = module(".file 3 \"a \\\"b\\\".cu\"\n.entry k() {\n.loc 3 0x10 5\nret; }");
-    assert_eq!(module.files, [(3, "a \\\"b\\\".cu".to_owned())]);
+    let module = module(".file 3 \"a\\b.cu\"\n.entry k() {\n.loc 3 0x10 5\nret; }");
+    assert_eq!(module.files, [(3, "a\\b.cu".to_owned())]);
     assert_eq!(module.functions[0].instructions[0].location, Some((3, 16, 5)));
 }
 

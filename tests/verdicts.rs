@@ -16,7 +16,7 @@ fn module(version: &str, target: &str, statement: &str) -> String {
         _ => format!(".reg .v2 .{ty} v2_{ty};\n.reg .v4 .{ty} v4_{ty};\n"),
     };
     let declared: String = types.iter().filter(known).map(|ty| single(ty) + &vector(ty)).collect();
-    let outside = ".global .align 16 .u32 gv;\n.const .align 16 .u32 cv;\n";
+    let outside = ".global .align 16 .u32 gv, ga[4];\n.const .align 16 .u32 cv;\n";
     let function = if version.starts_with('1') { "" } else { ".func function() { ret; }\n" };
     format!(".version {version}\n.target {target}\n{outside}{function}.entry kernel() {{\n{declared}{statement}\n}}\n")
 }
@@ -219,11 +219,14 @@ fn operands_of_matrices_textures_and_calls_are_of_their_kind() {
         9.5 sm_90 | call 16, (5), function;
         9.5 sm_90a | tensormap.replace.tile.swizzle_mode.b1024.b32 [b64_7], 4;
         9.5 sm_90 | tex.a2d.v4.u32.f32 {u32_0, u32_1, u32_2, u32_3}, [b64_0, {u32_0, s32_1, f32_2, f32_3}];
-        9.5 sm_90 | mbarrier.init.b64 gv[1], 1;",
+        9.5 sm_90 | ld.u32 u32_0, gv[1];
+        9.5 sm_90 | mov.f32 f32_0, ga[1];
+        9.5 sm_90 | mbarrier.init.b64 ga[1], 1;",
     );
     taken(
         "9.5 sm_90 | tex.a2d.v4.u32.f32 {u32_0, u32_1, u32_2, u32_3}, [b64_0, {u32_0, f32_1, b32_2, f32_3}];
-        9.5 sm_90 | ld.u32 u32_0, gv[1];
+        9.5 sm_90 | ld.u32 u32_0, ga[1];
+        9.5 sm_90 | mov.u32 u32_0, ga[1];
         9.5 sm_90 | mbarrier.check_layout.layout::v0.b64 pred_2, [gv];",
     );
 }

@@ -21,7 +21,7 @@ use crate::text::scope::Symbol;
 const VECTOR_BITS: u32 = 128;
 
 /// Size of an address in bytes.
-const ADDRESS_BYTES: u64 = 8;
+pub(super) const ADDRESS_BYTES: u64 = 8;
 
 /// The declaration whose names are being judged.
 pub(super) struct Declaring<'a> {
@@ -91,7 +91,14 @@ impl<'a> Judge<'_, 'a> {
     }
 
     pub(super) fn attributes(&mut self, attributes: &Attributes<'a>) {
-        let Some(Declaring { space, site, .. }) = self.declaring else { return };
+        let Some(Declaring { space, site, linkage, .. }) = self.declaring else { return };
+        if site == Site::Body && space.is_some_and(|space| space.memory == Some(Memory::Call)) {
+            self.amount(Feature::ParameterAlignment, attributes.align, "an alignment", attributes.span.clone());
+        }
+        if linkage == Some(Linkage::Common) && self.table.space(attributes.word).is_some_and(|space| space.opaque) {
+            let message = format!("a `.{}` is not `.common`", attributes.word);
+            self.findings.error(Code::Syntax, attributes.span.clone(), message);
+        }
         let kind = self.declared_as(attributes, space, site);
         if let Some(declaring) = &mut self.declaring {
             declaring.kind = kind;
@@ -213,6 +220,9 @@ impl<'a> Judge<'_, 'a> {
         let Some(mut declaring) = self.declaring.take() else { return };
         let module = declaring.space.is_some() && declaring.site == Site::Module && !self.names.bare;
         let earlier = if module { self.is_new(name, declaring.linkage) } else { None };
+        if module {
+            self.is_free(name);
+        }
         let symbol = declaring.kind.symbol;
         let symbol = self.numbered(if array { symbol.as_array() } else { symbol });
         self.declare(name, count, symbol);
@@ -322,6 +332,14 @@ impl<'a> Judge<'_, 'a> {
         // Of several declarations of a name, only the first is recorded.
         if !clashes {
             self.names.introduce(self.text, name, count, symbol);
+        }
+    }
+
+    /// Reports a name of the module that a special register has.
+    pub(super) fn is_free(&mut self, name: &'a str) {
+        if self.table.special(name).is_some() {
+            let message = format!("`{name}` is a special register");
+            self.findings.error(Code::DuplicateName, span_of(self.text, name), message);
         }
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Signature {
     /// The results and the parameters: most of many functions have none.
     lists: Option<Box<[Box<[Shape]>; 2]>>,
     linkage: Option<Linkage>,
+    /// True if it has a directive of functions without results.
+    resultless: bool,
 }
 
 /// The head that is being read.
@@ -139,6 +141,7 @@ impl<'a> Judge<'_, 'a> {
 
     pub(super) fn head_name(&mut self, name: &'a str) {
         self.head.name = Some(name);
+        self.is_free(name);
         self.names.scopes.declare(name, None, Symbol::Function);
         let kind = SymbolKind::Function { kernel: self.head.signature.kernel };
         let span = span_of(self.text, name);
@@ -174,7 +177,9 @@ impl<'a> Judge<'_, 'a> {
                     if elements == 0 {
                         self.feature(Feature::OpenParameters, "an array without a length", span.clone());
                     }
-                    self.amount(Feature::ParameterAlignment, shape.align, "an alignment", span.clone());
+                    if head == Head::Function {
+                        self.amount(Feature::ParameterAlignment, shape.align, "an alignment", span.clone());
+                    }
                 }
                 let own = Shape { own: true, ..shape };
                 self.head.list.shapes.push(own);
@@ -220,6 +225,7 @@ impl<'a> Judge<'_, 'a> {
         if let Some(other) = self.head.directives.iter().find(|other| directive.goes_without(other)) {
             return fail(Code::Syntax, span, format!("`.{name}` and `.{}` cannot be combined", other.name));
         }
+        self.head.signature.resultless |= directive.resultless;
         if !self.head.directives.iter().any(|known| core::ptr::eq(*known, directive)) {
             self.head.directives.push(directive);
         }
@@ -282,7 +288,8 @@ impl<'a> Judge<'_, 'a> {
         let alike = now.is_called_as(before);
         let other = match !alike {
             true => Some("results and parameters"),
-            false => (!linkage).then_some("linkage"),
+            false if !linkage => Some("linkage"),
+            false => (now.resultless != before.resultless).then_some("directives"),
         };
         let body = before.body;
         now.body |= body;
@@ -313,14 +320,21 @@ impl<'a> Judge<'_, 'a> {
             return Ok(());
         };
         let alike = own.results() == of.results() && own.parameters() == of.parameters();
+        let directives = own.resultless == of.resultless;
         let (name, message) = if own.kernel || of.kernel {
             (if own.kernel { alias } else { function }, "is a kernel, and a kernel has no alias".to_owned())
         } else if own.body || self.declared.aliases.contains(alias) {
             (alias, "is defined already".to_owned())
+        } else if alias == function {
+            (alias, "is the function itself".to_owned())
+        } else if of.linkage == Some(Linkage::Extern) {
+            (function, "is `.extern`, and an `.extern` function has no alias".to_owned())
         } else if of.linkage == Some(Linkage::Weak) {
             (function, "is `.weak`, and a `.weak` function has no alias".to_owned())
         } else if !alike {
             (alias, format!("has other results and parameters than `{function}`"))
+        } else if !directives {
+            (alias, format!("has other directives than `{function}`"))
         } else {
             self.declared.aliases.insert(alias);
             return Ok(());

@@ -126,8 +126,9 @@ impl<'a> Judge<'_, 'a> {
         let space = self.space(statement, info);
         let value = info.kind != OperandKind::Address;
         let own = match space {
-            // A value operand that lists no state spaces accepts any opaque variable (texture, sampler or surface).
-            Some(space) => space == found || value && found.opaque && info.spaces.is_empty(),
+            // A value operand that lists no state spaces accepts any opaque variable (texture, sampler or surface), which is
+            // declared in another space.
+            Some(space) => space == found || value && found.opaque && space.opaques && info.spaces.is_empty(),
             None => value || found.generic,
         };
         // An operand may list several state spaces that are windows of the same memory.

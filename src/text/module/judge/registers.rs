@@ -6,10 +6,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::Judge;
+use super::declarations::ADDRESS_BYTES;
 use super::kinds::Like;
 use super::undeclared::Wanted;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::table::{self, Kind, Lenient, OperandKind, TypeId, TypeSet};
+use crate::table::{self, Feature, Kind, Lenient, Memory, OperandKind, TypeId, TypeSet};
 use crate::text::lexer::span_of;
 use crate::text::reader::{Read, fail};
 use crate::text::scope::Symbol;
@@ -97,6 +98,7 @@ impl<'a> Judge<'_, 'a> {
                         found => found?,
                     };
                     if ty.is_none() {
+                        self.address_of(info, register.name)?;
                         self.variable(statement, info, register.name)?;
                     }
                     if !info.mixtures {
@@ -110,6 +112,9 @@ impl<'a> Judge<'_, 'a> {
                 }
                 Value::Element { name, .. } => {
                     self.array(name)?;
+                    if !self.table.ty(info.ty).is_word() {
+                        return self.is_variable(name);
+                    }
                     self.variable(statement, info, name)?;
                 }
                 Value::Constant(_) if !info.mixtures => {
@@ -174,6 +179,36 @@ impl<'a> Judge<'_, 'a> {
             },
             _ => Ok(()),
         }
+    }
+
+    /// Checks that the address of a name that is used as a value can be taken, if it is a variable.
+    #[cold]
+    fn address_of(&mut self, info: &'static table::Operand, name: &'a str) -> Read<()> {
+        let span = span_of(self.text, name);
+        let (space, number) = match self.find(name)? {
+            Some(Symbol::Variable { space, number, .. }) => (space, number),
+            Some(Symbol::Function) if self.declared.signatures.get(name).is_some_and(|signature| signature.kernel) => {
+                self.feature(Feature::KernelValues, "the address of a kernel as a value", span);
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        if space.memory == Some(Memory::Call) && !self.declared.shapes[number as usize].own {
+            let message = format!("`{name}` is an argument of calls, whose address cannot be taken");
+            return fail(Code::OperandType, span, message);
+        }
+        let ty = self.table.ty(info.ty);
+        // A reference to a texture, which has the type of an address, and not a value that is computed with.
+        if space.opaque && info.spaces.is_empty() && (ty.kind != Kind::Unsigned || ty.bytes() != ADDRESS_BYTES) {
+            let message = format!("`{name}` is in `.{}`, and cannot be read as a `.{}`", space.name, ty.name);
+            return fail(Code::OperandType, span, message);
+        }
+        Ok(())
+    }
+
+    /// Reports a variable in place of a register.
+    fn is_variable<T>(&self, name: &str) -> Read<T> {
+        fail(Code::OperandType, span_of(self.text, name), format!("`{name}` is a variable, not a register"))
     }
 
     /// Elements of vector registers and constants cannot share braces.
@@ -326,7 +361,7 @@ impl<'a> Judge<'_, 'a> {
                 );
             }
             Some(Symbol::Function) => format!("`{name}` is a function, not a register"),
-            Some(Symbol::Variable { .. }) => format!("`{name}` is a variable, not a register"),
+            Some(Symbol::Variable { .. }) => return self.is_variable(name),
             Some(Symbol::Label | Symbol::List(_)) => format!("`{name}` is a label, not a register"),
         };
         fail(Code::OperandType, span, message)
@@ -382,7 +417,10 @@ impl<'a> Judge<'_, 'a> {
     /// Checks the array of an element operand.
     pub(super) fn array(&mut self, name: &'a str) -> Read<()> {
         match self.find(name)? {
-            Some(Symbol::Variable { .. }) => Ok(()),
+            Some(Symbol::Variable { number, .. }) if self.declared.shapes[number as usize].dimensions > 0 => Ok(()),
+            Some(Symbol::Variable { .. }) => {
+                fail(Code::OperandType, span_of(self.text, name), format!("`{name}` is not an array"))
+            }
             Some(_) => fail(Code::OperandType, span_of(self.text, name), format!("`{name}` is not a variable")),
             None => self.undeclared(name, Wanted::Address),
         }
@@ -411,9 +449,8 @@ impl<'a> Judge<'_, 'a> {
             }
             Some(Symbol::Register { .. }) => false,
             Some(Symbol::Variable { .. }) => integer,
-            Some(Symbol::Function | Symbol::Label | Symbol::List(_)) => {
-                info.functions && wanted.kind != Kind::Predicate
-            }
+            Some(Symbol::Function) => info.functions && wanted.kind != Kind::Predicate,
+            Some(Symbol::Label | Symbol::List(_)) => false,
         };
         if fits {
             return Ok(());

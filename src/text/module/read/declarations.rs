@@ -51,7 +51,8 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         let attributes = if registers { self.register_attributes()? } else { self.variable_attributes()? };
         self.out.part(Part::Attributes(&attributes));
         self.cursor().skip_blanks();
-        if registers && self.cursor().eat(b';') {
+        // A declaration may have no names.
+        if self.cursor().eat(b';') {
             return Ok(());
         }
         if registers && self.is_outside() {
@@ -122,11 +123,19 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         self.text().get(span.start + 1..span.end).and_then(|word| space.bank(word))
     }
 
+    /// Reads the name of the number of lanes of a warp, if it is there.
+    fn eat_warp_size(&mut self) -> bool {
+        let token = self.cursor().token();
+        let found = self.text()[token] == *WARP_NAME;
+        if found {
+            self.cursor().word();
+        }
+        found
+    }
+
     /// Reads how many registers a family has.
     fn count(&mut self) -> Read<u64> {
-        let token = self.cursor().token();
-        if self.text()[token] == *WARP_NAME {
-            self.cursor().word();
+        if self.eat_warp_size() {
             return Ok(WARP);
         }
         let start = self.cursor().at();
@@ -200,6 +209,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
     /// Reads the operand of `.align`, a power of two.
     pub(super) fn alignment(&mut self, span: Range<usize>) -> Read<u64> {
         self.cursor().skip_blanks();
+        if self.eat_warp_size() {
+            return Ok(WARP);
+        }
         let start = self.cursor().at();
         if !self.cursor().at_digit() {
             return fail(Code::Syntax, span, "this is followed by a number");

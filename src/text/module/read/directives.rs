@@ -266,7 +266,11 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         }
         let name = &self.text()[start + 1..self.reader.cursor.at() - 1];
         self.out.part(Part::File(number, name, span.clone()));
-        while self.comma() {
+        // A time and a size.
+        for _ in 0..2 {
+            if !self.comma() {
+                break;
+            }
             self.uses(Feature::FileTimes, "a time or size behind `.file`", span.clone());
             self.cursor().skip_blanks();
             if !self.cursor().at_digit() {

@@ -85,19 +85,31 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
 
     fn head(&mut self, begun: usize, keyword: Range<usize>, kernel: bool, linkage: Option<Linkage>) -> Read<()> {
         let mut name = None;
+        // True once the parameters, or the directives behind them, begin; and once the results have ended.
+        let (mut listed, mut results) = (false, false);
         loop {
             let end = self.cursor().at();
             self.cursor().skip_blanks();
+            let what = if kernel { "kernel" } else { "function" };
             match self.cursor().peek() {
                 b'(' if kernel && name.is_none() => {
                     let message = "the name of a kernel is expected here: a kernel has no results";
                     return fail(Code::Syntax, self.reader.cursor.token(), message);
                 }
-                b'(' => {
+                b'(' if !listed && (name.is_some() || !results) => {
                     self.cursor().bump();
                     let head = if kernel { Head::Kernel } else { Head::Function };
                     self.parameters(head, name.is_some())?;
                     self.cursor().bump();
+                    (listed, results) = (name.is_some(), true);
+                }
+                b'(' if listed => {
+                    let message = format!("the parameters of a {what} are in one list, right behind its name");
+                    return fail(Code::Syntax, self.reader.cursor.token(), message);
+                }
+                b'(' | b'{' | b';' if name.is_none() => {
+                    let message = format!("the name of the {what} is expected here");
+                    return fail(Code::Syntax, self.reader.cursor.token(), message);
                 }
                 b'{' => {
                     self.cursor().bump();
@@ -122,18 +134,21 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
                     return Ok(());
                 }
                 b'.' if self.cursor().at_dot_word() && !self.item_follows() => {
+                    listed = name.is_some();
                     let read = self.head_directive(kernel);
                     self.note(read);
                 }
                 _ if self.cursor().at_word() => {
                     let word = self.cursor().word();
+                    if let Some(name) = name {
+                        let message = format!("`{word}` is not expected here: the {what} has the name `{name}`");
+                        return fail(Code::Syntax, span_of(self.text(), word), message);
+                    }
                     if matches!(word, "_" | WARP_NAME) {
                         return fail(Code::Syntax, span_of(self.text(), word), "a name is expected here");
                     }
-                    if name.is_none() {
-                        name = Some(word);
-                        self.out.part(Part::HeadName(word));
-                    }
+                    name = Some(word);
+                    self.out.part(Part::HeadName(word));
                 }
                 _ => {
                     let message = match kernel {
@@ -174,6 +189,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             return fail(Code::Syntax, span, format!("`.{name}` is not allowed in the head of a {what}"));
         }
         has_numbers(directive, numbers.len(), &span)?;
+        if numbers.iter().any(|number| *number > u32::MAX.into()) {
+            return fail(Code::Syntax, span, format!("a number of `.{name}` has more than 32 bits"));
+        }
         self.out.part(Part::HeadDirective(directive, &numbers, span));
         Ok(())
     }
@@ -248,9 +266,9 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
             let message = "a parameter begins with `.param` or `.reg`";
             return fail(Code::Syntax, start..self.reader.cursor.at(), message);
         }
-        let attributes = if registers { self.register_attributes()? } else { self.variable_attributes()? };
-        if !registers {
-            self.pointer(head)?;
+        let mut attributes = if registers { self.register_attributes()? } else { self.variable_attributes()? };
+        if !registers && let Some(align) = self.pointer(head)? {
+            attributes.align = align;
         }
         self.cursor().skip_blanks();
         let mut name = "";
@@ -289,15 +307,19 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         Ok(true)
     }
 
-    /// `.ptr .global .align 8` behind the type of a kernel's parameter: what it points to.
-    fn pointer(&mut self, head: Head) -> Read<()> {
+    /// `.ptr .global .align 8` behind the type of a kernel's parameter: what it points to. Its own alignment may be there
+    /// instead, which is returned.
+    fn pointer(&mut self, head: Head) -> Read<Option<u64>> {
         self.cursor().skip_blanks();
         let start = self.cursor().at();
         if !self.cursor().at_dot_word() {
-            return Ok(());
+            return Ok(None);
         }
         let word = self.cursor().dot_word();
         let span = start..self.cursor().at();
+        if word == "align" && head == Head::Kernel {
+            return self.alignment(span).map(Some);
+        }
         if word != "ptr" {
             return fail(Code::Syntax, span, "a name is expected here");
         }
@@ -308,15 +330,15 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         self.cursor().skip_blanks();
         let mut start = self.cursor().at();
         if !self.cursor().at_dot_word() {
-            return Ok(());
+            return Ok(None);
         }
         let mut word = self.cursor().dot_word();
-        let pointed = |space: &Space| !space.opaque && (space.generic || space.values);
+        let pointed = |space: &Space| space.name == word && (space.opaque || space.generic || space.values);
         if self.reader.table.space(word).is_some_and(pointed) {
             self.cursor().skip_blanks();
             start = self.cursor().at();
             if !self.cursor().at_dot_word() {
-                return Ok(());
+                return Ok(None);
             }
             word = self.cursor().dot_word();
         }
@@ -324,7 +346,7 @@ impl<'a, O: Output<'a>> ModuleReader<'a, O> {
         if word != "align" {
             return fail(Code::Syntax, span, format!("`.{word}` is neither a state space nor `.align`"));
         }
-        self.alignment(span).map(|_| ())
+        self.alignment(span).map(|_| None)
     }
 }
 
