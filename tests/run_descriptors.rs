@@ -1,12 +1,12 @@
-//! Kernels of `kernels/triton_descriptors.py`, which Triton compiled: tensor descriptors that kernels make on the device, boxes of a tensor
-//! that are loaded, stored, added and gathered, held against the host.
+//! Kernels of `kernels/triton_descriptors.py`, which Triton compiled: tensor descriptors that kernels make on the device or get from the
+//! host, boxes of a tensor that are loaded, stored, added and gathered, held against the host.
 
 #[path = "kernels/machine.rs"]
 mod machine;
 
 use half::f16;
 use machine::{Machine, on_threads, random};
-use ptx_isa::run::{Argument, Grid, Options};
+use ptx_isa::run::{Argument, Grid, Options, Swizzle, TensorElement, TensorMap};
 
 /// Dynamic shared memory and scratch for each block in bytes: more than any of the kernels needs.
 const SHARED: u32 = 32768;
@@ -60,6 +60,33 @@ fn elements_are_scaled_in_boxes() {
             run(machine, "scaled", [5, 8], &[&[px.into(), y.into()], &sizes[..]].concat());
             let expected: Vec<f32> = x.iter().map(|x| x * 3.0).collect();
             assert_eq!(machine.download::<f32>(y, ROWS * COLUMNS), expected);
+        });
+    }
+}
+
+#[test]
+fn descriptors_are_parameters() {
+    const ROWS: usize = 70;
+    const COLUMNS: usize = 120;
+    let x = small(ROWS * COLUMNS);
+    for text in [
+        include_str!("kernels/triton-tma-host-fp16-90.ptx"),
+        include_str!("kernels/triton-tma-host-fp16-100.ptx"),
+        include_str!("kernels/triton-tma-host-fp16-120.ptx"),
+    ] {
+        on_threads(text, |machine| {
+            let (px, y) = (machine.upload(&halves(&x)), machine.upload(&[0_u16; ROWS * COLUMNS]));
+            // A descriptor, and the shape and strides of the tensor.
+            let described = |pointer: u64| -> [Argument; 5] {
+                let (shape, strides) = ([COLUMNS as u64, ROWS as u64], [2 * COLUMNS as u64]);
+                let map = TensorMap::tiled(TensorElement::F16, pointer, &shape, &strides, &[64, 32]);
+                let map = map.swizzle(Swizzle::Bytes128).encode().unwrap();
+                let [rows, columns] = [ROWS as i32, COLUMNS as i32];
+                [Argument::bytes(map), rows.into(), columns.into(), (COLUMNS as i64).into(), 1_i64.into()]
+            };
+            run(machine, "scaled_by_host", [3, 2], &[&described(px)[..], &described(y), &[3.0_f32.into()]].concat());
+            let expected: Vec<f32> = x.iter().map(|x| x * 3.0).collect();
+            assert_eq!(machine.download::<u16>(y, ROWS * COLUMNS), halves(&expected));
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ptx_isa::run::{ErrorKind, Grid, Memory, Module, Options};
+use ptx_isa::run::{Argument, ErrorKind, Grid, Memory, Module, Options};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
@@ -221,5 +221,75 @@ fn what_is_not_in_a_function_is_an_error() {
     ] {
         let error = Module::load(text, &Memory::new()).expect_err("labels are in functions");
         assert_eq!(error.kind.name(), "module", "{text}: {error}");
+    }
+}
+
+#[test]
+fn parameters_have_addresses_of_32_bits() {
+    let body = "
+.visible .entry k(.param .align 8 .b8 p[8], .param .u64 y) {
+    .reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .pred %p;
+    ld.param.u64 %rd3, [y];
+    mov.b32 %r1, p; ld.param.u32 %r2, [%r1+4]; st.global.u32 [%rd3], %r2;
+    cvt.u64.u32 %rd1, %r1; cvta.param.u64 %rd2, %rd1; ld.u32 %r2, [%rd2+4]; st.global.u32 [%rd3+4], %r2;
+    mov.b64 %rd1, p; cvta.param.u64 %rd2, %rd1; cvta.to.param.u64 %rd4, %rd2; cvt.u32.u64 %r1, %rd4;
+    cvt.u64.u32 %rd5, %r1; ld.param.u32 %r2, [%rd5+4]; st.global.u32 [%rd3+8], %r2;
+    ld.param.u32 %r2, [%rd1+4]; st.global.u32 [%rd3+12], %r2;
+    isspacep.param %p, %rd2; selp.u32 %r2, 11, 0, %p; st.global.u32 [%rd3+16], %r2;
+    ret;
+}";
+    let memory = Memory::new();
+    let kernel = Module::load(&module(body), &memory).unwrap().kernel("k").unwrap();
+    let out = memory.upload(&[0_u32; 5]);
+    let p: Vec<u8> = [10_u32, 11].iter().flat_map(|word| word.to_le_bytes()).collect();
+    kernel.launch(Grid::new(1, 1), &[Argument::bytes(p), out.into()]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(memory.download::<u32>(out, 5).unwrap(), [11; 5]);
+}
+
+#[test]
+fn shared_memory_has_the_size_of_a_device() {
+    let memory = Memory::new();
+    let kernel = Module::load(&module(".visible .entry k() { ret; }"), &memory).unwrap().kernel("k").unwrap();
+    kernel.launch(Grid::new(1, 1).shared(232_448), &[]).unwrap_or_else(|error| panic!("{error}"));
+    let error = kernel.launch(Grid::new(1, 1).shared(232_449), &[]).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Shape);
+    assert!(error.to_string().contains("up to 232448 bytes of shared memory, not 232449"), "{error}");
+}
+
+#[test]
+fn a_lock_that_is_mostly_taken_is_handed_on() {
+    // The first block takes the lock again and again, until the second one has had it.
+    let body = "
+.visible .entry k(.param .u64 x) {
+    .reg .b64 %rd; .reg .b32 %r<9>; .reg .pred %p<6>;
+    ld.param.u64 %rd, [x]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
+    setp.ne.u32 %p1, %r1, 0; setp.ne.u32 %p2, %r2, 0;
+POLL:
+    @%p1 bra HELD;
+SPIN:
+    atom.global.acquire.gpu.cas.b32 %r3, [%rd], 0, 1;
+    setp.ne.u32 %p3, %r3, 0;
+    @%p3 bra SPIN;
+HELD:
+    bar.sync 0; mov.u32 %r6, 0;
+WORK:
+    add.u32 %r6, %r6, 1; setp.lt.u32 %p5, %r6, 1000; bar.sync 0; @%p5 bra WORK;
+    @%p2 st.global.u32 [%rd+4], 1;
+    ld.global.u32 %r4, [%rd+4];
+    bar.sync 0;
+    @!%p1 atom.global.release.gpu.exch.b32 %r5, [%rd], 0;
+    setp.eq.u32 %p4, %r4, 0;
+    @%p4 bra POLL;
+    ret;
+}";
+    let text = module(body).replace("sm_80", "sm_90");
+    for cluster in [1, 2] {
+        let memory = Memory::new();
+        let kernel = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
+        let x = memory.upload(&[0_u32; 2]);
+        let options = Options { threads: Some(1), limit: 50_000_000, ..Options::default() };
+        let grid = Grid { cluster: [cluster, 1, 1], ..Grid::new(2, 128) };
+        kernel.launch_with(grid, &[x.into()], &options).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(memory.download::<u32>(x, 2).unwrap(), [0, 1]);
     }
 }

@@ -49,7 +49,16 @@ impl Array {
         if device != CPU && device != PINNED {
             return Err(PyTypeError::new_err("is not in the memory of the CPU: pass a copy that is"));
         }
-        let capsule = object.call_method0(intern!(py, "__dlpack__"))?.cast_into::<PyCapsule>()?;
+        let capsule = match object.call_method0(intern!(py, "__dlpack__")) {
+            // NumPy exports no elements of types that other packages add, such as `bfloat16`, but their bytes.
+            Err(error) if error.is_instance_of::<PyBufferError>(py) => {
+                return match object.call_method1(intern!(py, "view"), ("u1",)) {
+                    Ok(bytes) if !bytes.is(object) => Array::of(&bytes),
+                    _ => Err(error),
+                };
+            }
+            capsule => capsule?.cast_into::<PyCapsule>()?,
+        };
         let bytes = addresses(&capsule)?;
         Ok(Some(Array { bytes, _held: Held::Capsule(capsule.unbind()) }))
     }

@@ -81,6 +81,9 @@ def test_memory_comes_by_every_protocol(saxpy):
         saxpy[2, 32](64, 3, OnlyDlpack(x), wrapped)
         result = wrapped.array if isinstance(wrapped, OnlyDlpack) else numpy.frombuffer(wrapped, numpy.float32)
         assert (result == expected).all()
+    # Elements that NumPy exports by no protocol, as those that other packages add.
+    saxpy[2, 32](64, 3, x.view("datetime64[s]"), y.view("datetime64[s]"))
+    assert (y == x * 3 + expected).all()
 
 
 def test_arrays_that_overlap_are_one(saxpy):

@@ -16,6 +16,7 @@ use std::vec;
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use ptx_isa::matrix::Scratch;
@@ -161,6 +162,8 @@ pub(crate) struct Block<'l> {
     looked: bool,
     pub changed: bool,
     spins: u64,
+    /// True if lanes released, in this turn, what other blocks may wait for.
+    pub released: bool,
     pub executed: u64,
     /// Bounds of the allocation accessed last by the block, and by each operation.
     pub around: (usize, usize),
@@ -238,6 +241,7 @@ impl<'l> Block<'l> {
             looked: false,
             changed: false,
             spins: 0,
+            released: false,
             executed: 0,
             around: launched.everywhere(),
             bounds: vec![launched.everywhere(); code.ops.len()],
@@ -376,7 +380,7 @@ impl<'l> Block<'l> {
     /// Runs until all threads have ended or `budget` steps are done. A step counts once, however many lanes take part.
     pub(crate) fn run(&mut self, budget: u64) -> Result<Status, Error> {
         let mut steps = 0;
-        (self.waits, self.spins) = (0, 0);
+        (self.waits, self.spins, self.released) = (0, 0, false);
         while let Some(mut entry) = self.pick()? {
             self.activate(&entry);
             let code = self.code;
@@ -418,7 +422,11 @@ impl<'l> Block<'l> {
                                 entry.at = to;
                                 let spins = back && self.has_spun();
                                 let waits = self.waits >= WAITS && self.peers.len() > 1;
-                                if steps >= budget || waits || self.spins >= SPINS {
+                                let stuck = waits || self.spins >= SPINS;
+                                if stuck {
+                                    self.launched.stuck.store(true, Ordering::Relaxed);
+                                }
+                                if steps >= budget || stuck || back && !spins && self.yields() {
                                     self.aside(entry);
                                     return self.suspended();
                                 }
@@ -461,6 +469,7 @@ impl<'l> Block<'l> {
     pub(crate) fn look(&mut self, changed: bool) {
         self.looked = true;
         self.changed |= changed;
+        self.released |= changed;
     }
 
     /// Returns true if lanes that go back in a loop looked at memory in vain: they wait for others.
@@ -468,6 +477,14 @@ impl<'l> Block<'l> {
         let (looked, changed) = (std::mem::take(&mut self.looked), std::mem::take(&mut self.changed));
         self.spins = if looked && !changed { self.spins + 1 } else { 0 };
         looked && !changed
+    }
+
+    /// Returns true if lanes released something while a block waits in vain, which then has its turn: lanes that take a lock again
+    /// would mostly have it when the turn is over.
+    fn yields(&self) -> bool {
+        self.released
+            && self.launched.stuck.load(Ordering::Relaxed)
+            && self.launched.stuck.swap(false, Ordering::Relaxed)
     }
 
     /// It has run long enough: an error of one of several blocks is not kept any longer.

@@ -58,7 +58,8 @@ impl Block<'_> {
                 let window = match place {
                     Where::Block => BLOCK,
                     Where::Thread => THREAD,
-                    _ => 0,
+                    Where::Parameters => PARAMETERS,
+                    Where::Generic | Where::Device => 0,
                 };
                 self.each(entry, guard, |block, warp, lane| {
                     let value = block.get(warp, lane, *at);

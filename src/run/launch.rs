@@ -4,11 +4,11 @@ use std::prelude::rust_2024::*;
 use std::{format, vec};
 
 use std::io::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use ptx_isa::table::{Origin, Table};
+use ptx_isa::table::{Memory as Belongs, Origin, Table};
 use ptx_isa::text::resolved;
 
 use super::argument::Argument;
@@ -166,7 +166,6 @@ impl Module {
             memory.tell_apart();
         }
         for (variable, address) in module.variables.iter().zip(&mut addresses) {
-            use ptx_isa::table::Memory as Belongs;
             let own = matches!(decode::memory(variable), Some(Belongs::Device | Belongs::Constant));
             if own && variable.size > 0 && !decode::external(variable) {
                 *address = memory.try_allocate(variable.size as usize).ok_or_else(|| {
@@ -370,6 +369,12 @@ impl Kernel {
         self.run(grid, arguments, options, false)
     }
 
+    /// Maximum size in bytes of the shared memory of a block.
+    fn shared_limit(&self) -> Option<u64> {
+        let spaces = self.loaded.module.table.spaces;
+        spaces.iter().find(|space| space.memory == Some(Belongs::Block)).and_then(|space| space.limit)
+    }
+
     fn run(&self, grid: Grid, arguments: &[Argument], options: &Options, checked: bool) -> Result<Report, Error> {
         let named = |error: Error| Error { kernel: Some(self.name().to_owned()), ..error };
         let function = self.function();
@@ -377,8 +382,8 @@ impl Kernel {
         let cluster = self.shape(&grid).map_err(named)?;
         let code = self.code()?;
         let all = code.static_shared.saturating_add(grid.shared.into());
-        if all > MOST_SHARED {
-            let message = format!("a block has up to {MOST_SHARED} bytes of shared memory, not {all}");
+        if let Some(limit) = self.shared_limit().filter(|limit| all > *limit) {
+            let message = format!("a block has up to {limit} bytes of shared memory, not {all}");
             return Err(named(Error::new(ErrorKind::Shape, message)));
         }
         let narrow = self.loaded.module.address_bits == 32;
@@ -415,6 +420,7 @@ impl Kernel {
             ticks: AtomicU64::new(0),
             next: AtomicU64::new(0),
             cancelled: AtomicU64::new(0),
+            stuck: AtomicBool::new(false),
             number: LAUNCHES.fetch_add(1, Ordering::Relaxed) + 1,
         };
         let launched = Launched { together: launched.in_lockstep(), ..launched };
@@ -484,15 +490,14 @@ pub(crate) struct Launched<'l> {
     next: AtomicU64,
     /// Clusters that will not begin.
     pub cancelled: AtomicU64,
+    /// True if a block has waited in vain for what others change, since one of these gave way to it.
+    pub stuck: AtomicBool,
     /// The number of the launch, counted from one.
     pub number: u64,
 }
 
 /// Number of launches in this process.
 static LAUNCHES: AtomicU64 = AtomicU64::new(0);
-
-/// The most bytes of shared memory that a block may have here: more than any device gives.
-const MOST_SHARED: u64 = 1 << 20;
 
 /// Bytes of the memory in which the blocks of a cooperative grid meet.
 const WORKSPACE: usize = 256;

@@ -5,9 +5,10 @@
 
 #![allow(unsafe_code, reason = "operations hold addresses that were checked when they began")]
 
+use std::mem;
 use std::prelude::rust_2024::*;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use ptx_isa::table::{ALONE, COPIES, Evaluator};
 
@@ -136,7 +137,6 @@ pub(crate) type Thread = (usize, usize);
 /// An operation that was begun.
 #[derive(Debug)]
 struct Operation {
-    thread: Thread,
     group: u8,
     /// The number of its group, once that is made.
     number: Option<u64>,
@@ -150,7 +150,8 @@ struct Operation {
 /// The operations of a cluster that are kept.
 #[derive(Debug, Default)]
 pub(crate) struct Pending {
-    operations: Vec<Operation>,
+    /// Those of each thread, in order.
+    operations: BTreeMap<Thread, Vec<Operation>>,
     /// Number of groups that each thread has committed.
     groups: HashMap<(Thread, u8), u64>,
     random: u64,
@@ -163,29 +164,29 @@ impl Pending {
 
     /// Keeps an operation.
     pub(crate) fn begin(&mut self, thread: Thread, group: u8, pieces: Vec<Piece>, applied: Option<Applied>) {
-        let operation = Operation { thread, group, number: None, pieces, applied, signals: Vec::new(), after: false };
-        self.operations.push(operation);
+        let operation = Operation { group, number: None, pieces, applied, signals: Vec::new(), after: false };
+        self.operations.entry(thread).or_default().push(operation);
     }
 
     /// The thread's last operation signals.
     pub(crate) fn signal(&mut self, thread: Thread, signals: Vec<Signal>) {
-        if let Some(last) = self.operations.iter_mut().rfind(|one| one.thread == thread) {
+        if let Some(last) = self.operations.get_mut(&thread).and_then(|own| own.last_mut()) {
             last.signals.extend(signals);
         }
     }
 
     /// Signals when all copies of the thread are complete.
     pub(crate) fn after(&mut self, thread: Thread, signals: Vec<Signal>) {
-        self.begin(thread, ALONE, Vec::new(), None);
-        let last = self.operations.last_mut().expect("it was just pushed");
-        (last.after, last.signals) = (true, signals);
+        let operation =
+            Operation { group: ALONE, number: None, pieces: Vec::new(), applied: None, signals, after: true };
+        self.operations.entry(thread).or_default().push(operation);
     }
 
     /// Makes a group of what the thread began.
     pub(crate) fn commit(&mut self, thread: Thread, group: u8) {
         let count = self.groups.entry((thread, group)).or_default();
-        for one in &mut self.operations {
-            if (one.thread, one.group, one.number) == (thread, group, None) {
+        for one in self.operations.get_mut(&thread).into_iter().flatten() {
+            if (one.group, one.number) == (group, None) {
                 one.number = Some(*count);
             }
         }
@@ -201,53 +202,74 @@ impl Pending {
                 (Some(number), Some(left)) => number.saturating_add(left) < made,
                 (None, Some(_)) => false,
             };
-            one.thread == thread && one.group == group && old
+            one.group == group && old
         };
+        let Some(own) = self.operations.remove(&thread) else { return };
+        let mut of = BTreeMap::from([(thread, own)]);
         if reading {
-            let due = self.operations.iter_mut().filter(|one| due(one));
+            let due = of.values_mut().flatten().filter(|one| due(one));
             due.flat_map(|one| &mut one.pieces).for_each(Piece::read);
         } else {
-            self.complete(due, || false);
+            self.complete(&mut of, due, || false);
         }
+        self.operations.append(&mut of);
     }
 
     /// Completes what signals an object in memory, until the object is as it is awaited.
     pub(crate) fn awaited(&mut self, at: usize, done: impl Fn() -> bool) {
-        self.complete(|one| one.signals.iter().any(|signal| signal.at == at), done);
+        let mut all = mem::take(&mut self.operations);
+        self.complete(&mut all, |one| one.signals.iter().any(|signal| signal.at == at), done);
+        self.operations = all;
     }
 
     /// Completes everything.
     pub(crate) fn finish(&mut self) {
-        self.complete(|_| true, || false);
+        let mut all = mem::take(&mut self.operations);
+        self.complete(&mut all, |_| true, || false);
     }
 
     /// Completes operations in an order that the seed chooses, until they are enough.
-    fn complete(&mut self, due: impl Fn(&Operation) -> bool, done: impl Fn() -> bool) {
-        while !done() {
-            let due: Vec<usize> = (0..self.operations.len()).filter(|place| due(&self.operations[*place])).collect();
-            if due.is_empty() {
-                return;
-            }
+    fn complete(
+        &mut self,
+        operations: &mut BTreeMap<Thread, Vec<Operation>>,
+        due: impl Fn(&Operation) -> bool,
+        done: impl Fn() -> bool,
+    ) {
+        let places = |(thread, own): (&Thread, &Vec<Operation>)| {
+            let due = own.iter().enumerate().filter(|(_, one)| due(one));
+            due.map(|(place, _)| (*thread, place)).collect::<Vec<_>>()
+        };
+        let mut due: Vec<(Thread, usize)> = operations.iter().flat_map(places).collect();
+        // Operations that are complete have no place any more, but keep those of others until the end.
+        let mut complete = BTreeSet::new();
+        while !due.is_empty() && !done() {
             // A linear congruential generator: its upper bits look random.
             self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let place = due[(self.random >> 33) as usize % due.len()];
-            let mut one = self.operations.remove(place);
-            if one.after {
-                let before: Vec<Operation> = {
-                    let (earlier, thread) = (place, one.thread);
-                    let mut kept = Vec::new();
-                    let mut taken = Vec::new();
-                    for (index, other) in std::mem::take(&mut self.operations).into_iter().enumerate() {
-                        let copies = index < earlier && other.thread == thread && other.group == COPIES;
-                        if copies { taken.push(other) } else { kept.push(other) }
-                    }
-                    self.operations = kept;
-                    taken
-                };
-                before.into_iter().for_each(|mut copy| copy.perform());
+            let (thread, place) = due.swap_remove((self.random >> 33) as usize % due.len());
+            let own = operations.get_mut(&thread).expect("the thread has operations");
+            if !complete.insert((thread, place)) {
+                continue;
             }
-            one.perform();
+            if own[place].after {
+                for (earlier, copy) in own[..place].iter_mut().enumerate() {
+                    if copy.group == COPIES && complete.insert((thread, earlier)) {
+                        copy.perform();
+                    }
+                }
+            }
+            own[place].perform();
         }
+        if complete.is_empty() {
+            return;
+        }
+        for (thread, own) in operations.iter_mut() {
+            let mut place = 0;
+            own.retain(|_| {
+                place += 1;
+                !complete.contains(&(*thread, place - 1))
+            });
+        }
+        operations.retain(|_, own| !own.is_empty());
     }
 }
 

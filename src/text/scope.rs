@@ -438,6 +438,7 @@ mod tests {
         kernel: None,
         function: None,
         banks: 0,
+        limit: None,
         values: true,
         opaques: true,
         vectors: true,

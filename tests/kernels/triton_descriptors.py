@@ -3,8 +3,8 @@
     python -m venv venv && venv/bin/pip install triton
     venv/bin/python triton_descriptors.py
 
-Descriptors are made on the device, by `tensormap.replace` in the kernel's scratch memory; `triton-descriptors.txt` says how much of
-that and of shared memory each needs.
+Descriptors are made on the device, by `tensormap.replace` in the kernel's scratch memory, or are parameters that the host makes;
+`triton-descriptors.txt` says how much scratch and shared memory each needs.
 """
 import os
 import tempfile
@@ -61,6 +61,13 @@ def gathered(x, index, y, rows, columns, count: tl.constexpr, width: tl.constexp
 
 
 @triton.jit
+def scaled_by_host(a, b, factor, height: tl.constexpr, width: tl.constexpr):
+    """The same as `scaled`, with descriptors that the host made."""
+    i, j = tl.program_id(0) * height, tl.program_id(1) * width
+    b.store([i, j], (a.load([i, j]) * factor).to(b.dtype))
+
+
+@triton.jit
 def product(x, y, z, m, n, k, rows: tl.constexpr, columns: tl.constexpr, depth: tl.constexpr):
     """z = x y, with wgmma or tcgen05 where the target has it."""
     a = tl.make_tensor_descriptor(x, shape=[m, k], strides=[k, 1], block_shape=[rows, depth])
@@ -89,6 +96,8 @@ def main():
     for target in [90, 100, 120]:
         lines.append(compile(scaled, "scaled-fp16", target, ["*fp16", "*fp16", "i32", "i32", "fp32"], {"height": 32, "width": 64}))
         lines.append(compile(scaled, "scaled-fp32", target, ["*fp32", "*fp32", "i32", "i32", "fp32"], {"height": 16, "width": 16}))
+        boxes = "tensordesc<fp16[32, 64]>"
+        lines.append(compile(scaled_by_host, "host-fp16", target, [boxes, boxes, "fp32"], {"height": 32, "width": 64}))
         lines.append(compile(row_sums, "sums", target, ["*fp16", "*fp32", "i32", "i32"], {"height": 32, "width": 32}))
         lines.append(compile(added, "added", target, ["*fp32", "*fp32", "i32", "i32"], {"height": 16, "width": 32}))
     lines.append(compile(gathered, "gathered", 100, ["*fp16", "*i32", "*fp16", "i32", "i32"], {"count": 32, "width": 64}))

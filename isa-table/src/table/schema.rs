@@ -172,6 +172,8 @@ contents! {
         function: Option<&'static str>,
         /// Number of its banks, with numbers from zero in brackets behind its name: `const[2]`. Zero if it has none.
         banks: u8,
+        /// Size in bytes of the memory of each owner on the targets that have most of it; `None` if that is not known.
+        limit: Option<u64>,
         /// True if its variables may have initializers.
         values: bool,
         /// True if variables of opaque types may be declared in it.

@@ -24,15 +24,30 @@ impl Planning<'_> {
             None if info.spaces.len() == 1 => info.spaces.first().copied(),
             None => None,
         };
-        let space = named.or(fixed).and_then(|name| self.module.table.space(name)).and_then(|space| space.memory);
-        let space = space.or_else(|| match &instruction.operands[operand].value {
+        if let Some(place) = named.or(fixed).and_then(|name| self.named(open, name)) {
+            return place;
+        }
+        where_of(match &instruction.operands[operand].value {
             Value::Address { symbol: Symbol::Module(number), .. } => memory(&self.module.variables[*number]),
             Value::Address { symbol: Symbol::Local(number), .. } => {
                 memory(&self.module.functions[open.number].variables[*number])
             }
             _ => None,
-        });
-        where_of(space)
+        })
+    }
+
+    /// The memory of a state space that a statement names. Parameters of a kernel are in one memory, those of another function and
+    /// arguments of calls in the frames of threads, unless the name tells which are meant.
+    fn named(&self, open: &Open<'_>, name: &str) -> Option<Where> {
+        let space = self.module.table.space(name)?;
+        let place = where_of(space.memory);
+        let kernel =
+            space.function != Some(name) && (space.kernel == Some(name) || self.module.functions[open.number].kernel);
+        Some(match space.memory? {
+            Belongs::Call if kernel => Where::Parameters,
+            Belongs::Call => Where::Thread,
+            _ => place,
+        })
     }
 
     pub(super) fn address(&mut self, open: &mut Open<'_>, value: &Value, place: &mut Where) -> Result<Address, Error> {
@@ -130,7 +145,7 @@ impl Planning<'_> {
                 Access { place, at, affine, bytes, signed, ordered: word($order).is_some(), cells, transfer: None }
             }};
         }
-        let space = |index: usize| where_of(word(index).and_then(|name| table.space(name)).and_then(|s| s.memory));
+        let space = |index: usize| word(index).and_then(|name| self.named(open, name)).unwrap_or(Where::Generic);
         Ok(match effect.kind {
             EffectKind::Read => Action::Read(access!(result, 1)),
             EffectKind::Write => Action::Write(access!(Some(operand(1).ok_or_else(missing)?.0), 2)),
@@ -193,7 +208,11 @@ impl Planning<'_> {
                 Action::ToGeneric { place, at: cell!(0), to }
             }
             EffectKind::FromGeneric => Action::FromGeneric { place: space(1), at: cell!(0), to: to!() },
-            EffectKind::IsInSpace => Action::IsInSpace { place: space(1), at: cell!(0), to: to!() },
+            EffectKind::IsInSpace => {
+                let belongs = word(1).and_then(|name| table.space(name)).and_then(|space| space.memory);
+                let place = if belongs == Some(Belongs::Call) { Where::Parameters } else { where_of(belongs) };
+                Action::IsInSpace { place, at: cell!(0), to: to!() }
+            }
             EffectKind::IsInCluster => Action::IsInCluster { at: cell!(0), to: to!() },
             EffectKind::MapToBlock => Action::MapToBlock { at: cell!(0), rank: cell!(1), to: to!() },
             EffectKind::RankOfBlock => Action::RankOfBlock { at: cell!(0), to: to!() },

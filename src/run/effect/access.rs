@@ -189,6 +189,7 @@ impl Block<'_> {
 
     pub(super) fn write(&mut self, entry: &Entry, guard: Guard, access: &Access) -> Result<(), Error> {
         self.changed = true;
+        self.released |= access.ordered;
         let one = |block: &mut Self, warp| block.write_warp(entry, guard, access, warp);
         self.access(entry, access, Self::regular::<true>, Self::moved::<true>, one)
     }

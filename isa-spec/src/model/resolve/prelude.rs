@@ -300,7 +300,9 @@ impl Resolver {
             "kernel",
             "function",
         ];
-        for ast::Space { docs, name, memory, attributes, option, inside, until, kernel, function, banks } in spaces {
+        for space in spaces {
+            let ast::Space { docs, name, memory, attributes, option, inside, until, kernel, function, banks, limit } =
+                space;
             let [inside, until] = [inside, until].map(|version| version.map(|version| self.version(&version)));
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
@@ -344,6 +346,7 @@ impl Resolver {
                 suffixes: has("suffixes"),
                 kernel: kernel.map(|window| window.to_string()),
                 function: function.map(|window| window.to_string()),
+                limit: limit.map(|limit| limit.value.into()),
                 banks: banks.map_or(0, |banks| banks.value.min(u8::MAX.into()) as u8),
                 values: has("values"),
                 opaques: has("opaques"),

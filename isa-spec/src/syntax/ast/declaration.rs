@@ -262,6 +262,8 @@ pub(crate) struct Space {
     pub function: Option<Ident>,
     /// `banks 11`
     pub banks: Option<Number>,
+    /// `limit 232448`
+    pub limit: Option<Number>,
 }
 
 /// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: a special register
