@@ -134,7 +134,11 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
         match alone {
             _ if masks.iter().fold(u32::MAX, |all, mask| all & mask) != u32::MAX => {}
             Some(register) if adjacent => {
+                // The warps that come next mostly access what is behind this.
+                let ahead = masks.len() * WARP * size_of::<E>();
                 for (warp, at) in warps {
+                    prefetch::<E>(at[0].wrapping_add(ahead));
+                    prefetch::<E>(at[1].wrapping_add(ahead));
                     let register = first.add(warp * stride + register).cast::<E>();
                     move_adjacent::<E, WRITE, WIDTH>(register, at[0], HALF);
                     move_adjacent::<E, WRITE, WIDTH>(register.add(HALF), at[1], HALF);
@@ -180,6 +184,19 @@ unsafe fn over_warps<E: Stored, const WRITE: bool, const WIDTH: usize>(
             }
         }
     }
+}
+
+/// Brings the lines of the elements of half a warp closer, if there is memory.
+#[inline(always)]
+fn prefetch<E>(at: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    for line in (0..HALF * size_of::<E>()).step_by(64) {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: nothing is read, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.wrapping_add(line) as *const i8) };
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = at;
 }
 
 /// Moves adjacent elements between a register and memory.
