@@ -293,3 +293,32 @@ WORK:
         assert_eq!(memory.download::<u32>(x, 2).unwrap(), [0, 1]);
     }
 }
+
+#[test]
+fn lanes_vote_with_those_that_name_the_same_ones() {
+    // The lower lanes vote among themselves, and then with all, at the place where the upper ones wait for all.
+    let body = "
+.visible .entry k(.param .u64 y) {
+    .reg .b64 %rd<4>; .reg .b32 %r<6>; .reg .pred %p<4>;
+    ld.param.u64 %rd1, [y]; mov.u32 %r1, %tid.x; mov.u32 %r4, 0; and.b32 %r2, %r1, 1;
+    setp.lt.u32 %p1, %r1, 16;
+    selp.b32 %r3, 0xffff, 0xffffffff, %p1;
+    @!%p1 xor.b32 %r2, %r2, 1;
+AGAIN:
+    setp.ne.u32 %p2, %r2, 0;
+    vote.sync.ballot.b32 %r5, %p2, %r3;
+    setp.ne.u32 %p3, %r3, 0xffffffff;
+    @%p3 mov.u32 %r4, %r5;
+    @%p3 xor.b32 %r2, %r2, 1;
+    mov.u32 %r3, 0xffffffff;
+    @%p3 bra AGAIN;
+    mul.wide.u32 %rd2, %r1, 8; add.u64 %rd3, %rd1, %rd2; st.global.v2.u32 [%rd3], {%r4, %r5};
+    ret;
+}";
+    let memory = Memory::new();
+    let kernel = Module::load(&module(body), &memory).unwrap().kernel("k").unwrap();
+    let out = memory.upload(&[0_u32; 64]);
+    kernel.launch(Grid::new(1, 32), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
+    let expected: Vec<u32> = (0..32).flat_map(|lane| [if lane < 16 { 0xaaaa } else { 0 }, 0x5555_5555]).collect();
+    assert_eq!(memory.download::<u32>(out, 64).unwrap(), expected);
+}

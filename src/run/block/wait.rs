@@ -3,6 +3,8 @@
 use std::prelude::rust_2024::*;
 use std::{format, vec};
 
+use ptx_isa::warp::Row;
+
 use super::super::decode::{Action, Cell, Op};
 use super::super::error::{Error, ErrorKind};
 use super::{Block, Entry, Flow};
@@ -170,6 +172,29 @@ impl Block<'_> {
         }
     }
 
+    /// Those of a warp's lanes at one place that wait: for live lanes which they name, and which are neither there, naming the same
+    /// ones, nor among those `elsewhere`.
+    fn incomplete(&self, warp: usize, lanes: u32, elsewhere: u32, mask: Cell) -> u32 {
+        let (mut rest, mut waits) = (lanes, 0);
+        while rest != 0 {
+            let first = self.get(warp, rest.trailing_zeros() as usize, mask) as u32;
+            let alike = match mask {
+                Cell::Row(Row { bits: 32, number }) => {
+                    let masks = self.warps.b32(warp, number);
+                    let same =
+                        masks.iter().enumerate().fold(0, |all, (lane, mask)| all | u32::from(*mask == first) << lane);
+                    rest & same
+                }
+                _ => rest,
+            };
+            if first & self.live[warp] & !(alike | elsewhere) != 0 {
+                waits |= alike;
+            }
+            rest &= !alike;
+        }
+        waits
+    }
+
     /// Lanes wait for those that a mask names, of which only live ones count.
     pub(crate) fn converge(
         &mut self,
@@ -184,7 +209,7 @@ impl Block<'_> {
         // The usual case: every warp has all that it names.
         let complete = |block: &Self, entry: &Entry, warp: usize| {
             let own = block.guarded(warp, entry.masks[warp], guard);
-            block.live[warp] & !own == 0 || block.named(warp, own, mask) & block.live[warp] & !own == 0
+            block.incomplete(warp, own, 0, mask) == 0
         };
         if (0..entry.masks.len()).all(|warp| complete(self, entry, warp)) {
             return Flow::Next;
@@ -211,13 +236,10 @@ impl Block<'_> {
         for warp in 0..entry.masks.len() {
             let own = self.guarded(warp, entry.masks[warp], guard);
             let elsewhere = joined.iter().fold(0, |all, held| all | held.masks[warp]);
-            let named = self.named(warp, own, mask);
-            if named & self.live[warp] & !(own | elsewhere) != 0 {
-                waits.masks[warp] = own;
-                entry.masks[warp] &= !own;
-            } else if own != 0 {
-                released[warp] = named;
-            }
+            let incomplete = self.incomplete(warp, own, elsewhere, mask);
+            waits.masks[warp] = incomplete;
+            entry.masks[warp] &= !incomplete;
+            released[warp] = self.named(warp, own & !incomplete, mask);
         }
         for mut held in joined {
             let mut free = Entry { at: held.at + 1, masks: vec![0; held.masks.len()], ..held.clone() };
