@@ -322,3 +322,27 @@ AGAIN:
     let expected: Vec<u32> = (0..32).flat_map(|lane| [if lane < 16 { 0xaaaa } else { 0 }, 0x5555_5555]).collect();
     assert_eq!(memory.download::<u32>(out, 64).unwrap(), expected);
 }
+
+#[test]
+fn lanes_at_several_barriers_of_a_warp_wait_for_those_that_name_the_same_ones() {
+    // The second lane waits for the third, and then for the first, which is at another barrier already.
+    let body = "
+.visible .entry k(.param .u64 o) {
+    .reg .pred %p<3>; .reg .b32 %r<3>; .reg .b64 %rd<2>;
+    ld.param.u64 %rd1, [o]; mov.u32 %r1, %tid.x;
+    setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 2; @%p1 bra ZERO; @%p2 bra TWO;
+    bar.warp.sync 6;
+    ld.volatile.global.u32 %r2, [%rd1+8]; st.global.u32 [%rd1+4], %r2;
+    bar.warp.sync 3; ret;
+ZERO:
+    bar.warp.sync 3;
+    ld.volatile.global.u32 %r2, [%rd1+8]; st.global.u32 [%rd1], %r2; ret;
+TWO:
+    st.volatile.global.u32 [%rd1+8], 7; bar.warp.sync 6; ret;
+}";
+    let memory = Memory::new();
+    let kernel = Module::load(&module(body), &memory).unwrap().kernel("k").unwrap();
+    let out = memory.upload(&[0_u32; 3]);
+    kernel.launch(Grid::new(1, 3), &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(memory.download::<u32>(out, 3).unwrap(), [7; 3]);
+}

@@ -164,38 +164,31 @@ impl Block<'_> {
         }
     }
 
-    /// The lanes that some lanes of a warp name.
-    fn named(&self, warp: usize, lanes: u32, mask: Cell) -> u32 {
+    /// Those of some lanes of a warp whose masks have a value.
+    fn naming(&self, warp: usize, lanes: u32, mask: Cell, value: u32) -> u32 {
         match mask {
-            Cell::Constant(mask) if lanes != 0 => mask as u32,
-            _ => Self::lanes_of(lanes).fold(0, |all, lane| all | self.get(warp, lane, mask) as u32),
-        }
-    }
-
-    /// Those of a warp's lanes at one place that wait: for live lanes which they name, and which are neither there, naming the same
-    /// ones, nor among those `elsewhere`.
-    fn incomplete(&self, warp: usize, lanes: u32, elsewhere: u32, mask: Cell) -> u32 {
-        let (mut rest, mut waits) = (lanes, 0);
-        while rest != 0 {
-            let first = self.get(warp, rest.trailing_zeros() as usize, mask) as u32;
-            let alike = match mask {
-                Cell::Row(Row { bits: 32, number }) => {
-                    let masks = self.warps.b32(warp, number);
-                    let same =
-                        masks.iter().enumerate().fold(0, |all, (lane, mask)| all | u32::from(*mask == first) << lane);
-                    rest & same
-                }
-                _ => rest,
-            };
-            if first & self.live[warp] & !(alike | elsewhere) != 0 {
-                waits |= alike;
+            Cell::Row(Row { bits: 32, number }) => {
+                let masks = self.warps.b32(warp, number).iter().enumerate();
+                lanes & masks.fold(0, |all, (lane, mask)| all | u32::from(*mask == value) << lane)
             }
-            rest &= !alike;
+            mask => Self::lanes_of(lanes)
+                .filter(|lane| self.get(warp, *lane, mask) as u32 == value)
+                .fold(0, |all, lane| all | 1 << lane),
         }
-        waits
     }
 
-    /// Lanes wait for those that a mask names, of which only live ones count.
+    /// Lanes of a warp at one place, by the value of their masks.
+    fn by_mask(&self, warp: usize, mut lanes: u32, mask: Cell) -> impl Iterator<Item = (u32, u32)> {
+        std::iter::from_fn(move || {
+            let first = (lanes != 0).then(|| lanes.trailing_zeros() as usize)?;
+            let value = self.get(warp, first, mask) as u32;
+            let alike = self.naming(warp, lanes, mask, value) | 1 << first;
+            lanes &= !alike;
+            Some((value, alike))
+        })
+    }
+
+    /// Lanes wait for those that a mask names, of which only live ones count, to be there and name the same ones.
     pub(crate) fn converge(
         &mut self,
         entry: &mut Entry,
@@ -209,7 +202,7 @@ impl Block<'_> {
         // The usual case: every warp has all that it names.
         let complete = |block: &Self, entry: &Entry, warp: usize| {
             let own = block.guarded(warp, entry.masks[warp], guard);
-            block.incomplete(warp, own, 0, mask) == 0
+            block.by_mask(warp, own, mask).all(|(named, lanes)| named & block.live[warp] & !lanes == 0)
         };
         if (0..entry.masks.len()).all(|warp| complete(self, entry, warp)) {
             return Flow::Next;
@@ -220,33 +213,37 @@ impl Block<'_> {
         let mut joined = Vec::new();
         let mut rest = Vec::new();
         for held in std::mem::take(&mut self.held) {
-            if (held.depth, held.at) == (depth, at) {
-                entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
-            } else if !together
-                && matches!(self.code.ops[held.at], Op::Effect { action: Action::Converge { together: false, .. }, .. })
-            {
-                joined.push(held);
-            } else {
-                rest.push(held);
+            match &self.code.ops[held.at] {
+                _ if (held.depth, held.at) == (depth, at) => {
+                    entry.masks.iter_mut().zip(&held.masks).for_each(|(mask, more)| *mask |= more);
+                }
+                Op::Effect { action: Action::Converge { together: false, mask }, .. } if !together => {
+                    let free = Entry { at: held.at + 1, masks: vec![0; held.masks.len()], ..held.clone() };
+                    joined.push((held, *mask, free));
+                }
+                _ => rest.push(held),
             }
         }
         self.held = rest;
         let mut waits = Entry { masks: vec![0; entry.masks.len()], ..entry.clone() };
-        let mut released = vec![0; entry.masks.len()];
         for warp in 0..entry.masks.len() {
             let own = self.guarded(warp, entry.masks[warp], guard);
-            let elsewhere = joined.iter().fold(0, |all, held| all | held.masks[warp]);
-            let incomplete = self.incomplete(warp, own, elsewhere, mask);
-            waits.masks[warp] = incomplete;
-            entry.masks[warp] &= !incomplete;
-            released[warp] = self.named(warp, own & !incomplete, mask);
-        }
-        for mut held in joined {
-            let mut free = Entry { at: held.at + 1, masks: vec![0; held.masks.len()], ..held.clone() };
-            for warp in 0..held.masks.len() {
-                free.masks[warp] = held.masks[warp] & released[warp];
-                held.masks[warp] &= !released[warp];
+            for (named, lanes) in self.by_mask(warp, own, mask) {
+                let others = |(held, mask, _): &(Entry, Cell, Entry)| self.naming(warp, held.masks[warp], *mask, named);
+                let elsewhere = joined.iter().fold(0, |all, other| all | others(other));
+                if named & self.live[warp] & !(lanes | elsewhere) != 0 {
+                    waits.masks[warp] |= lanes;
+                    continue;
+                }
+                for other in &mut joined {
+                    let released = others(other);
+                    other.0.masks[warp] &= !released;
+                    other.2.masks[warp] |= released;
+                }
             }
+            entry.masks[warp] &= !waits.masks[warp];
+        }
+        for (held, _, free) in joined {
             self.aside(free);
             if held.masks.iter().any(|mask| *mask != 0) {
                 self.held.push(held);
