@@ -167,6 +167,8 @@ impl Block<'_> {
     /// Those of some lanes of a warp whose masks have a value.
     fn naming(&self, warp: usize, lanes: u32, mask: Cell, value: u32) -> u32 {
         match mask {
+            Cell::Constant(mask) if mask as u32 == value => lanes,
+            Cell::Constant(_) => 0,
             Cell::Row(Row { bits: 32, number }) => {
                 let masks = self.warps.b32(warp, number).iter().enumerate();
                 lanes & masks.fold(0, |all, (lane, mask)| all | u32::from(*mask == value) << lane)
@@ -182,7 +184,7 @@ impl Block<'_> {
         std::iter::from_fn(move || {
             let first = (lanes != 0).then(|| lanes.trailing_zeros() as usize)?;
             let value = self.get(warp, first, mask) as u32;
-            let alike = self.naming(warp, lanes, mask, value) | 1 << first;
+            let alike = self.naming(warp, lanes, mask, value);
             lanes &= !alike;
             Some((value, alike))
         })

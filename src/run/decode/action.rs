@@ -40,13 +40,12 @@ impl Planning<'_> {
     /// arguments of calls in the frames of threads, unless the name tells which are meant.
     fn named(&self, open: &Open<'_>, name: &str) -> Option<Where> {
         let space = self.module.table.space(name)?;
-        let place = where_of(space.memory);
         let kernel =
             space.function != Some(name) && (space.kernel == Some(name) || self.module.functions[open.number].kernel);
         Some(match space.memory? {
             Belongs::Call if kernel => Where::Parameters,
             Belongs::Call => Where::Thread,
-            _ => place,
+            memory => where_of(Some(memory)),
         })
     }
 
