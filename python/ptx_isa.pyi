@@ -603,7 +603,8 @@ class Launch:
 class TensorMap:
     """A tensor map of an array, for a 128-byte parameter: describes the array, and the box that tensor copies (TMA)
     move. Shapes are in the order of the array's, the contiguous dimension last; `element` is required if the array's
-    type does not determine it: `"bf16"`, for example.
+    type does not determine it: `"bf16"`, for example, or `"b4x16"`, `"b4x16_p64"` and `"b6x16_p32"` for the packed bits
+    of an array of bytes.
     """
 
     def __new__(
@@ -617,6 +618,24 @@ class TensorMap:
         atom: Literal[16, 32, 64] = 16,
         fill: Literal["zero", "nan"] = "zero",
     ) -> TensorMap: ...
+    @staticmethod
+    def im2col(
+        array: Any,
+        lower: Sequence[int],
+        upper: Sequence[int],
+        channels: int,
+        pixels: int,
+        *,
+        element: str | None = None,
+        element_strides: Sequence[int] | None = None,
+        swizzle: Literal[0, 32, 64, 128] = 0,
+        atom: Literal[16, 32, 64] = 16,
+        fill: Literal["zero", "nan"] = "zero",
+    ) -> TensorMap:
+        """A tensor map of images, channels last, for copies of `pixels` pixels with `channels` channels each (im2col mode).
+        `lower` and `upper` are the corners of the bounding box in the dimensions between images and channels, the upper
+        one relative to the last pixel.
+        """
     def encode(self) -> bytes:
         """Its 128 bytes, with the array's address as it is now."""
 

@@ -465,7 +465,8 @@ fn what_goes_wrong_is_told_with_its_place() {
         let options = Options { limit: 100_000, ..machine.options.clone() };
         let kernel = machine.module.kernel("forever").unwrap();
         let error = kernel.launch_with(Grid::new(1, 1), &[out.into()], &options).unwrap_err();
-        assert_eq!(error.kind.name(), "limit");
+        assert_eq!((error.kind.name(), error.block, error.thread), ("limit", Some([0; 3]), Some([0; 3])));
+        assert!(error.source.as_ref().is_some_and(|(file, line, _)| file.ends_with("suite.cu") && *line > 0));
 
         let error = machine.try_run("saxpy", Grid::new(1, 32), &[1_i32.into()]).unwrap_err();
         assert!(

@@ -126,6 +126,77 @@ fn boxes_beyond_a_tensor_are_filled() {
 }
 
 #[test]
+fn elements_of_4_and_6_bits_are_padded_in_shared_memory() {
+    let text = "
+.version 8.7
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .align 64 .b8 map[128], .param .u64 y, .param .s32 x0, .param .s32 y0, .param .u32 moved) {
+    .reg .b64 %rd<6>; .reg .b32 %r<6>; .reg .pred %p;
+    .shared .align 1024 .b8 data[512]; .shared .align 8 .b64 bar;
+    mov.b64 %rd1, map; cvta.param.u64 %rd1, %rd1; ld.param.u64 %rd2, [y];
+    ld.param.s32 %r1, [x0]; ld.param.s32 %r2, [y0]; ld.param.u32 %r3, [moved]; mov.u32 %r4, 0;
+MARK:
+    mov.u32 %r5, data; add.u32 %r5, %r5, %r4; st.shared.b32 [%r5], 0xeeeeeeee;
+    add.u32 %r4, %r4, 4; setp.lt.u32 %p, %r4, 512; @%p bra MARK;
+    mbarrier.init.shared.b64 [bar], 1; mbarrier.arrive.expect_tx.shared.b64 %rd3, [bar], %r3;
+    cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [data], [%rd1, {%r1, %r2}], [bar];
+AGAIN:
+    mbarrier.try_wait.shared.b64 %p, [bar], %rd3; @!%p bra AGAIN;
+    mov.u32 %r4, 0;
+COPY:
+    mov.u32 %r5, data; add.u32 %r5, %r5, %r4; ld.shared.b32 %r3, [%r5];
+    cvt.u64.u32 %rd4, %r4; add.u64 %rd5, %rd2, %rd4; st.global.b32 [%rd5], %r3;
+    add.u32 %r4, %r4, 4; setp.lt.u32 %p, %r4, 512; @%p bra COPY;
+    ret;
+}";
+    const ROWS: usize = 3;
+    for (element, group) in [(TensorElement::B4x16P64, 8), (TensorElement::B6x16P32, 12)] {
+        // Rows of 256 elements, in boxes of 128 by 4.
+        let width = 16 * group;
+        let memory = Memory::new();
+        let kernel = Module::load(text, &memory).unwrap().kernel("k").unwrap();
+        let bytes: Vec<u8> = (0..ROWS * width).map(|byte| (byte * 7 + byte / 64) as u8).collect();
+        let (x, y) = (memory.upload(&bytes), memory.upload(&[0_u8; 512]));
+        let tiled = |boxes: &[u32]| TensorMap::tiled(element, x, &[256, ROWS as u64], &[width as u64], boxes);
+        for (swizzle, atom) in [
+            (Swizzle::None, SwizzleAtom::Bytes16),
+            (Swizzle::Bytes128, SwizzleAtom::Bytes16),
+            (Swizzle::Bytes128, SwizzleAtom::Bytes32),
+            (Swizzle::Bytes128, SwizzleAtom::Bytes64),
+        ] {
+            let map = tiled(&[128, 4]).swizzle(swizzle).atom(atom);
+            for (x0, y0) in [(0_i32, 0_i32), (128, 1), (-128, 0), (256, -1)] {
+                // The barrier counts the bytes of the elements, not the padding, which keeps what memory held.
+                let moved = 4 * 8 * group as u32;
+                let arguments = [encoded(&map), y.into(), x0.into(), y0.into(), moved.into()];
+                kernel.launch(Grid::new(1, 1), &arguments).unwrap_or_else(|error| panic!("{error}"));
+                let found = memory.download::<u8>(y, 512).unwrap();
+                for (line, place) in (0..4).flat_map(|line| (0..8).map(move |place| (line, place))) {
+                    let row = y0 + line as i32;
+                    let inside = (0..ROWS as i32).contains(&row) && (0..256).contains(&x0);
+                    let from = (row * width as i32 + x0 / 16 * group as i32) as usize + place * group;
+                    let expected = if inside { bytes[from..from + group].to_vec() } else { vec![0; group] };
+                    let place = if swizzle == Swizzle::None { place } else { chunk(swizzle, atom, line, place) };
+                    let found = &found[128 * line + 16 * place..][..16];
+                    assert_eq!(found, [expected, vec![0xee; 16 - group]].concat(), "{element:?} {atom:?} {x0} {y0}");
+                }
+            }
+            let error = kernel.launch(Grid::new(1, 1), &[encoded(&map), y.into(), 64.into(), 0.into(), 0.into()]);
+            assert!(error.unwrap_err().to_string().contains("64 is not a multiple of 128"));
+        }
+        let refused = |map: TensorMap, part: &str| {
+            let error = map.encode().unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        refused(tiled(&[64, 4]), "a multiple of 128 and one of the box 128, not 256 and 64");
+        refused(tiled(&[128, 4]).swizzle(Swizzle::Bytes64), "a swizzle of 128 bytes that keeps");
+        refused(TensorMap { global_address: x + 16, ..tiled(&[128, 4]) }, "not a multiple of 32");
+        refused(tiled(&[128, 4]).fill(Fill::Nan), "cannot be NaN");
+    }
+}
+
+#[test]
 fn boxes_of_all_dimensions_with_traversal_strides() {
     each(SUITE, |machine| {
         let x = counted(machine, 20_000);

@@ -257,6 +257,63 @@ fn shared_memory_has_the_size_of_a_device() {
 }
 
 #[test]
+fn reserved_shared_memory_is_apart() {
+    // Registers with offsets in it, as cooperative groups use them; a variable and dynamic memory keep their contents.
+    let body = "
+.shared .align 16 .b8 own[64]; .extern .shared .align 16 .b8 more[];
+.visible .entry k(.param .u64 y) {
+    .reg .b64 %rd<6>; .reg .b32 %r<9>;
+    ld.param.u64 %rd1, [y];
+    mov.u32 %r1, 7; st.shared.u32 [own], %r1; st.shared.u32 [more], %r1;
+    mov.u32 %r2, %reserved_smem_offset_1; cvt.u64.u32 %rd2, %r2; cvta.shared.u64 %rd3, %rd2;
+    atom.add.u32 %r3, [%rd3], 5; st.u32 [%rd3+284], %r1; ld.u32 %r4, [%rd3]; add.u32 %r3, %r3, %r4;
+    ld.shared.u32 %r4, [own]; ld.shared.u32 %r5, [more]; add.u32 %r4, %r4, %r5;
+    st.global.v2.b32 [%rd1], {%r3, %r4};
+    mov.u32 %r6, %reserved_smem_offset_begin; mov.u32 %r7, %reserved_smem_offset_end; sub.u32 %r6, %r7, %r6;
+    mov.u32 %r7, %reserved_smem_offset_cap; st.global.v2.b32 [%rd1+8], {%r6, %r7};
+    mov.u32 %r6, %total_smem_size; mov.u32 %r7, %aggr_smem_size; st.global.v2.b32 [%rd1+16], {%r6, %r7};
+    ret;
+}";
+    let memory = Memory::new();
+    let kernel = Module::load(&module(body).replace("sm_80", "sm_90").replace("8.0", "8.1"), &memory)
+        .unwrap()
+        .kernel("k")
+        .unwrap();
+    let out = memory.upload(&[0_u32; 6]);
+    for _ in 0..2 {
+        // Each block finds zeros, and there is as much memory for it as without the reserved part.
+        let grid = Grid::new(3, 1).shared(232_448 - 64);
+        kernel.launch(grid, &[out.into()]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(memory.download::<u32>(out, 6).unwrap(), [5, 14, 1024, 1024, 232_448, 233_472]);
+        assert_eq!(kernel.shared().unwrap(), 64);
+    }
+}
+
+#[test]
+fn bulk_stores_fill_shared_memory_with_zeros() {
+    let body = "
+.visible .entry k(.param .u64 y, .param .u32 size) {
+    .reg .b64 %rd<4>; .reg .b32 %r<3>; .shared .align 16 .b32 own[8];
+    ld.param.u64 %rd1, [y]; ld.param.u32 %r1, [size]; cvt.u64.u32 %rd2, %r1; mov.b64 %rd3, own;
+    mov.u32 %r2, 9; st.shared.v4.b32 [own], {%r2, %r2, %r2, %r2}; st.shared.v4.b32 [own+16], {%r2, %r2, %r2, %r2};
+    st.bulk.weak.shared::cta [%rd3+8], %rd2, 0;
+    ld.shared.b32 %r2, [own+4]; st.global.b32 [%rd1], %r2; ld.shared.b32 %r2, [own+8]; st.global.b32 [%rd1+4], %r2;
+    ld.shared.b32 %r2, [own+20]; st.global.b32 [%rd1+8], %r2; ld.shared.b32 %r2, [own+24]; st.global.b32 [%rd1+12], %r2;
+    ret;
+}";
+    let memory = Memory::new();
+    let text = module(body).replace("sm_80", "sm_100").replace("8.0", "8.6");
+    let kernel = Module::load(&text, &memory).unwrap().kernel("k").unwrap();
+    let out = memory.upload(&[1_u32; 4]);
+    for (size, expected) in [(0, [9; 4]), (16, [9, 0, 0, 9]), (24, [9, 0, 0, 0])] {
+        kernel.launch(Grid::new(1, 1), &[out.into(), size.into()]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(memory.download::<u32>(out, 4).unwrap(), expected);
+    }
+    let error = kernel.launch(Grid::new(1, 1), &[out.into(), 32.into()]).unwrap_err();
+    assert_eq!((error.kind.name(), error.line), ("access", Some(9)), "{error}");
+}
+
+#[test]
 fn a_lock_that_is_mostly_taken_is_handed_on() {
     // The first block takes the lock again and again, until the second one has had it.
     let body = "

@@ -250,6 +250,12 @@ kinds! {
         DynamicShared = "dynamic_shared",
         /// Size of static and dynamic shared memory in bytes.
         TotalShared = "total_shared",
+        /// The same with the shared memory that is reserved for the system.
+        AggregateShared = "aggregate_shared",
+        /// Offset of the shared memory that is reserved for the system.
+        ReservedShared = "reserved_shared",
+        /// Size in bytes of the shared memory that is reserved for the system, and the offset of its end.
+        ReservedSharedEnd = "reserved_shared_end",
         /// Address of the zeroed workspace of a launch, in which the blocks of a cooperative grid synchronize.
         Workspace = "workspace",
         /// Bits 32 to 63 of that address.

@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyMemoryView};
 
 use crate::array::Array;
 
-/// A tensor map of an array, for a parameter of 128 bytes.
+/// A tensor map of an array, for a parameter of 128 bytes. Arrays have their adjacent dimension last, tensor maps first.
 #[pyclass(frozen, module = "ptx_isa")]
 pub(crate) struct TensorMap {
     array: Py<PyAny>,
@@ -28,23 +28,22 @@ fn element(name: &str) -> Option<TensorElement> {
         "f64" | "d" => TensorElement::F64,
         "bf16" => TensorElement::Bf16,
         "tf32" => TensorElement::Tf32,
+        "b4x16" => TensorElement::B4x16,
+        "b4x16_p64" => TensorElement::B4x16P64,
+        "b6x16_p32" => TensorElement::B6x16P32,
         _ => return None,
     })
 }
 
-#[pymethods]
-impl TensorMap {
-    #[new]
-    #[pyo3(signature = (array, box_shape, *, element=None, element_strides=None, swizzle=0, atom=16, fill="zero"))]
-    fn new(
-        array: &Bound<'_, PyAny>,
-        box_shape: Vec<u32>,
-        element: Option<&str>,
-        element_strides: Option<Vec<u32>>,
-        swizzle: u32,
-        atom: u32,
-        fill: &str,
-    ) -> PyResult<TensorMap> {
+/// An array as a tensor: its dimensions in the order of tensor maps, which begins with the adjacent one.
+struct Geometry {
+    element: TensorElement,
+    shape: Vec<u64>,
+    strides: Vec<u64>,
+}
+
+impl Geometry {
+    fn of(array: &Bound<'_, PyAny>, element: Option<&str>) -> PyResult<Geometry> {
         let view = PyMemoryView::from(array).map_err(|_| {
             let given = crate::kernel::shown(array);
             PyTypeError::new_err(format!("a tensor map is of an array with the buffer protocol, not {given}"))
@@ -58,15 +57,36 @@ impl TensorMap {
         })?;
         let mut shape: Vec<u64> = view.getattr("shape")?.extract()?;
         let mut strides: Vec<u64> = view.getattr("strides")?.extract()?;
-        let (mut box_dim, mut steps) = (box_shape, element_strides.unwrap_or_else(|| vec![1; shape.len()]));
-        // Arrays have their adjacent dimension last, tensor maps first.
         shape.reverse();
         strides.reverse();
-        box_dim.reverse();
-        steps.reverse();
-        if strides.first().is_none_or(|stride| *stride * 8 != u64::from(element.bits())) {
-            return Err(PyValueError::new_err("the elements of the array's last dimension are not adjacent"));
+        let bits = u64::from(element.bits());
+        match (strides.first(), shape.first_mut()) {
+            (Some(1), Some(size)) if bits < 8 => *size = *size * 8 / bits,
+            (Some(stride), _) if stride * 8 == bits => {}
+            _ if bits < 8 => {
+                return Err(PyValueError::new_err("elements of less than 8 bits are in an array of adjacent bytes"));
+            }
+            _ => return Err(PyValueError::new_err("the elements of the array's last dimension are not adjacent")),
         }
+        Ok(Geometry { element, shape, strides: strides.split_off(1) })
+    }
+}
+
+fn reversed<T>(mut list: Vec<T>) -> Vec<T> {
+    list.reverse();
+    list
+}
+
+impl TensorMap {
+    /// Adds what both modes have; the address is that of the launch.
+    fn finish(
+        array: &Bound<'_, PyAny>,
+        map: Map,
+        steps: Option<Vec<u32>>,
+        swizzle: u32,
+        atom: u32,
+        fill: &str,
+    ) -> PyResult<TensorMap> {
         let unknown = |what: &str| PyValueError::new_err(what.to_owned());
         let swizzle = match swizzle {
             0 => Swizzle::None,
@@ -86,11 +106,53 @@ impl TensorMap {
             "nan" => Fill::Nan,
             _ => return Err(unknown("elements out of bounds are \"zero\" or \"nan\"")),
         };
-        // The address is that of the launch.
-        let map = Map::tiled(element, 0, &shape, &strides[1..], &box_dim).element_stride(&steps);
+        let map = match steps {
+            Some(steps) => map.element_stride(&reversed(steps)),
+            None => map,
+        };
         let map = map.swizzle(swizzle).atom(atom).fill(fill);
         map.encode().map_err(|error| PyValueError::new_err(error.message))?;
         Ok(TensorMap { array: array.clone().unbind(), map })
+    }
+}
+
+#[pymethods]
+impl TensorMap {
+    #[new]
+    #[pyo3(signature = (array, box_shape, *, element=None, element_strides=None, swizzle=0, atom=16, fill="zero"))]
+    fn new(
+        array: &Bound<'_, PyAny>,
+        box_shape: Vec<u32>,
+        element: Option<&str>,
+        element_strides: Option<Vec<u32>>,
+        swizzle: u32,
+        atom: u32,
+        fill: &str,
+    ) -> PyResult<TensorMap> {
+        let Geometry { element, shape, strides } = Geometry::of(array, element)?;
+        let map = Map::tiled(element, 0, &shape, &strides, &reversed(box_shape));
+        TensorMap::finish(array, map, element_strides, swizzle, atom, fill)
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (array, lower, upper, channels, pixels, *, element=None, element_strides=None, swizzle=0, atom=16, fill="zero"))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
+    fn im2col(
+        array: &Bound<'_, PyAny>,
+        lower: Vec<i16>,
+        upper: Vec<i16>,
+        channels: u16,
+        pixels: u16,
+        element: Option<&str>,
+        element_strides: Option<Vec<u32>>,
+        swizzle: u32,
+        atom: u32,
+        fill: &str,
+    ) -> PyResult<TensorMap> {
+        let Geometry { element, shape, strides } = Geometry::of(array, element)?;
+        let corners = [&*reversed(lower), &*reversed(upper)];
+        let map = Map::im2col(element, 0, &shape, &strides, corners, [channels, pixels]);
+        TensorMap::finish(array, map, element_strides, swizzle, atom, fill)
     }
 
     /// The 128 bytes, with the array's address as it is now.

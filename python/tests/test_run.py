@@ -251,6 +251,23 @@ def test_tensor_maps():
         ptx_isa.TensorMap(x.astype(numpy.int16), (4, 8))
 
 
+def test_tensor_maps_of_images_and_packed_bits():
+    text = TENSOR.replace("2d.shared::cluster.global.tile.", "4d.shared::cluster.global.im2col.")
+    text = text.replace("[%rd1, {0, 2}], [bar]", "[%rd1, {0, 0, 0, 1}], [bar], {2, 1}")
+    x = numpy.arange(2 * 5 * 6 * 4, dtype=numpy.uint32).reshape(2, 5, 6, 4)
+    y = numpy.zeros(4, dtype=numpy.uint32)
+    # Four pixels in three columns and two rows, of which the last one is the first of the second row.
+    map = ptx_isa.TensorMap.im2col(x, (0, 0), (-3, -3), 4, 4)
+    ptx_isa.Module(text).kernel()[1, 1](map, y, 1)
+    assert y.tolist() == x[1, 1 + 1, 0 + 2].tolist()
+    with pytest.raises(ValueError, match="2 coordinates of the lower corner, not 1"):
+        ptx_isa.TensorMap.im2col(x, (0,), (-3, -3), 4, 4)
+    packed = numpy.zeros((4, 64), dtype=numpy.uint8)
+    assert len(ptx_isa.TensorMap(packed, (4, 128), element="b4x16_p64").encode()) == 128
+    with pytest.raises(ValueError, match="in an array of adjacent bytes"):
+        ptx_isa.TensorMap(x, (1, 1, 4, 128), element="b4x16")
+
+
 def test_the_bytes_of_a_tensor_map():
     x = numpy.arange(32, dtype=numpy.uint32).reshape(8, 4)
     map = ptx_isa.TensorMap(x, (4, 4))

@@ -83,7 +83,8 @@ int ptx_launch(const ptx_kernel_handle *kernel, const struct ptx_launch_config *
 /* Types of a tensor's elements, as tensormap.replace numbers them. */
 enum ptx_tensor_element {
     PTX_TENSOR_U8, PTX_TENSOR_U16, PTX_TENSOR_U32, PTX_TENSOR_S32, PTX_TENSOR_U64, PTX_TENSOR_S64, PTX_TENSOR_F16, PTX_TENSOR_F32,
-    PTX_TENSOR_F32_FTZ, PTX_TENSOR_F64, PTX_TENSOR_BF16, PTX_TENSOR_TF32, PTX_TENSOR_TF32_FTZ, PTX_TENSOR_B4X16
+    PTX_TENSOR_F32_FTZ, PTX_TENSOR_F64, PTX_TENSOR_BF16, PTX_TENSOR_TF32, PTX_TENSOR_TF32_FTZ, PTX_TENSOR_B4X16,
+    PTX_TENSOR_B4X16_P64, PTX_TENSOR_B6X16_P32
 };
 
 /* A tensor in global memory and the part of it that tensor copies (TMA) move. */

@@ -197,7 +197,7 @@ impl<'l> Block<'l> {
             let bytes = len.and_then(|len| Bytes::try_zeroed(usize::try_from(len).ok()?));
             bytes.ok_or_else(|| Error::new(ErrorKind::Memory, message))
         };
-        let shared_len = code.static_shared.checked_add(launched.dynamic_shared);
+        let shared_len = code.static_shared.checked_add(code.reserved_shared + launched.dynamic_shared);
         let span = shared_len.and_then(|len| len.checked_next_multiple_of(128));
         let shared = bytes(span.and_then(|span| span.checked_mul(launched.together as u64)))?;
         let local = bytes(stack.checked_mul(threads as u64))?;

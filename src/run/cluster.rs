@@ -102,6 +102,15 @@ impl<'l> Cluster<'l> {
         }
     }
 
+    /// An error with a thread that goes on.
+    pub(crate) fn within(&self, error: Error) -> Error {
+        let unfinished = self.blocks.iter().zip(&self.status).find(|(_, status)| **status != Status::Finished);
+        match unfinished {
+            Some((block, _)) => block.within(error),
+            None => error,
+        }
+    }
+
     /// Number of blocks in the cluster.
     pub(crate) fn len(&self) -> u64 {
         self.blocks.iter().map(|block| block.count() as u64).sum()

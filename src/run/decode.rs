@@ -15,7 +15,7 @@ use std::{format, vec};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ptx_isa::table::{LinearValue, Memory as Belongs, Origin, Special};
+use ptx_isa::table::{LinearValue, Memory as Belongs, Origin, Space, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
 use ptx_isa::warp::{Gathered, Program, Registers, Row, Source};
 
@@ -43,14 +43,15 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     // Rows first: a program knows how many it has.
     let mut rows = Registers::default();
     let mut layouts = HashMap::new();
-    let mut static_shared = 0_u64;
+    let reserved_shared = reserved(module, &reached);
+    let mut end = reserved_shared;
     let mut shared = HashMap::new();
     // Shared variables outside of functions lie before those within.
     for (number, variable) in module.variables.iter().enumerate() {
         if memory(variable) == Some(Belongs::Block) && variable.size > 0 && !external(variable) {
-            static_shared = aligned(static_shared, variable.align);
-            shared.insert((usize::MAX, number), static_shared);
-            static_shared = static_shared.saturating_add(variable.size);
+            end = aligned(end, variable.align);
+            shared.insert((usize::MAX, number), end);
+            end = end.saturating_add(variable.size);
         }
     }
     for number in &reached {
@@ -62,9 +63,9 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         for (index, variable) in function.variables.iter().enumerate() {
             let offset = match memory(variable) {
                 Some(Belongs::Block) => {
-                    static_shared = aligned(static_shared, variable.align);
-                    shared.insert((*number, index), static_shared);
-                    static_shared = static_shared.saturating_add(variable.size);
+                    end = aligned(end, variable.align);
+                    shared.insert((*number, index), end);
+                    end = end.saturating_add(variable.size);
                     0
                 }
                 Some(Belongs::Call) if function.kernel && is_parameter(function, index) => variable.offset,
@@ -84,10 +85,10 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     let align =
         module.variables.iter().filter(|variable| memory(variable) == Some(Belongs::Block) && dynamic(variable));
     let align = align.map(|variable| variable.align).max().unwrap_or(16).max(16);
-    static_shared = aligned(static_shared, align);
+    end = aligned(end, align);
     for (number, variable) in module.variables.iter().enumerate() {
         if memory(variable) == Some(Belongs::Block) && dynamic(variable) {
-            shared.insert((usize::MAX, number), static_shared);
+            shared.insert((usize::MAX, number), end);
         }
     }
     let mut plan = Planning {
@@ -116,7 +117,8 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
             routines: HashMap::new(),
             specials: Vec::new(),
             affine: Vec::new(),
-            static_shared,
+            static_shared: end - reserved_shared,
+            reserved_shared,
             grows: false,
             calls: false,
             lockstep: false,
@@ -144,6 +146,22 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         }
     }
     unreachable!("the second pass returns")
+}
+
+/// Bytes of shared memory that are set apart for the system: none if no function reads where they are.
+fn reserved(module: &Module, reached: &[usize]) -> u64 {
+    let reads = |value: &Value| {
+        matches!(value, Value::Special { special, .. }
+            if matches!(special.origin, Origin::ReservedShared | Origin::ReservedSharedEnd))
+    };
+    let mut instructions = reached.iter().flat_map(|number| &module.functions[*number].instructions);
+    let needed = instructions.any(|one| one.operands.iter().any(|operand| reads(&operand.value)));
+    shared_space(module).filter(|_| needed).map_or(0, |space| space.reserved)
+}
+
+/// The space of the memory that a block has.
+pub(crate) fn shared_space(module: &Module) -> Option<&'static Space> {
+    module.table.spaces.iter().find(|space| space.memory == Some(Belongs::Block))
 }
 
 fn is_parameter(function: &Function, variable: usize) -> bool {

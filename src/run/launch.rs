@@ -369,10 +369,9 @@ impl Kernel {
         self.run(grid, arguments, options, false)
     }
 
-    /// Maximum size in bytes of the shared memory of a block.
+    /// Maximum size in bytes of the shared memory of a block, without what is reserved.
     fn shared_limit(&self) -> Option<u64> {
-        let spaces = self.loaded.module.table.spaces;
-        spaces.iter().find(|space| space.memory == Some(Belongs::Block)).and_then(|space| space.limit)
+        decode::shared_space(&self.loaded.module).and_then(|space| space.limit)
     }
 
     fn run(&self, grid: Grid, arguments: &[Argument], options: &Options, checked: bool) -> Result<Report, Error> {
@@ -526,7 +525,7 @@ impl Launched<'_> {
         if !self.code.lockstep || self.cluster != [1; 3] || per >= WARPS {
             return 1;
         }
-        let shared = (self.code.static_shared + self.dynamic_shared).max(1);
+        let shared = (self.code.reserved_shared + self.code.static_shared + self.dynamic_shared).max(1);
         let bytes = shared.saturating_add(self.frames.saturating_mul(32 * per as u64));
         let workers = self.options.threads.unwrap_or_else(host_threads) as u64;
         // Each thread of the host has several turns, so that all end at about the same time.
@@ -603,6 +602,10 @@ impl Launched<'_> {
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             }
         }
+    }
+
+    pub(crate) fn module(&self) -> &resolved::Module {
+        &self.loaded.module
     }
 
     /// The statement of an operation, and its line.

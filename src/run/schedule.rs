@@ -96,7 +96,12 @@ fn run_clusters<'l>(
         let status = cluster.run(SLICE);
         let since = cluster.executed() - before;
         let all = queue.executed.fetch_add(since, Ordering::Relaxed) + since;
-        match status? {
+        let status = status?;
+        if all > launched.options.limit {
+            let message = format!("the launch executed more than {} instructions", launched.options.limit);
+            return Err(cluster.within(Error::new(ErrorKind::Limit, message)));
+        }
+        match status {
             Status::Finished => {
                 queue.ended.fetch_add(1, Ordering::Release);
                 if let Some(progress) = &launched.options.progress {
@@ -110,10 +115,6 @@ fn run_clusters<'l>(
             Status::Suspended | Status::Waiting => {
                 queue.suspended.lock().expect("no panic while it is held").push_back(cluster);
             }
-        }
-        if all > launched.options.limit {
-            let message = format!("the launch executed more than {} instructions", launched.options.limit);
-            return Err(Error::new(ErrorKind::Limit, message));
         }
         helped = helped || help();
     }

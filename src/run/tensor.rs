@@ -49,6 +49,8 @@ const MAGIC: [u8; 4] = *b"PTXM";
 const VERSION: u8 = 1;
 /// The most dimensions.
 const RANK: usize = 5;
+/// Elements of a row of the box, and a divisor of coordinates, where elements are padded.
+const PADDED: u32 = 128;
 
 macro_rules! elements {
     ($($(#[$docs:meta])* $name:ident = $code:literal $bits:literal,)*) => {
@@ -112,6 +114,16 @@ elements! {
 impl TensorElement {
     fn of(code: u8) -> Option<TensorElement> {
         TensorElement::ALL.get(usize::from(code)).copied()
+    }
+
+    /// Returns true if each 16 elements are padded to 16 bytes in shared memory.
+    fn padded(self) -> bool {
+        matches!(self, TensorElement::B4x16P64 | TensorElement::B6x16P32)
+    }
+
+    /// Bytes of some adjacent elements in shared memory.
+    fn shared_bytes(self, count: u64) -> u64 {
+        if self.padded() { count } else { count * u64::from(self.bits()) / 8 }
     }
 
     /// Returns true if elements out of bounds can be filled with NaN.
@@ -438,12 +450,6 @@ impl Fields {
                 return Err(format!("the tensor map has the unknown {what} {value}"));
             }
         }
-        if matches!(element, TensorElement::B4x16P64 | TensorElement::B6x16P32) {
-            return Err(format!(
-                "elements of the type {} cannot be copied here: their padding is not modeled",
-                element.name()
-            ));
-        }
         if self.interleave != Interleave::None as u8 {
             return Err(
                 "interleaved tensors cannot be copied here: the stride of their slices is not documented".into()
@@ -458,12 +464,13 @@ impl Fields {
         if self.fill == Fill::Nan as u8 && !element.is_float() {
             return Err(format!("elements of the type {} out of bounds cannot be NaN", element.name()));
         }
-        if !self.address.is_multiple_of(16) {
-            return Err(format!("the tensor's address {:#x} is not a multiple of 16", self.address));
+        let align = if element.padded() { 32 } else { 16 };
+        if !self.address.is_multiple_of(align) {
+            return Err(format!("the tensor's address {:#x} is not a multiple of {align}", self.address));
         }
         for (axis, stride) in self.strides[..self.rank - 1].iter().enumerate() {
-            if stride % 16 != 0 || *stride >= 1 << 40 {
-                return Err(format!("stride {axis} is {stride} bytes, not a multiple of 16 below 2^40"));
+            if stride % align != 0 || *stride >= 1 << 40 {
+                return Err(format!("stride {axis} is {stride} bytes, not a multiple of {align} below 2^40"));
             }
         }
         for (axis, size) in self.sizes[..self.rank].iter().enumerate() {
@@ -478,6 +485,20 @@ impl Fields {
         }
         if !(u64::from(self.sizes[0]) * u64::from(element.bits())).is_multiple_of(8) {
             return Err(format!("a row of the tensor has {} elements, not a whole number of bytes", self.sizes[0]));
+        }
+        if element.padded() {
+            let name = element.name();
+            if self.sizes[0] % PADDED != 0 || u32::from(self.tile[0]) != PADDED {
+                let (size, row) = (self.sizes[0], self.tile[0]);
+                return Err(format!(
+                    "a row of elements of the type {name} has a multiple of {PADDED} and one of the box {PADDED}, not {size} and {row}"
+                ));
+            }
+            if !matches!((self.swizzle, self.atom), (0, _) | (3, 0 | 1 | 3)) {
+                return Err(format!(
+                    "elements of the type {name} take a swizzle of 128 bytes that keeps 16, 32 or 64 bytes in order, or none"
+                ));
+            }
         }
         let inner = u64::from(self.tile[0]) * u64::from(element.bits());
         if self.mode == 0 {
@@ -496,9 +517,10 @@ impl Fields {
         if !inner.is_multiple_of(128) {
             return Err(format!("a row of the box has {} bits, not a multiple of 16 bytes", inner));
         }
+        let row = element.shared_bytes(self.tile[0].into());
         match self.span() {
-            Some(span) if inner / 8 > span => {
-                Err(format!("a row of the box has {} bytes, and the swizzle mode takes {span}", inner / 8))
+            Some(span) if row > span => {
+                Err(format!("a row of the box has {row} bytes, and the swizzle mode takes {span}"))
             }
             _ => Ok(()),
         }

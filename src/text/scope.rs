@@ -439,6 +439,7 @@ mod tests {
         function: None,
         banks: 0,
         limit: None,
+        reserved: 0,
         values: true,
         opaques: true,
         vectors: true,

@@ -174,6 +174,8 @@ contents! {
         banks: u8,
         /// Size in bytes of the memory of each owner on the targets that have most of it; `None` if that is not known.
         limit: Option<u64>,
+        /// Size in bytes of what the system reserves of the memory of each owner, beyond `limit`.
+        reserved: u64,
         /// True if its variables may have initializers.
         values: bool,
         /// True if variables of opaque types may be declared in it.

@@ -262,6 +262,15 @@ impl Block<'_> {
         Flow::Next
     }
 
+    /// An error with a thread that goes on, and the statement of the next effect that it executes.
+    pub(crate) fn within(&self, error: Error) -> Error {
+        let Some(entry) = self.ready.first() else { return error };
+        let effect = |op: &Op| matches!(op, Op::Effect { .. });
+        let Some(further) = self.code.ops[entry.at..].iter().position(effect) else { return error };
+        let (warp, lane) = first_lane(entry);
+        self.error(entry.at + further, warp, lane, error)
+    }
+
     /// The error of a block in which nothing can go on.
     pub(crate) fn deadlock(&self) -> Error {
         let mut places = Vec::new();
@@ -278,8 +287,13 @@ impl Block<'_> {
         let live: u32 = self.live[block * self.per..][..self.per].iter().map(|mask| mask.count_ones()).sum();
         let message = format!("deadlock: of {live} threads none can go on; {}", places.join("; "));
         let first = waiting().next().map_or_else(|| &self.at_cluster[0], |waiter| &waiter.entry);
-        let warp = first.masks.iter().position(|mask| *mask != 0).unwrap_or(0);
-        let lane = first.masks[warp].trailing_zeros() as usize;
-        self.error(first.at, warp, lane.min(31), Error::new(ErrorKind::Deadlock, message))
+        let (warp, lane) = first_lane(first);
+        self.error(first.at, warp, lane, Error::new(ErrorKind::Deadlock, message))
     }
+}
+
+/// The first warp and lane of an entry.
+fn first_lane(entry: &Entry) -> (usize, usize) {
+    let warp = entry.masks.iter().position(|mask| *mask != 0).unwrap_or(0);
+    (warp, entry.masks[warp].trailing_zeros().min(31) as usize)
 }

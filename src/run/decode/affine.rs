@@ -31,6 +31,9 @@ pub(super) fn origin(origin: Origin) -> Class {
         | Origin::Warps
         | Origin::DynamicShared
         | Origin::TotalShared
+        | Origin::AggregateShared
+        | Origin::ReservedShared
+        | Origin::ReservedSharedEnd
         | Origin::Workspace
         | Origin::WorkspaceHigh
         | Origin::LaunchNumber => Class::Uniform,

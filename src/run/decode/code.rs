@@ -334,6 +334,8 @@ pub(crate) struct Code {
     /// Registers whose values may be affine in the position of a thread.
     pub affine: Vec<Row>,
     pub static_shared: u64,
+    /// Bytes at the start of a block's shared memory that are set apart for the system.
+    pub reserved_shared: u64,
     /// True if the stack of a thread may grow while it runs.
     pub grows: bool,
     /// True if it calls functions or changes the stacks of its threads.

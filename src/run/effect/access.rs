@@ -526,8 +526,8 @@ impl Block<'_> {
                     Some((cell, false)) => size.min(self.get(warp, lane, cell) & OFFSET),
                     Some((cell, true)) => size * u64::from(self.get(warp, lane, cell) == 0),
                 };
-                // Both are aligned to the size, and bulk copies to 16 bytes.
-                let align = if size == 0 { 1 } else { (1 << size.trailing_zeros()).min(16) };
+                // Both are aligned to the size, but bulk stores to 8 bytes only.
+                let align = if size == 0 { 1 } else { (1 << size.trailing_zeros()).min(8) };
                 let mut host = |(place, address): (Where, u64), bytes: u64| {
                     let found = match address % align {
                         _ if bytes == 0 => Ok(0),

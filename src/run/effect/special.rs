@@ -9,7 +9,7 @@ use ptx_isa::table::Origin;
 use ptx_isa::warp::Row;
 
 use super::super::block::Block;
-use super::super::decode::{Cell, differs};
+use super::super::decode::{self, Cell, differs};
 
 impl Block<'_> {
     pub(super) fn clock(&self, origin: Origin) -> u64 {
@@ -29,7 +29,9 @@ impl Block<'_> {
     pub(crate) fn specials(&mut self, again: bool) {
         let launched = self.launched;
         let (block, grid, cluster) = (launched.block, launched.grid, launched.cluster);
-        let (per, shared) = (self.per, self.shared_len);
+        let per = self.per;
+        let shared = launched.code.static_shared + launched.dynamic_shared;
+        let reserved = || decode::shared_space(launched.module()).map_or(0, |space| space.reserved);
         for read in self.code.specials.iter().filter(|read| !again || differs(read.origin)) {
             let of = |shape: [u32; 3]| shape.get(usize::from(read.element)).copied().unwrap_or(0);
             let same = |index: [u32; 3]| -> u64 {
@@ -50,7 +52,9 @@ impl Block<'_> {
                     Origin::HasClusters => (cluster != [1; 3]).into(),
                     Origin::Warps => per as u64,
                     Origin::DynamicShared => launched.dynamic_shared,
-                    Origin::TotalShared => shared as u64,
+                    Origin::TotalShared => shared,
+                    Origin::AggregateShared => shared + reserved(),
+                    Origin::ReservedSharedEnd => reserved(),
                     Origin::Workspace => launched.workspace,
                     Origin::WorkspaceHigh => launched.workspace >> 32,
                     Origin::LaunchNumber => launched.number,

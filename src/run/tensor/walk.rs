@@ -5,7 +5,7 @@ use std::{format, vec};
 
 use ptx_isa::table::Traversal;
 
-use super::{Fields, TensorElement};
+use super::{Fields, PADDED, TensorElement};
 
 /// The most bytes of a box: no block has more shared memory.
 const MOST: u64 = 1 << 20;
@@ -50,14 +50,21 @@ impl Fields {
         if stores && !columns && at.iter().any(|coordinate| *coordinate < 0) {
             return Err(format!("the coordinates {at:?} of a copy to a tensor are negative"));
         }
-        if self.element() == TensorElement::B4x16 && at[0] % 2 != 0 {
+        let element = self.element();
+        if element == TensorElement::B4x16 && at[0] % 2 != 0 {
             return Err(format!("the coordinate {} is within a byte: elements have 4 bits", at[0]));
         }
-        let size = self.tile[..self.rank]
-            .iter()
-            .fold(u64::from(self.element().bits()), |bits, size| bits.saturating_mul((*size).into()));
-        if !columns && size / 8 > MOST {
-            return Err(format!("the box has {} bytes, and the shared memory of a block at most {MOST}", size / 8));
+        if element.padded() {
+            if stores {
+                return Err(format!("elements of the type {} are copied to shared memory only", element.name()));
+            }
+            if at[0] % PADDED as i32 != 0 {
+                return Err(format!("the coordinate {} is not a multiple of {PADDED}", at[0]));
+            }
+        }
+        let size = element.shared_bytes(self.tile[..self.rank].iter().map(|size| u64::from(*size)).product());
+        if !columns && size > MOST {
+            return Err(format!("the box has {size} bytes, and the shared memory of a block at most {MOST}"));
         }
         let at: Vec<i64> = at.iter().copied().map(i64::from).collect();
         let mut part = Part::default();
@@ -168,19 +175,22 @@ impl Fields {
         if !inside || from >= to {
             (from, to) = (place[0], place[0]);
         }
-        let start = part.extent;
-        let mut push = |offset: i64, end: i64, tensor: Option<u64>| {
-            if end > offset {
-                let shared = start + bytes(offset - place[0]);
-                part.lines.push(Line { shared, tensor, bytes: bytes(end - offset) });
-            }
-        };
-        push(place[0], from, None);
         let above = place.iter().skip(1).zip(&self.strides);
         let row = above.fold(self.address, |sum, (at, stride)| sum.wrapping_add((*at as u64).wrapping_mul(*stride)));
-        push(from, to, Some(row.wrapping_add((from * bits / 8) as u64)));
-        push(to, place[0] + count, None);
+        let (start, element) = (part.extent, self.element());
+        let mut push = |from: i64, to: i64, inside: bool| {
+            // Elements with padding behind them are adjacent by 16.
+            let adjacent = if element.padded() { 16 } else { (to - from).max(1) };
+            for at in (from..to).step_by(adjacent as usize) {
+                let shared = start + element.shared_bytes((at - place[0]) as u64);
+                let tensor = inside.then(|| row.wrapping_add(bytes(at)));
+                part.lines.push(Line { shared, tensor, bytes: bytes(adjacent) });
+            }
+        };
+        push(place[0], from, false);
+        push(from, to, true);
+        push(to, place[0] + count, false);
         part.moved += bytes(count);
-        part.extent += self.span().unwrap_or(bytes(count));
+        part.extent += self.span().unwrap_or(element.shared_bytes(count as u64));
     }
 }

@@ -301,8 +301,8 @@ impl Resolver {
             "function",
         ];
         for space in spaces {
-            let ast::Space { docs, name, memory, attributes, option, inside, until, kernel, function, banks, limit } =
-                space;
+            let ast::Space { docs, name, memory, attributes, option, inside, until, .. } = space;
+            let ast::Space { kernel, function, banks, limit, reserved, .. } = space;
             let [inside, until] = [inside, until].map(|version| version.map(|version| self.version(&version)));
             for attribute in &attributes {
                 if !ATTRIBUTES.iter().any(|known| attribute == known) {
@@ -347,6 +347,7 @@ impl Resolver {
                 kernel: kernel.map(|window| window.to_string()),
                 function: function.map(|window| window.to_string()),
                 limit: limit.map(|limit| limit.value.into()),
+                reserved: reserved.map_or(0, |bytes| bytes.value.into()),
                 banks: banks.map_or(0, |banks| banks.value.min(u8::MAX.into()) as u8),
                 values: has("values"),
                 opaques: has("opaques"),

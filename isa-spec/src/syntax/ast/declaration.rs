@@ -264,6 +264,8 @@ pub(crate) struct Space {
     pub banks: Option<Number>,
     /// `limit 232448`
     pub limit: Option<Number>,
+    /// `reserved 1024`
+    pub reserved: Option<Number>,
 }
 
 /// `%tid, %ntid: 4 of .u32, .u16 ptx 1.0, sm_10;`: a special register
