@@ -249,28 +249,26 @@ impl Code {
         let run = at_level(loops, level);
         let collective = thread.is_collective();
         let flip = if complemented { u32::MAX } else { 0 };
-        let lines = match run {
+        // A collective loop needs to know which lanes are active.
+        let wide = run.filter(|_| guard.is_err() && !collective);
+        match run {
             Some(run) => {
                 assert!((at.len(), params.len()) == (run.places, run.words), "a step of the loop");
-                let mut lines = in_lines(nothing, (guard_at, flip), &at, &params);
-                let step = lines.as_mut_ptr().cast::<u8>();
+                let step = self.append((guard_at, flip), &at, &params, wide);
                 // SAFETY: the step has the parameters of the loop, and the machine the level's features.
                 unsafe { (*step.cast::<Head>()).run = (run.of_warp)(step) };
-                lines
             }
             None => {
-                let mut lines = in_lines(by_thread, (guard_at, flip), &at, &[]);
                 let thread = Arc::new(thread);
+                let step = self.append((guard_at, flip), &at, &[], wide);
                 // SAFETY: a step without parameters is one line, which has room for the pointer behind all places.
                 unsafe {
-                    lines.as_mut_ptr().byte_add(Head::THREAD).cast::<*const Thread>().write(Arc::as_ptr(&thread))
-                };
+                    (*step.cast::<Head>()).run = by_thread;
+                    step.byte_add(Head::THREAD).cast::<*const Thread>().write(Arc::as_ptr(&thread));
+                }
                 self.threads.push(thread);
-                lines
             }
-        };
-        // A collective loop needs to know which lanes are active.
-        self.append(lines, run.filter(|_| guard.is_err() && !collective));
+        }
     }
 
     /// Adds a conversion between registers, given by their offsets.
@@ -282,7 +280,9 @@ impl Code {
         let (guard_at, complemented) = guard.unwrap_or_else(|always| (always, false));
         self.count(&[to, from, guard_at], &[convert.to, convert.from, 1]);
         let flip = if complemented { u32::MAX } else { 0 };
-        self.append(in_lines(convert.code(), (guard_at, flip), &[to, from], &[convert.shift()]), None);
+        let step = self.append((guard_at, flip), &[to, from], &[convert.shift()], None);
+        // SAFETY: the step has the operands and parameters of a conversion.
+        unsafe { (*step.cast::<Head>()).run = convert.code() };
     }
 
     /// Counts the bytes that a step needs of a warp's registers.
@@ -295,12 +295,16 @@ impl Code {
         }
     }
 
-    fn append(&mut self, lines: Vec<Line>, wide: Option<Run>) {
+    /// Appends a step that does nothing yet, and returns its first byte.
+    fn append(&mut self, guard: (u32, u32), at: &[u32], params: &[u32], wide: Option<Run>) -> *mut u8 {
+        // The last step ends a run.
         self.lines.pop();
-        self.starts.push(self.lines.len() as u32);
-        self.lines.extend(lines);
-        self.lines.extend(in_lines(nothing, (0, 0), &[], &[]));
+        let start = self.lines.len();
+        self.starts.push(start as u32);
         self.wide.push(wide);
+        add_lines(&mut self.lines, guard, at, params);
+        add_lines(&mut self.lines, (0, 0), &[], &[]);
+        self.lines[start..].as_mut_ptr().cast()
     }
 
     /// Runs some of the instructions over some of the warps of a block, whose registers are `stride` bytes apart.
@@ -425,19 +429,18 @@ fn at_level(loops: &[Run], level: Level) -> Option<Run> {
     level.vectors().and_then(|index| loops.get(index)).copied()
 }
 
-/// A step in whole lines: what runs it, its guard and what that is xored with, and the words behind.
-fn in_lines(run: RunWarp, (guard, flip): (u32, u32), at: &[u32], params: &[u32]) -> Vec<Line> {
-    let mut lines = alloc::vec![Line(MaybeUninit::zeroed()); Head::size(at.len(), params.len()) / size_of::<Line>()];
-    let head = Head { run, guard, flip };
-    let step = lines.as_mut_ptr().cast::<u8>();
+/// Adds a step that does nothing, in whole lines: its guard and what that is xored with, and the words behind.
+fn add_lines(lines: &mut Vec<Line>, (guard, flip): (u32, u32), at: &[u32], params: &[u32]) {
+    let start = lines.len();
+    lines.resize(start + Head::size(at.len(), params.len()) / size_of::<Line>(), Line(MaybeUninit::zeroed()));
+    let step = lines[start..].as_mut_ptr().cast::<u8>();
     // SAFETY: the lines have room for the head and for the words that follow it.
     unsafe {
-        step.cast::<Head>().write(head);
+        step.cast::<Head>().write(Head { run: nothing, guard, flip });
         for (number, word) in at.iter().chain(params).enumerate() {
             step.add(Head::place(number)).cast::<u32>().write(*word);
         }
     }
-    lines
 }
 
 /// Runs a step thread by thread over a warp, then the steps behind it.
@@ -492,7 +495,9 @@ impl Slices {
     pub(super) fn new(loops: &[Run], level: Level, places: usize, params: &[u32]) -> Option<Slices> {
         let run = at_level(loops, level)?;
         assert!((places, params.len()) == (run.places, run.words), "a step of the loop");
-        Some(Slices { run, lines: in_lines(nothing, (0, 0), &alloc::vec![0; places], params) })
+        let mut lines = Vec::new();
+        add_lines(&mut lines, (0, 0), &alloc::vec![0; places], params);
+        Some(Slices { run, lines })
     }
 
     /// Runs the loop over `chunks` chunks of the operands, at least one.

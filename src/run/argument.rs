@@ -132,9 +132,11 @@ fn declared(parameter: &Variable, table: &Table) -> String {
 /// The finding that there are too few arguments or too many.
 fn miscounted(parameters: &[&Variable], given: usize, table: &Table) -> Option<String> {
     let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
+    if parameters.len() == given {
+        return None;
+    }
     let taken = counted(parameters.len(), "argument");
     match parameters.get(given..) {
-        Some([]) => None,
         Some(rest) => {
             let missing: Vec<String> =
                 rest.iter().map(|parameter| format!("`{}`", declared(parameter, table))).collect();

@@ -194,8 +194,11 @@ impl<'l> Block<'l> {
         let stack = if code.grows { launched.options.stack.max(launched.frame()) } else { launched.frames };
         let bytes = |len: Option<u64>| {
             let message = "the host has no memory for the shared and local memory of a block";
-            let bytes = len.and_then(|len| Bytes::try_zeroed(usize::try_from(len).ok()?));
-            bytes.ok_or_else(|| Error::new(ErrorKind::Memory, message))
+            let bytes = |len: u64| Bytes::try_zeroed(usize::try_from(len).ok()?);
+            match len {
+                Some(0) => Ok(Bytes::none()),
+                len => len.and_then(bytes).ok_or_else(|| Error::new(ErrorKind::Memory, message)),
+            }
         };
         let shared_len = code.static_shared.checked_add(code.reserved_shared + launched.dynamic_shared);
         let span = shared_len.and_then(|len| len.checked_next_multiple_of(128));

@@ -15,7 +15,7 @@ use std::{format, vec};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ptx_isa::table::{LinearValue, Memory as Belongs, Origin, Space, Special};
+use ptx_isa::table::{LinearValue, Memory as Belongs, Operand, Origin, Space, Special};
 use ptx_isa::text::resolved::{Function, Instruction, Linkage, Module, Parameter, Symbol, Value, Variable};
 use ptx_isa::warp::{Gathered, Program, Registers, Row, Source};
 
@@ -42,7 +42,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
     let sm = module.target.map_or(u16::MAX, |target| target.sm);
     // Rows first: a program knows how many it has.
     let mut rows = Registers::default();
-    let mut layouts = HashMap::new();
+    let mut layouts: Vec<Layout> = module.functions.iter().map(|_| Layout::default()).collect();
     let reserved_shared = reserved(module, &reached);
     let mut end = reserved_shared;
     let mut shared = HashMap::new();
@@ -78,7 +78,7 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
             };
             offsets.push(offset);
         }
-        layouts.insert(*number, Layout { rows: own, offsets, frame: aligned(frame, 16) });
+        layouts[*number] = Layout { rows: own, offsets, frame: aligned(frame, 16) };
     }
     // Dynamic shared memory lies behind all that is static.
     let dynamic = |variable: &Variable| external(variable) || variable.size == 0;
@@ -102,50 +102,48 @@ pub(crate) fn decode(module: &Module, kernel: usize, addresses: &[u64]) -> Resul
         affine: affine::Numbers::default(),
     };
     plan.classes = plan.classes(kernel);
-    for (class, row) in plan.classes.registers.iter().zip(&layouts[&kernel].rows) {
+    for (class, row) in plan.classes.registers.iter().zip(&layouts[kernel].rows) {
         if *class != Class::Other {
             plan.affine.add(*row);
         }
     }
-    // Hidden rows are known once every instruction was looked at: two passes give the same ones.
-    for pass in 0..2 {
-        let mut code = Code {
-            program: Program::new(plan.rows, sm),
-            ops: Vec::new(),
-            entry: 0,
-            prelude: 0,
-            routines: HashMap::new(),
-            specials: Vec::new(),
-            affine: Vec::new(),
-            static_shared: end - reserved_shared,
-            reserved_shared,
-            grows: false,
-            calls: false,
-            lockstep: false,
-        };
-        for number in &reached {
-            plan.function(*number, *number == kernel, &mut code, pass == 1)?;
-        }
-        if pass == 1 {
-            code.entry = code.routines[&kernel].entry;
-            for (key, row) in &plan.hidden.specials {
-                let affine = plan.affine.get(*row);
-                code.specials.push(Read { to: *row, origin: key.1, element: key.2, affine });
-            }
-            code.affine = std::mem::take(&mut plan.affine.rows);
-            let recursive: Vec<usize> =
-                reached.iter().copied().filter(|number| calls(module, *number).contains(number)).collect();
-            for number in &recursive {
-                if let Some(routine) = code.routines.get_mut(number) {
-                    routine.recursive = true;
-                }
-            }
-            code.grows |= !recursive.is_empty();
-            code.link();
-            return Ok(code);
+    let code = || Code {
+        program: Program::new(Registers::default(), sm),
+        ops: Vec::new(),
+        entry: 0,
+        prelude: 0,
+        routines: HashMap::new(),
+        specials: Vec::new(),
+        affine: Vec::new(),
+        static_shared: end - reserved_shared,
+        reserved_shared,
+        grows: false,
+        calls: false,
+        lockstep: false,
+    };
+    for number in &reached {
+        plan.hide(*number, &mut code())?;
+    }
+    let mut code = Code { program: Program::new(plan.rows, sm), ..code() };
+    for number in &reached {
+        plan.function(*number, *number == kernel, &mut code)?;
+    }
+    code.entry = code.routines[&kernel].entry;
+    for (key, row) in &plan.hidden.specials {
+        let affine = plan.affine.get(*row);
+        code.specials.push(Read { to: *row, origin: key.1, element: key.2, affine });
+    }
+    code.affine = std::mem::take(&mut plan.affine.rows);
+    let recursive: Vec<usize> =
+        reached.iter().copied().filter(|number| calls(module, *number).contains(number)).collect();
+    for number in &recursive {
+        if let Some(routine) = code.routines.get_mut(number) {
+            routine.recursive = true;
         }
     }
-    unreachable!("the second pass returns")
+    code.grows |= !recursive.is_empty();
+    code.link();
+    Ok(code)
 }
 
 /// Bytes of shared memory that are set apart for the system: none if no function reads where they are.
@@ -162,6 +160,19 @@ fn reserved(module: &Module, reached: &[usize]) -> u64 {
 /// The space of the memory that a block has.
 pub(crate) fn shared_space(module: &Module) -> Option<&'static Space> {
     module.table.spaces.iter().find(|space| space.memory == Some(Belongs::Block))
+}
+
+/// Returns true if an instruction computes registers from registers, possibly after its effects.
+fn described(instruction: &Instruction) -> Result<bool, Error> {
+    let form = instruction.form;
+    let effects = form.effects();
+    let computes = !form.evaluations().is_empty();
+    let lacks = match (effects.effects, effects.lacks) {
+        (_, lacks) if !lacks.is_empty() => lacks,
+        ([], _) if !computes => "what it does is not described",
+        _ => return Ok(computes),
+    };
+    Err(Error::unsupported(format!("`{}` cannot be executed: {lacks}", form.mnemonic())))
 }
 
 fn is_parameter(function: &Function, variable: usize) -> bool {
@@ -194,6 +205,7 @@ fn aligned(offset: u64, align: u64) -> u64 {
 }
 
 /// Locations of the registers and variables of a function.
+#[derive(Default)]
 struct Layout {
     rows: Vec<Row>,
     /// Of a variable in the frame or among the kernel's parameters.
@@ -212,7 +224,7 @@ struct Hidden {
 struct Planning<'m> {
     module: &'m Module,
     addresses: &'m [u64],
-    layouts: &'m HashMap<usize, Layout>,
+    layouts: &'m [Layout],
     shared: &'m HashMap<(usize, usize), u64>,
     rows: Registers,
     hidden: Hidden,
@@ -227,8 +239,8 @@ struct Open<'c> {
     number: usize,
     instruction: usize,
     code: &'c mut Code,
-    /// Number of scratch rows of each width that the instruction uses so far.
-    scratch: HashMap<u8, usize>,
+    /// Widths of the scratch rows that the instruction uses.
+    scratch: Vec<u8>,
     /// True if the next instruction must begin a new [`Op::Run`].
     apart: bool,
     /// Number of instructions before the next operation that were hoisted into the prelude.
@@ -237,7 +249,16 @@ struct Open<'c> {
     reads: Vec<u32>,
 }
 
-impl Open<'_> {
+impl<'c> Open<'c> {
+    fn new(number: usize, code: &'c mut Code) -> Open<'c> {
+        Open { number, instruction: 0, code, scratch: Vec::new(), apart: true, pending: 0, reads: Vec::new() }
+    }
+
+    fn begin(&mut self, instruction: usize) {
+        self.instruction = instruction;
+        self.scratch.clear();
+    }
+
     /// What the instruction reads.
     fn take_reads(&mut self) -> Vec<u32> {
         self.reads.sort_unstable();
@@ -267,9 +288,34 @@ impl Planning<'_> {
         self.module.target.map_or(u16::MAX, |target| target.sm)
     }
 
-    fn function(&mut self, number: usize, kernel: bool, code: &mut Code, whole: bool) -> Result<(), Error> {
+    /// Finds the hidden rows of a function: a program knows from the start how many rows it has. The code is of no use.
+    fn hide(&mut self, number: usize, code: &mut Code) -> Result<(), Error> {
         let function = &self.module.functions[number];
-        let layout = &self.layouts[&number];
+        let mut open = Open::new(number, code);
+        for (index, instruction) in function.instructions.iter().enumerate() {
+            open.begin(index);
+            self.hide_rows(&mut open, function, instruction).map_err(|error| self.at(instruction, error))?;
+        }
+        Ok(())
+    }
+
+    fn hide_rows(&mut self, open: &mut Open<'_>, function: &Function, instruction: &Instruction) -> Result<(), Error> {
+        let computes = described(instruction)?;
+        for effect in instruction.form.effects_with(&instruction.free) {
+            self.action(open, function, instruction, effect, computes)?;
+        }
+        let operands = instruction.form.operands().iter().zip(&instruction.operands);
+        for (info, operand) in operands.filter(|(info, _)| computes && !info.destination) {
+            if !matches!(operand.value, Value::Register(_) | Value::Constant(_) | Value::Absent) {
+                self.source(open, info, &operand.value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn function(&mut self, number: usize, kernel: bool, code: &mut Code) -> Result<(), Error> {
+        let function = &self.module.functions[number];
+        let layout = &self.layouts[number];
         let slot = |parameter: &Parameter| match parameter {
             Parameter::Register(register) => Slot::Cell(Cell::Row(layout.rows[*register])),
             Parameter::Variable(variable) => {
@@ -293,13 +339,11 @@ impl Planning<'_> {
             return Ok(());
         }
         let hoisted = if kernel { self.hoisted(number) } else { vec![false; function.instructions.len()] };
-        let mut open =
-            Open { number, instruction: 0, code, scratch: HashMap::new(), apart: true, pending: 0, reads: Vec::new() };
+        let mut open = Open::new(number, code);
         if kernel {
             for index in (0..hoisted.len()).filter(|index| hoisted[*index]) {
-                open.instruction = index;
-                open.scratch.clear();
-                self.instruction(&mut open, function, &function.instructions[index], whole)
+                open.begin(index);
+                self.instruction(&mut open, function, &function.instructions[index])
                     .map_err(|error| self.at(&function.instructions[index], error))?;
             }
             open.code.prelude = open.code.ops.len();
@@ -320,8 +364,7 @@ impl Planning<'_> {
         let first = open.code.ops.len();
         let mut starts = Vec::with_capacity(function.instructions.len() + 1);
         for (index, instruction) in function.instructions.iter().enumerate() {
-            open.instruction = index;
-            open.scratch.clear();
+            open.begin(index);
             open.apart |= targets[index];
             if targets[index] && open.pending > 0 {
                 // A jump to this target skips the preceding hoisted instructions, which must not count for it.
@@ -338,7 +381,7 @@ impl Planning<'_> {
                 continue;
             }
             let before = open.code.ops.len();
-            self.instruction(&mut open, function, instruction, whole).map_err(|error| self.at(instruction, error))?;
+            self.instruction(&mut open, function, instruction).map_err(|error| self.at(instruction, error))?;
             if open.code.ops.len() == before && targets[index] {
                 unreachable!("an instruction behind a label has an operation of its own");
             }
@@ -374,9 +417,8 @@ impl Planning<'_> {
     }
 
     fn scratch(&mut self, open: &mut Open<'_>, bits: u8) -> Row {
-        let count = open.scratch.entry(bits).or_default();
-        *count += 1;
-        let key = (bits, *count - 1);
+        let key = (bits, open.scratch.iter().filter(|used| **used == bits).count());
+        open.scratch.push(bits);
         let rows = &mut self.rows;
         *self.hidden.scratch.entry(key).or_insert_with(|| rows.add(bits))
     }
@@ -416,7 +458,7 @@ impl Planning<'_> {
             },
             Symbol::Local(number) => {
                 let own = &self.module.functions[function];
-                let offset = self.layouts[&function].offsets[number];
+                let offset = self.layouts[function].offsets[number];
                 match (self.shared.get(&(function, number)), memory(&own.variables[number])) {
                     (Some(offset), _) => Symbolic::Constant(*offset),
                     (None, Some(Belongs::Call)) if own.kernel && is_parameter(own, number) => {
@@ -439,7 +481,7 @@ impl Planning<'_> {
 
     /// Returns the cell that an effect reads for a value.
     fn cell(&mut self, open: &mut Open<'_>, value: &Value, bits: u8) -> Result<Cell, Error> {
-        let rows = &self.layouts[&open.number].rows;
+        let rows = &self.layouts[open.number].rows;
         Ok(match value {
             Value::Register(register) => {
                 open.reads.extend(self.affine.get(rows[*register]));
@@ -477,21 +519,10 @@ impl Planning<'_> {
         open: &mut Open<'_>,
         function: &Function,
         instruction: &Instruction,
-        whole: bool,
     ) -> Result<(), Error> {
         let form = instruction.form;
-        let effects = form.effects();
-        let computes = !form.evaluations().is_empty();
-        let lacks = match (effects.effects, effects.lacks) {
-            (_, lacks) if !lacks.is_empty() => lacks,
-            ([], _) if !computes => "what it does is not described",
-            _ => "",
-        };
-        if !lacks.is_empty() {
-            let message = format!("`{}` cannot be executed: {lacks}", form.mnemonic());
-            return Err(Error::unsupported(message));
-        }
-        let layout = &self.layouts[&open.number];
+        let computes = described(instruction)?;
+        let layout = &self.layouts[open.number];
         let guard = instruction.guard.map(|(register, not)| (layout.rows[register].number, not));
         open.reads.clear();
         open.reads.extend(instruction.guard.and_then(|(register, _)| self.affine.get(layout.rows[register])));
@@ -520,7 +551,7 @@ impl Planning<'_> {
             open.apart = true;
         }
         if computes {
-            self.evaluated(open, instruction, guard, once, whole)?;
+            self.evaluated(open, instruction, guard, once)?;
         }
         Ok(())
     }
@@ -549,6 +580,12 @@ impl Planning<'_> {
         open.apart = true;
     }
 
+    /// The cell of a source of an instruction that computes registers from registers.
+    fn source(&mut self, open: &mut Open<'_>, info: &Operand, value: &Value) -> Result<Cell, Error> {
+        let bits = Row::of(self.module.table.ty(info.ty), 0).bits.min(64);
+        self.cell(open, value, bits)
+    }
+
     /// An instruction that computes registers from registers.
     fn evaluated(
         &mut self,
@@ -556,26 +593,22 @@ impl Planning<'_> {
         instruction: &Instruction,
         guard: Option<(u32, bool)>,
         once: Option<affine::Once>,
-        whole: bool,
     ) -> Result<(), Error> {
         let form = instruction.form;
         let unsupported = |why: &str| Error::unsupported(format!("`{}` cannot be executed: {why}", form.mnemonic()));
         let mut gathered = Gathered { guard, ..Gathered::default() };
         for (info, operand) in form.operands().iter().zip(&instruction.operands) {
-            let rows = &self.layouts[&open.number].rows;
+            let rows = &self.layouts[open.number].rows;
             let second = operand.second.map(|register| rows[register]);
             let value = match (&operand.value, info.destination) {
                 (Value::Register(register), true) => Some(Source::Register(rows[*register])),
                 (_, true) | (Value::Absent, _) => None,
-                (value, false) => {
-                    let bits = Row::of(self.module.table.ty(info.ty), 0).bits.min(64);
-                    Some(match self.cell(open, value, bits)? {
-                        Cell::Constant(value) => Source::Constant(value),
-                        Cell::Not(number) => Source::Not(Row { bits: 1, number }),
-                        Cell::Row(row) => Source::Register(row),
-                        Cell::Sink => return Err(unsupported("an operand is a sink")),
-                    })
-                }
+                (value, false) => Some(match self.source(open, info, value)? {
+                    Cell::Constant(value) => Source::Constant(value),
+                    Cell::Not(number) => Source::Not(Row { bits: 1, number }),
+                    Cell::Row(row) => Source::Register(row),
+                    Cell::Sink => return Err(unsupported("an operand is a sink")),
+                }),
             };
             gathered.add(info, value, second, operand.selector);
         }
@@ -612,10 +645,8 @@ impl Planning<'_> {
         }
         let reads = open.take_reads();
         let from = open.code.program.len() as u32;
-        if whole {
-            let pushed = open.code.program.push_rows(form, &gathered.operands());
-            pushed.map_err(|error| unsupported(&error.to_string()))?;
-        }
+        let pushed = open.code.program.push_rows(form, &gathered.operands());
+        pushed.map_err(|error| unsupported(&error.to_string()))?;
         let to = open.code.program.len() as u32;
         match open.code.ops.last_mut() {
             Some(Op::Run { to: last, count, reads: own, .. }) if !open.apart => {

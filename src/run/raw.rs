@@ -20,6 +20,11 @@ pub(crate) struct Bytes {
 }
 
 impl Bytes {
+    /// No bytes, without an allocation.
+    pub(crate) fn none() -> Bytes {
+        Bytes { pieces: Vec::new(), start: 256, len: 0 }
+    }
+
     /// Allocates `len` zeroed bytes; returns `None` if the host has no memory for them.
     pub(crate) fn try_zeroed(len: usize) -> Option<Bytes> {
         // More than is needed, as the allocation need not begin at a multiple of 256.

@@ -50,7 +50,7 @@ impl Planning<'_> {
     }
 
     pub(super) fn address(&mut self, open: &mut Open<'_>, value: &Value, place: &mut Where) -> Result<Address, Error> {
-        let rows = &self.layouts[&open.number].rows;
+        let rows = &self.layouts[open.number].rows;
         Ok(match value {
             Value::Register(register) => {
                 open.reads.extend(self.affine.get(rows[*register]));
@@ -188,7 +188,7 @@ impl Planning<'_> {
                 let count = match operand(3) {
                     Some((_, operand)) => {
                         let predicate = match operand.value {
-                            Value::Register(register) => self.layouts[&open.number].rows[register].bits == 1,
+                            Value::Register(register) => self.layouts[open.number].rows[register].bits == 1,
                             ref value => matches!(value, Value::Not(_)),
                         };
                         Some((cell!(3), predicate))
@@ -240,7 +240,7 @@ impl Planning<'_> {
             EffectKind::Opaque => Action::Copy { from: vec![Cell::Constant(0)], to: vec![to!()] },
             EffectKind::Branch => match operand(0).map(|(_, operand)| &operand.value) {
                 Some(Value::Label(label)) => {
-                    let rows = &self.layouts[&open.number].rows;
+                    let rows = &self.layouts[open.number].rows;
                     let affine = instruction.guard.and_then(|(register, _)| self.affine.get(rows[register]));
                     // The branch itself asks whether its guard is the same in all threads.
                     open.reads.retain(|read| Some(*read) != affine);
@@ -361,7 +361,7 @@ impl Planning<'_> {
             for value in list {
                 found.push(match value {
                     Value::Address { symbol: Symbol::Local(number), .. } => Slot::Frame {
-                        offset: self.layouts[&open.number].offsets[number],
+                        offset: self.layouts[open.number].offsets[number],
                         bytes: function.variables[number].size,
                     },
                     value => Slot::Cell(self.cell(open, &value, 64)?),

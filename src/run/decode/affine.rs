@@ -157,7 +157,7 @@ impl Planning<'_> {
             }
         }
         others.into_iter().for_each(|register| registers[register] = Class::Other);
-        let layout = &self.layouts[&number];
+        let layout = &self.layouts[number];
         for (class, row) in registers.iter_mut().zip(&layout.rows) {
             if row.bits > 64 {
                 *class = Class::Other;

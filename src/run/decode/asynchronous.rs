@@ -194,7 +194,7 @@ impl Planning<'_> {
                 let count = match given(4) {
                     Some((_, value)) => {
                         let predicate = match value {
-                            Value::Register(register) => self.layouts[&open.number].rows[*register].bits == 1,
+                            Value::Register(register) => self.layouts[open.number].rows[*register].bits == 1,
                             value => matches!(value, Value::Not(_)),
                         };
                         Some((cell!(4), predicate))
