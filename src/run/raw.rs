@@ -172,6 +172,34 @@ pub(crate) unsafe fn add(address: usize, bytes: u8, value: u64) -> u64 {
     }
 }
 
+/// Adds to the 4 or 8 bytes of each lane of a mask, one lane after the other; `old` gets the values before. No other thread accesses them.
+///
+/// # Safety
+///
+/// As [`store`].
+pub(crate) unsafe fn add_each(at: &[u64; 32], mask: u32, bytes: u8, values: &[u64; 32], old: &mut [u64; 32]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            4 => add_in_turn::<4>(at, mask, values, old),
+            _ => add_in_turn::<8>(at, mask, values, old),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`add_each`].
+unsafe fn add_in_turn<const BYTES: u8>(at: &[u64; 32], mask: u32, values: &[u64; 32], old: &mut [u64; 32]) {
+    for lane in (0..32).filter(|lane| mask >> lane & 1 != 0) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            old[lane] = load(at[lane] as usize, BYTES);
+            store(at[lane] as usize, BYTES, old[lane].wrapping_add(values[lane]));
+        }
+    }
+}
+
 /// Held while 16 bytes are accessed, so that nobody sees a half of them changed.
 static WIDE: Mutex<()> = Mutex::new(());
 

@@ -50,6 +50,22 @@ impl Block<'_> {
         if mask == 0 {
             return Ok(());
         }
+        let (start, len) = match place {
+            Where::Generic | Where::Device => (self.around.0 as u64, (self.around.1 - self.around.0) as u64),
+            Where::Block => (0, self.shared_len as u64),
+            _ => (0, 0),
+        };
+        if mask == u32::MAX {
+            // Mostly all bits of all offsets together are an offset within the memory.
+            let (low, all) = addresses.iter().fold((0, 0), |(low, all), at| (low | at, all | at.wrapping_sub(start)));
+            if low & (align - 1) == 0 && all.checked_add(bytes).is_some_and(|end| end <= len) {
+                if place == Where::Block {
+                    let base = self.shared_of(warp).0 as u64;
+                    addresses.iter_mut().for_each(|address| *address = address.wrapping_add(base));
+                }
+                return Ok(());
+            }
+        }
         // Lanes that are not active count as the first one that is.
         let (mut least, mut most, mut low) = (u64::MAX, 0, 0);
         let first = addresses[mask.trailing_zeros() as usize];
@@ -388,19 +404,16 @@ impl Block<'_> {
             let values = self.values(warp, addend);
             let mut found = [0; 32];
             let mut rest = mask;
+            if own {
+                rest = 0;
+                // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
+                // the host access neither the shared memory of a cluster nor the stacks of its threads.
+                unsafe { raw::add_each(&addresses, mask, access.bytes, &values, &mut found) };
+                changed = true;
+            }
             while rest != 0 {
                 let lane = rest.trailing_zeros() as usize;
                 let at = addresses[lane] as usize;
-                if own {
-                    rest &= rest - 1;
-                    // SAFETY: `resolve` found the bytes in an allocation of the launch, aligned to their number. Other threads of
-                    // the host access neither the shared memory of a cluster nor the stacks of its threads.
-                    found[lane] = unsafe { raw::load(at, access.bytes) };
-                    // SAFETY: as above.
-                    unsafe { raw::store(at, access.bytes, found[lane].wrapping_add(values[lane])) };
-                    changed |= values[lane] != 0;
-                    continue;
-                }
                 // Lanes with one address that follow each other add in one step.
                 let (mut sum, mut together) = (0_u64, 0);
                 for lane in Self::lanes_of(rest).take_while(|lane| addresses[*lane] == at as u64) {
