@@ -153,7 +153,8 @@ fn kernel(form: FormInfo, free: &Free, selector: u8) -> String {
         write!(declarations, ".reg .{} %{name}<{count}>; ", register_type(operand)).unwrap();
         let names: Vec<String> = (0..count).map(|register| format!("%{name}{register}")).collect();
         let list = names.join(", ");
-        statement += &if let OperandKind::Vector(_) = operand.kind { format!("{{{list}}}") } else { list };
+        let braces = matches!(operand.kind, OperandKind::Vector(_)) && !operand.bare;
+        statement += &if braces { format!("{{{list}}}") } else { list };
         for register in names {
             let bits = TABLE.ty(operand.ty).bits;
             let line = if operand.destination {

@@ -291,6 +291,20 @@ fn addresses_that_the_assembler_computes_with_are_not_in_registers_of_16_bits() 
 }
 
 #[test]
+fn scale_factors_and_metadata_may_be_in_braces() {
+    let words = "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.f32.e4m3.e5m2.f32.ue8m0";
+    let values =
+        "{f32_0, f32_1, f32_2, f32_3}, {b32_0, b32_1, b32_2, b32_3}, {b32_0, b32_1}, {f32_0, f32_1, f32_2, f32_3}";
+    taken(&format!("9.5 sm_120a | {words} {values}, {{b32_4}}, {{0, 1}}, {{b32_5}}, {{b16_0, b16_1}};"));
+    taken(&format!("9.5 sm_120a | {words} {values}, b32_4, {{0, 1}}, {{b32_5}}, {{0, 3}};"));
+    taken(
+        "9.5 sm_90 | mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {b32_0, b32_1}, {b32_2, b32_3}, {b32_4, b32_5}, {b32_6, b32_7}, {b32_8}, 1;
+        9.5 sm_90 | mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {b32_0, b32_1}, {b32_2, b32_3}, {b32_4, b32_5}, {b32_6, b32_7}, b32_8, 1;",
+    );
+    refused("9.5 sm_90 | movmatrix.sync.aligned.m8n8.trans.b16 {b32_0}, {b32_1};");
+}
+
+#[test]
 fn an_arrival_of_copies_without_a_state_space_takes_a_generic_address() {
     taken(
         "9.5 sm_90 | cp.async.mbarrier.arrive.b64 [gv];

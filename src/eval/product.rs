@@ -100,15 +100,15 @@ impl Format {
         soft::Format { exponent: self.exponent, fraction: self.fraction, bias: self.bias() }
     }
 
-    /// The same number in this format, which has room for its significand and its exponent: subnormal numbers of a narrower
-    /// format are normalized.
+    /// The same number in this format, which has room for its significand: subnormal numbers of a narrower format are normalized. A
+    /// number below all of this format keeps its exponent.
     pub(crate) fn widen(&self, number: Number) -> Number {
         if number.significand == 0 || number.special.is_some() {
             return number;
         }
         let width = 63 - number.significand.unsigned_abs().leading_zeros() as i32;
         let value = number.exponent - number.fraction as i32;
-        let exponent = (width + value).max(1 - self.bias());
+        let exponent = (width + value).max((1 - self.bias()).min(value + self.fraction as i32));
         let significand = number.significand << (value - (exponent - self.fraction as i32));
         Number { significand, exponent, fraction: self.fraction, special: None }
     }
